@@ -2,8 +2,8 @@
 //
 //   bench_data_pipeline [CIFAR10_DIR] [SIDE=224] [WORKERS=2] [BATCHES=400]
 //
-// The pipeline is the tutorials': random crop with padding 4, random flip, resize to SIDE (left out at 32), rescale,
-// normalize, HWC to CHW, batches of 32. Prints images per second of the clock and of CPU time (all threads).
+// The pipeline is the usual one of CIFAR-10: random crop with padding 4, random flip, resize to SIDE (left out at 32),
+// rescale, normalize, HWC to CHW, batches of 32. Prints images per second of the clock and of CPU time (all threads).
 
 #include <sys/resource.h>
 

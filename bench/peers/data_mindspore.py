@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tutorials' pipeline in MindSpore's own C++ engine, beside bench_data_pipeline.
+"""The pipeline of bench_data_pipeline in MindSpore's own C++ engine, for comparison.
 
     data_mindspore.py CIFAR10_DIR [SIDE=224] [WORKERS=2] [BATCHES=400]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tutorials' pipeline with torchvision's transforms on u8 tensors, one thread, beside bench_data_pipeline.
+"""The pipeline of bench_data_pipeline with torchvision's transforms on u8 tensors, one thread, for comparison.
 
     data_torchvision.py CIFAR10_DIR [SIDE=224] [BATCHES=100]
 

@@ -40,6 +40,15 @@ class Pages:
 # What the pages leave to the reader.
 TRAIN_WHEN_RUN = '\nif __name__ == "__main__":\n    test_train_cifar()\n'
 DATA_PATH = 'data_path = os.getenv("DATA_PATH")\n'
+IMPORTS_OF_QUICK_START = """
+import mindspore as ms
+from mindspore import Parameter, ops
+import mindspore.dataset as ds
+from mindspore.common.initializer import initializer
+from mindspore.communication import get_rank, init
+from mindspore.nn import Cell, Momentum, MSELoss
+from mindspore.train import LossMonitor, Model, ModelCheckpoint
+"""
 ROWS_OF_A_RANK = """
 from mindspore import context
 from mindspore.communication.management import init
@@ -94,11 +103,7 @@ def written_by_page_1(page):
 
 def written_by_others(page):
     """Releases 2.0 (the quick start), 2.x (several kinds of parallelism at once) and 1.7 (by mpirun)."""
-    start = "import mindspore as ms\nfrom mindspore import Parameter, ops\nimport mindspore.dataset as ds\n"
-    start += "from mindspore.common.initializer import initializer\nfrom mindspore.communication import get_rank, init\n"
-    start += "from mindspore.nn import Cell, Momentum, MSELoss\n"
-    start += "from mindspore.train import LossMonitor, Model, ModelCheckpoint\n"
-    start += page.words(2, 176, "0:4 0:5 4:1 4:4 4:4 4:2 8:4 12:3 4:2")
+    start = IMPORTS_OF_QUICK_START + page.words(2, 176, "0:4 0:5 4:1 4:4 4:4 4:2 8:4 12:3 4:2")
     start += page.words(2, 496, "0:2 4:2 4:5 8:1" + 3 * " 8:3" + " 8:6 8:6 8:56 8:6 8:3 8:3 4:3 8:4 8:3 8:4 8:2")
     counts = "3 3 3 3 3 4 19 3 17 1 3 4 6 5 5 5 7 3 4 4 3 3 3 5 3 5 4"
     start += page.words(2, 719, " ".join(f"0:{count}" for count in counts.split()))
@@ -144,7 +149,8 @@ MENDS = [
     ("r2.0/.*", "_size, var_step_per_epoch,", "_size,", "the number of steps is the last argument"),
     ("r2.0/.*", "var_in_dim, var_out_dim)\ndata", "var_in_dim, var_out_dim, var_step_per_epoch)\ndata", "so"),
     ("mix/.*", "(self):\n", "(self):\n        super().__init__()\n", "the call is lost"),
-    ("mix/.*", "[ / 255.0, 0),,), std=", "[ds.vision.Rescale(1 / 255, 0), ds.vision.Normalize((0.1307,), ", "names are lost"),
+    ("mix/.*", "[ / 255.0, 0),", "[ds.vision.Rescale(1 / 255, 0), ds.vision.Normalize(", "names are lost"),
+    ("mix/.*", "Normalize(,), std=", "Normalize((0.1307,), ", "the mean is lost"),
     ("mix/.*", "(0.3081,)),", "(0.3081,)), ds.vision.HWC2CHW()]", "the end of the list is lost"),
     ("mix/.*", "=, 'image')", "= dataset.map(image_transforms, 'image')", "names are lost"),
     ("mix/.*", "=, 'label')", "= dataset.map(label_transform, 'label')", "names are lost"),

@@ -91,7 +91,7 @@ case("Normalize", lambda ds, ms: slices(ds).map(
 case("TypeCast", lambda ds, ms: slices(ds).map(ds.transforms.TypeCast(ms.float32), "label"))
 case("Compose", lambda ds, ms: slices(ds).map(
     ds.transforms.Compose([ds.vision.Rescale(1 / 255, 0), ds.vision.HWC2CHW()]), "image"))  # fmt: skip
-case("tutorial", lambda ds, ms: ds.MnistDataset(FOLDER.path, "train", shuffle=False).map(
+case("digits", lambda ds, ms: ds.MnistDataset(FOLDER.path, "train", shuffle=False).map(
     [ds.vision.Rescale(1 / 255, 0), ds.vision.Normalize((0.1307,), (0.3081,)), ds.vision.HWC2CHW()], "image"
 ).map(ds.transforms.TypeCast(ms.int32), "label").batch(8))  # fmt: skip
 FOLDER.close()
