@@ -35,7 +35,7 @@ int main() {
                .optimizer = {.kind = OptimizerKind::momentum},
                .schedule = {.learning_rate = 0.05},
                .ranks = {.count = 4},
-               .plan = {.options = {.parallel = Parallel::automatic}}});
-  LossMonitor monitor(std::cout, /*per_print_times=*/4);
-  model.train(rows, {.callbacks = {&monitor}});
+               .plan = {.options = {.parallel = Parallel::automatic}},
+               .console = {.per_print_times = 4}});
+  model.train(rows);
 }

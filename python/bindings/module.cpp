@@ -1,8 +1,10 @@
+#include "base/version.h"
 #include "bind.h"
 
 PYBIND11_MODULE(_core, module) {
   using namespace partita::python;
   module.doc() = "The library behind the package partita.";
+  module.def("version", &partita::version);
   bind_errors(module);
   bind_arrays(module);
   bind_symbols(module);

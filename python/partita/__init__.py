@@ -65,7 +65,7 @@ from partita.train.distributed import (  # noqa: F401
 from partita.train.serialization import sync_pipeline_shared_parameters  # noqa: F401
 from partita.train.step import jit, lazy_inline, ms_function  # noqa: F401
 
-__version__ = "0.1.0"
+__version__ = _core.version()
 # Modules that are imported when they are asked for: with them an import of the package takes half as long again.
 _LATER = ("amp", "dataset", "mint", "parallel", "runtime", "train", "utils")
 _exit.install()

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/version.h"
 #include "cli/help.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
@@ -185,7 +186,7 @@ void run(CLI::App& app, int argc, char** argv) {
   if (app.get_subcommands().empty()) {
     throw InvalidArgument(
         "[command line] no command, expected one of train eval generate graph partition plan schedule ops summary "
-        "calibrate checkpoint launch diagnose; see --help");
+        "calibrate checkpoint launch diagnose doctor; see --help");
   }
 }
 
@@ -208,8 +209,22 @@ void spare_addresses() {
 int run_commands(int argc, char** argv) {
   CLI::App app("Trains a neural network on many ranks from a program written for one.", "partita");
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("--version", "partita 0.1.0");
+  app.set_version_flag("--version", fmt::format("partita {}", version()));
   app.footer("Example: partita train lenet --data mnist:data/mnist --ranks 8");
+  add_commands(app);
+  try {
+    run(app, argc, argv);
+  } catch (const CLI::RuntimeError& end) {
+    return end.get_exit_code();
+  }
+  std::cout.flush();
+  if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app) {
   add_train(app);
   add_eval(app);
   add_generate(app);
@@ -226,17 +241,9 @@ int run_commands(int argc, char** argv) {
   add_checkpoint(app);
   add_launch(app);
   add_diagnose(app);
-  try {
-    run(app, argc, argv);
-  } catch (const CLI::RuntimeError& end) {
-    return end.get_exit_code();
-  }
-  std::cout.flush();
-  if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
-  return static_cast<int>(ExitCode::ok);
+  add_doctor(app);
+  add_completion(app);
 }
-
-}  // namespace
 
 void refuse_empty(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {

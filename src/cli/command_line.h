@@ -22,6 +22,11 @@ void add_summary(CLI::App& app);
 void add_checkpoint(CLI::App& app);
 void add_launch(CLI::App& app);
 void add_diagnose(CLI::App& app);
+void add_doctor(CLI::App& app);
+void add_completion(CLI::App& app);
+
+/// Adds all of these. `app` has to outlive the run of a command.
+void add_commands(CLI::App& app);
 
 /// Refuses an option of `command` that was given without a text, as in --save "".
 void refuse_empty(const CLI::App& command);

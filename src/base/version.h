@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string_view>
+
+namespace partita {
+
+/// Version of the library, as CMakeLists.txt states it: "0.1.0".
+std::string_view version();
+
+}  // namespace partita
