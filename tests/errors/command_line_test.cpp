@@ -28,6 +28,10 @@ TEST(CommandLineErrors, Calibrate) {
   expect_refusal({"calibrate", "--out", "/nowhere/x.toml"}, ExitCode::cannot_write, {"cannot write /nowhere/x.toml"});
 }
 
+TEST(CommandLineErrors, Completion) {
+  expect_usage({"completion", "tcsh"}, {"[completion] unknown shell, got 'tcsh', expected one of bash zsh fish"});
+}
+
 TEST(CommandLineErrors, NoCommand) {
   expect_usage({}, {"no command", "train eval generate graph partition plan schedule ops summary calibrate"});
 }

@@ -1,0 +1,67 @@
+#include "cli/command_words.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "zoo/zoo.h"
+
+namespace partita {
+namespace {
+
+/// Splits "off|on" into its words; returns none for the name of a kind of value, as in "FILE" or "DIR|FILE|latest".
+std::vector<std::string> listed_values(const std::string& type) {
+  if (type.find('|') == std::string::npos) return {};
+  std::vector<std::string> values;
+  std::istringstream words(type);
+  for (std::string word; std::getline(words, word, '|');) {
+    if (std::all_of(word.begin(), word.end(), [](char c) { return c < 'A' || c > 'Z'; })) values.push_back(word);
+  }
+  return values;
+}
+
+FlagWords flag_words(const CLI::Option& option) {
+  FlagWords flag{.help = option.get_description(), .takes_value = option.get_items_expected_max() > 0};
+  const auto add = [&](const std::string& name) {
+    if (std::find(flag.names.begin(), flag.names.end(), name) == flag.names.end()) flag.names.push_back(name);
+  };
+  for (const std::string& name : option.get_lnames()) add("--" + name);
+  for (const std::string& name : option.get_fnames()) add("--" + name);
+  for (const std::string& name : option.get_snames()) add("-" + name);
+  if (flag.takes_value) flag.values = listed_values(option.get_type_name());
+  return flag;
+}
+
+CommandWords words_of(const CLI::App& command, const std::string& name) {
+  CommandWords words{.name = name, .help = command.get_description()};
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_positional()) {
+      words.flags.push_back(flag_words(*option));
+    } else if (option->get_name() == "MODEL") {
+      const std::vector<std::string> models = model_names();
+      words.first_words.insert(words.first_words.end(), models.begin(), models.end());
+    } else {
+      const std::vector<std::string> values = listed_values(option->get_type_name());
+      words.first_words.insert(words.first_words.end(), values.begin(), values.end());
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<CommandWords> command_words(const CLI::App& app) {
+  std::vector<CommandWords> all;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); })) {
+    const auto actions = command->get_subcommands([](const CLI::App*) { return true; });
+    all.push_back(words_of(*command, command->get_name()));
+    for (const CLI::App* action : actions) {
+      all.back().first_words.push_back(action->get_name());
+    }
+    for (const CLI::App* action : actions) {
+      all.push_back(words_of(*action, command->get_name() + " " + action->get_name()));
+    }
+  }
+  return all;
+}
+
+}  // namespace partita
