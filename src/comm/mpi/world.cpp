@@ -32,6 +32,8 @@ void end_process(const WorldState& state, bool peers_know, const std::string& me
 
 }  // namespace
 
+bool has_mpi() { return true; }
+
 std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<FlightRecord> record,
                                              std::function<void(ExitCode, const std::string&)> on_failed_end) {
   // MPI ends the process, or waits for ever, where its buffers and threads do not fit.

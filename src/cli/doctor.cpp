@@ -1,0 +1,121 @@
+// partita doctor: what this machine has, what is wrong with it, and how to mend it.
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/free_memory.h"
+#include "base/version.h"
+#include "cli/command_line.h"
+#include "cli/findings.h"
+#include "cli/options.h"
+
+namespace partita {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string bytes_or(const std::optional<int64_t>& bytes, const char* otherwise) {
+  return bytes ? print_bytes(*bytes) : otherwise;
+}
+
+std::string count_or(const std::optional<int64_t>& count, const char* otherwise) {
+  return count ? std::to_string(*count) : otherwise;
+}
+
+const std::string& path_or(const std::string& path, const std::string& otherwise) {
+  return path.empty() ? otherwise : path;
+}
+
+void print_facts(const MachineFacts& facts) {
+  const auto line = [](const char* name, const std::string& text) {
+    std::cout << fmt::format("{:<14}{}\n", name, text);
+  };
+  static const std::string kNone = "not found";
+  line("version", std::string(version()));
+  line("processor", facts.processor.empty() ? "unknown" : facts.processor);
+  line("cores", fmt::format("{} of {}{}", facts.usable_cores, facts.cores,
+                            facts.core_quota ? fmt::format(", control group {:.2g}", *facts.core_quota) : ""));
+  line("instructions",
+       fmt::format("{}; oneDNN {} uses {}", fmt::join(facts.isa, " "), facts.onednn_version, facts.onednn_isa));
+  line("memory", fmt::format("{} available of {}, control group {}", bytes_or(facts.available_memory, "unknown"),
+                             bytes_or(facts.memory, "unknown"), bytes_or(facts.memory_limit, "without a limit")));
+  line("shared memory",
+       fmt::format("{} free of {}", bytes_or(facts.free_shared_memory, "none"), bytes_or(facts.shared_memory, "none")));
+  line("limits", fmt::format("open files {}, threads {}, locked memory {}, address space {}",
+                             count_or(facts.open_files, "unlimited"), count_or(facts.processes, "unlimited"),
+                             bytes_or(facts.locked_memory, "unlimited"), bytes_or(facts.address_space, "unlimited")));
+  line("MPI", fmt::format("{}; mpirun {}, srun {}", facts.has_mpi ? "built in" : "not built in",
+                          path_or(facts.mpirun, kNone), path_or(facts.srun, kNone)));
+  line("launcher", facts.launched_by.empty() ? "none: ranks are threads of one process" : facts.launched_by);
+  line("ssh", path_or(facts.ssh, kNone));
+  line("Python", fmt::format("{}{}{}", path_or(facts.python, kNone), facts.python_packages.empty() ? "" : " with ",
+                             fmt::join(facts.python_packages, ", ")));
+}
+
+Json json_of(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(nullptr); }
+
+Json json_of(const MachineFacts& facts, const std::vector<Finding>& findings) {
+  Json all{{"version", version()},
+           {"processor", facts.processor},
+           {"isa", facts.isa},
+           {"cores", facts.cores},
+           {"usable_cores", facts.usable_cores},
+           {"core_quota", facts.core_quota ? Json(*facts.core_quota) : Json(nullptr)},
+           {"onednn", {{"version", facts.onednn_version}, {"isa", facts.onednn_isa}}},
+           {"memory", json_of(facts.memory)},
+           {"available_memory", json_of(facts.available_memory)},
+           {"memory_limit", json_of(facts.memory_limit)},
+           {"shared_memory", json_of(facts.shared_memory)},
+           {"free_shared_memory", json_of(facts.free_shared_memory)},
+           {"open_files", json_of(facts.open_files)},
+           {"threads", json_of(facts.processes)},
+           {"locked_memory", json_of(facts.locked_memory)},
+           {"address_space", json_of(facts.address_space)},
+           {"mpi", facts.has_mpi},
+           {"mpirun", facts.mpirun},
+           {"srun", facts.srun},
+           {"ssh", facts.ssh},
+           {"launched", facts.launched_by},
+           {"python", facts.python},
+           {"python_packages", facts.python_packages},
+           {"findings", Json::array()}};
+  for (const Finding& one : findings) {
+    all["findings"].push_back(
+        {{"broken", one.is_broken}, {"where", one.where}, {"what", one.what}, {"remedy", one.remedy}});
+  }
+  return all;
+}
+
+void run_doctor(bool json) {
+  const MachineFacts facts = read_machine_facts();
+  const std::vector<Finding> findings = findings_of(facts);
+  const auto broken = std::count_if(findings.begin(), findings.end(), [](const Finding& one) { return one.is_broken; });
+  if (json) {
+    std::cout << json_of(facts, findings).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  } else {
+    print_facts(facts);
+    std::cout << "\n";
+    for (const Finding& one : findings) {
+      std::cout << printable_lines(fmt::format("{} [{}] {}\n       to mend it: {}\n",
+                                               one.is_broken ? "broken" : "note  ", one.where, one.what, one.remedy));
+    }
+    std::cout << fmt::format("{} broken, {} to know\n", broken, findings.size() - static_cast<size_t>(broken));
+  }
+  if (broken > 0) throw CLI::RuntimeError(1);
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("doctor", "Print what this machine has, what is wrong, and how to mend it");
+  command->add_flag("--json", *json, "For programs");
+  command->footer("Ends with exit code 1 if something is broken.\nExample: partita doctor");
+  command->callback([json] { run_doctor(*json); });
+}
+
+}  // namespace partita

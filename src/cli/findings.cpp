@@ -1,0 +1,141 @@
+#include "cli/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/free_memory.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kMinMemory = 256 * kMiB;        // LeNet with its rows takes less
+constexpr int64_t kMinSharedMemory = 128 * kMiB;  // a container has 64 MiB unless it is told otherwise
+constexpr int64_t kMinOpenFiles = 256, kMinProcesses = 64;
+
+class Findings {
+ public:
+  void broken(std::string where, std::string what, std::string remedy) {
+    all_.push_back({true, std::move(where), std::move(what), std::move(remedy)});
+  }
+  void note(std::string where, std::string what, std::string remedy) {
+    all_.push_back({false, std::move(where), std::move(what), std::move(remedy)});
+  }
+  std::vector<Finding> sorted() && {
+    std::stable_sort(all_.begin(), all_.end(),
+                     [](const Finding& a, const Finding& b) { return a.is_broken && !b.is_broken; });
+    return std::move(all_);
+  }
+
+ private:
+  std::vector<Finding> all_;
+};
+
+void check_processor(const MachineFacts& facts, Findings& found) {
+  const auto has = [&](const char* flag) {
+    return std::find(facts.isa.begin(), facts.isa.end(), flag) != facts.isa.end();
+  };
+  if (facts.is_built_for_x86_64_v3 && !(has("avx2") && has("fma") && has("bmi2"))) {
+    found.broken("processor", "instructions of this build are missing, got no avx2, fma or bmi2, expected x86-64-v3",
+                 "build with -DPARTITA_ARCH=x86-64-v2");
+  }
+  if (facts.usable_cores < facts.cores) {
+    found.note("cores", fmt::format("not all cores may be used, got {} of {}", facts.usable_cores, facts.cores),
+               "look at taskset, --cpuset-cpus of the container, or --cpus-per-task of the job");
+  }
+  if (facts.core_quota && *facts.core_quota + 1e-9 < facts.usable_cores) {
+    found.note("cores",
+               fmt::format("the control group allows less than the cores, got {:.2g} of {}", *facts.core_quota,
+                           facts.usable_cores),
+               fmt::format("use --threads {} with one rank, or raise the limit (--cpus of the container)",
+                           std::max(1, static_cast<int>(*facts.core_quota))));
+  }
+  if (has("avx512f") && facts.onednn_isa.find("avx512") == std::string::npos) {
+    found.note("oneDNN", fmt::format("it uses less than the processor has, got {}, expected avx512", facts.onednn_isa),
+               "unset ONEDNN_MAX_CPU_ISA and DNNL_MAX_CPU_ISA");
+  }
+  if (const int threads = std::atoi(facts.omp_num_threads.c_str()); threads > facts.usable_cores) {
+    found.note("OMP_NUM_THREADS",
+               fmt::format("more threads than cores, got {}, expected at most {}", threads, facts.usable_cores),
+               "unset OMP_NUM_THREADS; --threads sets the threads of a rank");
+  }
+}
+
+void check_memory(const MachineFacts& facts, Findings& found) {
+  if (facts.available_memory && *facts.available_memory < kMinMemory) {
+    found.broken("memory",
+                 fmt::format("too little, got {}, expected {} or more", print_bytes(*facts.available_memory),
+                             print_bytes(kMinMemory)),
+                 "end other programs, or raise the limits (ulimit -v, --memory of the container)");
+  }
+  if (!facts.shared_memory) {
+    found.note("shared memory", "there is none, got no /dev/shm",
+               "mount a tmpfs there; without it processes of one host send messages, which is slower");
+  } else if (facts.free_shared_memory.value_or(0) < kMinSharedMemory) {
+    found.note("shared memory",
+               fmt::format("little in /dev/shm, got {} free of {}, expected {} or more",
+                           print_bytes(facts.free_shared_memory.value_or(0)), print_bytes(*facts.shared_memory),
+                           print_bytes(kMinSharedMemory)),
+               "start the container with --shm-size=1g; without it processes of one host send messages");
+  }
+}
+
+void check_limits(const MachineFacts& facts, Findings& found) {
+  if (facts.open_files && *facts.open_files < kMinOpenFiles) {
+    found.note("open files", fmt::format("a low limit, got {}, expected {} or more", *facts.open_files, kMinOpenFiles),
+               "ulimit -n 4096; every pair of ranks on two hosts has a connection");
+  }
+  if (facts.processes && *facts.processes < kMinProcesses) {
+    found.broken("threads",
+                 fmt::format("too low a limit, got {}, expected {} or more", *facts.processes, kMinProcesses),
+                 "ulimit -u 4096; ranks and their compute threads count");
+  }
+  if (!facts.can_write_temporary_files) {
+    found.note("temporary files", fmt::format("the folder cannot be written, got '{}'", facts.temporary_folder),
+               "set TMPDIR to a folder that can; partita launch keeps logs there without --log-dir");
+  }
+}
+
+void check_launch(const MachineFacts& facts, Findings& found) {
+  if (!facts.launch_error.empty()) {
+    found.broken("launcher", "its variables make no sense, got " + facts.launch_error,
+                 "start partita by the launcher alone, or unset the variables that it left");
+  }
+  if (!facts.has_mpi) {
+    found.note("MPI", "the program was built without it",
+               "install libopenmpi-dev and build again, or use partita launch");
+  } else if (facts.mpirun.empty() && facts.srun.empty()) {
+    found.note("MPI", "no launcher in PATH, got neither mpirun nor srun", "install openmpi-bin, or use partita launch");
+  } else if (!facts.mpirun.empty() && facts.is_root && !facts.may_run_mpi_as_root) {
+    found.note("MPI", "mpirun refuses to run as root",
+               "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, or use another user");
+  }
+}
+
+void check_python(const MachineFacts& facts, Findings& found) {
+  if (facts.python.empty()) {
+    found.note("Python", "none in PATH, got no python3", "install python3 to use the package; the command needs none");
+    return;
+  }
+  for (const std::string& name : facts.missing_python_packages) {
+    const std::string use = name == "numpy"      ? "the package needs it"
+                            : name == "networkx" ? "only program.graph.to_networkx() needs it"
+                                                 : "only parameters by DLPack and comparisons need it";
+    found.note("Python", fmt::format("{} is not installed", name), fmt::format("pip install {}; {}", name, use));
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> findings_of(const MachineFacts& facts) {
+  Findings found;
+  check_processor(facts, found);
+  check_memory(facts, found);
+  check_limits(facts, found);
+  check_launch(facts, found);
+  check_python(facts, found);
+  return std::move(found).sorted();
+}
+
+}  // namespace partita
