@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that every source file includes only what its folder may see.
 
-The folders stand in the order of the flow (docs/overview.md); a folder sees itself and the folders
+The folders stand in the order of the flow (docs/internals/overview.md); a folder sees itself and the folders
 listed for it, as the table of src/README.md says. The modules of the Python package are checked by
 python_layers.py. Exit code 1 and one line per violation."""
 import pathlib

@@ -1,4 +1,4 @@
-// Errors of the library as the exceptions of Python that docs/python.md lists; each has an attribute `exit_code`.
+// Errors of the library as the exceptions of Python that docs/guide/python.md lists; each has an attribute `exit_code`.
 
 #include "bind.h"
 

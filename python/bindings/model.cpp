@@ -376,7 +376,7 @@ void bind_infos(py::module_& module) {
 
 void bind_model(py::module_& module) {
   bind_infos(module);
-  py::class_<PythonModel>(module, "Model", "A network under a configuration (docs/configuration.md).")
+  py::class_<PythonModel>(module, "Model", "A network under a configuration (docs/reference/configuration.md).")
       .def(py::init<const std::string&, py::function, const std::optional<py::function>&, const OptionTexts&, bool,
                     const std::optional<py::function>&, const std::optional<std::pair<std::string, py::dict>>&>())
       .def("train", &PythonModel::train)

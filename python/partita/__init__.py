@@ -1,6 +1,6 @@
 """Partita: neural networks trained on many devices from a program written for one.
 
-The names and defaults are those of the documented system's Python interface (docs/python.md)."""
+The names and defaults are those of the documented system's Python interface (docs/guide/python.md)."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""The exit code of errors that nothing catches (docs/errors.md)."""
+"""The exit code of errors that nothing catches (docs/reference/errors.md)."""
 
 import os
 import sys

@@ -249,7 +249,8 @@ def reset_auto_parallel_context():
 
 
 def option_texts(options):
-    """(key, texts) of options of a job (docs/configuration.md), from values of Python; lists are texts already."""
+    """(key, texts) of options of a job (docs/reference/configuration.md), from values of Python; lists are texts
+    already."""
     return [(key, value if isinstance(value, list) else [_option_text(value)]) for key, value in options.items()]
 
 

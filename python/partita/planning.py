@@ -7,9 +7,9 @@ from partita.train.program import Explanation, Graph, Plan, Program  # noqa: F40
 
 def plan(model, train_dataset, cluster=None, ranks=0, pins="", search="exact", tf32=True):
     """How the training of a Model would be shared: as its context says, on its ranks; or, given a cluster ("cpu",
-    "h100", "h100:4", a TOML file, see docs/clusters.md), the configuration that takes the least time there. `ranks`:
-    on a part of the cluster; `pins`: what is fixed, as "tensor=8,recompute=none"; `tf32`: whether products of float32
-    are priced in TF32 on devices that have it."""
+    "h100", "h100:4", a TOML file, see docs/reference/clusters.md), the configuration that takes the least time there.
+    `ranks`: on a part of the cluster; `pins`: what is fixed, as "tensor=8,recompute=none"; `tf32`: whether products of
+    float32 are priced in TF32 on devices that have it."""
     _require_model("plan", model)
     if cluster is None:
         return model.program(train_dataset).plan

@@ -17,7 +17,7 @@ namespace partita {
 /// The class of exception that a front end raises for an error.
 enum class ErrorKind { value, type, key, index, runtime };
 
-/// Process exit codes; every number is stable and documented in docs/errors.md.
+/// Process exit codes; every number is stable and documented in docs/reference/errors.md.
 enum class ExitCode : int {
   ok = 0,
   usage = 64,      // a flag, an option or a program that cannot be accepted

@@ -1,5 +1,5 @@
 #pragma once
-// Saves a training to a folder of checkpoints, step by step, while it goes on (docs/checkpoints.md).
+// Saves a training to a folder of checkpoints, step by step, while it goes on (docs/guide/checkpoints.md).
 
 #include "checkpoint/background_writer.h"
 #include "checkpoint/folder.h"

@@ -90,8 +90,9 @@ Cluster gpu_cluster(const GpuFacts& facts) {
 // H200 and B200 by ml-engineering; bench_cluster_fit prints how well they are met. Adapters of 100, 200 and 400 Gb/s
 // have 12, 24 and 48 GB/s (NVIDIA, GTC 2024 S62129), network steps are those of NCCL's own model (tuning.cc), 5, 8.5
 // and 14 us, and so are steps within a node of 1.9 and 3.4 us, where none are measured. Products of A100 and H100 reach
-// what they do in the training steps that docs/planning.md has; those of V100 and B200 are taken to be as far below the
-// best that ml-engineering measured. `fitted` names all values that were chosen so that prices meet measurements.
+// what they do in the training steps that docs/guide/planning.md has; those of V100 and B200 are taken to be as far
+// below the best that ml-engineering measured. `fitted` names all values that were chosen so that prices meet
+// measurements.
 
 Cluster v100() {
   Cluster cluster = gpu_cluster({.device = "V100-SXM2-32GB",

@@ -1,7 +1,7 @@
 #pragma once
 // One typed configuration for everything that runs a network: what is trained, how, on what, and what is written.
-// Commands, configuration files, benchmarks and programs of users fill the same struct; docs/configuration.md lists its
-// keys and flags.
+// Commands, configuration files, benchmarks and programs of users fill the same struct; docs/reference/configuration.md
+// lists its keys and flags.
 
 #include "autodiff/optimizer.h"
 #include "data/source.h"

@@ -39,7 +39,7 @@ std::string text_of_file(const std::string& path) {
 }
 
 TEST(PipelineOrders, TextAndDrawing) {
-  const std::string page = text_of_file("docs/pipeline.md");
+  const std::string page = text_of_file("docs/internals/schedule.md");
   for (const DrawnPipeline& drawn : kDrawn) {
     const PipelineShape shape{drawn.groups, drawn.micro_batches};
     const std::vector<Dependency> dependencies = chain_of(shape.stages());
@@ -51,7 +51,8 @@ TEST(PipelineOrders, TextAndDrawing) {
     EXPECT_EQ(print(sequence, shape) + "\n" + draw(sequence, shape, dependencies), expected) << path;
     EXPECT_EQ(parse_sequence(expected.substr(0, expected.find("\n\n") + 1), shape, dependencies), sequence) << path;
     if (drawn.is_on_page) {
-      EXPECT_NE(page.find("```\n" + expected + "```\n"), page.npos) << path << " is not what docs/pipeline.md shows";
+      EXPECT_NE(page.find("```\n" + expected + "```\n"), page.npos)
+          << path << " is not what docs/internals/schedule.md shows";
     }
   }
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# docs/configuration.md has every key of a configuration and every flag of train, and no other; its defaults are true,
+# docs/reference/configuration.md has every key of a configuration and every flag of train, and no other; its defaults are true,
 # and so is which keys decide what is computed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-/usr/bin/python3 - build/release/partita docs/configuration.md <<'PY'
+/usr/bin/python3 - build/release/partita docs/reference/configuration.md <<'PY'
 import pathlib, re, subprocess, sys, tempfile
 
 program, page = sys.argv[1:]

@@ -3,5 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/support/containers.sh
-mapfile -t pages < <(grep -lE '^\$ ' README.md docs/*.md)
+mapfile -t pages < <(grep -lE '^\$ ' README.md $(find docs -name '*.md' | sort))
 /usr/bin/python3 tests/scripts/documents.py build/release/partita "${pages[@]}"

@@ -94,7 +94,7 @@ std::vector<int64_t> divisors_of(int64_t number) {
   return result;
 }
 
-/// Configurations that the page docs/planning.md says are searched, like another one or not.
+/// Configurations that the page docs/guide/planning.md says are searched, like another one or not.
 class Neighbours {
  public:
   Neighbours(Draws& draws, const Priced& priced)

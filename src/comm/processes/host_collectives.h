@@ -17,7 +17,7 @@
 
 namespace partita {
 
-/// One rank's part. Algorithms and bytes are in docs/collectives.md.
+/// One rank's part. Algorithms and bytes are in docs/internals/collectives.md.
 class HostCollectives {
  public:
   /// `near`: the ranks of this host, as `blocks` has them. `messages`, of all ranks of the group, outlives the object.
