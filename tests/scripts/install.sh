@@ -13,11 +13,11 @@ cp -r examples "$folder/outside"
 cmake -S "$folder/outside" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/installed" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" >/dev/null
 cmake --build "$folder/build" --parallel 2 --target example_two_losses >/dev/null
-# The two lines of README.md in a project without the language C.
+# The two lines of docs/guide/install.md in a project without the language C.
 mkdir "$folder/cxx"
 {
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(program CXX)\nadd_executable(program program.cpp)\n'
-  grep -oE '(find_package\(Partita|target_link_libraries\(program) .*\)' README.md
+  grep -oE '(find_package\(Partita|target_link_libraries\(program) .*\)' docs/guide/install.md
 } >"$folder/cxx/CMakeLists.txt"
 [[ $(wc -l <"$folder/cxx/CMakeLists.txt") -eq 5 ]]
 cp examples/quickstart.cpp "$folder/cxx/program.cpp"
@@ -31,7 +31,7 @@ mkdir "$folder/around"
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(program CXX)\nadd_executable(program program.cpp)\n'
   printf 'include(FetchContent)\nFetchContent_Declare(partita SOURCE_DIR "%s")\n' "$PWD"
   printf 'FetchContent_MakeAvailable(partita)\n'
-  grep -oE 'target_link_libraries\(program .*\)' README.md
+  grep -oE 'target_link_libraries\(program .*\)' docs/guide/install.md
 } >"$folder/around/CMakeLists.txt"
 cp examples/quickstart.cpp "$folder/around/program.cpp"
 cmake -G Ninja -S "$folder/around" -B "$folder/around/build" -DCMAKE_BUILD_TYPE=Release >/dev/null
