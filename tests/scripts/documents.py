@@ -2,8 +2,9 @@
 
 A code block with a line "$ partita ..." is a session: commands, each followed by a part of its output. Shown lines
 are in the output in their order; "..." in a line stands for any text, alone in a line for any lines. All blocks of a
-page run in one empty folder. A command fails when the page shows an error of it, and only then. Exit code 1 and one
-line per difference.
+page run in one empty folder. A command fails when the page shows an error of it, and only then. A block of Python that
+begins with "# NAME.py" is a file of that folder; the package of the build is found by Python. Exit code 1 and one line
+per difference.
 usage: documents.py PARTITA PAGE..."""
 import os
 import pathlib
@@ -37,6 +38,12 @@ def sessions(text: str):
     return found
 
 
+def scripts(text: str):
+    """(name, text) of the blocks of Python that begin with a name of a file."""
+    for block in re.finditer(r"^```python\n(# (\w+\.py)\n.*?)^```$", text, re.S | re.M):
+        yield block.group(2), block.group(1)
+
+
 def missing_line(shown: list[str], printed: list[str]):
     """The first shown line that is not in the output behind those before it."""
     at = 0
@@ -55,10 +62,13 @@ def missing_line(shown: list[str], printed: list[str]):
 def main() -> int:
     program, pages = pathlib.Path(sys.argv[1]).resolve(), [pathlib.Path(page).resolve() for page in sys.argv[2:]]
     # The system's Python, which has NumPy (tools/install.sh).
-    environment = dict(os.environ, PATH=f"{program.parent}:/usr/bin:{os.environ['PATH']}", OMP_NUM_THREADS="1")
+    environment = dict(os.environ, PATH=f"{program.parent}:/usr/bin:{os.environ['PATH']}", OMP_NUM_THREADS="1",
+                       PYTHONPATH=str(program.parent / "python"), PYTHONDONTWRITEBYTECODE="1")
     count, faults = 0, []
     for page in pages:
         with tempfile.TemporaryDirectory() as folder:
+            for name, script in scripts(page.read_text()):
+                (pathlib.Path(folder) / name).write_text(script)
             for number, command, shown in sessions(page.read_text()):
                 count += 1
                 try:
