@@ -48,7 +48,10 @@ void print_facts(const MachineFacts& facts) {
   line("limits", fmt::format("open files {}, threads {}, locked memory {}, address space {}",
                              count_or(facts.open_files, "unlimited"), count_or(facts.processes, "unlimited"),
                              bytes_or(facts.locked_memory, "unlimited"), bytes_or(facts.address_space, "unlimited")));
-  line("MPI", fmt::format("{}; mpirun {}, srun {}", facts.has_mpi ? "built in" : "not built in",
+  line("MPI", fmt::format("{}; mpirun {}, srun {}",
+                          !facts.has_mpi    ? "not built in"
+                          : facts.finds_mpi ? "found"
+                                            : "library not found",
                           path_or(facts.mpirun, kNone), path_or(facts.srun, kNone)));
   line("launcher", facts.launched_by.empty() ? "none: ranks are threads of one process" : facts.launched_by);
   line("ssh", path_or(facts.ssh, kNone));
@@ -76,6 +79,7 @@ Json json_of(const MachineFacts& facts, const std::vector<Finding>& findings) {
            {"locked_memory", json_of(facts.locked_memory)},
            {"address_space", json_of(facts.address_space)},
            {"mpi", facts.has_mpi},
+           {"mpi_library", facts.finds_mpi},
            {"mpirun", facts.mpirun},
            {"srun", facts.srun},
            {"ssh", facts.ssh},

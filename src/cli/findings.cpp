@@ -107,6 +107,9 @@ void check_launch(const MachineFacts& facts, Findings& found) {
                "install libopenmpi-dev and build again, or use partita launch");
   } else if (facts.mpirun.empty() && facts.srun.empty()) {
     found.note("MPI", "no launcher in PATH, got neither mpirun nor srun", "install openmpi-bin, or use partita launch");
+  } else if (!facts.finds_mpi) {
+    found.note("MPI", "its library is not found, got no libmpi",
+               "install openmpi-bin, or name the library in PARTITA_MPI_LIBRARY");
   } else if (!facts.mpirun.empty() && facts.is_root && !facts.may_run_mpi_as_root) {
     found.note("MPI", "mpirun refuses to run as root",
                "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, or use another user");

@@ -19,7 +19,7 @@ MachineFacts sound_machine() {
   facts.available_memory = facts.memory = 8 * kGiB;
   facts.shared_memory = facts.free_shared_memory = kGiB;
   facts.open_files = 1024;
-  facts.has_mpi = true;
+  facts.has_mpi = facts.finds_mpi = true;
   facts.mpirun = "/usr/bin/mpirun";
   facts.python = "/usr/bin/python3";
   facts.python_packages = {"numpy"};
@@ -84,6 +84,8 @@ TEST(Findings, OfLaunchers) {
   expect_finding(false, "MPI", "the program was built without it", [](MachineFacts& facts) { facts.has_mpi = false; });
   expect_finding(false, "MPI", "no launcher in PATH, got neither mpirun nor srun",
                  [](MachineFacts& facts) { facts.mpirun = ""; });
+  expect_finding(false, "MPI", "its library is not found, got no libmpi",
+                 [](MachineFacts& facts) { facts.finds_mpi = false; });
   expect_finding(false, "MPI", "mpirun refuses to run as root", [](MachineFacts& facts) { facts.is_root = true; });
 }
 

@@ -127,6 +127,7 @@ std::string found_in_path(const std::string& name) {
 
 void read_launch(MachineFacts& facts) {
   facts.has_mpi = has_mpi();
+  facts.finds_mpi = finds_mpi();
   facts.mpirun = found_in_path("mpirun");
   facts.srun = found_in_path("srun");
   facts.ssh = found_in_path("ssh");

@@ -21,12 +21,13 @@ struct MachineFacts {
   std::string onednn_version, onednn_isa;
   // Memory.
   std::optional<int64_t> memory, available_memory;
-  std::optional<int64_t> memory_limit;  // of the control group
+  std::optional<int64_t> memory_limit;                       // of the control group
   std::optional<int64_t> shared_memory, free_shared_memory;  // of /dev/shm; nullopt: there is none
   // Limits of the process.
   std::optional<int64_t> open_files, processes, locked_memory, address_space;
   // Ranks as processes.
-  bool has_mpi = false;          // the program was built with it
+  bool has_mpi = false;           // the program was built with it
+  bool finds_mpi = false;         // and its library can be loaded
   std::string mpirun, srun, ssh;  // paths, or ""
   bool is_root = false;
   bool may_run_mpi_as_root = false;  // the two variables that Open MPI asks for are set

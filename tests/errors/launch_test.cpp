@@ -16,6 +16,25 @@
 namespace partita {
 namespace {
 
+/// What a rank of mpirun says when another library stands in place of MPI's.
+void expect_no_mpi(const std::string& library, const std::string& part) {
+  const Outcome outcome = run_program({"train", "mlp:hidden=4", "--steps", "1", "--no-eval"}, [&] {
+    ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    ::setenv("OMPI_COMM_WORLD_LOCAL_RANK", "0", 1);
+    ::setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2", 1);
+    ::setenv("PARTITA_MPI_LIBRARY", library.c_str(), 1);
+  });
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::usage));
+  ASSERT_EQ(outcome.lines.size(), 1u);
+  EXPECT_NE(outcome.lines[0].find(part), std::string::npos) << outcome.lines[0];
+}
+
+TEST(LaunchErrors, NoLibraryOfMpi) {
+  expect_no_mpi("libnone.so.1", "[mpi] cannot load the library of MPI, got 'libnone.so.1: cannot open shared object");
+  expect_no_mpi("libz.so.1", "[mpi] the library of MPI is another one, got no MPI_Abort in libz.so.1, expected libmpi");
+}
+
 TEST(LaunchErrors, FlagsThatMakeNoSense) {
   expect_refusal({"launch", "--", "train", "mlp"}, ExitCode::usage, {"[launch] no number of ranks, got no -n"});
   expect_refusal({"launch", "-n", "2"}, ExitCode::usage, {"[launch] COMMAND is required"});

@@ -25,34 +25,34 @@ void check_mpi(int status, std::string_view what) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING];
   int length = 0, kind = MPI_SUCCESS;
-  MPI_Error_string(status, text, &length);
-  MPI_Error_class(status, &kind);
+  mpi().error_string(status, text, &length);
+  mpi().error_class(status, &kind);
   throw RuntimeFailure(kind == MPI_ERR_NO_MEM ? ExitCode::out_of_memory : ExitCode::peer_lost,
                        fmt::format("[mpi] {} failed: {}", what, std::string_view(text, length)));
 }
 
 MpiCarrier::MpiCarrier(MPI_Comm comm, std::shared_ptr<const WorldState> world)
     : comm_(comm), world_(std::move(world)), posted_(comm) {
-  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(comm, &rank_);
-  MPI_Comm_size(comm, &size_);
+  mpi().comm_set_errhandler(comm, mpi().errors_return);
+  mpi().comm_rank(comm, &rank_);
+  mpi().comm_size(comm, &size_);
 }
 
 MpiCarrier::~MpiCarrier() {
   int is_over = 0;
-  MPI_Finalized(&is_over);
+  mpi().finalized(&is_over);
   // Freeing waits for the others, who may have gone.
-  if (std::uncaught_exceptions() > 0 || is_over != 0 || world_->is_aborted() || comm_ == MPI_COMM_WORLD) return;
-  MPI_Comm_free(&comm_);
+  if (std::uncaught_exceptions() > 0 || is_over != 0 || world_->is_aborted() || comm_ == mpi().comm_world) return;
+  mpi().comm_free(&comm_);
 }
 
 void MpiCarrier::start(PendingMessage& transfer) {
-  MPI_Request& request = request_of(transfer) = MPI_REQUEST_NULL;
+  MPI_Request& request = request_of(transfer) = mpi().request_null;
   const int bytes = static_cast<int>(transfer.bytes);
   if (transfer.way == PendingMessage::Way::send) {
-    check_mpi(MPI_Isend(transfer.data, bytes, MPI_BYTE, transfer.peer, transfer.tag, comm_, &request), "send");
+    check_mpi(mpi().isend(transfer.data, bytes, mpi().byte, transfer.peer, transfer.tag, comm_, &request), "send");
   } else {
-    check_mpi(MPI_Irecv(transfer.data, bytes, MPI_BYTE, transfer.peer, transfer.tag, comm_, &request), "receive");
+    check_mpi(mpi().irecv(transfer.data, bytes, mpi().byte, transfer.peer, transfer.tag, comm_, &request), "receive");
   }
 }
 
@@ -64,10 +64,10 @@ void MpiCarrier::finish(PendingMessage& transfer, int status, const MPI_Status& 
   transfer.done = true;
   if (transfer.way == PendingMessage::Way::send) return check_mpi(status, "send");
   int kind = MPI_SUCCESS, came = 0;
-  if (status != MPI_SUCCESS) MPI_Error_class(status, &kind);
+  if (status != MPI_SUCCESS) mpi().error_class(status, &kind);
   transfer.too_long = kind == MPI_ERR_TRUNCATE;
   if (!transfer.too_long) check_mpi(status, "receive");
-  MPI_Get_count(&message, MPI_BYTE, &came);
+  mpi().get_count(&message, mpi().byte, &came);
   transfer.came = came;
 }
 
@@ -79,7 +79,7 @@ bool MpiCarrier::test(std::deque<PendingMessage>& transfers, size_t count) {
     if (!transfer.done) {
       MPI_Status message;
       int done = 0;
-      const int status = MPI_Test(&request_of(transfer), &done, &message);
+      const int status = mpi().test(&request_of(transfer), &done, &message);
       if (done != 0 || status != MPI_SUCCESS) finish(transfer, status, message);
       // What does not fit is told before anything is waited for that will not come.
       if (transfer.too_long) return true;
@@ -104,26 +104,26 @@ bool MpiCarrier::is_cancelled(MPI_Request& request) noexcept {
   int done = 0, cancelled = 0;
   // One that has begun to come, from a peer that stopped or has gone, may never be done.
   for (const Deadline end = deadline_after(kCancelTime); done == 0;) {
-    MPI_Test(&request, &done, &status);
+    mpi().test(&request, &done, &status);
     if (done == 0 && std::chrono::steady_clock::now() >= end) {
-      MPI_Request_free(&request);
+      mpi().request_free(&request);
       return false;
     }
   }
-  MPI_Test_cancelled(&status, &cancelled);
+  mpi().test_cancelled(&status, &cancelled);
   return cancelled != 0;  // else its message came just now, and is lost
 }
 
 bool MpiCarrier::withdraw(std::deque<PendingMessage>& transfers) noexcept {
   bool clean = true;
   for (PendingMessage& transfer : transfers) {
-    if (transfer.done || request_of(transfer) == MPI_REQUEST_NULL) continue;
+    if (transfer.done || request_of(transfer) == mpi().request_null) continue;
     if (transfer.way == PendingMessage::Way::send) {  // cannot be taken back
-      MPI_Request_free(&request_of(transfer));
+      mpi().request_free(&request_of(transfer));
       clean = false;
       continue;
     }
-    MPI_Cancel(&request_of(transfer));
+    mpi().cancel(&request_of(transfer));
     if (!is_cancelled(request_of(transfer))) clean = false;
   }
   return clean;
@@ -131,8 +131,8 @@ bool MpiCarrier::withdraw(std::deque<PendingMessage>& transfers) noexcept {
 
 std::unique_ptr<Carrier> MpiCarrier::split(uint64_t, std::span<const int> members) {
   const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
-  MPI_Comm group = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(comm_, members.front(), static_cast<int>(place), &group), "split");
+  MPI_Comm group = mpi().comm_null;
+  check_mpi(mpi().comm_split(comm_, members.front(), static_cast<int>(place), &group), "split");
   return std::make_unique<MpiCarrier>(group, world_);
 }
 

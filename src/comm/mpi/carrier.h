@@ -2,13 +2,12 @@
 // Messages by MPI: non-blocking calls that are polled, so that a rank that waits yields its core and leaves when its
 // time is over.
 
-#include <mpi.h>
-
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "comm/carrier.h"
+#include "comm/mpi/api.h"
 #include "comm/mpi/posted.h"
 #include "comm/world_state.h"
 

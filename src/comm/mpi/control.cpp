@@ -54,14 +54,14 @@ struct Invitation {
 
 bool all_are(bool own) {
   int here = own ? 1 : 0, everywhere = 0;
-  check_mpi(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "all_reduce");
+  check_mpi(mpi().allreduce(&here, &everywhere, 1, mpi().integer, mpi().min, mpi().comm_world), "all_reduce");
   return everywhere == 1;
 }
 
 /// Whether all processes are on one host.
 bool is_one_host(uint64_t key) {
   uint64_t first = key;
-  check_mpi(MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD), "broadcast");
+  check_mpi(mpi().bcast(&first, sizeof first, mpi().byte, 0, mpi().comm_world), "broadcast");
   return all_are(first == key);
 }
 
@@ -72,8 +72,8 @@ std::shared_ptr<Connections> make_control_connections(uint64_t host_key, std::sh
   options.host_key = host_key;
   options.host = host_name();
   options.timeout = start_timeout();
-  MPI_Comm_rank(MPI_COMM_WORLD, &options.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &options.size);
+  mpi().comm_rank(mpi().comm_world, &options.rank);
+  mpi().comm_size(mpi().comm_world, &options.size);
   options.address = is_one_host(host_key) ? "127.0.0.1" : own_address();
   if (!all_are(!options.address.empty() && options.size > 1 && options.size <= kMostRanks)) return nullptr;
   Socket listener;
@@ -84,7 +84,7 @@ std::shared_ptr<Connections> make_control_connections(uint64_t host_key, std::sh
     print(local_endpoint(listener)).copy(invitation.master, sizeof invitation.master - 1);
     invitation.secret = random_bytes();
   }
-  check_mpi(MPI_Bcast(&invitation, sizeof invitation, MPI_BYTE, 0, MPI_COMM_WORLD), "broadcast");
+  check_mpi(mpi().bcast(&invitation, sizeof invitation, mpi().byte, 0, mpi().comm_world), "broadcast");
   options.master = parse_endpoint("mpi", invitation.master);
   listener.release();
   const std::string_view secret(reinterpret_cast<const char*>(invitation.secret.data()), invitation.secret.size());

@@ -2,8 +2,6 @@
 // Connections beside those of MPI, by which processes see that one has ended or is silent, and tell one another that
 // the world has failed: MPI itself waits for such a process, or ends all of them without a word.
 
-#include <mpi.h>
-
 #include <memory>
 
 #include "comm/sockets/connections.h"

@@ -11,6 +11,9 @@ namespace partita {
 /// Whether the program was built with MPI.
 bool has_mpi();
 
+/// Whether the library of MPI, which is loaded when mpirun or srun started this process, is found.
+bool finds_mpi();
+
 /// The world of this process, for as long as the object lives; one at a time. `ranks_here`: processes on this host, as
 /// the launcher says. Throws RuntimeFailure when MPI does not start, InvalidArgument when the program was built without
 /// it.

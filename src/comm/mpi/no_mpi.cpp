@@ -7,6 +7,8 @@ namespace partita {
 
 bool has_mpi() { return false; }
 
+bool finds_mpi() { return false; }
+
 std::unique_ptr<Communicator> make_mpi_world(int, std::shared_ptr<FlightRecord>,
                                              std::function<void(ExitCode, const std::string&)>) {
   throw InvalidArgument(

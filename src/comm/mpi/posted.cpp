@@ -22,7 +22,7 @@ PostedMessages::~PostedMessages() {
   if (thread_.joinable()) thread_.join();
   for (Message& message : messages_) {
     int done = 0;
-    MPI_Test(&message.request, &done, MPI_STATUS_IGNORE);
+    mpi().test(&message.request, &done, MPI_STATUS_IGNORE);
     if (done == 0) static_cast<void>(new Message(std::move(message)));
   }
 }
@@ -33,7 +33,7 @@ void PostedMessages::post(const std::byte* data, int64_t bytes, int to, int tag)
   if (!thread_.joinable()) thread_ = start_thread("a thread that sends", [this] { progress(); });
   Message& message = messages_.emplace_back();
   message.bytes.assign(data, data + bytes);
-  check_mpi(MPI_Isend(message.bytes.data(), static_cast<int>(bytes), MPI_BYTE, to, tag, comm_, &message.request),
+  check_mpi(mpi().isend(message.bytes.data(), static_cast<int>(bytes), mpi().byte, to, tag, comm_, &message.request),
             "post");
   forget_sent();
   if (!messages_.empty()) changed_.notify_all();
@@ -42,7 +42,7 @@ void PostedMessages::post(const std::byte* data, int64_t bytes, int to, int tag)
 void PostedMessages::forget_sent() {
   while (!messages_.empty()) {
     int done = 0;
-    check_mpi(MPI_Test(&messages_.front().request, &done, MPI_STATUS_IGNORE), "post");
+    check_mpi(mpi().test(&messages_.front().request, &done, MPI_STATUS_IGNORE), "post");
     if (done == 0) return;
     messages_.pop_front();
   }

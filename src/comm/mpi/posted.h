@@ -2,8 +2,6 @@
 // Messages on their way whose sender did not wait. MPI moves those that are large only while some thread calls it, and
 // a rank may compute, or wait in shared memory, for as long as others wait for them: a thread of its own calls it.
 
-#include <mpi.h>
-
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -11,6 +9,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "comm/mpi/api.h"
 
 namespace partita {
 
@@ -29,7 +29,7 @@ class PostedMessages {
  private:
   struct Message {
     std::vector<std::byte> bytes;
-    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Request request = mpi().request_null;
   };
 
   /// Forgets those that have been sent, first ones first.

@@ -1,6 +1,5 @@
 // A world of processes whose messages MPI carries.
 
-#include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,16 +25,15 @@ void end_process(const WorldState& state, bool peers_know, const std::string& me
   if (!why.is_whole || why.text == message) {
     std::cerr << "partita: error: " << message << "\n" << std::flush;
   }
-  if (!peers_know) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  if (!peers_know) mpi().abort(mpi().comm_world, static_cast<int>(code));
   ::_exit(static_cast<int>(code));
 }
 
 }  // namespace
 
-bool has_mpi() { return true; }
-
 std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<FlightRecord> record,
                                              std::function<void(ExitCode, const std::string&)> on_failed_end) {
+  mpi();  // so that a missing library is an error before anything else is
   // MPI ends the process, or waits for ever, where its buffers and threads do not fit.
   constexpr size_t kOwn = size_t{256} << 20, kPerRank = size_t{8} << 20;
   constexpr int kThreads = 4, kMostThreads = 32;
@@ -45,14 +43,14 @@ std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<Fli
   { const WaitingThreads proof(std::min(kThreads * static_cast<int>(here), kMostThreads), "MPI"); }
   int given = 0;
   // The communication of gradients has a thread of its own.
-  const int status = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given);
+  const int status = mpi().init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given);
   if (status != MPI_SUCCESS || given < MPI_THREAD_MULTIPLE) {
     throw RuntimeFailure(ExitCode::peer_lost,
                          fmt::format("[mpi] cannot start, got status {} and thread level {}, expected 0 and {}", status,
                                      given, MPI_THREAD_MULTIPLE));
   }
   int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  mpi().comm_size(mpi().comm_world, &size);
   auto state = std::make_shared<WorldState>(size);
   const uint64_t key = host_key();
   const auto control = make_control_connections(key, state);
@@ -62,9 +60,9 @@ std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<Fli
   };
   const auto finalize = [control] {
     if (control) control->leave();
-    MPI_Finalize();
+    mpi().finalize();
   };
-  return make_process_communicator({.carrier = std::make_unique<MpiCarrier>(MPI_COMM_WORLD, state),
+  return make_process_communicator({.carrier = std::make_unique<MpiCarrier>(mpi().comm_world, state),
                                     .state = state,
                                     .record = std::move(record),
                                     .host_key = key,
