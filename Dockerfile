@@ -18,7 +18,7 @@ RUN cmake --preset release -DPARTITA_TESTS=OFF -DPARTITA_BENCH=OFF -DPARTITA_PYT
 
 FROM debian:12-slim
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends \
-    libfmt9 libdnnl2 libgomp1 zlib1g liblzma5 libzip4 openmpi-bin openssh-client python3 python3-numpy \
+    libfmt9 libdnnl2 libtomlplusplus3 libgomp1 zlib1g liblzma5 libzip4 openmpi-bin openssh-client python3 python3-numpy \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/partita /opt/partita
 ENV PATH=/opt/partita/bin:$PATH PYTHONPATH=/opt/partita/python

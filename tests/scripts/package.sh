@@ -26,7 +26,7 @@ grep -q 'Apache License' LICENSE && grep -q 'Apache-2.0' pyproject.toml CMakeLis
 # The scripts can be read by bash, and are clean where shellcheck is installed.
 scripts=(.ci/run run.sh test.sh tools/*.sh tests/scripts/package.sh examples/slurm.sbatch)
 for script in "${scripts[@]}"; do bash -n "$script"; done
-if command -v shellcheck >/dev/null; then shellcheck --severity=error "${scripts[@]}"; fi
+if command -v shellcheck >/dev/null; then shellcheck --shell=bash --severity=error "${scripts[@]}"; fi
 # Every flag of the training in the sbatch script is one of the program.
 while read -r flag; do
   "$program" train --help | grep -qE -- "--(\[no-\])?${flag#--}( |$)" || fail "slurm.sbatch: no flag $flag"
