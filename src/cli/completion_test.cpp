@@ -30,7 +30,8 @@ TEST(CommandWords, HaveEveryOptionOfTrain) {
   std::set<std::string> names;
   for (const FlagWords& flag : command_named(all, "train").flags) names.insert(flag.names.begin(), flag.names.end());
   for (const JobOption& option : job_options()) {
-    if (!option.flag.empty()) EXPECT_TRUE(names.contains("--" + option.flag)) << option.flag;
+    if (option.flag.empty()) continue;
+    EXPECT_TRUE(names.contains("--" + option.flag)) << option.flag;
   }
   EXPECT_TRUE(names.contains("--no-eval"));
   EXPECT_FALSE(command_named(all, "checkpoint merge").flags.empty());
@@ -42,9 +43,15 @@ TEST(CommandWords, ValuesAreThoseOfTheType) {
     if (flag.names[0] == "--parallel") {
       EXPECT_EQ(flag.values, (std::vector<std::string>{"none", "data", "hybrid", "semi", "auto"}));
     }
-    if (flag.names[0] == "--resume") EXPECT_EQ(flag.values, std::vector<std::string>{"latest"});
-    if (flag.names[0] == "--quiet") EXPECT_FALSE(flag.takes_value);
-    if (flag.names[0] == "--load") EXPECT_TRUE(flag.takes_value && flag.values.empty());
+    if (flag.names[0] == "--resume") {
+      EXPECT_EQ(flag.values, std::vector<std::string>{"latest"});
+    }
+    if (flag.names[0] == "--quiet") {
+      EXPECT_FALSE(flag.takes_value);
+    }
+    if (flag.names[0] == "--load") {
+      EXPECT_TRUE(flag.takes_value && flag.values.empty());
+    }
   }
   const std::vector<std::string>& models = command_named(all, "train").first_words;
   EXPECT_NE(std::find(models.begin(), models.end(), "lenet"), models.end());
