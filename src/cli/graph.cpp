@@ -6,12 +6,12 @@
 #include "base/philox.h"
 #include "checkpoint/states.h"
 #include "cli/command_line.h"
-#include "cli/graph_file.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
 #include "device/device.h"
 #include "execute/interpreter.h"
 #include "ops/registry.h"
+#include "planner/graph_file.h"
 
 namespace partita {
 namespace {

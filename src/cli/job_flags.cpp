@@ -7,11 +7,10 @@
 #include "checkpoint/saved_states.h"
 #include "checkpoint/weights.h"
 #include "cli/options.h"
-#include "cli/planner.h"
-#include "cli/remedies.h"
 #include "job/toml.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
+#include "planner/planner.h"
 #include "training/configuration.h"
 
 namespace partita {
@@ -112,17 +111,16 @@ bool is_auto(const std::string& plan) { return plan == kAuto || plan.starts_with
 PlanFile made_plan(const std::string& plan, const JobConfig& config) {
   const int launched = this_place().ranks();
   const int64_t ranks = config.ranks.count > 0 ? config.ranks.count : std::max(1, launched);
-  Planner planner({.model = config.model,
-                   .cluster = plan == kAuto ? "cpu" : plan.substr(kAuto.size() + 1),
-                   .dtype = std::string(name_of(config.training.dtype)),
-                   .batch = config.training.batch,
-                   .ranks = ranks,
-                   .idle = false,
-                   .loss = config.training.loss},
-                  "--plan");
-  const ConfigurationSearch search = planner.searched({});
-  if (!search.best) refuse_memory(planner, {}, search);
-  PlanFile file = planner.plan_file(planner.priced(*search.best));
+  const PlannedJob job = partita::plan({.model = config.model,
+                                        .cluster = plan == kAuto ? "cpu" : plan.substr(kAuto.size() + 1),
+                                        .ranks = ranks,
+                                        .batch = config.training.batch,
+                                        .dtype = config.training.dtype,
+                                        .loss = config.training.loss,
+                                        .idle = false,
+                                        .where = "--plan"});
+  require_fit(job);
+  PlanFile file = plan_file_of(job);
   file.path = plan;
   file.cuts->file = plan;
   return file;

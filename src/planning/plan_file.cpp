@@ -351,7 +351,7 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan) {
   return config;
 }
 
-PlanFile plan_file_of(const PlannedJob& planned) {
+PlanFile plan_file_of(const PlannedTraining& planned) {
   const PlanOptions& options = planned.config.plan.options;
   const Rules rules(planned.training, planned.ops);
   const int64_t ranks = planned.configuration.ranks() / planned.configuration.pipeline;

@@ -68,14 +68,14 @@ std::string dtype_warning(const PlanFile& plan, DType trained);
 bool is_planned(std::string_view key);
 
 /// What a training is to run.
-struct PlannedJob {
+struct PlannedTraining {
   const JobConfig& config;  // completed
   const Configuration& configuration;
   const Graph& training;  // with the marks of its stages
   const OpSet& ops;
 };
 /// By names; without the network, the cluster and what is predicted.
-PlanFile plan_file_of(const PlannedJob& planned);
+PlanFile plan_file_of(const PlannedTraining& planned);
 /// Of a program of the training that a completed configuration says, without the network and what is predicted. None
 /// where the lines of a plan cannot say it: groups of stages with different numbers of ranks, a batch that does not
 /// divide, layers that were named one by one to be recomputed.

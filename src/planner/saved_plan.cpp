@@ -1,7 +1,9 @@
-#include "cli/saved_plan.h"
+#include "planner/saved_plan.h"
 
 #include "explain/differences.h"
 #include "ops/registry.h"
+#include "planner/network_planner.h"
+#include "planning/quantities.h"
 
 namespace partita {
 namespace {
@@ -22,7 +24,7 @@ std::string cuts_over_data(std::string_view cut) {
   return result;
 }
 
-PlannerRequest request_of(const PlanFile& file, const std::string& cluster) {
+PlanRequest request_of(const PlanFile& file, const std::string& path, const std::string& cluster) {
   const auto require = [&](std::string_view line, const std::string& text) {
     if (!text.empty()) return;
     throw InvalidArgument(
@@ -32,16 +34,17 @@ PlannerRequest request_of(const PlanFile& file, const std::string& cluster) {
   require("cluster", cluster);
   return {.model = file.model,
           .cluster = cluster,
-          .dtype = std::string(name_of(file.dtype)),
+          .ranks = file.ranks,
           .batch = file.batch,
-          .ranks = file.ranks};
+          .dtype = file.dtype,
+          .where = path};
 }
 
 }  // namespace
 
 SavedPlan::SavedPlan(const std::string& path, const std::string& cluster) : file_(read_plan_file(path)) {
-  const PlannerRequest request = request_of(file_, cluster.empty() ? file_.cluster : cluster);
-  planner_ = std::make_unique<Planner>(request, path);
+  const PlanRequest request = request_of(file_, path, cluster.empty() ? file_.cluster : cluster);
+  planner_ = std::make_shared<NetworkPlanner>(request);
   if (file_.network && *file_.network != planner_->fingerprint()) {
     throw InvalidArgument(
         fmt::format("[{}:{}] the plan is for another network than {} with batch {}, got its fingerprint, expected that "
@@ -52,9 +55,18 @@ SavedPlan::SavedPlan(const std::string& path, const std::string& cluster) : file
   planner_->require_trainable(file_);
   compare_cuts(*planner_->plan_file(planner_->priced(file_.configuration)).cuts);
   if (unpriced_nodes_ > 0 || (edited_nodes_ == 0 && !has_searched_cuts(file_.configuration))) return;
-  PlannerRequest own = request;
-  own.cuts = file_.cuts;
-  edited_ = std::make_unique<Planner>(own, path);
+  edited_ = std::make_shared<NetworkPlanner>(request, file_.cuts);
+}
+
+PlannedJob SavedPlan::job() const {
+  NetworkPlanner& pricer = edited_ ? *edited_ : *planner_;
+  PlannedJob job{.priced = pricer.priced(file_.configuration),
+                 .memory = pricer.memory(),
+                 .file = file_,
+                 .planner = planner_,
+                 .edited_planner = edited_};
+  job.fits = job.priced.price.peak_memory() <= job.memory;
+  return job;
 }
 
 void SavedPlan::compare_cuts(const NamedCuts& configured) {
@@ -75,14 +87,14 @@ std::string SavedPlan::edits() const {
   return fmt::format("{} nodes are cut otherwise than the configuration does, {} first", edited_nodes_, first_edited_);
 }
 
-std::string SavedPlan::warning() {
+std::string SavedPlan::warning() const {
   if (unpriced_nodes_ > 0) {
     return fmt::format(
         "[{}] the ranks of 'data' share other work than the configuration says, got {} nodes, {} first, expected none: "
         "prices are those of the configuration, --op those of its alternatives",
         file_.path, unpriced_nodes_, first_unpriced_);
   }
-  const PricedPlan priced = this->priced();
+  const PricedPlan priced = job().priced;
   const std::vector<std::vector<std::string>>& stages = priced.stages;
   for (size_t stage = 0; stage < file_.stages.size() && file_.stages.size() == stages.size(); ++stage) {
     if (file_.stages[stage] == stages[stage]) continue;
@@ -94,6 +106,23 @@ std::string SavedPlan::warning() {
                        file_.path, print(file_.configuration.recompute));
   }
   return "";
+}
+
+PlanDifferences diff(const SavedPlan& first, const SavedPlan& second) {
+  const PlannedJob before = first.job(), now = second.job();
+  const Graph &own = before.planner->forward(), &other = now.planner->forward();
+  const bool alike = network_names(own) == network_names(other);
+  const Price &old_price = before.priced.price, &new_price = now.priced.price;
+  PlanDifferences differences{print_differences(first.file(), second.file(), alike ? &own : nullptr, all_ops())};
+  differences.text +=
+      fmt::format("step           {} -> {} ({:+.1f} %)\n", print_seconds(old_price.step_seconds),
+                  print_seconds(new_price.step_seconds), 100 * (new_price.step_seconds / old_price.step_seconds - 1));
+  differences.text += fmt::format("memory         {} -> {}\n", print_memory(old_price.peak_memory()),
+                                  print_memory(new_price.peak_memory()));
+  for (const SavedPlan* saved : {&first, &second}) {
+    if (std::string warning = saved->warning(); !warning.empty()) differences.warnings.push_back(std::move(warning));
+  }
+  return differences;
 }
 
 }  // namespace partita

@@ -1,8 +1,7 @@
-#include "cli/plan_page.h"
-
-#include "cli/op_costs.h"
-#include "explain/page.h"
 #include "ops/registry.h"
+#include "planner/network_planner.h"
+#include "planner/op_costs.h"
+#include "planner/planner.h"
 
 namespace partita {
 namespace {
@@ -34,20 +33,7 @@ std::vector<PageGroup> groups_of_ranks(const Configuration& configuration, const
   return groups;
 }
 
-std::vector<PageOther> others(Planner& planner, const std::optional<PricedConfiguration>& runner_up) {
-  std::vector<PageOther> result;
-  const auto add = [&](const std::string& name, const PricedConfiguration& other, bool fits) {
-    result.push_back({name, other.configuration, other.price.step_seconds, other.price.peak_memory(), fits});
-  };
-  if (runner_up) add("runner-up", *runner_up, true);
-  for (const KnownTemplate& known : known_templates()) {
-    const ConfigurationSearch search = planner.searched(known.pins);
-    add(known.name, search.best ? *search.best : *search.least, search.best.has_value());
-  }
-  return result;
-}
-
-std::vector<PageOp> main_ops(Planner& planner, const PlanFile& plan) {
+std::vector<PageOp> main_ops(NetworkPlanner& planner, const PlanFile& plan) {
   const OpCosts costs(plan, planner);
   std::vector<PageOp> ops;
   for (const size_t node : costs.largest(kShownOps)) {
@@ -63,8 +49,10 @@ std::vector<PageOp> main_ops(Planner& planner, const PlanFile& plan) {
 
 }  // namespace
 
-std::string plan_page(Planner& planner, const PricedPlan& priced, const PlanFile& plan, bool compares,
-                      const std::optional<PricedConfiguration>& runner_up) {
+std::string plan_page(const PlannedJob& job, bool compares) {
+  NetworkPlanner& planner = *job.planner;
+  const PricedPlan& priced = job.priced;
+  const PlanFile plan = plan_file_of(job);
   const Graph& folded = planner.costs().folded().graph;
   const Plan cuts = plan_of(*plan.cuts, folded, all_ops(), /*any_purpose=*/true);
   StagePrices& stages = planner.costs().stages(priced.configuration);
@@ -82,7 +70,7 @@ std::string plan_page(Planner& planner, const PricedPlan& priced, const PlanFile
   for (const NamedLine& line : plan.cuts->lines) {
     if (line.kind == NamedKind::node) contents.cuts.emplace_back(line.names, line.text);
   }
-  if (compares) contents.others = others(planner, runner_up);
+  if (compares) contents.others = others(job);
   return html_page(contents);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // A plan that was saved, priced: as it is, also where it was edited.
 
-#include "cli/planner.h"
+#include "planner/planner.h"
 
 namespace partita {
 
@@ -12,23 +12,27 @@ class SavedPlan {
   explicit SavedPlan(const std::string& path, const std::string& cluster = "");
 
   const PlanFile& file() const { return file_; }
-  /// Of its configuration.
-  Planner& planner() { return *planner_; }
-  /// Of its cuts.
-  Planner& own() { return edited_ ? *edited_ : *planner_; }
-  PricedPlan priced() { return own().priced(file_.configuration); }
+  /// Under its cuts, with their price.
+  PlannedJob job() const;
   /// "8 nodes are cut otherwise than the configuration does, net/h/0/mlp/gelu first"; "" for none.
   std::string edits() const;
   /// Of what was edited and is not in the price; "" for nothing.
-  std::string warning();
+  std::string warning() const;
 
  private:
   void compare_cuts(const NamedCuts& configured);
 
   PlanFile file_;
-  std::unique_ptr<Planner> planner_, edited_;
-  size_t edited_nodes_ = 0, unpriced_nodes_ = 0;  // unpriced: in what the ranks of `data` do
+  std::shared_ptr<NetworkPlanner> planner_, edited_;  // of its configuration, of its cuts
+  size_t edited_nodes_ = 0, unpriced_nodes_ = 0;      // unpriced: in what the ranks of `data` do
   std::string first_edited_, first_unpriced_;
 };
+
+/// How two saved plans differ.
+struct PlanDifferences {
+  std::string text;                     // a line for each difference, then step and memory of both
+  std::vector<std::string> warnings{};  // of what was edited and is not in a price
+};
+PlanDifferences diff(const SavedPlan& first, const SavedPlan& second);
 
 }  // namespace partita

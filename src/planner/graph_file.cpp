@@ -1,4 +1,4 @@
-#include "cli/graph_file.h"
+#include "planner/graph_file.h"
 
 #include <cerrno>
 #include <cstdio>

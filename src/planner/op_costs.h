@@ -1,16 +1,16 @@
 #pragma once
 // What other cuts of an op of a saved plan would cost, on one of its micro-batches.
 
-#include "cli/planner.h"
 #include "explain/alternatives.h"
 #include "graph/rules.h"
+#include "planner/network_planner.h"
 
 namespace partita {
 
 class OpCosts {
  public:
   /// The planner is that of the plan and outlives this.
-  OpCosts(const PlanFile& plan, Planner& planner);
+  OpCosts(const PlanFile& plan, NetworkPlanner& planner);
 
   /// The node that stands for the one of this name, or for the first that a pattern names. Throws InvalidArgument with
   /// the nearest.
@@ -31,7 +31,7 @@ class OpCosts {
   size_t place_of(const std::string& name) const;
 
   const PlanFile& plan_;
-  const Planner& planner_;
+  const NetworkPlanner& planner_;
   const int64_t rounds_;  // micro-batches
   FoldedGraph folded_;
   std::vector<std::string> whole_names_, names_;  // of the whole forward graph, of the training of the folded one

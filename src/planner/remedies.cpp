@@ -1,9 +1,10 @@
-#include "cli/remedies.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "cluster/presets.h"
+#include "planner/network_planner.h"
+#include "planner/planner.h"
 #include "planning/quantities.h"
 
 namespace partita {
@@ -11,17 +12,10 @@ namespace {
 
 constexpr int64_t kMostFactor = 32;  // of nodes, and of the batch
 
-/// A change that makes something fit, and how large it is: 1 changes nothing.
-struct Remedy {
-  double factor = 1;
-  std::string text;
-};
-
 /// Whether something fits; a request that is refused for another reason does not.
-bool fits(PlannerRequest request, const Pins& pins) {
-  request.any = true;
+bool fits(const PlanRequest& request) {
   try {
-    return Planner(request).searched(pins).best.has_value();
+    return NetworkPlanner(request).searched(request.pins, /*runner_up=*/false, /*any=*/true).best.has_value();
   } catch (const InvalidArgument&) {
     return false;
   }
@@ -33,27 +27,27 @@ std::string print_enough(double bytes) {
   return fmt::format("{:.5g}", std::ceil(gib / digit) * digit);
 }
 
-std::optional<Remedy> more_nodes(const Planner& planner, const Pins& pins) {
-  PlannerRequest request = planner.request();
+std::optional<Remedy> more_nodes(const NetworkPlanner& planner) {
+  PlanRequest request = planner.request();
   if (is_cluster_file(request.cluster) || request.ranks > 0) return std::nullopt;
   const std::string before = request.cluster;
   for (int64_t factor = 2; factor <= kMostFactor; factor *= 2) {
     request.cluster = with_more_nodes(before, factor);
     if (planner.cluster().cores > 0) request.memory = planner.memory();  // of a rank: its hosts are others
-    if (fits(request, pins)) {
+    if (fits(request)) {
       return Remedy{static_cast<double>(factor), fmt::format("--cluster {}", request.cluster)};
     }
   }
   return std::nullopt;
 }
 
-std::optional<Remedy> smaller_batch(const Planner& planner, const Pins& pins) {
+std::optional<Remedy> smaller_batch(const NetworkPlanner& planner) {
   if (planner.is_graph()) return std::nullopt;  // its rows are a part of it
-  PlannerRequest request = planner.request();
+  PlanRequest request = planner.request();
   for (int64_t factor = 2; factor <= kMostFactor && planner.batch() / factor > 0; factor *= 2) {
     if (planner.batch() % factor != 0) break;
     request.batch = planner.batch() / factor;
-    if (fits(request, pins)) return Remedy{static_cast<double>(factor), fmt::format("--batch {}", request.batch)};
+    if (fits(request)) return Remedy{static_cast<double>(factor), fmt::format("--batch {}", request.batch)};
   }
   return std::nullopt;
 }
@@ -81,7 +75,12 @@ std::vector<std::pair<std::string, std::function<void(Pins&)>>> loosenings(const
   return result;
 }
 
-std::vector<Remedy> remedies(Planner& planner, const Pins& pins, double least) {
+}  // namespace
+
+std::vector<Remedy> remedies(const PlannedJob& job) {
+  NetworkPlanner& planner = *job.planner;
+  const Pins& pins = planner.request().pins;
+  const double least = job.priced.price.peak_memory();
   std::vector<Remedy> all;
   for (const auto& [name, loosen] : loosenings(pins)) {
     Pins looser = pins;
@@ -92,17 +91,15 @@ std::vector<Remedy> remedies(Planner& planner, const Pins& pins, double least) {
     } catch (const InvalidArgument&) {
     }
   }
-  all.push_back({least / planner.memory(), fmt::format("--memory {}", print_enough(least))});
-  if (const auto nodes = more_nodes(planner, pins)) all.push_back(*nodes);
-  if (const auto batch = smaller_batch(planner, pins)) all.push_back(*batch);
+  all.push_back({least / job.memory, fmt::format("--memory {}", print_enough(least))});
+  if (const auto nodes = more_nodes(planner)) all.push_back(*nodes);
+  if (const auto batch = smaller_batch(planner)) all.push_back(*batch);
   std::stable_sort(all.begin(), all.end(), [](const Remedy& a, const Remedy& b) { return a.factor < b.factor; });
   return all;
 }
 
-}  // namespace
-
-std::string print_excess(const Planner& planner, const PricedPlan& plan) {
-  const std::vector<StageMemory>& groups = plan.price.memory;
+std::string print_excess(const PlannedJob& job) {
+  const std::vector<StageMemory>& groups = job.priced.price.memory;
   const auto largest = std::max_element(
       groups.begin(), groups.end(), [](const StageMemory& a, const StageMemory& b) { return a.total() < b.total(); });
   const std::pair<std::string_view, double> parts[] = {{"parameters", largest->parameters},
@@ -115,17 +112,20 @@ std::string print_excess(const Planner& planner, const PricedPlan& plan) {
     if (bytes > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, print_memory(bytes));
   }
   return fmt::format("[plan] {} missing on group {} of {}, got {} of each device, expected {}: {} under {}",
-                     print_memory(largest->total() - planner.memory()), largest - groups.begin(), groups.size(),
-                     print_memory(planner.memory()), print_memory(largest->total()), text, print(plan.configuration));
+                     print_memory(largest->total() - job.memory), largest - groups.begin(), groups.size(),
+                     print_memory(job.memory), print_memory(largest->total()), text, print(job.priced.configuration));
 }
 
-void refuse_memory(Planner& planner, const Pins& pins, const ConfigurationSearch& search) {
-  const PricedPlan least = planner.priced(*search.least);
-  std::string text = fmt::format("[plan] nothing fits; at the least {}", print_excess(planner, least).substr(7));
-  const std::vector<Remedy> all = remedies(planner, pins, least.price.peak_memory());
+std::string refusal_of(const PlannedJob& job) {
+  std::string text = fmt::format("[plan] nothing fits; at the least {}", print_excess(job).substr(7));
+  const std::vector<Remedy> all = remedies(job);
   for (size_t i = 0; i < all.size(); ++i)
     text += fmt::format("{}{}", i == 0 ? ". It would fit with " : ", or with ", all[i].text);
-  throw InvalidArgument(text);
+  return text;
+}
+
+void require_fit(const PlannedJob& job) {
+  if (!job.fits) throw InvalidArgument(refusal_of(job));
 }
 
 }  // namespace partita

@@ -1,33 +1,68 @@
-#include "cli/planner.h"
+#include "planner/network_planner.h"
 
-#include "cli/graph_file.h"
 #include "cluster/presets.h"
 #include "cluster/toml.h"
 #include "job/program.h"
 #include "launch/place.h"
-#include "network/build_graph.h"
 #include "ops/registry.h"
+#include "planner/graph_file.h"
 #include "planning/job_of.h"
 #include "planning/placed_memory.h"
 #include "planning/price_notes.h"
 #include "planning/simulate_step.h"
+#include "zoo/zoo.h"
 
 namespace partita {
 namespace {
 
-/// The part of a cluster that has so many ranks; others are idle.
-Cluster cluster_of(const PlannerRequest& request, std::string_view where) {
+void require_ranges(const PlanRequest& request) {
+  if (request.batch < 0) {
+    throw InvalidArgument(fmt::format("[{}] bad batch, got {}, expected rows above 0, or 0 for those of the network",
+                                      request.where, request.batch));
+  }
+  if (!(request.memory >= 0)) {
+    throw InvalidArgument(fmt::format("[{}] bad memory, got {}, expected bytes above 0, or 0 for those of the cluster",
+                                      request.where, request.memory));
+  }
+}
+
+/// The part of the cluster with the ranks of the request; others are idle.
+Cluster cluster_of(const PlanRequest& request) {
   Cluster cluster = open_cluster(request.cluster);
   if (!request.tf32) cluster = without_tf32(std::move(cluster));
   if (request.ranks == 0) return cluster;
+  if (request.ranks < 0) {
+    throw InvalidArgument(fmt::format("[{}] bad ranks, got {}, expected 1 to the {} of {}", request.where,
+                                      request.ranks, cluster.ranks(), cluster.name));
+  }
   if (request.ranks <= cluster.ranks() || cluster.cores > 0) return resized(cluster, request.ranks);
-  throw InvalidArgument(fmt::format("[{}] more ranks than the cluster has, got {}, expected at most {} of {}", where,
-                                    request.ranks, cluster.ranks(), cluster.name));
+  throw InvalidArgument(fmt::format("[{}] more ranks than the cluster has, got {}, expected at most {} of {}",
+                                    request.where, request.ranks, cluster.ranks(), cluster.name));
+}
+
+/// None for the file of a graph.
+std::optional<TrainedNetwork> trained_of(const PlanRequest& request) {
+  if (request.network) {
+    TrainedNetwork own = *request.network;
+    own.config.plan = {};  // what the planner decides
+    own.config.ranks = {.kernels = own.config.ranks.kernels};
+    return own;
+  }
+  if (is_graph_file(request.model)) return std::nullopt;
+  const ZooModel model = make_model(request.model);
+  JobConfig config = model.recipe;
+  config.model = request.model;
+  config.training.loss = request.loss.value_or(config.training.loss);
+  return TrainedNetwork{model.network(config.training.loss), config, model.columns()};
+}
+
+DType dtype_of(const PlanRequest& request, const std::optional<TrainedNetwork>& trained) {
+  return request.dtype.value_or(trained ? trained->config.training.dtype : DType::f32);
 }
 
 constexpr double kLess = 1 - 1e-6;
 
-/// Of the ranks that share the same rows.
+/// How the ranks that share the same rows cut a graph under the cuts of a saved plan.
 std::function<Plan(const Graph&, int64_t)> plan_of_cuts(const NamedCuts& cuts) {
   return [own = without_axis(cuts, "data")](const Graph& graph, int64_t) {
     return plan_of(own, graph, all_ops(), /*any_purpose=*/true);
@@ -40,41 +75,42 @@ bool has_searched_cuts(const Configuration& configuration) {
   return configuration.tensor > 1 && configuration.cuts == TensorCuts::searched;
 }
 
-DType dtype_of_flag(const std::string& text) {
-  constexpr std::array kFloats{DType::f32, DType::f64, DType::bf16, DType::f16};
-  std::vector<std::string> names;
-  for (const DType dtype : kFloats) names.emplace_back(name_of(dtype));
-  return kFloats[position_of_name("--dtype", text, names)];
-}
-
-Planner::Planner(PlannerRequest request, std::string_view where)
-    : request_(std::move(request)),
-      search_(parse_name<Search>("--search", request_.search)),
-      model_(is_graph_file(request_.model) ? std::nullopt : std::optional(make_model(request_.model))),
-      recipe_(model_ ? model_->recipe : JobConfig{}),
-      cluster_(cluster_of(request_, where)),
-      precision_(Precision::of(dtype_of_flag(request_.dtype))),
+NetworkPlanner::NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cuts)
+    : request_((require_ranges(request), std::move(request))),
+      cuts_(std::move(cuts)),
+      trained_(trained_of(request_)),
+      cluster_(cluster_of(request_)),
+      precision_(Precision::of(dtype_of(request_, trained_))),
       forward_(make_forward()),
       batch_(rows_of(forward_)),
       costs_(forward_, all_ops(), cluster_,
-             {.training = {.optimizer = recipe_.optimizer},
+             {.training = {.optimizer = trained_ ? trained_->config.optimizer : OptimizerOptions{}},
               .precision = precision_,
-              .fold = !request_.cuts,
-              .search = search_,
-              .own_plan = request_.cuts ? plan_of_cuts(*request_.cuts) : nullptr}) {}
+              .fold = !cuts_,
+              .search = request_.search,
+              .own_plan = cuts_ ? plan_of_cuts(*cuts_) : nullptr}) {}
 
-int64_t Planner::rows_of_model() const { return request_.batch > 0 ? request_.batch : recipe_.training.batch; }
-
-Graph Planner::build_model(int64_t statistics_groups) const {
-  return build_graph(model().network(loss()), all_ops(),
-                     {.batch = rows_of_model(), .columns = model_->columns(), .statistics_groups = statistics_groups});
+std::string NetworkPlanner::name() const {
+  return request_.network && request_.model.empty() ? request_.network->network.name() : request_.model;
 }
 
-NetworkFingerprint Planner::fingerprint() const { return fingerprint_of_network(build_model(/*statistics_groups=*/1)); }
+int64_t NetworkPlanner::rows_of_network() const {
+  return request_.batch > 0 ? request_.batch : trained().config.training.batch;
+}
 
-Graph Planner::make_forward() const {
+Graph NetworkPlanner::build_network(int64_t statistics_groups) const {
+  return build_graph(
+      trained().network, all_ops(),
+      {.batch = rows_of_network(), .columns = trained().columns, .statistics_groups = statistics_groups});
+}
+
+NetworkFingerprint NetworkPlanner::fingerprint() const {
+  return fingerprint_of_network(build_network(/*statistics_groups=*/1));
+}
+
+Graph NetworkPlanner::make_forward() const {
   // Of batch norms each row has statistics of its own, so that any micro-batch can be priced.
-  if (model_) return build_model(rows_of_model());
+  if (trained_) return build_network(rows_of_network());
   Graph graph = read_graph(request_.model);
   for (const Node& node : graph.nodes) {
     if (node.phase == Phase::forward) continue;
@@ -88,27 +124,32 @@ Graph Planner::make_forward() const {
   return graph;
 }
 
-const ZooModel& Planner::model() const {
-  if (model_) return *model_;
+void require_network(const PlanRequest& request) {
+  if (request.network || !is_graph_file(request.model)) return;
   throw InvalidArgument(fmt::format(
       "[plan] a graph is no network that can be trained, got {}, expected a model for --out, --html and explain",
-      request_.model));
+      request.model));
 }
 
-double Planner::memory() const {
+const TrainedNetwork& NetworkPlanner::trained() const {
+  if (!trained_) require_network(request_);
+  return *trained_;
+}
+
+double NetworkPlanner::memory() const {
   if (request_.memory > 0) return request_.memory;
   const double shared = cluster_.cores > 0 ? static_cast<double>(cluster_.levels.front().size) : 1;  // of a host
   return cluster_.device.memory / shared - cluster_.reserve_memory;
 }
 
-PricedPlan Planner::priced(const Configuration& configuration) {
+PricedPlan NetworkPlanner::priced(const Configuration& configuration) {
   StagePrices& stages = costs_.stages(configuration);
   PricedPlan plan = priced(PricedConfiguration{configuration, price_of(stages, configuration.zero)});
   plan.lower_bound_seconds = stages.lower_bound(configuration.zero);
   return plan;
 }
 
-PricedPlan Planner::priced(const PricedConfiguration& found) {
+PricedPlan NetworkPlanner::priced(const PricedConfiguration& found) {
   PricedPlan plan = unplaced(found);
   if (!is_placed()) return plan;
   plan.price.memory = placed(plan);
@@ -116,8 +157,8 @@ PricedPlan Planner::priced(const PricedConfiguration& found) {
   return plan;
 }
 
-PricedPlan Planner::unplaced(const PricedConfiguration& found) const {
-  return {.model = request_.model,
+PricedPlan NetworkPlanner::unplaced(const PricedConfiguration& found) const {
+  return {.model = name(),
           .cluster = request_.cluster,
           .software = cluster_.software.name,
           .fitted = fitted_values(cluster_),
@@ -131,43 +172,43 @@ PricedPlan Planner::unplaced(const PricedConfiguration& found) const {
           .notes = price_notes(cluster_, precision_, found.configuration, found.price)};
 }
 
-/// Ranks that are processors run the kernels that are at hand: what their program takes is placed, not estimated.
-bool Planner::is_placed() const {
+/// Whether memory is that of the compiled program: ranks on processors run the kernels that are there.
+bool NetworkPlanner::is_placed() const {
   const bool can_run = precision_.compute == DType::f32 || precision_.compute == DType::f64;
-  return cluster_.cores > 0 && model_ && can_run;
+  return cluster_.cores > 0 && trained_ && can_run;
 }
 
-/// Compute threads of each of so many ranks: its share of the cluster's cores, no more than there are here, where
-/// kernels are asked what scratch they take.
-int Planner::threads(int64_t ranks) const {
+/// Compute threads of each rank: its share of the cluster's cores, at most those of this machine, whose kernels are
+/// asked what scratch they take.
+int NetworkPlanner::threads(int64_t ranks) const {
   const Place here = this_place();
   const int64_t cores = std::min<int64_t>(cluster_.cores, here.cores);
   const int64_t sharers = resized(cluster_, ranks).levels.front().size;
   return static_cast<int>(std::clamp<int64_t>(cores / sharers, 1, here.team_threads));
 }
 
-std::vector<StageMemory> Planner::placed(const PricedPlan& plan) {
+std::vector<StageMemory> NetworkPlanner::placed(const PricedPlan& plan) {
   JobConfig job = job_of_plan(plan);
   job.training.dtype = precision_.compute;
   job.ranks.threads = threads(plan.configuration.ranks());
-  if (request_.cuts) job.plan.given = GivenPlan{.file = request_.cuts->file, .cuts = request_.cuts};
-  return placed_memory(make_program(job, {.network = model().network(job.training.loss),
-                                          .columns = model_->columns(),
+  if (cuts_) job.plan.given = GivenPlan{.file = cuts_->file, .cuts = cuts_};
+  return placed_memory(make_program(job, {.network = trained().network,
+                                          .columns = trained().columns,
                                           .batch = batch_,
                                           .ranks = plan.configuration.ranks(),
                                           .estimates = true}));
 }
 
-/// A search goes by estimates: where these are short of what the program takes it is asked for what takes less, and
-/// what takes least may fit although its estimate does not.
-ConfigurationSearch Planner::searched(const Pins& pins, bool runner_up) {
+/// The search uses estimates. If the compiled program needs more memory, it searches again with a smaller budget. The
+/// configuration that takes the least may fit although its estimate does not.
+ConfigurationSearch NetworkPlanner::searched(const Pins& pins, bool runner_up, bool any) {
   SearchRequest request{.costs = costs_,
                         .ranks = cluster_.ranks(),
                         .memory_bytes = memory(),
                         .pins = pins,
                         .runner_up = runner_up,
                         .idle = request_.idle,
-                        .any = request_.any};
+                        .any = any};
   double bound = std::numeric_limits<double>::infinity();  // of the first search: the others leave out what may fit
   for (;;) {
     ConfigurationSearch search = search_configurations(request);
@@ -182,22 +223,19 @@ ConfigurationSearch Planner::searched(const Pins& pins, bool runner_up) {
   }
 }
 
-JobConfig Planner::job_of_plan(const PricedPlan& plan) {
-  JobConfig job = recipe_;
-  job.model = request_.model;
+JobConfig NetworkPlanner::job_of_plan(const PricedPlan& plan) {
+  JobConfig job = trained_ ? trained_->config : JobConfig{};
   job.training.batch = batch_;
-  job.training.loss = loss();
-  job.plan.options.search = search_;
+  job.plan.options.search = request_.search;
   job.plan.options.costs = costs_.plan_options(plan.configuration).costs;
   return completed(job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_, all_ops()),
                    Place{.cores = 1});
 }
 
-PlanFile Planner::plan_file(const PricedPlan& plan) {
+PlanFile NetworkPlanner::plan_file(const PricedPlan& plan) {
   const JobConfig job = job_of_plan(plan);
-  const Network network = model().network(job.training.loss);
-  Program program = make_program(job, {.network = network,
-                                       .columns = model_->columns(),
+  Program program = make_program(job, {.network = trained().network,
+                                       .columns = trained().columns,
                                        .batch = batch_,
                                        .ranks = plan.configuration.ranks(),
                                        .last = Stage::training,
@@ -214,24 +252,22 @@ PlanFile Planner::plan_file(const PricedPlan& plan) {
   return file;
 }
 
-void Planner::require_trainable(const PlanFile& plan) const {
+void NetworkPlanner::require_trainable(const PlanFile& plan) const {
   if (!plan.cuts) return;
-  const JobConfig job = completed(with_plan(recipe_, plan), Place{.cores = 1});
-  const Program program = make_program(job, {.network = model().network(job.training.loss),
-                                             .columns = model_->columns(),
+  const JobConfig job = completed(with_plan(trained().config, plan), Place{.cores = 1});
+  const Program program = make_program(job, {.network = trained().network,
+                                             .columns = trained().columns,
                                              .batch = plan.batch,
                                              .ranks = plan.ranks,
                                              .last = Stage::training});
   partial_plan_of(*plan.cuts, program.graph, Rules(program.graph, all_ops()));
 }
 
-Price Planner::price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const {
-  PlannerRequest own = request_;
-  own.cuts = cuts;
-  return Planner(own).priced(configuration).price;
+Price NetworkPlanner::price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const {
+  return NetworkPlanner(request_, cuts).priced(configuration).price;
 }
 
-Plan Planner::folded_plan(const PricedPlan& plan) {
+Plan NetworkPlanner::folded_plan(const PricedPlan& plan) {
   const PlanOptions options = job_of_plan(plan).plan.options;
   const Graph& graph = costs_.folded().graph;
   const int64_t ranks = plan.configuration.ranks() / plan.configuration.pipeline;

@@ -1,4 +1,4 @@
-#include "cli/planner.h"
+#include "planner/network_planner.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include "job/program.h"
 #include "launch/place.h"
 #include "training/memory.h"
+#include "zoo/zoo.h"
 
 namespace partita {
 namespace {
@@ -16,7 +17,7 @@ constexpr double kRounding = 1e-5;  // other rows are lowered
 struct PricedTwice {
   PricedTwice(const std::string& model, const std::string& text) {
     const Configuration given = parse_configuration(text);
-    Planner planner({.model = model, .cluster = "cpu", .batch = 24, .ranks = given.ranks()});
+    NetworkPlanner planner({.model = model, .cluster = "cpu", .ranks = given.ranks(), .batch = 24});
     const Configuration configuration = completed(given, given.ranks(), planner.batch());
     const PricedPlan plan = planner.priced(configuration);
     folded = plan.price;
@@ -36,7 +37,7 @@ void expect_priced_alike(const std::string& model, const std::string& text) {
   EXPECT_EQ(priced.file.predicted->step_seconds, seconds);
 }
 
-TEST(Planner, PricesTheCutsThatItWrites) {
+TEST(NetworkPlanner, PricesTheCutsThatItWrites) {
   const std::string gpt = "gpt:layers=5,hidden=64,heads=4,seq=32";
   for (const char* text :
        {"data=4", "data=2,tensor=2,micro_batch=6", "tensor=4,sequence_parallel=true,micro_batch=4",
@@ -46,7 +47,7 @@ TEST(Planner, PricesTheCutsThatItWrites) {
   expect_priced_alike("llama:layers=5,hidden=64,heads=4", "data=2,tensor=2,micro_batch=6");
 }
 
-TEST(Planner, PredictsTheSearchedCutsThatItWrites) {
+TEST(NetworkPlanner, PredictsTheSearchedCutsThatItWrites) {
   for (const char* model : {"mlp:layers=6,hidden=512", "gpt:layers=5,hidden=64,heads=4,seq=32"}) {
     for (const char* text : {"tensor=4,cuts=searched", "data=2,tensor=2,micro_batch=6,cuts=searched",
                              "data=2,tensor=3,micro_batch=6,cuts=searched"}) {
@@ -104,7 +105,7 @@ TEST_P(PlannedMemory, IsThatOfTheArena) {
   for (const std::string& text : configurations) {
     SCOPED_TRACE(text);
     const Configuration given = parse_configuration(text);
-    Planner planner({.model = GetParam().model, .batch = 16, .ranks = given.ranks()});
+    NetworkPlanner planner({.model = GetParam().model, .ranks = given.ranks(), .batch = 16});
     const PricedPlan plan = planner.priced(completed(given, given.ranks(), planner.batch()));
     const double arena = arena_of(GetParam().model, planner.plan_file(plan));
     EXPECT_NEAR(plan.price.peak_memory() / arena, 1, 0.05);
@@ -124,9 +125,9 @@ INSTANTIATE_TEST_SUITE_P(
                     MemoryCase{"gpt"}, MemoryCase{"llama"}, MemoryCase{"bert:layers=4"}, MemoryCase{"t5", true, false},
                     MemoryCase{"moe", true, false}, MemoryCase{"recommender", false, false}));
 
-TEST(Planner, FindsWhatFitsAsItIsPlaced) {
+TEST(NetworkPlanner, FindsWhatFitsAsItIsPlaced) {
   const auto placed = [](double memory) {
-    Planner planner({.model = "resnet50:size=32", .batch = 16, .memory = memory, .ranks = 4});
+    NetworkPlanner planner({.model = "resnet50:size=32", .ranks = 4, .batch = 16, .memory = memory});
     const ConfigurationSearch search = planner.searched(parse_pins("data=4"));
     return search.best ? planner.priced(*search.best).price.peak_memory() : 0;
   };

@@ -1,4 +1,4 @@
-#include "cli/op_costs.h"
+#include "planner/op_costs.h"
 
 #include <algorithm>
 
@@ -11,11 +11,11 @@ namespace {
 
 constexpr double kExposedGradients = 0.1;  // of sums of gradients, behind the backward
 
-Graph forward_of_micro_batch(const PlanFile& plan, const Planner& planner) {
-  const ZooModel& model = planner.model();
+Graph forward_of_micro_batch(const PlanFile& plan, const NetworkPlanner& planner) {
+  const TrainedNetwork& trained = planner.trained();
   const int64_t rows = plan.configuration.data * plan.configuration.micro_batch;
-  return build_graph(model.network(model.recipe.training.loss), all_ops(),
-                     {.batch = rows, .columns = model.columns(), .statistics_groups = rows});
+  return build_graph(trained.network, all_ops(),
+                     {.batch = rows, .columns = trained.columns, .statistics_groups = rows});
 }
 
 /// All of it decided, but for how states lie: as their users need them.
@@ -30,12 +30,12 @@ PartialPlan decided(const NamedCuts& cuts, const Graph& training) {
 
 }  // namespace
 
-OpCosts::OpCosts(const PlanFile& plan, Planner& planner)
+OpCosts::OpCosts(const PlanFile& plan, NetworkPlanner& planner)
     : plan_(plan), planner_(planner), rounds_(micro_batches(plan.configuration, plan.batch)), partial_(Graph()) {
   const Graph forward = forward_of_micro_batch(plan, planner);
   whole_names_ = network_names(forward);
   folded_ = fold_layers(forward, Rules(forward, all_ops()));
-  const TrainingOptions options{.optimizer = planner.model().recipe.optimizer,
+  const TrainingOptions options{.optimizer = planner.trained().config.optimizer,
                                 .recompute = plan.configuration.recompute.all};
   training_ = make_training_graph(folded_.graph, all_ops(), options).graph;
   names_ = network_names(training_);
@@ -89,7 +89,7 @@ std::vector<size_t> OpCosts::largest(size_t count) const {
 
 std::string OpCosts::title(size_t node) const {
   return fmt::format("{} of {}: {} micro-batch{} of {} rows on the {} ranks of a stage, {}",
-                     print(Rules(training_, all_ops())[node]), plan_.model, rounds_, rounds_ == 1 ? "" : "es",
+                     print(Rules(training_, all_ops())[node]), planner_.name(), rounds_, rounds_ == 1 ? "" : "es",
                      plan_.configuration.data * plan_.configuration.micro_batch, cuts_.mesh.ranks(), print(cuts_.mesh));
 }
 
