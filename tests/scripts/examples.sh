@@ -9,6 +9,7 @@ falls() {
 }
 "$folder/example_quickstart" | falls || exit 1
 "$folder/example_layerwise" | falls || exit 1
+"$folder/example_plan_and_train" | falls || exit 1
 "$folder/example_megatron_gpt" | tail -n 1 || exit 1
 losses=$("$folder/example_pipeline" | grep "loss is") || exit 1
 falls <<<"$losses" || exit 1
