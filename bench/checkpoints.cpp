@@ -23,11 +23,11 @@
 #include <string>
 
 #include "base/philox.h"
-#include "checkpoint/checkpoint_saving.h"
-#include "execute/shard_copy.h"
-#include "launch/run_process.h"
-#include "network/initializers.h"
-#include "ops/registry.h"
+#include "frontend/network/initializers.h"
+#include "ir/ops/registry.h"
+#include "runtime/checkpoint/checkpoint_saving.h"
+#include "runtime/execute/shard_copy.h"
+#include "runtime/launch/run_process.h"
 #include "training/rank_run.h"
 #include "usage.h"
 #include "zoo/zoo_job.h"

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "cluster/collective_seconds.h"
-#include "cluster/presets.h"
+#include "planner/cluster/collective_seconds.h"
+#include "planner/cluster/presets.h"
 #include "usage.h"
 
 namespace partita {

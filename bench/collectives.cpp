@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "device/device.h"
-#include "launch/run_process.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
+#include "runtime/device/device.h"
+#include "runtime/launch/run_process.h"
 #include "usage.h"
 
 namespace partita {

@@ -9,12 +9,12 @@
 
 #include <chrono>
 
-#include "data/loading/prefetch.h"
-#include "data/readers/cifar10.h"
-#include "data/readers/synthetic.h"
-#include "data/transforms/image_maps.h"
-#include "data/views/map.h"
-#include "data/views/shuffle.h"
+#include "frontend/data/loading/prefetch.h"
+#include "frontend/data/readers/cifar10.h"
+#include "frontend/data/readers/synthetic.h"
+#include "frontend/data/transforms/image_maps.h"
+#include "frontend/data/views/map.h"
+#include "frontend/data/views/shuffle.h"
 #include "usage.h"
 
 namespace partita {

@@ -10,11 +10,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "device/device.h"
-#include "ops/attention/attention.h"
-#include "ops/conv/conv2d.h"
-#include "ops/matmul/matmul.h"
-#include "ops/registry.h"
+#include "ir/ops/attention/attention.h"
+#include "ir/ops/conv/conv2d.h"
+#include "ir/ops/matmul/matmul.h"
+#include "ir/ops/registry.h"
+#include "runtime/device/device.h"
 #include "usage.h"
 
 namespace partita {

@@ -10,16 +10,16 @@
 #include <cstdlib>
 #include <string>
 
-#include "autodiff/training_graph.h"
-#include "device/device.h"
-#include "graph/builder.h"
-#include "graph/rules.h"
-#include "ops/reduce/attrs.h"
-#include "ops/registry.h"
-#include "partition/partition.h"
-#include "partition/print_rank.h"
-#include "plan/make_plan.h"
-#include "schedule/schedule.h"
+#include "compiler/autodiff/training_graph.h"
+#include "compiler/partition/partition.h"
+#include "compiler/partition/print_rank.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/search/make_plan.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/rules.h"
+#include "ir/ops/reduce/attrs.h"
+#include "ir/ops/registry.h"
+#include "runtime/device/device.h"
 #include "usage.h"
 
 namespace partita {

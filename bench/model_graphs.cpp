@@ -11,9 +11,9 @@
 #include <optional>
 #include <string>
 
-#include "autodiff/training_graph.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
+#include "compiler/autodiff/training_graph.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
 #include "usage.h"
 #include "zoo/zoo.h"
 

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "ir/ops/registry.h"
+#include "ir/orders/text.h"
 #include "job/options.h"
-#include "ops/registry.h"
-#include "pipeline/text.h"
 #include "training/memory.h"
 #include "usage.h"
 #include "zoo/zoo_job.h"

@@ -9,12 +9,12 @@
 #include <chrono>
 #include <string>
 
-#include "autodiff/training_graph.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
-#include "plan/make_plan.h"
-#include "plan/search/cost_graph.h"
-#include "plan/search/search_cuts.h"
+#include "compiler/autodiff/training_graph.h"
+#include "compiler/search/cost_graph.h"
+#include "compiler/search/make_plan.h"
+#include "compiler/search/search_cuts.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
 #include "usage.h"
 #include "zoo/zoo.h"
 

@@ -9,8 +9,8 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "device/device.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
+#include "runtime/device/device.h"
 #include "usage.h"
 
 namespace partita {

@@ -12,10 +12,10 @@
 #include <chrono>
 #include <iostream>
 
-#include "cluster/presets.h"
-#include "launch/place.h"
-#include "ops/registry.h"
-#include "simulate/simulate_program.h"
+#include "ir/ops/registry.h"
+#include "planner/cluster/presets.h"
+#include "planner/simulation/simulate_program.h"
+#include "runtime/launch/place.h"
 #include "training/model.h"
 #include "usage.h"
 #include "zoo/zoo_job.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "launch/run_process.h"
+#include "runtime/launch/run_process.h"
 #include "usage.h"
 
 namespace partita {

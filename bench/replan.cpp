@@ -6,10 +6,10 @@
 #include <chrono>
 #include <ctime>
 
-#include "cluster/presets.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
-#include "planning/search_configurations.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
+#include "planner/cluster/presets.h"
+#include "planner/pricing/search_configurations.h"
 #include "usage.h"
 #include "zoo/zoo.h"
 

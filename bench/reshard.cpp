@@ -1,7 +1,7 @@
 // Resharding: cost of the paths that are found against the greedy order of a known system, and the time to find them.
 //   bench_reshard
 
-#include "sharding/reshard.h"
+#include "ir/sharding/reshard.h"
 
 #include <algorithm>
 #include <chrono>

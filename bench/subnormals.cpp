@@ -14,10 +14,10 @@
 #include <string>
 
 #include "base/philox.h"
-#include "comm/run_ranks.h"
-#include "execute/executor.h"
-#include "network/initializers.h"
-#include "ops/registry.h"
+#include "frontend/network/initializers.h"
+#include "ir/ops/registry.h"
+#include "runtime/comm/run_ranks.h"
+#include "runtime/execute/executor.h"
 #include "usage.h"
 #include "zoo/zoo_job.h"
 

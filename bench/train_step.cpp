@@ -14,11 +14,11 @@
 #include <string>
 
 #include "base/philox.h"
-#include "execute/executor.h"
-#include "execute/shard_copy.h"
-#include "launch/run_process.h"
-#include "network/initializers.h"
-#include "ops/registry.h"
+#include "frontend/network/initializers.h"
+#include "ir/ops/registry.h"
+#include "runtime/execute/executor.h"
+#include "runtime/execute/shard_copy.h"
+#include "runtime/launch/run_process.h"
 #include "usage.h"
 #include "zoo/zoo_job.h"
 

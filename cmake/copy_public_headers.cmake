@@ -1,5 +1,5 @@
 # Copies the public headers and every header that they include, with includes written for users: in the sources
-# "graph/builder.h", in the copy "partita/graph/builder.h". Run by cmake -P with SOURCE (of the project) and OUTPUT.
+# "ir/graph/builder.h", in the copy "partita/ir/graph/builder.h". Run by cmake -P with SOURCE (of the project) and OUTPUT.
 cmake_minimum_required(VERSION 3.25)
 file(GLOB public RELATIVE ${SOURCE}/include/partita ${SOURCE}/include/partita/*.h)
 set(pending "")

@@ -1,86 +1,81 @@
 #!/usr/bin/env python3
-"""Checks that every source file includes only what its folder may see.
+"""Checks that every source file includes only what stands below it.
 
-The folders stand in the order of the flow (docs/internals/overview.md); a folder sees itself and the folders
-listed for it, as the table of src/README.md says. The modules of the Python package are checked by
-python_layers.py. Exit code 1 and one line per violation."""
+The storeys of src are listed from the lowest to the highest, each with its folders in their order. A file includes
+files of its own folder, of the folders before it in its storey, and of lower storeys. Files that stand in a storey
+itself, such as compiler/compile.h, come after its folders. So no folders include each other in a circle, and nothing
+in compiler includes runtime. Unit tests and what they share (x_test.cpp, test_x.h) may include anything. The table of
+src/README.md lists the same folders. python_layers.py checks the imports of the Python package.
+
+Exit code 1 and one line per violation."""
 import pathlib
 import re
 import sys
 
 import python_layers
 
-ALLOWED = {
+STOREYS = {
     "base": [],
-    "sharding": ["base"],
-    "cluster": ["base", "sharding"],
-    "graph": ["base", "sharding"],
-    "ops": ["base", "sharding", "graph"],
-    "network": ["base", "sharding", "graph", "ops"],
-    "autodiff": ["base", "sharding", "graph", "ops"],
-    "lowering": ["base", "sharding", "cluster", "graph"],
-    "pipeline": ["base"],
-    "plan": ["base", "sharding", "graph", "lowering", "pipeline"],
-    "partition": ["base", "sharding", "graph", "lowering"],
-    "schedule": ["base", "sharding", "graph", "lowering", "pipeline", "partition"],
-    "simulate": ["base", "sharding", "cluster", "graph", "lowering", "pipeline", "partition", "schedule"],
-    "device": ["base", "sharding", "graph", "ops", "lowering"],
-    "comm": ["base"],
-    "execute": ["base", "sharding", "graph", "lowering", "pipeline", "partition", "schedule", "device", "comm"],
-    "data": ["base"],
-    "launch": ["base", "comm"],
-    "job": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "schedule", "device", "comm", "data",
-            "launch"],
-    "planning": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "simulate", "job"],
-    "explain": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "planning"],
-    "checkpoint": ["base", "sharding", "graph", "network", "lowering", "partition", "schedule", "device", "comm", "execute", "launch"],
-    "training": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule",
-                 "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "checkpoint"],
-    "zoo": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "data", "launch", "job"],
-    "calibrate": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "plan",
-                  "partition", "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "training", "zoo"],
-    "report": ["base", "graph", "data", "launch", "training"],
-    "cli": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition",
-            "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "explain", "checkpoint", "training", "zoo", "calibrate", "report"],
+    "ir": ["sharding", "graph", "ops", "orders", "kernels", "work"],
+    "frontend": ["network", "data"],
+    "compiler": ["autodiff", "plan", "search", "partition", "schedule"],
+    "runtime": ["device", "comm", "trace", "execute", "launch", "checkpoint"],
+    "job": [],
+    "zoo": [],
+    "planner": ["cluster", "simulation", "pricing", "plan_file", "explain"],
+    "training": [],
+    "calibrate": [],
+    "cli": [],
 }
-COMPILE = {"compile.h", "compile.cpp"}  # the flow itself: sees every stage
+# "ir/sharding", .., "ir", "frontend/network", ..
+ORDER = [place for storey, folders in STOREYS.items() for place in [*(f"{storey}/{name}" for name in folders), storey]]
+SOURCES = (".h", ".cpp", ".cu")
+
+
+def place_of(path: pathlib.PurePath) -> str | None:
+    """The entry of ORDER in which a file of src stands, None if it has none."""
+    parts = path.parts
+    if len(parts) < 2 or parts[0] not in STOREYS:
+        return None
+    if len(parts) == 2 or not STOREYS[parts[0]]:
+        return parts[0]
+    return f"{parts[0]}/{parts[1]}" if parts[1] in STOREYS[parts[0]] else None
+
+
+def check_includes(root: pathlib.Path) -> list[str]:
+    """Faults of the includes of all sources of `root`, the folder src."""
+    faults = []
+    for path in sorted(root.rglob("*")):
+        if path.suffix not in SOURCES:
+            continue
+        relative = path.relative_to(root)
+        place = place_of(relative)
+        if place is None:
+            faults.append(f"{relative}: its folder is in no list of a storey")
+            continue
+        is_test = path.stem.endswith("_test") or path.name.startswith("test_")
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+            if not match:
+                continue
+            target = place_of(pathlib.PurePath(match[1]))
+            if target is None or not (root / match[1]).is_file():
+                faults.append(f"{relative}:{number}: got \"{match[1]}\", expected a path from src")
+            elif ORDER.index(target) > ORDER.index(place) and not is_test:
+                faults.append(f"{relative}:{number}: {place} must not include {target}")
+    return faults
 
 
 def check_table(readme: pathlib.Path) -> list[str]:
-    """The last column of the table of folders has what ALLOWED has."""
-    rows = re.findall(r"^\|[ \d]*\| `(\w+)` \|.*\| ([\w, ]*)\|$", readme.read_text(), re.M)
-    written = {folder: ["base", *filter(None, re.split(r"[, ]+", others))] for folder, others in rows}
-    expected = {folder: ["base", *(other for other in allowed if other != "base")]
-                for folder, allowed in ALLOWED.items()}
-    return [f"README.md: row of '{folder}': got {written.get(folder)}, expected {allowed}"
-            for folder, allowed in expected.items() if written.get(folder) != allowed]
+    """Faults of the first column of the table of src/README.md: the places that hold sources, in their order."""
+    written = re.findall(r"^\| `([\w/]+)` \|", readme.read_text(), re.M)
+    expected = [place for place in ORDER if any(child.suffix in SOURCES for child in (readme.parent / place).glob("*"))]
+    return [] if written == expected else [f"README.md: got the folders {written}, expected {expected}"]
 
 
 def main() -> int:
     root = pathlib.Path(__file__).resolve().parent.parent / "src"
-    faults = check_table(root / "README.md") + python_layers.check(root.parent)
-    for path in sorted(root.rglob("*")):
-        if path.suffix not in (".h", ".cpp", ".cu"):
-            continue
-        relative = path.relative_to(root)
-        if relative.name in COMPILE and len(relative.parts) == 1:
-            continue
-        folder = relative.parts[0]
-        if folder not in ALLOWED:
-            faults.append(f"{relative}: folder '{folder}' is not in the list of layers")
-            continue
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            match = re.match(r'#include "([^"]+)"', line)
-            if not match:
-                continue
-            target = match.group(1).split("/")[0]
-            if match.group(1) == "compile.h":
-                if folder not in ("job", "planning", "checkpoint", "training", "cli"):
-                    faults.append(f"{relative}:{number}: {folder} must not include compile.h")
-            elif target != folder and target not in ALLOWED[folder]:
-                # A unit test, and what tests share, may use the registry of ops.
-                if not ((path.name.endswith("_test.cpp") or path.name.startswith("test_")) and target in ALLOWED):
-                    faults.append(f"{relative}:{number}: {folder} must not include {target}")
+    faults = check_table(root / "README.md") + check_includes(root) + python_layers.check(root.parent)
     print("\n".join(faults) if faults else "layers: ok")
     return 1 if faults else 0
 

@@ -1,5 +1,5 @@
 #pragma once
 // Graphs as text, plans, and the programs that ranks run: for tools that look at them.
 
-#include "compile.h"
-#include "ops/registry.h"
+#include "compiler/compile.h"
+#include "ir/ops/registry.h"

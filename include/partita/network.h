@@ -1,7 +1,7 @@
 #pragma once
 // Networks: layers, functions over symbolic values, initial values, losses.
 
-#include "network/functions.h"
-#include "network/initializers.h"
-#include "network/layers/layers.h"
-#include "network/network.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/initializers.h"
+#include "frontend/network/layers/layers.h"
+#include "frontend/network/network.h"

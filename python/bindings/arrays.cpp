@@ -4,7 +4,7 @@
 
 #include "base/philox.h"
 #include "bind.h"
-#include "network/initializers.h"
+#include "frontend/network/initializers.h"
 
 namespace partita::python {
 namespace {

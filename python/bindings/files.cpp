@@ -1,7 +1,7 @@
 // Weights as files.
 
 #include "bind.h"
-#include "checkpoint/weights.h"
+#include "runtime/checkpoint/weights.h"
 
 namespace partita::python {
 

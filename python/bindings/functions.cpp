@@ -1,10 +1,10 @@
-// The functions of network/functions.h on symbolic values, and every op of the registry by name.
+// The functions of frontend/network/functions.h on symbolic values, and every op of the registry by name.
 
 #include <cstring>
 
-#include "network/losses.h"
-#include "ops/host/host_function.h"
-#include "ops/registry.h"
+#include "frontend/network/losses.h"
+#include "ir/ops/host/host_function.h"
+#include "ir/ops/registry.h"
 #include "symbols.h"
 
 namespace partita::python {

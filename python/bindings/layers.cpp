@@ -1,6 +1,6 @@
 // What layers of Python ask of those of the library.
 
-#include "network/layers/window.h"
+#include "frontend/network/layers/window.h"
 #include "symbols.h"
 
 namespace partita::python {

@@ -8,9 +8,9 @@
 
 #include "bind.h"
 #include "job/options.h"
-#include "launch/signals.h"
 #include "plans.h"
 #include "programs.h"
+#include "runtime/launch/signals.h"
 #include "symbols.h"
 #include "training/stepper.h"
 

@@ -3,14 +3,14 @@
 #include "plans.h"
 
 #include "bind.h"
-#include "cluster/presets.h"
-#include "cluster/toml.h"
-#include "explain/page.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
 #include "job/options.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
-#include "planning/price_notes.h"
-#include "planning/simulate_step.h"
+#include "planner/cluster/presets.h"
+#include "planner/cluster/toml.h"
+#include "planner/explain/page.h"
+#include "planner/pricing/price_notes.h"
+#include "planner/pricing/simulate_step.h"
 
 namespace partita::python {
 namespace {

@@ -3,8 +3,8 @@
 #include "programs.h"
 
 #include "bind.h"
-#include "checkpoint/checkpoint_saving.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
+#include "runtime/checkpoint/checkpoint_saving.h"
 #include "training/configuration.h"
 
 namespace partita::python {

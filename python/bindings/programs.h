@@ -2,8 +2,8 @@
 
 #include <pybind11/pybind11.h>
 
-#include "compile.h"
-#include "plan/named_cuts.h"
+#include "compiler/compile.h"
+#include "compiler/search/named_cuts.h"
 
 namespace partita::python {
 

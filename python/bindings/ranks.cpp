@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "bind.h"
-#include "comm/inproc/inproc.h"
-#include "comm/named_groups.h"
-#include "launch/place.h"
+#include "runtime/comm/inproc/inproc.h"
+#include "runtime/comm/named_groups.h"
+#include "runtime/launch/place.h"
 
 namespace partita::python {
 namespace {

@@ -1,10 +1,10 @@
 #include "symbols.h"
 
-#include "autodiff/differentiate.h"
-#include "autodiff/optimizer.h"
-#include "execute/subnormals.h"
-#include "ops/constant.h"
-#include "ops/registry.h"
+#include "compiler/autodiff/differentiate.h"
+#include "compiler/autodiff/optimizer.h"
+#include "ir/ops/constant.h"
+#include "ir/ops/registry.h"
+#include "runtime/execute/subnormals.h"
 
 namespace partita::python {
 namespace {

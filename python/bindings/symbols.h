@@ -2,10 +2,10 @@
 // Symbolic values as Python holds them.
 
 #include "bind.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layer.h"
+#include "frontend/network/network.h"
 #include "job/config.h"
-#include "network/functions.h"
-#include "network/layer.h"
-#include "network/network.h"
 
 namespace partita::python {
 

@@ -12,10 +12,10 @@
 #include "calibrate/fit_links.h"
 #include "calibrate/minimise.h"
 #include "calibrate/times.h"
-#include "device/device.h"
-#include "ops/registry.h"
-#include "schedule/communications.h"
-#include "simulate/simulate_program.h"
+#include "compiler/schedule/communications.h"
+#include "ir/ops/registry.h"
+#include "planner/simulation/simulate_program.h"
+#include "runtime/device/device.h"
 
 namespace partita {
 namespace {

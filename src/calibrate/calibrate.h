@@ -6,7 +6,7 @@
 
 #include "calibrate/collective_times.h"
 #include "calibrate/training_times.h"
-#include "cluster/cluster.h"
+#include "planner/cluster/cluster.h"
 
 namespace partita {
 

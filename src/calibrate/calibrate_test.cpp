@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/toml.h"
+#include "planner/cluster/toml.h"
 
 namespace partita {
 namespace {

@@ -1,6 +1,6 @@
 #include "calibrate/channel_block.h"
 
-#include "ops/conv/conv2d.h"
+#include "ir/ops/conv/conv2d.h"
 
 namespace partita {
 

@@ -1,7 +1,7 @@
 #pragma once
 // How convolutions have images in memory.
 
-#include "lowering/kernel_catalog.h"
+#include "ir/kernels/kernel_catalog.h"
 
 namespace partita {
 

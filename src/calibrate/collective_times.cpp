@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "calibrate/times.h"
-#include "comm/run_ranks.h"
+#include "runtime/comm/run_ranks.h"
 
 namespace partita {
 namespace {

@@ -7,7 +7,7 @@
 
 namespace partita {
 
-/// `bytes` as in cluster/collective_seconds.h.
+/// `bytes` as in planner/cluster/collective_seconds.h.
 struct CollectiveTime {
   Collective kind = Collective::all_reduce;
   int ranks = 2;

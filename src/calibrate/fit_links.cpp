@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "calibrate/minimise.h"
-#include "cluster/collective_seconds.h"
+#include "planner/cluster/collective_seconds.h"
 
 namespace partita {
 namespace {

@@ -2,7 +2,7 @@
 // The links between ranks of one host, from times of collectives.
 
 #include "calibrate/collective_times.h"
-#include "cluster/cluster.h"
+#include "planner/cluster/cluster.h"
 
 namespace partita {
 

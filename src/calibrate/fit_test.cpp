@@ -6,7 +6,7 @@
 #include "calibrate/fit_device.h"
 #include "calibrate/fit_links.h"
 #include "calibrate/minimise.h"
-#include "cluster/presets.h"
+#include "planner/cluster/presets.h"
 
 namespace partita {
 namespace {

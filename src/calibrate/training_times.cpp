@@ -6,11 +6,11 @@
 
 #include "base/philox.h"
 #include "calibrate/times.h"
-#include "comm/run_ranks.h"
-#include "execute/executor.h"
-#include "network/initializers.h"
-#include "ops/registry.h"
-#include "simulate/step_prices.h"
+#include "frontend/network/initializers.h"
+#include "ir/ops/registry.h"
+#include "planner/simulation/step_prices.h"
+#include "runtime/comm/run_ranks.h"
+#include "runtime/execute/executor.h"
 #include "training/model.h"
 #include "zoo/zoo_job.h"
 

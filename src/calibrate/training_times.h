@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/compute_seconds.h"
 #include "job/program.h"
+#include "planner/cluster/compute_seconds.h"
 
 namespace partita {
 

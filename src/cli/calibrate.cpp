@@ -7,11 +7,11 @@
 #include <iostream>
 #include <memory>
 
-#include "checkpoint/weights.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
-#include "cluster/toml.h"
-#include "launch/place.h"
+#include "planner/cluster/toml.h"
+#include "runtime/checkpoint/weights.h"
+#include "runtime/launch/place.h"
 
 namespace partita {
 namespace {

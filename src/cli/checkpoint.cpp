@@ -6,13 +6,13 @@
 #include <memory>
 
 #include "base/rank_limit.h"
-#include "checkpoint/checkpoint_saving.h"
-#include "checkpoint/saved_states.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "job/toml.h"
-#include "launch/owner_lock.h"
-#include "planning/plan_file.h"
+#include "planner/plan_file/plan_file.h"
+#include "runtime/checkpoint/checkpoint_saving.h"
+#include "runtime/checkpoint/saved_states.h"
+#include "runtime/launch/owner_lock.h"
 #include "training/configuration.h"
 #include "training/memory.h"
 #include "zoo/zoo_job.h"

@@ -5,8 +5,8 @@
 
 #include "cli/command_line.h"
 #include "cli/options.h"
-#include "cluster/presets.h"
-#include "cluster/toml.h"
+#include "planner/cluster/presets.h"
+#include "planner/cluster/toml.h"
 
 namespace partita {
 namespace {

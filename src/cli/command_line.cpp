@@ -15,7 +15,7 @@
 #include "cli/help.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
-#include "launch/console.h"
+#include "runtime/launch/console.h"
 
 namespace partita {
 namespace {

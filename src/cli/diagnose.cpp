@@ -1,6 +1,6 @@
 // partita diagnose: what the flight records of a job's ranks say together.
 
-#include "launch/diagnose.h"
+#include "runtime/launch/diagnose.h"
 
 #include <iostream>
 #include <memory>

@@ -3,11 +3,11 @@
 #include <iostream>
 #include <memory>
 
-#include "checkpoint/weights.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/output_files.h"
 #include "planner/saved_plan.h"
+#include "runtime/checkpoint/weights.h"
 
 namespace partita {
 namespace {

@@ -4,14 +4,14 @@
 #include <memory>
 
 #include "base/philox.h"
-#include "checkpoint/states.h"
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
-#include "device/device.h"
-#include "execute/interpreter.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 #include "planner/graph_file.h"
+#include "runtime/checkpoint/states.h"
+#include "runtime/device/device.h"
+#include "runtime/execute/interpreter.h"
 
 namespace partita {
 namespace {

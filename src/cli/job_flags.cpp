@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <iostream>
 
-#include "checkpoint/saved_states.h"
-#include "checkpoint/weights.h"
 #include "cli/options.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
 #include "job/toml.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
 #include "planner/planner.h"
+#include "runtime/checkpoint/saved_states.h"
+#include "runtime/checkpoint/weights.h"
 #include "training/configuration.h"
 
 namespace partita {

@@ -8,8 +8,8 @@
 #include "base/rank_limit.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
-#include "launch/launcher/agent.h"
-#include "launch/launcher/job.h"
+#include "runtime/launch/launcher/agent.h"
+#include "runtime/launch/launcher/job.h"
 
 namespace partita {
 namespace {

@@ -17,9 +17,9 @@
 
 #include "base/error.h"
 #include "base/free_memory.h"
-#include "comm/mpi/mpi.h"
-#include "device/cpu/onednn/isa.h"
-#include "launch/place.h"
+#include "runtime/comm/mpi/mpi.h"
+#include "runtime/device/cpu/onednn/isa.h"
+#include "runtime/launch/place.h"
 
 namespace partita {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
-#include "device/device.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
+#include "runtime/device/device.h"
 
 namespace partita {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/printable.h"
 #include "base/same_file.h"
-#include "launch/warn.h"
+#include "runtime/launch/warn.h"
 
 namespace partita {
 

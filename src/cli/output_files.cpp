@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "checkpoint/weights.h"
 #include "cli/options.h"
+#include "runtime/checkpoint/weights.h"
 
 namespace partita {
 

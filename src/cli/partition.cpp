@@ -1,6 +1,6 @@
 // partita partition: what each rank of a plan computes and sends, without running it.
 
-#include "partition/partition.h"
+#include "compiler/partition/partition.h"
 
 #include <iostream>
 #include <memory>
@@ -8,7 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 #include "training/configuration.h"
 
 namespace partita {

@@ -3,12 +3,12 @@
 #include <iostream>
 #include <memory>
 
-#include "checkpoint/weights.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/output_files.h"
 #include "planner/planner.h"
-#include "planning/quantities.h"
+#include "planner/pricing/quantities.h"
+#include "runtime/checkpoint/weights.h"
 
 namespace partita {
 namespace {

@@ -8,12 +8,12 @@
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
-#include "cluster/presets.h"
-#include "ops/registry.h"
-#include "pipeline/draw.h"
-#include "pipeline/text.h"
-#include "schedule/communications.h"
-#include "simulate/simulate_program.h"
+#include "compiler/schedule/communications.h"
+#include "ir/ops/registry.h"
+#include "ir/orders/draw.h"
+#include "ir/orders/text.h"
+#include "planner/cluster/presets.h"
+#include "planner/simulation/simulate_program.h"
 #include "training/memory.h"
 
 namespace partita {

@@ -7,7 +7,7 @@
 #include "cli/job_flags.h"
 #include "cli/rows.h"
 #include "job/ineffective.h"
-#include "launch/signals.h"
+#include "runtime/launch/signals.h"
 #include "training/model.h"
 
 namespace partita {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "comm/inproc/collectives.h"
+#include "compiler/plan/cut_blocks.h"
+#include "compiler/plan/cut_micro_batches.h"
 #include "job/config.h"
-#include "lowering/cut_micro_batches.h"
-#include "plan/search/cut_blocks.h"
+#include "runtime/comm/inproc/collectives.h"
 
 namespace partita {
 namespace {

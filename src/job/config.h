@@ -3,16 +3,16 @@
 // Commands, configuration files, benchmarks and programs of users fill the same struct; docs/reference/configuration.md
 // lists its keys and flags.
 
-#include "autodiff/optimizer.h"
-#include "data/source.h"
-#include "graph/annotate_nodes.h"
+#include "compiler/autodiff/optimizer.h"
+#include "compiler/search/make_plan.h"
+#include "compiler/search/named_cuts.h"
+#include "frontend/data/source.h"
+#include "frontend/network/losses.h"
+#include "ir/graph/annotate_nodes.h"
+#include "ir/kernels/kernel_set.h"
 #include "job/lr_schedule.h"
 #include "job/recompute_marks.h"
-#include "launch/place.h"
-#include "lowering/kernel_set.h"
-#include "network/losses.h"
-#include "plan/make_plan.h"
-#include "plan/named_cuts.h"
+#include "runtime/launch/place.h"
 
 namespace partita {
 
@@ -81,7 +81,7 @@ struct RanksConfig {
 };
 
 struct PlanConfig {
-  std::string file{};                // of a saved plan; planning/plan_file.h reads it into the rest
+  std::string file{};                // of a saved plan; planner/plan_file/plan_file.h reads it into the rest
   std::optional<GivenPlan> given{};  // its cuts
   PlanOptions options{};
   Recompute recompute = Recompute::none;           // in the backward

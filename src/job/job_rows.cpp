@@ -1,8 +1,8 @@
 #include "job/job_rows.h"
 
-#include "data/readers/cifar10.h"
-#include "data/transforms/image_maps.h"
-#include "data/views/map.h"
+#include "frontend/data/readers/cifar10.h"
+#include "frontend/data/transforms/image_maps.h"
+#include "frontend/data/views/map.h"
 
 namespace partita {
 namespace {

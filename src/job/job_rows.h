@@ -1,7 +1,7 @@
 #pragma once
 // The rows that a configuration names.
 
-#include "data/open_dataset.h"
+#include "frontend/data/open_dataset.h"
 #include "job/config.h"
 
 namespace partita {

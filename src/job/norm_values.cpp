@@ -1,6 +1,6 @@
 #include "job/norm_values.h"
 
-#include "lowering/micro_cuts.h"
+#include "compiler/plan/micro_cuts.h"
 
 namespace partita {
 namespace {

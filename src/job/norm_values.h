@@ -1,7 +1,7 @@
 #pragma once
 // How many values the batch norms of a training normalise.
 
-#include "graph/op_def.h"
+#include "ir/graph/op_def.h"
 
 namespace partita {
 

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/builder.h"
+#include "frontend/network/layers/layers.h"
+#include "ir/graph/builder.h"
+#include "ir/ops/norm/batch_norm.h"
+#include "ir/ops/registry.h"
 #include "job/program.h"
-#include "network/layers/layers.h"
-#include "ops/norm/batch_norm.h"
-#include "ops/registry.h"
 
 namespace partita {
 namespace {

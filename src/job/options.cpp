@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "data/dataset.h"
+#include "frontend/data/dataset.h"
 #include "job/option_text.h"
 
 namespace partita {

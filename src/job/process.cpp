@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "launch/warn.h"
+#include "runtime/launch/warn.h"
 
 namespace partita {
 namespace {

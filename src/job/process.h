@@ -2,8 +2,8 @@
 // What a job does to the process in which it runs.
 
 #include "job/config.h"
-#include "launch/console.h"
-#include "launch/owner_lock.h"
+#include "runtime/launch/console.h"
+#include "runtime/launch/owner_lock.h"
 
 namespace partita {
 

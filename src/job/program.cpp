@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "device/device.h"
+#include "compiler/plan/outputs.h"
+#include "compiler/search/data_parallel.h"
+#include "ir/ops/registry.h"
 #include "job/norm_values.h"
-#include "ops/registry.h"
-#include "plan/outputs.h"
-#include "plan/search/data_parallel.h"
+#include "runtime/device/device.h"
 
 namespace partita {
 

@@ -1,9 +1,9 @@
 #pragma once
 // The one pipeline from a configuration, a network and the columns it reads to what every rank runs.
 
-#include "compile.h"
+#include "compiler/compile.h"
+#include "frontend/network/build_graph.h"
 #include "job/config.h"
-#include "network/build_graph.h"
 
 namespace partita {
 

@@ -1,6 +1,6 @@
 #include "job/recompute_marks.h"
 
-#include "plan/layer_names.h"
+#include "compiler/plan/layer_names.h"
 
 namespace partita {
 

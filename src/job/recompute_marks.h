@@ -1,11 +1,11 @@
 #pragma once
 // Which layers a training recomputes, one by one.
 
-#include "autodiff/recompute.h"
+#include "compiler/autodiff/recompute.h"
 
 namespace partita {
 
-/// Layers by their paths (plan/layer_names.h), and how much of them is recomputed: selective or full.
+/// Layers by their paths (compiler/plan/layer_names.h), and how much of them is recomputed: selective or full.
 struct RecomputeMark {
   std::string layers;
   Recompute policy = Recompute::full;

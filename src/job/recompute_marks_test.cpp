@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "network/build_graph.h"
-#include "ops/registry.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
 #include "zoo/zoo.h"
 
 namespace partita {

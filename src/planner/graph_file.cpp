@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 
 namespace partita {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // Graphs in files.
 
-#include "graph/graph.h"
+#include "ir/graph/graph.h"
 
 namespace partita {
 

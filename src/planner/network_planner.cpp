@@ -1,15 +1,15 @@
 #include "planner/network_planner.h"
 
-#include "cluster/presets.h"
-#include "cluster/toml.h"
+#include "ir/ops/registry.h"
 #include "job/program.h"
-#include "launch/place.h"
-#include "ops/registry.h"
+#include "planner/cluster/presets.h"
+#include "planner/cluster/toml.h"
 #include "planner/graph_file.h"
-#include "planning/job_of.h"
-#include "planning/placed_memory.h"
-#include "planning/price_notes.h"
-#include "planning/simulate_step.h"
+#include "planner/pricing/job_of.h"
+#include "planner/pricing/placed_memory.h"
+#include "planner/pricing/price_notes.h"
+#include "planner/pricing/simulate_step.h"
+#include "runtime/launch/place.h"
 #include "zoo/zoo.h"
 
 namespace partita {

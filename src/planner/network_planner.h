@@ -1,9 +1,9 @@
 #pragma once
 // One network on one cluster, priced under many configurations. Keeps what it lowered, so that the next price is cheap.
 
+#include "planner/plan_file/plan_file.h"
 #include "planner/plan_request.h"
-#include "planning/plan_file.h"
-#include "planning/print_price.h"
+#include "planner/pricing/print_price.h"
 
 namespace partita {
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/presets.h"
 #include "job/program.h"
-#include "launch/place.h"
+#include "planner/cluster/presets.h"
+#include "runtime/launch/place.h"
 #include "training/memory.h"
 #include "zoo/zoo.h"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "lowering/work.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
+#include "ir/work/flops.h"
 
 namespace partita {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 // What other cuts of an op of a saved plan would cost, on one of its micro-batches.
 
-#include "explain/alternatives.h"
-#include "graph/rules.h"
+#include "ir/graph/rules.h"
+#include "planner/explain/alternatives.h"
 #include "planner/network_planner.h"
 
 namespace partita {

@@ -1,4 +1,4 @@
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 #include "planner/network_planner.h"
 #include "planner/op_costs.h"
 #include "planner/planner.h"

@@ -1,9 +1,9 @@
 #pragma once
 // What the planner is asked.
 
+#include "frontend/network/build_graph.h"
 #include "job/config.h"
-#include "network/build_graph.h"
-#include "planning/search_configurations.h"
+#include "planner/pricing/search_configurations.h"
 
 namespace partita {
 

@@ -2,10 +2,10 @@
 
 #include <chrono>
 
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 #include "planner/network_planner.h"
 #include "planner/op_costs.h"
-#include "planning/quantities.h"
+#include "planner/pricing/quantities.h"
 
 namespace partita {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <memory>
 
-#include "explain/page.h"
+#include "planner/explain/page.h"
+#include "planner/plan_file/plan_file.h"
 #include "planner/plan_request.h"
-#include "planning/plan_file.h"
-#include "planning/print_price.h"
+#include "planner/pricing/print_price.h"
 
 namespace partita {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cluster/presets.h"
+#include "planner/cluster/presets.h"
 #include "planner/network_planner.h"
 #include "planner/planner.h"
-#include "planning/quantities.h"
+#include "planner/pricing/quantities.h"
 
 namespace partita {
 namespace {

@@ -1,9 +1,9 @@
 #include "planner/saved_plan.h"
 
-#include "explain/differences.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
+#include "planner/explain/differences.h"
 #include "planner/network_planner.h"
-#include "planning/quantities.h"
+#include "planner/pricing/quantities.h"
 
 namespace partita {
 namespace {

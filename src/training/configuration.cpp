@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
-#include "data/loading/batch.h"
+#include "compiler/partition/collectives.h"
+#include "compiler/partition/print_rank.h"
+#include "frontend/data/loading/batch.h"
 #include "job/toml.h"
-#include "launch/fingerprint.h"
-#include "partition/collectives.h"
-#include "partition/print_rank.h"
+#include "runtime/launch/fingerprint.h"
 #include "training/memory.h"
 
 namespace partita {

@@ -1,10 +1,10 @@
 #pragma once
 // A training that goes on must be the training that was saved.
 
-#include "checkpoint/checkpoint.h"
-#include "compile.h"
-#include "data/dataset.h"
+#include "compiler/compile.h"
+#include "frontend/data/dataset.h"
 #include "job/config.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "training/evaluation.h"
 
 namespace partita {

@@ -8,11 +8,11 @@
 #include <functional>
 #include <sstream>
 
-#include "data/readers/memory_rows.h"
-#include "data/readers/test_files.h"
-#include "data/views/shuffle.h"
-#include "network/functions.h"
-#include "network/initializers.h"
+#include "frontend/data/readers/memory_rows.h"
+#include "frontend/data/readers/test_files.h"
+#include "frontend/data/views/shuffle.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/initializers.h"
 #include "training/model.h"
 
 namespace partita {

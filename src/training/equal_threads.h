@@ -1,7 +1,7 @@
 #pragma once
 // Which programs need the same number of compute threads on all ranks.
 
-#include "compile.h"
+#include "compiler/compile.h"
 
 namespace partita {
 

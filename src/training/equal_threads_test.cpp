@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "device/device.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
+#include "runtime/device/device.h"
 #include "zoo/zoo.h"
 
 namespace partita {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/views/skip.h"
-#include "data/views/take.h"
-#include "execute/interpreter.h"
-#include "execute/shard_copy.h"
-#include "network/losses.h"
-#include "ops/registry.h"
+#include "frontend/data/views/skip.h"
+#include "frontend/data/views/take.h"
+#include "frontend/network/losses.h"
+#include "ir/ops/registry.h"
+#include "runtime/execute/interpreter.h"
+#include "runtime/execute/shard_copy.h"
 
 namespace partita {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 // How a training goes on, what observes it, and how it ended.
 
-#include "checkpoint/checkpoint_saving.h"
-#include "checkpoint/states.h"
-#include "data/dataset.h"
+#include "frontend/data/dataset.h"
 #include "job/ineffective.h"
-#include "launch/signals.h"
+#include "runtime/checkpoint/checkpoint_saving.h"
+#include "runtime/checkpoint/states.h"
+#include "runtime/launch/signals.h"
 #include "training/callbacks.h"
 #include "training/evaluation.h"
 
@@ -28,7 +28,7 @@ struct FitOptions {
   std::vector<Callback*> callbacks{};              // called on the first rank
   std::vector<Callback*> observers{};              // called in every process; of their requests files are granted
   std::optional<CheckpointOptions> checkpoints{};  // where the training is saved; none: as configured
-  std::function<SignalRequests()> signals{};       // asked after each step, in every process (launch/signals.h)
+  std::function<SignalRequests()> signals{};       // asked after each step, in every process (runtime/launch/signals.h)
   /// Whether the model has the states after the training, gathered as a whole on the first rank and in every process.
   /// Without them the ranks and checkpoints alone do: what needs states is refused then, until some are loaded.
   bool keeps_states = true;

@@ -8,14 +8,14 @@
 #include <regex>
 #include <sstream>
 
-#include "data/readers/test_files.h"
+#include "frontend/data/readers/test_files.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/initializers.h"
+#include "frontend/network/layers/layers.h"
+#include "ir/ops/registry.h"
 #include "job/options.h"
 #include "job/process.h"
-#include "network/functions.h"
-#include "network/initializers.h"
-#include "network/layers/layers.h"
-#include "ops/registry.h"
-#include "planning/plan_file.h"
+#include "planner/plan_file/plan_file.h"
 #include "training/model.h"
 #include "training/test_training.h"
 #include "zoo/zoo_job.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "launch/owner_lock.h"
+#include "runtime/launch/owner_lock.h"
 #include "training/callbacks.h"
 
 namespace partita {

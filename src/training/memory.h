@@ -2,7 +2,7 @@
 // Whether a program fits the memory of the machine, before anything is allocated.
 
 #include "base/free_memory.h"
-#include "compile.h"
+#include "compiler/compile.h"
 
 namespace partita {
 

@@ -1,9 +1,9 @@
 #include "training/model.h"
 
 #include "job/process.h"
-#include "launch/run_process.h"
-#include "launch/warn.h"
-#include "planning/plan_file.h"
+#include "planner/plan_file/plan_file.h"
+#include "runtime/launch/run_process.h"
+#include "runtime/launch/warn.h"
 #include "training/model_fingerprint.h"
 #include "training/training_session.h"
 #include "zoo/zoo_job.h"

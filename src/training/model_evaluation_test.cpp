@@ -2,16 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "data/views/take.h"
-#include "network/build_graph.h"
-#include "network/functions.h"
-#include "network/initializers.h"
-#include "network/layers/layers.h"
-#include "network/test_columns.h"
-#include "ops/registry.h"
-#include "partition/collectives.h"
-#include "partition/partition.h"
-#include "plan/outputs.h"
+#include "compiler/partition/collectives.h"
+#include "compiler/partition/partition.h"
+#include "compiler/plan/outputs.h"
+#include "frontend/data/views/take.h"
+#include "frontend/network/build_graph.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/initializers.h"
+#include "frontend/network/layers/layers.h"
+#include "frontend/network/test_columns.h"
+#include "ir/ops/registry.h"
 #include "training/test_training.h"
 
 namespace partita {

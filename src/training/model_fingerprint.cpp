@@ -1,8 +1,8 @@
 #include "training/model_fingerprint.h"
 
+#include "ir/ops/registry.h"
+#include "ir/orders/text.h"
 #include "job/options.h"
-#include "ops/registry.h"
-#include "pipeline/text.h"
 #include "training/configuration.h"
 #include "training/equal_threads.h"
 #include "training/training_run.h"

@@ -1,7 +1,7 @@
 #pragma once
 // What all processes of a job have to agree on before they run a model.
 
-#include "launch/fingerprint.h"
+#include "runtime/launch/fingerprint.h"
 #include "training/fit_options.h"
 #include "training/model_job.h"
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "comm/communicator.h"
 #include "job/program.h"
-#include "launch/place.h"
+#include "runtime/comm/communicator.h"
+#include "runtime/launch/place.h"
 #include "training/evaluation.h"
 
 namespace partita {

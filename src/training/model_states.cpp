@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "checkpoint/saved_states.h"
-#include "checkpoint/weights.h"
+#include "runtime/checkpoint/saved_states.h"
+#include "runtime/checkpoint/weights.h"
 #include "training/configuration.h"
 
 namespace partita {

@@ -1,8 +1,8 @@
 #pragma once
 // The states of a model between its calls: parameters, statistics, optimizer states, the step.
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/states.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/states.h"
 #include "training/model_job.h"
 
 namespace partita {

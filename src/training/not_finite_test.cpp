@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "data/readers/memory_rows.h"
+#include "frontend/data/readers/memory_rows.h"
 #include "training/test_training.h"
 
 namespace partita {

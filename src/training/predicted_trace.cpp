@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cluster/presets.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
+#include "planner/cluster/presets.h"
 
 namespace partita {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 // What a cluster says that a step takes, as spans beside those that a rank recorded.
 
-#include "simulate/simulate_program.h"
-#include "training/chrome_trace.h"
+#include "planner/simulation/simulate_program.h"
+#include "runtime/trace/chrome_trace.h"
 
 namespace partita {
 

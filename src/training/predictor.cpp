@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "comm/inproc/inproc.h"
+#include "runtime/comm/inproc/inproc.h"
 #include "training/memory.h"
 
 namespace partita {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "checkpoint/shard_file.h"
-#include "ops/registry.h"
-#include "sharding/micro.h"
+#include "ir/ops/registry.h"
+#include "ir/sharding/micro.h"
+#include "runtime/checkpoint/shard_file.h"
 
 namespace partita {
 namespace {

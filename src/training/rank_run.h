@@ -1,13 +1,13 @@
 #pragma once
 // One rank of a run: its device and executor, bound to the program that all ranks share.
 
-#include "checkpoint/safetensors_header.h"
-#include "checkpoint/states.h"
-#include "comm/communicator.h"
-#include "compile.h"
-#include "data/loading/batch.h"
-#include "execute/executor.h"
-#include "sharding/box_runs.h"
+#include "compiler/compile.h"
+#include "frontend/data/loading/batch.h"
+#include "ir/sharding/box_runs.h"
+#include "runtime/checkpoint/safetensors_header.h"
+#include "runtime/checkpoint/states.h"
+#include "runtime/comm/communicator.h"
+#include "runtime/execute/executor.h"
 
 namespace partita {
 

@@ -1,7 +1,7 @@
 #pragma once
 // The files that callbacks ask for behind a step.
 
-#include "checkpoint/background_writer.h"
+#include "runtime/checkpoint/background_writer.h"
 #include "training/callbacks.h"
 #include "training/rank_run.h"
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "checkpoint/weights.h"
+#include "runtime/checkpoint/weights.h"
 #include "training/configuration.h"
 
 namespace partita {

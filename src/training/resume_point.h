@@ -3,11 +3,11 @@
 
 #include <functional>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/folder.h"
-#include "checkpoint/reader.h"
 #include "job/config.h"
-#include "launch/owner_lock.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/folder.h"
+#include "runtime/checkpoint/reader.h"
+#include "runtime/launch/owner_lock.h"
 
 namespace partita {
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "data/readers/test_files.h"
+#include "frontend/data/readers/test_files.h"
 #include "training/jsonl.h"
 #include "training/model.h"
 #include "training/test_training.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "graph/rules.h"
-#include "lowering/micro_cuts.h"
-#include "ops/elementwise/attrs.h"
-#include "ops/shape/attrs.h"
-#include "sharding/propagate.h"
+#include "compiler/plan/micro_cuts.h"
+#include "ir/graph/rules.h"
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/shape/attrs.h"
+#include "ir/sharding/propagate.h"
 
 namespace partita {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "graph/builder.h"
+#include "ir/graph/builder.h"
 
 namespace partita {
 

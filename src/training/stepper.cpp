@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "autodiff/recompute.h"
-#include "comm/inproc/inproc.h"
+#include "compiler/autodiff/recompute.h"
+#include "compiler/partition/collectives.h"
+#include "ir/ops/constant.h"
+#include "ir/ops/registry.h"
 #include "job/norm_values.h"
-#include "launch/fingerprint.h"
-#include "launch/run_process.h"
-#include "ops/constant.h"
-#include "ops/registry.h"
-#include "partition/collectives.h"
+#include "runtime/comm/inproc/inproc.h"
+#include "runtime/launch/fingerprint.h"
+#include "runtime/launch/run_process.h"
 
 namespace partita {
 namespace {

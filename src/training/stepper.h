@@ -3,9 +3,9 @@
 
 #include <functional>
 
+#include "frontend/network/layer.h"
 #include "job/program.h"
-#include "launch/place.h"
-#include "network/layer.h"
+#include "runtime/launch/place.h"
 #include "training/rank_run.h"
 
 namespace partita {

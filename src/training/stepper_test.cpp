@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "autodiff/differentiate.h"
-#include "autodiff/optimizer.h"
-#include "data/readers/test_files.h"
-#include "network/functions.h"
+#include "compiler/autodiff/differentiate.h"
+#include "compiler/autodiff/optimizer.h"
+#include "frontend/data/readers/test_files.h"
+#include "frontend/network/functions.h"
 
 namespace partita {
 namespace {

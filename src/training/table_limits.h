@@ -1,8 +1,8 @@
 #pragma once
 // Which columns of rows are ids of which tables.
 
-#include "data/views/checked_ids.h"
-#include "graph/op_def.h"
+#include "frontend/data/views/checked_ids.h"
+#include "ir/graph/op_def.h"
 
 namespace partita {
 

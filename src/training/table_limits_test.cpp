@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "data/readers/generated_rows.h"
-#include "data/readers/memory_rows.h"
-#include "data/views/take.h"
-#include "network/build_graph.h"
-#include "network/functions.h"
-#include "network/layers/layers.h"
-#include "ops/registry.h"
+#include "frontend/data/readers/generated_rows.h"
+#include "frontend/data/readers/memory_rows.h"
+#include "frontend/data/views/take.h"
+#include "frontend/network/build_graph.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layers/layers.h"
+#include "ir/ops/registry.h"
 #include "training/test_training.h"
 #include "zoo/zoo_job.h"
 

@@ -1,10 +1,10 @@
 #pragma once
 // A training for tests: a small network on generated rows.
 
-#include "data/readers/synthetic.h"
-#include "data/transforms/image_maps.h"
-#include "data/views/map.h"
-#include "data/views/shuffle.h"
+#include "frontend/data/readers/synthetic.h"
+#include "frontend/data/transforms/image_maps.h"
+#include "frontend/data/views/map.h"
+#include "frontend/data/views/shuffle.h"
 #include "training/model.h"
 #include "zoo/zoo.h"
 

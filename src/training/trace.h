@@ -4,8 +4,8 @@
 #include <fstream>
 #include <functional>
 
-#include "comm/communicator.h"
-#include "launch/owner_lock.h"
+#include "runtime/comm/communicator.h"
+#include "runtime/launch/owner_lock.h"
 #include "training/predicted_trace.h"
 
 namespace partita {

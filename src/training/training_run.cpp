@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "data/loading/prefetch.h"
+#include "frontend/data/loading/prefetch.h"
 #include "training/agreement.h"
 #include "training/requested_files.h"
 

@@ -1,11 +1,11 @@
 #pragma once
 // The loop over the steps of a training, on each of its ranks.
 
-#include "checkpoint/checkpoint_saving.h"
-#include "checkpoint/reader.h"
 #include "job/lr_schedule.h"
-#include "launch/owner_lock.h"
-#include "launch/signals.h"
+#include "runtime/checkpoint/checkpoint_saving.h"
+#include "runtime/checkpoint/reader.h"
+#include "runtime/launch/owner_lock.h"
+#include "runtime/launch/signals.h"
 #include "training/callbacks.h"
 #include "training/evaluation.h"
 #include "training/rank_run.h"

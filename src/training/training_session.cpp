@@ -5,12 +5,12 @@
 #include <span>
 
 #include "base/same_file.h"
-#include "checkpoint/weights.h"
-#include "execute/shard_copy.h"
+#include "ir/ops/registry.h"
 #include "job/process.h"
-#include "launch/run_process.h"
-#include "ops/registry.h"
-#include "planning/plan_file.h"
+#include "planner/plan_file/plan_file.h"
+#include "runtime/checkpoint/weights.h"
+#include "runtime/execute/shard_copy.h"
+#include "runtime/launch/run_process.h"
 #include "training/configuration.h"
 #include "training/memory.h"
 #include "training/model_fingerprint.h"

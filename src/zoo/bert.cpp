@@ -1,8 +1,8 @@
 // A bidirectional encoder that is trained to restore masked tokens (Devlin et al., 2018, "BERT: pre-training of deep
 // bidirectional transformers for language understanding"). Rows have one segment, so there are no segment embeddings.
 
-#include "network/functions.h"
-#include "network/layers/layers.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
 
 namespace partita {

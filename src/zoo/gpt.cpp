@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "network/functions.h"
-#include "network/layers/layers.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
 
 namespace partita {

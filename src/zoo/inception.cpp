@@ -1,8 +1,8 @@
 // Inception v3 (Szegedy et al., 2015, "Rethinking the inception architecture for computer vision") without the
 // auxiliary classifier, with torchvision's names.
 
-#include "network/functions.h"
-#include "network/layers/layers.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
 
 namespace partita {

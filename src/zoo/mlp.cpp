@@ -1,4 +1,4 @@
-#include "network/layers/layers.h"
+#include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
 
 namespace partita {

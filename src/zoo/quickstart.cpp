@@ -2,10 +2,10 @@
 
 #include <random>
 
-#include "data/readers/memory_rows.h"
-#include "data/views/repeat.h"
-#include "network/functions.h"
-#include "network/initializers.h"
+#include "frontend/data/readers/memory_rows.h"
+#include "frontend/data/views/repeat.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/initializers.h"
 #include "zoo/models.h"
 
 namespace partita {

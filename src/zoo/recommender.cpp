@@ -1,8 +1,8 @@
 // Look-ups in a large table, as a linear model and as the input of a deep one (Cheng et al., 2016, "Wide & deep
 // learning for recommender systems").
 
-#include "network/functions.h"
-#include "network/layers/layers.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
 
 namespace partita {

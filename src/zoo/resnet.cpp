@@ -5,8 +5,8 @@
 #include <array>
 #include <map>
 
-#include "network/functions.h"
-#include "network/layers/layers.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
 
 namespace partita {

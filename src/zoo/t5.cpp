@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "network/functions.h"
-#include "network/layers/layers.h"
-#include "ops/constant.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layers/layers.h"
+#include "ir/ops/constant.h"
 #include "zoo/models.h"
 
 namespace partita {

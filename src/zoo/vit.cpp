@@ -1,7 +1,7 @@
 // An encoder of the patches of an image (Dosovitskiy et al., 2020, "An image is worth 16x16 words").
 
-#include "network/functions.h"
-#include "network/layers/layers.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
 
 namespace partita {

@@ -1,9 +1,9 @@
 #pragma once
 // Ready networks, each with the configuration with which a default run converges.
 
-#include "data/open_dataset.h"
+#include "frontend/data/open_dataset.h"
+#include "frontend/network/network.h"
 #include "job/config.h"
-#include "network/network.h"
 
 namespace partita {
 

@@ -1,7 +1,7 @@
 #include "zoo/zoo_job.h"
 
-#include "data/declared_rows.h"
-#include "data/readers/test_files.h"
+#include "frontend/data/declared_rows.h"
+#include "frontend/data/readers/test_files.h"
 
 namespace partita {
 namespace {

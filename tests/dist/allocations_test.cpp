@@ -13,11 +13,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "comm/run_ranks.h"
-#include "data/readers/generated_rows.h"
-#include "execute/executor.h"
-#include "ops/registry.h"
-#include "partition/collectives.h"
+#include "compiler/partition/collectives.h"
+#include "frontend/data/readers/generated_rows.h"
+#include "ir/ops/registry.h"
+#include "runtime/comm/run_ranks.h"
+#include "runtime/execute/executor.h"
 #include "support/interpreted.h"
 #include "training/model.h"
 #include "zoo/zoo.h"

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <limits>
 
-#include "checkpoint/checkpoint_saving.h"
-#include "checkpoint/saved_states.h"
-#include "data/readers/test_files.h"
+#include "frontend/data/readers/test_files.h"
+#include "runtime/checkpoint/checkpoint_saving.h"
+#include "runtime/checkpoint/saved_states.h"
 #include "support/job.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"

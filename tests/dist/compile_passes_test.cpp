@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <set>
 
-#include "data/readers/test_files.h"
-#include "device/device.h"
-#include "ops/registry.h"
+#include "frontend/data/readers/test_files.h"
+#include "ir/ops/registry.h"
+#include "runtime/device/device.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "base/philox.h"
-#include "data/readers/generated_rows.h"
-#include "network/functions.h"
-#include "network/layers/layers.h"
-#include "ops/constant.h"
-#include "ops/elementwise/attrs.h"
+#include "frontend/data/readers/generated_rows.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layers/layers.h"
+#include "ir/ops/constant.h"
+#include "ir/ops/elementwise/attrs.h"
 #include "support/program.h"
 #include "training/model.h"
 #include "zoo/zoo.h"

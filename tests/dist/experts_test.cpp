@@ -5,9 +5,9 @@
 
 #include <map>
 
-#include "graph/annotate_nodes.h"
-#include "ops/registry.h"
-#include "partition/collectives.h"
+#include "compiler/partition/collectives.h"
+#include "ir/graph/annotate_nodes.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

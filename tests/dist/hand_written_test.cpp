@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/registry.h"
-#include "partition/collectives.h"
+#include "compiler/partition/collectives.h"
+#include "ir/ops/registry.h"
 #include "support/interpreted.h"
 
 namespace partita {

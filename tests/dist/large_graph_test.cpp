@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "autodiff/training_graph.h"
-#include "device/device.h"
-#include "graph/builder.h"
-#include "ops/reduce/attrs.h"
-#include "ops/registry.h"
-#include "partition/partition.h"
-#include "plan/make_plan.h"
-#include "schedule/schedule.h"
+#include "compiler/autodiff/training_graph.h"
+#include "compiler/partition/partition.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/search/make_plan.h"
+#include "ir/graph/builder.h"
+#include "ir/ops/reduce/attrs.h"
+#include "ir/ops/registry.h"
+#include "runtime/device/device.h"
 
 namespace partita {
 namespace {

@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "base/philox.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
 #include "support/interpreted.h"
 #include "support/job.h"
 

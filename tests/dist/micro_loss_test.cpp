@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/philox.h"
-#include "checkpoint/weights.h"
-#include "data/readers/generated_rows.h"
-#include "data/readers/test_files.h"
-#include "network/layers/layers.h"
+#include "frontend/data/readers/generated_rows.h"
+#include "frontend/data/readers/test_files.h"
+#include "frontend/network/layers/layers.h"
+#include "runtime/checkpoint/weights.h"
 #include "training/model.h"
 
 namespace partita {

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/annotate_nodes.h"
-#include "ops/registry.h"
-#include "partition/collectives.h"
-#include "partition/partition.h"
-#include "sharding/strategy.h"
+#include "compiler/partition/collectives.h"
+#include "compiler/partition/partition.h"
+#include "ir/graph/annotate_nodes.h"
+#include "ir/ops/registry.h"
+#include "ir/sharding/strategy.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

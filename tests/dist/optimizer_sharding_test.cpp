@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "ops/registry.h"
-#include "partition/collectives.h"
+#include "compiler/partition/collectives.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

@@ -5,11 +5,11 @@
 #include <map>
 
 #include "base/philox.h"
-#include "network/build_graph.h"
-#include "network/functions.h"
-#include "network/initializers.h"
-#include "network/layers/layers.h"
-#include "ops/registry.h"
+#include "frontend/network/build_graph.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/initializers.h"
+#include "frontend/network/layers/layers.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

@@ -10,8 +10,8 @@
 #include <map>
 #include <numeric>
 
-#include "ops/registry.h"
-#include "plan/assign_stages.h"
+#include "compiler/plan/assign_stages.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"

@@ -8,14 +8,14 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "execute/executor.h"
-#include "execute/shard_copy.h"
-#include "lowering/cut_micro_batches.h"
-#include "lowering/shard_optimizer.h"
-#include "ops/registry.h"
-#include "plan/annotations.h"
-#include "plan/make_plan.h"
-#include "sharding/strategy.h"
+#include "compiler/plan/annotations.h"
+#include "compiler/plan/cut_micro_batches.h"
+#include "compiler/plan/shard_optimizer.h"
+#include "compiler/search/make_plan.h"
+#include "ir/ops/registry.h"
+#include "ir/sharding/strategy.h"
+#include "runtime/execute/executor.h"
+#include "runtime/execute/shard_copy.h"
 #include "support/job.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"

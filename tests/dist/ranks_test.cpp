@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "base/philox.h"
-#include "comm/named_groups.h"
+#include "runtime/comm/named_groups.h"
 
 namespace partita {
 namespace {

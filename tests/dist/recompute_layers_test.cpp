@@ -5,11 +5,11 @@
 
 #include <set>
 
-#include "cluster/presets.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
-#include "plan/make_plan.h"
-#include "planning/job_of.h"
+#include "compiler/search/make_plan.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
+#include "planner/cluster/presets.h"
+#include "planner/pricing/job_of.h"
 #include "support/job.h"
 #include "support/ranks.h"
 #include "zoo/zoo.h"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "network/layers/layers.h"
-#include "ops/reduce/attrs.h"
-#include "ops/registry.h"
+#include "frontend/network/layers/layers.h"
+#include "ir/ops/reduce/attrs.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/registry.h"
-#include "plan/make_plan.h"
+#include "compiler/search/make_plan.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <set>
 
-#include "execute/executor.h"
-#include "execute/shard_copy.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
+#include "runtime/execute/executor.h"
+#include "runtime/execute/shard_copy.h"
 #include "support/forwarding_communicator.h"
 #include "support/job.h"
 #include "support/ranks.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/philox.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"

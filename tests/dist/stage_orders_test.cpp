@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/registry.h"
-#include "pipeline/check.h"
-#include "schedule/timeline.h"
+#include "compiler/schedule/timeline.h"
+#include "ir/ops/registry.h"
+#include "ir/orders/check.h"
 #include "support/job.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"

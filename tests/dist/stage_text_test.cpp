@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/random_plan.h"
 

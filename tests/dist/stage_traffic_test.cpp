@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "base/philox.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 #include "support/forwarding_communicator.h"
 #include "support/job.h"
 #include "support/ranks.h"

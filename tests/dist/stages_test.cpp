@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

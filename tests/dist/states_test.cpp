@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "base/philox.h"
-#include "comm/run_ranks.h"
-#include "execute/executor.h"
-#include "execute/shard_copy.h"
-#include "ops/registry.h"
-#include "plan/make_plan.h"
+#include "compiler/search/make_plan.h"
+#include "ir/ops/registry.h"
+#include "runtime/comm/run_ranks.h"
+#include "runtime/execute/executor.h"
+#include "runtime/execute/shard_copy.h"
 #include "support/counting_communicator.h"
 #include "support/job.h"
 

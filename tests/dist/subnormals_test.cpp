@@ -7,10 +7,10 @@
 
 #include <cmath>
 
-#include "execute/executor.h"
-#include "execute/interpreter.h"
-#include "execute/shard_copy.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
+#include "runtime/execute/executor.h"
+#include "runtime/execute/interpreter.h"
+#include "runtime/execute/shard_copy.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

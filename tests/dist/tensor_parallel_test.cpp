@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/registry.h"
-#include "partition/collectives.h"
+#include "compiler/partition/collectives.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

@@ -6,13 +6,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "data/readers/test_files.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
-#include "partition/collectives.h"
-#include "partition/partition.h"
-#include "partition/print_rank.h"
-#include "plan/make_plan.h"
+#include "compiler/partition/collectives.h"
+#include "compiler/partition/partition.h"
+#include "compiler/partition/print_rank.h"
+#include "compiler/search/make_plan.h"
+#include "frontend/data/readers/test_files.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "zoo/zoo.h"
 

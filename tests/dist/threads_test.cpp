@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "zoo/zoo.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "launch/launcher/orders.h"
+#include "runtime/launch/launcher/orders.h"
 #include "support/program.h"
 
 namespace partita {

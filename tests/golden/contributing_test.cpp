@@ -17,7 +17,7 @@ std::string text_of(const std::string& path) {
 
 TEST(Contributing, ShowsTheFilesOfItsExamples) {
   const std::string page = text_of("CONTRIBUTING.md");
-  for (const char* path : {"src/ops/elementwise/leaky_relu.cpp", "src/ops/shape/reverse.cpp"}) {
+  for (const char* path : {"src/ir/ops/elementwise/leaky_relu.cpp", "src/ir/ops/shape/reverse.cpp"}) {
     const std::string code = text_of(path);
     ASSERT_FALSE(code.empty()) << path;
     EXPECT_NE(page.find("```cpp\n" + code + "```\n"), std::string::npos) << path << " is not what the page shows";

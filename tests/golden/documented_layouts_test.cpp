@@ -5,10 +5,10 @@
 
 #include <set>
 
-#include "graph/builder.h"
-#include "ops/registry.h"
-#include "plan/annotations.h"
-#include "sharding/strategy.h"
+#include "compiler/plan/annotations.h"
+#include "ir/graph/builder.h"
+#include "ir/ops/registry.h"
+#include "ir/sharding/strategy.h"
 
 namespace partita {
 namespace {

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "pipeline/draw.h"
-#include "pipeline/text.h"
+#include "ir/orders/draw.h"
+#include "ir/orders/text.h"
 
 namespace partita {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/philox.h"
-#include "graph/builder.h"
+#include "ir/graph/builder.h"
 
 namespace partita::laws {
 

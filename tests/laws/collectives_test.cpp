@@ -1,14 +1,14 @@
 // Which collectives a node needs: with operands that lie as its cut wants them, the sums that its rule declares and the
 // halos of its windows, and nothing else.
 
-#include "partition/collectives.h"
+#include "compiler/partition/collectives.h"
 
 #include <gtest/gtest.h>
 
-#include "graph/builder.h"
+#include "compiler/partition/partition.h"
 #include "harness.h"
-#include "ops/registry.h"
-#include "partition/partition.h"
+#include "ir/graph/builder.h"
+#include "ir/ops/registry.h"
 
 namespace partita::laws {
 namespace {

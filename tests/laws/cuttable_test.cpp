@@ -7,7 +7,7 @@
 #include <set>
 
 #include "harness.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 
 namespace partita::laws {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 #include "base/philox.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 
 namespace partita::laws {
 

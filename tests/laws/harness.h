@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "graph/op_def.h"
-#include "sharding/sharding.h"
+#include "ir/graph/op_def.h"
+#include "ir/sharding/sharding.h"
 
 namespace partita::laws {
 

@@ -2,21 +2,21 @@
 
 #include <algorithm>
 
-#include "device/device.h"
-#include "ops/attention/attention.h"
-#include "ops/conv/conv2d.h"
-#include "ops/elementwise/attrs.h"
-#include "ops/loss/cross_entropy.h"
-#include "ops/matmul/matmul.h"
-#include "ops/norm/batch_norm.h"
-#include "ops/norm/row_norm.h"
-#include "ops/pool/pool.h"
-#include "ops/reduce/attrs.h"
-#include "ops/registry.h"
-#include "ops/routing/attrs.h"
-#include "ops/shape/attrs.h"
-#include "ops/support.h"
-#include "ops/update/updates.h"
+#include "ir/ops/attention/attention.h"
+#include "ir/ops/conv/conv2d.h"
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/loss/cross_entropy.h"
+#include "ir/ops/matmul/matmul.h"
+#include "ir/ops/norm/batch_norm.h"
+#include "ir/ops/norm/row_norm.h"
+#include "ir/ops/pool/pool.h"
+#include "ir/ops/reduce/attrs.h"
+#include "ir/ops/registry.h"
+#include "ir/ops/routing/attrs.h"
+#include "ir/ops/shape/attrs.h"
+#include "ir/ops/support.h"
+#include "ir/ops/update/updates.h"
+#include "runtime/device/device.h"
 
 namespace partita {
 

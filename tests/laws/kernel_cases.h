@@ -1,8 +1,8 @@
 #pragma once
 // What the fast kernels are tried on.
 
-#include "device/kernel.h"
 #include "harness.h"
+#include "runtime/device/kernel.h"
 
 namespace partita::laws {
 

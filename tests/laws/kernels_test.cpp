@@ -7,11 +7,11 @@
 #include <cstring>
 #include <set>
 
-#include "device/device.h"
+#include "ir/ops/matmul/matmul.h"
+#include "ir/ops/registry.h"
 #include "laws/kernel_cases.h"
 #include "laws/memory_layout.h"
-#include "ops/matmul/matmul.h"
-#include "ops/registry.h"
+#include "runtime/device/device.h"
 
 namespace partita::laws {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // Tensors in memory formats, laid out by the names of these alone.
 
-#include "lowering/kernel_catalog.h"
+#include "ir/kernels/kernel_catalog.h"
 
 namespace partita::laws {
 

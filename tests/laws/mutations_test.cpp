@@ -6,9 +6,9 @@
 #include <set>
 
 #include "checks.h"
-#include "graph/builder.h"
-#include "ops/registry.h"
-#include "ops/support.h"
+#include "ir/graph/builder.h"
+#include "ir/ops/registry.h"
+#include "ir/ops/support.h"
 
 namespace partita::laws {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "checks.h"
-#include "ops/registry.h"
+#include "ir/ops/registry.h"
 
 namespace partita::laws {
 namespace {

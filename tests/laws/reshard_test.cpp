@@ -1,7 +1,7 @@
 // Resharding against exhaustive search. PARTITA_RESHARD_PAIRS says how many pairs are drawn where there are too many
 // for all.
 
-#include "sharding/reshard.h"
+#include "ir/sharding/reshard.h"
 
 #include <gtest/gtest.h>
 

@@ -5,11 +5,11 @@
 // Tensors: resize.HxW (u8), pipeline.HxW (f32, after rescale, normalize and HWC to CHW), pipeline (without resize),
 // crop, flip (u8; drawn for epoch 3 and the number of the image).
 
-#include "checkpoint/weights.h"
-#include "data/readers/memory_rows.h"
-#include "data/readers/numpy_files.h"
-#include "data/transforms/image_maps.h"
-#include "data/views/map.h"
+#include "frontend/data/readers/memory_rows.h"
+#include "frontend/data/readers/numpy_files.h"
+#include "frontend/data/transforms/image_maps.h"
+#include "frontend/data/views/map.h"
+#include "runtime/checkpoint/weights.h"
 
 namespace partita {
 namespace {

@@ -7,10 +7,10 @@ compiler=aarch64-linux-gnu-g++
 # The headers of fmt alone: others of this machine's are not the target's.
 mkdir "$folder/include"
 ln -s /usr/include/fmt "$folder/include/fmt"
-mapfile -t sources < <(find src/base src/comm src/device/cpu/loops -name '*.cpp' ! -name '*_test.cpp' | sort)
+mapfile -t sources < <(find src/base src/runtime/comm src/runtime/device/cpu/loops -name '*.cpp' ! -name '*_test.cpp' | sort)
 compiled=0
 for source in "${sources[@]}"; do
-  [[ $source == src/comm/mpi/* && $source != */no_mpi.cpp ]] && continue
+  [[ $source == src/runtime/comm/mpi/* && $source != */no_mpi.cpp ]] && continue
   printf '#include "%s"\n' "${source#src/}" >>"$folder/$(dirname "$source" | tr / _).cpp"
   compiled=$((compiled + 1))
 done

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "autodiff/training_graph.h"
-#include "graph/builder.h"
-#include "network/functions.h"
-#include "ops/registry.h"
-#include "plan/make_plan.h"
-#include "plan/search/search_cuts.h"
-#include "sharding/strategy.h"
+#include "compiler/autodiff/training_graph.h"
+#include "compiler/search/make_plan.h"
+#include "compiler/search/search_cuts.h"
+#include "frontend/network/functions.h"
+#include "ir/graph/builder.h"
+#include "ir/ops/registry.h"
+#include "ir/sharding/strategy.h"
 
 namespace partita {
 namespace {

@@ -5,13 +5,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "autodiff/training_graph.h"
-#include "graph/builder.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
-#include "plan/search/data_parallel.h"
-#include "plan/search/search_cuts.h"
-#include "sharding/strategy.h"
+#include "compiler/autodiff/training_graph.h"
+#include "compiler/search/data_parallel.h"
+#include "compiler/search/search_cuts.h"
+#include "frontend/network/build_graph.h"
+#include "ir/graph/builder.h"
+#include "ir/ops/registry.h"
+#include "ir/sharding/strategy.h"
 #include "zoo/zoo.h"
 
 namespace partita {

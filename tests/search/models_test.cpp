@@ -8,17 +8,17 @@
 #include <filesystem>
 #include <fstream>
 
-#include "autodiff/training_graph.h"
 #include "base/philox.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
-#include "partition/insert_reshards.h"
-#include "plan/make_plan.h"
-#include "plan/search/cost_graph.h"
-#include "plan/search/data_parallel.h"
-#include "plan/search/exact.h"
-#include "plan/search/propagation.h"
-#include "plan/search/search_cuts.h"
+#include "compiler/autodiff/training_graph.h"
+#include "compiler/partition/insert_reshards.h"
+#include "compiler/search/cost_graph.h"
+#include "compiler/search/data_parallel.h"
+#include "compiler/search/exact.h"
+#include "compiler/search/make_plan.h"
+#include "compiler/search/propagation.h"
+#include "compiler/search/search_cuts.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
 #include "support/random_plan.h"
 #include "zoo/zoo.h"
 

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "graph/builder.h"
-#include "ops/registry.h"
-#include "plan/search/cost_graph.h"
-#include "plan/search/dynamic.h"
-#include "plan/search/exact.h"
-#include "plan/search/search_cuts.h"
+#include "compiler/search/cost_graph.h"
+#include "compiler/search/dynamic.h"
+#include "compiler/search/exact.h"
+#include "compiler/search/search_cuts.h"
+#include "ir/graph/builder.h"
+#include "ir/ops/registry.h"
 #include "support/random_graph.h"
 
 namespace partita {

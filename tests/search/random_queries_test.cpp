@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <random>
 
-#include "planning/searched_space.h"
-#include "planning/test_pricing.h"
+#include "planner/pricing/searched_space.h"
+#include "planner/pricing/test_pricing.h"
 
 namespace partita {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // A communicator that passes every call on to another one: what wrappers that count or delay calls begin with.
 
-#include "comm/communicator.h"
+#include "runtime/comm/communicator.h"
 
 namespace partita {
 

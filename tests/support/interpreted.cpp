@@ -6,13 +6,13 @@
 #include <cstring>
 
 #include "base/philox.h"
-#include "comm/run_ranks.h"
-#include "execute/executor.h"
-#include "execute/interpreter.h"
-#include "execute/shard_copy.h"
-#include "ops/registry.h"
-#include "partition/collectives.h"
-#include "plan/make_plan.h"
+#include "compiler/partition/collectives.h"
+#include "compiler/search/make_plan.h"
+#include "ir/ops/registry.h"
+#include "runtime/comm/run_ranks.h"
+#include "runtime/execute/executor.h"
+#include "runtime/execute/interpreter.h"
+#include "runtime/execute/shard_copy.h"
 #include "support/job.h"
 
 namespace partita {

@@ -1,8 +1,8 @@
 #pragma once
 // A graph on ranks against the interpreter.
 
-#include "compile.h"
-#include "lowering/kernel_set.h"
+#include "compiler/compile.h"
+#include "ir/kernels/kernel_set.h"
 
 namespace partita {
 

@@ -6,13 +6,13 @@
 #include <cstring>
 
 #include "base/philox.h"
-#include "execute/executor.h"
-#include "execute/interpreter.h"
-#include "execute/shard_copy.h"
-#include "network/build_graph.h"
-#include "network/initializers.h"
-#include "ops/registry.h"
-#include "sharding/micro.h"
+#include "frontend/network/build_graph.h"
+#include "frontend/network/initializers.h"
+#include "ir/ops/registry.h"
+#include "ir/sharding/micro.h"
+#include "runtime/execute/executor.h"
+#include "runtime/execute/interpreter.h"
+#include "runtime/execute/shard_copy.h"
 #include "support/ranks.h"
 #include "zoo/zoo.h"
 

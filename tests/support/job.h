@@ -4,9 +4,9 @@
 #include <map>
 #include <optional>
 
-#include "comm/communicator.h"
-#include "compile.h"
-#include "execute/executor.h"
+#include "compiler/compile.h"
+#include "runtime/comm/communicator.h"
+#include "runtime/execute/executor.h"
 
 namespace partita {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/readers/test_files.h"
+#include "frontend/data/readers/test_files.h"
 
 namespace partita {
 

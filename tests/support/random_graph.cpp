@@ -2,10 +2,10 @@
 
 #include <numeric>
 
-#include "autodiff/training_graph.h"
-#include "graph/builder.h"
-#include "ops/reduce/attrs.h"
-#include "ops/registry.h"
+#include "compiler/autodiff/training_graph.h"
+#include "ir/graph/builder.h"
+#include "ir/ops/reduce/attrs.h"
+#include "ir/ops/registry.h"
 
 namespace partita {
 namespace {

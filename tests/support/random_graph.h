@@ -1,7 +1,7 @@
 #pragma once
 // Random small graphs, of any ops of the registry.
 
-#include "lowering/complete_plan.h"
+#include "compiler/plan/complete_plan.h"
 #include "support/random_plan.h"
 
 namespace partita {

@@ -1,7 +1,7 @@
 #include "support/random_plan.h"
 
-#include "graph/rules.h"
-#include "ops/registry.h"
+#include "ir/graph/rules.h"
+#include "ir/ops/registry.h"
 
 namespace partita {
 namespace {

@@ -2,7 +2,7 @@
 // Random legal plans: every node cut at random, every input and state sharded at random.
 
 #include "base/philox.h"
-#include "lowering/plan.h"
+#include "compiler/plan/plan.h"
 
 namespace partita {
 

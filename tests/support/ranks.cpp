@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "comm/mpi/mpi.h"
-#include "comm/run_ranks.h"
-#include "launch/launched.h"
-#include "launch/run_process.h"
+#include "runtime/comm/mpi/mpi.h"
+#include "runtime/comm/run_ranks.h"
+#include "runtime/launch/launched.h"
+#include "runtime/launch/run_process.h"
 
 namespace partita {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/shape.h"
-#include "comm/communicator.h"
+#include "runtime/comm/communicator.h"
 
 namespace partita {
 

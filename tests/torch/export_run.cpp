@@ -10,11 +10,11 @@
 // step), final.NAME.
 
 #include "base/philox.h"
-#include "checkpoint/weights.h"
-#include "network/build_graph.h"
-#include "network/functions.h"
-#include "network/layers/layers.h"
-#include "ops/registry.h"
+#include "frontend/network/build_graph.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/layers/layers.h"
+#include "ir/ops/registry.h"
+#include "runtime/checkpoint/weights.h"
 #include "support/job.h"
 #include "zoo/zoo.h"
 

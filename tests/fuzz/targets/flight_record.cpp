@@ -1,10 +1,10 @@
 // Flight records, as `partita diagnose` reads those of two ranks.
 
-#include "comm/flight_record.h"
+#include "runtime/comm/flight_record.h"
 
 #include "fuzz/files.h"
 #include "fuzz/target.h"
-#include "launch/diagnose.h"
+#include "runtime/launch/diagnose.h"
 
 namespace partita {
 namespace {

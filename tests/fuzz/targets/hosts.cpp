@@ -1,6 +1,6 @@
 // Which hosts a job runs on: --hosts, and files of hosts.
 
-#include "launch/launcher/hosts.h"
+#include "runtime/launch/launcher/hosts.h"
 
 #include "fuzz/target.h"
 

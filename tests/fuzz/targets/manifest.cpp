@@ -1,6 +1,6 @@
 // The manifest of a checkpoint. Its checksum is made right, so that what is behind it is reached.
 
-#include "checkpoint/manifest.h"
+#include "runtime/checkpoint/manifest.h"
 
 #include "fuzz/target.h"
 

@@ -1,10 +1,10 @@
 // Every op with the attributes and types of a text: what its inference accepts its rule, its cuts and its kernel take.
 
+#include "compiler/partition/partition.h"
+#include "compiler/plan/plan.h"
 #include "fuzz/target.h"
-#include "graph/rules.h"
-#include "lowering/plan.h"
-#include "ops/registry.h"
-#include "partition/partition.h"
+#include "ir/graph/rules.h"
+#include "ir/ops/registry.h"
 
 namespace partita {
 namespace {

@@ -1,9 +1,9 @@
 // What a launcher and its agents say to each other.
 
-#include "launch/launcher/orders.h"
+#include "runtime/launch/launcher/orders.h"
 
 #include "fuzz/target.h"
-#include "launch/launcher/ending.h"
+#include "runtime/launch/launcher/ending.h"
 
 namespace partita {
 namespace {

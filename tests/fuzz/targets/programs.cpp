@@ -1,14 +1,14 @@
 // Texts of what the stages of the flow make: graphs, plans, programs on shards, schedules, catalogs of kernels.
 
-#include "autodiff/training_graph.h"
-#include "device/device.h"
+#include "compiler/autodiff/training_graph.h"
+#include "compiler/partition/partition.h"
+#include "compiler/plan/cut_micro_batches.h"
+#include "compiler/schedule/captured_catalog.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/search/make_plan.h"
 #include "fuzz/target.h"
-#include "lowering/cut_micro_batches.h"
-#include "ops/registry.h"
-#include "partition/partition.h"
-#include "plan/make_plan.h"
-#include "schedule/captured_catalog.h"
-#include "schedule/schedule.h"
+#include "ir/ops/registry.h"
+#include "runtime/device/device.h"
 
 namespace partita {
 namespace {

@@ -1,10 +1,10 @@
 // Tables of ranks.
 
-#include "launch/rank_table.h"
+#include "runtime/launch/rank_table.h"
 
 #include "fuzz/files.h"
 #include "fuzz/target.h"
-#include "launch/launcher/hosts.h"
+#include "runtime/launch/launcher/hosts.h"
 
 namespace partita {
 namespace {

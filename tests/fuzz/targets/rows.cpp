@@ -6,11 +6,11 @@
 
 #include <cstring>
 
-#include "data/readers/array_rows.h"
-#include "data/readers/cifar10.h"
-#include "data/readers/mnist.h"
-#include "data/readers/numpy_files.h"
-#include "data/readers/token_rows.h"
+#include "frontend/data/readers/array_rows.h"
+#include "frontend/data/readers/cifar10.h"
+#include "frontend/data/readers/mnist.h"
+#include "frontend/data/readers/numpy_files.h"
+#include "frontend/data/readers/token_rows.h"
 #include "fuzz/files.h"
 #include "fuzz/target.h"
 

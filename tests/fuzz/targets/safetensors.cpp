@@ -2,10 +2,10 @@
 
 #include <cstring>
 
-#include "checkpoint/shard_file.h"
-#include "checkpoint/weights.h"
 #include "fuzz/files.h"
 #include "fuzz/target.h"
+#include "runtime/checkpoint/shard_file.h"
+#include "runtime/checkpoint/weights.h"
 
 namespace partita {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <cmath>
 
-#include "cluster/presets.h"
-#include "cluster/toml.h"
-#include "comm/sockets/socket.h"
 #include "fuzz/target.h"
 #include "job/toml.h"
-#include "launch/launched.h"
-#include "planning/configuration.h"
-#include "planning/search_configurations.h"
+#include "planner/cluster/presets.h"
+#include "planner/cluster/toml.h"
+#include "planner/pricing/configuration.h"
+#include "planner/pricing/search_configurations.h"
+#include "runtime/comm/sockets/socket.h"
+#include "runtime/launch/launched.h"
 #include "zoo/zoo.h"
 
 namespace partita {

@@ -1,11 +1,11 @@
 // How things are cut: strategies and layouts, meshes, axes, shardings, plans by names, orders of pipelines.
 
 #include "fuzz/target.h"
-#include "pipeline/text.h"
-#include "planning/plan_file.h"
-#include "sharding/annotation.h"
-#include "sharding/sharding.h"
-#include "sharding/strategy_parts.h"
+#include "ir/orders/text.h"
+#include "ir/sharding/annotation.h"
+#include "ir/sharding/sharding.h"
+#include "ir/sharding/strategy_parts.h"
+#include "planner/plan_file/plan_file.h"
 
 namespace partita {
 namespace {

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "base/error.h"
-#include "comm/sockets/connections.h"
-#include "comm/sockets/gate.h"
-#include "comm/sockets/rendezvous.h"
 #include "fuzz/target.h"
+#include "runtime/comm/sockets/connections.h"
+#include "runtime/comm/sockets/gate.h"
+#include "runtime/comm/sockets/rendezvous.h"
 
 namespace partita {
 namespace {

@@ -1,0 +1,178 @@
+#include "compiler/autodiff/differentiate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/ops/constant.h"
+
+namespace partita {
+namespace {
+
+/// For each value whether it depends on one of `roots`.
+std::vector<bool> depends_on(const Graph& graph, const std::vector<Value>& roots) {
+  std::vector<bool> depends(graph.values.size(), false);
+  for (const Value& root : roots) depends[root.id()] = true;
+  for (const Node& node : graph.nodes) {
+    bool any = false;
+    for (ValueId input : node.inputs) any = any || depends[input];
+    for (ValueId output : node.outputs) depends[output] = any || depends[output];  // a root may be made by a node
+  }
+  return depends;
+}
+
+class Sweep {
+ public:
+  Sweep(Builder& builder, const std::vector<Value>& roots)
+      : builder_(builder), depends_(depends_on(builder.graph(), roots)), gradients_(depends_.size()) {
+    const std::vector<OwnGradient>& all = builder.graph().own_gradients;
+    const size_t nodes = builder.graph().nodes.size();
+    own_of_.resize(all.empty() ? 0 : nodes, -1);
+    for (size_t i = 0; i < all.size(); ++i) {  // those around others come behind them
+      PARTITA_CHECK(static_cast<size_t>(all[i].end) <= nodes, "a gradient of nodes to {}, of {}", all[i].end, nodes);
+      std::fill(own_of_.begin() + all[i].begin, own_of_.begin() + all[i].end, static_cast<int>(i));
+    }
+  }
+
+  void run(Value loss) {
+    builder_.phase = Phase::backward;
+    const NodeId producer = builder_.graph().values[loss.id()].producer;
+    if (producer >= 0) enter(builder_.graph().nodes[producer]);
+    gradients_[loss.id()] = constant(builder_, 1.0, loss.type());
+    for (NodeId n = producer; n >= 0; --n) {
+      const int own = own_of_.empty() ? -1 : own_of_[static_cast<size_t>(n)];
+      if (own < 0) {
+        visit(n);
+      } else {
+        const OwnGradient part = builder_.graph().own_gradients[static_cast<size_t>(own)];
+        visit(part);
+        n = part.begin;
+      }
+    }
+    builder_.origin.clear();
+  }
+
+  Value gradient(Value value) const { return gradients_[value.id()]; }
+
+ private:
+  void enter(const Node& node) {
+    builder_.scope = node.scope;
+    builder_.source = node.source;
+    builder_.origin = node.name;
+  }
+
+  /// Whether a gradient of the outputs arrived that one of the inputs needs.
+  bool is_needed(const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) const {
+    return std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) { return bool(gradients_[id]); }) &&
+           std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return depends_[id]; });
+  }
+
+  /// A gradient that would get lost is refused.
+  void require_closed(const OwnGradient& part) const {
+    const Graph& graph = builder_.graph();
+    const auto is_in = [](const std::vector<ValueId>& ids, ValueId id) {
+      return std::find(ids.begin(), ids.end(), id) != ids.end();
+    };
+    const auto refuse = [&](const char* what, ValueId id, const char* expected) {
+      throw InvalidArgument(fmt::format("[gradient] {} of a function with a gradient of its own, got '{}', expected {}",
+                                        what, graph.values[id].name, expected),
+                            ErrorKind::type);
+    };
+    for (NodeId n = part.begin; n < part.end; ++n) {
+      for (const ValueId used : graph.nodes[n].inputs) {
+        if (depends_[used] && graph.values[used].producer < part.begin && !is_in(part.inputs, used)) {
+          refuse("a value that is no argument", used, "it as an argument");
+        }
+      }
+      for (const ValueId made : graph.nodes[n].outputs) {
+        if (gradients_[made] && !is_in(part.outputs, made)) refuse("a value that is no result", made, "it as a result");
+      }
+    }
+  }
+
+  void visit(const OwnGradient& part) {
+    require_closed(part);
+    if (!is_needed(part.inputs, part.outputs)) return;
+    enter(builder_.graph().nodes[part.end - 1]);
+    std::vector<Value> d_outputs;
+    for (const ValueId output : part.outputs) d_outputs.push_back(gradients_[output]);
+    const std::vector<Value> d_inputs = part.gradient(builder_, d_outputs);
+    if (d_inputs.size() != part.inputs.size()) {
+      throw InvalidArgument(
+          fmt::format("[gradient] another number of gradients, got {}, expected {}, as many as inputs", d_inputs.size(),
+                      part.inputs.size()));
+    }
+    builder_.phase = Phase::backward;
+    enter(builder_.graph().nodes[part.end - 1]);
+    for (size_t i = 0; i < d_inputs.size(); ++i) {
+      if (!d_inputs[i] || !depends_[part.inputs[i]]) continue;
+      const Type wanted = builder_.graph().type(part.inputs[i]);
+      if (d_inputs[i].type() != wanted) {
+        throw InvalidArgument(fmt::format("[gradient] the gradient of input {} has another type, got {}, expected {}",
+                                          i, print(d_inputs[i].type()), print(wanted)));
+      }
+      accumulate(part.inputs[i], d_inputs[i]);
+    }
+  }
+
+  void visit(NodeId id) {
+    const Node node = builder_.graph().nodes[id];  // a copy: nodes are appended below
+    if (!is_needed(node.inputs, node.outputs)) return;
+    std::vector<Value> d_outputs;
+    for (ValueId output : node.outputs) d_outputs.push_back(gradients_[output]);
+    enter(node);
+    const OpDef& op = builder_.ops().at(node.op);
+    if (!op.grad) {
+      throw InvalidArgument(fmt::format("[autodiff] a gradient reaches an op that has none, got '{}' at {} ({}:{}), "
+                                        "expected a differentiable op",
+                                        node.op, node.name, node.source.file, node.source.line),
+                            ErrorKind::type);
+    }
+    const GradCall call{{builder_, node.attrs, values(node.inputs)}, values(node.outputs), d_outputs};
+    const std::vector<Value> d_inputs = op.grad(call);
+    PARTITA_CHECK(d_inputs.size() == node.inputs.size(), "{}: {} gradients for {} operands", node.op, d_inputs.size(),
+                  node.inputs.size());
+    for (size_t i = 0; i < d_inputs.size(); ++i) {
+      if (d_inputs[i] && depends_[node.inputs[i]]) accumulate(node.inputs[i], d_inputs[i]);
+    }
+  }
+
+  void accumulate(ValueId value, Value d) {
+    PARTITA_CHECK(d.type() == builder_.graph().type(value), "gradient {} of a value {}", print(d.type()),
+                  print(builder_.graph().type(value)));
+    Value& sum = gradients_[value];
+    if (!sum) {
+      sum = d;
+      return;
+    }
+    const std::string origin = std::exchange(builder_.origin, "");  // of a sum over users of the value: none of them
+    sum = builder_.apply("add", {sum, d});
+    builder_.origin = origin;
+  }
+
+  std::vector<Value> values(const std::vector<ValueId>& ids) const {
+    std::vector<Value> result;
+    for (ValueId id : ids) result.push_back(builder_.value(id));
+    return result;
+  }
+
+  Builder& builder_;
+  std::vector<bool> depends_;
+  std::vector<Value> gradients_;  // of the values of the forward graph
+  std::vector<int> own_of_;       // nodes: the part with a gradient of its own, or -1; empty where there is none
+};
+
+}  // namespace
+
+std::vector<Value> differentiate(Builder& builder, Value loss, const std::vector<Value>& with_respect_to) {
+  if (loss.type().elements() != 1 || !is_float(loss.dtype())) {
+    throw InvalidArgument(fmt::format(
+        "[autodiff] the loss is not one number, got {}, expected a float with one element", print(loss.type())));
+  }
+  Sweep sweep(builder, with_respect_to);
+  sweep.run(loss);
+  std::vector<Value> gradients;
+  for (const Value& value : with_respect_to) gradients.push_back(sweep.gradient(value));
+  return gradients;
+}
+
+}  // namespace partita

@@ -1,0 +1,131 @@
+#include "compiler/autodiff/training_graph.h"
+
+#include <numeric>
+#include <unordered_set>
+
+#include "compiler/autodiff/differentiate.h"
+#include "compiler/autodiff/recompute.h"
+#include "ir/ops/constant.h"
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/reduce/attrs.h"
+
+namespace partita {
+namespace {
+
+std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions& options) {
+  std::vector<ValueId> chosen;
+  std::vector<std::string> names;
+  const std::unordered_set<std::string> asked(options.parameters.begin(), options.parameters.end());
+  for (const State& state : graph.states) {
+    if (state.kind != StateKind::parameter) continue;
+    const std::string& name = graph.values[state.entry].name;
+    names.push_back(name);
+    const bool listed = asked.empty() || asked.contains(name);
+    if (listed && !asked.empty() && !state.requires_grad) {
+      throw InvalidArgument(
+          fmt::format("[optimizer] parameter is frozen, got '{}', expected one that requires a gradient", name));
+    }
+    if (listed && state.requires_grad) chosen.push_back(state.entry);
+  }
+  const std::unordered_set<std::string> known(names.begin(), names.end());
+  for (const std::string& name : options.parameters) {
+    if (!known.contains(name)) {
+      throw InvalidArgument(fmt::format("[optimizer] no such parameter, got '{}', expected one of {} parameters{}",
+                                        name, names.size(), did_you_mean(name, names)),
+                            ErrorKind::key);
+    }
+  }
+  if (chosen.empty()) throw InvalidArgument("[optimizer] nothing to train, got 0 parameters, expected at least 1");
+  return chosen;
+}
+
+/// gradients *= min(1, most / (norm + 1e-6)), the norm over all of them.
+void clip(Builder& builder, double most, std::vector<Value>& gradients) {
+  builder.scope.clear();
+  builder.source = {};
+  builder.phase = Phase::update;
+  Value total;
+  for (const Value& gradient : gradients) {
+    std::vector<int64_t> axes(gradient.type().rank());
+    std::iota(axes.begin(), axes.end(), 0);
+    const Value squares = builder.apply("square", {gradient});
+    const Value sum =
+        axes.empty() ? squares : builder.apply("reduce", {squares}, ReduceAttrs{.kind = Reduce::sum, .axes = axes});
+    total = total ? builder.apply("add", {total, sum}) : sum;
+  }
+  const Value norm = builder.apply("scale", {builder.apply("sqrt", {total})}, ScaleAttrs{.bias = 1e-6});
+  const Value limit = constant(builder, most, norm.type()), one = constant(builder, 1, norm.type());
+  const Value factor = builder.apply("minimum", {builder.apply("div", {limit, norm}), one});
+  for (Value& gradient : gradients) gradient = builder.apply("mul", {gradient, factor});
+}
+
+void count_step(Builder& builder) {
+  const State* step = builder.find_state("step");
+  if (step == nullptr || step->kind != StateKind::counter || step->exit >= 0) return;
+  const Value value = builder.value(step->entry);
+  builder.scope.clear();
+  builder.store(value, builder.apply("add", {value, constant(builder, 1, value.type())}));
+}
+
+}  // namespace
+
+TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options) {
+  Graph forward;
+  // The backward and the update are about three times the forward: nodes are not moved while they are added.
+  forward.nodes.reserve(4 * given.nodes.size());
+  forward.values.reserve(4 * given.values.size());
+  forward = given;
+  choose_recomputed(forward, options.recompute, ops);
+  const std::vector<ValueId> parameters = chosen_parameters(forward, options);
+  std::vector<std::string> warnings;
+  const ValueId forward_loss = forward.output("loss");
+  Builder builder(ops, std::move(forward));
+  std::vector<Value> values;
+  std::vector<std::string> names;
+  for (ValueId id : parameters) {
+    values.push_back(builder.value(id));
+    names.push_back(builder.graph().values[id].name);
+  }
+  const Value loss = builder.value(forward_loss);
+  std::vector<Value> gradients = differentiate(builder, loss, values);
+
+  const Value rate = builder.input("learning_rate", Type{values[0].dtype(), {}});
+  const auto enter = [&](size_t i, Phase phase) {
+    builder.source = {};
+    const size_t dot = names[i].rfind('.');
+    builder.scope = dot == std::string::npos ? std::string() : names[i].substr(0, dot);
+    builder.phase = phase;
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    enter(i, Phase::backward);
+    if (!gradients[i]) {
+      warnings.push_back(
+          fmt::format("[autodiff] the loss does not depend on parameter '{}': its gradient is 0", names[i]));
+      gradients[i] = constant(builder, 0, values[i].type());
+    }
+    if (options.gradient_factor != 1) {
+      gradients[i] = builder.apply("scale", {gradients[i]}, ScaleAttrs{.scale = options.gradient_factor});
+    }
+    if (options.output_gradients) builder.output("d_" + names[i], gradients[i]);
+  }
+  if (options.optimizer.clip_norm > 0) clip(builder, options.optimizer.clip_norm, gradients);
+  for (size_t i = 0; i < values.size(); ++i) {
+    enter(i, Phase::update);
+    if (options.own_update) {
+      options.own_update(builder, values[i], gradients[i], rate);
+    } else {
+      build_update(builder, options.optimizer, values[i], gradients[i], rate);
+    }
+  }
+  count_step(builder);
+  Graph training = builder.take();
+  training.own_gradients.clear();
+  return {recompute_in_backward(remove_dead_nodes(std::move(training)), ops), std::move(warnings)};
+}
+
+Graph with_scalar_outputs(Graph training) {
+  std::erase_if(training.outputs, [&](const Output& output) { return training.type(output.value).rank() > 0; });
+  return remove_dead_nodes(std::move(training));
+}
+
+}  // namespace partita

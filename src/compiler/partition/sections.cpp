@@ -1,0 +1,255 @@
+#include "compiler/partition/sections.h"
+
+#include <algorithm>
+
+#include "compiler/partition/collectives.h"
+#include "compiler/partition/prologue.h"
+#include "compiler/partition/resharded_graph.h"
+#include "ir/sharding/micro.h"
+
+namespace partita {
+
+bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
+  const Node& node = local.graph.nodes[id];
+  const auto has = [&](ValueId value) { return !micro_sharding(local.shardings[value], local.mesh).whole(); };
+  return std::any_of(node.inputs.begin(), node.inputs.end(), has) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), has);
+}
+
+namespace {
+
+/// Of a state that each micro-batch gathers, so that it does not lie there between them.
+bool is_regather(const Node& node) {
+  return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
+}
+
+/// Nodes that move or gather an input or a state, or what another such node has moved; of those that `counts` says.
+template <class Counts>
+std::vector<bool> moves_of_entries(const LocalGraph& local, const Counts& counts) {
+  const auto& nodes = local.graph.nodes;
+  std::vector<bool> is_entry(local.graph.values.size(), false), moves(nodes.size(), false);
+  for (size_t v = 0; v < is_entry.size(); ++v) is_entry[v] = local.graph.values[v].producer < 0;
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    moves[n] = is_collective(nodes[n]) && is_entry[nodes[n].inputs[0]] && counts(n);
+    if (moves[n]) is_entry[nodes[n].outputs[0]] = true;
+  }
+  return moves;
+}
+
+}  // namespace
+
+std::vector<SectionNodes> in_sections(const LocalGraph& local) {
+  const std::vector<Section> sections = sections_of(local);
+  const auto& nodes = local.graph.nodes;
+  std::vector<std::vector<NodeId>> joined(local.graph.values.size());  // per value
+  const auto follows = [&](const Node& node) {
+    return joins_micro_batches(node) && local.graph.values[node.inputs[0]].producer >= 0;
+  };
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    if (follows(nodes[n])) joined[nodes[n].inputs[0]].push_back(static_cast<NodeId>(n));
+  }
+  std::vector<SectionNodes> result;
+  for (const Section section : kSections) {
+    std::vector<NodeId> own;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      if (sections[n] == section && !follows(nodes[n])) own.push_back(static_cast<NodeId>(n));
+    }
+    if (section == Section::late && local.is_stage()) {
+      const std::vector<Phase> phases = phases_of(local);
+      std::stable_sort(own.begin(), own.end(), [&](NodeId a, NodeId b) { return phases[a] < phases[b]; });
+    }
+    std::vector<NodeId>& order = result.emplace_back(SectionNodes{section, {}}).nodes;
+    for (const NodeId node : own) {
+      order.push_back(node);
+      for (const ValueId output : nodes[node].outputs) {
+        order.insert(order.end(), joined[output].begin(), joined[output].end());
+      }
+    }
+    // What the verdict needs of the update comes behind all gradients, which can then be reduced together.
+    if (section == Section::late) {
+      std::stable_partition(order.begin(), order.end(), [&](NodeId n) { return nodes[n].phase != Phase::update; });
+    }
+  }
+  return result;
+}
+
+namespace {
+
+class SectionFinder {
+ public:
+  explicit SectionFinder(const LocalGraph& local) : local_(local), nodes_(local.graph.nodes) {
+    for (const Node& node : nodes_) {
+      sections_.push_back(node.phase == Phase::update ? Section::update : Section::once);
+    }
+  }
+
+  std::vector<Section> run() {
+    if (local_.mesh.micro_axis() >= 0) find_micro_batches();
+    if (!local_.is_stage()) return std::move(sections_);
+    if (local_.mesh.micro_axis() < 0) std::replace(sections_.begin(), sections_.end(), Section::once, Section::micro);
+    find_backward();
+    move_entries_to_users();
+    if (local_.sections == MicroSections::weights) find_weights();
+    join_where_made();
+    find_verdict();
+    return std::move(sections_);
+  }
+
+ private:
+  void find_micro_batches() {
+    const Prologue prologue = find_prologue(local_);
+    const size_t values = local_.graph.values.size();
+    std::vector<bool> is_late(values, false), used_in_micro(values, false), used_once(values, false);
+    for (const Input& input : local_.graph.inputs) {  // of all micro-batches of another stage
+      const bool is_whole = micro_sharding(local_.shardings[input.value], local_.mesh).whole();
+      is_late[input.value] = input.from_stage >= 0 && is_whole && !input.once;
+    }
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      const Node& node = nodes_[n];
+      const bool needs_all =
+          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_late[input]; });
+      const bool micro = runs_in_micro_batches(local_, static_cast<NodeId>(n));
+      PARTITA_CHECK(!micro || joins_micro_batches(node) || node.phase != Phase::update,
+                    "update {} runs in a micro-batch", node.name);
+      if (micro) sections_[n] = prologue.loop[n] ? Section::prologue : Section::micro;
+      if (prologue.joined[n]) sections_[n] = Section::joined;
+      const bool late = (needs_all && !micro) || joins_micro_batches(node) || sections_[n] == Section::update;
+      for (ValueId output : node.outputs) is_late[output] = late;
+      if (!micro && late && sections_[n] == Section::once) sections_[n] = Section::late;
+    }
+    for (const Output& output : local_.graph.outputs) {  // stages may use it in a micro-batch
+      if (output.once) used_in_micro[output.value] = used_once[output.value] = true;
+    }
+    for (size_t n = nodes_.size(); n-- > 0;) {
+      const Node& node = nodes_[n];
+      const auto is_any = [&](const std::vector<bool>& used) {
+        return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return used[output]; });
+      };
+      if (sections_[n] == Section::once && !is_any(used_in_micro)) sections_[n] = Section::late;
+      if (sections_[n] == Section::once && is_regather(node) && !is_any(used_once)) sections_[n] = Section::micro;
+      if (sections_[n] > Section::micro) continue;
+      for (ValueId input : node.inputs) {
+        used_in_micro[input] = true;
+        if (sections_[n] != Section::micro) used_once[input] = true;
+      }
+    }
+    require_own_prologue();
+  }
+
+  void require_own_prologue() const {
+    const auto in_prologue = [&](NodeId node) { return sections_[node] == Section::prologue; };
+    const auto users = local_.graph.users();
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      if (!in_prologue(static_cast<NodeId>(n)) || joins_micro_batches(nodes_[n])) continue;
+      for (const ValueId output : nodes_[n].outputs) {
+        PARTITA_CHECK(std::all_of(users[output].begin(), users[output].end(), in_prologue),
+                      "{} runs in the prologue, and a node behind it uses its slices", nodes_[n].name);
+      }
+    }
+  }
+
+  /// Of the backward, or behind a node that is.
+  void find_backward() {
+    std::vector<bool> after(local_.graph.values.size(), false);
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      const Node& node = nodes_[n];
+      if (sections_[n] != Section::micro) continue;
+      const bool behind =
+          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return after[input]; });
+      if (node.phase == Phase::backward || behind) sections_[n] = Section::backward;
+      for (const ValueId output : node.outputs) after[output] = sections_[n] == Section::backward;
+    }
+  }
+
+  /// What moves or gathers an input or a state does so in the first section that uses the result.
+  void move_entries_to_users() {
+    const std::vector<bool> moves = moves_of_entries(local_, [&](size_t n) { return sections_[n] == Section::micro; });
+    std::vector<Section> first(local_.graph.values.size(), Section::update);
+    for (size_t n = nodes_.size(); n-- > 0;) {
+      if (moves[n] && is_micro(first[nodes_[n].outputs[0]])) sections_[n] = first[nodes_[n].outputs[0]];
+      for (const ValueId input : nodes_[n].inputs) first[input] = std::min(first[input], sections_[n]);
+    }
+  }
+
+  /// What leads to nothing that another stage waits for.
+  void find_weights() {
+    std::vector<bool> is_awaited(local_.graph.values.size(), false);
+    for (const Output& output : local_.graph.outputs) {
+      if (!output.to_stages.empty()) is_awaited[output.value] = true;
+    }
+    for (size_t n = nodes_.size(); n-- > 0;) {
+      if (sections_[n] != Section::backward) continue;
+      const Node& node = nodes_[n];
+      if (!joins_micro_batches(node) &&
+          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return is_awaited[output]; })) {
+        for (const ValueId input : node.inputs) is_awaited[input] = true;
+      } else {
+        sections_[n] = Section::weight;
+      }
+    }
+  }
+
+  void join_where_made() {
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      if (!joins_micro_batches(nodes_[n])) continue;
+      const NodeId producer = local_.graph.values[nodes_[n].inputs[0]].producer;
+      if (producer >= 0) sections_[n] = sections_[producer];
+    }
+  }
+
+  /// All stages see the verdict before one of them updates anything.
+  void find_verdict() {
+    std::vector<bool> is_sent(local_.graph.values.size(), false), has_come(local_.graph.values.size(), false);
+    for (const Output& output : local_.graph.outputs) is_sent[output.value] = !output.to_stages.empty();
+    for (const Input& input : local_.graph.inputs) has_come[input.value] = input.verdict;
+    for (size_t n = nodes_.size(); n-- > 0;) {
+      const Node& node = nodes_[n];
+      if (sections_[n] != Section::update) continue;
+      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return is_sent[output]; }))
+        continue;
+      sections_[n] = Section::late;
+      for (const ValueId input : node.inputs) is_sent[input] = true;
+    }
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      const Node& node = nodes_[n];
+      const bool behind =
+          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return has_come[input]; });
+      PARTITA_CHECK(!behind || sections_[n] == Section::update, "{} is a part of the verdict and needs it", node.name);
+      for (const ValueId output : node.outputs) has_come[output] = behind;
+    }
+  }
+
+  const LocalGraph& local_;
+  const std::vector<Node>& nodes_;
+  std::vector<Section> sections_;
+};
+
+}  // namespace
+
+SectionSet marked_sections(const LocalGraph& local) {
+  const Prologue prologue = find_prologue(local);
+  const bool has_prologue = std::find(prologue.loop.begin(), prologue.loop.end(), true) != prologue.loop.end();
+  SectionSet marked{};
+  const auto mark = [&](Section section, bool is_there) { marked[static_cast<size_t>(section)] = is_there; };
+  for (const Section section : {Section::prologue, Section::joined}) mark(section, has_prologue);
+  for (const Section section : {Section::micro, Section::late}) mark(section, has_late_section(local));
+  mark(Section::backward, local.is_stage());
+  mark(Section::weight, local.sections == MicroSections::weights);
+  mark(Section::update, true);
+  return marked;
+}
+
+std::vector<Section> sections_of(const LocalGraph& local) { return SectionFinder(local).run(); }
+
+std::vector<Phase> phases_of(const LocalGraph& local) {
+  const auto& nodes = local.graph.nodes;
+  const std::vector<bool> moves = moves_of_entries(local, [](size_t) { return true; });
+  std::vector<Phase> phases(nodes.size()), first(local.graph.values.size(), Phase::update);
+  for (size_t n = nodes.size(); n-- > 0;) {
+    phases[n] = moves[n] ? first[nodes[n].outputs[0]] : nodes[n].phase;
+    for (const ValueId input : nodes[n].inputs) first[input] = std::min(first[input], phases[n]);
+  }
+  return phases;
+}
+
+}  // namespace partita

@@ -1,0 +1,218 @@
+#include "compiler/plan/cut_blocks.h"
+
+#include <algorithm>
+
+#include "ir/sharding/propagate.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kTensor = "--tensor-parallel", kContext = "--context-parallel";
+
+/// The axis of this name, which is to have `size` ranks.
+Axes axis_of_size(const Mesh& mesh, std::string_view flag, const std::string& name, int64_t size) {
+  if (size == 1) return {};
+  Axes axes = mesh.find(name);
+  if (mesh.ways(axes) == size) return axes;
+  throw InvalidArgument(fmt::format("[{}] the layout has an axis '{}' of another size, got {}, expected {}", flag, name,
+                                    size, mesh.ways(axes)));
+}
+
+/// Throws unless so many parts divide the ranks that there are.
+void require_divisor(std::string_view flag, int64_t parts, int64_t ranks) {
+  if (ranks % parts == 0) return;
+  int64_t below = std::min(parts, ranks), above = parts;
+  while (ranks % below != 0) --below;
+  while (above < ranks && ranks % above != 0) ++above;
+  throw InvalidArgument(fmt::format("[{}] does not divide the ranks, got {} of {}, expected {}{}", flag, parts, ranks,
+                                    below, above <= ranks ? fmt::format(" or {}", above) : ""));
+}
+
+class BlockCutter {
+ public:
+  BlockCutter(const Graph& graph, const Rules& rules, const Mesh& mesh, const BlockSharding& sharding,
+              PartialPlan partial)
+      : graph_(graph),
+        rules_(rules),
+        mesh_(mesh),
+        axes_(block_axes(mesh, sharding)),
+        flag_(sharding.tensor > 1 ? kTensor : kContext),
+        between_(axes_.context),
+        partial_(std::move(partial)),
+        parts_(graph.values.size(), Part::other),
+        is_parameter_(graph.values.size(), false) {
+    if (sharding.sequence) between_.insert(between_.end(), axes_.tensor.begin(), axes_.tensor.end());
+    for (int axis = 0; axis < static_cast<int>(mesh.axes().size()); ++axis) {
+      const auto is_in = [&](const Axes& axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+      if (!is_in(axes_.tensor) && !is_in(axes_.context)) data_.push_back(axis);
+    }
+    for (const State& state : graph.states) is_parameter_[state.entry] = state.kind == StateKind::parameter;
+  }
+
+  PartialPlan run() {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (graph_.nodes[n].phase == Phase::forward) visit(n);
+    }
+    if (!is_any_cut_) {
+      throw InvalidArgument(
+          fmt::format("[{}] nothing to cut in graph {}, got {} ranks, expected 1: it has no product of a parameter "
+                      "and normalised rows",
+                      flag_, graph_.name, mesh_.ways(flag_ == kTensor ? axes_.tensor : axes_.context)));
+    }
+    return std::move(partial_);
+  }
+
+ private:
+  /// What a value is: normalised rows [batch, sequence, width] or others, columns of a product, or none of these.
+  enum class Part { other, rows, normal, columns };
+
+  /// The factors of y[.., columns] = sum of x[.., inner] w[inner, columns].
+  struct Product {
+    int inner, columns;
+  };
+
+  void visit(size_t n) {
+    const Node& node = graph_.nodes[n];
+    const Part given = part_of_operands(node);
+    if (const auto product = product_of(n)) {
+      if (given == Part::columns) return enter(n, Part::rows, with_tensor(n, product->inner));
+      if (given == Part::normal) return enter(n, Part::columns, with_tensor(n, product->columns));
+      return;
+    }
+    if (const auto table = looked_up_rows(n)) return enter(n, Part::rows, with_tensor(n, *table));
+    if (given == Part::columns) return enter(n, Part::columns, like_operands(n));
+    if (graph_.type(node.outputs[0]).rank() != 3) return;
+    const bool is_normal = given == Part::normal || normalises(n);
+    if (given == Part::other && !is_normal) return;
+    enter(n, is_normal ? Part::normal : Part::rows, in_rows(n, between_));
+  }
+
+  Part part_of_operands(const Node& node) const {
+    Part part = Part::other;
+    for (ValueId input : node.inputs) part = std::max(part, parts_[input]);
+    return part;
+  }
+
+  void enter(size_t n, Part part, Cut cut) {
+    for (ValueId output : graph_.nodes[n].outputs) parts_[output] = part;
+    is_any_cut_ = is_any_cut_ || part == Part::columns;
+    if (!partial_.cuts[n]) partial_.cuts[n] = std::move(cut);
+  }
+
+  /// The factor that a dimension consists of.
+  static std::optional<int> only_factor(const DimMap& dim) {
+    if (dim.factors.size() != 1 || dim.window) return std::nullopt;
+    return dim.factors[0];
+  }
+
+  std::optional<Product> product_of(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    const ShardingRule& rule = rules_[n];
+    if (node.inputs.size() != 2 || !is_parameter_[node.inputs[1]] || node.outputs.size() != 1) return std::nullopt;
+    if (rule.inputs[0].empty() || rule.outputs[0].empty()) return std::nullopt;
+    const auto inner = only_factor(rule.inputs[0].back()), columns = only_factor(rule.outputs[0].back());
+    if (!inner || !columns || !rule.factors[*inner].contributes_flops) return std::nullopt;
+    if (has_factor(rule.outputs[0], *inner) || has_factor(rule.inputs[0], *columns)) return std::nullopt;
+    if (!has_factor(rule.inputs[1], *inner) || !has_factor(rule.inputs[1], *columns)) return std::nullopt;
+    return Product{*inner, *columns};
+  }
+
+  /// The factor of the rows of a table, of which a node looks some up.
+  std::optional<int> looked_up_rows(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    const ShardingRule& rule = rules_[n];
+    if (node.inputs.empty() || !is_parameter_[node.inputs[0]] || graph_.type(node.outputs[0]).rank() != 3) return {};
+    const auto rows = only_factor(rule.inputs[0].front());
+    const bool sums = rows && !rule.factors[*rows].contributes_flops && rule.factors[*rows].reduce == Reduce::sum;
+    return sums && !has_factor(rule.outputs[0], *rows) ? rows : std::nullopt;
+  }
+
+  /// Whether each row of the result depends on all of that row: its factor is cut through an expansion alone.
+  bool normalises(size_t n) const {
+    const ShardingRule& rule = rules_[n];
+    const auto width = only_factor(rule.outputs[0].back());
+    return width && rule.factors[*width].cutting == Cutting::expand;
+  }
+
+  /// The result's batch over the axes of the data, its sequence over those given.
+  Cut in_rows(size_t n, const Axes& sequence) const {
+    const Shape& shape = graph_.type(graph_.nodes[n].outputs[0]).shape;
+    std::vector<Axes> dims(shape.size());
+    dims[0] = data_;
+    while (mesh_.ways(dims[0]) > shape[0]) dims[0].pop_back();
+    dims[1] = sequence;
+    return suggest_cut(rules_[n], {{&rules_[n].outputs[0], dims}}, mesh_, /*expandable=*/false);
+  }
+
+  Cut with_tensor(size_t n, int factor) const {
+    Cut cut = in_rows(n, axes_.context);
+
+    cut[factor] = axes_.tensor;
+    require_legal(flag_, graph_.nodes[n].name, rules_[n], cut, mesh_);
+    return cut;
+  }
+
+  /// As its operands are made: those that are columns first.
+  Cut like_operands(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    std::vector<Suggestion> columns, others;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const NodeId producer = graph_.values[node.inputs[i]].producer;
+      if (producer < 0 || !partial_.cuts[producer]) continue;
+      const Sharding made =
+          output_sharding(rules_[producer], *partial_.cuts[producer], graph_.values[node.inputs[i]].output);
+      const TensorMap& map = rules_[n].inputs[i];
+      (parts_[node.inputs[i]] == Part::columns ? columns : others).push_back({&map, legal_part(n, map, made.dims)});
+    }
+    columns.insert(columns.end(), others.begin(), others.end());
+    return suggest_cut(rules_[n], columns, mesh_, rules_.expandable(n));
+  }
+
+  /// Of the axes of each dimension as many as a node can have there: heads of keys and values may be fewer than ranks.
+  std::vector<Axes> legal_part(size_t n, const TensorMap& map, std::vector<Axes> dims) const {
+    for (size_t d = 0; d < dims.size(); ++d) {
+      for (; !dims[d].empty(); dims[d].pop_back()) {
+        std::vector<Axes> alone(dims.size());
+        alone[d] = dims[d];
+        const Cut cut = suggest_cut(rules_[n], {{&map, alone}}, mesh_, rules_.expandable(n));
+        if (dims_from_factors(rules_[n], cut, map) == alone) break;
+      }
+    }
+    return dims;
+  }
+
+  const Graph& graph_;
+  const Rules& rules_;
+  const Mesh& mesh_;
+  const BlockAxes axes_;
+  const std::string_view flag_;
+  Axes between_;  // of the sequence between products
+  Axes data_;
+  PartialPlan partial_;
+  std::vector<Part> parts_;         // per value
+  std::vector<bool> is_parameter_;  // per value
+  bool is_any_cut_ = false;
+};
+
+}  // namespace
+
+Mesh block_mesh(int64_t ranks, const BlockSharding& sharding) {
+  require_divisor(kTensor, sharding.tensor, ranks);
+  require_divisor(kContext, sharding.context, ranks / sharding.tensor);
+  std::vector<std::pair<std::string, int64_t>> axes{
+      {"data", ranks / sharding.tensor / sharding.context}, {"context", sharding.context}, {"tensor", sharding.tensor}};
+  std::erase_if(axes, [](const auto& axis) { return axis.second == 1; });
+  return Mesh(axes);
+}
+
+BlockAxes block_axes(const Mesh& mesh, const BlockSharding& sharding) {
+  return {axis_of_size(mesh, kContext, "context", sharding.context),
+          axis_of_size(mesh, kTensor, "tensor", sharding.tensor)};
+}
+
+PartialPlan cut_blocks(const Graph& graph, const Rules& rules, const Mesh& mesh, const BlockSharding& sharding,
+                       PartialPlan partial) {
+  return BlockCutter(graph, rules, mesh, sharding, std::move(partial)).run();
+}
+
+}  // namespace partita

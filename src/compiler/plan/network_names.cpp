@@ -1,0 +1,212 @@
+#include "compiler/plan/network_names.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "base/listed.h"
+#include "base/wildcard.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kShownDifferences = 3;
+
+std::optional<int64_t> count_of(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_plain = !text.empty() && text.size() < 16 && (text.size() == 1 || text[0] != '0');
+  if (!is_plain || text[0] < '0' || text[0] > '9' || error != std::errc() || end != text.data() + text.size())
+    return {};
+  return value;
+}
+
+/// "0..5", or "3" for 3 alone.
+std::optional<std::pair<int64_t, int64_t>> range_of(std::string_view text) {
+  const size_t dots = text.find("..");
+  const auto first = count_of(text.substr(0, dots));
+  const auto last = dots == text.npos ? first : count_of(text.substr(dots + 2));
+  if (!first || !last || *first > *last) return std::nullopt;
+  return std::pair(*first, *last);
+}
+
+bool matches_part_of_name(std::string_view pattern, std::string_view part) {
+  if (pattern.find("..") != pattern.npos) {
+    const auto range = range_of(pattern);
+    const auto number = count_of(part);
+    if (range) return number && range->first <= *number && *number <= range->second;
+  }
+  return matches_wildcard(pattern, part);
+}
+
+std::vector<std::string> parts_of(std::string_view name) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('/', begin), name.size());
+    parts.emplace_back(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// A name by its parts, on its way to a range.
+struct Parted {
+  std::vector<std::string> parts;
+  std::string text;
+  bool gone = false;  // in the range of another one
+};
+
+/// Joins those that differ in part `at` alone.
+void join_ranges(std::vector<Parted>& lines, size_t at) {
+  std::map<std::pair<std::vector<std::string>, std::string>, std::vector<size_t>> alike;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    Parted& line = lines[i];
+    if (line.gone || line.parts.size() <= at || !range_of(line.parts[at])) continue;
+    std::vector<std::string> others = line.parts;
+    others[at].clear();
+    alike[{std::move(others), line.text}].push_back(i);
+  }
+  for (const auto& [key, members] : alike) {
+    size_t first = members.front();
+    for (size_t i : members) {
+      if (i == first) continue;
+      const auto begun = *range_of(lines[first].parts[at]), next = *range_of(lines[i].parts[at]);
+      if (begun.second + 1 == next.first) {
+        lines[first].parts[at] = fmt::format("{}..{}", begun.first, next.second);
+        lines[i].gone = true;
+      } else {
+        first = i;
+      }
+    }
+  }
+}
+
+std::string place_in_network(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
+
+/// FNV-1a.
+void add_to_digest(uint64_t& digest, std::string_view text) {
+  for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  digest = (digest ^ 0xff) * 0x100000001b3u;
+}
+
+std::string print_sizes(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+
+/// Values by names of the network, with their sizes.
+std::map<std::string, std::string> sizes_by_name(const Graph& graph) {
+  std::map<std::string, std::string> sizes;
+  for (const Input& input : graph.inputs)
+    sizes["%" + graph.values[input.value].name] = print_sizes(graph.type(input.value).shape);
+  for (const State& state : graph.states)
+    sizes["%" + graph.values[state.entry].name] = print_sizes(graph.type(state.entry).shape);
+  const std::vector<std::string> names = network_names(graph);
+  for (size_t n = 0; n < names.size(); ++n) {
+    std::string all;
+    for (ValueId output : graph.nodes[n].outputs) all += print_sizes(graph.type(output).shape);
+    if (graph.nodes[n].phase == Phase::forward && !names[n].empty()) sizes[names[n]] = all;
+  }
+  return sizes;
+}
+
+std::string some_names(const std::vector<std::string>& names) {
+  const size_t shown = std::min(names.size(), kShownDifferences);
+  const std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
+  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more);
+}
+
+}  // namespace
+
+std::vector<std::string> network_names(const Graph& graph) {
+  std::vector<std::string> names;
+  std::map<std::pair<Phase, std::string>, int> counts;
+  for (const Node& node : graph.nodes) {
+    const bool is_copy = node.phase != Phase::forward && !node.recompute.empty();
+    if (node.phase == Phase::update || is_copy) {
+      names.emplace_back();
+      continue;
+    }
+    std::string place = place_in_network(node);
+    const int count = ++counts[{node.phase, place}];
+    names.push_back(count == 1 ? std::move(place) : fmt::format("{}#{}", place, count));
+  }
+  return names;
+}
+
+bool matches_names(std::string_view pattern, std::string_view name) {
+  while (true) {
+    const size_t pattern_end = std::min(pattern.find('/'), pattern.size()),
+                 name_end = std::min(name.find('/'), name.size());
+    if (!matches_part_of_name(pattern.substr(0, pattern_end), name.substr(0, name_end))) return false;
+    const bool ends = pattern_end == pattern.size();
+    if (ends || name_end == name.size()) return ends && name_end == name.size();
+    pattern.remove_prefix(pattern_end + 1);
+    name.remove_prefix(name_end + 1);
+  }
+}
+
+bool is_single_name(std::string_view pattern) {
+  return pattern.find('*') == pattern.npos && pattern.find("..") == pattern.npos;
+}
+
+std::vector<NamedText> collapsed(const std::vector<NamedText>& lines) {
+  std::vector<Parted> parted;
+  size_t most = 0;
+  for (const NamedText& line : lines) {
+    parted.push_back({parts_of(line.names), line.text});
+    most = std::max(most, parted.back().parts.size());
+  }
+  for (size_t at = most; at-- > 0;) join_ranges(parted, at);
+  std::vector<NamedText> result;
+  for (const Parted& line : parted) {
+    if (!line.gone) result.push_back({fmt::format("{}", fmt::join(line.parts, "/")), line.text});
+  }
+  return result;
+}
+
+NetworkFingerprint fingerprint_of_network(const Graph& forward) {
+  NetworkFingerprint result{.digest = 0xcbf29ce484222325u};
+  const auto add_value = [&](ValueId value) {
+    add_to_digest(result.digest, fmt::format("{} {}", value, print_sizes(forward.type(value).shape)));
+  };
+  for (const Input& input : forward.inputs) {
+    add_to_digest(result.digest, forward.values[input.value].name);
+    add_value(input.value);
+  }
+  for (const State& state : forward.states) {
+    add_to_digest(result.digest, forward.values[state.entry].name);
+    add_value(state.entry);
+    if (state.kind == StateKind::parameter) result.parameters += forward.type(state.entry).elements();
+  }
+  for (const Node& node : forward.nodes) {
+    if (node.phase != Phase::forward) continue;
+    ++result.nodes;
+    add_to_digest(result.digest, place_in_network(node));
+    for (ValueId input : node.inputs) add_value(input);
+    for (ValueId output : node.outputs) add_value(output);
+  }
+  return result;
+}
+
+std::string network_difference(const Graph& got, const Graph& expected) {
+  const auto own = sizes_by_name(got), planned = sizes_by_name(expected);
+  std::vector<std::string> missing, added, resized;
+  for (const auto& [name, sizes] : planned) {
+    const auto found = own.find(name);
+    if (found == own.end())
+      missing.push_back(name);
+    else if (found->second != sizes)
+      resized.push_back(fmt::format("{} {} instead of {}", name, found->second, sizes));
+  }
+  for (const auto& [name, sizes] : own) {
+    if (!planned.contains(name)) added.push_back(name);
+  }
+  std::string text;
+  const auto say = [&](std::string_view what, const std::vector<std::string>& names) {
+    if (!names.empty()) text += fmt::format("{}{} {}", text.empty() ? "" : "; ", what, some_names(names));
+  };
+  say("without", missing);
+  say("with also", added);
+  say("with", resized);
+  return text;
+}
+
+}  // namespace partita

@@ -1,0 +1,59 @@
+#include "compiler/plan/outputs.h"
+
+#include <algorithm>
+
+namespace partita {
+namespace {
+
+/// How the value of a plan lies that is no sum over ranks any more.
+std::vector<Axes> dims_of(const Plan& plan, const Graph& graph, const OpSet& ops, ValueId value) {
+  if (const auto placed = plan.results.find(value); placed != plan.results.end()) return placed->second;
+  const NodeId maker = graph.values[value].producer;
+  if (maker < 0) return std::vector<Axes>(graph.type(value).shape.size());
+  return output_sharding(rule_of(graph, graph.nodes[maker], ops), plan.cuts[maker], graph.values[value].output).dims;
+}
+
+const Output* find_output(const Graph& graph, std::string_view name) {
+  const auto found = std::find_if(graph.outputs.begin(), graph.outputs.end(),
+                                  [&](const Output& output) { return output.name == name; });
+  return found == graph.outputs.end() ? nullptr : &*found;
+}
+
+/// The place of an input that has rows, or the number of inputs.
+size_t find_rows(const Graph& graph, std::string_view name) {
+  const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const Input& input) {
+    return graph.values[input.value].name == name && input.batch_dim == 0;
+  });
+  return static_cast<size_t>(found - graph.inputs.begin());
+}
+
+}  // namespace
+
+Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops) {
+  const Output* logits = find_output(graph, "logits");
+  const size_t label = find_rows(graph, "label");
+  if (logits == nullptr || label == graph.inputs.size()) return plan;
+  std::vector<Axes> dims = dims_of(plan, graph, ops, logits->value);
+  const int64_t rows = graph.type(logits->value).shape.at(0);
+  Axes by_rows = plan.inputs[label].at(0);
+  for (Axes& axes : dims) {
+    const Axes before = std::exchange(axes, {});
+    for (int axis : before) {
+      const bool used = std::find(by_rows.begin(), by_rows.end(), axis) != by_rows.end();
+      if (!used && plan.mesh.ways(by_rows) * plan.mesh.ways({axis}) <= rows) by_rows.push_back(axis);
+    }
+  }
+  dims[0] = by_rows;
+  plan.outputs["logits"] = std::move(dims);
+  return plan;
+}
+
+Plan with_outputs_to_read(Plan plan, const Graph& graph, const OpSet& ops) {
+  for (const Output& output : graph.outputs) {
+    const size_t dims = graph.type(output.value).shape.size();
+    if (dims > 0 && output.name != "logits") plan.outputs[output.name] = std::vector<Axes>(dims);
+  }
+  return with_logits_in_rows(std::move(plan), graph, ops);
+}
+
+}  // namespace partita

@@ -1,0 +1,157 @@
+#include "compiler/plan/shard_optimizer.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/sharding/propagate.h"
+
+namespace partita {
+namespace {
+
+using DimAxes = std::vector<Axes>;
+
+class OptimizerSharder {
+ public:
+  OptimizerSharder(Plan plan, const Graph& graph, const Rules& rules, const OptimizerSharding& options)
+      : plan_(std::move(plan)), graph_(graph), rules_(rules), options_(options), cut_(graph.values.size()) {}
+
+  Plan run() {
+    const Axes axes = group_axes();
+    if (axes.empty()) return std::move(plan_);
+    for (size_t s = 0; s < graph_.states.size(); ++s) {
+      const State& state = graph_.states[s];
+      if (state.kind == StateKind::parameter && is_updated(state)) shard(s, axes);
+    }
+    for (size_t s = 0; s < graph_.states.size(); ++s) follow_parameter(s);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (graph_.nodes[n].phase == Phase::update) cut_update(n);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  DimAxes& placement(size_t state) { return plan_.inputs[graph_.inputs.size() + state]; }
+
+  bool is_updated(const State& state) const {
+    return state.exit >= 0 && graph_.values[state.exit].producer >= 0 &&
+           graph_.nodes[graph_.values[state.exit].producer].phase == Phase::update;
+  }
+
+  /// The axes that cut the batch, or the last of them: those with the fastest links.
+  Axes group_axes() const {
+    Axes data;
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const int dim = graph_.inputs[i].batch_dim;
+      if (dim < 0) continue;
+      for (const int axis : plan_.inputs[i][dim]) {
+        if (std::find(data.begin(), data.end(), axis) == data.end()) data.push_back(axis);
+      }
+    }
+    if (options_.group == 0) return data;
+    std::vector<int64_t> possible{1};
+    for (size_t from = data.size(); from-- > 0;) {
+      const Axes last(data.begin() + static_cast<std::ptrdiff_t>(from), data.end());
+      if (plan_.mesh.ways(last) == options_.group) return last;
+      possible.push_back(plan_.mesh.ways(last));
+    }
+    if (options_.group == 1) return {};
+    throw InvalidArgument(fmt::format("[zero] no axes of the batch make such a group, got {} ranks, expected one of {}",
+                                      options_.group, fmt::join(possible, ", ")));
+  }
+
+  /// A parameter and its gradient: where both are cut alike, the update needs nothing else.
+  void shard(size_t s, const Axes& axes) {
+    const State& state = graph_.states[s];
+    const Type& type = graph_.type(state.entry);
+    if (type.bytes() < options_.threshold) return;
+    const std::optional<DimAxes> dims = divided(type, placement(s), axes);
+    if (!dims) return;
+    const ValueId gradient = gradient_of(state);
+    if (gradient < 0) return;
+    sharded_.emplace(graph_.values[state.entry].name, *dims);
+    cut_[gradient] = *dims;
+    if (options_.level >= 2) plan_.results[gradient] = *dims;
+    if (options_.level < 3) return;
+    placement(s) = *dims;
+    plan_.regathered.insert(s);
+  }
+
+  /// The first dimension that divides evenly, whose parts lie one behind the other, or else the longest.
+  std::optional<DimAxes> divided(const Type& type, DimAxes dims, const Axes& axes) const {
+    Axes added;
+    for (const int axis : axes) {
+      const bool used = std::any_of(dims.begin(), dims.end(), [axis](const Axes& own) {
+        return std::find(own.begin(), own.end(), axis) != own.end();
+      });
+      if (!used) added.push_back(axis);
+    }
+    if (added.empty()) return std::nullopt;
+    int best = -1;
+    bool best_even = false;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const int64_t size = type.shape[d], parts = plan_.mesh.ways(dims[d]) * plan_.mesh.ways(added);
+      if (parts > size) continue;
+      const bool even = size % parts == 0;
+      if (best_even || (best >= 0 && !even && type.shape[best] >= size)) continue;
+      best = static_cast<int>(d);
+      best_even = even;
+    }
+    if (best < 0) return std::nullopt;
+    dims[best].insert(dims[best].end(), added.begin(), added.end());
+    return dims;
+  }
+
+  /// What the backward makes of a parameter: the operand of its update, or of what clips and scales it before.
+  ValueId gradient_of(const State& state) const {
+    const Type& type = graph_.type(state.entry);
+    const Node* node = &graph_.nodes[graph_.values[state.exit].producer];
+    while (true) {
+      ValueId next = -1;
+      for (const ValueId input : node->inputs) {
+        const NodeId producer = graph_.values[input].producer;
+        if (next < 0 && producer >= 0 && graph_.type(input) == type) next = input;
+      }
+      if (next < 0) return -1;
+      node = &graph_.nodes[graph_.values[next].producer];
+      if (node->phase != Phase::update) return next;
+    }
+  }
+
+  void follow_parameter(size_t s) {
+    const State& state = graph_.states[s];
+    const auto owner = sharded_.find(state.owner);
+    if (state.kind != StateKind::optimizer || owner == sharded_.end()) return;
+    if (graph_.type(state.entry).shape.size() != owner->second.size()) return;
+    placement(s) = cut_[state.entry] = owner->second;
+  }
+
+  /// As the operands that are sharded; other operands are cut to fit.
+  void cut_update(size_t n) {
+    const Node& node = graph_.nodes[n];
+    std::vector<Suggestion> operands;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (is_cut(cut_[node.inputs[i]])) operands.push_back({&rules_[n].inputs[i], cut_[node.inputs[i]]});
+    }
+    if (operands.empty()) return;
+    plan_.cuts[n] = suggest_cut(rules_[n], operands, plan_.mesh, /*expandable=*/false);
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      cut_[node.outputs[k]] = output_sharding(rules_[n], plan_.cuts[n], static_cast<int>(k)).dims;
+    }
+  }
+
+  Plan plan_;
+  const Graph& graph_;
+  const Rules& rules_;
+  const OptimizerSharding options_;
+  std::unordered_map<std::string, DimAxes> sharded_;  // how what belongs to a parameter is cut, by its name
+  std::vector<DimAxes> cut_;                          // per value of the update; none: as the plan had it
+};
+
+}  // namespace
+
+Plan shard_optimizer(Plan plan, const Graph& graph, const Rules& rules, const OptimizerSharding& options) {
+  if (options.level == 0) return plan;
+  return OptimizerSharder(std::move(plan), graph, rules, options).run();
+}
+
+}  // namespace partita

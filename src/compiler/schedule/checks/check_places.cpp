@@ -1,0 +1,164 @@
+#include "compiler/schedule/checks/check_places.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/partition/collectives.h"
+#include "compiler/partition/exchange.h"
+
+namespace partita {
+namespace {
+
+class Places {
+ public:
+  Places(const Schedule& schedule, const LocalGraph& local) : schedule_(schedule), local_(local) {
+    for (const Bucket& bucket : schedule.buckets) {
+      for (size_t i = 0; i < bucket.nodes.size(); ++i) packed_.emplace(bucket.nodes[i], bucket.buffers[i]);
+    }
+  }
+
+  void check() const {
+    PARTITA_CHECK(arena().bytes >= 0 && kept().bytes >= 0 && external().bytes >= 0 && arena().holds(kept()),
+                  "the kept head lies outside");
+    PARTITA_CHECK(arena().holds(scratch()), "the scratch lies outside");
+    check_aligned(schedule_.scratch_offset, "the scratch");
+    for (size_t s = 0; s < schedule_.buffers.size(); ++s) check_buffer(static_cast<int>(s));
+    for (const auto* list : {&schedule_.entry, &schedule_.inputs}) {
+      for (int buffer : *list) {
+        const bool external = list == &schedule_.entry && schedule_.is_external(buffer);
+        PARTITA_CHECK(external || kept().holds(region_of(schedule_.buffers[buffer])), "{} lies outside the kept head",
+                      name(buffer));
+      }
+    }
+    PARTITA_CHECK(std::is_sorted(schedule_.begins.begin(), schedule_.begins.end()) &&
+                      schedule_.update() <= schedule_.instructions.size(),
+                  "sections do not follow one another");
+    for (const Bucket& bucket : schedule_.buckets) check_bucket(bucket);
+    for (const Instruction& instruction : schedule_.instructions) check_instruction(instruction);
+  }
+
+ private:
+  Region arena() const { return {0, schedule_.arena_bytes}; }
+  Region external() const { return {schedule_.arena_bytes, schedule_.external_bytes}; }
+  Region kept() const { return {0, schedule_.state_bytes}; }
+  Region scratch() const { return {schedule_.scratch_offset, schedule_.scratch_bytes}; }
+  std::string name(int buffer) const { return "%" + local_.graph.values[schedule_.buffers[buffer].value].name; }
+
+  static void check_aligned(int64_t offset, const std::string& what) {
+    PARTITA_CHECK(offset % kAlignment == 0, "{} lies at {}, no multiple of {}", what, offset, kAlignment);
+  }
+
+  void check_buffer(int index) const {
+    const Buffer& buffer = schedule_.buffers[index];
+    if (schedule_.is_external(index)) {
+      check_external(index);
+    } else {
+      PARTITA_CHECK(arena().holds(region_of(buffer)), "a buffer of {} lies outside", name(index));
+    }
+    PARTITA_CHECK(!region_of(buffer).meets(scratch()), "a buffer of {} lies in the scratch", name(index));
+    check_aligned(buffer.offset, name(index));
+    if (buffer.copies != 1) check_copies(index);
+    const int64_t dense = local_.largest(buffer.value).bytes();
+    PARTITA_CHECK(buffer.bytes >= std::max(dense, buffer.format.bytes), "a buffer of {} has {} bytes, its value {}",
+                  name(index), buffer.bytes, std::max(dense, buffer.format.bytes));
+    if (buffer.view_of >= 0) check_view(index);
+  }
+
+  /// A state that nothing writes, or a view of one.
+  void check_external(int index) const {
+    const Buffer& buffer = schedule_.buffers[index];
+    PARTITA_CHECK(external().holds(region_of(buffer)), "a buffer of {} lies outside", name(index));
+    if (buffer.view_of >= 0) return;
+    const auto state = std::find(schedule_.entry.begin(), schedule_.entry.end(), index);
+    PARTITA_CHECK(state != schedule_.entry.end(), "{} is external, and no state", name(index));
+    PARTITA_CHECK(schedule_.exit[state - schedule_.entry.begin()] < 0, "{} is external, and written", name(index));
+  }
+
+  /// An input that micro-batches cut, with a copy for each; in a stage of a pipeline what is in flight.
+  void check_copies(int index) const {
+    const Buffer& buffer = schedule_.buffers[index];
+    PARTITA_CHECK(buffer.copies >= 1, "a buffer of {} has {} copies", name(index), buffer.copies);
+    if (local_.is_stage()) return;
+    const bool is_input = std::find(schedule_.inputs.begin(), schedule_.inputs.end(), index) != schedule_.inputs.end();
+    PARTITA_CHECK(is_input && buffer.copies == local_.mesh.micro_batches() && buffer.format.plain(),
+                  "a buffer of {} has {} copies", name(index), buffer.copies);
+  }
+
+  /// The memory of the operand of its node, or of the operand that its bucket reduces.
+  void check_view(int index) const {
+    const Buffer& buffer = schedule_.buffers[index];
+    const Buffer& base = schedule_.buffers[buffer.view_of];
+    const NodeId maker = local_.graph.values[buffer.value].producer;
+    PARTITA_CHECK(buffer.view_of < index && maker >= 0 && buffer.offset == base.offset && buffer.bytes <= base.bytes &&
+                      base.copies == buffer.copies,
+                  "{} is no view of {}", name(index), name(buffer.view_of));
+    const Node& node = local_.graph.nodes[maker];
+    PARTITA_CHECK(node.outputs.size() == 1 && !node.inputs.empty() && node.inputs[0] == base.value,
+                  "{} is no view of {}", name(index), name(buffer.view_of));
+    if (!is_collective(node)) return;
+    PARTITA_CHECK(buffer.format == base.format, "{} changes the memory format", node.name);
+    PARTITA_CHECK(packed_.contains({maker, buffer.view_of}), "no bucket reduces {}", name(index));
+  }
+
+  void check_bucket(const Bucket& bucket) const {
+    PARTITA_CHECK(arena().holds(region_of(bucket)) && !region_of(bucket).meets(scratch()), "a bucket lies outside");
+    for (int buffer : bucket.buffers) {
+      PARTITA_CHECK(region_of(bucket).holds(region_of(schedule_.buffers[buffer])), "{} lies outside its bucket",
+                    name(buffer));
+      PARTITA_CHECK(schedule_.buffers[buffer].view_of < 0, "{} is in a bucket, but is a view", name(buffer));
+    }
+  }
+
+  void check_instruction(const Instruction& instruction) const {
+    PARTITA_CHECK(instruction.choice.scratch_bytes <= schedule_.scratch_bytes, "{} needs more scratch",
+                  local_.graph.nodes[std::max(instruction.node, 0)].name);
+    const bool collective = instruction.kind == Instruction::collective ||
+                            (instruction.is_single_message() && instruction.kind == Instruction::start);
+    if (instruction.is_single_message()) {
+      PARTITA_CHECK(largest_staging(local_, instruction.node).bytes() == 0, "{} needs staging, and runs beside others",
+                    local_.graph.nodes[instruction.node].name);
+    }
+    if (collective) {
+      const int64_t staging = largest_staging(local_, instruction.node).bytes();
+      PARTITA_CHECK(instruction.choice.scratch_bytes >= staging, "{} has {} bytes of scratch for staging, it needs {}",
+                    local_.graph.nodes[instruction.node].name, instruction.choice.scratch_bytes, staging);
+    }
+    for (const int buffer : instruction.outputs) {
+      PARTITA_CHECK(!schedule_.is_external(buffer), "{} is external, and written", name(buffer));
+    }
+    if (instruction.kind == Instruction::load) return check_load(instruction);
+    if (instruction.kind == Instruction::accumulate) return check_accumulate(instruction);
+    if (!collective && instruction.kind != Instruction::copy) return;
+    const Buffer &from = schedule_.buffers[instruction.inputs[0]], &to = schedule_.buffers[instruction.outputs[0]];
+    PARTITA_CHECK(from.format == to.format, "{} changes the memory format", name(instruction.outputs[0]));
+    const bool dense = collective && !performs(local_.graph.nodes[instruction.node], Collective::all_reduce);
+    PARTITA_CHECK(!dense || !region_of(from).meets(region_of(to)), "{} is made where its operand lies",
+                  name(instruction.outputs[0]));
+    PARTITA_CHECK(dense ? from.format.plain() : from.bytes == to.bytes, "{} does not fit {}",
+                  name(instruction.inputs[0]), name(instruction.outputs[0]));
+  }
+
+  void check_load(const Instruction& instruction) const {
+    const Buffer &from = schedule_.buffers[instruction.inputs[0]], &to = schedule_.buffers[instruction.outputs[0]];
+    PARTITA_CHECK(from.value == to.value && from.bytes == to.bytes && from.format == to.format,
+                  "{} is no copy of a micro-batch", name(instruction.outputs[0]));
+  }
+
+  void check_accumulate(const Instruction& instruction) const {
+    const Node& node = local_.graph.nodes[instruction.node];
+    const Buffer &from = schedule_.buffers[instruction.inputs[0]], &to = schedule_.buffers[instruction.outputs[0]];
+    PARTITA_CHECK(performs(node, Collective::accumulate), "{} adds up no micro-batches", node.name);
+    PARTITA_CHECK(from.format == to.format && from.bytes == to.bytes && !region_of(from).meets(region_of(to)),
+                  "{} cannot be added to {}", name(instruction.inputs[0]), name(instruction.outputs[0]));
+  }
+
+  const Schedule& schedule_;
+  const LocalGraph& local_;
+  std::set<std::pair<NodeId, int>> packed_;  // reductions in buckets, with the buffers of their operands
+};
+
+}  // namespace
+
+void check_places(const Schedule& schedule, const LocalGraph& local) { Places(schedule, local).check(); }
+
+}  // namespace partita

@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "compiler/schedule/choose_kernels.h"
+#include "compiler/schedule/count_copies.h"
+#include "compiler/schedule/overlap_collectives.h"
+#include "compiler/schedule/pack_reductions.h"
+#include "compiler/schedule/place_buffers.h"
+
+namespace partita {
+
+int64_t InFlight::between(Section from, Section to) const {
+  if (from == Section::backward) return backward_to_weight;
+  return to == Section::weight ? micro_to_weight : micro_to_backward;
+}
+
+int64_t InFlight::received(size_t input, Section last) const {
+  return inputs.at(input)[static_cast<size_t>(last) - static_cast<size_t>(Section::micro)];
+}
+
+std::vector<int> roots_of(const Schedule& schedule) {
+  std::vector<int> roots;
+  for (const Buffer& buffer : schedule.buffers) {
+    roots.push_back(buffer.view_of < 0 ? static_cast<int>(roots.size()) : roots[buffer.view_of]);
+  }
+  return roots;
+}
+
+Section Schedule::section_of(size_t instruction) const {
+  const auto behind = std::upper_bound(begins.begin(), begins.end(), instruction);
+  return static_cast<Section>(std::max<std::ptrdiff_t>(behind - begins.begin() - 1, 0));
+}
+
+size_t first_of_update(const Schedule& schedule, const LocalGraph& local) {
+  for (size_t i = schedule.micro_end(); i < schedule.update(); ++i) {
+    const Instruction& instruction = schedule.instructions[i];
+    if (instruction.node >= 0 && local.graph.nodes[instruction.node].phase == Phase::update) return i;
+  }
+  return schedule.update();
+}
+
+StateFormats state_formats(const Schedule& schedule, const LocalGraph& local) {
+  StateFormats formats;
+  for (const int buffer : schedule.entry) {
+    const Buffer& entry = schedule.buffers[buffer];
+    formats.emplace(local.graph.values[entry.value].name, entry.format);
+  }
+  return formats;
+}
+
+namespace {
+
+/// Held states but for those that are written, and those that are sent and would have to be reordered before.
+ExternalStates external_states(const LocalGraph& local, const StateFormats& held) {
+  ExternalStates external(local.graph.states.size());
+  if (held.empty()) return external;
+  for (size_t s = 0; s < external.size(); ++s) {
+    const State& state = local.graph.states[s];
+    const auto found = held.find(local.graph.values[state.entry].name);
+    if (found == held.end() || state.exit >= 0) continue;
+    const bool is_output = std::any_of(local.graph.outputs.begin(), local.graph.outputs.end(),
+                                       [&](const Output& output) { return output.value == state.entry; });
+    if (!is_output || found->second.plain()) external[s] = found->second;
+  }
+  return external;
+}
+
+}  // namespace
+
+Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
+                       const ScheduleOptions& options, const InFlight& in_flight, const StateFormats& held) {
+  const ExternalStates external = external_states(local, held);
+  Schedule schedule = choose_kernels(local, ops, catalog, external);
+  pack_reductions(schedule, local, options);
+  overlap_collectives(schedule, local, options);
+  count_copies(schedule, local, in_flight);
+  place_buffers(schedule, local, external);
+  return schedule;
+}
+
+}  // namespace partita

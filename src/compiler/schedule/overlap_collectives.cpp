@@ -1,0 +1,178 @@
+#include "compiler/schedule/overlap_collectives.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/partition/collectives.h"
+#include "compiler/partition/resharded_graph.h"
+
+namespace partita {
+namespace {
+
+/// A collective that becomes asynchronous. Places are in front of an instruction, or behind one.
+struct Message {
+  size_t instruction = 0;
+  size_t start = 0;          // in front of
+  size_t wait = 0;           // in front of
+  bool after_maker = false;  // started behind `start` instead, in the last micro-batch
+  Section section = Section::once;
+};
+
+class Overlapper {
+ public:
+  Overlapper(Schedule& schedule, const LocalGraph& local)
+      : schedule_(schedule), local_(local), roots_(roots_of(schedule)) {
+    is_entry_.assign(roots_.size(), false);
+    for (const auto* list : {&schedule.inputs, &schedule.entry}) {
+      for (const int buffer : *list) is_entry_[roots_[buffer]] = true;
+    }
+    makers_.assign(roots_.size(), SIZE_MAX);
+    for (size_t i = 0; i < schedule.instructions.size(); ++i) {
+      const Instruction& instruction = schedule.instructions[i];
+      for (const int buffer : instruction.outputs) makers_[roots_[buffer]] = i;
+      if (instruction.bucket < 0 || instruction.kind == Instruction::start) continue;
+      for (const int buffer : schedule.buckets[instruction.bucket].buffers) makers_[roots_[buffer]] = i;
+    }
+  }
+
+  void run() {
+    find_readers();
+    for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
+      if (is_candidate(schedule_.instructions[i])) consider(i);
+    }
+    if (!messages_.empty()) rebuild();
+  }
+
+ private:
+  const Node& node_of(const Instruction& instruction) const { return local_.graph.nodes[instruction.node]; }
+
+  bool is_candidate(const Instruction& instruction) const {
+    if (instruction.kind != Instruction::collective || instruction.choice.scratch_bytes > 0) return false;
+    const Node& node = node_of(instruction);
+    return performs(node, Collective::all_gather) || performs(node, Collective::reduce_scatter);
+  }
+
+  static bool computes(const Instruction& instruction) {
+    return instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;
+  }
+
+  void find_readers() {
+    readers_.resize(roots_.size());
+    for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
+      for (const int buffer : schedule_.instructions[i].inputs) {
+        std::vector<size_t>& list = readers_[roots_[buffer]];
+        if (list.empty() || list.back() != i) list.push_back(i);
+      }
+      if (schedule_.instructions[i].bucket < 0) continue;
+      for (const int buffer : schedule_.buckets[schedule_.instructions[i].bucket].buffers) {
+        readers_[roots_[buffer]].push_back(i);
+      }
+    }
+    sent_.assign(roots_.size(), false);
+    for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
+      if (!local_.graph.outputs[k].to_stages.empty()) sent_[roots_[schedule_.outputs[k]]] = true;
+    }
+  }
+
+  void consider(size_t i) {
+    const Instruction& instruction = schedule_.instructions[i];
+    const int from = roots_[instruction.inputs[0]], to = roots_[instruction.outputs[0]];
+    if (sent_[to]) return;
+    Message message{.instruction = i, .start = i, .section = schedule_.section_of(i)};
+    const auto reader = std::upper_bound(readers_[to].begin(), readers_[to].end(), i);
+    message.wait = std::min(reader == readers_[to].end() ? SIZE_MAX : *reader, end_of(message.section));
+    const bool is_gather = node_of(instruction).attrs.as<CollectiveAttrs>().reason == kRegather && is_entry_[from];
+    const size_t maker = makers_[from];
+    const bool made_here = maker < i && schedule_.section_of(maker) == message.section;
+    if (made_here && !asynchronous_.contains(maker)) message.start = maker + 1;
+    if (is_gather) message.start = start_of_gather(message);
+    if (message.section == Section::late) start_in_last_micro_batch(message, from);
+    bool worth = message.after_maker;
+    for (size_t between = message.start; between < message.wait && !worth; ++between) {
+      worth = between != i && computes(schedule_.instructions[between]);
+    }
+    if (is_gather) last_wait_[static_cast<size_t>(message.section)] = message.wait;
+    if (!worth) return;
+    messages_.push_back(message);
+    asynchronous_.insert(i);
+  }
+
+  /// Before the update everything is there; the update itself ends with the step.
+  size_t end_of(Section section) const {
+    return section == Section::late || section == Section::once
+               ? std::min(first_of_update(schedule_, local_), schedule_.end(section))
+               : schedule_.end(section);
+  }
+
+  /// Where the gather before it is waited for.
+  size_t start_of_gather(const Message& message) const {
+    const size_t before = last_wait_[static_cast<size_t>(message.section)];
+    return std::min(message.instruction, std::max(before, schedule_.begin(message.section)));
+  }
+
+  /// Behind what adds up the last micro-batch.
+  void start_in_last_micro_batch(Message& message, int from) const {
+    const size_t maker = makers_[from];
+    if (maker == SIZE_MAX || !schedule_.in_micro_batch(maker)) return;
+    if (schedule_.instructions[maker].kind != Instruction::accumulate) return;
+    message.start = maker;
+    message.after_maker = true;
+  }
+
+  void rebuild() {
+    std::vector<Instruction> old = std::move(schedule_.instructions);
+    schedule_.instructions.clear();
+    const auto begins = schedule_.begins;
+    std::vector<bool> moved(old.size(), false);
+    std::vector<std::vector<size_t>> starts(old.size() + 1), waits(old.size() + 1), behind(old.size() + 1);
+    for (size_t m = 0; m < messages_.size(); ++m) {
+      moved[messages_[m].instruction] = true;
+      (messages_[m].after_maker ? behind : starts)[messages_[m].start].push_back(m);
+      waits[messages_[m].wait].push_back(m);
+    }
+    const auto emit = [&](size_t m, Instruction::Kind kind) {
+      Instruction one = old[messages_[m].instruction];
+      one.kind = kind;
+      one.last = kind == Instruction::start && messages_[m].after_maker;
+      if (kind == Instruction::wait) {
+        one.inputs.insert(one.inputs.end(), one.outputs.begin(), one.outputs.end());
+        one.outputs.clear();
+      }
+      schedule_.instructions.push_back(std::move(one));
+    };
+    for (size_t i = 0; i <= old.size(); ++i) {
+      // A wait at the end of a section is a part of it.
+      for (size_t section = 0; section < begins.size(); ++section) {
+        if (begins[section] != i) continue;
+        std::erase_if(waits[i], [&](size_t m) {
+          if (messages_[m].section >= static_cast<Section>(section)) return false;
+          emit(m, Instruction::wait);
+          return true;
+        });
+        schedule_.begins[section] = schedule_.instructions.size();
+      }
+      for (const size_t m : waits[i]) emit(m, Instruction::wait);
+      for (const size_t m : starts[i]) emit(m, Instruction::start);
+      if (i < old.size() && !moved[i]) schedule_.instructions.push_back(old[i]);
+      for (const size_t m : behind[i]) emit(m, Instruction::start);
+    }
+  }
+
+  Schedule& schedule_;
+  const LocalGraph& local_;
+  std::vector<int> roots_;                    // per buffer
+  std::vector<bool> is_entry_, sent_;         // per root
+  std::vector<size_t> makers_;                // per root: the last instruction that writes it
+  std::vector<std::vector<size_t>> readers_;  // per root
+  std::array<size_t, kSections.size()> last_wait_{};
+  std::vector<Message> messages_;
+  std::set<size_t> asynchronous_;  // the instructions of messages
+};
+
+}  // namespace
+
+void overlap_collectives(Schedule& schedule, const LocalGraph& local, const ScheduleOptions& options) {
+  if (options.overlap) Overlapper(schedule, local).run();
+}
+
+}  // namespace partita

@@ -1,0 +1,79 @@
+#pragma once
+// What a forward node costs under a cut, with its gradient nodes, apart from the values that it shares with others.
+
+#include <memory>
+#include <unordered_map>
+
+#include "compiler/search/reshard_costs.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/rules.h"
+
+namespace partita {
+
+/// Which gradients a node takes part in.
+struct NodeGradients {
+  std::vector<bool> arriving;  // per result: whether a gradient of it arrives; empty: no gradients at all
+  std::vector<bool> wanted;    // per operand: whether its gradient is needed
+  int copies = 0;              // recomputations of the node in the backward part
+  bool any() const;
+};
+
+/// A node and its gradient nodes as a graph of their own, made once for all its cuts.
+class NodeProgram {
+ public:
+  NodeProgram(const Graph& graph, const Node& node, const OpSet& ops, const NodeGradients& gradients);
+
+  const Graph& graph() const { return graph_; }
+  const Rules& rules() const { return *rules_; }
+  bool is_live(size_t node) const { return live_[node]; }
+  const std::vector<ValueId>& operands() const { return operands_; }
+  const std::vector<ValueId>& results() const { return results_; }
+  /// The gradients of results that arrive and of operands that are given, -1 where there is none. One that is passed
+  /// on as it is is both.
+  const std::vector<ValueId>& arriving() const { return arriving_; }
+  const std::vector<ValueId>& given() const { return given_; }
+  /// Whether gradient nodes read a value.
+  bool reads(ValueId value) const { return read_[value]; }
+  int copies() const { return copies_; }
+  /// The nodes that a node of this graph becomes where its cut needs that.
+  const NodeProgram& expansion(size_t node) const;
+
+ private:
+  NodeProgram(const OpSet& ops) : ops_(ops) {}
+  void add_gradients(Builder& builder, const Node& node, const NodeGradients& gradients);
+  void find_live();
+
+  const OpSet& ops_;
+  Graph graph_;
+  std::unique_ptr<Rules> rules_;
+  std::vector<ValueId> operands_, results_, arriving_, given_;
+  std::vector<bool> live_, read_;
+  int copies_ = 0;
+  mutable std::unordered_map<size_t, std::unique_ptr<NodeProgram>> expansions_;
+};
+
+/// How a node needs an operand: as its cut says, without halos; a dimension with a window and fewer rows than parts is
+/// not cut.
+Sharding need_of(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type, const Mesh& mesh);
+
+struct NodePrice {
+  double seconds = 0;                          // of all its nodes on one rank, and of what moves between them
+  std::vector<Sharding> makes;                 // per result
+  std::vector<std::optional<Sharding>> gives;  // per operand: its gradient as it is made
+  /// Whether the gradients that arrive as partial sums are used as such.
+  bool takes_partial = true;
+};
+
+/// `needs`: how each operand lies. `wants`: how the gradient of each result arrives; empty: of the node alone.
+NodePrice price_of(const NodeProgram& program, const Cut& cut, const std::vector<Sharding>& needs,
+                   const std::vector<Sharding>& wants, const PlanCosts& costs, const Mesh& mesh,
+                   ReshardCosts& reshards);
+
+/// Seconds of one node on one rank, the one with the largest parts.
+double seconds_of(const Rules& rules, size_t node, const Graph& graph, const Cut& cut, const PlanCosts& costs,
+                  const Mesh& mesh);
+
+/// Bytes of the largest part of a value.
+double largest_part(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh);
+
+}  // namespace partita

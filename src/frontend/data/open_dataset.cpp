@@ -1,0 +1,160 @@
+#include "frontend/data/open_dataset.h"
+
+#include <algorithm>
+
+#include "frontend/data/declared_rows.h"
+#include "frontend/data/readers/array_rows.h"
+#include "frontend/data/readers/cifar10.h"
+#include "frontend/data/readers/mnist.h"
+#include "frontend/data/readers/synthetic.h"
+#include "frontend/data/transforms/image_maps.h"
+#include "frontend/data/views/map.h"
+#include "frontend/data/views/shuffle.h"
+
+namespace partita {
+namespace {
+
+// Training and a later evaluation see the same patterns, whatever their seeds.
+constexpr uint64_t kSyntheticSeed = 1;
+
+constexpr int64_t kMostSyntheticBytes = int64_t{64} << 20;  // of text, which is held in memory
+
+int64_t synthetic_rows(Split split) { return split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows; }
+
+DatasetPtr read_images(const DataSource& source, Split split, const RowFormat& format) {
+  if (source.kind == DataKind::mnist) return read_mnist(source.paths[0], split);
+  if (source.kind == DataKind::cifar10) return read_cifar10(source.paths[0], split);
+  return make_synthetic(format.image, static_cast<int>(format.classes), synthetic_rows(split), kSyntheticSeed, split);
+}
+
+ChannelScaling scaling_of(DataKind kind, int64_t channels) {
+  if (kind == DataKind::mnist) return kMnistScaling;
+  if (kind == DataKind::cifar10) return kCifar10Scaling;
+  const auto count = static_cast<size_t>(channels);
+  return {std::vector<double>(count, 0.5), std::vector<double>(count, 0.25)};
+}
+
+/// From bytes [height,width,channels] to numbers [channels,height,width].
+std::vector<ValueMapPtr> image_maps(const Type& image, DataKind kind, Split split, const RowFormat& format) {
+  const ChannelScaling scaling = scaling_of(kind, image.shape.at(2));
+  std::vector<ValueMapPtr> maps;
+  if (split == Split::train && format.augment) {
+    maps.push_back(random_crop(image.shape[0], image.shape[1], CropPadding{4, 4, 4, 4}, format.seed));
+    maps.push_back(random_horizontal_flip(format.seed));
+  }
+  if (format.resize > 0) maps.push_back(resize(format.resize, format.resize));
+  maps.push_back(rescale(1.0 / 255, 0));
+  maps.push_back(normalize(scaling.mean, scaling.std));
+  maps.push_back(hwc_to_chw());
+  if (format.dtype != DType::f32) maps.push_back(cast(format.dtype));
+  return maps;
+}
+
+DatasetPtr open_images(const DataSource& source, Split split, const RowFormat& format) {
+  DatasetPtr rows = read_images(source, split, format);
+  const Type image = rows->columns()[find_column(*rows, "image")].type;
+  if (split == Split::train) rows = shuffle(rows, format.seed);
+  return map(rows, {"image"}, chain(image_maps(image, source.kind, split, format)));
+}
+
+int64_t synthetic_text_rows(Split split, int64_t tokens) {
+  return std::clamp<int64_t>(kMostSyntheticBytes / tokens, 1, synthetic_rows(split));
+}
+
+DatasetPtr open_text(const DataSource& source, Split split, const RowFormat& format) {
+  TextFormat text = format.text;
+  text.seed = format.seed;
+  const DatasetPtr rows =
+      source.kind == DataKind::text
+          ? read_text(source.paths[0], split, text)
+          : make_synthetic_text(synthetic_text_rows(split, text.stride()), text, kSyntheticSeed, split, format.classes);
+  return split == Split::train ? shuffle(rows, format.seed) : rows;
+}
+
+DatasetPtr open_records(Split split, const RowFormat& format) {
+  DatasetPtr rows = make_synthetic_records(synthetic_rows(split), format.records, kSyntheticSeed, split);
+  if (split == Split::train) rows = shuffle(rows, format.seed);
+  return format.records.features == 0 || format.dtype == DType::f32 ? rows
+                                                                    : map(rows, {"features"}, cast(format.dtype));
+}
+
+std::vector<Column> with_floats(std::vector<Column> columns, DType dtype) {
+  for (Column& column : columns) {
+    if (is_float(column.type.dtype)) column.type.dtype = dtype;
+  }
+  return columns;
+}
+
+/// Bytes of an image are scaled as images, floats get the network's type, ids become i32.
+DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& format) {
+  std::optional<LabelRange> labels;
+  if (format.labels_are_classes) labels = {.classes = format.classes, .ignored = format.ignored_label};
+  DatasetPtr rows = read_array_rows(source, split, format.input, labels);
+  if (split == Split::train) rows = shuffle(rows, format.seed);
+  const std::vector<Column> columns = rows->columns();
+  for (const Column& column : columns) {
+    const Type& type = column.type;
+    if (format.is_images() && column.name == format.input && type.dtype == DType::u8 && type.rank() == 3) {
+      const bool is_turned = has_channels_first(type.shape, format.input_shape);
+      if (is_turned) rows = map(rows, {column.name}, chw_to_hwc());
+      const Type image = is_turned ? chw_to_hwc()->type(type) : type;
+      rows = map(rows, {column.name}, chain(image_maps(image, source.kind, split, format)));
+      continue;
+    }
+    const DType wanted = is_float(type.dtype) ? format.dtype : DType::i32;
+    if (type.dtype != wanted) rows = map(rows, {column.name}, cast(wanted));
+  }
+  require_declared(rows->columns(), format, source);
+  return rows;
+}
+
+}  // namespace
+
+bool has_rows(const DataSource& source, Split split) {
+  switch (source.kind) {
+    case DataKind::mnist: return has_mnist(source.paths[0], split);
+    case DataKind::cifar10: return has_cifar10(source.paths[0], split);
+    case DataKind::npz:
+    case DataKind::npy: return has_array_rows(source, split);
+    case DataKind::text:
+    case DataKind::synthetic: return true;
+  }
+  return false;
+}
+
+std::vector<Column> columns_of(const DataSource& source, const RowFormat& format) {
+  if (source.kind == DataKind::npz || source.kind == DataKind::npy) {
+    return open_arrays(source, Split::train, format)->columns();
+  }
+  if (format.is_text()) return token_columns(format.text);
+  if (format.is_records()) return with_floats(record_columns(format.records), format.dtype);
+  const Type image = source.kind == DataKind::mnist     ? kMnistImage
+                     : source.kind == DataKind::cifar10 ? kCifar10Image
+                                                        : format.image;
+  const Shape& shape = image.shape;
+  const int64_t height = format.resize > 0 ? format.resize : shape.at(0);
+  const int64_t width = format.resize > 0 ? format.resize : shape.at(1);
+  const std::vector<Column> columns{{format.input, {format.dtype, {shape.at(2), height, width}}},
+                                    {"label", {DType::i32, {}}}};
+  require_declared(columns, format, source);
+  return columns;
+}
+
+DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format) {
+  if (source.kind == DataKind::npz || source.kind == DataKind::npy) return open_arrays(source, split, format);
+  const bool fits = source.kind == DataKind::synthetic || (source.kind == DataKind::text) == format.is_text();
+  if (!fits || (format.is_records() && source.kind != DataKind::synthetic)) {
+    const std::string_view expected = format.is_text()      ? "text:FILE"
+                                      : format.is_records() ? "npz:FILE"
+                                                            : "mnist:DIR or cifar10:DIR";
+    throw InvalidArgument(
+        fmt::format("[--data] the model does not read such rows, got {}, expected {}", name_of(source.kind), expected));
+  }
+  if (format.is_records()) return open_records(split, format);
+  if (format.is_text()) return open_text(source, split, format);
+  DatasetPtr rows = open_images(source, split, format);
+  require_declared(rows->columns(), format, source);
+  return rows;
+}
+
+}  // namespace partita

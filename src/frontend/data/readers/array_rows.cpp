@@ -1,0 +1,144 @@
+#include "frontend/data/readers/array_rows.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "frontend/data/readers/memory_rows.h"
+#include "frontend/data/readers/numpy_files.h"
+
+namespace partita {
+namespace {
+
+using NamedArrays = std::vector<std::pair<std::string, Array>>;
+
+constexpr const char* kLabel = "label";
+
+const Array* find(const NamedArrays& arrays, std::string_view name) {
+  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == name; });
+  return found == arrays.end() ? nullptr : &found->second;
+}
+
+/// "x_train" and "y_train", or the same for the test.
+std::pair<std::string, std::string> paired_names(Split split) {
+  const std::string part = split == Split::train ? "train" : "test";
+  return {"x_" + part, "y_" + part};
+}
+
+bool holds_pair(const std::vector<std::string>& names, Split split) {
+  const auto holds = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const auto [x, y] = paired_names(split);
+  return holds(x) && holds(y);
+}
+
+/// Rows of bytes [height,width], grey images, with a channel.
+std::map<std::string, Shape> shapes_with_channel(const NamedArrays& arrays) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, array] : arrays) {
+    const Type& type = array.type();
+    if (type.dtype == DType::u8 && type.rank() == 3) shapes[name] = {type.shape[1], type.shape[2], 1};
+  }
+  return shapes;
+}
+
+/// Every array under its own name; the label and a single input under theirs.
+NamedArrays renamed(NamedArrays arrays, const std::string& input, const std::string& path) {
+  for (auto& [name, array] : arrays) {
+    if (name == "labels" || name == "y") name = kLabel;
+  }
+  if (!find(arrays, kLabel)) {
+    std::vector<std::string> names;
+    for (const auto& [name, array] : arrays) names.push_back(name);
+    throw InvalidFile(
+        fmt::format("[npz] {}: no labels, got arrays [{}], expected one called label, labels or y, or "
+                    "x_train and y_train",
+                    path, fmt::join(names, ", ")));
+  }
+  if (arrays.size() == 2) {
+    for (auto& [name, array] : arrays) {
+      if (name != kLabel) name = input;
+    }
+  }
+  // The input that a network of layers reads is the first column.
+  std::stable_partition(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == input; });
+  return arrays;
+}
+
+NamedArrays read_npz_rows(const DataSource& source, Split split, const std::string& input) {
+  const std::string& path = source.paths[split == Split::test && source.paths.size() == 2 ? 1 : 0];
+  if (source.paths.size() == 2 || !holds_pair(npz_names(path), Split::train)) {
+    return renamed(read_npz(path), input, path);
+  }
+  const auto [x, y] = paired_names(split);
+  NamedArrays arrays = read_npz(path, {x, y});
+  for (auto& [name, array] : arrays) name = name == x ? input : kLabel;
+  std::stable_partition(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == input; });
+  return arrays;
+}
+
+/// Throws InvalidFile unless all numbers of an array of integers are among `least` to `most`, or `ignored`.
+void require_range(const std::string& name, const Array& array, int64_t least, int64_t most,
+                   std::optional<int64_t> ignored, const DataSource& source) {
+  const int64_t rows = array.shape().empty() ? 1 : array.shape()[0], count = array.type().elements();
+  for_integer(array.type().dtype, [&](auto zero) {
+    const auto* numbers = array.as<decltype(zero)>();
+    for (int64_t i = 0; i < count; ++i) {
+      const auto number = static_cast<int64_t>(numbers[i]);
+      if ((number >= least && number <= most) || number == ignored) continue;
+      throw InvalidFile(fmt::format("[{}] '{}' out of range at row {}, got {}, expected {} to {}{} (in {})",
+                                    name_of(source.kind), name, i / (count / rows), number, least, most,
+                                    ignored ? fmt::format(", or {}, which is ignored", *ignored) : "", print(source)));
+    }
+  });
+}
+
+/// Integers become i32 in a batch.
+void require_ids(const NamedArrays& arrays, std::optional<LabelRange> labels, const DataSource& source) {
+  using Id = std::numeric_limits<int32_t>;
+  for (const auto& [name, array] : arrays) {
+    const DType dtype = array.type().dtype;
+    if (name == kLabel && labels && !is_float(dtype)) {
+      require_range(name, array, 0, labels->classes - 1, labels->ignored, source);
+    } else if (dtype == DType::i64 || dtype == DType::u32) {
+      require_range(name, array, Id::min(), Id::max(), std::nullopt, source);
+    }
+  }
+}
+
+}  // namespace
+
+bool has_array_rows(const DataSource& source, Split split) {
+  if (split == Split::train) return true;
+  if (source.kind == DataKind::npy) return source.paths.size() == 4;
+  if (source.paths.size() == 2) return true;
+  const std::vector<std::string> names = npz_names(source.paths[0]);
+  return holds_pair(names, Split::train) && holds_pair(names, split);
+}
+
+DatasetPtr read_array_rows(const DataSource& source, Split split, const std::string& input,
+                           std::optional<LabelRange> labels) {
+  if (!has_array_rows(source, split)) {
+    throw InvalidArgument(
+        fmt::format("[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, or "
+                    "npy:INPUTS,LABELS,INPUTS,LABELS",
+                    print(source)));
+  }
+  NamedArrays arrays;
+  if (source.kind == DataKind::npz) {
+    arrays = read_npz_rows(source, split, input);
+  } else {
+    const size_t first = split == Split::test ? 2 : 0;
+    arrays.emplace_back(input, read_npy(source.paths[first]));  // a list of both would be copied
+    arrays.emplace_back(kLabel, read_npy(source.paths[first + 1]));
+  }
+  require_ids(arrays, labels, source);
+  const std::map<std::string, Shape> shapes = shapes_with_channel(arrays);
+  try {
+    return memory_rows(std::move(arrays), print(source), shapes);
+  } catch (const InvalidArgument& error) {
+    throw InvalidFile(fmt::format("{} (in {})", error.what(), print(source)));
+  }
+}
+
+}  // namespace partita

@@ -1,0 +1,28 @@
+#pragma once
+// CIFAR-10, binary version: records of one label byte and 32 x 32 red, green and blue bytes.
+
+#include <filesystem>
+
+#include "frontend/data/dataset.h"
+#include "frontend/data/readers/image_rows.h"
+
+namespace partita {
+
+inline constexpr int kCifar10Batches = 5;
+
+/// Columns image u8[32,32,3] (HWC) and label i32[]. Train is data_batch_1.bin to data_batch_N.bin in `directory`, all
+/// five or the first of them; test is test_batch.bin; plain, .gz or .xz. Throws MissingFile, also for a batch that is
+/// missing between others, or InvalidFile.
+DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split);
+
+/// Whether any file of these rows is in `directory`.
+bool has_cifar10(const std::filesystem::path& directory, Split split);
+
+inline const Type kCifar10Image{DType::u8, {32, 32, 3}};
+/// Of the training images.
+inline const ChannelScaling kCifar10Scaling{{0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}};
+
+/// How many training batches are in `directory`, 1 to kCifar10Batches. Throws MissingFile as read_cifar10.
+int count_cifar10_batches(const std::filesystem::path& directory);
+
+}  // namespace partita

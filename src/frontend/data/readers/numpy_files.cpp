@@ -1,0 +1,376 @@
+#include "frontend/data/readers/numpy_files.h"
+
+#include <zip.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/free_memory.h"
+#include "frontend/data/readers/file_bytes.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMostArrayBytes = int64_t{16} << 30;
+constexpr int64_t kMostHeader = 1 << 16;
+constexpr int64_t kReadStep = 1 << 20;  // bytes that are converted at a time
+
+/// Gives the next bytes of a file, fewer than asked for only at its end.
+class Source {
+ public:
+  using Read = std::function<size_t(std::span<uint8_t>)>;
+  /// `most_bytes`: that the file can give.
+  Source(Read read, int64_t most_bytes) : read_(std::move(read)), left_(most_bytes) {}
+
+  size_t read(std::span<uint8_t> out) {
+    size_t done = 0;
+    while (done < out.size()) {
+      const size_t got = read_(out.subspan(done));
+      if (got == 0) break;
+      done += got;
+    }
+    left_ -= static_cast<int64_t>(done);
+    return done;
+  }
+  /// Bytes that can still come.
+  int64_t left() const { return std::max<int64_t>(0, left_); }
+
+ private:
+  Read read_;
+  int64_t left_;
+};
+
+[[noreturn]] void refuse(const std::string& where, std::string_view what, const std::string& got,
+                         std::string_view expected) {
+  throw InvalidFile(fmt::format("[npy] {} in '{}', got {}, expected {}", what, where, got, expected));
+}
+
+[[noreturn]] void refuse_cut(const std::string& where, int64_t got, int64_t expected) {
+  refuse(where, "cut file", fmt::format("{} bytes", got), fmt::format("{}", expected));
+}
+
+/// Of a header: few.
+std::vector<uint8_t> exactly(Source& source, int64_t count, const std::string& where) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(count));
+  const size_t got = source.read(bytes);
+  if (got < bytes.size()) refuse_cut(where, static_cast<int64_t>(got), count);
+  return bytes;
+}
+
+/// What the header says: a Python dictionary in a fixed form.
+struct Header {
+  std::string descr;
+  bool column_major = false;
+  Shape shape;
+};
+
+/// The text after `'key':`, without spaces in front.
+std::string_view value_of(std::string_view text, std::string_view key, const std::string& where) {
+  const std::string quoted = fmt::format("'{}'", key);
+  const size_t at = text.find(quoted);
+  if (at == std::string_view::npos)
+    refuse(where, "bad header", fmt::format("no '{}'", key), "descr, fortran_order, shape");
+  std::string_view rest = text.substr(at + quoted.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(": "), rest.size()));
+  return rest;
+}
+
+Shape parse_tuple(std::string_view text, const std::string& where) {
+  Shape shape;
+  const size_t close = text.find(')');
+  if (text.empty() || text[0] != '(' || close == std::string_view::npos) {
+    refuse(where, "bad header", "no tuple", "a shape as (3, 4)");
+  }
+  std::optional<int64_t> number;
+  bool ended = false;  // by a space
+  for (const char c : text.substr(1, close - 1)) {
+    if (c >= '0' && c <= '9' && !ended) {
+      number = number.value_or(0) * 10 + (c - '0');
+      if (*number > kMostArrayBytes) refuse(where, "too large", "a dimension above 16 GiB", "a smaller one");
+    } else if (c == ',' && number) {
+      shape.push_back(*std::exchange(number, {}));
+      ended = false;
+    } else if (c == ' ') {
+      ended = number.has_value();
+    } else {
+      refuse(where, "bad header", fmt::format("'{}' in the shape", c), "numbers and commas");
+    }
+  }
+  if (number) shape.push_back(*number);
+  if (shape.size() > size_t{kMostDims}) {
+    refuse(where, "too many dimensions", fmt::format("{}", shape.size()), fmt::format("at most {}", kMostDims));
+  }
+  return shape;
+}
+
+Header parse_header(std::string_view text, const std::string& where) {
+  Header header;
+  std::string_view descr = value_of(text, "descr", where);
+  const size_t end = descr.empty() || descr[0] != '\'' ? std::string_view::npos : descr.find('\'', 1);
+  if (end == std::string_view::npos) refuse(where, "bad element type", "records", "a number or a bool");
+  header.descr = descr.substr(1, end - 1);
+  header.column_major = value_of(text, "fortran_order", where).starts_with("True");
+  header.shape = parse_tuple(value_of(text, "shape", where), where);
+  return header;
+}
+
+Header read_header(Source& source, const std::string& where) {
+  constexpr std::string_view kMagic = "\x93NUMPY";
+  const std::vector<uint8_t> start = exactly(source, 8, where);
+  if (!std::equal(kMagic.begin(), kMagic.end(), start.begin(), [](char a, uint8_t b) { return uint8_t(a) == b; })) {
+    refuse(where, "wrong magic", fmt::format("{:02x} {:02x} {:02x}", start[0], start[1], start[2]), "93 4e 55 ..");
+  }
+  if (start[6] < 1 || start[6] > 3) refuse(where, "unknown version", fmt::format("{}", start[6]), "1, 2 or 3");
+  const std::vector<uint8_t> length = exactly(source, start[6] == 1 ? 2 : 4, where);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < length.size(); ++i) bytes |= int64_t{length[i]} << (8 * i);
+  if (bytes > kMostHeader) {
+    refuse(where, "header too long", fmt::format("{}", bytes), fmt::format("at most {}", kMostHeader));
+  }
+  const std::vector<uint8_t> text = exactly(source, bytes, where);
+  return parse_header({reinterpret_cast<const char*>(text.data()), text.size()}, where);
+}
+
+/// How elements lie in the file and which type they get.
+struct Element {
+  std::string_view descr;
+  size_t bytes;
+  DType dtype;
+  void (*widen)(const uint8_t* from, int64_t count, int32_t* to);  // null: as they are
+};
+
+template <class T>
+void widen(const uint8_t* from, int64_t count, int32_t* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, from + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    to[i] = value;
+  }
+}
+
+constexpr Element kElements[] = {{"<f8", 8, DType::f64, nullptr},        {"<f4", 4, DType::f32, nullptr},
+                                 {"<f2", 2, DType::f16, nullptr},        {"<i8", 8, DType::i64, nullptr},
+                                 {"<i4", 4, DType::i32, nullptr},        {"<u4", 4, DType::u32, nullptr},
+                                 {"|u1", 1, DType::u8, nullptr},         {"|b1", 1, DType::boolean, nullptr},
+                                 {"|i1", 1, DType::i32, widen<int8_t>},  {"<i2", 2, DType::i32, widen<int16_t>},
+                                 {"<u2", 2, DType::i32, widen<uint16_t>}};
+
+const Element& element_of(const std::string& descr, const std::string& where) {
+  std::vector<std::string_view> known;
+  for (const Element& element : kElements) {
+    if (element.descr == descr) return element;
+    known.push_back(element.descr);
+  }
+  refuse(where, "element type not supported", descr, fmt::format("one of {}", fmt::join(known, ", ")));
+}
+
+/// Where elements that come in the order of a file go.
+class Places {
+ public:
+  Places(const Shape& shape, bool column_major) : shape_(shape), at_(shape.size(), 0), strides_(strides_of(shape)) {
+    is_in_order_ = !column_major || shape.size() < 2;
+  }
+  bool is_in_order() const { return is_in_order_; }
+  /// Of the next element, in row-major order.
+  int64_t next() {
+    const int64_t place = place_;
+    if (is_in_order_) return ++place_, place;
+    for (size_t d = 0; d < shape_.size(); ++d) {
+      place_ += strides_[d];
+      if (++at_[d] < shape_[d]) break;
+      place_ -= shape_[d] * strides_[d];
+      at_[d] = 0;
+    }
+    return place;
+  }
+
+ private:
+  const Shape& shape_;
+  Shape at_, strides_;
+  int64_t place_ = 0;
+  bool is_in_order_ = true;
+};
+
+/// Throws unless the file can hold what its header declares, and the memory the array.
+void require_room(const Type& type, int64_t bytes, const Source& source, const std::string& where) {
+  if (bytes > source.left())
+    refuse(where, "cut file", fmt::format("at most {} bytes", source.left()), fmt::format("{}", bytes));
+  const std::optional<int64_t> available = available_memory();
+  if (!available || type.bytes() <= *available) return;
+  throw RuntimeFailure(ExitCode::out_of_memory,
+                       fmt::format("[npy] '{}' does not fit the memory, got {} of {}, expected at most the {} that are "
+                                   "free",
+                                   where, print(type), print_bytes(type.bytes()), print_bytes(*available)));
+}
+
+/// Reads elements, a part of them at a time, and puts each at its place.
+void read_elements(Source& source, const Element& element, Places places, const std::string& where, Array& array) {
+  const auto size = static_cast<int64_t>(element.bytes), count = array.type().elements();
+  std::vector<uint8_t> part(static_cast<size_t>(std::min(count, kReadStep / size) * size));
+  std::vector<int32_t> wide(element.widen ? part.size() / element.bytes : 0);
+  auto* to = static_cast<uint8_t*>(array.data());
+  const size_t bytes = size_of(element.dtype);
+  for (int64_t done = 0; done < count;) {
+    const int64_t now = std::min(count - done, kReadStep / size);
+    const size_t got = source.read(std::span(part).first(static_cast<size_t>(now * size)));
+    if (got < static_cast<size_t>(now * size)) {
+      refuse_cut(where, done * size + static_cast<int64_t>(got), count * size);
+    }
+    const uint8_t* from = part.data();
+    if (element.widen) {
+      element.widen(part.data(), now, wide.data());
+      from = reinterpret_cast<const uint8_t*>(wide.data());
+    }
+    for (int64_t i = 0; i < now; ++i)
+      std::memcpy(to + static_cast<size_t>(places.next()) * bytes, from + i * bytes, bytes);
+    done += now;
+  }
+}
+
+Array read_array(Source& source, const std::string& where) {
+  const Header header = read_header(source, where);
+  const Element& element = element_of(header.descr, where);
+  const Type type{element.dtype, header.shape};
+  const auto wide = static_cast<int64_t>(std::max(element.bytes, size_of(element.dtype)));
+  int64_t left = kMostArrayBytes / wide;  // elements; zeros do not hide other dimensions, which rows would be made of
+  for (int64_t size : header.shape) {
+    if (size > left) refuse(where, "too large", print(type), "at most 16 GiB");
+    left /= std::max<int64_t>(1, size);
+  }
+  const int64_t count = elements(header.shape), bytes = count * static_cast<int64_t>(element.bytes);
+  require_room(type, bytes, source, where);
+  Array array(type);
+  const Places places(type.shape, header.column_major);
+  if (places.is_in_order() && !element.widen) {
+    const size_t got = source.read({static_cast<uint8_t*>(array.data()), static_cast<size_t>(bytes)});
+    if (static_cast<int64_t>(got) < bytes) refuse_cut(where, static_cast<int64_t>(got), bytes);
+  } else {
+    read_elements(source, element, places, where, array);
+  }
+  if (element.dtype == DType::boolean) {
+    auto* values = static_cast<uint8_t*>(array.data());
+    std::transform(values, values + count, values, [](uint8_t value) { return value != 0; });
+  }
+  uint8_t more = 0;
+  if (source.read({&more, 1}) > 0) refuse(where, "file too long", "more bytes", fmt::format("{} elements", count));
+  return array;
+}
+
+[[noreturn]] void refuse_member(const std::string& where, zip_error_t* error) {
+  if (zip_error_code_zip(error) == ZIP_ER_MEMORY) throw std::bad_alloc();
+  throw InvalidFile(
+      fmt::format("[npz] member not readable in '{}', got '{}', expected an array", where, zip_error_strerror(error)));
+}
+
+class Npz {
+ public:
+  explicit Npz(const std::filesystem::path& file) : file_(file.string()) {
+    const PackedFile readable(file);  // says what is wrong with it
+    int code = 0;
+    archive_.reset(zip_open(file.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
+    if (!archive_) refuse_archive(code);
+    for (zip_int64_t i = 0; i < zip_get_num_entries(archive_.get(), 0); ++i) {
+      const char* name = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), 0);
+      if (name == nullptr) refuse_member(file_, zip_get_error(archive_.get()));
+      members_.emplace_back(name);
+    }
+  }
+
+  /// Of the arrays, in the order of the file.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names = members_;
+    for (std::string& name : names) {
+      if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    }
+    return names;
+  }
+
+  Array read(size_t i) const {
+    const std::string where = fmt::format("{}/{}", file_, members_[i]);
+    const std::unique_ptr<zip_file_t, Closer> member(zip_fopen_index(archive_.get(), i, 0));
+    if (!member) refuse_member(where, zip_get_error(archive_.get()));
+    const auto read = [&](std::span<uint8_t> out) {
+      const zip_int64_t got = zip_fread(member.get(), out.data(), out.size());
+      if (got < 0) {
+        if (zip_error_code_zip(zip_file_get_error(member.get())) == ZIP_ER_MEMORY) throw std::bad_alloc();
+        throw InvalidFile(fmt::format("[npz] corrupt member '{}', got '{}', expected packed bytes", where,
+                                      zip_file_strerror(member.get())));
+      }
+      return static_cast<size_t>(got);
+    };
+    Source source(read, most_bytes(i));
+    return read_array(source, where);
+  }
+
+ private:
+  struct Closer {
+    void operator()(zip_t* archive) const { zip_discard(archive); }
+    void operator()(zip_file_t* member) const { zip_fclose(member); }
+  };
+
+  /// That a member can give, by what the file has of it.
+  int64_t most_bytes(size_t i) const {
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+    zip_stat_t stat;
+    if (zip_stat_index(archive_.get(), i, 0, &stat) != 0) return kMost;
+    uint64_t most = kMost;
+    if ((stat.valid & ZIP_STAT_SIZE) != 0) most = std::min<uint64_t>(most, stat.size);
+    const bool is_deflate = (stat.valid & ZIP_STAT_COMP_METHOD) != 0 && stat.comp_method == ZIP_CM_DEFLATE;
+    if (is_deflate && (stat.valid & ZIP_STAT_COMP_SIZE) != 0 && stat.comp_size < kMost / kMaxDeflateRatio) {
+      most = std::min<uint64_t>(most, stat.comp_size * kMaxDeflateRatio);
+    }
+    return static_cast<int64_t>(most);
+  }
+
+  [[noreturn]] void refuse_archive(int code) const {
+    if (code == ZIP_ER_MEMORY) throw std::bad_alloc();
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    const std::string reason = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    throw InvalidFile(fmt::format("[npz] not a zip file: '{}', got '{}', expected a .npz", file_, reason));
+  }
+
+  std::string file_;
+  std::unique_ptr<zip_t, Closer> archive_;
+  std::vector<std::string> members_;
+};
+
+/// The arrays whose name `takes` says.
+std::vector<std::pair<std::string, Array>> read_arrays(const std::filesystem::path& file,
+                                                       const std::function<bool(const std::string&)>& takes) {
+  const Npz npz(file);
+  std::vector<std::string> names = npz.names();
+  std::vector<std::pair<std::string, Array>> arrays;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (takes(names[i])) arrays.emplace_back(std::move(names[i]), npz.read(i));
+  }
+  return arrays;
+}
+
+}  // namespace
+
+Array read_npy(const std::filesystem::path& file) {
+  PackedFile packed(file);
+  Source source([&](std::span<uint8_t> out) { return packed.read(out); }, packed.most_bytes());
+  return read_array(source, file.string());
+}
+
+std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file) {
+  return read_arrays(file, [](const std::string&) { return true; });
+}
+
+std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file,
+                                                    const std::vector<std::string>& names) {
+  return read_arrays(
+      file, [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
+}
+
+std::vector<std::string> npz_names(const std::filesystem::path& file) { return Npz(file).names(); }
+
+}  // namespace partita

@@ -1,0 +1,79 @@
+#include "frontend/data/source.h"
+
+#include <filesystem>
+
+#include "frontend/data/readers/cifar10.h"
+#include "frontend/data/readers/mnist.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kForms =
+    "mnist:DIR, cifar10:DIR, text:FILE, npz:FILE, npy:INPUTS,LABELS, synthetic, or a folder or file of one of these";
+
+std::vector<std::string> split_paths(std::string_view text) {
+  std::vector<std::string> paths;
+  while (true) {
+    const size_t comma = text.find(',');
+    paths.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return paths;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool has_right_paths(const DataSource& source) {
+  for (const std::string& path : source.paths) {
+    if (path.empty()) return false;
+  }
+  const size_t count = source.paths.size();
+  switch (source.kind) {
+    case DataKind::synthetic: return count == 0;
+    case DataKind::npz: return count == 1 || count == 2;
+    case DataKind::npy: return count == 2 || count == 4;
+    default: return count == 1;
+  }
+}
+
+/// What a bare path holds.
+DataSource recognise(std::string_view where, std::string_view text) {
+  const std::string path(text);
+  std::error_code failure;
+  if (std::filesystem::is_directory(path, failure)) {
+    for (const Split split : {Split::train, Split::test}) {
+      if (has_mnist(path, split)) return {DataKind::mnist, {path}};
+      if (has_cifar10(path, split)) return {DataKind::cifar10, {path}};
+    }
+    throw InvalidArgument(
+        fmt::format("[{}] a folder without a known data set, got '{}', expected the files of MNIST "
+                    "(train-images-idx3-ubyte) or CIFAR-10 (data_batch_1.bin), also .gz or .xz",
+                    where, text));
+  }
+  if (path.ends_with(".npz")) return {DataKind::npz, {path}};
+  for (const char* ending : {".txt", ".txt.gz", ".txt.xz"}) {
+    if (path.ends_with(ending)) return {DataKind::text, {path}};
+  }
+  throw InvalidArgument(fmt::format("[{}] unknown data, got '{}', expected {}", where, text, kForms));
+}
+
+}  // namespace
+
+std::string print(const DataSource& source) {
+  std::string text(name_of(source.kind));
+  for (size_t i = 0; i < source.paths.size(); ++i) text += (i == 0 ? ":" : ",") + source.paths[i];
+  return text;
+}
+
+DataSource parse_data_source(std::string_view where, std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  std::error_code failure;
+  const bool is_path = colon == std::string_view::npos && kind != name_of(DataKind::synthetic) &&
+                       (text.find_first_of("/.") != std::string_view::npos || std::filesystem::exists(text, failure));
+  if (is_path) return recognise(where, text);
+  DataSource source{parse_name<DataKind>(where, kind)};
+  if (colon != std::string_view::npos) source.paths = split_paths(text.substr(colon + 1));
+  if (has_right_paths(source)) return source;
+  throw InvalidArgument(fmt::format("[{}] wrong form, got '{}', expected {}", where, text, kForms));
+}
+
+}  // namespace partita

@@ -1,0 +1,40 @@
+#include "frontend/data/source.h"
+
+#include "frontend/data/readers/test_files.h"
+
+namespace partita {
+namespace {
+
+DataSource parsed(const std::string& text) { return parse_data_source("--data", text); }
+
+TEST(DataSource, IsReadBack) {
+  for (const char* text : {"synthetic", "mnist:/data/m", "cifar10:a:b", "text:file", "npz:a.npz", "npz:a,b",
+                           "npy:x.npy,y.npy", "npy:a,b,c,d"}) {
+    EXPECT_EQ(print(parsed(text)), text);
+  }
+  EXPECT_EQ(parsed("cifar10:a:b"), (DataSource{DataKind::cifar10, {"a:b"}}));
+  EXPECT_EQ(parsed("npy:x,y"), (DataSource{DataKind::npy, {"x", "y"}}));
+}
+
+TEST(DataSource, BarePathsAreRecognised) {
+  const TempDir mnist, cifar, none;
+  mnist.write("t10k-labels-idx1-ubyte.gz", {1});
+  cifar.write("data_batch_1.bin.xz", {1});
+  EXPECT_EQ(parsed(mnist.path()), (DataSource{DataKind::mnist, {mnist.path()}}));
+  EXPECT_EQ(parsed(cifar.path()), (DataSource{DataKind::cifar10, {cifar.path()}}));
+  EXPECT_EQ(parsed("some/rows.npz"), (DataSource{DataKind::npz, {"some/rows.npz"}}));
+  EXPECT_EQ(parsed("./book.txt.xz"), (DataSource{DataKind::text, {"./book.txt.xz"}}));
+  expect_error<InvalidArgument>([&] { parsed(none.path()); }, "[--data] a folder without a known data set");
+  expect_error<InvalidArgument>([&] { parsed("some/where"); }, "[--data] unknown data, got 'some/where'");
+}
+
+TEST(DataSource, WrongFormsAreRefused) {
+  expect_error<InvalidArgument>([] { parsed("minst:/data"); }, "did you mean 'mnist'?");
+  for (const char* text : {"mnist", "mnist:", "synthetic:/data", "npz:a,b,c", "npy:a", "npy:a,", "text:a,b", ""}) {
+    EXPECT_THROW(parsed(text), InvalidArgument) << text;
+  }
+  expect_error<InvalidArgument>([] { parsed("mnist:"); }, "expected mnist:DIR");
+}
+
+}  // namespace
+}  // namespace partita

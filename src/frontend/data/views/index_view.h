@@ -1,0 +1,26 @@
+#pragma once
+// The base of the views that only choose rows of another dataset.
+
+#include "frontend/data/dataset.h"
+
+namespace partita {
+
+class IndexView : public Dataset {
+ public:
+  explicit IndexView(DatasetPtr source) : source_(std::move(source)) {}
+  const std::vector<Column>& columns() const override { return source_->columns(); }
+  int64_t sample(int64_t epoch, int64_t index) const override;
+
+ protected:
+  struct Place {
+    int64_t epoch;
+    int64_t index;
+  };
+  /// Where a row of this view is in the source.
+  virtual Place place(int64_t epoch, int64_t index) const = 0;
+  void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override;
+
+  DatasetPtr source_;
+};
+
+}  // namespace partita

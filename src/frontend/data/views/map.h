@@ -1,0 +1,12 @@
+#pragma once
+
+#include "frontend/data/dataset.h"
+#include "frontend/data/transforms/value_map.h"
+
+namespace partita {
+
+/// The dataset with `fn` applied to each value of the named columns. Throws InvalidArgument for an
+/// unknown or repeated column and for values that `fn` does not take.
+DatasetPtr map(DatasetPtr dataset, const std::vector<std::string>& columns, ValueMapPtr fn);
+
+}  // namespace partita

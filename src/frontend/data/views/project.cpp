@@ -1,0 +1,61 @@
+#include "frontend/data/views/project.h"
+
+#include <algorithm>
+
+namespace partita {
+namespace {
+
+constexpr size_t kDropped = SIZE_MAX;
+
+class Project : public Dataset {
+ public:
+  /// `target`: for each column of the source its place here, or kDropped.
+  Project(DatasetPtr source, std::vector<size_t> target, std::vector<Column> columns)
+      : source_(std::move(source)), target_(std::move(target)), columns_(std::move(columns)) {}
+
+  const std::vector<Column>& columns() const override { return columns_; }
+  int64_t size() const override { return source_->size(); }
+  int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
+  std::optional<IntegerRange> integers(size_t column) const override {
+    const auto found = std::find(target_.begin(), target_.end(), column);
+    return source_->integers(static_cast<size_t>(found - target_.begin()));
+  }
+
+ protected:
+  void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
+    std::vector<Tensor> read;
+    std::vector<Array> aside;  // of the dropped columns
+    aside.reserve(target_.size());
+    for (size_t c = 0; c < target_.size(); ++c) {
+      if (target_[c] != kDropped) {
+        read.push_back(out[target_[c]]);
+        continue;
+      }
+      aside.emplace_back(batch_type(source_->columns()[c].type, static_cast<int64_t>(indices.size())));
+      read.push_back(aside.back().tensor());
+    }
+    source_->read(epoch, indices, read);
+  }
+
+ private:
+  DatasetPtr source_;
+  std::vector<size_t> target_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace
+
+DatasetPtr project(DatasetPtr dataset, const std::vector<std::string>& names) {
+  if (names.empty()) throw InvalidArgument("[project] no columns, got an empty list, expected one or more");
+  std::vector<size_t> target(dataset->columns().size(), kDropped);
+  std::vector<Column> columns;
+  for (const std::string& name : names) {
+    const size_t column = find_column(*dataset, name);
+    columns.push_back(dataset->columns()[column]);
+    target[column] = columns.size() - 1;
+  }
+  check_distinct(columns);
+  return std::make_shared<Project>(std::move(dataset), std::move(target), std::move(columns));
+}
+
+}  // namespace partita

@@ -1,0 +1,72 @@
+#include "frontend/network/build_graph.h"
+
+#include <algorithm>
+
+#include "frontend/network/functions.h"
+
+namespace partita {
+namespace {
+
+void check(const BuildOptions& options) {
+  if (is_float(options.dtype)) return;
+  throw InvalidArgument(
+      fmt::format("[graph] parameters are not floats, got {}, expected f64, f32, bf16 or f16", name_of(options.dtype)),
+      ErrorKind::type);
+}
+
+/// Appends what layers have added; a training minimises it, too.
+void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& added) {
+  const auto find = [&](std::string_view name) {
+    return std::find_if(losses.begin(), losses.end(), [&](const auto& entry) { return entry.first == name; });
+  };
+  for (const auto& [name, sum, weighted] : added) {
+    if (find(name) != losses.end()) {
+      throw InvalidArgument(fmt::format(
+          "[loss] two losses of one name, got '{}' of a layer and of the network, expected another name", name));
+    }
+    const auto loss = find("loss");
+    if (weighted) loss->second = add(loss->second, weighted);
+    losses.emplace_back(name, sum);
+  }
+}
+
+NamedValues build_losses(const Network& network, Context& context, Columns& columns, const NamedValues& outputs) {
+  if (!network.loss()) {
+    throw InvalidArgument(
+        fmt::format("[loss] network '{}' has no loss, got nothing to minimise, expected a function", network.name()));
+  }
+  NamedValues losses = network.loss()(context, columns, outputs);
+  find_output(losses, "loss");
+  for (const auto& [name, value] : losses) {
+    if (value && value.type().rank() == 0 && is_float(value.dtype())) continue;
+    throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
+                                      value ? print(value.type()) : "an empty value"));
+  }
+  add_losses_of_layers(losses, context.added_losses());
+  return losses;
+}
+
+}  // namespace
+
+Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options) {
+  check(options);
+  Builder builder(ops, network.name());
+  Columns columns(builder, options.columns, options.batch, options.dtype);
+  Context context(builder, {.dtype = options.dtype,
+                            .training = options.purpose == Purpose::training,
+                            .statistics_groups = options.statistics_groups,
+                            .seed = options.seed});
+  builder.source = network.where();
+  builder.scope = "net";
+  const NamedValues outputs = network.forward()(context, columns);
+  context.store_statistics();
+  if (options.purpose != Purpose::prediction) {
+    builder.scope = "loss";
+    builder.source = network.where();
+    for (const auto& [name, value] : build_losses(network, context, columns, outputs)) builder.output(name, value);
+  }
+  for (const auto& [name, value] : outputs) builder.output(name, value);
+  return builder.take();
+}
+
+}  // namespace partita

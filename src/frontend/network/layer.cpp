@@ -1,0 +1,172 @@
+#include "frontend/network/layer.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "base/philox.h"
+#include "frontend/network/restored.h"
+
+namespace partita {
+namespace {
+
+/// An error that already says in which layer it happened.
+class LayerError : public InvalidArgument {
+ public:
+  using InvalidArgument::InvalidArgument;
+};
+
+std::string print_line_of(const SourceLocation& line) { return fmt::format("{}:{}", line.file, line.line); }
+
+/// Names end up in "a.b.weight", "net/a/b" and in the text of a graph.
+void require_name(const std::string& name) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
+  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return;
+  throw InvalidArgument(
+      fmt::format("[layer] bad name of a layer, got '{}', expected letters, digits, '_' and '-'", name));
+}
+
+}  // namespace
+
+SourceLocation source_location(const CallLocation& where) {
+  std::string_view file = where.file_name();
+  if (const size_t last = file.rfind('/'); last != std::string_view::npos && last > 0) {
+    const size_t folder = file.rfind('/', last - 1);
+    file = file.substr(folder == std::string_view::npos ? 0 : folder + 1);
+  }
+  return {std::string(file), where.line()};
+}
+
+void require_layer_shape(std::string_view where, const Shape& shape) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  int64_t count = 1;
+  bool legal = true;
+  for (int64_t size : shape) {
+    legal = legal && size >= 1 && size <= (kMost - 1) / count;
+    if (legal) count *= size;
+  }
+  if (legal) return;
+  throw InvalidArgument(
+      fmt::format("[{}] bad shape, got {}, expected sizes from 1 and fewer than 2^40 elements", where, print(shape)));
+}
+
+Layer::Layer(CallLocation where) : where_(source_location(where)) {}
+
+void Layer::pipeline_stage(int stage) {
+  if (stage < 0 || stage >= kMostStages) {
+    throw InvalidArgument(fmt::format("[layer] bad pipeline stage, got {} at {}, expected 0 to {}", stage,
+                                      print_line_of(where_), kMostStages - 1));
+  }
+  stage_ = stage;
+}
+
+Value Layer::construct(Context&, Value) {
+  throw InvalidArgument("[layer] the layer takes a list of values, got one value, expected call(name, layer, {a, b})");
+}
+
+std::vector<Value> Layer::construct_all(Context& context, const std::vector<Value>& inputs) {
+  if (inputs.size() != 1) {
+    throw InvalidArgument(fmt::format("[layer] the layer takes one value, got {}, expected 1", inputs.size()));
+  }
+  return {construct(context, inputs[0])};
+}
+
+Value Context::call_network(Layer& network, const std::vector<Value>& inputs) {
+  return build(network, /*path=*/"", /*scope=*/"net", inputs).at(0);
+}
+
+void Context::store_statistics() {
+  for (const auto& [name, statistic] : statistics_) {
+    if (statistic.exit) builder_.store(statistic.entry, statistic.exit);
+  }
+}
+
+Value Context::call(const std::string& name, Layer& child, Value x) {
+  const std::vector<Value> results = call(name, child, std::vector<Value>{x});
+  if (results.size() == 1) return results[0];
+  throw InvalidArgument(fmt::format("[layer] '{}' makes several values, got {}, expected 1: call it with a list",
+                                    scoped(name), results.size()));
+}
+
+std::vector<Value> Context::call(const std::string& name, Layer& child, const std::vector<Value>& inputs) {
+  require_name(name);
+  const std::string path = paths_.try_emplace(&child, scoped(name)).first->second;
+  const Layer* owner = owners_.try_emplace(path, &child).first->second;
+  if (owner != &child) {
+    throw InvalidArgument(
+        fmt::format("[layer] two layers are called '{}', got the one of {} after the one of {}, expected another name",
+                    path, print_line_of(child.where()), print_line_of(owner->where())));
+  }
+  return build(child, path, builder_.scope.empty() ? name : builder_.scope + "/" + name, inputs);
+}
+
+std::vector<Value> Context::build(Layer& layer, const std::string& path, const std::string& scope,
+                                  const std::vector<Value>& inputs) {
+  const Restored in_path(path_, path);
+  const Restored in_trainable(trainable_, trainable_ && layer.requires_grad());
+  const Restored in_scope(builder_.scope, scope);
+  const Restored in_source(builder_.source, layer.where());
+  const Restored in_stage(builder_.stage, layer.stage() >= 0 ? layer.stage() : builder_.stage);
+  const std::string outer = builder_.recompute;
+  const Restored in_recomputed(builder_.recompute, layer.is_recomputed() ? scope : outer);
+  try {
+    if (layer.is_recomputed() && !outer.empty()) {
+      throw InvalidArgument(
+          fmt::format("[recompute] a layer within one that is recomputed, got {}, expected it of {} "
+                      "alone",
+                      scope, outer));
+    }
+    std::vector<Value> results = layer.construct_all(*this, inputs);
+    const bool whole = !results.empty() && std::all_of(results.begin(), results.end(), [](Value v) { return bool(v); });
+    if (whole) return results;
+    throw InvalidArgument("[layer] construct made nothing, got an empty value, expected one of the network");
+  } catch (const LayerError&) {
+    throw;
+  } catch (const InvalidArgument& error) {
+    throw LayerError(fmt::format("{} (layer {} at {})", error.what(), scope, print_line_of(layer.where())),
+                     error.kind());
+  }
+}
+
+Value Context::parameter(const std::string& name, const Shape& shape, const Initializer& init) {
+  require_layer_shape(scoped(name), shape);
+  return builder_.state(scoped(name), Type{options_.dtype, shape},
+                        {.kind = StateKind::parameter, .init = init, .requires_grad = trainable_});
+}
+
+Value Context::statistic(const std::string& name, const Shape& shape, const Initializer& init) {
+  require_layer_shape(scoped(name), shape);
+  const Value entry = builder_.state(scoped(name), Type{options_.dtype, shape},
+                                     {.kind = StateKind::statistic, .init = init, .requires_grad = false});
+  const Statistic& known = statistics_.try_emplace(scoped(name), Statistic{entry, Value()}).first->second;
+  return known.exit ? known.exit : known.entry;
+}
+
+void Context::add_loss(const std::string& name, Value mean, double weight) {
+  if (!mean || mean.type().rank() != 0 || !is_float(mean.dtype())) {
+    throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
+                                      mean ? print(mean.type()) : "an empty value"));
+  }
+  const auto found = std::find_if(added_losses_.begin(), added_losses_.end(),
+                                  [&](const AddedLoss& added) { return added.name == name; });
+  const Value weighted = options_.training ? scale(mean, weight) : Value();
+  if (found == added_losses_.end()) {
+    added_losses_.push_back({name, mean, weighted});
+    return;
+  }
+  found->sum = add(found->sum, mean);
+  if (options_.training) found->weighted = add(found->weighted, weighted);
+}
+
+Value Context::step() {
+  return builder_.state("step", Type{DType::i64, {}}, {.kind = StateKind::counter, .requires_grad = false});
+}
+
+uint64_t Context::random_key(const std::string& name) {
+  std::string stream = scoped(name);
+  const int count = ++key_counts_[stream];
+  if (count > 1) stream += fmt::format("#{}", count);
+  return partita::random_key(options_.seed, stream);
+}
+
+}  // namespace partita

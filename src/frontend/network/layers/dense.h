@@ -1,0 +1,30 @@
+#pragma once
+
+#include "frontend/network/initializers.h"
+#include "frontend/network/layer.h"
+
+namespace partita {
+
+struct DenseOptions {
+  bool bias = true;
+  InitRule init = Init::he_normal;
+  InitRule bias_init = Init::zeros;
+};
+
+/// y = x weight^T + bias: x[.., in], weight[units, in], bias[units]; `in` is read off x.
+class Dense : public Layer {
+ public:
+  explicit Dense(int64_t units, DenseOptions options = {}, CallLocation where = CallLocation::current())
+      : Layer(where), units_(units), options_(std::move(options)) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  int64_t units_;
+  DenseOptions options_;
+};
+
+inline LayerPtr dense(int64_t units, DenseOptions options = {}, CallLocation where = CallLocation::current()) {
+  return std::make_shared<Dense>(units, std::move(options), where);
+}
+
+}  // namespace partita

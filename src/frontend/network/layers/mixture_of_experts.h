@@ -1,0 +1,51 @@
+#pragma once
+
+#include "frontend/network/initializers.h"
+#include "frontend/network/layer.h"
+
+namespace partita {
+
+struct MixtureOfExpertsOptions {
+  int64_t experts = 8;
+  int64_t top_k = 2;       // experts of a token
+  double capacity = 1.25;  // slots of an expert, times those of an even share; 0: room for every token
+  int64_t inner = 0;       // width inside an expert; 0: four times that of x
+  int64_t shared = 0;      // experts that every token uses
+  double balance = 0.01;   // weight of the balance loss
+  InitRule init = Init::xavier_uniform;
+  InitRule projection_init = Init::xavier_uniform;  // of the layers that end on the residual path
+};
+
+/// Slots of each expert for a group of so many tokens, at most one for each token.
+int64_t expert_capacity(const MixtureOfExpertsOptions& options, int64_t tokens);
+
+/// A sparse feed-forward part of x[b, s, width] (Shazeer et al., 2017; Fedus et al., 2022). Each token goes to the
+/// `top_k` experts with the largest probabilities softmax(x router^T), weighted by these probabilities, which for
+/// several experts are divided by their sum. An expert is a pair of products without biases, fc and proj, with gelu
+/// between them.
+///
+/// Each sequence is a group (Lepikhin et al., 2021): every expert has slots for its tokens, given to the first choices
+/// of all tokens in their order, then to the second ones; a token without a slot gets nothing from this expert. So who
+/// has a slot does not depend on how the batch is cut. The experts' operands are [experts, b * slots, width].
+///
+/// The loss "balance" is added with its weight, the mean over sequences of experts * sum over e of
+/// (share of choices that are e) * (mean probability of e): 1 when experts are used alike.
+///
+/// Children: router.weight[experts, width]; experts.fc[experts, width, inner], experts.proj[experts, inner, width];
+/// shared.fc, shared.proj: one layer of `shared` times the inner width, which is the sum of so many experts.
+class MixtureOfExperts : public Layer {
+ public:
+  explicit MixtureOfExperts(const MixtureOfExpertsOptions& options, CallLocation where = CallLocation::current());
+  Value construct(Context& context, Value x) override;
+
+ private:
+  MixtureOfExpertsOptions options_;
+  LayerPtr router_, experts_, shared_;
+};
+
+inline LayerPtr mixture_of_experts(const MixtureOfExpertsOptions& options,
+                                   CallLocation where = CallLocation::current()) {
+  return std::make_shared<MixtureOfExperts>(options, where);
+}
+
+}  // namespace partita

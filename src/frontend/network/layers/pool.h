@@ -1,0 +1,56 @@
+#pragma once
+
+#include "frontend/network/layer.h"
+#include "frontend/network/layers/window.h"
+
+namespace partita {
+
+struct PoolOptions {
+  int64_t stride = 0;             // 0: the kernel's size
+  int64_t padding = 0;            // on each side
+  bool same = false;              // instead of `padding`: as much as keeps ceil(size / stride) rows and columns
+  bool count_include_pad = true;  // average: padding counts as zeros
+};
+
+/// The largest element under each kernel x kernel window of x[n, c, h, w].
+class MaxPool2d : public Layer {
+ public:
+  explicit MaxPool2d(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current())
+      : Layer(where), kernel_(kernel), options_(options) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  int64_t kernel_;
+  PoolOptions options_;
+};
+
+/// The mean under each window.
+class AvgPool2d : public Layer {
+ public:
+  explicit AvgPool2d(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current())
+      : Layer(where), kernel_(kernel), options_(options) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  int64_t kernel_;
+  PoolOptions options_;
+};
+
+/// The mean over height and width: [n, c].
+class GlobalAvgPool : public Layer {
+ public:
+  explicit GlobalAvgPool(CallLocation where = CallLocation::current()) : Layer(where) {}
+  Value construct(Context& context, Value x) override;
+};
+
+inline LayerPtr max_pool(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current()) {
+  return std::make_shared<MaxPool2d>(kernel, options, where);
+}
+inline LayerPtr avg_pool(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current()) {
+  return std::make_shared<AvgPool2d>(kernel, options, where);
+}
+inline LayerPtr global_avg_pool(CallLocation where = CallLocation::current()) {
+  return std::make_shared<GlobalAvgPool>(where);
+}
+
+}  // namespace partita

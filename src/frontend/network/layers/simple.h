@@ -1,0 +1,44 @@
+#pragma once
+// Layers without parameters that are one op.
+
+#include "frontend/network/layer.h"
+#include "ir/ops/shape/attrs.h"
+
+namespace partita {
+
+/// One op of one operand, with its default attributes or those given: `op_layer("gelu", GeluAttrs{true})`. Its name
+/// and its attributes are checked when it is built.
+class OpLayer : public Layer {
+ public:
+  explicit OpLayer(std::string op, Attrs attrs = {}, CallLocation where = CallLocation::current())
+      : Layer(where), op_(std::move(op)), attrs_(std::move(attrs)) {}
+  Value construct(Context& context, Value x) override { return context.builder().apply(op_, {x}, attrs_); }
+
+ private:
+  std::string op_;
+  Attrs attrs_;
+};
+
+/// [n, a, b, ..] -> [n, a * b * ..]
+class Flatten : public Layer {
+ public:
+  explicit Flatten(CallLocation where = CallLocation::current()) : Layer(where) {}
+  Value construct(Context& context, Value x) override {
+    const Shape shape = x.shape();
+    if (shape.size() < 2) {
+      throw InvalidArgument(fmt::format("[flatten] too few dimensions, got {}, expected [n, ..]", print(x.type())));
+    }
+    const Shape flat{shape[0], shape[0] == 0 ? 0 : elements(shape) / shape[0]};
+    return context.builder().apply("reshape", {x}, ReshapeAttrs{.shape = flat});
+  }
+};
+
+inline LayerPtr op_layer(std::string op, Attrs attrs = {}, CallLocation where = CallLocation::current()) {
+  return std::make_shared<OpLayer>(std::move(op), std::move(attrs), where);
+}
+inline LayerPtr relu_layer(CallLocation where = CallLocation::current()) { return op_layer("relu", {}, where); }
+inline LayerPtr tanh_layer(CallLocation where = CallLocation::current()) { return op_layer("tanh", {}, where); }
+inline LayerPtr sigmoid_layer(CallLocation where = CallLocation::current()) { return op_layer("sigmoid", {}, where); }
+inline LayerPtr flatten(CallLocation where = CallLocation::current()) { return std::make_shared<Flatten>(where); }
+
+}  // namespace partita

@@ -1,0 +1,120 @@
+#pragma once
+
+#include "frontend/network/layers/dense.h"
+
+namespace partita {
+
+struct AttentionOptions {
+  bool causal = false;
+  int64_t kv_heads = 0;    // of k and v, each for as many heads of q; 0: as many as of q
+  int64_t head_width = 0;  // 0: the width of x over the heads
+  double scale = 0;        // of the scores; 0: 1 / sqrt(width of a head)
+  bool bias = true;        // of q, v and proj
+  double rotary_base = 0;  // above 0: positions are in q and k, turned by rotary
+  double dropout = 0;      // of what the projection gives
+  InitRule init = Init::xavier_uniform;
+  InitRule projection_init = Init::xavier_uniform;
+};
+
+/// Attention of x[b, s, width] to itself with `heads` heads (Vaswani et al., 2017), or of x to the rows of a second
+/// input [b, t, any width]: children q, k, v and proj, each [width, width], or k and v of fewer rows. A third input
+/// [heads, s, t] is added to the scores; it also says which keys are seen, so nothing is causal besides it. k has no
+/// bias: it would move all scores of a query alike, which softmax does not see, and an optimizer that divides by the
+/// gradient's size would turn the rounding of its zero gradient into steps. Throws when the heads do not divide the
+/// width, or those of k and v the heads.
+class MultiHeadAttention : public Layer {
+ public:
+  explicit MultiHeadAttention(int64_t heads, AttentionOptions options = {},
+                              CallLocation where = CallLocation::current())
+      : Layer(where), heads_(heads), options_(std::move(options)) {}
+  std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs) override;
+
+ private:
+  void check(const std::vector<Value>& inputs) const;
+  /// By the heads of q[b, s, (h d)], k and v[b, t, (h d)].
+  Value mixed(Context& context, Value q, Value k, Value v) const;
+  Value mixed(Value q, Value k, Value v, Value bias) const;
+
+  int64_t heads_;
+  AttentionOptions options_;
+  std::map<std::string, LayerPtr> children_;
+};
+
+struct RelativeBiasOptions {
+  bool causal = false;  // keys that follow a query get a bias that hides them
+  int64_t buckets = 32, furthest = 128;
+  InitRule init = Init::xavier_uniform;
+};
+
+/// What distances add to the scores of attention, [heads, s, s] for x[b, s, ..] (Raffel et al., 2020): a number for
+/// each bucket of distances (`partita ops relative_buckets`) and head, weight[buckets, heads].
+class RelativeBias : public Layer {
+ public:
+  explicit RelativeBias(int64_t heads, RelativeBiasOptions options = {}, CallLocation where = CallLocation::current())
+      : Layer(where), heads_(heads), options_(std::move(options)) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  int64_t heads_;
+  RelativeBiasOptions options_;
+};
+
+struct SwigluOptions {
+  int64_t inner = 0;  // width inside; 0: four times that of x
+  InitRule init = Init::xavier_uniform;
+  InitRule projection_init = Init::xavier_uniform;
+};
+
+/// proj(silu(gate(x)) * up(x)) of x[.., width] (Shazeer, 2020, "GLU variants improve transformer"): children gate and
+/// up [inner, width] and proj [width, inner], without biases.
+class Swiglu : public Layer {
+ public:
+  explicit Swiglu(SwigluOptions options = {}, CallLocation where = CallLocation::current())
+      : Layer(where), options_(std::move(options)) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  SwigluOptions options_;
+  LayerPtr gate_, up_, projection_;
+};
+
+struct TransformerBlockOptions {
+  int64_t inner = 0;  // width inside the feed-forward part; 0: four times that of x
+  bool causal = false;
+  bool approximate_gelu = false;
+  bool norm_first = true;  // false: of the sums with x instead of x
+  double dropout = 0;
+  InitRule init = Init::xavier_uniform;
+  InitRule projection_init = Init::xavier_uniform;  // of the layers that end on the residual path
+};
+
+/// x += attn(ln_1(x)); x += mlp(ln_2(x)): the pre-norm block of GPT-2, children ln_1, attn, ln_2, mlp.fc, mlp.proj.
+/// Without `norm_first` the block of Vaswani et al.: x = ln_1(x + attn(x)); x = ln_2(x + mlp(x)).
+class TransformerBlock : public Layer {
+ public:
+  explicit TransformerBlock(int64_t heads, TransformerBlockOptions options = {},
+                            CallLocation where = CallLocation::current());
+  Value construct(Context& context, Value x) override;
+
+ private:
+  bool norm_first_;
+  LayerPtr norm1_, attention_, norm2_, mlp_;
+};
+
+inline LayerPtr multi_head_attention(int64_t heads, AttentionOptions options = {},
+                                     CallLocation where = CallLocation::current()) {
+  return std::make_shared<MultiHeadAttention>(heads, std::move(options), where);
+}
+inline LayerPtr relative_bias(int64_t heads, RelativeBiasOptions options = {},
+                              CallLocation where = CallLocation::current()) {
+  return std::make_shared<RelativeBias>(heads, std::move(options), where);
+}
+inline LayerPtr swiglu(SwigluOptions options = {}, CallLocation where = CallLocation::current()) {
+  return std::make_shared<Swiglu>(std::move(options), where);
+}
+inline LayerPtr transformer_block(int64_t heads, TransformerBlockOptions options = {},
+                                  CallLocation where = CallLocation::current()) {
+  return std::make_shared<TransformerBlock>(heads, std::move(options), where);
+}
+
+}  // namespace partita

@@ -1,0 +1,72 @@
+#include "ir/graph/annotate_nodes.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/wildcard.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kShownNames = 8;
+
+/// Some of the names, those first that hold `text`.
+std::string some_of(std::vector<std::string> names, std::string_view text) {
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string& name) { return name.find(text) != std::string::npos; });
+  const size_t shown = std::min(names.size(), kShownNames);
+  const std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
+  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more);
+}
+
+/// "net/fc1/matmul"
+std::string place_of(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
+
+/// The forward nodes that `nodes` names.
+std::vector<size_t> nodes_named(const Graph& graph, const std::string& nodes) {
+  std::vector<size_t> found;
+  std::vector<std::string> places;
+  // As a graph's text has it, %matmul2, or without the sign.
+  const std::string_view name = std::string_view(nodes).substr(nodes.starts_with('%') ? 1 : 0);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (node.phase != Phase::forward) continue;
+    places.push_back(place_of(node));
+    if (name == node.name || matches_wildcard(name, places.back())) found.push_back(n);
+  }
+  if (!found.empty()) return found;
+  std::vector<std::string> names = places;
+  for (const Node& node : graph.nodes) names.push_back(node.name);
+  throw InvalidArgument(fmt::format("[shard] no such node, got '{}', expected one of the {} nodes of graph {}, as {}{}",
+                                    nodes, places.size(), graph.name, some_of(places, name), did_you_mean(name, names)),
+                        ErrorKind::key);
+}
+
+}  // namespace
+
+NodeAnnotation parse_node_annotation(std::string_view text) {
+  // Named layouts have '=' too, but behind the first parenthesis or bracket.
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || text.find_first_of("([") < equals) {
+    throw InvalidArgument(
+        fmt::format("[--shard] no node, got '{}', expected NODES=STRATEGY, as net/fc1/matmul=((2,4),(1,4))", text));
+  }
+  return {std::string(text.substr(0, equals)), parse_annotation(text.substr(equals + 1))};
+}
+
+void annotate_nodes(Graph& graph, const std::vector<NodeAnnotation>& annotations) {
+  std::vector<const NodeAnnotation*> chosen(graph.nodes.size(), nullptr);
+  for (const NodeAnnotation& annotation : annotations) {
+    for (const size_t n : nodes_named(graph, annotation.nodes)) {
+      if (chosen[n] != nullptr) {
+        throw InvalidArgument(
+            fmt::format("[shard] a node is annotated twice, got '{}' and '{}' for {}, expected one annotation",
+                        chosen[n]->nodes, annotation.nodes, place_of(graph.nodes[n])));
+      }
+      chosen[n] = &annotation;
+      graph.nodes[n].annotation = annotation.annotation;
+    }
+  }
+}
+
+}  // namespace partita

@@ -1,0 +1,271 @@
+// Scaled dot-product attention (Vaswani et al., 2017). Heads are a factor of the last dimension, so projections
+// need no transpose, and cutting the projection's columns cuts the heads.
+
+#include "ir/ops/attention/attention.h"
+
+#include <cmath>
+#include <limits>
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMostPositions = int64_t{1} << 40;
+
+}  // namespace
+
+double AttentionSizes::scale(const AttentionAttrs& attrs) const {
+  return attrs.scale != 0 ? attrs.scale : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, width)));
+}
+
+AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const Type& k, const Type& v) {
+  const int64_t kv_heads = attrs.kv_heads > 0 ? attrs.kv_heads : attrs.heads;
+  return {.batch = q.shape[0],
+          .heads = attrs.heads,
+          .kv_heads = kv_heads,
+          .queries = q.shape[1],
+          .keys = k.shape[1],
+          .width = q.shape[2] / std::max<int64_t>(1, attrs.heads),
+          .value_width = v.shape[2] / std::max<int64_t>(1, kv_heads)};
+}
+
+void require_attention(std::string_view op, const OpCall& call, const Type& v) {
+  require_float(op, call);
+  const auto& attrs = call.attrs.as<AttentionAttrs>();
+  for (size_t i = 0; i < std::min<size_t>(3, call.inputs.size()); ++i) require_rank(op, call, i, 3);
+  const Type &q = call.inputs[0], &k = call.inputs[1];
+  const bool types = k.dtype == q.dtype && v.dtype == q.dtype;
+  const bool fit = k.shape[0] == q.shape[0] && v.shape[0] == q.shape[0] && k.shape[1] == v.shape[1];
+  if (!types || !fit || (attrs.kv_heads == 0 && k.shape[2] != q.shape[2])) {
+    reject(op, "q, k and v do not fit", print({q, k, v}), "q[b, s, h d], k[b, t, h d] and v[b, t, h e]");
+  }
+  if (k.shape[1] == 0) reject(op, "there are no keys", print(k), "at least one");
+  if (attrs.heads < 0 || attrs.begin < -kMostPositions || attrs.begin > kMostPositions || !std::isfinite(attrs.scale)) {
+    reject(op, "bad attributes", call.attrs.print(),
+           fmt::format("heads >= 0, begin from {0} to -{0} and a finite scale", kMostPositions));
+  }
+  if (attrs.kv_heads < 0 || (attrs.kv_heads > 0 && attrs.heads % attrs.kv_heads != 0)) {
+    reject(op, "heads of k and v do not divide those of q", fmt::format("{} of {}", attrs.kv_heads, attrs.heads),
+           fmt::format("a divisor of {}", attrs.heads));
+  }
+  const AttentionSizes sizes = attention_sizes(attrs, q, k, v);
+  if (sizes.q_row() != q.shape[2] || sizes.v_row() != v.shape[2]) {
+    reject(op, "heads do not divide the width",
+           fmt::format("{} heads of {} and {} of {}", sizes.heads, print(q), sizes.kv_heads, print(v)),
+           "a divisor of both");
+  }
+  if (sizes.k_row() != k.shape[2]) {
+    reject(op, "heads of q and k differ in width",
+           fmt::format("{} heads of {} and {} of {}", sizes.heads, print(q), sizes.kv_heads, print(k)),
+           fmt::format("{} columns of k", sizes.k_row()));
+  }
+}
+
+Type lse_type(const AttentionSizes& sizes, DType dtype) {
+  return {wide_type(dtype), {sizes.batch, sizes.heads, sizes.queries}};
+}
+
+AttentionHead AttentionSizes::head(int64_t pair) const {
+  const int64_t b = pair / heads, h = pair % heads, kv = h / group();
+  return {b * queries * q_row() + h * width, b * keys * k_row() + kv * width, b * keys * v_row() + kv * value_width,
+          b * queries * y_row() + h * value_width, pair * queries};
+}
+
+ShardingRule attention_rule(const std::string& text, const std::string& marks, const OpCall& call) {
+  const AttentionSizes sizes =
+      attention_sizes(call.attrs.as<AttentionAttrs>(), call.inputs[0], call.inputs[1], call.inputs[2]);
+  return einsum(text + " | d:whole e:whole e:no_flops" + marks, call,
+                {{'h', sizes.kv_heads}, {'g', sizes.group()}, {'d', sizes.width}, {'e', sizes.value_width}});
+}
+
+Attrs localize_attention(const Attrs& given, const Shard& shard) {
+  auto attrs = given.as<AttentionAttrs>();
+  const Range& heads = shard.inputs.size() > 4 ? shard.inputs[4][1] : shard.outputs.back()[1];
+  if (attrs.kv_heads > 0) attrs.kv_heads = std::max<int64_t>(1, heads.count() * attrs.kv_heads / heads.size);
+  attrs.heads = heads.count();
+  if (attrs.causal) attrs.begin += shard.inputs[0][1].begin - shard.inputs[1][1].begin;
+  return Attrs(attrs);
+}
+
+namespace {
+
+constexpr auto kAttention = "attention";
+
+std::vector<Type> infer_attention(const OpCall& call) {
+  require_operands(kAttention, call, 3);
+  require_attention(kAttention, call, call.inputs[2]);
+  const int64_t begin = call.attrs.as<AttentionAttrs>().begin;
+  if (begin < 0) {
+    reject(kAttention, "the first query sees no key", fmt::format("begin {}", begin), "0 or more");
+  }
+  const Type &q = call.inputs[0], &v = call.inputs[2];
+  const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
+  return {Type{q.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse_type(sizes, q.dtype)};
+}
+
+std::vector<Value> grad_attention(const GradCall& call) {
+  if (call.d_outputs[1]) {
+    throw InvalidArgument(
+        "[attention] no gradient is defined through lse, got a use of it in the loss, expected a use of y only");
+  }
+  return call.apply_all(
+      "attention_grad",
+      {call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0], call.outputs[1], call.d_outputs[0]},
+      call.attrs);
+}
+
+template <class T>
+void run_attention(const AttentionAttrs& attrs, Inputs in, Outputs out) {
+  const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
+  const int64_t q_row = sizes.q_row(), k_row = sizes.k_row(), v_row = sizes.v_row(), y_row = sizes.y_row();
+  const double scale = sizes.scale(attrs);
+  std::vector<double> scores(sizes.keys), sums(sizes.value_width);
+  for (int64_t pair = 0; pair < sizes.batch * sizes.heads; ++pair) {
+    const AttentionHead at = sizes.head(pair);
+    const T *q = in[0].as<T>() + at.q, *k = in[1].as<T>() + at.k, *v = in[2].as<T>() + at.v;
+    T* y = out[0].as<T>() + at.y;
+    auto* lse = out[1].as<Wide<T>>() + at.lse;
+    for (int64_t i = 0; i < sizes.queries; ++i) {
+      const int64_t seen = sizes.seen(attrs, i);
+      double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (int64_t j = 0; j < seen; ++j) {
+        scores[j] = 0;
+        for (int64_t d = 0; d < sizes.width; ++d) scores[j] += double(q[i * q_row + d]) * double(k[j * k_row + d]);
+        scores[j] *= scale;
+        largest = std::max(largest, scores[j]);
+      }
+      for (int64_t j = 0; j < seen; ++j) sum += scores[j] = std::exp(scores[j] - largest);
+      lse[i] = static_cast<Wide<T>>(largest + std::log(sum));
+      std::fill(sums.begin(), sums.end(), 0);
+      for (int64_t j = 0; j < seen; ++j) {
+        for (int64_t e = 0; e < sizes.value_width; ++e) sums[e] += scores[j] / sum * double(v[j * v_row + e]);
+      }
+      for (int64_t e = 0; e < sizes.value_width; ++e) y[i * y_row + e] = T(sums[e]);
+    }
+  }
+}
+
+OpDef attention_op() {
+  OpDef op;
+  op.name = kAttention;
+  op.summary = "softmax(scale q k^T) v for each head, keys after the query left out when causal; also lse";
+  op.attrs = Attrs(AttentionAttrs{});
+  op.infer = infer_attention;
+  op.rule = [](const OpCall& call) {
+    return attention_rule("bq(hgd),bk(hd),bk(he)->bq(hge),b(hg)q", " k:expand", call);
+  };
+  op.localize = localize_attention;
+  op.grad = grad_attention;
+  op.expand = expand_attention;
+  op.traits.is_selected_for_recompute = true;
+  op.flops_per_point = 4;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) { run_attention<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
+  };
+  op.samples = {
+      {{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4})}, Attrs(AttentionAttrs{2})},
+      {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4})}, Attrs(AttentionAttrs{4, true, 0.7})},
+      {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4})}, Attrs(AttentionAttrs{2, true, 0, 2})},
+      {{sample_of({1, 6, 4}), sample_of({1, 3, 4}), sample_of({1, 3, 6})}, Attrs(AttentionAttrs{2, true})},
+      {{sample_of({2, 4, 12}), sample_of({2, 5, 4}), sample_of({2, 5, 6})},
+       Attrs(AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2})}};
+  return op;
+}
+
+constexpr auto kAttentionGrad = "attention_grad";
+
+std::vector<Type> infer_attention_grad(const OpCall& call) {
+  require_operands(kAttentionGrad, call, 6);
+  require_attention(kAttentionGrad, call, call.inputs[2]);
+  const Type &q = call.inputs[0], &v = call.inputs[2];
+  const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
+  const Type y{q.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse = lse_type(sizes, q.dtype);
+  if (call.inputs[3] != y || call.inputs[4] != lse || call.inputs[5] != y) {
+    reject(kAttentionGrad, "operands do not fit q, k and v", print(call.inputs),
+           fmt::format("y and d_y {}, lse {}", print(y), print(lse)));
+  }
+  return {q, call.inputs[1], v};
+}
+
+/// With p = exp(scores - lse): d_v = p^T d_y, d_scores = p (d_y v^T - sum of d_y y), d_q = scale d_scores k,
+/// d_k = scale d_scores^T q.
+template <class T>
+void run_attention_grad(const AttentionAttrs& attrs, Inputs in, Outputs out) {
+  const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
+  const int64_t q_row = sizes.q_row(), k_row = sizes.k_row(), v_row = sizes.v_row(), y_row = sizes.y_row();
+  const double scale = sizes.scale(attrs);
+  std::vector<double> d_k(sizes.keys * sizes.width), d_v(sizes.keys * sizes.value_width), d_q(sizes.width);
+  for (int64_t pair = 0; pair < sizes.batch * sizes.heads; ++pair) {
+    const AttentionHead at = sizes.head(pair);
+    const T *q = in[0].as<T>() + at.q, *k = in[1].as<T>() + at.k, *v = in[2].as<T>() + at.v;
+    const T *y = in[3].as<T>() + at.y, *d_y = in[5].as<T>() + at.y;
+    const auto* lse = in[4].as<Wide<T>>() + at.lse;
+    if (pair % sizes.group() == 0) {  // the first head that has this k and v
+      std::fill(d_k.begin(), d_k.end(), 0);
+      std::fill(d_v.begin(), d_v.end(), 0);
+    }
+    for (int64_t i = 0; i < sizes.queries; ++i) {
+      std::fill(d_q.begin(), d_q.end(), 0);
+      double shared = 0;
+      for (int64_t e = 0; e < sizes.value_width; ++e) shared += double(d_y[i * y_row + e]) * double(y[i * y_row + e]);
+      for (int64_t j = 0; j < sizes.seen(attrs, i); ++j) {
+        double score = 0, d_p = 0;
+        for (int64_t d = 0; d < sizes.width; ++d) score += double(q[i * q_row + d]) * double(k[j * k_row + d]);
+        const double p = std::exp(score * scale - double(lse[i]));
+        for (int64_t e = 0; e < sizes.value_width; ++e) {
+          d_p += double(d_y[i * y_row + e]) * double(v[j * v_row + e]);
+          d_v[j * sizes.value_width + e] += p * double(d_y[i * y_row + e]);
+        }
+        const double d_score = p * (d_p - shared) * scale;
+        for (int64_t d = 0; d < sizes.width; ++d) {
+          d_q[d] += d_score * double(k[j * k_row + d]);
+          d_k[j * sizes.width + d] += d_score * double(q[i * q_row + d]);
+        }
+      }
+      for (int64_t d = 0; d < sizes.width; ++d) out[0].as<T>()[at.q + i * q_row + d] = T(d_q[d]);
+    }
+    if ((pair + 1) % sizes.group() != 0) continue;
+    for (int64_t j = 0; j < sizes.keys; ++j) {
+      for (int64_t d = 0; d < sizes.width; ++d) out[1].as<T>()[at.k + j * k_row + d] = T(d_k[j * sizes.width + d]);
+      for (int64_t e = 0; e < sizes.value_width; ++e) {
+        out[2].as<T>()[at.v + j * v_row + e] = T(d_v[j * sizes.value_width + e]);
+      }
+    }
+  }
+}
+
+OpDef attention_grad_op() {
+  OpDef op;
+  op.name = kAttentionGrad;
+  op.summary = "d_q, d_k and d_v of attention from q, k, v, y, lse and d_y";
+  op.attrs = Attrs(AttentionAttrs{});
+  op.infer = infer_attention_grad;
+  op.rule = [](const OpCall& call) {
+    return attention_rule("bq(hgd),bk(hd),bk(he),bq(hge),b(hg)q,bq(hge)->bq(hgd),bk(hd),bk(he)", "", call)
+        .linear_in({5});
+  };
+  op.localize = localize_attention;
+  op.flops_per_point = 10;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype,
+              [&](auto zero) { run_attention_grad<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
+  };
+  op.samples = {{{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4}), sample_of({2, 4, 4}),
+                  sample_of({2, 2, 4}), sample_of({2, 4, 4})},
+                 Attrs(AttentionAttrs{2})},
+                {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4}),
+                  sample_of({3, 4, 4}), sample_of({3, 4, 4})},
+                 Attrs(AttentionAttrs{4, true, 0.7})},
+                {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4}), sample_of({2, 4, 4}),
+                  sample_of({2, 2, 4}), sample_of({2, 4, 4})},
+                 Attrs(AttentionAttrs{2, true, 0, 2})},
+                {{sample_of({2, 4, 12}), sample_of({2, 5, 4}), sample_of({2, 5, 6}), sample_of({2, 4, 18}),
+                  sample_of({2, 6, 4}), sample_of({2, 4, 18})},
+                 Attrs(AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2})}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> attention_ops() { return {attention_op(), attention_grad_op()}; }
+
+}  // namespace partita

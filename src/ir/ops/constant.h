@@ -1,0 +1,14 @@
+#pragma once
+// Constants in graphs that ops, networks and autodiff build.
+
+#include "ir/graph/builder.h"
+#include "ir/ops/shape/attrs.h"
+
+namespace partita {
+
+/// A `constant` node: every element is `value`.
+inline Value constant(Builder& builder, double value, const Type& type) {
+  return builder.apply("constant", {}, ConstantAttrs{.value = value, .dtype = type.dtype, .shape = type.shape});
+}
+
+}  // namespace partita

@@ -1,0 +1,57 @@
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/reduce/attrs.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+
+std::vector<OpDef> bias_add_ops() {
+  OpDef op;
+  op.name = "bias_add";
+  op.summary = "x + bias along one axis";
+  op.attrs = Attrs(BiasAddAttrs{});
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    require_operands("bias_add", call, 2);
+    require_float("bias_add", call);
+    require_same_dtype("bias_add", call);
+    const int64_t axis = call.attrs.as<BiasAddAttrs>().axis;
+    const Type &x = call.inputs[0], &bias = call.inputs[1];
+    if (axis < 0 || axis >= x.rank() || bias.shape != Shape{x.shape[axis]}) {
+      reject("bias_add", "the bias does not fit", fmt::format("{} and {} along axis {}", print(x), print(bias), axis),
+             "one bias per element of the axis");
+    }
+    return {x};
+  };
+  op.rule = [](const OpCall& call) {
+    ShardingRule rule = pointwise_rule({call.attrs, call.outputs, call.outputs});
+    rule.inputs.push_back({rule.outputs[0][call.attrs.as<BiasAddAttrs>().axis]});
+    return rule.linear_in({0, 1});
+  };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    std::vector<int64_t> others;
+    for (int64_t d = 0; d < call.inputs[0].type().rank(); ++d) {
+      if (d != call.attrs.as<BiasAddAttrs>().axis) others.push_back(d);
+    }
+    const Value d = call.d_outputs[0];
+    const Value d_bias = others.empty() ? d : call.apply("reduce", {d}, ReduceAttrs{.axes = others});
+    return {d, d_bias};
+  };
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const Shape& shape = in[0].type.shape;
+    const int64_t axis = attrs.as<BiasAddAttrs>().axis, size = shape[axis], inner = strides_of(shape)[axis];
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T *x = in[0].as<T>(), *bias = in[1].as<T>();
+      T* y = out[0].as<T>();
+      const int64_t rows = size * inner > 0 ? in[0].type.elements() / inner : 0;
+      for (int64_t row = 0; row < rows; ++row) {
+        for (int64_t i = 0; i < inner; ++i) y[row * inner + i] = T(x[row * inner + i] + bias[row % size]);
+      }
+    });
+  };
+  op.samples = {{{sample_of({4, 6}), sample_of({6})}, Attrs(BiasAddAttrs{1})},
+                {{sample_of({2, 4, 3}), sample_of({4})}, Attrs(BiasAddAttrs{1})},
+                {{sample_of({4, 3}), sample_of({4})}, Attrs(BiasAddAttrs{0})}};
+  return {op};
+}
+
+}  // namespace partita

@@ -1,0 +1,55 @@
+#include <numbers>
+
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/pointwise.h"
+
+namespace partita {
+namespace {
+
+constexpr double kGeluScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
+constexpr double kGeluCube = 0.044715;
+
+/// The approximate distribution function, and its slope.
+template <class T>
+struct GeluTanh {
+  T value, slope;
+};
+template <class T>
+GeluTanh<T> gelu_tanh(T x) {
+  const T scale = static_cast<T>(kGeluScale), cube = static_cast<T>(kGeluCube);
+  const T t = tanh_of(scale * (x + cube * x * x * x));
+  return {T(0.5) * (1 + t), T(0.5) * (1 - t * t) * scale * (1 + 3 * cube * x * x)};
+}
+
+OpDef gelu_op() {
+  OpDef op =
+      pointwise_op<GeluAttrs>("gelu", "x times the normal distribution function of x", [](const GeluAttrs& attrs) {
+        if (!attrs.approximate) return formula([](auto x) { return x * normal_cdf(x); });
+        return formula([](auto x) { return x * gelu_tanh(x).value; });
+      });
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    return {call.apply("gelu_grad", {call.d_outputs[0], call.inputs[0]}, call.attrs)};
+  };
+  op.flops_per_point = 20;
+  op.samples = {{{sample_of({4, 6})}}, {{sample_of({5})}, Attrs(GeluAttrs{true})}};
+  return op;
+}
+
+OpDef gelu_grad_op() {
+  OpDef op = pointwise_op<GeluAttrs>("gelu_grad", "d_y times the slope of gelu at x", [](const GeluAttrs& attrs) {
+    if (!attrs.approximate) {
+      return formula([](auto d_y, auto x) { return d_y * (normal_cdf(x) + x * normal_density(x)); });
+    }
+    return formula([](auto d_y, auto x) { return d_y * (gelu_tanh(x).value + x * gelu_tanh(x).slope); });
+  });
+  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}); };
+  op.flops_per_point = 25;
+  op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}}, {{sample_of({5}), sample_of({5})}, Attrs(GeluAttrs{true})}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> gelu_ops() { return {gelu_op(), gelu_grad_op()}; }
+
+}  // namespace partita

@@ -1,0 +1,16 @@
+#include "ir/ops/pointwise.h"
+
+namespace partita {
+
+std::vector<OpDef> log_ops() {
+  OpDef op = pointwise_op("log", "natural logarithm of x", [](auto x) { return std::log(x); });
+  // Not max: of a part that has only negative numbers it would be NaN, which wins.
+  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, ReduceSet{.min = true}); };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    return {call.apply("div", {call.d_outputs[0], call.inputs[0]})};
+  };
+  op.samples = {{{sample_of({4, 6}, Fill::positive)}}, {{sample_of({5}, Fill::positive)}}};
+  return {op};
+}
+
+}  // namespace partita

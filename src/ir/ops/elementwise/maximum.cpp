@@ -1,0 +1,47 @@
+#include "ir/ops/constant.h"
+#include "ir/ops/pointwise.h"
+
+namespace partita {
+namespace {
+
+/// The gradient goes to the second operand where `second` holds, else to the first.
+std::vector<Value> gradients_of_choice(const GradCall& call, Value second) {
+  const Value d = call.d_outputs[0], zero = constant(call.builder, 0, d.type());
+  return {sum_to(call, call.apply("select", {second, zero, d}), call.inputs[0].type()),
+          sum_to(call, call.apply("select", {second, d, zero}), call.inputs[1].type())};
+}
+
+std::vector<Sample> choice_samples() {
+  return {{{sample_of({4, 6}, Fill::distinct), sample_of({4, 6}, Fill::distinct)}},
+          {{sample_of({4, 3, 5}, Fill::distinct), sample_of({3, 1}, Fill::distinct)}},
+          {{sample_of({5}, Fill::distinct), sample_of({}, Fill::distinct)}}};
+}
+
+OpDef maximum_op() {
+  OpDef op = number_op("maximum", "the larger of a and b, broadcast; equal ones send their gradient to a, NaN wins",
+                       [](auto a, auto b) { return b > a || b != b ? b : a; });
+  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0, 1}, kMax); };
+  op.grad = [](const GradCall& call) {
+    return gradients_of_choice(call, call.apply("greater", {call.inputs[1], call.inputs[0]}));
+  };
+  op.traits.degree = highest_degree;
+  op.samples = choice_samples();
+  return op;
+}
+
+OpDef minimum_op() {
+  OpDef op = number_op("minimum", "the smaller of a and b, broadcast; equal ones send their gradient to a, NaN wins",
+                       [](auto a, auto b) { return b < a || b != b ? b : a; });
+  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0, 1}, {.min = true}); };
+  op.grad = [](const GradCall& call) {
+    return gradients_of_choice(call, call.apply("greater", {call.inputs[0], call.inputs[1]}));
+  };
+  op.samples = choice_samples();
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> maximum_ops() { return {maximum_op(), minimum_op()}; }
+
+}  // namespace partita

@@ -1,0 +1,68 @@
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/pointwise.h"
+
+namespace partita {
+namespace {
+
+/// As std::pow, except that no NaN becomes 1 and that every negative number has no fractional power.
+double power_of(double x, double exponent) {
+  const bool undefined = x < 0 && exponent != std::floor(exponent);
+  return std::isnan(x) || undefined ? std::numeric_limits<double>::quiet_NaN() : std::pow(x, exponent);
+}
+
+/// The common exponents become vector code. Adding 0 makes a negative zero positive, as its square root is not
+/// otherwise.
+Pointwise power_formula(const PowAttrs& attrs) {
+  const double exponent = attrs.exponent;
+  if (exponent == -2) return formula([](auto x) { return (1 / x) * (1 / x); });
+  if (exponent == -1) return formula([](auto x) { return 1 / x; });
+  if (exponent == -0.5) return formula([](auto x) { return 1 / std::sqrt(x + 0); });
+  if (exponent == 0.5) return formula([](auto x) { return std::sqrt(x + 0); });
+  if (exponent == 1) return formula([](auto x) { return x; });
+  if (exponent == 1.5) return formula([](auto x) { return x * std::sqrt(x); });
+  if (exponent == 2) return formula([](auto x) { return x * x; });
+  if (exponent == 3) return formula([](auto x) { return x * x * x; });
+  if (exponent == 4) return formula([](auto x) { return (x * x) * (x * x); });
+  return formula([=](auto x) { return static_cast<decltype(x)>(power_of(static_cast<double>(x), exponent)); });
+}
+
+std::vector<Value> grad_pow(const GradCall& call) {
+  const double exponent = call.attrs.as<PowAttrs>().exponent;
+  const Value d = call.d_outputs[0];
+  if (exponent == 0) return {Value()};
+  if (exponent == 1) return {d};
+  const Value power =
+      exponent == 2 ? call.inputs[0] : call.apply("pow", {call.inputs[0]}, Attrs(PowAttrs{exponent - 1}));
+  return {call.apply("mul", {d, call.apply("scale", {power}, ScaleAttrs{.scale = exponent})})};
+}
+
+}  // namespace
+
+std::vector<OpDef> pow_ops() {
+  OpDef op = pointwise_op<PowAttrs>(
+      "pow", "x to the power of a constant exponent; NaN for negative x and a fractional exponent", power_formula);
+  op.infer = [infer = op.infer](const OpCall& call) {
+    const double exponent = call.attrs.as<PowAttrs>().exponent;
+    if (!std::isfinite(exponent)) reject("pow", "bad exponent", fmt::format("{}", exponent), "a finite number");
+    return infer(call);
+  };
+  op.rule = [](const OpCall& call) {
+    const double exponent = call.attrs.as<PowAttrs>().exponent;
+    ShardingRule rule = pointwise_rule(call);
+    if (exponent == 1) return rule.linear_in({0}, kAnyReduce);
+    const bool rises = std::fmod(exponent, 2) == 1;  // odd and positive
+    return rises ? rule.linear_in({0}, kMaxMin) : rule;
+  };
+  op.grad = grad_pow;
+  op.flops_per_point = 20;
+  op.samples = {{{sample_of({4, 6})}, Attrs(PowAttrs{2})},
+                {{sample_of({4, 6}, Fill::positive)}, Attrs(PowAttrs{-1.3})},
+                {{sample_of({5})}, Attrs(PowAttrs{3})},
+                {{sample_of({5})}, Attrs(PowAttrs{1})},
+                {{sample_of({5})}, Attrs(PowAttrs{0})},
+                {{sample_of({5})}, Attrs(PowAttrs{-2})},
+                {{sample_of({5}, Fill::positive)}, Attrs(PowAttrs{0.5})}};
+  return {op};
+}
+
+}  // namespace partita

@@ -1,0 +1,101 @@
+#include <limits>
+
+#include "base/number.h"
+#include "ir/ops/index/attrs.h"
+#include "ir/ops/reduce/attrs.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+namespace {
+
+/// The first NaN when there is one: as a maximum over parts finds it.
+template <class T>
+int64_t largest_argmax(const T* x, int64_t count) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < count; ++i) {
+    if (!is_nan(x[best]) && (x[i] > x[best] || is_nan(x[i]))) best = i;
+  }
+  return best;
+}
+
+OpDef argmax_op() {
+  OpDef op;
+  op.name = "argmax";
+  op.summary = "index of the largest x[.., z]; the lowest of equal ones, or of NaNs";
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    require_operands("argmax", call, 1);
+    const Shape& shape = call.inputs[0].shape;
+    if (shape.empty() || shape.back() == 0) {
+      reject("argmax", "no elements", print(call.inputs[0]), "a last dimension of at least 1");
+    }
+    return {Type{DType::i64, Shape(shape.begin(), shape.end() - 1)}};
+  };
+  op.rule = [](const OpCall& call) { return einsum("..z->.. | z:expand", call); };
+  op.expand = [](const ExpandCall& call) -> std::vector<Value> {
+    const std::vector<int64_t> last{call.inputs[0].type().rank() - 1};
+    const Value m =
+        call.apply("reduce", {call.inputs[0]}, ReduceAttrs{.kind = Reduce::max, .axes = last, .keep_dims = true});
+    return {call.apply("first_equal", {call.inputs[0], m})};
+  };
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    const int64_t columns = in[0].type.shape.back();
+    for_dtype(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T* x = in[0].as<T>();
+      int64_t* y = out[0].as<int64_t>();
+      for (int64_t i = 0; i < out[0].type.elements(); ++i, x += columns) y[i] = largest_argmax(x, columns);
+    });
+  };
+  op.samples = {{{sample_of({4, 6}, Fill::distinct)}}, {{ids_of({3, 5}, 3)}}};
+  return op;
+}
+
+OpDef first_equal_op() {
+  OpDef op;
+  op.name = "first_equal";
+  op.summary = "index of the first x[.., z] equal to m[.., 0] (NaN to NaN); the largest i64 when there is none";
+  op.attrs = Attrs(FirstEqualAttrs{});
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    require_operands("first_equal", call, 2);
+    require_same_dtype("first_equal", call);
+    Shape rows = call.inputs[0].shape;
+    if (!rows.empty()) rows.back() = 1;
+    if (rows.empty() || rows != call.inputs[1].shape) {
+      reject("first_equal", "operands do not fit", print(call.inputs), "x[.., z] and m[.., 1]");
+    }
+    const int64_t begin = call.attrs.as<FirstEqualAttrs>().begin;
+    if (begin < 0 || begin > std::numeric_limits<int64_t>::max() - call.inputs[0].shape.back()) {
+      reject("first_equal", "bad begin", call.attrs.print(), "at least 0, with indices that an i64 holds");
+    }
+    rows.pop_back();
+    return {Type{DType::i64, rows}};
+  };
+  op.rule = [](const OpCall& call) { return einsum("..z,..1->.. | z:min", call); };
+  op.localize = [](const Attrs& attrs, const Shard& shard) {
+    return Attrs(FirstEqualAttrs{attrs.as<FirstEqualAttrs>().begin + shard.inputs[0].back().begin});
+  };
+  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value(), Value()}; };
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const int64_t columns = in[0].type.shape.back(), begin = attrs.as<FirstEqualAttrs>().begin;
+    for_dtype(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T *x = in[0].as<T>(), *m = in[1].as<T>();
+      int64_t* y = out[0].as<int64_t>();
+      for (int64_t i = 0; i < out[0].type.elements(); ++i, x += columns) {
+        y[i] = std::numeric_limits<int64_t>::max();
+        for (int64_t z = columns - 1; z >= 0; --z) {
+          if (x[z] == m[i] || (is_nan(x[z]) && is_nan(m[i]))) y[i] = begin + z;
+        }
+      }
+    });
+  };
+  op.samples = {{{ids_of({4, 6}, 2), ids_of({4, 1}, 2)}, Attrs(FirstEqualAttrs{})},
+                {{ids_of({2, 3, 5}, 2), ids_of({2, 3, 1}, 2)}, Attrs(FirstEqualAttrs{3})}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> argmax_ops() { return {argmax_op(), first_equal_op()}; }
+
+}  // namespace partita

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/number.h"
+#include "ir/ops/index/attrs.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+namespace {
+
+std::vector<Type> infer_top_k(const OpCall& call) {
+  require_operands("top_k", call, 1);
+  const Type& x = call.inputs[0];
+  const int64_t k = call.attrs.as<TopKAttrs>().k;
+  const int64_t columns = x.shape.empty() ? 0 : x.shape.back();
+  if (k < 1 || k > columns) {
+    reject("top_k", "k does not fit", fmt::format("{} of {}", k, print(x)),
+           "at least 1 and at most the last dimension");
+  }
+  if (columns > std::numeric_limits<int32_t>::max()) {
+    reject("top_k", "last dimension too large", print(x), "indices that an i32 holds");
+  }
+  Shape shape = x.shape;
+  shape.back() = k;
+  return {Type{x.dtype, shape}, Type{DType::i32, shape}};
+}
+
+/// Writes the places of the k largest of a row; `order` is scratch.
+template <class T>
+void largest_top_k(const T* x, std::vector<int32_t>& order, std::span<int32_t> places) {
+  const auto before = [x](int32_t a, int32_t b) {
+    const bool a_is_nan = is_nan(x[a]), b_is_nan = is_nan(x[b]);
+    if (a_is_nan != b_is_nan) return a_is_nan;
+    if (a_is_nan || x[a] == x[b]) return a < b;
+    return x[a] > x[b];
+  };
+  std::iota(order.begin(), order.end(), 0);
+  const auto middle = order.begin() + static_cast<int64_t>(places.size());
+  if (middle != order.end()) std::nth_element(order.begin(), middle, order.end(), before);
+  std::sort(order.begin(), middle, before);
+  std::copy(order.begin(), middle, places.begin());
+}
+
+}  // namespace
+
+std::vector<OpDef> top_k_ops() {
+  OpDef op;
+  op.name = "top_k";
+  op.summary =
+      "the k largest x[.., z], falling, and their indices; NaN is largest, of equal ones the first comes "
+      "first";
+  op.attrs = Attrs(TopKAttrs{});
+  op.infer = infer_top_k;
+  op.rule = [](const OpCall& call) { return einsum("..z->..k,..k | z:whole k:whole k:no_flops", call); };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    if (!call.d_outputs[0]) return {Value()};
+    const int64_t size = call.inputs[0].shape().back();
+    return {call.apply("put_along", {call.d_outputs[0], call.outputs[1]}, PutAlongAttrs{.size = size, .total = size})};
+  };
+  op.flops_per_point = 4;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const int64_t columns = in[0].type.shape.back(), k = attrs.as<TopKAttrs>().k;
+    const int64_t rows = out[0].type.elements() / k;
+    std::vector<int32_t> order(columns);
+    int32_t* places = out[1].as<int32_t>();
+    for_dtype(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T* x = in[0].as<T>();
+      T* y = out[0].as<T>();
+      for (int64_t row = 0; row < rows; ++row, x += columns, y += k, places += k) {
+        largest_top_k(x, order, {places, static_cast<size_t>(k)});
+        for (int64_t i = 0; i < k; ++i) y[i] = x[places[i]];
+      }
+    });
+  };
+  op.samples = {{{sample_of({4, 6}, Fill::distinct)}, Attrs(TopKAttrs{2})},
+                {{sample_of({2, 3, 5}, Fill::distinct)}, Attrs(TopKAttrs{5})},
+                {{sample_of({7}, Fill::distinct)}, Attrs(TopKAttrs{1})},
+                {{ids_of({4, 6}, 3)}, Attrs(TopKAttrs{4})}};
+  return {op};
+}
+
+}  // namespace partita

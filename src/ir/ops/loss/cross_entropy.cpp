@@ -1,0 +1,187 @@
+#include "ir/ops/loss/cross_entropy.h"
+
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/norm/softmax.h"
+#include "ir/ops/shape/attrs.h"
+
+namespace partita {
+
+void require_logits_and_labels(std::string_view op, const OpCall& call) {
+  require_float(op, call);
+  const Type& logits = call.inputs[0];
+  const Type& label = call.inputs[1];
+  if (label.dtype != DType::i32 && label.dtype != DType::i64) {
+    reject(op, "labels are not integers", print(label), "i32 or i64", ErrorKind::type);
+  }
+  const Shape& shape = logits.shape;
+  if (shape.empty() || shape.back() == 0 || label.shape != Shape(shape.begin(), shape.end() - 1)) {
+    reject(op, "shapes do not fit", print(logits) + " and " + print(label), "logits [.., classes] and labels [..]");
+  }
+}
+
+void require_label(std::string_view op, int64_t label, int64_t row, int64_t classes) {
+  if (label >= 0 && label < classes) return;
+  reject(op, fmt::format("label of row {} is outside the classes", row), fmt::format("{}", label),
+         fmt::format("0 to {}", classes - 1), ErrorKind::index);
+}
+
+namespace {
+
+constexpr auto kCrossEntropy = "cross_entropy";
+
+std::vector<Type> infer_cross_entropy(const OpCall& call) {
+  require_operands(kCrossEntropy, call, 2);
+  require_logits_and_labels(kCrossEntropy, call);
+  const DType wide = wide_type(call.inputs[0].dtype);
+  Shape kept = call.inputs[0].shape;
+  kept.back() = 1;
+  return {Type{wide, call.inputs[1].shape}, Type{wide, kept}};
+}
+
+Value reshape(const GradCall& call, Value x, const Shape& shape) {
+  return call.apply("reshape", {x}, ReshapeAttrs{.shape = shape});
+}
+
+std::vector<Value> grad_cross_entropy(const GradCall& call) {
+  const Value logits = call.inputs[0], lse = call.outputs[1];
+  Value d_logits;
+  if (call.d_outputs[0]) {
+    const Value d_loss = reshape(call, call.d_outputs[0], lse.shape());
+    d_logits = call.apply("cross_entropy_grad", {logits, call.inputs[1], lse, d_loss},
+                          Attrs(CrossEntropyGradAttrs{.classes = logits.shape().back()}));
+  }
+  if (call.d_outputs[1]) {
+    // The gradient of lse is softmax.
+    const auto to = [&](Value x, DType dtype) {
+      return x.dtype() == dtype ? x : call.apply("cast", {x}, CastAttrs{.dtype = dtype});
+    };
+    const Value softmax = call.apply("exp", {call.apply("sub", {to(logits, lse.dtype()), lse})});
+    const Value part = to(call.apply("mul", {softmax, call.d_outputs[1]}), logits.dtype());
+    d_logits = d_logits ? call.apply("add", {d_logits, part}) : part;
+  }
+  return {d_logits, Value()};
+}
+
+std::vector<Value> expand_cross_entropy(const ExpandCall& call) {
+  const Shifted row = shift_row(call, call.inputs[0]);
+  const Value kept = call.apply("log", {row.sum});
+  const Value picked = call.apply("pick", {row.difference, call.inputs[1]});
+  // log(sum) - (x - max) does not cancel at large logits, as lse - x does.
+  const Value log_sum = call.apply("reshape", {kept}, ReshapeAttrs{.shape = call.outputs[0].shape});
+  return {call.apply("sub", {log_sum, picked}), call.apply("add", {kept, row.largest})};
+}
+
+template <class T, class CrossEntropyLabel>
+void run_cross_entropy(const Rows& rows, const T* x, const CrossEntropyLabel* labels, Wide<T>* loss, Wide<T>* lse) {
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.size) {
+    require_label(kCrossEntropy, labels[row], row, rows.size);
+    const auto [largest, sum] = largest_and_sum(x, rows.size);
+    const double log_sum = std::log(sum);
+    loss[row] = static_cast<Wide<T>>(log_sum - (double(x[labels[row]]) - largest));
+    lse[row] = static_cast<Wide<T>>(log_sum + largest);
+  }
+}
+
+OpDef cross_entropy_op() {
+  OpDef op;
+  op.name = kCrossEntropy;
+  op.summary = "loss = lse - logits[label], lse = log of the sum of exp(logits); both f32 for 16-bit logits";
+  op.infer = infer_cross_entropy;
+  op.rule = [](const OpCall& call) { return einsum("..z,..->..,..1 | z:expand", call); };
+  op.grad = grad_cross_entropy;
+  op.expand = expand_cross_entropy;
+  op.flops_per_point = 5;
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const auto with = [&](const auto* labels) {
+        run_cross_entropy<T>(rows_of(in[0].type.shape), in[0].as<T>(), labels, out[0].as<Wide<T>>(),
+                             out[1].as<Wide<T>>());
+      };
+      in[1].type.dtype == DType::i32 ? with(in[1].as<int32_t>()) : with(in[1].as<int64_t>());
+    });
+  };
+  op.samples = {
+      {{sample_of({6, 7}), ids_of({6}, 7)}},
+      {{sample_of({2, 3, 4}), {Type{DType::i64, {2, 3}}, {Fill::ids, 4}}}},
+      {{sample_of({5}), ids_of({}, 5)}},
+  };
+  return op;
+}
+
+constexpr auto kCrossEntropyGrad = "cross_entropy_grad";
+
+std::vector<Type> infer_cross_entropy_grad(const OpCall& call) {
+  require_operands(kCrossEntropyGrad, call, 4);
+  require_logits_and_labels(kCrossEntropyGrad, call);
+  const Type& logits = call.inputs[0];
+  Type kept{wide_type(logits.dtype), logits.shape};
+  kept.shape.back() = 1;
+  if (call.inputs[2] != kept || call.inputs[3] != kept) {
+    reject(kCrossEntropyGrad, "lse and d do not fit the logits", print(call.inputs), print(kept) + " twice");
+  }
+  const auto& attrs = call.attrs.as<CrossEntropyGradAttrs>();
+  if (attrs.classes < 1) {
+    reject(kCrossEntropyGrad, "no classes", fmt::format("{}", attrs.classes), "at least 1");
+  }
+  if (attrs.begin < 0 || attrs.begin > attrs.classes - logits.shape.back()) {
+    reject(kCrossEntropyGrad, "logits are not inside the classes",
+           fmt::format("{} from {}", logits.shape.back(), attrs.begin), fmt::format("up to {}", attrs.classes));
+  }
+  return {logits};
+}
+
+Attrs localize_cross_entropy_grad(const Attrs& given, const Shard& shard) {
+  CrossEntropyGradAttrs attrs = given.as<CrossEntropyGradAttrs>();
+  attrs.begin += shard.inputs[0].back().begin;
+  return attrs;
+}
+
+template <class T, class CrossEntropyGradLabel>
+void run_cross_entropy_grad(const CrossEntropyGradAttrs& attrs, Inputs in, const CrossEntropyGradLabel* labels,
+                            T* d_x) {
+  const Rows rows = rows_of(in[0].type.shape);
+  const T* x = in[0].as<T>();
+  const Wide<T>* lse = in[2].as<Wide<T>>();
+  const Wide<T>* d = in[3].as<Wide<T>>();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.size, d_x += rows.size) {
+    require_label(kCrossEntropyGrad, labels[row], row, attrs.classes);
+    const int64_t local_label = labels[row] - attrs.begin;
+    for (int64_t z = 0; z < rows.size; ++z) {
+      const Wide<T> softmax = std::exp(static_cast<Wide<T>>(x[z]) - lse[row]);
+      d_x[z] = T((softmax - static_cast<Wide<T>>(z == local_label)) * d[row]);
+    }
+  }
+}
+
+OpDef cross_entropy_grad_op() {
+  OpDef op;
+  op.name = kCrossEntropyGrad;
+  op.summary = "(exp(logits - lse) - [class == label]) * d";
+  op.attrs = Attrs(CrossEntropyGradAttrs{});
+  op.infer = infer_cross_entropy_grad;
+  op.rule = [](const OpCall& call) { return einsum("..z,..,..1,..1->..z", call).linear_in({3}); };
+  op.localize = localize_cross_entropy_grad;
+  op.flops_per_point = 4;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const auto& own = attrs.as<CrossEntropyGradAttrs>();
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      in[1].type.dtype == DType::i32 ? run_cross_entropy_grad<T>(own, in, in[1].as<int32_t>(), out[0].as<T>())
+                                     : run_cross_entropy_grad<T>(own, in, in[1].as<int64_t>(), out[0].as<T>());
+    });
+  };
+  op.samples = {
+      {{sample_of({6, 7}), ids_of({6}, 7), sample_of({6, 1}, Fill::positive), sample_of({6, 1})},
+       Attrs(CrossEntropyGradAttrs{.classes = 7})},
+      {{sample_of({2, 3, 4}), ids_of({2, 3}, 4), sample_of({2, 3, 1}), sample_of({2, 3, 1})},
+       Attrs(CrossEntropyGradAttrs{.classes = 4})},
+  };
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> cross_entropy_ops() { return {cross_entropy_op(), cross_entropy_grad_op()}; }
+
+}  // namespace partita

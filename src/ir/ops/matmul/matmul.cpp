@@ -1,0 +1,194 @@
+#include "ir/ops/matmul/matmul.h"
+
+#include "ir/ops/support.h"
+#include "ir/ops/wide.h"
+
+namespace partita {
+namespace {
+
+/// Rows, inner size and columns of one product, and how many there are.
+struct Sizes {
+  int64_t batch = 1, i = 0, k = 0, j = 0;
+  bool batch_a = false, batch_b = false;  // whether the operand has the batch dimensions
+};
+
+Sizes sizes_of(const MatmulAttrs& attrs, const Shape& a, const Shape& b) {
+  Sizes sizes;
+  const size_t last_a = a.size() - 1, last_b = b.size() - 1;
+  sizes.i = a[attrs.transpose_a ? last_a : last_a - 1];
+  sizes.k = a[attrs.transpose_a ? last_a - 1 : last_a];
+  sizes.j = b[attrs.transpose_b ? last_b - 1 : last_b];
+  sizes.batch_a = a.size() > 2;
+  sizes.batch_b = b.size() > 2;
+  const Shape& lead = sizes.batch_a ? a : b;
+  for (size_t d = 0; d + 2 < lead.size(); ++d) sizes.batch *= lead[d];
+  return sizes;
+}
+
+std::vector<Type> infer_matmul(const OpCall& call) {
+  require_operands("matmul", call, 2);
+  require_same_dtype("matmul", call);
+  require_float("matmul", call);
+  const Shape& a = call.inputs[0].shape;
+  const Shape& b = call.inputs[1].shape;
+  const auto refuse = [&](const std::string& expected) {
+    reject("matmul", "shapes do not fit", print(a) + " and " + print(b), expected);
+  };
+  if (a.size() < 2 || b.size() < 2) refuse("at least 2 dimensions");
+  const auto& attrs = call.attrs.as<MatmulAttrs>();
+  const int64_t inner_b = b[b.size() - (attrs.transpose_b ? 1 : 2)];
+  const Sizes sizes = sizes_of(attrs, a, b);
+  if (sizes.k != inner_b) refuse(fmt::format("equal inner sizes, not {} and {}", sizes.k, inner_b));
+  const Shape lead_a(a.begin(), a.end() - 2), lead_b(b.begin(), b.end() - 2);
+  if (!lead_a.empty() && !lead_b.empty() && lead_a != lead_b) refuse("equal leading dimensions");
+  Shape shape = lead_a.empty() ? lead_b : lead_a;
+  shape.push_back(sizes.i);
+  shape.push_back(sizes.j);
+  return {Type{call.inputs[0].dtype, shape}};
+}
+
+ShardingRule rule_matmul(const OpCall& call) {
+  const auto& attrs = call.attrs.as<MatmulAttrs>();
+  const auto lead = [&](size_t operand) { return call.inputs[operand].rank() > 2 ? ".." : ""; };
+  const std::string text = fmt::format("{}{},{}{}->{}ij", lead(0), attrs.transpose_a ? "ki" : "ik", lead(1),
+                                       attrs.transpose_b ? "jk" : "kj", call.inputs[0].rank() > 2 ? lead(0) : lead(1));
+  return einsum(text, call).linear_in({0}).linear_in({1});
+}
+
+Value product(const GradCall& call, Value a, Value b, bool transpose_a, bool transpose_b) {
+  return call.apply("matmul", {a, b}, Attrs(MatmulAttrs{transpose_a, transpose_b}));
+}
+
+std::vector<Value> grad_matmul(const GradCall& call) {
+  const auto& attrs = call.attrs.as<MatmulAttrs>();
+  const bool ta = attrs.transpose_a, tb = attrs.transpose_b;
+  const Value a = call.inputs[0], b = call.inputs[1], d = call.d_outputs[0];
+  const Value d_a = ta ? product(call, b, d, tb, true) : product(call, d, b, false, !tb);
+  if (a.type().rank() > 2 && b.type().rank() == 2 && !ta) {
+    // One product over all rows instead of a sum of products.
+    return {d_a, tb ? call.apply("matmul_rows", {d, a}) : call.apply("matmul_rows", {a, d})};
+  }
+  const Value d_b = tb ? product(call, d, a, true, ta) : product(call, a, d, !ta, false);
+  return {sum_to(call, d_a, a.type()), sum_to(call, d_b, b.type())};
+}
+
+/// Copies one matrix as rows x columns, exchanging its dimensions if it is stored the other way.
+template <class T>
+void pack(const T* from, bool transposed, int64_t rows, int64_t columns, Wide<T>* to) {
+  if (!transposed) {
+    std::copy(from, from + rows * columns, to);
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) to[r * columns + c] = from[c * rows + r];
+  }
+}
+
+template <class T>
+void run_matmul(const MatmulAttrs& attrs, const Sizes& sizes, const T* a, const T* b, T* y) {
+  std::vector<Wide<T>> left(sizes.i * sizes.k), right(sizes.k * sizes.j), row(sizes.j);
+  for (int64_t n = 0; n < sizes.batch; ++n) {
+    if (n == 0 || sizes.batch_a) {
+      pack(a + n * sizes.i * sizes.k, attrs.transpose_a, sizes.i, sizes.k, left.data());
+    }
+    if (n == 0 || sizes.batch_b) {
+      pack(b + n * sizes.k * sizes.j, attrs.transpose_b, sizes.k, sizes.j, right.data());
+    }
+    for (int64_t i = 0; i < sizes.i; ++i) {
+      std::fill(row.begin(), row.end(), 0);
+      for (int64_t k = 0; k < sizes.k; ++k) {
+        const Wide<T> factor = left[i * sizes.k + k];
+        const Wide<T>* other = right.data() + k * sizes.j;
+        Wide<T>* sum = row.data();
+        for (int64_t j = 0; j < sizes.j; ++j) sum[j] += factor * other[j];
+      }
+      T* out = y + (n * sizes.i + i) * sizes.j;
+      for (int64_t j = 0; j < sizes.j; ++j) out[j] = T(row[j]);
+    }
+  }
+}
+
+OpDef matmul_op() {
+  OpDef op;
+  op.name = "matmul";
+  op.summary = "y[.., i, j] = sum over k of a[.., i, k] b[.., k, j]; one operand may lack the batch dimensions";
+  op.attrs = Attrs(MatmulAttrs{});
+  op.infer = infer_matmul;
+  op.rule = rule_matmul;
+  op.grad = grad_matmul;
+  op.flops_per_point = 2;
+  op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
+    const auto& attrs = given.as<MatmulAttrs>();
+    const Sizes sizes = sizes_of(attrs, in[0].type.shape, in[1].type.shape);
+    if (out[0].type.elements() == 0) return;
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      run_matmul<T>(attrs, sizes, in[0].as<T>(), in[1].as<T>(), out[0].as<T>());
+    });
+  };
+  op.samples = {
+      {{sample_of({6, 4}), sample_of({4, 5})}},
+      {{sample_of({4, 6}), sample_of({7, 4})}, Attrs(MatmulAttrs{true, true})},
+      {{sample_of({2, 3, 4, 5}), sample_of({2, 3, 6, 5})}, Attrs(MatmulAttrs{false, true})},
+      {{sample_of({4, 3, 2}), sample_of({4, 3, 5})}, Attrs(MatmulAttrs{true, false})},
+      {{sample_of({2, 4, 6}), sample_of({6, 4})}},
+      {{sample_of({2, 4, 3}), sample_of({5, 4})}, Attrs(MatmulAttrs{true, true})},
+      {{sample_of({4, 6}), sample_of({3, 6, 2})}},
+  };
+  return op;
+}
+
+constexpr auto kMatmulRows = "matmul_rows";
+
+std::vector<Type> infer_matmul_rows(const OpCall& call) {
+  require_operands(kMatmulRows, call, 2);
+  require_same_dtype(kMatmulRows, call);
+  require_float(kMatmulRows, call);
+  const Shape &a = call.inputs[0].shape, &b = call.inputs[1].shape;
+  if (a.size() < 2 || a.size() != b.size() || !std::equal(a.begin(), a.end() - 1, b.begin())) {
+    reject(kMatmulRows, "shapes do not fit", print(a) + " and " + print(b),
+           "two dimensions or more, equal but for the last");
+  }
+  return {Type{call.inputs[0].dtype, {a.back(), b.back()}}};
+}
+
+template <class T>
+void run_matmul_rows(Inputs in, Outputs out) {
+  const int64_t left = in[0].type.shape.back(), right = in[1].type.shape.back();
+  if (left * right == 0) return;
+  std::vector<Wide<T>> sums(left * right);
+  const T *a = in[0].as<T>(), *b = in[1].as<T>();
+  for (int64_t row = 0; row < in[0].type.elements() / left; ++row, a += left, b += right) {
+    for (int64_t i = 0; i < left; ++i) {
+      for (int64_t j = 0; j < right; ++j) sums[i * right + j] += Wide<T>(a[i]) * Wide<T>(b[j]);
+    }
+  }
+  std::transform(sums.begin(), sums.end(), out[0].as<T>(), [](Wide<T> sum) { return T(sum); });
+}
+
+/// The gradient of a matrix that multiplies the rows of many batches: these may be cut along any dimension.
+OpDef matmul_rows_op() {
+  OpDef op;
+  op.name = kMatmulRows;
+  op.summary = "y[i, j] = sum over all rows of a[.., i] b[.., j]";
+  op.infer = infer_matmul_rows;
+  op.rule = [](const OpCall& call) { return einsum("..i,..j->ij", call).linear_in({0}).linear_in({1}); };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const Value a = call.inputs[0], b = call.inputs[1], d = call.d_outputs[0];
+    return {product(call, b, d, false, true), product(call, a, d, false, false)};
+  };
+  op.flops_per_point = 2;
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) { run_matmul_rows<decltype(zero)>(in, out); });
+  };
+  op.samples = {{{sample_of({6, 4}), sample_of({6, 5})}},
+                {{sample_of({2, 3, 4}), sample_of({2, 3, 5})}},
+                {{sample_of({2, 3, 4, 2}), sample_of({2, 3, 4, 3})}}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> matmul_ops() { return {matmul_op(), matmul_rows_op()}; }
+
+}  // namespace partita

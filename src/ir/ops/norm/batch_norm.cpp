@@ -1,0 +1,465 @@
+#include "ir/ops/norm/batch_norm.h"
+
+#include <cmath>
+
+#include "base/number.h"
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/reduce/attrs.h"
+#include "ir/ops/shape/attrs.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+
+NormSizes norm_sizes(const Shape& x, int64_t groups) {
+  NormSizes sizes{groups, groups == 0 ? 0 : x[0] / groups, x[1], 1};
+  for (size_t d = 2; d < x.size(); ++d) sizes.plane *= x[d];
+  return sizes;
+}
+
+void require_norm_input(std::string_view op, const OpCall& call, int64_t groups) {
+  require_float(op, call);
+  const Type& x = call.inputs[0];
+  if (x.rank() != 2 && x.rank() != 4) reject(op, "x has the wrong shape", print(x), "[n, c] or [n, c, h, w]");
+  if (groups < 0 || (groups == 0 ? x.shape[0] != 0 : x.shape[0] % groups != 0)) {
+    reject(op, "rows do not divide into groups", fmt::format("{} rows, {} groups", x.shape[0], groups),
+           "a divisor of the rows");
+  }
+}
+
+Type statistics_type(const Type& x, int64_t groups) { return {wide_type(x.dtype), {groups, x.shape[1]}}; }
+
+Type channel_type(const Type& x) { return {x.dtype, {x.shape[1]}}; }
+
+ShardingRule norm_rule(std::string text, const OpCall& call) {
+  const bool planes = call.inputs[0].rank() == 4;
+  for (size_t at; (at = text.find('x')) != std::string::npos;) text.replace(at, 1, planes ? "(gm)chw" : "(gm)c");
+  if (text.back() == '|') text += planes ? " m:expand h:expand w:expand" : " m:expand";
+  return einsum(text, call);
+}
+
+namespace {
+
+constexpr auto kBatchNorm = "batch_norm";
+
+std::vector<Type> infer_batch_norm(const OpCall& call) {
+  require_operands(kBatchNorm, call, 3);
+  const auto& attrs = call.attrs.as<BatchNormAttrs>();
+  require_norm_input(kBatchNorm, call, attrs.groups);
+  const Type& x = call.inputs[0];
+  require_types(kBatchNorm, call, 1, {channel_type(x), channel_type(x)});
+  if (!(attrs.epsilon > 0)) reject(kBatchNorm, "epsilon is not positive", to_text(attrs.epsilon), "above 0");
+  return {x, statistics_type(x, attrs.groups), statistics_type(x, attrs.groups)};
+}
+
+Attrs localize_batch_norm(const Attrs& given, const Shard& shard) {
+  BatchNormAttrs attrs = given.as<BatchNormAttrs>();
+  attrs.groups = shard.outputs[1][0].count();
+  return attrs;
+}
+
+std::vector<Value> grad_batch_norm(const GradCall& call) {
+  if (call.d_outputs[1] || call.d_outputs[2]) {
+    throw InvalidArgument(
+        "[batch_norm] no gradient is defined through the statistics, got a use of mean or rstd "
+        "in the loss, expected a use of y only");
+  }
+  return call.apply_all("batch_norm_grad",
+                        {call.inputs[0], call.inputs[1], call.outputs[1], call.outputs[2], call.d_outputs[0]});
+}
+
+std::vector<Value> expand_batch_norm(const ExpandCall& call) {
+  const auto& attrs = call.attrs.as<BatchNormAttrs>();
+  const Value x = call.inputs[0];
+  const int64_t count = norm_sizes(x.shape(), attrs.groups).count();
+  const Value sum = call.apply("moments_sum", {x}, MomentsSumAttrs{attrs.groups});
+  const double share = 1.0 / static_cast<double>(std::max<int64_t>(1, count));
+  const Value near = call.apply("scale", {sum}, ScaleAttrs{.scale = share});
+  const auto sums = call.apply_all("moments_deviations", {x, near});
+  const auto statistics = call.apply_all("moments_finish", {near, sums[0], sums[1]},
+                                         MomentsFinishAttrs{count, attrs.epsilon, wide_type(x.dtype())});
+  const Value y = call.apply("batch_norm_apply", {x, call.inputs[1], call.inputs[2], statistics[0], statistics[1]});
+  return {y, statistics[0], statistics[1]};
+}
+
+template <class T>
+void find_statistics(const NormSizes& sizes, double epsilon, const T* x, Wide<T>* mean, Wide<T>* rstd) {
+  const int64_t total = sizes.groups * sizes.channels;
+  std::vector<double> near(total), rest(total), squares(total);
+  sum_planes<T>(sizes, x, near.data());
+  for (double& value : near) value /= static_cast<double>(std::max<int64_t>(1, sizes.count()));
+  sum_deviations<T>(sizes, x, near.data(), rest.data(), squares.data());
+  for (int64_t k = 0; k < total; ++k) {
+    const Moments moments = moments_near(near[k], rest[k], squares[k], sizes.count());
+    mean[k] = static_cast<Wide<T>>(moments.mean);
+    rstd[k] = static_cast<Wide<T>>(1 / std::sqrt(moments.variance + epsilon));
+  }
+}
+
+BatchStatistics statistics_of(const Type& x, int64_t groups) {
+  const NormSizes sizes = norm_sizes(x.shape, groups);
+  return {.groups = sizes.groups, .values = sizes.count()};
+}
+
+OpDef batch_norm_op() {
+  OpDef op;
+  op.name = kBatchNorm;
+  op.summary = "y = (x - mean) * rstd * gamma + beta per channel, mean and rstd over each group of rows";
+  op.attrs = Attrs(BatchNormAttrs{});
+  op.infer = infer_batch_norm;
+  op.rule = [](const OpCall& call) { return norm_rule("x,c,c->x,gc,gc |", call); };
+  op.localize = localize_batch_norm;
+  op.grad = grad_batch_norm;
+  op.expand = expand_batch_norm;
+  op.flops_per_point = 7;
+  op.traits.batch_statistics = [](const OpCall& call) {
+    return statistics_of(call.inputs[0], call.attrs.as<BatchNormAttrs>().groups);
+  };
+  op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
+    const auto& attrs = given.as<BatchNormAttrs>();
+    const NormSizes sizes = norm_sizes(in[0].type.shape, attrs.groups);
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      Wide<T>* mean = out[1].as<Wide<T>>();
+      Wide<T>* rstd = out[2].as<Wide<T>>();
+      find_statistics<T>(sizes, attrs.epsilon, in[0].as<T>(), mean, rstd);
+      norm_apply<T>(sizes, in[0].as<T>(), in[1].as<T>(), in[2].as<T>(), mean, rstd, out[0].as<T>());
+    });
+  };
+  op.samples = {
+      {{sample_of({6, 3, 4, 2}), sample_of({3}), sample_of({3})}},
+      {{sample_of({8, 2, 3, 3}), sample_of({2}), sample_of({2})}, Attrs(BatchNormAttrs{.epsilon = 1e-3, .groups = 4})},
+      {{sample_of({6, 5}), sample_of({5}), sample_of({5})}, Attrs(BatchNormAttrs{.groups = 2})},
+  };
+  return op;
+}
+
+constexpr auto kBatchNormGrad = "batch_norm_grad";
+
+std::vector<Type> infer_batch_norm_grad(const OpCall& call) {
+  require_operands(kBatchNormGrad, call, 5);
+  require_rank(kBatchNormGrad, call, 2, 2);
+  const Type& x = call.inputs[0];
+  const int64_t groups = call.inputs[2].shape[0];
+  require_norm_input(kBatchNormGrad, call, groups);
+  const Type statistics = statistics_type(x, groups);
+  require_types(kBatchNormGrad, call, 1, {channel_type(x), statistics, statistics, x});
+  return {x, channel_type(x), channel_type(x)};
+}
+
+Value sum_groups(const ExpandCall& call, Value sums, DType dtype) {
+  const Value total = call.apply("reduce", {sums}, ReduceAttrs{.kind = Reduce::sum, .axes = {0}, .keep_dims = false});
+  return dtype == DType::f64 ? total : call.apply("cast", {total}, CastAttrs{.dtype = dtype});
+}
+
+std::vector<Value> expand_batch_norm_grad(const ExpandCall& call) {
+  const Value x = call.inputs[0], gamma = call.inputs[1], mean = call.inputs[2], rstd = call.inputs[3];
+  const Value d_y = call.inputs[4];
+  const auto sums = call.apply_all("batch_norm_grad_sums", {x, mean, rstd, d_y});
+  const int64_t count = norm_sizes(x.shape(), mean.shape()[0]).count();
+  const Value d_x = call.apply("batch_norm_grad_apply", {x, gamma, mean, rstd, d_y, sums[0], sums[1]},
+                               Attrs(BatchNormGradApplyAttrs{count}));
+  return {d_x, sum_groups(call, sums[1], x.dtype()), sum_groups(call, sums[0], x.dtype())};
+}
+
+template <class T>
+void run_batch_norm_grad(Inputs in, Outputs out) {
+  const NormSizes sizes = norm_sizes(in[0].type.shape, in[2].type.shape[0]);
+  const T* x = in[0].as<T>();
+  const Wide<T>* mean = in[2].as<Wide<T>>();
+  const Wide<T>* rstd = in[3].as<Wide<T>>();
+  std::vector<double> sum(sizes.groups * sizes.channels), projection(sum.size());
+  norm_grad_sums<T>(sizes, x, mean, rstd, in[4].as<T>(), sum.data(), projection.data());
+  norm_grad_apply<T>(sizes, sizes.count(), x, in[1].as<T>(), mean, rstd, in[4].as<T>(), sum.data(), projection.data(),
+                     out[0].as<T>());
+  for (int64_t channel = 0; channel < sizes.channels; ++channel) {
+    double d_gamma = 0, d_beta = 0;
+    for (int64_t group = 0; group < sizes.groups; ++group) {
+      d_gamma += projection[group * sizes.channels + channel];
+      d_beta += sum[group * sizes.channels + channel];
+    }
+    out[1].as<T>()[channel] = T(d_gamma);
+    out[2].as<T>()[channel] = T(d_beta);
+  }
+}
+
+OpDef batch_norm_grad_op() {
+  OpDef op;
+  op.name = kBatchNormGrad;
+  op.summary = "d_x, d_gamma, d_beta of batch_norm from x, gamma, mean, rstd, d_y";
+  op.infer = infer_batch_norm_grad;
+  op.rule = [](const OpCall& call) { return norm_rule("x,c,gc,gc,x->x,c,c |", call).linear_in({4}); };
+  op.expand = expand_batch_norm_grad;
+  op.flops_per_point = 10;
+  op.traits.batch_statistics = [](const OpCall& call) {
+    return statistics_of(call.inputs[0], call.inputs[2].shape[0]);
+  };
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) { run_batch_norm_grad<decltype(zero)>(in, out); });
+  };
+  op.samples = {
+      {{sample_of({6, 3, 4, 2}), sample_of({3}), sample_of({1, 3}), sample_of({1, 3}, Fill::positive),
+        sample_of({6, 3, 4, 2})}},
+      {{sample_of({8, 2, 3, 3}), sample_of({2}), sample_of({4, 2}), sample_of({4, 2}, Fill::positive),
+        sample_of({8, 2, 3, 3})}},
+      {{sample_of({6, 5}), sample_of({5}), sample_of({2, 5}), sample_of({2, 5}, Fill::positive), sample_of({6, 5})}},
+  };
+  return op;
+}
+
+constexpr auto kBatchNormInference = "batch_norm_inference";
+
+std::vector<Type> infer_batch_norm_inference(const OpCall& call) {
+  require_operands(kBatchNormInference, call, 5);
+  require_norm_input(kBatchNormInference, call, 1);
+  const Type& x = call.inputs[0];
+  const Type running{wide_type(x.dtype), {x.shape[1]}};
+  require_types(kBatchNormInference, call, 1, {channel_type(x), channel_type(x), running, running});
+  const double epsilon = call.attrs.as<BatchNormInferenceAttrs>().epsilon;
+  if (!(epsilon > 0)) reject(kBatchNormInference, "epsilon is not positive", to_text(epsilon), "above 0");
+  return {x};
+}
+
+ShardingRule rule_batch_norm_inference(const OpCall& call) {
+  return einsum(call.inputs[0].rank() == 4 ? "nchw,c,c,c,c->nchw" : "nc,c,c,c,c->nc", call).linear_in({1, 2});
+}
+
+/// The running statistics count as constants.
+std::vector<Value> grad_batch_norm_inference(const GradCall& call) {
+  const Value x = call.inputs[0], gamma = call.inputs[1], d_y = call.d_outputs[0];
+  Builder& builder = call.builder;
+  const int64_t channels = x.shape()[1];
+  const auto reshape = [&](Value value, const Shape& shape) {
+    return builder.apply("reshape", {value}, ReshapeAttrs{.shape = shape});
+  };
+  const auto cast = [&](Value value, DType dtype) {
+    return value.dtype() == dtype ? value : builder.apply("cast", {value}, CastAttrs{.dtype = dtype});
+  };
+  const double epsilon = call.attrs.as<BatchNormInferenceAttrs>().epsilon;
+  const Value variance = builder.apply("scale", {call.inputs[4]}, ScaleAttrs{.bias = epsilon});
+  const Value rstd = call.apply("rsqrt", {variance});
+  const Value factor = call.apply("mul", {gamma, cast(rstd, x.dtype())});
+  const Shape along = x.type().rank() == 4 ? Shape{channels, 1, 1} : Shape{channels};
+  const auto sums = call.apply_all("batch_norm_grad_sums",
+                                   {x, reshape(call.inputs[3], {1, channels}), reshape(rstd, {1, channels}), d_y});
+  return {call.apply("mul", {d_y, reshape(factor, along)}), cast(reshape(sums[1], {channels}), x.dtype()),
+          cast(reshape(sums[0], {channels}), x.dtype()), Value(), Value()};
+}
+
+template <class T>
+void run_batch_norm_inference(double epsilon, Inputs in, const Tensor& out) {
+  const NormSizes sizes = norm_sizes(in[0].type.shape, 1);
+  const Wide<T>* variance = in[4].as<Wide<T>>();
+  std::vector<Wide<T>> rstd(sizes.channels);
+  for (int64_t channel = 0; channel < sizes.channels; ++channel) {
+    rstd[channel] = static_cast<Wide<T>>(1 / std::sqrt(double(variance[channel]) + epsilon));
+  }
+  norm_apply<T>(sizes, in[0].as<T>(), in[1].as<T>(), in[2].as<T>(), in[3].as<Wide<T>>(), rstd.data(), out.as<T>());
+}
+
+OpDef batch_norm_inference_op() {
+  OpDef op;
+  op.name = kBatchNormInference;
+  op.summary = "(x - mean) / sqrt(variance + epsilon) * gamma + beta from x, gamma, beta, mean, variance";
+  op.attrs = Attrs(BatchNormInferenceAttrs{});
+  op.infer = infer_batch_norm_inference;
+  op.rule = rule_batch_norm_inference;
+  op.grad = grad_batch_norm_inference;
+  op.flops_per_point = 3;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const double epsilon = attrs.as<BatchNormInferenceAttrs>().epsilon;
+    for_float(in[0].type.dtype, [&](auto zero) { run_batch_norm_inference<decltype(zero)>(epsilon, in, out[0]); });
+  };
+  op.samples = {
+      {{sample_of({4, 3, 3, 2}), sample_of({3}), sample_of({3}), sample_of({3}), sample_of({3}, Fill::positive)}},
+      {{sample_of({6, 5}), sample_of({5}), sample_of({5}), sample_of({5}), sample_of({5}, Fill::positive)},
+       Attrs(BatchNormInferenceAttrs{.epsilon = 1e-3})},
+  };
+  return op;
+}
+
+constexpr auto kBatchNormApply = "batch_norm_apply";
+
+std::vector<Type> infer_batch_norm_apply(const OpCall& call) {
+  require_operands(kBatchNormApply, call, 5);
+  require_rank(kBatchNormApply, call, 3, 2);
+  const Type& x = call.inputs[0];
+  const int64_t groups = call.inputs[3].shape[0];
+  require_norm_input(kBatchNormApply, call, groups);
+  const Type statistics = statistics_type(x, groups);
+  require_types(kBatchNormApply, call, 1, {channel_type(x), channel_type(x), statistics, statistics});
+  return {x};
+}
+
+OpDef batch_norm_apply_op() {
+  OpDef op;
+  op.name = kBatchNormApply;
+  op.summary = "(x - mean) * rstd * gamma + beta from x, gamma, beta, mean, rstd";
+  op.infer = infer_batch_norm_apply;
+  op.rule = [](const OpCall& call) { return norm_rule("x,c,c,gc,gc->x", call).linear_in({1, 2}); };
+  op.flops_per_point = 3;
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    const NormSizes sizes = norm_sizes(in[0].type.shape, in[3].type.shape[0]);
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      norm_apply<T>(sizes, in[0].as<T>(), in[1].as<T>(), in[2].as<T>(), in[3].as<Wide<T>>(), in[4].as<Wide<T>>(),
+                    out[0].as<T>());
+    });
+  };
+  op.samples = {
+      {{sample_of({6, 3, 4, 2}), sample_of({3}), sample_of({3}), sample_of({1, 3}), sample_of({1, 3})}},
+      {{sample_of({8, 5}), sample_of({5}), sample_of({5}), sample_of({4, 5}), sample_of({4, 5})}},
+  };
+  return op;
+}
+
+constexpr auto kBatchNormGradSums = "batch_norm_grad_sums";
+
+std::vector<Type> infer_batch_norm_grad_sums(const OpCall& call) {
+  require_operands(kBatchNormGradSums, call, 4);
+  require_rank(kBatchNormGradSums, call, 1, 2);
+  const Type& x = call.inputs[0];
+  const int64_t groups = call.inputs[1].shape[0];
+  require_norm_input(kBatchNormGradSums, call, groups);
+  const Type statistics = statistics_type(x, groups);
+  require_types(kBatchNormGradSums, call, 1, {statistics, statistics, x});
+  const Type sums{DType::f64, statistics.shape};
+  return {sums, sums};
+}
+
+OpDef batch_norm_grad_sums_op() {
+  OpDef op;
+  op.name = kBatchNormGradSums;
+  op.summary = "f64 sums of d_y and of d_y * (x - mean) * rstd per group and channel, from x, mean, rstd, d_y";
+  op.infer = infer_batch_norm_grad_sums;
+  op.rule = [](const OpCall& call) { return norm_rule("x,gc,gc,x->gc,gc", call).linear_in({3}); };
+  op.flops_per_point = 4;
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    const NormSizes sizes = norm_sizes(in[0].type.shape, in[1].type.shape[0]);
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      norm_grad_sums<T>(sizes, in[0].as<T>(), in[1].as<Wide<T>>(), in[2].as<Wide<T>>(), in[3].as<T>(),
+                        out[0].as<double>(), out[1].as<double>());
+    });
+  };
+  op.samples = {
+      {{sample_of({6, 3, 4, 2}), sample_of({1, 3}), sample_of({1, 3}), sample_of({6, 3, 4, 2})}},
+      {{sample_of({8, 5}), sample_of({4, 5}), sample_of({4, 5}), sample_of({8, 5})}},
+  };
+  return op;
+}
+
+constexpr auto kBatchNormGradApply = "batch_norm_grad_apply";
+
+std::vector<Type> infer_batch_norm_grad_apply(const OpCall& call) {
+  require_operands(kBatchNormGradApply, call, 7);
+  require_rank(kBatchNormGradApply, call, 2, 2);
+  const Type& x = call.inputs[0];
+  const int64_t groups = call.inputs[2].shape[0];
+  require_norm_input(kBatchNormGradApply, call, groups);
+  const Type statistics = statistics_type(x, groups);
+  const Type sums{DType::f64, statistics.shape};
+  require_types(kBatchNormGradApply, call, 1, {channel_type(x), statistics, statistics, x, sums, sums});
+  const int64_t count = call.attrs.as<BatchNormGradApplyAttrs>().count;
+  if (count < 0) reject(kBatchNormGradApply, "count is negative", fmt::format("{}", count), "0 or more");
+  return {x};
+}
+
+OpDef batch_norm_grad_apply_op() {
+  OpDef op;
+  op.name = kBatchNormGradApply;
+  op.summary = "gamma * rstd * (d_y - (s1 + (x - mean) * rstd * s2) / count) from x, gamma, mean, rstd, d_y, s1, s2";
+  op.attrs = Attrs(BatchNormGradApplyAttrs{});
+  op.infer = infer_batch_norm_grad_apply;
+  op.rule = [](const OpCall& call) {
+    return norm_rule("x,c,gc,gc,x,gc,gc->x", call).linear_in({1}).linear_in({4, 5, 6});
+  };
+  op.flops_per_point = 6;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const NormSizes sizes = norm_sizes(in[0].type.shape, in[2].type.shape[0]);
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      norm_grad_apply<T>(sizes, attrs.as<BatchNormGradApplyAttrs>().count, in[0].as<T>(), in[1].as<T>(),
+                         in[2].as<Wide<T>>(), in[3].as<Wide<T>>(), in[4].as<T>(), in[5].as<double>(),
+                         in[6].as<double>(), out[0].as<T>());
+    });
+  };
+  op.samples = {
+      {{sample_of({6, 3, 4, 2}), sample_of({3}), sample_of({1, 3}), sample_of({1, 3}), sample_of({6, 3, 4, 2}),
+        sample_of({1, 3}), sample_of({1, 3})},
+       Attrs(BatchNormGradApplyAttrs{.count = 48})},
+      {{sample_of({8, 5}), sample_of({5}), sample_of({4, 5}), sample_of({4, 5}), sample_of({8, 5}), sample_of({4, 5}),
+        sample_of({4, 5})},
+       Attrs(BatchNormGradApplyAttrs{.count = 2})},
+  };
+  return op;
+}
+
+constexpr auto kRunningStatistics = "running_statistics";
+
+std::vector<Type> infer_running_statistics(const OpCall& call) {
+  require_operands(kRunningStatistics, call, 4);
+  require_float(kRunningStatistics, call);
+  require_same_dtype(kRunningStatistics, call);
+  require_rank(kRunningStatistics, call, 0, 1);
+  require_rank(kRunningStatistics, call, 2, 2);
+  const Type& running = call.inputs[0];
+  const Type& batch = call.inputs[2];
+  if (call.inputs[1] != running || call.inputs[3] != batch || batch.shape[1] != running.shape[0]) {
+    reject(kRunningStatistics, "shapes do not fit", print(call.inputs), "[c], [c], [groups, c], [groups, c]");
+  }
+  const auto& attrs = call.attrs.as<RunningStatisticsAttrs>();
+  if (!(attrs.momentum >= 0 && attrs.momentum <= 1) || !(attrs.epsilon >= 0) || attrs.count < 1) {
+    reject(kRunningStatistics, "attributes are not legal", call.attrs.print(),
+           "momentum from 0 to 1, epsilon of 0 or more and count of 1 or more");
+  }
+  return {running, running};
+}
+
+template <class T>
+void run_running_statistics(const RunningStatisticsAttrs& attrs, Inputs in, Outputs out) {
+  const int64_t groups = in[2].type.shape[0], channels = in[0].type.shape[0];
+  const T* mean = in[2].as<T>();
+  const T* rstd = in[3].as<T>();
+  const double unbiased = double(attrs.count) / double(std::max<int64_t>(1, attrs.count - 1));
+  const double part = attrs.momentum / double(std::max<int64_t>(1, groups));
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    double means = 0, variances = 0;
+    for (int64_t k = channel; k < groups * channels; k += channels) {
+      means += double(mean[k]);
+      variances += not_below_zero(1 / (double(rstd[k]) * double(rstd[k])) - attrs.epsilon);
+    }
+    const double kept = 1 - attrs.momentum;
+    out[0].as<T>()[channel] = T(kept * double(in[0].as<T>()[channel]) + part * means);
+    out[1].as<T>()[channel] = T(kept * double(in[1].as<T>()[channel]) + part * unbiased * variances);
+  }
+}
+
+OpDef running_statistics_op() {
+  OpDef op;
+  op.name = kRunningStatistics;
+  op.summary = "running mean and unbiased variance moved by momentum towards the mean over the groups";
+  op.attrs = Attrs(RunningStatisticsAttrs{});
+  op.infer = infer_running_statistics;
+  op.rule = [](const OpCall& call) { return einsum("c,c,gc,gc->c,c | g:whole", call); };
+  op.flops_per_point = 6;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype,
+              [&](auto zero) { run_running_statistics<decltype(zero)>(attrs.as<RunningStatisticsAttrs>(), in, out); });
+  };
+  op.samples = {
+      {{sample_of({6}), sample_of({6}, Fill::positive), sample_of({1, 6}), sample_of({1, 6}, Fill::positive)},
+       Attrs(RunningStatisticsAttrs{.count = 8})},
+      {{sample_of({5}), sample_of({5}, Fill::positive), sample_of({4, 5}), sample_of({4, 5}, Fill::positive)},
+       Attrs(RunningStatisticsAttrs{.momentum = 0.3, .epsilon = 1e-3, .count = 1})},
+  };
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> batch_norm_ops() {
+  return {batch_norm_op(),           batch_norm_grad_op(),       batch_norm_inference_op(), batch_norm_apply_op(),
+          batch_norm_grad_sums_op(), batch_norm_grad_apply_op(), running_statistics_op()};
+}
+
+}  // namespace partita

@@ -1,0 +1,142 @@
+#pragma once
+// Batch normalisation: attributes, and the loops that its ops share: x[(g m), c] or x[(g m), c, h, w] seen as groups,
+// members, channels and the elements of one plane.
+
+#include "ir/ops/norm/moments.h"
+#include "ir/ops/support.h"
+#include "ir/ops/wide.h"
+
+namespace partita {
+
+/// The rows are (group, member), group major; each group has its own statistics. The gradient has no
+/// attributes: it takes the number of groups from mean[groups, c].
+struct BatchNormAttrs {
+  double epsilon = 1e-5;
+  int64_t groups = 1;
+  static constexpr auto fields() {
+    return std::tuple{field("epsilon", &BatchNormAttrs::epsilon), field("groups", &BatchNormAttrs::groups)};
+  }
+};
+
+/// `count`: elements of one group and channel, global.
+struct BatchNormGradApplyAttrs {
+  int64_t count = 1;
+  static constexpr auto fields() { return std::tuple{field("count", &BatchNormGradApplyAttrs::count)}; }
+};
+
+/// new = (1 - momentum) * old + momentum * batch. `epsilon` is the one inside rstd; `count` the elements
+/// of one group and channel.
+struct RunningStatisticsAttrs {
+  double momentum = 0.1, epsilon = 1e-5;
+  int64_t count = 1;
+  static constexpr auto fields() {
+    using A = RunningStatisticsAttrs;
+    return std::tuple{field("momentum", &A::momentum), field("epsilon", &A::epsilon), field("count", &A::count)};
+  }
+};
+
+struct BatchNormInferenceAttrs {
+  double epsilon = 1e-5;
+  static constexpr auto fields() { return std::tuple{field("epsilon", &BatchNormInferenceAttrs::epsilon)}; }
+};
+
+struct NormSizes {
+  int64_t groups = 1, members = 0, channels = 0, plane = 1;
+  /// Elements behind one mean.
+  int64_t count() const { return members * plane; }
+};
+NormSizes norm_sizes(const Shape& x, int64_t groups);
+
+/// Throws unless x has 2 or 4 dimensions and its rows divide into `groups`.
+void require_norm_input(std::string_view op, const OpCall& call, int64_t groups);
+/// The type of mean and rstd.
+Type statistics_type(const Type& x, int64_t groups);
+/// [c] in the element type of x: gamma and beta.
+Type channel_type(const Type& x);
+/// "(gm)c" or "(gm)chw" for every `x` of the text, and the modifiers of m, h and w if it ends in '|'.
+ShardingRule norm_rule(std::string text, const OpCall& call);
+
+/// fn(group and channel, channel, first element, end) for each plane of x, in the order of its elements.
+template <class Fn>
+void for_planes(const NormSizes& sizes, Fn&& fn) {
+  int64_t at = 0;
+  for (int64_t group = 0; group < sizes.groups; ++group) {
+    for (int64_t member = 0; member < sizes.members; ++member) {
+      for (int64_t channel = 0; channel < sizes.channels; ++channel, at += sizes.plane) {
+        fn(group * sizes.channels + channel, channel, at, at + sizes.plane);
+      }
+    }
+  }
+}
+
+/// Per group and channel: the sum of x.
+template <class T>
+void sum_planes(const NormSizes& sizes, const T* x, double* sum) {
+  std::fill(sum, sum + sizes.groups * sizes.channels, 0);
+  for_planes(sizes, [&](int64_t k, int64_t, int64_t begin, int64_t end) {
+    double plane = 0;
+    for (int64_t i = begin; i < end; ++i) plane += double(x[i]);
+    sum[k] += plane;
+  });
+}
+
+/// Per group and channel: the sums of x - near and of its square.
+template <class T>
+void sum_deviations(const NormSizes& sizes, const T* x, const double* near, double* rest, double* squares) {
+  std::fill(rest, rest + sizes.groups * sizes.channels, 0);
+  std::fill(squares, squares + sizes.groups * sizes.channels, 0);
+  for_planes(sizes, [&](int64_t k, int64_t, int64_t begin, int64_t end) {
+    double plane = 0, plane_squares = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const double difference = double(x[i]) - near[k];
+      plane += difference;
+      plane_squares += difference * difference;
+    }
+    rest[k] += plane;
+    squares[k] += plane_squares;
+  });
+}
+
+/// Per group and channel: sum of d_y, and sum of d_y * (x - mean) * rstd.
+template <class T>
+void norm_grad_sums(const NormSizes& sizes, const T* x, const Wide<T>* mean, const Wide<T>* rstd, const T* d_y,
+                    double* sum, double* projection) {
+  std::fill(sum, sum + sizes.groups * sizes.channels, 0);
+  std::fill(projection, projection + sizes.groups * sizes.channels, 0);
+  for_planes(sizes, [&](int64_t k, int64_t, int64_t begin, int64_t end) {
+    double plain = 0, projected = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      plain += double(d_y[i]);
+      projected += double(d_y[i]) * (double(x[i]) - double(mean[k]));
+    }
+    sum[k] += plain;
+    projection[k] += projected * double(rstd[k]);
+  });
+}
+
+/// d_x = gamma * rstd * (d_y - (sum + xhat * projection) / count), xhat = (x - mean) * rstd.
+template <class T>
+void norm_grad_apply(const NormSizes& sizes, int64_t count, const T* x, const T* gamma, const Wide<T>* mean,
+                     const Wide<T>* rstd, const T* d_y, const double* sum, const double* projection, T* d_x) {
+  for_planes(sizes, [&](int64_t k, int64_t channel, int64_t begin, int64_t end) {
+    const double scale = double(gamma[channel]) * double(rstd[k]);
+    const double shift = sum[k] / double(count), slope = projection[k] / double(count) * double(rstd[k]);
+    const double middle = double(mean[k]);
+    for (int64_t i = begin; i < end; ++i) {
+      d_x[i] = T(scale * (double(d_y[i]) - shift - (double(x[i]) - middle) * slope));
+    }
+  });
+}
+
+/// y = (x - mean) * rstd * gamma + beta.
+template <class T>
+void norm_apply(const NormSizes& sizes, const T* x, const T* gamma, const T* beta, const Wide<T>* mean,
+                const Wide<T>* rstd, T* y) {
+  for_planes(sizes, [&](int64_t k, int64_t channel, int64_t begin, int64_t end) {
+    const double scale = double(rstd[k]) * double(gamma[channel]);
+    const double middle = double(mean[k]), shift = double(beta[channel]);
+    for (int64_t i = begin; i < end; ++i) y[i] = T((double(x[i]) - middle) * scale + shift);
+  });
+}
+
+}  // namespace partita

@@ -1,0 +1,166 @@
+#include <cmath>
+
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/norm/moments.h"
+#include "ir/ops/norm/row_norm.h"
+
+namespace partita {
+namespace {
+
+constexpr auto kLayerNorm = "layer_norm";
+
+std::vector<Type> infer_layer_norm(const OpCall& call) {
+  require_row_norm(kLayerNorm, call, 3, 1, 2);
+  require_epsilon(kLayerNorm, call.attrs.as<RowNormAttrs>().epsilon);
+  return {call.inputs[0], row_statistic(call.inputs[0]), row_statistic(call.inputs[0])};
+}
+
+std::vector<Value> grad_layer_norm(const GradCall& call) {
+  if (call.d_outputs[1] || call.d_outputs[2]) {
+    throw InvalidArgument(
+        "[layer_norm] no gradient is defined through the statistics, got a use of mean or rstd in the loss, "
+        "expected a use of y only");
+  }
+  return call.apply_all("layer_norm_grad",
+                        {call.inputs[0], call.inputs[1], call.outputs[1], call.outputs[2], call.d_outputs[0]});
+}
+
+std::vector<Value> expand_layer_norm(const ExpandCall& call) {
+  const Value x = call.inputs[0];
+  const DType narrow = x.dtype(), wide = wide_type(narrow);
+  const Value exact = to_dtype(call, x, DType::f64);
+  const int64_t count = x.shape().back();
+  const double share = 1.0 / static_cast<double>(std::max<int64_t>(1, count));
+  const Value near = call.apply("scale", {sum_last(call, exact)}, ScaleAttrs{.scale = share});
+  const Value differences = call.apply("sub", {exact, near});
+  const Value rest = sum_last(call, differences), squares = sum_last(call, call.apply("square", {differences}));
+  const double epsilon = call.attrs.as<RowNormAttrs>().epsilon;
+  const std::vector<Value> statistics =
+      call.apply_all("moments_finish", {near, rest, squares}, MomentsFinishAttrs{count, epsilon, wide});
+  const Value centered = call.apply("sub", {to_dtype(call, x, wide), statistics[0]});
+  const Value scaled =
+      call.apply("mul", {call.apply("mul", {centered, statistics[1]}), to_dtype(call, call.inputs[1], wide)});
+  const Value y = call.apply("add", {scaled, to_dtype(call, call.inputs[2], wide)});
+  return {to_dtype(call, y, narrow), statistics[0], statistics[1]};
+}
+
+template <class T>
+void run_layer_norm(double epsilon, Inputs in, Outputs out) {
+  const Rows rows = rows_of(in[0].type.shape);
+  const T *x = in[0].as<T>(), *gamma = in[1].as<T>(), *beta = in[2].as<T>();
+  T* y = out[0].as<T>();
+  const double count = static_cast<double>(std::max<int64_t>(1, rows.size));
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.size, y += rows.size) {
+    double sum = 0, rest = 0, squares = 0;
+    for (int64_t z = 0; z < rows.size; ++z) sum += double(x[z]);
+    const double near = sum / count;
+    for (int64_t z = 0; z < rows.size; ++z) {
+      rest += double(x[z]) - near;
+      squares += (double(x[z]) - near) * (double(x[z]) - near);
+    }
+    const auto [mean, variance] = moments_near(near, rest, squares, rows.size);
+    const double rstd = 1 / std::sqrt(variance + epsilon);
+    out[1].as<Wide<T>>()[row] = static_cast<Wide<T>>(mean);
+    out[2].as<Wide<T>>()[row] = static_cast<Wide<T>>(rstd);
+    for (int64_t z = 0; z < rows.size; ++z) {
+      y[z] = T((double(x[z]) - mean) * rstd * double(gamma[z]) + double(beta[z]));
+    }
+  }
+}
+
+OpDef layer_norm_op() {
+  OpDef op;
+  op.name = kLayerNorm;
+  op.summary = "y = (x - mean) * rstd * gamma + beta over the last dimension; also mean and rstd of each row";
+  op.attrs = Attrs(RowNormAttrs{});
+  op.infer = infer_layer_norm;
+  op.rule = [](const OpCall& call) { return einsum("..z,z,z->..z,..1,..1 | z:expand", call); };
+  op.grad = grad_layer_norm;
+  op.expand = expand_layer_norm;
+  op.flops_per_point = 8;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype,
+              [&](auto zero) { run_layer_norm<decltype(zero)>(attrs.as<RowNormAttrs>().epsilon, in, out); });
+  };
+  op.samples = {{{sample_of({4, 6}), sample_of({6}), sample_of({6})}},
+                {{sample_of({2, 3, 5}), sample_of({5}), sample_of({5})}, Attrs(RowNormAttrs{1e-3})}};
+  return op;
+}
+
+constexpr auto kLayerNormGrad = "layer_norm_grad";
+
+std::vector<Type> infer_layer_norm_grad(const OpCall& call) {
+  require_row_norm(kLayerNormGrad, call, 5, 1, 1);
+  const Type &x = call.inputs[0], statistic = row_statistic(x);
+  if (call.inputs[2] != statistic || call.inputs[3] != statistic || call.inputs[4] != x) {
+    reject(kLayerNormGrad, "operands do not fit x", print(call.inputs),
+           fmt::format("mean and rstd {}, d_y {}", print(statistic), print(x)));
+  }
+  return {x, call.inputs[1], call.inputs[1]};
+}
+
+std::vector<Value> expand_layer_norm_grad(const ExpandCall& call) {
+  const Value x = call.inputs[0];
+  const DType narrow = x.dtype(), wide = wide_type(narrow);
+  const Value rstd = call.inputs[3], d_y = to_dtype(call, call.inputs[4], wide);
+  const Value normal = call.apply("mul", {call.apply("sub", {to_dtype(call, x, wide), call.inputs[2]}), rstd});
+  const Value d = call.apply("mul", {d_y, to_dtype(call, call.inputs[1], wide)});
+  const Value projection = sum_last(call, call.apply("mul", {d, normal}));
+  const Value shared = call.apply("add", {sum_last(call, d), call.apply("mul", {normal, projection})});
+  const Value mean = call.apply("scale", {shared}, ScaleAttrs{.scale = 1.0 / static_cast<double>(x.shape().back())});
+  const Value d_x = call.apply("mul", {call.apply("sub", {d, mean}), rstd});
+  return {to_dtype(call, d_x, narrow), to_dtype(call, sum_rows(call, call.apply("mul", {d_y, normal})), narrow),
+          to_dtype(call, sum_rows(call, d_y), narrow)};
+}
+
+template <class T>
+void run_layer_norm_grad(Inputs in, Outputs out) {
+  const Rows rows = rows_of(in[0].type.shape);
+  const T *x = in[0].as<T>(), *gamma = in[1].as<T>(), *d_y = in[4].as<T>();
+  const auto *mean = in[2].as<Wide<T>>(), *rstd = in[3].as<Wide<T>>();
+  T* d_x = out[0].as<T>();
+  std::vector<double> d_gamma(rows.size), d_beta(rows.size);
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.size, d_y += rows.size, d_x += rows.size) {
+    double sum = 0, projection = 0;
+    const auto normal = [&](int64_t z) { return (double(x[z]) - double(mean[row])) * double(rstd[row]); };
+    for (int64_t z = 0; z < rows.size; ++z) {
+      const double d = double(d_y[z]) * double(gamma[z]);
+      sum += d;
+      projection += d * normal(z);
+      d_gamma[z] += double(d_y[z]) * normal(z);
+      d_beta[z] += double(d_y[z]);
+    }
+    for (int64_t z = 0; z < rows.size; ++z) {
+      const double d = double(d_y[z]) * double(gamma[z]);
+      d_x[z] = T(double(rstd[row]) * (d - (sum + normal(z) * projection) / double(rows.size)));
+    }
+  }
+  for (int64_t z = 0; z < rows.size; ++z) {
+    out[1].as<T>()[z] = T(d_gamma[z]);
+    out[2].as<T>()[z] = T(d_beta[z]);
+  }
+}
+
+OpDef layer_norm_grad_op() {
+  OpDef op;
+  op.name = kLayerNormGrad;
+  op.summary = "d_x, d_gamma and d_beta of layer_norm from x, gamma, mean, rstd and d_y";
+  op.infer = infer_layer_norm_grad;
+  op.rule = [](const OpCall& call) { return einsum("..z,z,..1,..1,..z->..z,z,z | z:expand", call).linear_in({4}); };
+  op.expand = expand_layer_norm_grad;
+  op.flops_per_point = 14;
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) { run_layer_norm_grad<decltype(zero)>(in, out); });
+  };
+  op.samples = {
+      {{sample_of({4, 6}), sample_of({6}), sample_of({4, 1}), sample_of({4, 1}, Fill::positive), sample_of({4, 6})}},
+      {{sample_of({2, 3, 5}), sample_of({5}), sample_of({2, 3, 1}), sample_of({2, 3, 1}, Fill::positive),
+        sample_of({2, 3, 5})}}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> layer_norm_ops() { return {layer_norm_op(), layer_norm_grad_op()}; }
+
+}  // namespace partita

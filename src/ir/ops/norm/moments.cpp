@@ -1,0 +1,128 @@
+// The two phases in which a cut normalisation finds mean and rstd. Sums of plain numbers travel between ranks, in f64:
+// one per channel of the first phase, two of the second.
+
+#include "ir/ops/norm/moments.h"
+
+#include <cmath>
+
+#include "ir/ops/norm/batch_norm.h"
+#include "ir/ops/support.h"
+#include "ir/ops/wide.h"
+
+namespace partita {
+namespace {
+
+constexpr auto kMomentsSum = "moments_sum";
+
+std::vector<Type> infer_moments_sum(const OpCall& call) {
+  require_operands(kMomentsSum, call, 1);
+  const int64_t groups = call.attrs.as<MomentsSumAttrs>().groups;
+  require_norm_input(kMomentsSum, call, groups);
+  return {Type{DType::f64, {groups, call.inputs[0].shape[1]}}};
+}
+
+Attrs localize_moments_sum(const Attrs& given, const Shard& shard) {
+  MomentsSumAttrs attrs = given.as<MomentsSumAttrs>();
+  attrs.groups = shard.outputs[0][0].count();
+  return attrs;
+}
+
+OpDef moments_sum_op() {
+  OpDef op;
+  op.name = kMomentsSum;
+  op.summary = "f64 sums of x per group of rows and channel";
+  op.attrs = Attrs(MomentsSumAttrs{});
+  op.infer = infer_moments_sum;
+  op.rule = [](const OpCall& call) { return norm_rule("x->gc", call).linear_in({0}); };
+  op.localize = localize_moments_sum;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const NormSizes sizes = norm_sizes(in[0].type.shape, attrs.as<MomentsSumAttrs>().groups);
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      sum_planes<T>(sizes, in[0].as<T>(), out[0].as<double>());
+    });
+  };
+  op.samples = {{{sample_of({6, 3, 4, 2})}}, {{sample_of({8, 5})}, Attrs(MomentsSumAttrs{.groups = 4})}};
+  return op;
+}
+
+constexpr auto kMomentsDeviations = "moments_deviations";
+
+std::vector<Type> infer_moments_deviations(const OpCall& call) {
+  require_operands(kMomentsDeviations, call, 2);
+  require_rank(kMomentsDeviations, call, 1, 2);
+  const int64_t groups = call.inputs[1].shape[0];
+  require_norm_input(kMomentsDeviations, call, groups);
+  const Type sums{DType::f64, {groups, call.inputs[0].shape[1]}};
+  require_types(kMomentsDeviations, call, 1, {sums});
+  return {sums, sums};
+}
+
+OpDef moments_deviations_op() {
+  OpDef op;
+  op.name = kMomentsDeviations;
+  op.summary = "f64 sums of x - near and of its square per group of rows and channel, from x, near";
+  op.infer = infer_moments_deviations;
+  op.rule = [](const OpCall& call) { return norm_rule("x,gc->gc,gc", call); };
+  op.flops_per_point = 4;
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    const NormSizes sizes = norm_sizes(in[0].type.shape, in[1].type.shape[0]);
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      sum_deviations<T>(sizes, in[0].as<T>(), in[1].as<double>(), out[0].as<double>(), out[1].as<double>());
+    });
+  };
+  op.samples = {{{sample_of({6, 3, 4, 2}), sample_of({1, 3})}}, {{sample_of({8, 5}), sample_of({4, 5})}}};
+  return op;
+}
+
+constexpr auto kMomentsFinish = "moments_finish";
+
+std::vector<Type> infer_moments_finish(const OpCall& call) {
+  require_operands(kMomentsFinish, call, 3);
+  const auto& attrs = call.attrs.as<MomentsFinishAttrs>();
+  const Type& near = call.inputs[0];
+  if (near.dtype != DType::f64 || call.inputs[1] != near || call.inputs[2] != near) {
+    reject(kMomentsFinish, "sums do not fit", print(call.inputs), "three f64 tensors of one shape");
+  }
+  if (attrs.dtype != DType::f64 && attrs.dtype != DType::f32) {
+    reject(kMomentsFinish, "dtype is not legal", to_text(attrs.dtype), "f64 or f32", ErrorKind::type);
+  }
+  if (attrs.count < 0 || !(attrs.epsilon > 0)) {
+    reject(kMomentsFinish, "attributes are not legal", call.attrs.print(), "count of 0 or more and epsilon above 0");
+  }
+  return {Type{attrs.dtype, near.shape}, Type{attrs.dtype, near.shape}};
+}
+
+template <class T>
+void run_moments_finish(const MomentsFinishAttrs& attrs, Inputs in, Outputs out) {
+  const double *near = in[0].as<double>(), *rest = in[1].as<double>(), *squares = in[2].as<double>();
+  for (int64_t k = 0; k < in[0].type.elements(); ++k) {
+    const Moments moments = moments_near(near[k], rest[k], squares[k], attrs.count);
+    out[0].as<T>()[k] = static_cast<T>(moments.mean);
+    out[1].as<T>()[k] = static_cast<T>(1 / std::sqrt(moments.variance + attrs.epsilon));
+  }
+}
+
+OpDef moments_finish_op() {
+  OpDef op;
+  op.name = kMomentsFinish;
+  op.summary = "mean = near + s1 / count, rstd = 1 / sqrt(s2 / count - (s1 / count)^2 + epsilon)";
+  op.attrs = Attrs(MomentsFinishAttrs{});
+  op.infer = infer_moments_finish;
+  op.rule = [](const OpCall& call) { return pointwise_rule(call); };
+  op.flops_per_point = 6;
+  op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
+    const auto& attrs = given.as<MomentsFinishAttrs>();
+    attrs.dtype == DType::f64 ? run_moments_finish<double>(attrs, in, out) : run_moments_finish<float>(attrs, in, out);
+  };
+  op.samples = {{{sample_of({4, 6}), sample_of({4, 6}), sample_of({4, 6}, Fill::positive)},
+                 Attrs(MomentsFinishAttrs{.count = 8, .epsilon = 1e-3, .dtype = DType::f64})}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> moments_ops() { return {moments_sum_op(), moments_deviations_op(), moments_finish_op()}; }
+
+}  // namespace partita

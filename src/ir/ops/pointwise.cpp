@@ -1,0 +1,74 @@
+#include "ir/ops/pointwise.h"
+
+namespace partita {
+namespace {
+
+/// Elements that the reference computes at a time.
+constexpr int64_t kBlock = 128;
+
+/// One block of the operands in T, broadcast.
+template <class T>
+struct Block {
+  std::array<std::array<int64_t, kBlock>, 2> at;  // places in the operands
+  std::array<std::array<T, kBlock>, 2> operands;
+  std::array<T, kBlock> result;
+  int64_t count = 0;
+};
+
+template <class T>
+void compute(const Pointwise::Loop<T>& loop, Inputs in, const Tensor& out, int64_t first, Block<T>& block) {
+  const T* operands[2] = {block.operands[0].data(), block.operands[1].data()};
+  const int64_t steps[2] = {1, 1};
+  for (size_t k = 0; k < in.size(); ++k) {
+    for_dtype(in[k].type.dtype, [&](auto zero) {
+      const auto* x = in[k].as<decltype(zero)>();
+      for (int64_t i = 0; i < block.count; ++i) block.operands[k][i] = static_cast<T>(x[block.at[k][i]]);
+    });
+  }
+  loop(operands, steps, block.result.data(), block.count);
+  for_dtype(out.type.dtype, [&](auto zero) {
+    using R = decltype(zero);
+    using Step = std::conditional_t<std::is_same_v<R, bf16> || std::is_same_v<R, f16>, float, R>;
+    for (int64_t i = 0; i < block.count; ++i) out.as<R>()[first + i] = R(static_cast<Step>(block.result[i]));
+  });
+}
+
+/// Plain loops in T over the broadcast of the operands.
+template <class T>
+void run_blocks(const Pointwise::Loop<T>& loop, Inputs in, const Tensor& out) {
+  const Shape& shape = out.type.shape;
+  std::array<Shape, 2> strides;
+  for (size_t k = 0; k < 2; ++k) strides[k] = broadcast_strides(in[std::min(k, in.size() - 1)].type.shape, shape);
+  Block<T> block;
+  const int64_t total = elements(shape);
+  for_broadcast<2>(shape, strides, [&](int64_t i, const std::array<int64_t, 2>& at) {
+    for (size_t k = 0; k < 2; ++k) block.at[k][block.count] = at[k];
+    if (++block.count < kBlock && i + 1 < total) return;
+    compute(loop, in, out, i + 1 - block.count, block);
+    block.count = 0;
+  });
+}
+
+void run_pointwise(const Pointwise& loops, Inputs in, const Tensor& out) {
+  is_float(in[0].type.dtype) ? run_blocks(loops.f64, in, out) : run_blocks(loops.i64, in, out);
+}
+
+}  // namespace
+
+OpDef pointwise_op(std::string name, std::string summary, Attrs attrs, std::function<Pointwise(const Attrs&)> bind) {
+  OpDef op;
+  op.name = name;
+  op.summary = std::move(summary);
+  op.attrs = std::move(attrs);
+  const Pointwise loops = bind(op.attrs);
+  op.infer = [name, operands = static_cast<size_t>(loops.operands), any = loops.i64 != nullptr](const OpCall& call) {
+    require_operands(name, call, operands);
+    return any ? infer_pointwise(name, call) : infer_pointwise_float(name, call);
+  };
+  op.rule = [](const OpCall& call) { return pointwise_rule(call); };
+  op.kernel = [bind](const Attrs& given, Inputs in, Outputs out) { run_pointwise(bind(given), in, out[0]); };
+  op.pointwise = std::move(bind);
+  return op;
+}
+
+}  // namespace partita

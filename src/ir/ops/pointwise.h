@@ -1,0 +1,93 @@
+#pragma once
+// Pointwise ops from their formula. It is said once, as a generic function of one or two numbers, and serves the
+// reference kernel (in f64, or in i64 for integers) and the vectorised loops (in f32 and f64). Formulas call the
+// functions of `base/vector_math.h`, sqrt, abs and log; a formula without branches becomes vector code.
+
+#include "base/vector_math.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+
+/// One operand. Flattened, as these loops are vector code only where all that they call is inlined.
+template <class T, class Fn>
+[[gnu::flatten]] void run_unary(const Fn& fn, const T* x, T* result, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(x[i]));
+}
+
+/// Two operands, each with a step of 1 or 0.
+template <class T, class Fn>
+[[gnu::flatten]] void run_binary(const Fn& fn, const T* a, int64_t step_a, const T* b, int64_t step_b, T* result,
+                                 int64_t count) {
+  if (step_a == 1 && step_b == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(a[i], b[i]));
+  } else if (step_a == 1) {
+    const T other = *b;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(a[i], other));
+  } else if (step_b == 1) {
+    const T other = *a;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(other, b[i]));
+  } else {
+    std::fill_n(result, count, static_cast<T>(fn(*a, *b)));
+  }
+}
+
+template <class T, class Fn>
+Pointwise::Loop<T> unary_loop(const Fn& fn) {
+  return [fn](const T* const* operands, const int64_t*, T* result, int64_t count) {
+    run_unary<T>(fn, operands[0], result, count);
+  };
+}
+
+template <class T, class Fn>
+Pointwise::Loop<T> binary_loop(const Fn& fn) {
+  return [fn](const T* const* operands, const int64_t* steps, T* result, int64_t count) {
+    run_binary<T>(fn, operands[0], steps[0], operands[1], steps[1], result, count);
+  };
+}
+
+/// The loops of a formula of floats, `[](auto x) { return ..; }` or `[](auto a, auto b) { return ..; }`.
+template <class Fn>
+Pointwise formula(const Fn& fn) {
+  if constexpr (std::is_invocable_v<Fn, double>) {
+    return {.operands = 1, .f64 = unary_loop<double>(fn), .f32 = unary_loop<float>(fn)};
+  } else {
+    return {.operands = 2, .f64 = binary_loop<double>(fn), .f32 = binary_loop<float>(fn)};
+  }
+}
+
+/// The loops of a formula of two numbers of any type.
+template <class Fn>
+Pointwise number_formula(const Fn& fn) {
+  Pointwise loops = formula(fn);
+  loops.i64 = binary_loop<int64_t>(fn);
+  return loops;
+}
+
+/// The op of a formula: operands of one type that are broadcast, types, rule and kernels; linear in no operand. The
+/// gradient and the samples are for the caller to add.
+OpDef pointwise_op(std::string name, std::string summary, Attrs attrs, std::function<Pointwise(const Attrs&)> bind);
+
+/// The same without attributes: `pointwise_op("exp", "e to the power x", [](auto x) { return exp_of(x); })`.
+template <class Fn>
+OpDef pointwise_op(std::string name, std::string summary, const Fn& fn) {
+  return pointwise_op(std::move(name), std::move(summary), Attrs(), [fn](const Attrs&) { return formula(fn); });
+}
+
+/// The same for numbers of any type.
+template <class Fn>
+OpDef number_op(std::string name, std::string summary, const Fn& fn) {
+  return pointwise_op(std::move(name), std::move(summary), Attrs(), [fn](const Attrs&) { return number_formula(fn); });
+}
+
+/// With attributes: `bind` makes the formula from them: `[](const ScaleAttrs& attrs) { return formula(..); }`.
+template <class A>
+OpDef pointwise_op(std::string name, std::string summary, Pointwise (*bind)(const A&)) {
+  return pointwise_op(std::move(name), std::move(summary), Attrs(A{}),
+                      [bind](const Attrs& attrs) { return bind(attrs.as<A>()); });
+}
+
+}  // namespace partita

@@ -1,0 +1,104 @@
+#include "base/philox.h"
+#include "ir/ops/random/attrs.h"
+#include "ir/ops/sizes.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+namespace {
+
+/// `begin` in the coordinates of the operand -> of the whole tensor.
+Attrs localize_dropout(const Attrs& all, const Shard& shard) {
+  DropoutAttrs attrs = all.as<DropoutAttrs>();
+  const Box& ranges = shard.outputs[0];
+  bool cut = false;
+  for (const Range& range : ranges) cut = cut || !range.whole();
+  if (!cut) return all;
+  const bool fresh = attrs.whole.empty();
+  for (size_t d = 0; d < ranges.size(); ++d) {
+    if (fresh) {
+      attrs.whole.push_back(ranges[d].size);
+      attrs.begin.push_back(ranges[d].begin);
+    } else {
+      attrs.begin[d] += ranges[d].begin;
+    }
+  }
+  return Attrs(attrs);
+}
+
+}  // namespace
+
+std::vector<int64_t> first_elements(const Shape& part, const std::vector<int64_t>& whole,
+                                    const std::vector<int64_t>& begin) {
+  if (part.empty()) return {0};
+  const Shape strides = strides_of(whole.empty() ? part : whole);
+  int64_t first = 0;
+  for (size_t d = 0; d < begin.size(); ++d) first += begin[d] * strides[d];
+  const Shape rows(part.begin(), part.end() - 1);
+  std::vector<int64_t> result(elements(rows));
+  const std::array<Shape, 1> row_strides{Shape(strides.begin(), strides.end() - 1)};
+  for_broadcast<1>(rows, row_strides, [&](int64_t i, const std::array<int64_t, 1>& at) { result[i] = first + at[0]; });
+  return result;
+}
+
+std::vector<OpDef> dropout_ops() {
+  OpDef op;
+  op.name = "dropout";
+  op.summary = "x / (1 - rate) where the element's random word is at least rate * 2^32, else 0";
+  op.attrs = Attrs(DropoutAttrs{});
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    require_operands("dropout", call, 2);
+    require_float("dropout", call);
+    const DropoutAttrs& attrs = call.attrs.as<DropoutAttrs>();
+    if (!(attrs.rate >= 0 && attrs.rate < 1)) {
+      reject("dropout", "rate is outside its range", fmt::format("{}", attrs.rate), "0 <= rate < 1");
+    }
+    if (call.inputs[1] != Type{DType::i64, {}}) {
+      reject("dropout", "step is not a counter", print(call.inputs[1]), "i64[]", ErrorKind::type);
+    }
+    if (!lies_in(call.inputs[0].shape, attrs.whole, attrs.begin)) {
+      reject("dropout", "the part is outside the whole", call.attrs.print() + " of " + print(call.inputs[0]),
+             "0 <= begin and begin + size <= whole per dimension");
+    }
+    require_shape("dropout", attrs.whole);
+    return {call.inputs[0]};
+  };
+  op.rule = [](const OpCall& call) {
+    const std::vector<Type> operand{call.inputs[0]};
+    ShardingRule rule = pointwise_rule({call.attrs, operand, call.outputs});
+    rule.inputs.emplace_back();  // step
+    return rule.linear_in({0});
+  };
+  op.localize = localize_dropout;
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    return {call.apply("dropout", {call.d_outputs[0], call.inputs[1]}, call.attrs), Value()};
+  };
+  op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
+    const DropoutAttrs& attrs = all.as<DropoutAttrs>();
+    const Shape& shape = in[0].type.shape;
+    const uint64_t step = static_cast<uint64_t>(*in[1].as<int64_t>()), key = static_cast<uint64_t>(attrs.key);
+    const double threshold = attrs.rate * 4294967296.0;
+    const int64_t width = shape.empty() ? 1 : shape.back();
+    const std::vector<int64_t> rows = first_elements(shape, attrs.whole, attrs.begin);
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
+      const T* x = in[0].as<T>();
+      T* y = out[0].as<T>();
+      const Number kept = static_cast<Number>(1 / (1 - attrs.rate));
+      for (int64_t row : rows) {
+        PhiloxBlock block = random_block(key, row / 4, step);
+        for (int64_t element = row; element < row + width; ++element, ++x, ++y) {
+          if (element % 4 == 0) block = random_block(key, element / 4, step);
+          *y = block[element % 4] >= threshold ? T(static_cast<Number>(*x) * kept) : T{};
+        }
+      }
+    });
+  };
+  const SampleInput step{Type{DType::i64, {}}, {Fill::step, 0}};
+  op.samples = {{{sample_of({4, 6}), step}, Attrs(DropoutAttrs{0.4, 12345, {}, {}})},
+                {{sample_of({2, 3, 5}), step}, Attrs(DropoutAttrs{0.5, -7, {}, {}})},
+                {{sample_of({3, 4}), step}, Attrs(DropoutAttrs{0.5, 3, {5, 7}, {2, 1}})}};
+  return {op};
+}
+
+}  // namespace partita

@@ -1,0 +1,68 @@
+#include "ir/ops/reduce/attrs.h"
+#include "ir/ops/support.h"
+#include "ir/ops/wide.h"
+
+namespace partita {
+namespace {
+
+std::vector<Type> infer_cumsum(const OpCall& call) {
+  require_operands("cumsum", call, 1);
+  const Type& x = call.inputs[0];
+  const int64_t axis = call.attrs.as<CumsumAttrs>().axis;
+  if (x.dtype == DType::boolean) reject("cumsum", "operand is a bool", print(x), "numbers", ErrorKind::type);
+  require_axis("cumsum", call, axis);
+  return {x};
+}
+
+/// Floats are summed in f64; integers wrap around.
+template <class T>
+void run_cumsum(const CumsumAttrs& attrs, const Shape& shape, const T* x, T* y) {
+  using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+  const int64_t size = shape[attrs.axis], stride = strides_of(shape)[attrs.axis], total = elements(shape);
+  if (total == 0) return;
+  std::vector<Sum> sums(stride);
+  for (int64_t outer = 0; outer < total; outer += size * stride) {
+    std::fill(sums.begin(), sums.end(), Sum{});
+    for (int64_t step = 0; step < size; ++step) {
+      const int64_t at = outer + (attrs.reverse ? size - 1 - step : step) * stride;
+      for (int64_t i = 0; i < stride; ++i) {
+        const Sum before = sums[i];
+        sums[i] += static_cast<Sum>(x[at + i]);
+        const Sum sum = attrs.exclusive ? before : sums[i];
+        if constexpr (std::is_integral_v<T>)
+          y[at + i] = static_cast<T>(sum);
+        else
+          y[at + i] = T(static_cast<Wide<T>>(sum));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<OpDef> cumsum_ops() {
+  OpDef op;
+  op.name = "cumsum";
+  op.summary = "sums of the elements up to each one along an axis";
+  op.attrs = Attrs(CumsumAttrs{});
+  op.infer = infer_cumsum;
+  op.rule = [](const OpCall& call) { return whole_along(call, call.attrs.as<CumsumAttrs>().axis).linear_in({0}); };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    CumsumAttrs back = call.attrs.as<CumsumAttrs>();
+    back.reverse = !back.reverse;
+    return {call.apply("cumsum", {call.d_outputs[0]}, Attrs(back))};
+  };
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_dtype(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      run_cumsum(attrs.as<CumsumAttrs>(), in[0].type.shape, in[0].as<T>(), out[0].as<T>());
+    });
+  };
+  op.samples = {{{sample_of({4, 6})}, Attrs(CumsumAttrs{1})},
+                {{sample_of({4, 3, 5})}, Attrs(CumsumAttrs{1, true, false})},
+                {{sample_of({5, 4})}, Attrs(CumsumAttrs{0, false, true})},
+                {{sample_of({6})}, Attrs(CumsumAttrs{0, true, true})}};
+  return {op};
+}
+
+}  // namespace partita

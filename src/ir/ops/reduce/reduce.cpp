@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <limits>
+
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/reduce/attrs.h"
+#include "ir/ops/shape/attrs.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+namespace {
+
+bool is_reduced(const ReduceAttrs& attrs, size_t dim) {
+  return std::find(attrs.axes.begin(), attrs.axes.end(), static_cast<int64_t>(dim)) != attrs.axes.end();
+}
+
+std::vector<Type> infer_reduce(const OpCall& call) {
+  require_operands("reduce", call, 1);
+  const ReduceAttrs& attrs = call.attrs.as<ReduceAttrs>();
+  const Type& x = call.inputs[0];
+  if (attrs.kind == Reduce::none) reject("reduce", "no kind", "none", "sum, max or min");
+  if (attrs.scale != 1 && (attrs.kind != Reduce::sum || !is_float(x.dtype))) {
+    reject("reduce", "a scale without a sum of floats", print(x), "kind=sum of floats");
+  }
+  std::vector<bool> seen(x.shape.size(), false);
+  for (int64_t axis : attrs.axes) {
+    if (axis < 0 || axis >= x.rank() || seen[axis]) {
+      reject("reduce", "bad axes", fmt::format("[{}] of {}", fmt::join(attrs.axes, ","), print(x)),
+             "each at most once, from 0", ErrorKind::index);
+    }
+    seen[axis] = true;
+    if (attrs.kind != Reduce::sum && x.shape[axis] == 0) reject("reduce", "no elements", print(x), "at least one");
+  }
+  Type result{x.dtype, {}};
+  for (size_t d = 0; d < x.shape.size(); ++d) {
+    if (!seen[d]) result.shape.push_back(x.shape[d]);
+    if (seen[d] && attrs.keep_dims) result.shape.push_back(1);
+  }
+  return {result};
+}
+
+ShardingRule rule_reduce(const OpCall& call) {
+  const ReduceAttrs& attrs = call.attrs.as<ReduceAttrs>();
+  ShardingRule result = pointwise_rule({call.attrs, call.inputs, call.inputs});
+  TensorMap out;
+  for (size_t d = 0; d < call.inputs[0].shape.size(); ++d) {
+    if (!is_reduced(attrs, d)) {
+      out.push_back(result.inputs[0][d]);
+      continue;
+    }
+    for (int factor : result.inputs[0][d].factors) result.factors[factor].reduce = attrs.kind;
+    if (attrs.keep_dims) out.emplace_back();
+  }
+  result.outputs = {out};
+  ReduceSet kinds{.sum = attrs.kind == Reduce::sum, .max = attrs.kind == Reduce::max, .min = attrs.kind == Reduce::min};
+  return result.linear_in({0}, kinds);
+}
+
+std::vector<Value> grad_reduce(const GradCall& call) {
+  const ReduceAttrs& attrs = call.attrs.as<ReduceAttrs>();
+  const Type& x = call.inputs[0].type();
+  Shape kept = x.shape;
+  for (int64_t axis : attrs.axes) kept[axis] = 1;
+  const auto spread = [&](Value value) {
+    if (value.shape() != kept) value = call.apply("reshape", {value}, ReshapeAttrs{.shape = kept});
+    if (kept == x.shape) return value;
+    return call.apply("broadcast_to", {value}, BroadcastAttrs{.shape = x.shape});
+  };
+  if (attrs.kind == Reduce::sum) {
+    Value d = call.d_outputs[0];
+    if (attrs.scale != 1) d = call.apply("scale", {d}, ScaleAttrs{.scale = attrs.scale});
+    return {spread(d)};
+  }
+  // Elements that are equally large (small) share the gradient.
+  const Value hits = call.apply("equal", {call.inputs[0], spread(call.outputs[0])});
+  const Value ones = call.apply("cast", {hits}, CastAttrs{.dtype = x.dtype});
+  ReduceAttrs count = attrs;
+  count.kind = Reduce::sum;
+  const Value share = call.apply("div", {call.d_outputs[0], call.apply("reduce", {ones}, Attrs(count))});
+  return {call.apply("mul", {ones, spread(share)})};
+}
+
+std::optional<Attrs> share_of_mean(const OpCall& call, int64_t parts) {
+  ReduceAttrs attrs = call.attrs.as<ReduceAttrs>();
+  double count = 1;
+  for (const int64_t axis : attrs.axes) count *= static_cast<double>(call.inputs[0].shape[axis]);
+  if (attrs.scale != 1 / count) return std::nullopt;
+  attrs.scale /= static_cast<double>(parts);
+  return Attrs(attrs);
+}
+
+/// The result over no elements, which any element replaces.
+template <class T>
+T initial(Reduce kind) {
+  using Limits = std::numeric_limits<T>;
+  if (kind == Reduce::sum) return T{0};
+  if (kind == Reduce::max) return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  return Limits::has_infinity ? Limits::infinity() : Limits::max();
+}
+
+/// Loops with the innermost run contiguous in x; `at` of the result is 0-strided over reduced axes.
+void kernel(const Attrs& all, Inputs in, Outputs out) {
+  const ReduceAttrs& attrs = all.as<ReduceAttrs>();
+  const Shape& shape = in[0].type.shape;
+  Shape kept = shape;
+  for (int64_t axis : attrs.axes) kept[axis] = 1;
+  const std::array<Shape, 1> strides{broadcast_strides(kept, shape)};
+  for_dtype(in[0].type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    using Sum = std::conditional_t<std::is_floating_point_v<T> || sizeof(T) == 2, double, int64_t>;
+    const T* x = in[0].as<T>();
+    const int64_t count = out[0].type.elements();
+    std::vector<Sum> sums(count, initial<Sum>(attrs.kind));
+    for_broadcast<1>(shape, strides, [&](int64_t i, const std::array<int64_t, 1>& at) {
+      const Sum value = static_cast<Sum>(x[i]);
+      Sum& sum = sums[at[0]];
+      if (attrs.kind == Reduce::sum)
+        sum += value;
+      else if (attrs.kind == Reduce::max)
+        sum = value > sum || value != value ? value : sum;
+      else
+        sum = value < sum || value != value ? value : sum;
+    });
+    T* y = out[0].as<T>();
+    for (int64_t i = 0; i < count; ++i) {
+      const auto value = attrs.scale == 1 ? sums[i] : static_cast<Sum>(sums[i] * attrs.scale);
+      if constexpr (sizeof(T) == 2) {
+        y[i] = T(static_cast<float>(value));
+      } else {
+        y[i] = static_cast<T>(value);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<OpDef> reduce_ops() {
+  OpDef op;
+  op.name = "reduce";
+  op.summary = "sum (times scale), max or min over some axes";
+  op.attrs = Attrs(ReduceAttrs{});
+  op.infer = infer_reduce;
+  op.rule = rule_reduce;
+  op.grad = grad_reduce;
+  op.kernel = kernel;
+  op.traits = {.degree = degree_of_first, .share_of_mean = share_of_mean};
+  op.samples = {{{sample_of({4, 3, 5})}, Attrs(ReduceAttrs{Reduce::sum, {1}, false, 0.25})},
+                {{sample_of({4, 6})}, Attrs(ReduceAttrs{Reduce::sum, {0, 1}, false, 1})},
+                {{sample_of({4, 6}, Fill::distinct)}, Attrs(ReduceAttrs{Reduce::max, {1}, true, 1})},
+                {{sample_of({5, 4}, Fill::distinct)}, Attrs(ReduceAttrs{Reduce::min, {0}, false, 1})}};
+  return {op};
+}
+
+}  // namespace partita

@@ -1,0 +1,18 @@
+#include "ir/ops/registry.h"
+
+#include <algorithm>
+
+namespace partita {
+
+std::vector<OpDef> listed_ops();  // generated from the listing of the folder and its families
+
+const OpSet& all_ops() {
+  static const OpSet ops = [] {
+    std::vector<OpDef> all = listed_ops();
+    std::sort(all.begin(), all.end(), [](const OpDef& a, const OpDef& b) { return a.name < b.name; });
+    return OpSet(std::move(all));
+  }();
+  return ops;
+}
+
+}  // namespace partita

@@ -1,0 +1,75 @@
+#include <limits>
+
+#include "ir/ops/routing/attrs.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+namespace {
+
+std::vector<Type> infer_assign_slots(const OpCall& call) {
+  require_operands("assign_slots", call, 1);
+  const Type& ids = call.inputs[0];
+  if (ids.rank() < 2 || (ids.dtype != DType::i32 && ids.dtype != DType::i64)) {
+    reject("assign_slots", "operand does not fit", print(ids), "integer ids[.., n, k]");
+  }
+  const auto& attrs = call.attrs.as<AssignSlotsAttrs>();
+  if (attrs.experts < 1 || attrs.capacity < 1) {
+    reject("assign_slots", "no slots", call.attrs.print(), "at least one expert and a capacity of at least 1");
+  }
+  if (attrs.experts > std::numeric_limits<int32_t>::max() / attrs.capacity) {
+    reject("assign_slots", "too many slots", call.attrs.print(), "numbers that an i32 holds");
+  }
+  return {Type{DType::i32, ids.shape}};
+}
+
+/// `counts` is scratch: the ids of each expert so far.
+template <class Id>
+void assign(const AssignSlotsAttrs& attrs, int64_t tokens, int64_t choices, const Id* ids, std::vector<int64_t>& counts,
+            int32_t* slots) {
+  std::fill(counts.begin(), counts.end(), 0);
+  for (int64_t k = 0; k < choices; ++k) {
+    for (int64_t n = 0; n < tokens; ++n) {
+      const auto expert = static_cast<int64_t>(ids[n * choices + k]);
+      if (expert < 0 || expert >= attrs.experts) {
+        reject("assign_slots", "id is no expert", fmt::format("{}", expert), fmt::format("0 to {}", attrs.experts - 1),
+               ErrorKind::index);
+      }
+      const int64_t place = counts[expert]++;
+      slots[n * choices + k] = static_cast<int32_t>(place < attrs.capacity ? expert * attrs.capacity + place
+                                                                           : attrs.experts * attrs.capacity);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<OpDef> assign_slots_ops() {
+  OpDef op;
+  op.name = "assign_slots";
+  op.summary =
+      "slot of the expert ids[.., n, k]: id * capacity plus how many before have this id, those of all n for one k "
+      "before the next k; experts * capacity when the expert is full";
+  op.attrs = Attrs(AssignSlotsAttrs{});
+  op.infer = infer_assign_slots;
+  op.rule = [](const OpCall& call) { return einsum("..nk->..nk | n:whole k:whole", call); };
+  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
+  op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
+    const auto& attrs = all.as<AssignSlotsAttrs>();
+    const Shape& shape = in[0].type.shape;
+    const int64_t choices = shape.back(), tokens = shape[shape.size() - 2], group = tokens * choices;
+    std::vector<int64_t> counts(attrs.experts);
+    for_integer(in[0].type.dtype, [&](auto zero) {
+      const auto* ids = in[0].as<decltype(zero)>();
+      int32_t* slots = out[0].as<int32_t>();
+      for (int64_t at = 0; at < out[0].type.elements(); at += group) {
+        assign(attrs, tokens, choices, ids + at, counts, slots + at);
+      }
+    });
+  };
+  op.samples = {{{ids_of({4, 6, 2}, 3)}, Attrs(AssignSlotsAttrs{3, 3})},
+                {{ids_of({2, 2, 5, 1}, 4)}, Attrs(AssignSlotsAttrs{4, 2})},
+                {{ids_of({6, 3}, 2)}, Attrs(AssignSlotsAttrs{2, 1})}};
+  return {op};
+}
+
+}  // namespace partita

@@ -1,0 +1,155 @@
+#include "ir/ops/routing/routing.h"
+#include "ir/ops/wide.h"
+
+namespace partita {
+namespace {
+
+/// Of combine and of combine_grad_weights, whose operands 0 and 1 are the same.
+void require_combine_rows(std::string_view op, const OpCall& call) {
+  require_routing(op, call, 0, 1, /*same_tokens=*/false);
+  const Shape& rows = call.inputs[0].shape;
+  const int64_t local = rows[rows.size() - 2];
+  const auto& attrs = call.attrs.as<CombineAttrs>();
+  require_slot_range(op, call, attrs.begin, local, slot_total(attrs, local));
+}
+
+Attrs localize_combine(const Attrs& all, const Shard& shard) {
+  const auto& attrs = all.as<CombineAttrs>();
+  const Range& range = shard.inputs[0][shard.inputs[0].size() - 2];
+  if (range.whole()) return all;
+  return Attrs(CombineAttrs{.begin = attrs.begin + range.begin, .total = slot_total(attrs, range.size)});
+}
+
+template <class T, class Slot>
+void run_combine(const CombineAttrs& attrs, const RoutingSizes& sizes, const T* y, const Slot* slots, const T* weights,
+                 T* x) {
+  const int64_t total = slot_total(attrs, sizes.slots);
+  std::vector<double> sums(sizes.width);
+  for (int64_t group = 0; group < sizes.groups; ++group, y += sizes.slots * sizes.width) {
+    for (int64_t n = 0; n < sizes.tokens; ++n, x += sizes.width) {
+      std::fill(sums.begin(), sums.end(), 0);
+      for (int64_t k = 0; k < sizes.choices; ++k, ++slots) {
+        const double weight = weights ? static_cast<double>(*weights++) : 1;
+        const int64_t row = row_of_slot("combine", *slots, attrs.begin, sizes.slots, total);
+        if (row < 0) continue;
+        for (int64_t z = 0; z < sizes.width; ++z) {
+          sums[z] += weight * static_cast<double>(y[row * sizes.width + z]);
+        }
+      }
+      for (int64_t z = 0; z < sizes.width; ++z) x[z] = T(static_cast<Wide<T>>(sums[z]));
+    }
+  }
+}
+
+OpDef combine_op() {
+  OpDef op;
+  op.name = "combine";
+  op.summary = "the sum over k of the rows y[.., slots[.., n, k]], times weights[.., n, k] if there are any";
+  op.attrs = Attrs(CombineAttrs{});
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    if (call.inputs.size() != 3) require_operands("combine", call, 2);
+    require_combine_rows("combine", call);
+    if (call.inputs.size() == 3) require_slot_weights("combine", call, 2, 1, call.inputs[0].dtype);
+    Type result{call.inputs[0].dtype, call.inputs[1].shape};
+    result.shape.back() = call.inputs[0].shape.back();
+    return {result};
+  };
+  op.rule = [](const OpCall& call) {
+    const bool weighted = call.inputs.size() == 3;
+    ShardingRule rule = einsum(weighted ? "..vz,..nk,..nk->..nz | v:lookup" : "..vz,..nk->..nz | v:lookup", call);
+    rule.linear_in({0});
+    return weighted ? rule.linear_in({2}) : rule;
+  };
+  op.localize = localize_combine;
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const auto& attrs = call.attrs.as<CombineAttrs>();
+    const Shape& rows = call.inputs[0].shape();
+    const int64_t local = rows[rows.size() - 2];
+    const DispatchAttrs back{.size = local, .begin = attrs.begin, .total = slot_total(attrs, local)};
+    std::vector<Value> operands = call.inputs;
+    operands[0] = call.d_outputs[0];
+    std::vector<Value> gradients{call.apply("dispatch", operands, back), Value()};
+    if (call.inputs.size() == 3) {
+      gradients.push_back(
+          call.apply("combine_grad_weights", {call.inputs[0], call.inputs[1], call.d_outputs[0]}, call.attrs));
+    }
+    return gradients;
+  };
+  op.flops_per_point = 2;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const RoutingSizes sizes = routing_sizes(in[1].type, in[0].type);
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T* weights = in.size() == 3 ? in[2].as<T>() : nullptr;
+      for_integer(in[1].type.dtype, [&](auto slot) {
+        run_combine(attrs.as<CombineAttrs>(), sizes, in[0].as<T>(), in[1].as<decltype(slot)>(), weights,
+                    out[0].as<T>());
+      });
+    });
+  };
+  // A slot of 8, or 6, is none.
+  op.samples = {
+      {{sample_of({8, 6}), ids_of({4, 2}, 9), sample_of({4, 2})}, Attrs(CombineAttrs{})},
+      {{sample_of({2, 6, 4}), ids_of({2, 5, 2}, 7)}, Attrs(CombineAttrs{})},
+      {{sample_of({2, 2, 4, 3}), ids_of({2, 2, 6, 1}, 9), sample_of({2, 2, 6, 1})}, Attrs(CombineAttrs{2, 8})}};
+  return op;
+}
+
+template <class T, class Slot>
+void run_combine_grad_weights(const CombineAttrs& attrs, const RoutingSizes& sizes, const T* y, const Slot* slots,
+                              const T* d, T* d_weights) {
+  const int64_t total = slot_total(attrs, sizes.slots);
+  for (int64_t group = 0; group < sizes.groups; ++group, y += sizes.slots * sizes.width) {
+    for (int64_t n = 0; n < sizes.tokens; ++n, d += sizes.width) {
+      for (int64_t k = 0; k < sizes.choices; ++k, ++slots, ++d_weights) {
+        const int64_t row = row_of_slot("combine_grad_weights", *slots, attrs.begin, sizes.slots, total);
+        double sum = 0;
+        for (int64_t z = 0; row >= 0 && z < sizes.width; ++z) {
+          sum += static_cast<double>(y[row * sizes.width + z]) * static_cast<double>(d[z]);
+        }
+        *d_weights = T(static_cast<Wide<T>>(sum));
+      }
+    }
+  }
+}
+
+OpDef combine_grad_weights_op() {
+  OpDef op;
+  op.name = "combine_grad_weights";
+  op.summary = "the product of the rows d[.., n] and y[.., slots[.., n, k]]: [.., n, k]";
+  op.attrs = Attrs(CombineAttrs{});
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    require_operands("combine_grad_weights", call, 3);
+    require_combine_rows("combine_grad_weights", call);
+    require_routing("combine_grad_weights", call, 2, 1, /*same_tokens=*/true);
+    const Type &y = call.inputs[0], &d = call.inputs[2];
+    if (y.dtype != d.dtype || y.shape.back() != d.shape.back()) {
+      reject("combine_grad_weights", "operands do not fit", print(call.inputs), "rows of one type and width");
+    }
+    return {Type{y.dtype, call.inputs[1].shape}};
+  };
+  op.rule = [](const OpCall& call) {
+    return einsum("..vz,..nk,..nz->..nk | v:lookup", call).linear_in({0}).linear_in({2});
+  };
+  op.localize = localize_combine;
+  op.flops_per_point = 2;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const RoutingSizes sizes = routing_sizes(in[1].type, in[0].type);
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      for_integer(in[1].type.dtype, [&](auto slot) {
+        run_combine_grad_weights(attrs.as<CombineAttrs>(), sizes, in[0].as<T>(), in[1].as<decltype(slot)>(),
+                                 in[2].as<T>(), out[0].as<T>());
+      });
+    });
+  };
+  op.samples = {{{sample_of({8, 6}), ids_of({4, 2}, 9), sample_of({4, 6})}, Attrs(CombineAttrs{})},
+                {{sample_of({2, 4, 3}), ids_of({2, 6, 2}, 9), sample_of({2, 6, 3})}, Attrs(CombineAttrs{2, 8})}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> combine_ops() { return {combine_op(), combine_grad_weights_op()}; }
+
+}  // namespace partita

@@ -1,0 +1,38 @@
+#include "ir/ops/routing/routing.h"
+
+namespace partita {
+
+RoutingSizes routing_sizes(const Type& slots, const Type& rows_of_slots) {
+  const Shape &route = slots.shape, &rows = rows_of_slots.shape;
+  RoutingSizes sizes{
+      .tokens = route[route.size() - 2], .choices = route.back(), .slots = rows[rows.size() - 2], .width = rows.back()};
+  for (size_t d = 0; d + 2 < route.size(); ++d) sizes.groups *= route[d];
+  return sizes;
+}
+
+void require_routing(std::string_view op, const OpCall& call, size_t rows, size_t slots, bool same_tokens) {
+  require_float(op, call, rows);
+  const Type &x = call.inputs[rows], &ids = call.inputs[slots];
+  if (ids.dtype != DType::i32 && ids.dtype != DType::i64) {
+    reject(op, "slots are not integers", print(ids), "i32 or i64", ErrorKind::type);
+  }
+  bool fits = x.rank() >= 2 && x.rank() == ids.rank();
+  for (int d = 0; fits && d + (same_tokens ? 1 : 2) < x.rank(); ++d) fits = x.shape[d] == ids.shape[d];
+  if (fits) return;
+  reject(op, "operands do not fit", print(call.inputs),
+         same_tokens ? "rows [.., n, z] and slots [.., n, k]" : "rows [.., v, z] and slots [.., n, k]");
+}
+
+void require_slot_weights(std::string_view op, const OpCall& call, size_t weights, size_t slots, DType dtype) {
+  const Type expected{dtype, call.inputs[slots].shape};
+  if (call.inputs[weights] != expected) {
+    reject(op, "weights do not fit the slots", print(call.inputs[weights]), print(expected));
+  }
+}
+
+void require_slot_range(std::string_view op, const OpCall& call, int64_t begin, int64_t size, int64_t total) {
+  if (size >= 0 && begin >= 0 && size <= total && begin <= total - size) return;
+  reject(op, "the slots are outside their range", call.attrs.print(), "0 <= begin and begin + local slots <= total");
+}
+
+}  // namespace partita

@@ -1,0 +1,57 @@
+#include <cmath>
+
+#include "ir/ops/shape/attrs.h"
+#include "ir/ops/sizes.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+namespace {
+
+void require_representable(const ConstantAttrs& attrs) {
+  if (is_float(attrs.dtype)) return;
+  for_integer(attrs.dtype, [&](auto zero) {
+    using Limits = std::numeric_limits<decltype(zero)>;
+    if (attrs.value >= static_cast<double>(Limits::lowest()) && attrs.value < std::ldexp(1.0, Limits::digits)) return;
+    reject("constant", "the type does not hold the value", to_text(attrs.value), std::string(name_of(attrs.dtype)));
+  });
+}
+
+}  // namespace
+
+std::vector<OpDef> constant_ops() {
+  OpDef op;
+  op.name = "constant";
+  op.summary = "one value everywhere";
+  op.attrs = Attrs(ConstantAttrs{});
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    require_operands("constant", call, 0);
+    const ConstantAttrs& attrs = call.attrs.as<ConstantAttrs>();
+    require_shape("constant", attrs.shape);
+    require_representable(attrs);
+    return {Type{attrs.dtype, attrs.shape}};
+  };
+  op.rule = [](const OpCall& call) { return pointwise_rule(call); };
+  op.localize = [](const Attrs& attrs, const Shard& shard) {
+    ConstantAttrs local = attrs.as<ConstantAttrs>();
+    for (size_t d = 0; d < local.shape.size(); ++d) local.shape[d] = shard.outputs[0][d].count();
+    return Attrs(local);
+  };
+  op.grad = [](const GradCall&) { return std::vector<Value>{}; };
+  op.flops_per_point = 0;
+  op.kernel = [](const Attrs& attrs, Inputs, Outputs out) {
+    for_dtype(out[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      T value{};
+      if constexpr (sizeof(T) == 2) {
+        value = T(static_cast<float>(attrs.as<ConstantAttrs>().value));
+      } else {
+        value = static_cast<T>(attrs.as<ConstantAttrs>().value);
+      }
+      std::fill_n(out[0].as<T>(), out[0].type.elements(), value);
+    });
+  };
+  op.samples = {{{}, Attrs(ConstantAttrs{1.5, DType::f64, {4, 6}})}, {{}, Attrs(ConstantAttrs{3, DType::i64, {}})}};
+  return {op};
+}
+
+}  // namespace partita

@@ -1,0 +1,46 @@
+#include "ir/ops/shape/attrs.h"
+#include "ir/ops/sizes.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+
+std::vector<OpDef> reshape_ops() {
+  OpDef op;
+  op.name = "reshape";
+  op.summary = "the same elements in another shape";
+  op.attrs = Attrs(ReshapeAttrs{});
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    require_operands("reshape", call, 1);
+    const Shape& shape = call.attrs.as<ReshapeAttrs>().shape;
+    require_shape("reshape", shape);
+    if (elements(shape) != call.inputs[0].elements()) {
+      reject("reshape", "another number of elements", print(call.inputs[0]) + " to " + print(shape),
+             fmt::format("{} elements", call.inputs[0].elements()));
+    }
+    return {Type{call.inputs[0].dtype, shape}};
+  };
+  op.rule = [](const OpCall& call) {
+    return reshape_rule(call.inputs[0].shape, call.outputs[0].shape).linear_in({0}, kAnyReduce);
+  };
+  op.localize = [](const Attrs&, const Shard& shard) {
+    ReshapeAttrs local;
+    for (const Range& range : shard.outputs[0]) local.shape.push_back(range.count());
+    return Attrs(local);
+  };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    return {call.apply("reshape", {call.d_outputs[0]}, Attrs(ReshapeAttrs{call.inputs[0].shape()}))};
+  };
+  op.flops_per_point = 0;
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    const auto* from = static_cast<const std::byte*>(in[0].data);
+    std::copy(from, from + in[0].type.bytes(), static_cast<std::byte*>(out[0].data));
+  };
+  op.traits = {.moves_elements = true, .degree = degree_of_first};
+  op.samples = {{{sample_of({2, 3, 8})}, Attrs(ReshapeAttrs{{2, 3, 4, 2}})},
+                {{sample_of({2, 3, 4, 2})}, Attrs(ReshapeAttrs{{6, 8}})},
+                {{sample_of({6, 2})}, Attrs(ReshapeAttrs{{4, 3}})},
+                {{sample_of({4, 3, 5})}, Attrs(ReshapeAttrs{{3, 4, 5}})}};
+  return {op};
+}
+
+}  // namespace partita

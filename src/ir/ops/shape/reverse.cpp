@@ -1,0 +1,46 @@
+#include "ir/ops/support.h"
+
+namespace partita {
+namespace {
+
+struct ReverseAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields() { return std::tuple{field("axis", &ReverseAttrs::axis)}; }
+};
+
+int64_t reverse_axis(const Attrs& attrs) { return attrs.as<ReverseAttrs>().axis; }
+
+}  // namespace
+
+std::vector<OpDef> reverse_ops() {
+  OpDef op;
+  op.name = "reverse";
+  op.summary = "the elements in reverse order along an axis";
+  op.attrs = ReverseAttrs{};
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    require_operands("reverse", call, 1);
+    require_axis("reverse", call, reverse_axis(call.attrs));
+    return {call.inputs[0]};
+  };
+  op.rule = [](const OpCall& call) { return whole_along(call, reverse_axis(call.attrs)).linear_in({0}, kAnyReduce); };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    return {call.apply("reverse", {call.d_outputs[0]}, call.attrs)};
+  };
+  op.flops_per_point = 0;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const Shape& shape = in[0].type.shape;
+    const int64_t axis = reverse_axis(attrs), size = shape[axis];
+    for_dtype(in[0].type.dtype, [&](auto zero) {
+      const auto* x = in[0].as<decltype(zero)>();
+      auto* y = out[0].as<decltype(zero)>();
+      for_lines(shape, axis, [&](int64_t first, int64_t stride) {
+        for (int64_t i = 0; i < size; ++i) y[first + i * stride] = x[first + (size - 1 - i) * stride];
+      });
+    });
+  };
+  op.traits.moves_elements = true;
+  op.samples = {{{sample_of({4, 6})}, ReverseAttrs{.axis = 1}}, {{sample_of({5, 3, 2})}, ReverseAttrs{.axis = 0}}};
+  return {op};
+}
+
+}  // namespace partita

@@ -1,0 +1,26 @@
+#pragma once
+// Limits of shapes that come from attributes.
+
+#include "ir/ops/support.h"
+
+namespace partita {
+
+/// Throws when a size is negative or the elements cannot be counted.
+inline void require_shape(std::string_view op, const Shape& shape) {
+  for (int64_t size : shape) {
+    if (size < 0) reject(op, "negative size", print(shape), "sizes of at least 0");
+  }
+  if (!is_countable(shape)) reject(op, "shape too large", print(shape), "fewer elements");
+}
+
+/// Whether a part of this shape, from `begin` on, lies in `whole`; both lists are empty for the whole.
+inline bool lies_in(const Shape& part, const std::vector<int64_t>& whole, const std::vector<int64_t>& begin) {
+  if (whole.empty() && begin.empty()) return true;
+  if (whole.size() != part.size() || begin.size() != part.size()) return false;
+  for (size_t d = 0; d < part.size(); ++d) {
+    if (part[d] > whole[d] || begin[d] < 0 || begin[d] > whole[d] - part[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace partita

@@ -1,0 +1,88 @@
+#pragma once
+// What the op files share: checks with uniform messages, broadcasting, and pointwise loops.
+
+#include "ir/graph/builder.h"
+#include "ir/graph/op_def.h"
+
+namespace partita {
+
+/// Throws `[op] what, got GOT, expected EXPECTED`.
+[[noreturn]] void reject(std::string_view op, std::string_view what, const std::string& got,
+                         const std::string& expected, ErrorKind kind = ErrorKind::value);
+
+/// Throws unless there are `count` operands.
+void require_operands(std::string_view op, const OpCall& call, size_t count);
+/// Throws unless all operands have one element type.
+void require_same_dtype(std::string_view op, const OpCall& call);
+/// Throws unless the operand is of a float type.
+void require_float(std::string_view op, const OpCall& call, size_t operand = 0);
+/// Throws if the type is bool.
+void require_number(std::string_view op, const Type& type);
+/// Throws unless the operand has `rank` dimensions.
+void require_rank(std::string_view op, const OpCall& call, size_t operand, int rank);
+/// Throws unless the operands from `first` on have exactly these types.
+void require_types(std::string_view op, const OpCall& call, size_t first, const std::vector<Type>& expected);
+
+/// Throws unless the first operand has the dimension `axis`, counted from the front.
+void require_axis(std::string_view op, const OpCall& call, int64_t axis);
+
+/// `pointwise_rule` for ops that need whole lines along a dimension, which is therefore never cut.
+ShardingRule whole_along(const OpCall& call, int64_t axis);
+
+/// For OpTraits::degree: the degree of the first operand.
+std::optional<int> degree_of_first(const Attrs& attrs, const std::vector<int>& degrees);
+/// For OpTraits::degree: the common degree of all operands, nothing if they differ.
+std::optional<int> degree_of_all(const Attrs& attrs, const std::vector<int>& degrees);
+/// For OpTraits::degree: the highest degree of an operand.
+std::optional<int> highest_degree(const Attrs& attrs, const std::vector<int>& degrees);
+
+/// The NumPy broadcast of two shapes, or a rejection with both.
+Shape broadcast(std::string_view op, const Shape& a, const Shape& b);
+/// The broadcast of all operands, in the type of the first; the `infer` of pointwise ops.
+std::vector<Type> infer_pointwise(std::string_view op, const OpCall& call);
+/// The same for float operands only.
+std::vector<Type> infer_pointwise_float(std::string_view op, const OpCall& call);
+
+/// Sums `d`, a gradient in the broadcast shape, back to the shape of `target`.
+Value sum_to(const GradCall& call, Value d, const Type& target);
+
+/// The strides with which a shape is read in a broadcast: 0 where its size is 1.
+Shape broadcast_strides(const Shape& shape, const Shape& out);
+
+/// Calls fn(output element, element of each operand) over the row-major broadcast of `shapes`.
+template <size_t N, class Fn>
+void for_broadcast(const Shape& out, const std::array<Shape, N>& strides, Fn&& fn) {
+  const int64_t total = elements(out);
+  if (total == 0) return;
+  const int rank = static_cast<int>(out.size());
+  std::vector<int64_t> index(out.size(), 0);
+  std::array<int64_t, N> at{};
+  for (int64_t i = 0; i < total; ++i) {
+    fn(i, at);
+    for (int d = rank - 1; d >= 0; --d) {
+      for (size_t k = 0; k < N; ++k) at[k] += strides[k][d];
+      if (++index[d] < out[d]) break;
+      for (size_t k = 0; k < N; ++k) at[k] -= strides[k][d] * out[d];
+      index[d] = 0;
+    }
+  }
+}
+
+/// Calls fn(first element, stride) for every line of a dense tensor along `axis`; none when it is empty.
+template <class Fn>
+void for_lines(const Shape& shape, int64_t axis, Fn&& fn) {
+  const int64_t stride = strides_of(shape)[axis], block = shape[axis] * stride, total = elements(shape);
+  for (int64_t outer = 0; outer < total; outer += block) {
+    for (int64_t inner = 0; inner < stride; ++inner) fn(outer + inner, stride);
+  }
+}
+
+/// f64[2,3]: shorthand for samples.
+inline SampleInput sample_of(Shape shape, Fill::Kind kind = Fill::normal) {
+  return {Type{DType::f64, std::move(shape)}, {kind, 0}};
+}
+inline SampleInput ids_of(Shape shape, int64_t below) {
+  return {Type{DType::i32, std::move(shape)}, {Fill::ids, below}};
+}
+
+}  // namespace partita

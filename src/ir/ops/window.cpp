@@ -1,0 +1,92 @@
+#include "ir/ops/window.h"
+
+#include <algorithm>
+
+#include "ir/ops/support.h"
+
+namespace partita {
+namespace {
+
+/// Rounds down, also below zero.
+int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+void require_list(std::string_view op, std::string_view name, const std::vector<int64_t>& list, size_t count,
+                  int64_t least) {
+  constexpr int64_t kMost = int64_t{1} << 31;  // products of two stay inside 64 bits
+  const bool legal =
+      std::all_of(list.begin(), list.end(), [&](int64_t value) { return value >= least && value < kMost; });
+  if (list.size() == count && legal) return;
+  reject(op, fmt::format("{} is not legal", name), to_text(list),
+         fmt::format("{} numbers from {} to 2^31 - 1", count, least));
+}
+
+}  // namespace
+
+int64_t Span::first_output(int64_t tap) const {
+  return std::max<int64_t>(0, -floor_div(tap * dilation - before, stride));
+}
+
+int64_t Span::last_output(int64_t tap, int64_t size, int64_t outputs) const {
+  return std::min(outputs, floor_div(size - 1 + before - tap * dilation, stride) + 1);
+}
+
+Spans make_spans(std::string_view op, const std::vector<int64_t>& stride, const std::vector<int64_t>& dilation,
+                 const std::vector<int64_t>& pads, const std::vector<int64_t>& taps) {
+  require_list(op, "stride", stride, 2, 1);
+  require_list(op, "dilation", dilation, 2, 1);
+  require_list(op, "pads", pads, 4, 0);
+  require_list(op, "kernel", taps, 2, 1);
+  return {{stride[0], dilation[0], taps[0], pads[0], pads[2]}, {stride[1], dilation[1], taps[1], pads[1], pads[3]}};
+}
+
+int64_t checked_outputs(std::string_view op, const Span& span, int64_t size) {
+  const int64_t padded = size + span.before + span.after;
+  if (size == 0) reject(op, "the input is empty", "a height or width of 0", "at least 1");
+  if (padded < span.reach()) {
+    reject(op, "the window is larger than the padded input", fmt::format("window of {} on {}", span.reach(), padded),
+           "a window that fits");
+  }
+  return span.outputs(size);
+}
+
+void require_grad_rows(std::string_view op, const Span& span, int64_t size, int64_t outputs) {
+  if (size < 0 || size > kMaxElements) {
+    reject(op, "size is not legal", fmt::format("{}", size), fmt::format("0 to {}", kMaxElements));
+  }
+  if (outputs == 0) return;
+  const int64_t expected = checked_outputs(op, span, size);
+  if (outputs == expected) return;
+  reject(op, "the gradient does not fit the input", fmt::format("{} outputs of {} inputs", outputs, size),
+         fmt::format("{} outputs", expected));
+}
+
+void require_pool_pads(std::string_view op, const Spans& spans) {
+  for (const Span& span : {spans.h, spans.w}) {
+    if (span.before < span.taps && span.after < span.taps) continue;
+    reject(op, "padding is not below the kernel size",
+           fmt::format("pads {} and {} of a kernel of {}", span.before, span.after, span.taps), "smaller pads");
+  }
+}
+
+Range inside(const Span& span, int64_t output, int64_t size) {
+  const int64_t first = output * span.stride - span.before;
+  const int64_t begin = std::clamp<int64_t>(first, 0, size);
+  return {begin, std::clamp<int64_t>(first + span.taps, begin, size), size};
+}
+
+std::pair<int64_t, int64_t> local_pads(const Span& span, const Range& in, const Range& out) {
+  if (out.count() == 0 || (in.whole() && out.whole())) return {span.before, span.after};
+  const int64_t needed = (out.count() - 1) * span.stride + span.reach();
+  const int64_t before = std::clamp<int64_t>(in.begin - (out.begin * span.stride - span.before), 0, needed);
+  return {before, std::max<int64_t>(0, needed - before - in.count())};
+}
+
+std::pair<int64_t, int64_t> local_grad_pads(const Span& span, const Range& in, const Range& out) {
+  if (in.whole() && out.whole()) return {span.before, span.after};
+  if (out.count() == 0) return {0, 0};
+  const int64_t covered = (out.count() - 1) * span.stride + span.reach();
+  const int64_t before = std::max<int64_t>(0, span.before + in.begin - out.begin * span.stride);
+  return {before, std::max<int64_t>(0, covered - before - in.count())};
+}
+
+}  // namespace partita

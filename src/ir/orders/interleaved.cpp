@@ -1,0 +1,45 @@
+#include "ir/orders/list_schedule.h"
+#include "ir/orders/orders.h"
+#include "ir/orders/simulate.h"
+
+namespace partita {
+namespace {
+
+/// Chunks are the stages of a group. A round of as many micro-batches as there are groups takes the chunks of a group
+/// one after the other, forward from the first to the last, backward from the last to the first.
+auto priority_of_rounds(const SectionGraph& graph) {
+  std::vector<int64_t> chunks(graph.stages());  // per stage: its place on its group
+  for (int group = 0; group < graph.groups(); ++group) {
+    int64_t chunk = 0;
+    for (const int stage : graph.stages_of(group)) chunks[stage] = chunk++;
+  }
+  return [chunks, groups = graph.groups()](const Slot& slot) -> std::array<int64_t, 3> {
+    const int64_t chunk = chunks[slot.stage];
+    return {slot.micro_batch / groups, slot.section == StageSection::forward ? chunk : -chunk,
+            slot.micro_batch % groups};
+  };
+}
+
+}  // namespace
+
+GroupQueues forwards_alone(const SectionGraph& graph) {
+  return list_schedule(graph.with_unit_times(), {.priority = priority_of_rounds(graph)});
+}
+
+GroupQueues interleaved(const SectionGraph& graph) {
+  if (graph.groups() == graph.stages()) return one_forward_one_backward(graph);
+  ListRules rules{.keeps_priority = true, .priority = priority_of_rounds(graph)};
+  for (int group = 0; group < graph.groups(); ++group) {
+    // Until the first backward comes, the group runs a round of each chunk but the last; of the last chunk the
+    // micro-batches that start while the first one goes to the end and comes back.
+    const auto chunks = static_cast<int64_t>(graph.stages_of(group).size());
+    const int64_t to_the_end = graph.stages() - 1 - graph.stages_of(group).back();
+    rules.group_in_flight.push_back((chunks - 1) * graph.groups() + 2 * to_the_end + 1);
+  }
+  const SectionGraph unit = graph.with_unit_times();
+  GroupQueues by_rounds = list_schedule(unit, rules);
+  GroupQueues by_stages = one_forward_one_backward(graph);
+  return simulate(by_stages, unit).seconds < simulate(by_rounds, unit).seconds ? by_stages : by_rounds;
+}
+
+}  // namespace partita

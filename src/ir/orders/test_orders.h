@@ -1,0 +1,115 @@
+#pragma once
+// Pipelines that tests make orders for, and a replay of their own.
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "ir/orders/sequence.h"
+
+namespace partita {
+
+inline constexpr Order kOrders[] = {Order::gpipe, Order::one_forward_one_backward, Order::interleaved,
+                                    Order::zero_bubble};
+inline constexpr StageSection kSections[] = {StageSection::forward, StageSection::backward, StageSection::weight};
+
+/// Stage s on group s.
+inline PipelineShape one_stage_each(int stages, int64_t micro_batches) {
+  PipelineShape shape{{}, micro_batches};
+  for (int stage = 0; stage < stages; ++stage) shape.groups.push_back(stage);
+  return shape;
+}
+
+/// Stage s on group s modulo `groups`.
+inline PipelineShape chunks_on(int groups, int stages, int64_t micro_batches) {
+  PipelineShape shape{{}, micro_batches};
+  for (int stage = 0; stage < stages; ++stage) shape.groups.push_back(stage % groups);
+  return shape;
+}
+
+/// One to four stages on their own ranks, shared ranks in turns, as a V, uneven and all on one group.
+inline std::vector<PipelineShape> pipelines() {
+  std::vector<PipelineShape> shapes;
+  for (const int64_t micro_batches : {1, 2, 3, 4, 8, 13}) {
+    for (int stages = 1; stages <= 4; ++stages) shapes.push_back(one_stage_each(stages, micro_batches));
+    shapes.push_back(chunks_on(2, 4, micro_batches));
+    shapes.push_back(chunks_on(3, 6, micro_batches));
+    shapes.push_back({{0, 1, 1, 0}, micro_batches});
+    shapes.push_back({{0, 0, 1, 0, 2}, micro_batches});
+    shapes.push_back({{0, 0, 0}, micro_batches});
+  }
+  return shapes;
+}
+
+/// The chain, and what the first stage makes for every other one, whose gradients come back.
+inline std::vector<Dependency> with_skips(int stages) {
+  std::vector<Dependency> dependencies = chain_of(stages);
+  for (int stage = 2; stage < stages; ++stage) {
+    dependencies.push_back({0, StageSection::forward, stage, StageSection::forward});
+    dependencies.push_back({0, StageSection::forward, stage, StageSection::backward});
+    dependencies.push_back({stage, StageSection::backward, 0, StageSection::backward});
+    dependencies.push_back({stage, StageSection::backward, 0, StageSection::weight});
+  }
+  return dependencies;
+}
+
+inline bool has_weight(const Sequence& sequence) {
+  return std::any_of(sequence.begin(), sequence.end(),
+                     [](const Slot& slot) { return slot.section == StageSection::weight; });
+}
+
+/// What the slot of a section waits for, as the interface says it.
+inline std::vector<Slot> needs_of(const Slot& slot, bool has_weight, const std::vector<Dependency>& dependencies) {
+  const auto run_in = [&](StageSection section) {
+    return section == StageSection::weight && !has_weight ? StageSection::backward : section;
+  };
+  std::vector<Slot> needs;
+  if (slot.section == StageSection::backward) needs.push_back({slot.stage, StageSection::forward, slot.micro_batch});
+  if (slot.section == StageSection::weight) needs.push_back({slot.stage, StageSection::backward, slot.micro_batch});
+  for (const Dependency& dependency : dependencies) {
+    if (dependency.to_stage == slot.stage && run_in(dependency.to) == slot.section)
+      needs.push_back({dependency.from_stage, run_in(dependency.from), slot.micro_batch});
+  }
+  return needs;
+}
+
+/// Runs the queues of all groups, one slot of each group that can after the other; whether all come to their end.
+inline bool ends(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies) {
+  std::vector<std::vector<Slot>> queues(shape.groups.size());
+  for (auto slot = sequence.rbegin(); slot != sequence.rend(); ++slot)
+    queues[shape.groups[slot->stage]].push_back(*slot);
+  std::set<std::tuple<int, StageSection, int64_t>> done;
+  const bool weight = has_weight(sequence);
+  for (bool has_moved = true; has_moved;) {
+    has_moved = false;
+    for (std::vector<Slot>& queue : queues) {
+      while (!queue.empty()) {
+        const Slot slot = queue.back();
+        const std::vector<Slot> needs = needs_of(slot, weight, dependencies);
+        const bool can_run = std::all_of(needs.begin(), needs.end(), [&](const Slot& need) {
+          return done.count({need.stage, need.section, need.micro_batch}) > 0;
+        });
+        if (!can_run) break;
+        done.insert({slot.stage, slot.section, slot.micro_batch});
+        queue.pop_back();
+        has_moved = true;
+      }
+    }
+  }
+  return done.size() == sequence.size();
+}
+
+/// Whether every slot comes behind all that it waits for.
+inline bool is_topological(const Sequence& sequence, const std::vector<Dependency>& dependencies) {
+  std::set<std::tuple<int, StageSection, int64_t>> done;
+  const bool weight = has_weight(sequence);
+  for (const Slot& slot : sequence) {
+    for (const Slot& need : needs_of(slot, weight, dependencies)) {
+      if (done.count({need.stage, need.section, need.micro_batch}) == 0) return false;
+    }
+    done.insert({slot.stage, slot.section, slot.micro_batch});
+  }
+  return true;
+}
+
+}  // namespace partita

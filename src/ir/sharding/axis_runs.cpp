@@ -1,0 +1,72 @@
+#include "ir/sharding/axis_runs.h"
+
+#include <algorithm>
+
+#include "ir/sharding/axes.h"
+
+namespace partita {
+namespace {
+
+constexpr int kLast = -1, kUnused = -2, kPartial = -3;
+
+/// The axis right behind this one in its dimension, or why there is none.
+int follower(const Sharding& sharding, int axis) {
+  for (const Axes& axes : sharding.dims) {
+    const auto at = std::find(axes.begin(), axes.end(), axis);
+    if (at != axes.end()) return at + 1 == axes.end() ? kLast : *(at + 1);
+  }
+  return contains(sharding.partial, axis) ? kPartial : kUnused;
+}
+
+/// The axis that stands behind this one on both sides, or on one, while on the other both are unused or partial. Of
+/// axes that are partial on one side and unused on the other each is followed by the next. -1: none.
+int joint(const ReshardEnds& ends, int axis) {
+  const int here = follower(ends.from, axis), there = follower(ends.to, axis);
+  if (here >= 0 && (there == here || (there != kLast && there < 0 && follower(ends.to, here) == there))) return here;
+  if (there >= 0 && here != kLast && here < 0 && follower(ends.from, there) == here) return there;
+  if (here != kPartial || there != kUnused) return -1;
+  for (int next = axis + 1; next < static_cast<int>(ends.mesh.axes().size()); ++next) {
+    if (follower(ends.from, next) == kPartial && follower(ends.to, next) == kUnused) return next;
+  }
+  return -1;
+}
+
+}  // namespace
+
+bool is_unused(const Sharding& sharding, int axis) { return follower(sharding, axis) == kUnused; }
+
+std::vector<Axes> merged_runs(const ReshardEnds& ends) {
+  std::vector<Axes> runs;
+  for (size_t axis = 0; axis < ends.mesh.axes().size(); ++axis) {
+    const int a = static_cast<int>(axis);
+    if (is_unused(ends.from, a) && is_unused(ends.to, a)) continue;
+    const bool continues = std::any_of(ends.mesh.axes().begin(), ends.mesh.axes().end(), [&](const MeshAxis& other) {
+      return joint(ends, static_cast<int>(&other - ends.mesh.axes().data())) == a;
+    });
+    if (continues) continue;
+    Axes run{a};
+    for (int next = joint(ends, a); next >= 0; next = joint(ends, next)) run.push_back(next);
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+std::vector<Axes> single_runs(const ReshardEnds& ends) {
+  std::vector<Axes> runs;
+  const bool free = std::all_of(ends.costs.step.begin(), ends.costs.step.end(), [](double step) { return step == 0; });
+  for (size_t axis = 0; axis < ends.mesh.axes().size(); ++axis) {
+    const int a = static_cast<int>(axis);
+    const bool unused = is_unused(ends.from, a) && is_unused(ends.to, a);
+    if (!(unused && free && ends.from.partial != ends.to.partial)) runs.push_back({a});
+  }
+  return runs;
+}
+
+const Axes* run_at(const std::vector<Axes>& runs, const Axes& axes, size_t at) {
+  for (const Axes& run : runs) {
+    if (run.front() == axes[at]) return &run;
+  }
+  return nullptr;
+}
+
+}  // namespace partita

@@ -1,0 +1,212 @@
+#include "ir/sharding/reshard.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "ir/sharding/axes.h"
+#include "ir/sharding/reshard_bound.h"
+#include "ir/sharding/reshard_moves.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kMostAxes = 6;           // with which the search over everything comes to an end
+constexpr double kHeuristicWeight = 100;  // of weighted A* (Pohl, 1970), in a search for any path
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string key_of(const Sharding& sharding) {
+  std::string key;
+  for (const Axes& axes : sharding.dims) {
+    for (int axis : axes) key += static_cast<char>(axis + '0');
+    key += '/';
+  }
+  for (int axis : sharding.partial) key += static_cast<char>(axis + '0');
+  return key;
+}
+
+class Search {
+ public:
+  Search(const Type& type, const Sharding& from, const Sharding& to, const Mesh& mesh, const LinkCosts& costs)
+      : ends_{type, from, to, mesh, costs}, type_(type), from_(from), to_(to), mesh_(mesh), costs_(costs) {}
+
+  Resharder::Path find() {
+    const double most = std::max(local_bytes(type_, from_.dims, mesh_), local_bytes(type_, to_.dims, mesh_));
+    for (const double bound : {most * (1 + kCostTolerance), kInfinity}) {
+      Resharder::Path path = best(bound);
+      if (path.cost < kInfinity) return path;
+    }
+    return through_the_whole();
+  }
+
+ private:
+  struct Known {
+    Sharding sharding;
+    double cost = 0;
+    int moves = 0;
+    std::string before;  // key
+    Move move;
+    bool done = false;
+  };
+  struct Open {
+    double estimate;
+    int moves;
+    std::string key;
+    bool operator>(const Open& other) const {
+      if (std::abs(estimate - other.estimate) > kCostTolerance * std::max(1.0, std::abs(estimate))) {
+        return estimate > other.estimate;
+      }
+      return std::tie(moves, key) > std::tie(other.moves, other.key);
+    }
+  };
+
+  /// What three searches find, each of which only looks for better than the one before: one by weighted A* for the
+  /// target, one over merged axes, one over everything.
+  Resharder::Path best(double bound) {
+    Resharder::Path path{.moves = {}, .cost = kInfinity};
+    runs_ = merged_runs(ends_);
+    if (search(bound, kInfinity, kHeuristicWeight)) path = trace();
+    const bool any = path.cost < kInfinity;
+    const double slack = any ? 2 * kCostTolerance * std::max(1.0, path.cost) : 0;
+    if (search(bound, path.cost + slack, 1)) {
+      Resharder::Path other = trace();
+      if (!any || other.cost < path.cost - slack || other.moves.size() < path.moves.size()) path = std::move(other);
+    }
+    if (mesh_.axes().size() > kMostAxes) return path;
+    runs_ = single_runs(ends_);
+    if (path.cost <= bound_of(from_) * (1 + 2 * kCostTolerance)) return path;
+    if (search(bound, path.cost * (1 - kCostTolerance), 1, /*exact=*/true)) path = trace();
+    return path;
+  }
+
+  /// For pairs on which every search gave up: all is reduced and gathered, and cut again.
+  Resharder::Path through_the_whole() const {
+    Resharder::Path path;
+    Sharding now = from_;
+    const auto go = [&](Move move) {
+      if (move.axes.empty()) return;
+      path.cost += cost_of(move, type_, now, mesh_, costs_);
+      now = move.result;
+      path.moves.push_back(std::move(move));
+    };
+    Sharding next = now;
+    next.partial = to_.partial;
+    if (next.partial.empty()) next.kind = Reduce::none;
+    go({Collective::all_reduce, without(now.partial, to_.partial), -1, -1, next});
+    const auto common = [&](size_t d) {
+      const auto end = std::mismatch(now.dims[d].begin(), now.dims[d].end(), to_.dims[d].begin(), to_.dims[d].end());
+      return end.first - now.dims[d].begin();
+    };
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      next = now;
+      next.dims[d].resize(common(d));
+      go({Collective::all_gather, {now.dims[d].begin() + common(d), now.dims[d].end()}, static_cast<int>(d), -1, next});
+    }
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      next = now;
+      next.dims[d] = to_.dims[d];
+      go({Collective::slice, {to_.dims[d].begin() + common(d), to_.dims[d].end()}, static_cast<int>(d), -1, next});
+    }
+    return path;
+  }
+
+  /// Whether there is a way that costs less than `limit` through states of at most `most` bytes, as far as it looks.
+  bool search(double most, double limit, double weight, bool exact = false) {
+    known_.clear();
+    ReshardMoves moves_of(ends_, runs_, exact);
+    std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
+    const std::string start = key_of(from_), goal = key_of(to_);
+    known_[start] = {from_, 0, 0, "", {}, false};
+    open.push({weight * bound_of(from_), 0, start});
+    while (!open.empty()) {
+      const std::string key = open.top().key;
+      open.pop();
+      Known& now = known_.at(key);
+      if (now.done) continue;
+      now.done = true;
+      if (key == goal) return true;
+      if (moves_of.count() > kMostMoves) return false;
+      const Known base = now;  // `known_` grows below
+      for (const Move& move : moves_of.from(base.sharding, base.cost, limit)) {
+        if (local_bytes(type_, move.result.dims, mesh_) > most) continue;
+        const double cost = base.cost + cost_of(move, type_, base.sharding, mesh_, costs_);
+        if (cost + bound_of(move.result) >= limit) continue;
+        const int moves = base.moves + 1;
+        const std::string next = key_of(move.result);
+        const auto [entry, fresh] = known_.try_emplace(next);
+        Known& known = entry->second;
+        const double slack = kCostTolerance * std::max(1.0, cost);
+        const bool better = fresh || cost < known.cost - slack || (cost < known.cost + slack && moves < known.moves);
+        if (!better || known.done) continue;
+        known = {move.result, cost, moves, key, move, false};
+        open.push({cost + weight * bound_of(move.result), moves, next});
+      }
+    }
+    return false;
+  }
+
+  double bound_of(const Sharding& now) const { return least_cost(ends_, runs_, now); }
+
+  /// Moves of one kind that follow each other become one, unless that costs more; `before` is what `last` moves.
+  bool merge(const Sharding& before, Move& last, const Move& next) const {
+    if (last.kind != next.kind || last.dim != next.dim || last.dim < 0 || last.to_dim != next.to_dim) return false;
+    if (last.kind == Collective::all_to_all) return false;
+    Move both = last;
+    if (both.kind == Collective::all_gather) {
+      both.axes.insert(both.axes.begin(), next.axes.begin(), next.axes.end());
+    } else {
+      append(both.axes, next.axes);
+    }
+    both.result = next.result;
+    const auto cost = [&](const Move& move, const Sharding& from) { return cost_of(move, type_, from, mesh_, costs_); };
+    const double apart = cost(last, before) + cost(next, last.result);
+    if (cost(both, before) > apart + kCostTolerance * std::max(1.0, apart)) return false;
+    last = std::move(both);
+    return true;
+  }
+
+  /// Throws InternalError when an axis is used twice.
+  void check_axes(const Sharding& sharding) const {
+    Axes used = sharding.partial;
+    for (const Axes& axes : sharding.dims) {
+      PARTITA_CHECK(!any_of(axes, used), "{} uses an axis twice", print(type_, sharding, mesh_));
+      append(used, axes);
+    }
+  }
+
+  Resharder::Path trace() const {
+    std::vector<Move> backwards;
+    const Known* at = &known_.at(key_of(to_));
+    Resharder::Path path{.moves = {}, .cost = at->cost};
+    for (; !at->before.empty() || at->moves > 0; at = &known_.at(at->before)) backwards.push_back(at->move);
+    for (auto move = backwards.rbegin(); move != backwards.rend(); ++move) {
+      check_axes(move->result);
+      const size_t count = path.moves.size();
+      const Sharding& before = count > 1 ? path.moves[count - 2].result : from_;
+      if (count == 0 || !merge(before, path.moves.back(), *move)) path.moves.push_back(*move);
+    }
+    return path;
+  }
+
+  const ReshardEnds ends_;
+  const Type& type_;
+  const Sharding &from_, &to_;
+  const Mesh& mesh_;
+  const LinkCosts& costs_;
+  std::vector<Axes> runs_;
+  std::unordered_map<std::string, Known> known_;
+};
+
+}  // namespace
+
+const Resharder::Path& Resharder::path(const Type& type, const Sharding& from, const Sharding& to) {
+  std::string key = key_of(from) + '|' + key_of(to);
+  key += static_cast<char>(from.kind);
+  key += static_cast<char>(type.dtype);
+  key.append(reinterpret_cast<const char*>(type.shape.data()), type.shape.size() * sizeof(int64_t));
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  return known_[key] = Search(type, from, to, mesh_, costs_).find();
+}
+
+}  // namespace partita

@@ -1,0 +1,212 @@
+#include "planner/cluster/collective_seconds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "planner/cluster/compute_seconds.h"
+
+namespace partita {
+namespace {
+
+/// The levels that a group crosses, with what one protocol reaches on them.
+struct Crossed {
+  size_t level = 0;
+  double parts = 1;    // of the level that have members
+  double inner = 1;    // members in one of them
+  double latency = 0;  // seconds of a step
+  double tree_latency = 0;
+  double bandwidth = 0;  // bytes/s out of a part, for this group
+  double reduce = 0;     // bytes/s of a rank where the level reduces in the network; 0: it does not
+  double copy = 0;       // seconds of a byte of a rank's own buffer
+};
+
+double bandwidth_of(const LinkLevel& level, size_t l, const GroupPlace& place, const LinkProtocol& protocol) {
+  const double sharing = std::max<double>(1, static_cast<double>(place.sharing[l]));
+  const double links = std::min(static_cast<double>(place.inside[l]), static_cast<double>(level.links) / sharing);
+  double bandwidth = level.bandwidth * links * protocol.bandwidth_share;
+  if (!level.share_by_members.empty()) bandwidth *= level.share_by_members.at(place.members[l] - 2);
+  if (level.total_bandwidth > 0) {
+    const double senders = std::max<double>(1, static_cast<double>(place.crossing[l] * place.members[l]));
+    bandwidth = std::min(bandwidth, level.total_bandwidth / senders);
+  }
+  return protocol.most_bandwidth > 0 ? std::min(bandwidth, protocol.most_bandwidth) : bandwidth;
+}
+
+std::vector<Crossed> crossed_levels(const GroupPlace& place, const Cluster& cluster, size_t protocol) {
+  std::vector<Crossed> crossed;
+  double inner = 1;
+  for (size_t l = 0; l < cluster.levels.size(); ++l) {
+    if (place.members[l] == 1) continue;
+    const LinkLevel& level = cluster.levels[l];
+    const LinkProtocol& way = cluster.protocols[protocol];
+    const std::vector<double>& trees = level.tree_latency.empty() ? level.latency : level.tree_latency;
+    crossed.push_back({l, static_cast<double>(place.members[l]), inner, level.latency[protocol], trees[protocol],
+                       bandwidth_of(level, l, place, way), level.reduce_bandwidth * way.bandwidth_share,
+                       level.copy_bandwidth > 0 ? 1 / level.copy_bandwidth : 0});
+    inner *= static_cast<double>(place.members[l]);
+  }
+  return crossed;
+}
+
+/// Doublings until there are as many.
+double rounds(double count) { return std::ceil(std::log2(count) - 1e-9); }
+
+/// Once around a ring through all ranks, each of which passes on all but its own part of `bytes`. Every level carries
+/// as much out of each of its parts.
+double ring_pass(const std::vector<Crossed>& levels, double ranks, double bytes) {
+  const double passed_on = (ranks - 1) / ranks;
+  double seconds = 0, hops = 0, slowest = 0;
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+    const double reached = level + 1 == levels.rend() ? ranks - 1 : ranks / level->inner - 1;
+    seconds += std::max(0.0, reached - hops) * level->latency;
+    hops = std::max(hops, reached);
+    slowest = std::max(slowest, passed_on / level->bandwidth + level->copy);
+  }
+  return seconds + bytes * slowest;
+}
+
+/// Up and down two binary trees over the outer parts, each for half of the bytes (Sanders, Speck, Traff, 2009), and
+/// along chains of the ranks of a node: of two parts each sends its half once, of more a part sends twice what it has.
+double tree_reduce(const std::vector<Crossed>& levels, double bytes, double share) {
+  double seconds = 0, slowest = 0;
+  for (const Crossed& level : levels) {
+    const bool chain = level.level == 0;
+    seconds += 2 * (chain ? level.parts - 1 : rounds(level.parts)) * level.tree_latency;
+    const double wire = !chain && level.parts == 2 ? 1 : 2;
+    slowest = std::max(slowest, wire / (level.bandwidth * share) + 2 * level.copy);
+  }
+  return seconds + bytes * slowest;
+}
+
+/// The innermost switch reduces and multicasts: each rank sends its bytes and gets them back reduced; outer levels do
+/// trees.
+double network_reduce(const std::vector<Crossed>& levels, double bytes, double share) {
+  const Crossed& inner = levels.front();
+  const double within = bytes * (1 + 1 / inner.parts) / inner.reduce;
+  if (levels.size() == 1) return 2 * inner.latency + within;
+  const std::vector<Crossed> outer(levels.begin() + 1, levels.end());
+  const double latency = tree_reduce(outer, 0, share);
+  return 2 * inner.latency + latency + std::max(within, tree_reduce(outer, bytes, share) - latency);
+}
+
+/// Scatters inside, passes each part around outside, gathers inside, one after the other. `passes`: 2 to reduce and to
+/// gather, 1 for one of them.
+double hierarchical_pass(const std::vector<Crossed>& levels, double bytes, double passes) {
+  double seconds = 0, inner = 1;
+  for (const Crossed& level : levels) {
+    const double links = level.bandwidth / level.inner;  // of one member
+    seconds += passes * ((level.parts - 1) * level.latency + (level.parts - 1) / level.parts * bytes / inner / links);
+    inner *= level.parts;
+  }
+  return seconds;
+}
+
+/// All ranks to all others at once. What stays inside uses the innermost links, the rest those out of the parts.
+double exchange_all(const std::vector<Crossed>& levels, double ranks, double bytes, double at_once) {
+  double seconds = 0, slowest = 0;
+  for (const Crossed& level : levels) {
+    const double peers = level.inner * (level.parts - 1);
+    seconds += std::ceil(peers / at_once) * level.latency;
+    const bool innermost = level.level == levels.front().level;
+    const double leaving = innermost ? peers / ranks : level.inner * (ranks - level.inner) / ranks;
+    slowest = std::max(slowest, leaving / level.bandwidth);
+  }
+  return seconds + bytes * slowest;
+}
+
+/// From each rank to one other; of those of a part all (`every`) or one leaves it.
+double send_message(const std::vector<Crossed>& levels, double bytes, bool every) {
+  double slowest = 0;
+  for (const Crossed& level : levels) slowest = std::max(slowest, (every ? level.inner : 1) / level.bandwidth);
+  return levels.back().latency + bytes * slowest;
+}
+
+double broadcast_all(const std::vector<Crossed>& levels, double bytes) {
+  double seconds = 0, slowest = 0;
+  for (const Crossed& level : levels) {
+    seconds += rounds(level.parts) * level.latency;
+    slowest = std::max(slowest, 1 / level.bandwidth);
+  }
+  return seconds + bytes * slowest;
+}
+
+/// None where the algorithm does not do this.
+std::optional<double> reduction_seconds(CollectiveAlgorithm algorithm, Collective kind, double bytes,
+                                        const std::vector<Crossed>& levels, double ranks, const Cluster& cluster) {
+  const bool all = kind == Collective::all_reduce || kind == Collective::barrier;
+  const double passes = all ? 2 : 1, share = cluster.software.tree_share;
+  switch (algorithm) {
+    case CollectiveAlgorithm::ring: return passes * ring_pass(levels, ranks, bytes);
+    case CollectiveAlgorithm::hierarchical: return hierarchical_pass(levels, bytes, passes);
+    case CollectiveAlgorithm::tree: return all ? std::optional(tree_reduce(levels, bytes, share)) : std::nullopt;
+    case CollectiveAlgorithm::in_network: break;
+  }
+  const bool can = all && levels.front().reduce > 0;
+  return can ? std::optional(network_reduce(levels, bytes, share)) : std::nullopt;
+}
+
+bool has_algorithms(Collective kind) {
+  return kind == Collective::all_reduce || kind == Collective::reduce_scatter || kind == Collective::all_gather ||
+         kind == Collective::barrier;
+}
+
+double other_seconds(Collective kind, double bytes, const std::vector<Crossed>& levels, double ranks,
+                     const Cluster& cluster) {
+  switch (kind) {
+    case Collective::all_to_all:
+      return exchange_all(levels, ranks, bytes, static_cast<double>(cluster.software.messages_at_once));
+    case Collective::permute: return send_message(levels, bytes, /*every=*/true);
+    case Collective::broadcast: return broadcast_all(levels, bytes);
+    default: return send_message(levels, bytes, /*every=*/false);
+  }
+}
+
+/// Of the speed that follows from the links; 1 where nothing was measured.
+double measured_share(Collective kind, double bytes, const GroupPlace& place, const Cluster& cluster) {
+  const auto found = cluster.software.measured.find(kind);
+  if (found == cluster.software.measured.end() || place.members[0] != place.ranks) return 1;
+  Curve by_ranks;
+  for (const GroupShares& group : found->second)
+    by_ranks.push_back({static_cast<double>(group.ranks), share_at(group.shares, bytes)});
+  return share_at(by_ranks, static_cast<double>(place.ranks));
+}
+
+bool is_free(Collective kind) { return is_local(kind) || kind == Collective::split || kind == Collective::leave; }
+
+}  // namespace
+
+std::vector<CollectiveOption> collective_options(Collective kind, double bytes, const GroupPlace& place,
+                                                 const Cluster& cluster) {
+  std::vector<CollectiveOption> options;
+  if (is_free(kind) || place.ranks == 1) return options;
+  const double ranks = static_cast<double>(place.ranks);
+  const double reached = measured_share(kind, bytes, place, cluster);
+  if (const auto share = cluster.software.link_share.find(kind); share != cluster.software.link_share.end()) {
+    bytes /= share->second;
+  }
+  for (size_t p = 0; p < cluster.protocols.size(); ++p) {
+    const std::vector<Crossed> levels = crossed_levels(place, cluster, p);
+    if (levels.empty()) return options;  // between parts of one rank
+    const double overhead = cluster.protocols[p].overhead;
+    if (!has_algorithms(kind)) {
+      options.push_back(
+          {CollectiveAlgorithm::ring, p, (overhead + other_seconds(kind, bytes, levels, ranks, cluster)) / reached});
+      continue;
+    }
+    for (const CollectiveAlgorithm algorithm : cluster.software.algorithms) {
+      const auto seconds = reduction_seconds(algorithm, kind, bytes, levels, ranks, cluster);
+      if (seconds) options.push_back({algorithm, p, (overhead + *seconds) / reached});
+    }
+  }
+  return options;
+}
+
+double seconds_of(Collective kind, double bytes, const GroupPlace& place, const Cluster& cluster) {
+  const std::vector<CollectiveOption> options = collective_options(kind, bytes, place, cluster);
+  double least = options.empty() ? 0 : std::numeric_limits<double>::infinity();
+  for (const CollectiveOption& option : options) least = std::min(least, option.seconds);
+  return least;
+}
+
+}  // namespace partita

@@ -1,0 +1,332 @@
+#include "planner/cluster/presets.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "ir/sharding/mesh.h"
+#include "planner/cluster/software.h"
+#include "planner/cluster/toml.h"
+
+namespace partita {
+namespace {
+
+constexpr double kGB = 1e9, kTera = 1e12;
+constexpr int64_t kNodeRanks = 8;
+/// Products in front of a loss took longer than their operations say where one device has all of a vocabulary as
+/// columns, on A100 and on H100.
+const Curve kWideProducts = {{32768, 1}, {51200, 0.25}};
+
+/// The share of the peak by size, of what reaches `best` at large sizes.
+Curve computing(double best) {
+  Curve curve{{1e8, 0.2}, {1e9, 0.5}, {1e10, 0.8}, {1e11, 0.95}, {1e12, 1}};
+  for (CurvePoint& point : curve) point.share = std::round(point.share * best * 1000) / 1000;
+  return curve;
+}
+
+/// Products at the `product` share of the peak, but for tiles that their sizes do not fill, attention as products are
+/// unless its share is given, and kernels that move bytes at what they reach of the memory's bandwidth.
+std::map<WorkKind, Efficiency> gpu_efficiency(double product, double attention) {
+  const Curve moving = {{1, 0.85}}, best = {{1, product}};
+  const Efficiency products{best, moving, 16, 16, 64};
+  return {{WorkKind::product, products},
+          {WorkKind::convolution, {computing(0.8 * product), moving}},
+          {WorkKind::attention, attention > 0 ? Efficiency{{{1, attention}}, moving} : products},
+          {WorkKind::normalisation, {{}, moving}},
+          {WorkKind::pointwise, {{}, moving}},
+          {WorkKind::reduction, {{}, moving}},
+          {WorkKind::lookup, {{}, {{1, 0.5}}}},
+          {WorkKind::copy, {{}, moving}}};
+}
+
+/// A protocol of NCCL, and seconds of its steps within a node and between nodes.
+struct NcclProtocol {
+  std::string_view name;
+  double overhead, share, step, network_step;
+};
+
+struct GpuFacts {
+  std::string device;
+  double f16_peak, f32_peak, f64_peak;  // flop/s
+  double plain_f32 = 0;                 // where products of f32 are TF32
+  double memory, memory_bandwidth;
+  double best_product;   // share of the peak that large products reach
+  double attention = 0;  // and fused attention, by operations of all scores; 0: as products
+  double links;          // bytes/s of a rank within the node
+  double adapter;        // bytes/s of one
+  int64_t adapters;
+  std::vector<NcclProtocol> protocols;
+};
+
+Cluster gpu_cluster(const GpuFacts& facts) {
+  Cluster cluster;
+  cluster.device = {.name = facts.device,
+                    .peak = {{DType::f64, facts.f64_peak},
+                             {DType::f32, facts.f32_peak},
+                             {DType::bf16, facts.f16_peak},
+                             {DType::f16, facts.f16_peak}},
+                    .plain_f32 = facts.plain_f32,
+                    .memory = facts.memory,
+                    .memory_bandwidth = facts.memory_bandwidth,
+                    .launch_overhead = 2e-6,
+                    .efficiency = gpu_efficiency(facts.best_product, facts.attention)};
+  cluster.levels = {{.name = "gpu", .size = kNodeRanks, .bandwidth = facts.links},
+                    {.name = "node", .bandwidth = facts.adapter, .links = facts.adapters}};
+  for (const NcclProtocol& protocol : facts.protocols) {
+    cluster.protocols.push_back({std::string(protocol.name), protocol.overhead, protocol.share});
+    cluster.levels[0].latency.push_back(protocol.step);
+    cluster.levels[1].latency.push_back(protocol.network_step);
+  }
+  cluster.software = {.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::tree},
+                      .overlap_slowdown = 1.1,
+                      .tree_share = 0.75};
+  cluster.reserve_memory = 1.5 * kGB;  // context of the driver, library workspaces, communication buffers
+  return cluster;
+}
+
+// Peaks and memories are those of the data sheets. Links have what NCCL reaches on them with large messages, and
+// protocols what it takes, as nccl-tests measured them: V100 and A100 by vTrain (its traces of 2 to 8 devices), A100,
+// H200 and B200 by ml-engineering; bench_cluster_fit prints how well they are met. Adapters of 100, 200 and 400 Gb/s
+// have 12, 24 and 48 GB/s (NVIDIA, GTC 2024 S62129), network steps are those of NCCL's own model (tuning.cc), 5, 8.5
+// and 14 us, and so are steps within a node of 1.9 and 3.4 us, where none are measured. Products of A100 and H100 reach
+// what they do in the training steps that docs/guide/planning.md has; those of V100 and B200 are taken to be as far
+// below the best that ml-engineering measured. `fitted` names all values that were chosen so that prices meet
+// measurements.
+
+Cluster v100() {
+  Cluster cluster = gpu_cluster({.device = "V100-SXM2-32GB",
+                                 .f16_peak = 125 * kTera,
+                                 .f32_peak = 15.7 * kTera,
+                                 .f64_peak = 7.8 * kTera,
+                                 .memory = 32 * kGB,
+                                 .memory_bandwidth = 900 * kGB,
+                                 .best_product = 0.8,
+                                 .links = 135.5 * kGB,
+                                 .adapter = 12 * kGB,
+                                 .adapters = 4,
+                                 .protocols = {{"LL", 9.1e-6, 0.08, 2.35e-6, 5e-6},
+                                               {"LL128", 18.4e-6, 0.65, 2.91e-6, 8.5e-6},
+                                               {"Simple", 12.9e-6, 1, 5.38e-6, 14e-6}}});
+  // A hybrid cube mesh: how many of the six rings through all eight go through the first 2, 3, .. 8 devices.
+  cluster.levels[0].share_by_members = {0.167, 0.333, 0.667, 0.275, 0.333, 0.667, 1};
+  cluster.fitted = {"level[0].bandwidth",          "level[0].latency",
+                    "protocol[0].overhead",        "protocol[1].overhead",
+                    "protocol[1].bandwidth_share", "protocol[2].overhead"};
+  use_software(cluster, "megatron-lm");
+  return cluster;
+}
+
+Cluster a100(double memory, double memory_bandwidth) {
+  Cluster cluster = gpu_cluster({.device = fmt::format("A100-SXM4-{}GB", memory / kGB),
+                                 .f16_peak = 312 * kTera,
+                                 .f32_peak = 156 * kTera,  // as TF32, which the libraries take for products of f32
+                                 .f64_peak = 19.5 * kTera,
+                                 .plain_f32 = 19.5 * kTera,
+                                 .memory = memory,
+                                 .memory_bandwidth = memory_bandwidth,
+                                 .best_product = 0.805,
+                                 .links = 306 * kGB,
+                                 .adapter = 24 * kGB,
+                                 .adapters = 8,
+                                 .protocols = {{"LL", 9.1e-6, 0.08, 2.35e-6, 5e-6},
+                                               {"LL128", 40e-6, 0.9375, 1.9e-6, 8.5e-6},
+                                               {"Simple", 116e-6, 1, 3.4e-6, 14e-6}}});
+  cluster.levels[0].copy_bandwidth = 1129 * kGB;
+  cluster.device.efficiency.at(WorkKind::product).columns = kWideProducts;
+  cluster.fitted = {"device.efficiency.product.flops",
+                    "device.efficiency.product.columns",
+                    "device.launch_overhead",
+                    "level[0].bandwidth",
+                    "level[0].copy_bandwidth",
+                    "protocol[1].overhead",
+                    "protocol[2].overhead"};
+  use_software(cluster, "megatron-lm");
+  return cluster;
+}
+
+Cluster hopper(std::string device, double memory, double memory_bandwidth) {
+  Cluster cluster = gpu_cluster({.device = std::move(device),
+                                 .f16_peak = 989 * kTera,
+                                 .f32_peak = 494 * kTera,
+                                 .f64_peak = 67 * kTera,
+                                 .plain_f32 = 67 * kTera,
+                                 .memory = memory,
+                                 .memory_bandwidth = memory_bandwidth,
+                                 .best_product = 0.65,
+                                 .attention = 0.9,
+                                 .links = 366 * kGB,
+                                 .adapter = 48 * kGB,
+                                 .adapters = 8,
+                                 .protocols = {{"LL", 25e-6, 0.107, 1e-6, 5e-6},
+                                               {"LL128", 35.4e-6, 0.569, 1.9e-6, 8.5e-6},
+                                               {"Simple", 82.9e-6, 1, 3.4e-6, 14e-6}}});
+  cluster.device.efficiency.at(WorkKind::product).flops = {{30e9, 0.46}, {300e9, 0.65}};
+  cluster.device.efficiency.at(WorkKind::product).columns = kWideProducts;
+  cluster.levels[0].reduce_bandwidth = 306 * kGB;
+  cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
+  cluster.fitted = {"device.efficiency.product.flops",
+                    "device.efficiency.product.columns",
+                    "level[0].bandwidth",
+                    "level[0].reduce_bandwidth",
+                    "protocol[0].overhead",
+                    "protocol[1].overhead",
+                    "protocol[2].overhead",
+                    "protocol[0].bandwidth_share",
+                    "protocol[1].bandwidth_share"};
+  use_software(cluster, "megatron-core");
+  return cluster;
+}
+
+/// Its network steps are those of 400 Gb/s EFA adapters, which take longer than InfiniBand.
+Cluster b200() {
+  Cluster cluster =
+      gpu_cluster({.device = "B200-SXM-180GB",
+                   .f16_peak = 2250 * kTera,
+                   .f32_peak = 1125 * kTera,
+                   .f64_peak = 40 * kTera,
+                   .plain_f32 = 80 * kTera,
+                   .memory = 180 * kGB,
+                   .memory_bandwidth = 8000 * kGB,
+                   .best_product = 0.65,
+                   .attention = 0.9,
+                   .links = 730 * kGB,
+                   .adapter = 48.7 * kGB,
+                   .adapters = 8,
+                   .protocols = {{"LL128", 42.2e-6, 0.273, 1.19e-6, 111e-6}, {"Simple", 96.1e-6, 1, 2.83e-6, 75e-6}}});
+  cluster.levels[0].reduce_bandwidth = 483 * kGB;
+  cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
+  cluster.fitted = {"level[0].bandwidth",   "level[0].latency",     "level[0].reduce_bandwidth",  "level[1].latency",
+                    "protocol[0].overhead", "protocol[1].overhead", "protocol[0].bandwidth_share"};
+  use_software(cluster, "megatron-core");
+  return cluster;
+}
+
+/// Two rings of four over HCCS, a 100 Gb/s adapter for each device. From memory of the vendor's pages: nothing of it is
+/// fitted.
+Cluster ascend910() {
+  Cluster cluster = gpu_cluster({.device = "Ascend 910",
+                                 .f16_peak = 256 * kTera,
+                                 .f32_peak = 128 * kTera,
+                                 .f64_peak = 1 * kTera,
+                                 .memory = 32 * kGB,
+                                 .memory_bandwidth = 1200 * kGB,
+                                 .best_product = 0.75,
+                                 .links = 30 * kGB,
+                                 .adapter = 12 * kGB,
+                                 .adapters = 8,
+                                 .protocols = {{"HCCL", 20e-6, 1, 10e-6, 15e-6}}});
+  cluster.software.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::hierarchical};
+  cluster.device.launch_overhead = 10e-6;
+  return cluster;
+}
+
+/// Eight cores of a server processor with AVX2, a rank on each; nodes on a 25 Gb/s Ethernet.
+Cluster cpu() {
+  Cluster cluster;
+  cluster.device = {.name = "CPU core",
+                    .peak = {{DType::f64, 45e9}, {DType::f32, 90e9}},
+                    .memory = 8 * kGB,
+                    .memory_bandwidth = 10 * kGB,
+                    .launch_overhead = 2e-6,
+                    .efficiency = {{WorkKind::product, {{{1e4, 0.2}, {1e6, 0.7}, {1e8, 0.9}}, {}}}}};
+  cluster.protocols = {{"memory", 10e-6, 1, 0}};
+  cluster.levels = {{.name = "core",
+                     .size = kNodeRanks,
+                     .bandwidth = 4 * kGB,
+                     .links = 1,
+                     .latency = {2e-6},
+                     .total_bandwidth = 20 * kGB},
+                    {.name = "node", .size = 1, .bandwidth = 2.8 * kGB, .links = 1, .latency = {30e-6}}};
+  cluster.software = {.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::hierarchical},
+                      .channel_block = 16,
+                      .overlap_slowdown = 1.2,
+                      .messages_at_once = 1};
+  cluster.cores = kNodeRanks;
+  cluster.memory_bus = 80 * kGB;
+  return cluster;
+}
+
+struct Preset {
+  std::string_view name;
+  Cluster (*make)();
+};
+
+constexpr Preset kPresets[] = {
+    {"v100", v100},
+    {"a100-40", [] { return a100(40 * kGB, 1555 * kGB); }},
+    {"a100-80", [] { return a100(80 * kGB, 2039 * kGB); }},
+    {"h100", [] { return hopper("H100-SXM5-80GB", 80 * kGB, 3350 * kGB); }},
+    {"h200", [] { return hopper("H200-SXM-141GB", 141 * kGB, 4800 * kGB); }},
+    {"b200", b200},
+    {"ascend910", ascend910},
+    {"cpu", cpu},
+};
+
+int64_t parse_nodes(std::string_view text, std::string_view nodes) {
+  int64_t count = 0;
+  const auto [end, error] = std::from_chars(nodes.data(), nodes.data() + nodes.size(), count);
+  const int64_t most = kMostRanks / kNodeRanks;
+  if (error != std::errc() || end != nodes.data() + nodes.size() || count < 1 || count > most) {
+    throw InvalidArgument(
+        fmt::format("[cluster] bad number of nodes in '{}', got '{}', expected 1 to {}", text, nodes, most));
+  }
+  return count;
+}
+
+/// "NAME:NODES@SOFTWARE"
+struct ClusterName {
+  explicit ClusterName(std::string_view text) {
+    const size_t at = std::min(text.find('@'), text.size());
+    const std::string_view machines = text.substr(0, at);
+    const size_t colon = machines.find(':');
+    preset = machines.substr(0, colon);
+    if (colon != std::string_view::npos) nodes = parse_nodes(text, machines.substr(colon + 1));
+    if (at < text.size()) software = text.substr(at + 1);
+  }
+
+  std::string_view preset;
+  int64_t nodes = 1;
+  std::optional<std::string_view> software{};  // none: what is usually run there
+};
+
+}  // namespace
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : kPresets) names.emplace_back(preset.name);
+  return names;
+}
+
+Cluster cluster_named(std::string_view text) {
+  const auto [name, nodes, software] = ClusterName(text);
+  for (const Preset& preset : kPresets) {
+    if (preset.name != name) continue;
+    Cluster cluster = preset.make();
+    cluster.name = fmt::format("{}:{}", name, nodes);
+    cluster.levels.back().size = nodes;
+    if (software) use_software(cluster, *software);
+    verify(cluster);
+    return cluster;
+  }
+  const std::vector<std::string> names = preset_names();
+  throw InvalidArgument(fmt::format("[cluster] unknown preset, got '{}', expected one of {} with ':NODES', or a file{}",
+                                    name, fmt::join(names, " "), did_you_mean(name, names)),
+                        ErrorKind::key);
+}
+
+std::string with_more_nodes(std::string_view text, int64_t times) {
+  const ClusterName name(text);
+  return fmt::format("{}:{}{}", name.preset, name.nodes * times,
+                     name.software ? fmt::format("@{}", *name.software) : "");
+}
+
+bool is_cluster_file(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.ends_with(".toml");
+}
+
+Cluster open_cluster(std::string_view text) {
+  return is_cluster_file(text) ? read_cluster(std::string(text)) : cluster_named(text);
+}
+
+}  // namespace partita

@@ -1,0 +1,94 @@
+#include "planner/cluster/software.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/names.h"
+
+namespace partita {
+namespace {
+
+/// Logits and what the loss makes of them are f32 where the rest is of 16 bits, and are passed over once more.
+const std::map<std::string, double, std::less<>> kWideLoss = {{"sub", 2.9}, {"exp", 2.9}, {"cross_entropy_grad", 2.9}};
+
+/// What all versions of Megatron have in common, as their source says.
+SoftwareCosts megatron() {
+  SoftwareCosts software;
+  software.recomputes_whole = software.regathers = software.joins_products = software.keeps_gradients = true;
+  software.mask_bytes = 1;
+  software.fused = {"bias_add"};
+  software.op_factor = kWideLoss;
+  return software;
+}
+
+/// Bytes of scores as its kernels read and write them, forward: products 2 + 2, softmax 2 + 2, dropout 2 + 3; backward:
+/// products 2 x 4, dropout 3 + 2, softmax 4 + 2. Kept: the softmax, the mask and what it left.
+SoftwareCosts megatron_lm() {
+  SoftwareCosts software = megatron();
+  software.step_overhead = 1e-3;
+  software.host_overhead = 56.5e-6;
+  software.rank_skew = 4e-6;
+  software.transfer_overhead = 0.65e-3;
+  software.reduces_behind = true;
+  software.waits_for_transfers = true;
+  software.scores = {
+      .forward_bytes = 13, .backward_bytes = 19, .kept_bytes = 5, .kernels = 4, .group = 4, .split_kernels = 6};
+  return software;
+}
+
+SoftwareCosts megatron_core() {
+  SoftwareCosts software = megatron();
+  software.step_overhead = 1e-3;
+  software.host_overhead = 20e-6;
+  software.product_overlap = 1;
+  software.gathers_ahead = true;
+  return software;
+}
+
+struct NamedSoftware {
+  std::string_view name;
+  SoftwareCosts (*make)();
+  std::vector<std::string> fitted;  // fields
+};
+
+const std::vector<NamedSoftware>& all_software() {
+  static const std::vector<NamedSoftware> kAll = {
+      {"partita", [] { return SoftwareCosts(); }, {}},
+      {"megatron-lm",
+       megatron_lm,
+       {"step_overhead", "host_overhead", "rank_skew", "transfer_overhead", "scores.split_kernels"}},
+      {"megatron-core", megatron_core, {"product_overlap"}}};
+  return kAll;
+}
+
+}  // namespace
+
+std::vector<std::string> software_names() {
+  std::vector<std::string> names;
+  for (const NamedSoftware& software : all_software()) names.emplace_back(software.name);
+  return names;
+}
+
+void use_software(Cluster& cluster, std::string_view name) {
+  const std::vector<NamedSoftware>& all = all_software();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& software) { return software.name == name; });
+  if (found == all.end()) {
+    const std::vector<std::string> names = software_names();
+    throw InvalidArgument(fmt::format("[cluster] unknown software, got '{}', expected one of {}{}", name,
+                                      fmt::join(names, " "), did_you_mean(name, names)),
+                          ErrorKind::key);
+  }
+  SoftwareCosts costs = found->make();
+  const SoftwareCosts& library = cluster.software;
+  costs.name = name;
+  costs.algorithms = library.algorithms;
+  costs.overlap_slowdown = library.overlap_slowdown;
+  costs.tree_share = library.tree_share;
+  costs.link_share = library.link_share;
+  costs.messages_at_once = library.messages_at_once;
+  cluster.software = std::move(costs);
+  std::erase_if(cluster.fitted, [](const std::string& key) { return key.starts_with("software."); });
+  for (const std::string& field : found->fitted) cluster.fitted.push_back("software." + field);
+}
+
+}  // namespace partita

@@ -1,0 +1,460 @@
+#include "planner/plan_file/plan_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+
+#include "base/scanner.h"
+#include "compiler/plan/assign_stages.h"
+#include "compiler/plan/name_stages.h"
+#include "planner/pricing/job_of.h"
+#include "planner/pricing/quantities.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kKind = "training plan";
+constexpr std::string_view kOther = "not a training plan of this version";
+constexpr size_t kMostPlanBytes = size_t{64} << 20;
+constexpr int64_t kMostPlannedBatch = int64_t{1} << 40;
+
+std::string print_fingerprint(const NetworkFingerprint& network) {
+  return fmt::format("{:016x} nodes={} parameters={}", network.digest, network.nodes, network.parameters);
+}
+
+class PlanFileReader : private Scanner {
+ public:
+  PlanFileReader(std::string_view text, const std::string& path)
+      : Scanner(std::string(kKind), text, kOther, kOther, path) {
+    plan_.path = path;
+  }
+
+  PlanFile read() {
+    while (next()) {
+      const std::string_view keyword = token();
+      if (keyword == "end") {
+        end();
+        if (next()) fail("a line behind the end", rest().substr(0, 20), "no more lines");
+        return checked();
+      }
+      read_line(keyword);
+    }
+    fail("the text ends too early", rest(), "'end' as the last line");
+  }
+
+ private:
+  void read_line(std::string_view keyword) {
+    for (const NamedKind kind : {NamedKind::input, NamedKind::state, NamedKind::node, NamedKind::gradient,
+                                 NamedKind::result, NamedKind::gradient_result}) {
+      if (keyword == name_of(kind)) return read_cut(kind);
+    }
+    if (keyword == "stage") return read_stage();
+    if (keyword == "recompute") return read_recompute();
+    if (keyword == "predicted") return read_predicted();
+    const auto known = lines_.find(keyword);
+    if (known == lines_.end()) {
+      std::vector<std::string> names{"stage", "recompute", "predicted", "input", "state",
+                                     "node",  "gradient",  "result",    "end"};
+      for (const auto& [name, line] : lines_) names.emplace_back(name);
+      fail("unknown line", keyword, fmt::format("one of {}{}", fmt::join(names, " "), did_you_mean(keyword, names)));
+    }
+    auto& [read, seen] = known->second;
+    once(seen, keyword);
+    (this->*read)();
+  }
+
+  void read_model() { plan_.model = said("a model"); }
+  void read_cluster() { plan_.cluster = said("a cluster"); }
+  std::string said(std::string_view expected) {
+    if (rest().empty()) fail("nothing is said", rest(), expected);
+    return std::string(take_rest());
+  }
+
+  void read_batch() {
+    plan_.batch = number(1, kMostPlannedBatch);
+    end();
+  }
+
+  void read_ranks() {
+    plan_.ranks = number(1, kMostRanks);
+    ranks_place_ = place();
+    end();
+  }
+
+  void read_dtype() {
+    const std::string name(token());
+    const auto dtype = parse_dtype(name);
+    if (!dtype || !is_float(*dtype)) fail("unknown type", name, "f32, f64, bf16 or f16");
+    plan_.dtype = *dtype;
+    plan_.dtype_line = line();
+    end();
+  }
+
+  void read_network() {
+    NetworkFingerprint network;
+    const std::string_view digits = token();
+    const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), network.digest, 16);
+    const bool is_plain = digits.find_first_not_of("0123456789abcdef") == digits.npos;
+    if (digits.size() != 16 || !is_plain || error != std::errc() || last != digits.data() + digits.size()) {
+      fail("not a fingerprint", digits, "16 hexadecimal digits");
+    }
+    expect("nodes=");
+    network.nodes = number();
+    expect("parameters=");
+    network.parameters = number();
+    end();
+    plan_.network = network;
+    plan_.network_line = line();
+  }
+
+  void read_configuration() {
+    configuration_place_ = place();
+    plan_.configuration = parse_configuration(take_rest(), configuration_place_);
+  }
+
+  void read_parallel() {
+    plan_.parallel = with_line([&] { return parse_name<Parallel>("parallel", token()); });
+    end();
+  }
+
+  void read_others() {
+    const std::string_view name = token();
+    if (name != "uncut") cuts().others = with_line([&] { return parse_name<Search>("others", name); });
+    end();
+  }
+
+  void read_mesh() {
+    mesh_place_ = place();
+    cuts().mesh = with_line([&] { return parse_mesh(fmt::format("mesh {}", take_rest())); });
+    if (cuts().mesh.micro_axis() >= 0) {
+      fail("a mesh with micro-batches", print(cuts().mesh), "axes of ranks; the configuration says micro_batch");
+    }
+  }
+
+  void read_stage() {
+    const int64_t stage = number(0, kMostStages - 1);
+    const auto expected = static_cast<int64_t>(plan_.stages.size());
+    if (stage != expected) fail("another stage", fmt::format("{}", stage), fmt::format("stage {}", expected));
+    std::vector<std::string>& layers = plan_.stages.emplace_back();
+    while (!rest().empty()) layers.emplace_back(token());
+    if (layers.empty()) fail("a stage without layers", rest(), "what the paths of its layers begin with");
+    if (stage == 0) stages_place_ = place();
+  }
+
+  void read_recompute() {
+    const auto policy = with_line([&] { return parse_name<Recompute>("recompute", token()); });
+    if (policy == Recompute::none) fail("nothing is recomputed", name_of(policy), "selective or full");
+    if (recompute_place_.empty()) recompute_place_ = place();
+    std::vector<std::string>& layers = plan_.recomputed[policy];
+    if (!layers.empty()) fail("given twice", name_of(policy), "one line with all of its layers");
+    while (!rest().empty()) layers.emplace_back(token());
+    if (layers.empty()) fail("no layers are recomputed", rest(), "what the paths of its layers begin with");
+  }
+
+  void read_cut(NamedKind kind) {
+    NamedLine line{.kind = kind, .names = std::string(token()), .text = {}, .line = this->line()};
+    if (line.names.empty()) fail("nothing is named", rest(), "a name");
+    if (first_cut_.empty()) first_cut_ = place();
+    while (!rest().empty()) line.text += fmt::format("{}{}", line.text.empty() ? "" : " ", token());
+    cuts().lines.push_back(std::move(line));
+  }
+
+  void read_predicted() {
+    const std::string_view what = token();
+    if (!plan_.predicted) plan_.predicted.emplace();
+    if (what == "step_seconds") {
+      once(has_seconds_, what);
+      plan_.predicted->step_seconds = positive();
+    } else if (what == "memory_bytes") {
+      once(has_memory_, what);
+      while (!rest().empty()) plan_.predicted->memory_bytes.push_back(positive());
+    } else {
+      fail("unknown prediction", what, "step_seconds or memory_bytes");
+    }
+    end();
+  }
+
+  double positive() {
+    const std::string_view digits = token();
+    double value = 0;
+    const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool is_whole = error == std::errc() && last == digits.data() + digits.size();
+    if (!is_whole || !(value >= 0) || value > 1e300) fail("bad number", digits, "a number of 0 or more");
+    return value;
+  }
+
+  NamedCuts& cuts() {
+    if (!plan_.cuts) plan_.cuts.emplace().file = plan_.path;
+    return *plan_.cuts;
+  }
+
+  /// What lines say together.
+  PlanFile checked() {
+    for (const std::string_view name : {"batch", "ranks", "configuration"}) {
+      if (!lines_.at(name).second) fail(fmt::format("no line '{}'", name), "end", fmt::format("{} ..", name));
+    }
+    const std::string whole_place = configuration_place_;
+    plan_.configuration = completed(plan_.configuration, plan_.ranks, plan_.batch, whole_place);
+    const auto refuse = [](const std::string& where, const std::string& what, int64_t got,
+                           const std::string& expected) {
+      throw InvalidArgument(fmt::format("[{}] {}, got {}, expected {}", where, what, got, expected));
+    };
+    const int64_t stages = plan_.configuration.pipeline * plan_.configuration.interleave;
+    const auto named = static_cast<int64_t>(plan_.stages.size());
+    if (named > 0 && named != stages) {
+      refuse(stages_place_, "another number of stages", named,
+             fmt::format("{}: pipeline times interleave of the configuration, or no line 'stage'", stages));
+    }
+    const RecomputedLayers& recompute = plan_.configuration.recompute;
+    if (recompute.is_counted() && plan_.recomputed.empty()) {
+      throw InvalidArgument(fmt::format(
+          "[{}] which layers are recomputed is not said, got recompute={} and no line 'recompute', expected "
+          "recompute full LAYERS..",
+          configuration_place_, print(recompute)));
+    }
+    if (!recompute.is_counted() && !plan_.recomputed.empty()) {
+      throw InvalidArgument(
+          fmt::format("[{}] the configuration says which layers are recomputed, got recompute={}, expected numbers of "
+                      "layers, as recompute=full:1, or no line 'recompute'",
+                      recompute_place_, print(recompute)));
+    }
+    if (!plan_.cuts) return std::move(plan_);
+    const int64_t ranks = plan_.ranks / plan_.configuration.pipeline;
+    if (mesh_place_.empty()) {
+      if (!first_cut_.empty() && ranks > 1) {
+        throw InvalidArgument(fmt::format("[{}] cuts without a mesh, got no line 'mesh', expected the axes of {} ranks",
+                                          first_cut_, ranks));
+      }
+      plan_.cuts->mesh = Mesh();
+    }
+    if (plan_.cuts->mesh.ranks() != ranks) {
+      refuse(mesh_place_, "the mesh has another number of ranks", plan_.cuts->mesh.ranks(),
+             fmt::format("{}: {} ranks in {} group{} of stages", ranks, plan_.ranks, plan_.configuration.pipeline,
+                         plan_.configuration.pipeline == 1 ? "" : "s"));
+    }
+    return std::move(plan_);
+  }
+
+  using Read = void (PlanFileReader::*)();
+  /// Lines that are given once, and whether they were.
+  std::map<std::string_view, std::pair<Read, bool>> lines_{
+      {"model", {&PlanFileReader::read_model, false}},
+      {"batch", {&PlanFileReader::read_batch, false}},
+      {"dtype", {&PlanFileReader::read_dtype, false}},
+      {"cluster", {&PlanFileReader::read_cluster, false}},
+      {"ranks", {&PlanFileReader::read_ranks, false}},
+      {"network", {&PlanFileReader::read_network, false}},
+      {"configuration", {&PlanFileReader::read_configuration, false}},
+      {"parallel", {&PlanFileReader::read_parallel, false}},
+      {"others", {&PlanFileReader::read_others, false}},
+      {"mesh", {&PlanFileReader::read_mesh, false}}};
+  PlanFile plan_;
+  bool has_seconds_ = false, has_memory_ = false;
+  std::string ranks_place_, configuration_place_, mesh_place_, stages_place_, recompute_place_, first_cut_;
+};
+
+}  // namespace
+
+std::string print(const PlanFile& plan) {
+  std::string text = fmt::format("partita {} 1\n", kKind);
+  if (!plan.model.empty()) text += fmt::format("model {}\n", plan.model);
+  text += fmt::format("batch {}\ndtype {}\n", plan.batch, name_of(plan.dtype));
+  if (!plan.cluster.empty()) text += fmt::format("cluster {}\n", plan.cluster);
+  text += fmt::format("ranks {}\n", plan.ranks);
+  if (plan.network) text += fmt::format("network {}\n", print_fingerprint(*plan.network));
+  text += fmt::format("configuration {}\nparallel {}\n", print(plan.configuration), name_of(plan.parallel));
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage) {
+    text += fmt::format("stage {} {}\n", stage, fmt::join(plan.stages[stage], " "));
+  }
+  for (const auto& [policy, layers] : plan.recomputed) {
+    text += fmt::format("recompute {} {}\n", name_of(policy), fmt::join(layers, " "));
+  }
+  if (plan.cuts) {
+    text += print(plan.cuts->mesh) + "\n";
+    if (plan.cuts->others) text += fmt::format("others {}\n", name_of(*plan.cuts->others));
+    for (const NamedLine& line : plan.cuts->lines) {
+      text += fmt::format("{} {}{}{}\n", name_of(line.kind), line.names, line.text.empty() ? "" : " ", line.text);
+    }
+  }
+  if (plan.predicted) {
+    text += fmt::format("predicted step_seconds {}\n", plan.predicted->step_seconds);
+    if (!plan.predicted->memory_bytes.empty()) {
+      text += fmt::format("predicted memory_bytes {}\n", fmt::join(plan.predicted->memory_bytes, " "));
+    }
+  }
+  return text + "end\n";
+}
+
+PlanFile parse_plan_file(std::string_view text, const std::string& path) { return PlanFileReader(text, path).read(); }
+
+PlanFile read_plan_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  if (file) {
+    std::vector<char> part(size_t{1} << 16);
+    while (text.size() <= kMostPlanBytes && (file.read(part.data(), static_cast<std::streamsize>(part.size())), true)) {
+      text.append(part.data(), static_cast<size_t>(file.gcount()));
+      if (!file) break;
+    }
+  }
+  if (!file.eof() && text.size() <= kMostPlanBytes) {
+    throw MissingFile(fmt::format("[--plan] cannot read {}: {}", path, std::strerror(errno)));
+  }
+  return parse_plan_file(text, path);
+}
+
+namespace {
+
+std::string describe(const PlanFile& plan) {
+  const std::string seconds = plan.predicted && plan.predicted->step_seconds > 0
+                                  ? fmt::format(", {} a step predicted", print_seconds(plan.predicted->step_seconds))
+                                  : "";
+  return fmt::format("plan {}: {}{}", plan.path, print(plan.configuration), seconds);
+}
+
+}  // namespace
+
+JobConfig with_plan(JobConfig config, const PlanFile& plan) {
+  const Configuration& configuration = plan.configuration;
+  config.training.batch = plan.batch;
+  config.ranks.count = static_cast<int>(plan.ranks);
+  config.plan.file = plan.path;
+  config.plan.given = GivenPlan{.file = plan.path,
+                                .line = plan.network_line,
+                                .description = describe(plan),
+                                .configuration = print(configuration),
+                                .network = plan.network,
+                                .cuts = plan.cuts};
+  config.plan.recompute = configuration.recompute.all;
+  config.plan.recompute_layers = recompute_marks(plan.recomputed);
+  PlanOptions& options = config.plan.options;
+  if (plan.cuts) {  // nothing is left to be annotated or searched
+    config.plan.annotations.clear();
+    options.dataset = {};
+    options.search = {};
+  }
+  options.parallel = plan.parallel;
+  options.micro_batches = micro_batches(configuration, plan.batch);
+  options.zero.level = configuration.zero;
+  options.blocks = {.tensor = configuration.tensor,
+                    .sequence = configuration.sequence_parallel,
+                    .context = configuration.context,
+                    .searched = configuration.cuts == TensorCuts::searched,
+                    .squeeze = configuration.squeeze};
+  if (options.blocks.searched && !plan.cuts) options.search = Search::exact;
+  options.pipeline = {.stages = configuration.pipeline * configuration.interleave,
+                      .marks = plan.stages.size() > 1 ? stage_marks(plan.stages) : std::vector<StageMark>(),
+                      .order = configuration.order,
+                      .interleave = configuration.interleave};
+  return config;
+}
+
+PlanFile plan_file_of(const PlannedTraining& planned) {
+  const PlanOptions& options = planned.config.plan.options;
+  const Rules rules(planned.training, planned.ops);
+  const int64_t ranks = planned.configuration.ranks() / planned.configuration.pipeline;
+  const Mesh mesh = make_mesh(planned.training, ranks, options);
+  PlanFile plan{.model = planned.config.model,
+                .batch = planned.config.training.batch,
+                .dtype = planned.config.training.dtype,
+                .ranks = planned.configuration.ranks(),
+                .configuration = planned.configuration,
+                .parallel = options.parallel};
+  plan.cuts = name_cuts(make_plan(planned.training, planned.ops, mesh, options), planned.training, rules);
+  if (options.pipeline.stages > 1) {
+    plan.stages = name_stages(planned.training, assign_stages(planned.training, rules, options.pipeline.stages));
+  }
+  for (const RecomputeMark& mark : planned.config.plan.recompute_layers)
+    plan.recomputed[mark.policy].push_back(mark.layers);
+  return plan;
+}
+
+namespace {
+
+/// In the numbers of a configuration; none where they cannot say it.
+std::optional<Configuration> configuration_of(const JobConfig& config, const Program& program) {
+  if (config.plan.given && !config.plan.given->configuration.empty()) {
+    return parse_configuration(config.plan.given->configuration);
+  }
+  if (!config.plan.recompute_layers.empty()) return std::nullopt;
+  const PlanOptions& options = config.plan.options;
+  const auto groups = static_cast<int64_t>(program.pipeline.groups.size());
+  const int64_t ranks = program.cuts->mesh.ranks();
+  Configuration configuration{.context = options.blocks.context,
+                              .tensor = options.blocks.tensor,
+                              .pipeline = groups,
+                              .cuts = options.blocks.searched ? TensorCuts::searched : TensorCuts::blocks,
+                              .squeeze = options.blocks.squeeze,
+                              .sequence_parallel = options.blocks.sequence,
+                              .interleave = options.pipeline.interleave,
+                              .order = options.pipeline.order,
+                              .recompute = config.plan.recompute,
+                              .zero = options.zero.level};
+  if (options.parallel == Parallel::automatic && !options.blocks.any()) {
+    // Of ranks that a search let do what it found best, those that cut the batch.
+    for (size_t i = 0; i < program.graph.inputs.size(); ++i) {
+      if (program.graph.inputs[i].batch_dim != 0) continue;
+      configuration.data = program.cuts->mesh.ways(program.cuts->inputs[i][0]);
+      break;
+    }
+    configuration.tensor = ranks / configuration.data;
+    if (configuration.tensor > 1) configuration.cuts = TensorCuts::searched;
+  } else {
+    configuration.data = ranks / (configuration.tensor * configuration.context);
+  }
+  const int64_t parts = configuration.data * options.micro_batches;
+  if (config.training.batch % parts != 0) return std::nullopt;
+  configuration.micro_batch = config.training.batch / parts;
+  return configuration;
+}
+
+}  // namespace
+
+std::optional<PlanFile> plan_file_of(const JobConfig& config, const Program& program, const OpSet& ops) {
+  if (!program.cuts) return std::nullopt;
+  const std::optional<Configuration> configuration = configuration_of(config, program);
+  if (!configuration) return std::nullopt;
+  PlanFile plan{.model = config.model,
+                .batch = config.training.batch,
+                .dtype = config.training.dtype,
+                .ranks = configuration->ranks(),
+                .configuration = *configuration,
+                .parallel = config.plan.options.parallel};
+  plan.cuts = name_cuts(*program.cuts, program.graph, Rules(program.graph, ops));
+  if (program.assignment.stages > 1) plan.stages = name_stages(program.graph, program.assignment);
+  for (const RecomputeMark& mark : config.plan.recompute_layers) plan.recomputed[mark.policy].push_back(mark.layers);
+  return plan;
+}
+
+std::string dtype_warning(const PlanFile& plan, DType trained) {
+  if (plan.dtype == trained) return "";
+  const std::string place = plan.dtype_line > 0 ? fmt::format("{}:{}", plan.path, plan.dtype_line) : plan.path;
+  return fmt::format(
+      "[{}] the plan is for another type than the training, got {}, expected {}: it predicts other steps", place,
+      name_of(plan.dtype), name_of(trained));
+}
+
+bool is_planned(std::string_view key) {
+  constexpr std::array kKeys{"training.batch",
+                             "ranks.count",
+                             "plan.parallel",
+                             "plan.search",
+                             "plan.dataset_strategy",
+                             "plan.micro_batches",
+                             "plan.stages",
+                             "plan.stage",
+                             "plan.order",
+                             "plan.interleave",
+                             "plan.recompute",
+                             "plan.recompute_layers",
+                             "plan.zero",
+                             "plan.tensor_parallel",
+                             "plan.context_parallel",
+                             "plan.sequence_parallel",
+                             "plan.shard"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+}  // namespace partita

@@ -1,0 +1,67 @@
+#include "planner/pricing/cluster_costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "planner/cluster/compute_seconds.h"
+#include "planner/cluster/link_costs.h"
+
+namespace partita {
+namespace {
+
+constexpr double kFaster = 4;            // a byte over the links of a class takes so many times one of that before
+constexpr double kShares[] = {0.1, 1};   // of sums of gradients that nothing hides
+constexpr double kUnboundedLinks = 1e6;  // times the bandwidth: only latencies are left
+constexpr int64_t kNearClasses = 6;      // those of the cluster's links and of slower ones
+
+/// Seconds of a byte over links, in those of a byte of memory.
+double ratio_of(int64_t links) { return std::pow(kFaster, static_cast<double>((links + 1) / 2)); }
+
+}  // namespace
+
+PlanCosts cluster_costs(const Mesh& mesh, const Cluster& cluster, const Precision& precision, double gradient_part) {
+  constexpr double kLarge = 1e12;  // of operations or bytes
+  const DeviceSpec device = cluster.rank_device();
+  const double in_graph = precision.compute == DType::f64 ? 8 : 4;  // bytes of a float
+  const double narrower = precision.activation / in_graph;
+  const LinkCosts links = link_costs(mesh, 0, cluster);
+  PlanCosts costs{
+      .links = links,
+      .gradient_links = LinkCosts{std::vector<double>(links.step.size(), 0), links.byte},
+      .flop_seconds =
+          seconds_of({.kind = WorkKind::product, .dtype = precision.compute, .flops = kLarge}, device) / kLarge,
+      .byte_seconds = narrower * seconds_of({.kind = WorkKind::pointwise, .bytes = kLarge}, device) / kLarge,
+      .node_seconds = device.launch_overhead};
+  for (double& byte : costs.links.byte) byte *= narrower;
+  for (double& byte : costs.gradient_links->byte) byte *= gradient_part * precision.gradient / in_graph;
+  return costs;
+}
+
+PlanCosts costs_of_link_class(int64_t links, const Mesh& mesh, const Cluster& cluster, const Precision& precision,
+                              double groups) {
+  Cluster unbounded = cluster;
+  for (LinkLevel& level : unbounded.levels) {
+    level.bandwidth *= kUnboundedLinks;
+    level.total_bandwidth *= kUnboundedLinks;
+    level.reduce_bandwidth *= kUnboundedLinks;
+  }
+  PlanCosts costs = cluster_costs(mesh, unbounded, precision, 1);
+  const double share = kShares[(links + 1) % 2], wider = precision.gradient / precision.activation;
+  for (double& byte : costs.links.byte) byte = ratio_of(links) * costs.byte_seconds;
+  for (double& byte : costs.gradient_links->byte) byte = ratio_of(links) * costs.byte_seconds * wider * groups * share;
+  return costs;
+}
+
+std::vector<int64_t> link_classes(const Mesh& mesh, const Cluster& cluster, const Precision& precision) {
+  const PlanCosts costs = cluster_costs(mesh, cluster, precision, 1);
+  double slowest = 0;
+  for (const double byte : costs.links.byte) slowest = std::max(slowest, byte);
+  int64_t first = 1;
+  while (first + kNearClasses <= kMaxLinks - 1 && ratio_of(first + 2) * costs.byte_seconds <= slowest) first += 2;
+  std::vector<int64_t> classes(kNearClasses);
+  std::iota(classes.begin(), classes.end(), first);
+  return classes;
+}
+
+}  // namespace partita

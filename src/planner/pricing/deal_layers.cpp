@@ -1,0 +1,69 @@
+#include "planner/pricing/deal_layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+constexpr double kPrecision = 1e-12;  // of sums of seconds
+
+/// Stages filled up to a number of seconds from the last one on, each leaving at least one layer to those in front of
+/// it; empty when they do not hold all layers.
+std::vector<size_t> filled(const std::vector<DealtLayer>& layers, size_t stages, double most) {
+  most *= 1 + kPrecision;
+  std::vector<size_t> begins(stages + 1, layers.size());
+  size_t next = layers.size();
+  for (size_t stage = stages; stage-- > 0;) {
+    double sum = 0;
+    const size_t end = next;
+    while (next > stage && (next == end || sum + layers[next - 1].seconds <= most)) sum += layers[--next].seconds;
+    if (sum > most) return {};
+    begins[stage] = next;
+  }
+  if (next > 0) return {};
+  return begins;
+}
+
+/// The least that the slowest stage can take is found by halving what is between bounds of it.
+std::vector<size_t> balanced(const std::vector<DealtLayer>& layers, size_t stages) {
+  double low = 0, high = 0;
+  for (const DealtLayer& layer : layers) {
+    low = std::max(low, layer.seconds);
+    high += layer.seconds;
+  }
+  low = std::max(low, high / static_cast<double>(stages));
+  if (std::vector<size_t> begins = filled(layers, stages, low); !begins.empty()) return begins;
+  while (high - low > kPrecision * high) {
+    const double middle = (low + high) / 2;
+    (filled(layers, stages, middle).empty() ? low : high) = middle;
+  }
+  return filled(layers, stages, high);
+}
+
+}  // namespace
+
+std::vector<size_t> deal_layers(const std::vector<DealtLayer>& layers, int64_t stages, Deal deal) {
+  const auto count = static_cast<size_t>(stages);
+  if (count > layers.size()) {
+    throw InvalidArgument(
+        fmt::format("[pipeline] more stages than layers, got {}, expected at most {}", stages, layers.size()));
+  }
+  const auto repeated = static_cast<size_t>(
+      std::count_if(layers.begin(), layers.end(), [](const DealtLayer& layer) { return layer.repeated; }));
+  if (deal == Deal::balanced || repeated == 0 || repeated % count != 0) return balanced(layers, count);
+  std::vector<size_t> begins{0};
+  size_t seen = 0;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (!layers[i].repeated) continue;
+    if (seen > 0 && seen % (repeated / count) == 0) begins.push_back(i);
+    ++seen;
+  }
+  begins.push_back(layers.size());
+  return begins;
+}
+
+}  // namespace partita

@@ -1,0 +1,240 @@
+#include "planner/pricing/layer_tasks.h"
+
+#include <algorithm>
+
+namespace partita {
+namespace {
+
+constexpr double kMessageBytes = 4 << 20;  // of gradients that are reduced together
+
+LayerSpan::Kind kind_of(StageSection section) {
+  return section == StageSection::forward    ? LayerSpan::forward
+         : section == StageSection::backward ? LayerSpan::backward
+                                             : LayerSpan::weight;
+}
+
+LayerTask transfer_of(const Slot& slot) {
+  return {.span = {.kind = LayerSpan::transfer, .stage = slot.stage, .micro_batch = slot.micro_batch},
+          .kind = Collective::send};
+}
+
+}  // namespace
+
+LayerTasks::LayerTasks(const StagePrices& prices, int64_t zero)
+    : prices_(prices),
+      zero_(zero),
+      all_micro_batches_(prices.costs().micro_batches()),
+      micro_batches_(prices.shape().micro_batches),
+      has_weight_(prices.stages() > 1 && prices.request().configuration.order == Order::zero_bubble),
+      groups_(static_cast<size_t>(prices.request().configuration.pipeline)),
+      sent_(slot_number(static_cast<int>(prices.stages()), StageSection::forward, 0)) {
+  find_layers();
+  gather_ahead();
+  for (const Slot& slot : prices_.sequence()) add_slot(slot);
+  for (int group = 0; group < groups(); ++group) add_update(group);
+}
+
+double LayerTasks::sending(int group) const {
+  double seconds = 0;
+  for (int s = group; s < prices_.stages(); s += groups()) {
+    for (const Layer& layer : layers_[static_cast<size_t>(s)])
+      seconds += 2 * layer.gather + (zero_ >= 2 ? layer.reduce : 0);
+  }
+  return seconds * static_cast<double>(all_micro_batches_);
+}
+
+void LayerTasks::find_layers() {
+  for (int s = 0; s < prices_.stages(); ++s) {
+    std::vector<Layer>& layers = layers_.emplace_back();
+    const StageLayers& stage = prices_.costs().layers_of_stage(s);
+    for (size_t u = 0; u < stage.size(); ++u) {
+      for (const Recompute policy : kPoliciesInOrder) {
+        const size_t copies = stage[u].of(policy);
+        if (copies > 0) layers.insert(layers.end(), copies, layer_of({u, policy}, prices_.group_of(s)));
+      }
+    }
+  }
+}
+
+LayerTasks::Layer LayerTasks::layer_of(const LayerOfStage& of, int group) const {
+  const auto rounds = static_cast<double>(all_micro_batches_);
+  const UnitCosts& costs = costs_of(of);
+  Layer layer{.of = of, .late = costs.late};
+  layer.bytes = costs.parameters * prices_.request().precision.gradient;
+  for (const auto& [kind, seconds] : prices_.seconds().gradients(of.unit, group, zero_)) {
+    if (kind != Collective::all_gather) {
+      layer.reduction = kind;
+      layer.reduce = zero_ >= 2 ? seconds / rounds : seconds;
+    } else if (zero_ == 3) {
+      layer.gather = seconds / (2 * rounds);
+    } else {
+      layer.ahead = seconds;
+    }
+  }
+  return layer;
+}
+
+double LayerTasks::seconds_of(StageSection section, const UnitCosts& costs) const {
+  switch (section) {
+    case StageSection::forward: return costs.forward.seconds();
+    case StageSection::backward: return costs.backward.seconds() - (has_weight_ ? costs.backward_weights : 0);
+    case StageSection::weight: return costs.backward_weights;
+  }
+  return 0;
+}
+
+/// Whether the gradients of weights are there behind a section.
+bool LayerTasks::makes_gradients(StageSection section) const {
+  return section == (has_weight_ ? StageSection::weight : StageSection::backward);
+}
+
+int LayerTasks::add(int group, TaskQueue queue, double seconds, LayerTask task) {
+  tasks_.push_back(std::move(task));
+  return graph_.add({.group = group, .queue = queue, .seconds = std::max(0.0, seconds)});
+}
+
+/// What the update of the step before made in parts.
+void LayerTasks::gather_ahead() {
+  if (!software().gathers_ahead) return;
+  for (int s = 0; s < prices_.stages(); ++s) {
+    double seconds = 0;
+    for (const Layer& layer : layers_[static_cast<size_t>(s)]) seconds += layer.ahead;
+    if (seconds <= 0) continue;
+    group(s).gathers.push_back(add(prices_.group_of(s), TaskQueue::communicate, seconds,
+                                   {.span = {.kind = LayerSpan::gather, .stage = s}, .kind = Collective::all_gather}));
+  }
+}
+
+void LayerTasks::add_slot(const Slot& slot) {
+  const std::vector<Layer>& layers = layers_[static_cast<size_t>(slot.stage)];
+  if (slot.micro_batch + 1 == micro_batches_ && makes_gradients(slot.section)) {
+    add_layers(slot);
+  } else {
+    Item whole{.span = {.kind = kind_of(slot.section), .stage = slot.stage, .micro_batch = slot.micro_batch}};
+    double reduce = 0;
+    for (const Layer& layer : layers) {
+      whole.seconds += seconds_of(slot.section, costs_of(layer.of));
+      whole.gather += slot.section != StageSection::weight ? layer.gather : 0;
+      reduce += layer.reduce;
+    }
+    whole.first_gather = whole.gather / static_cast<double>(std::max<size_t>(1, layers.size()));
+    whole.gather -= whole.first_gather;
+    add_item(whole, true, slot);
+    if (zero_ >= 2 && makes_gradients(slot.section)) add_reduction(slot, layers.back().reduction, reduce, {});
+  }
+  add_transfer(slot);
+}
+
+/// The last layer first; gradients are reduced as soon as a message of them is there.
+void LayerTasks::add_layers(const Slot& slot) {
+  const std::vector<Layer>& layers = layers_[static_cast<size_t>(slot.stage)];
+  double bytes = 0, seconds = 0;
+  for (size_t l = layers.size(); l-- > 0;) {
+    Item item{.span = {.kind = kind_of(slot.section),
+                       .stage = slot.stage,
+                       .layer = layers[l].of,
+                       .micro_batch = slot.micro_batch},
+              .seconds = seconds_of(slot.section, costs_of(layers[l].of)),
+              .first_gather = slot.section != StageSection::weight ? layers[l].gather : 0};
+    add_item(item, l + 1 == layers.size(), slot);
+    bytes += layers[l].bytes;
+    seconds += layers[l].reduce;
+    for (const auto& [kind, late] : layers[l].late) add_reduction(slot, kind, late, layers[l].of);
+    if (bytes < kMessageBytes && l > 0) continue;
+    add_reduction(slot, layers[l].reduction, seconds, layers[l].of);
+    bytes = seconds = 0;
+  }
+}
+
+/// Parameters are gathered while what is computed before runs.
+void LayerTasks::add_item(const Item& item, bool begins_slot, const Slot& slot) {
+  Group& own = group(item.span.stage);
+  const int first = item.first_gather > 0 ? add_gather(item, item.first_gather) : -1;
+  const int others = item.gather > 0 ? add_gather(item, item.gather) : -1;
+  const int received = begins_slot ? receive(slot) : -1;
+  const int task = add(prices_.group_of(item.span.stage), TaskQueue::compute, item.seconds, {.span = item.span});
+  if (first >= 0) graph_.need(task, first);
+  if (received >= 0) graph_.need(task, received);
+  own.computed.push_back(task);
+  std::vector<int> gathers = slot.micro_batch == 0 ? std::exchange(own.gathers, {}) : std::vector<int>{};
+  if (others >= 0) gathers.push_back(others);
+  if (!gathers.empty()) add_join(item, gathers);
+}
+
+int LayerTasks::add_gather(const Item& item, double seconds) {
+  const Group& own = group(item.span.stage);
+  LayerTask gather{.span = item.span, .kind = Collective::all_gather};
+  gather.span.kind = LayerSpan::gather;
+  const int task = add(prices_.group_of(item.span.stage), TaskQueue::communicate, seconds, std::move(gather));
+  if (own.computed.size() > 1) graph_.need(task, own.computed[own.computed.size() - 2]);
+  return task;
+}
+
+void LayerTasks::add_join(const Item& item, const std::vector<int>& gathers) {
+  const int join = add(prices_.group_of(item.span.stage), TaskQueue::compute, 0,
+                       {.span = item.span, .kind = Collective::all_gather, .is_join = true});
+  for (const int gather : gathers) graph_.need(join, gather);
+  group(item.span.stage).computed.push_back(join);
+}
+
+void LayerTasks::add_reduction(const Slot& slot, Collective kind, double seconds, std::optional<LayerOfStage> layer) {
+  if (seconds <= 0) return;
+  const int number = prices_.group_of(slot.stage);
+  LayerTask reduction{
+      .span = {.kind = LayerSpan::reduce, .stage = slot.stage, .layer = layer, .micro_batch = slot.micro_batch},
+      .kind = kind};
+  if (software().reduces_behind && slot.micro_batch + 1 == micro_batches_) {
+    behind_.push_back({number, seconds, std::move(reduction)});
+    return;
+  }
+  Group& own = group(slot.stage);
+  own.reductions.push_back(add(number, TaskQueue::communicate, seconds, std::move(reduction)));
+  graph_.need(own.reductions.back(), own.computed.back());
+}
+
+void LayerTasks::add_transfer(const Slot& slot) {
+  if (slot.section == StageSection::weight) return;
+  const int to = slot.stage + (slot.section == StageSection::forward ? 1 : -1);
+  if (to < 0 || to >= prices_.stages()) return;
+  const double seconds = prices_.seconds().transfer(std::max(to, slot.stage));
+  Sent& sent = sent_[slot_number(to, slot.section, slot.micro_batch)];
+  sent = {group(slot.stage).computed.back(), seconds};
+  if (software().waits_for_transfers) return;
+  const int task = add(prices_.group_of(slot.stage), TaskQueue::transfer, seconds, transfer_of(slot));
+  graph_.need(task, sent.task);
+  sent = {task};
+}
+
+/// What a slot waits for that another stage sends; -1 where none does.
+int LayerTasks::receive(const Slot& slot) {
+  const Sent& sent = sent_[slot_number(slot.stage, slot.section, slot.micro_batch)];
+  if (sent.task < 0 || sent.seconds == 0) return sent.task;
+  const int task = add(prices_.group_of(slot.stage), TaskQueue::compute, sent.seconds, transfer_of(slot));
+  graph_.need(task, sent.task);
+  return task;
+}
+
+void LayerTasks::add_update(int number) {
+  Group& own = groups_[static_cast<size_t>(number)];
+  for (const Behind& one : behind_) {
+    if (one.group != number) continue;
+    own.reductions.push_back(add(number, TaskQueue::communicate, one.seconds, one.task));
+    graph_.need(own.reductions.back(), own.computed.back());
+  }
+  const UnitCosts& costs = prices_.costs().group(number);
+  const int update = add(number, TaskQueue::compute, prices_.seconds().update(costs, zero_),
+                         {.span = {.kind = LayerSpan::update, .stage = number}});
+  for (const int reduction : own.reductions) graph_.need(update, reduction);
+  own.computed.push_back(update);
+  double ahead = 0;
+  for (int s = number; s < prices_.stages(); s += groups()) {
+    for (const Layer& layer : layers_[static_cast<size_t>(s)]) ahead += layer.ahead;
+  }
+  if (ahead <= 0 || software().gathers_ahead) return;
+  const Item item{.span = {.kind = LayerSpan::gather, .stage = number}};
+  const int gather = add(number, TaskQueue::communicate, ahead, {.span = item.span, .kind = Collective::all_gather});
+  graph_.need(gather, update);
+  add_join(item, {gather});
+}
+
+}  // namespace partita

@@ -1,0 +1,139 @@
+// How many layers of each group of stages are recomputed where a step does not fit otherwise.
+
+#include <algorithm>
+#include <limits>
+
+#include "planner/pricing/price.h"
+
+namespace partita {
+namespace {
+
+constexpr double kNoTime = std::numeric_limits<double>::infinity();
+
+/// Groups are chosen one by one: what a group keeps depends on its own layers and on the order, which is the same
+/// whatever the times of the stages are (but for zero_bubble). Recomputation adds to the backward of a stage the sum of
+/// what its layers add, and to nothing else. So the least sum in each group makes every section as short as can be, and
+/// with it every path through the sections of the order: no choice of more or of other layers has a shorter step. That
+/// messages slow computation down and are hidden by it changes which path is the longest, not the order of the two.
+///
+/// In a group of alike layers the sum depends on how many there are of each policy alone, as does what they keep: for
+/// each number of layers that are recomputed in full, the least number of selective ones that fits is the best.
+class RecomputationFit {
+ public:
+  /// `stages` and `memory` outlive this.
+  RecomputationFit(const StageCosts& stages, const StepMemory& memory, int64_t zero, double limit)
+      : stages_(stages),
+        memory_(memory),
+        zero_(zero),
+        limit_(limit),
+        recomputable_(stages.request().recomputable),
+        has_full_(has(Recompute::full)),
+        has_selective_(has(Recompute::selective)) {}
+
+  std::optional<RecomputedLayers> run() {
+    std::vector<RecomputedLayers::Counts> counts;
+    bool is_all = true;
+    for (int64_t group = 0; group < stages_.configuration().pipeline; ++group) {
+      group_ = group;
+      layers_ = stages_.layers_of(group);
+      add_up();
+      const std::optional<RecomputedLayers::Counts> own = least();
+      if (!own) return std::nullopt;
+      is_all = is_all && own->full == layer_count();
+      counts.push_back(*own);
+    }
+    return is_all ? RecomputedLayers(Recompute::full) : RecomputedLayers(std::move(counts));
+  }
+
+ private:
+  /// Whether anything can be recomputed so.
+  bool has(Recompute policy) const {
+    try {
+      stages_.costs(policy);
+      return true;
+    } catch (const InvalidArgument&) {
+      return false;
+    }
+  }
+
+  int64_t layer_count() const { return static_cast<int64_t>(full_.size()) - 1; }
+
+  /// Seconds that the first layers of the group add to a micro-batch when they are recomputed.
+  void add_up() {
+    full_.assign(1, 0);
+    selective_.assign(1, 0);
+    for (const StageLayers& stage : layers_) {
+      for (size_t u = 0; u < stage.size(); ++u) {
+        for (size_t copy = 0; recomputable_[u] && copy < stage[u].count(); ++copy) {
+          full_.push_back(full_.back() + (has_full_ ? added(u, Recompute::full) : 0));
+          selective_.push_back(selective_.back() + (has_selective_ ? added(u, Recompute::selective) : 0));
+        }
+      }
+    }
+  }
+
+  double added(size_t unit, Recompute policy) const {
+    const UnitCosts &kept = stages_.costs(Recompute::none).units[unit], &again = stages_.costs(policy).units[unit];
+    return again.forward.seconds() + again.backward.seconds() - kept.forward.seconds() - kept.backward.seconds();
+  }
+
+  std::optional<RecomputedLayers::Counts> least() {
+    std::optional<RecomputedLayers::Counts> best;
+    double best_seconds = kNoTime;
+    const int64_t most = has_full_ ? layer_count() : 0;
+    for (int64_t full = least_that(most,
+                                   [&](int64_t count) {
+                                     return fits({count, others(count)});
+                                   });
+         full <= most && full_[static_cast<size_t>(full)] < best_seconds; ++full) {
+      const int64_t selective = least_that(others(full), [&](int64_t count) { return fits({full, count}); });
+      if (selective > others(full)) continue;
+      const double seconds = full_[static_cast<size_t>(full)] + selective_[static_cast<size_t>(full + selective)] -
+                             selective_[static_cast<size_t>(full)];
+      if (seconds >= best_seconds) continue;
+      best_seconds = seconds;
+      best = {full, selective};
+    }
+    return best;
+  }
+
+  /// Layers that can be recomputed selectively beside those that are in full.
+  int64_t others(int64_t full) const { return has_selective_ ? layer_count() - full : 0; }
+
+  /// The least number for which something is true that then is true of all more but for 0, at most `most`; else more.
+  template <class Test>
+  static int64_t least_that(int64_t most, const Test& is_true) {
+    if (is_true(0)) return 0;
+    if (most == 0 || !is_true(most)) return most + 1;
+    int64_t too_few = 0, enough = most;
+    while (enough - too_few > 1) {
+      const int64_t middle = (too_few + enough) / 2;
+      (is_true(middle) ? enough : too_few) = middle;
+    }
+    return enough;
+  }
+
+  bool fits(RecomputedLayers::Counts counts) {
+    tried_ = layers_;
+    for (StageLayers& stage : tried_) choose_policies(stage, recomputable_, counts);
+    return memory_.of_group(group_, zero_, tried_).total() <= limit_;
+  }
+
+  const StageCosts& stages_;
+  const StepMemory& memory_;
+  const int64_t zero_;
+  const double limit_;  // bytes
+  const std::vector<bool> recomputable_;
+  const bool has_full_, has_selective_;
+  int64_t group_ = 0;
+  std::vector<StageLayers> layers_, tried_;  // of the group's stages: none recomputed, and some
+  std::vector<double> full_, selective_;     // by number of layers
+};
+
+}  // namespace
+
+std::optional<RecomputedLayers> StagePrices::least_recomputation(int64_t zero, double memory) const {
+  return RecomputationFit(costs_, memory_, zero, memory).run();
+}
+
+}  // namespace partita

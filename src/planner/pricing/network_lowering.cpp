@@ -1,0 +1,170 @@
+#include "planner/pricing/network_lowering.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/cluster/collective_seconds.h"
+#include "planner/pricing/cluster_costs.h"
+
+namespace partita {
+namespace {
+
+constexpr double kMinExposed = 0.1;  // of sums of gradients: the last ones come after the backward
+
+}  // namespace
+
+int64_t rows_of(const Graph& forward) {
+  for (const Input& input : forward.inputs) {
+    if (input.batch_dim >= 0) return forward.type(input.value).shape[static_cast<size_t>(input.batch_dim)];
+  }
+  throw InvalidArgument("[plan] no input with a batch, got none, expected one that counts rows");
+}
+
+NetworkLowering::NetworkLowering(const Graph& forward, const OpSet& ops, const Cluster& cluster, NetworkOptions options)
+    : options_(std::move(options)),
+      folded_(options_.fold ? fold_layers(forward, Rules(forward, ops)) : units_of(forward, Rules(forward, ops))),
+      recomputable_(recomputable_units(folded_, ops)),
+      batch_(rows_of(forward)),
+      lowering_(folded_.graph, ops, options_.training),
+      parts_(cluster) {}
+
+LoweringKey NetworkLowering::key_of(const Configuration& configuration) const {
+  return {.tensor = configuration.tensor,
+          .context = configuration.context,
+          .cuts = configuration.cuts,
+          .squeeze = configuration.squeeze,
+          .links = configuration.links,
+          .sequence_parallel = configuration.sequence_parallel,
+          .recompute = configuration.recompute.all,
+          .part = parts_.number_of(configuration.ranks())};
+}
+
+int64_t NetworkLowering::groups_of(const Configuration& configuration) {
+  const Places& places = parts_.of(parts_.number_of(configuration.ranks())).places;
+  return places.fewest_alike(configuration.data * configuration.pipeline, configuration.context * configuration.tensor);
+}
+
+Mesh NetworkLowering::busy_mesh(const LoweringKey& key, int64_t groups) const {
+  return Mesh({{"data", groups}, {"context", key.context}, {"tensor", key.tensor}});
+}
+
+int64_t NetworkLowering::least_rows(const LoweringKey& key) const {
+  if (key.cuts == TensorCuts::blocks && !options_.own_plan) return 1;
+  int64_t rows = std::min(key.tensor, batch_);
+  while (batch_ % rows != 0) ++rows;
+  return rows;
+}
+
+/// Of sums of gradients over the ranks of `tensor`, if all of these cut the batch: what the backward does not hide. The
+/// graph has the rows of all groups of ranks, of which one computes its own alone: to these sums weigh more. One search
+/// serves any number of groups, so that a price knows nothing of ranks without work: as many as the batch allows, where
+/// each rank has one row. What fewer groups would find, that the ranks of `data` share the batch finds, too.
+double NetworkLowering::exposed_gradients(const LoweringKey& key) {
+  const double groups = most_groups(key);
+  const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);
+  BusyRanks& part = parts_.of(key.part);
+  const LayerCosts& costs = layer_costs({.part = key.part}, 1, 1);
+  double backward = 0, parameters = 0;
+  for (size_t u = 0; u < costs.units.size(); ++u) {
+    const auto count = static_cast<double>(folded_.units[u].count);
+    backward += count * rows * costs.units[u].backward.compute;
+    parameters += count * costs.units[u].parameters;
+  }
+  const GroupPlace& place = part.places.tensor({.tensor = key.tensor}, 0);
+  const double sums = seconds_of(Collective::all_reduce, parameters * options_.precision.gradient, place, part.cluster);
+  return groups * std::max(kMinExposed, 1 - backward / sums);
+}
+
+int64_t NetworkLowering::lowered_rows(const LoweringKey& key) const {
+  const int64_t least = least_rows(key);
+  if (batch_ / least <= kMostMicroBatches) return least;
+  for (int64_t count = kMostMicroBatches; count > 1; --count) {
+    if (batch_ % (count * least) == 0) return batch_ / count;
+  }
+  throw InvalidArgument(fmt::format("[--batch] the rows do not divide into 2 to {} micro-batches, got {}, expected {}",
+                                    kMostMicroBatches, batch_, batch_ / kMostMicroBatches * kMostMicroBatches));
+}
+
+void NetworkLowering::require_search() const {
+  if (searches() || options_.own_plan) return;
+  throw InvalidArgument(
+      "[--search] cuts=searched needs a search, got propagation, expected dynamic, recursive or exact, or cuts=blocks");
+}
+
+/// Costs that no bandwidth changes, so that cuts do not either: what links are is a class of them.
+PlanCosts NetworkLowering::costs_of_links(const LoweringKey& key, const Mesh& mesh) {
+  return costs_of_link_class(key.links, mesh, parts_.of(key.part).cluster, options_.precision, most_groups(key));
+}
+
+std::vector<int64_t> NetworkLowering::links(const Configuration& configuration) {
+  const LoweringKey key = key_of({.context = configuration.context, .tensor = configuration.tensor});
+  return link_classes(Mesh::undivided({{"all", key.tensor}}), parts_.of(key.part).cluster, options_.precision);
+}
+
+PlanOptions NetworkLowering::plan_options(const LoweringKey& key) {
+  PlanOptions options;
+  options.pipeline.stages = 1;
+  if (key.tensor * key.context == 1) return options;
+  options.parallel = Parallel::automatic;
+  options.blocks = {.tensor = key.tensor,
+                    .sequence = key.sequence_parallel,
+                    .context = key.context,
+                    .searched = key.cuts == TensorCuts::searched,
+                    .squeeze = key.squeeze};
+  if (key.cuts == TensorCuts::searched) {
+    require_search();
+    options.search = options_.search;
+    const double kept_share = static_cast<double>(least_rows(key)) / static_cast<double>(batch_);
+    const double share = key.links > 0 ? 0 : exposed_gradients(key);
+    options.costs = [this, key, share, kept_share](const Mesh& mesh) {
+      PlanCosts costs = key.links > 0 ? costs_of_links(key, mesh)
+                                      : cluster_costs(mesh, parts_.of(key.part).cluster, options_.precision, share);
+      costs.kept_share = kept_share;  // of the least micro-batch
+      return costs;
+    };
+  }
+  return options;
+}
+
+const LoweredLayers& NetworkLowering::lowered_layers(const LoweringKey& key) {
+  if (const auto refused = refused_.find(key); refused != refused_.end()) throw refused->second;
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  try {
+    return known_.emplace(key, lower(key, folded_)).first->second;
+  } catch (const InvalidArgument& error) {
+    refused_.emplace(key, error);
+    throw;
+  }
+}
+
+LayerCosts NetworkLowering::costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
+  const FoldedGraph folded{folded_.graph, std::move(units)};
+  const LoweringKey key = key_of(configuration);
+  return lower(key, folded)
+      .costs(configuration.micro_batch, parts_.of(key.part).cluster, busy_mesh(key, groups_of(configuration)));
+}
+
+LoweredLayers NetworkLowering::lower(const LoweringKey& key, const FoldedGraph& folded) {
+  LoweringOptions options{.ranks = key.tensor * key.context, .plan = plan_options(key), .recompute = key.recompute};
+  if (options.ranks > 1) options.own_plan = options_.own_plan;
+  const int64_t rows = lowered_rows(key);
+  options.plan.micro_batches = batch_ / rows;
+  const LocalGraph local = lowering_.lower(options);
+  return LoweredLayers({.folded = folded,
+                        .local = local,
+                        .rows = rows,
+                        .rules = lowering_.rules(),
+                        .cluster = parts_.of(key.part).cluster,
+                        .precision = options_.precision,
+                        .recompute = key.recompute});
+}
+
+const LayerCosts& NetworkLowering::layer_costs(const LoweringKey& key, int64_t groups, int64_t micro_batch) {
+  const std::tuple of(key, groups, micro_batch);
+  const auto found = costs_.find(of);
+  if (found != costs_.end()) return found->second;
+  LayerCosts costs = lowered_layers(key).costs(micro_batch, parts_.of(key.part).cluster, busy_mesh(key, groups));
+  return costs_.emplace(of, std::move(costs)).first->second;
+}
+
+}  // namespace partita

@@ -1,0 +1,57 @@
+#include "planner/pricing/price_notes.h"
+
+#include "planner/pricing/quantities.h"
+
+namespace partita {
+namespace {
+
+constexpr double kDecides = 0.1;  // of a step
+
+std::string of_tf32(const DeviceSpec& device) {
+  constexpr double kTera = 1e12;
+  return fmt::format(
+      "products of f32 are priced in TF32, which keeps 10 bits of each factor, at up to {:.4g} Tflop/s of a {}; with "
+      "--tf32 false in f32, at up to {:.4g}",
+      device.peak.at(DType::f32) / kTera, device.name, device.plain_f32 / kTera);
+}
+
+std::string of_host(const SoftwareCosts& software, double waiting, double step) {
+  return fmt::format(
+      "{:.0f} % of a step the devices wait for their hosts, which take {} to issue a kernel in {}: neither more nor "
+      "faster devices take anything off that",
+      100 * waiting / step, print_seconds(software.host_overhead), software.name);
+}
+
+std::string of_overhead(const SoftwareCosts& software, double overhead, double step) {
+  return fmt::format("{:.0f} % of a step is what {} adds to it whatever is computed: {}", 100 * overhead / step,
+                     software.name, print_seconds(overhead));
+}
+
+/// Of the ranks that share their rows, from the first on.
+std::string of_nodes(const Cluster& cluster, const Configuration& configuration) {
+  const int64_t ranks = configuration.tensor * configuration.context, node = cluster.levels.front().size;
+  if (ranks == 1 || cluster.levels.size() == 1 || node % ranks == 0 || configuration.ranks() <= node) return "";
+  const std::string which = configuration.context == 1 ? fmt::format("tensor={}", configuration.tensor)
+                            : configuration.tensor == 1
+                                ? fmt::format("context={}", configuration.context)
+                                : fmt::format("context={} x tensor={}", configuration.context, configuration.tensor);
+  return fmt::format(
+      "groups of {} leave their nodes of {} ranks: what they send for every layer goes over the {} links", which, node,
+      cluster.levels[1].name);
+}
+
+}  // namespace
+
+std::vector<std::string> price_notes(const Cluster& cluster, const Precision& precision,
+                                     const Configuration& configuration, const Price& price) {
+  std::vector<std::string> notes;
+  if (precision.compute == DType::f32 && cluster.device.plain_f32 > 0) notes.push_back(of_tf32(cluster.device));
+  const double step = price.step_seconds, waiting = price.breakdown.waiting;
+  if (waiting > kDecides * step) notes.push_back(of_host(cluster.software, waiting, step));
+  const double overhead = cluster.overhead_of_step(configuration.ranks());
+  if (overhead > kDecides * step) notes.push_back(of_overhead(cluster.software, overhead, step));
+  if (std::string text = of_nodes(cluster, configuration); !text.empty()) notes.push_back(std::move(text));
+  return notes;
+}
+
+}  // namespace partita

@@ -1,0 +1,69 @@
+#include "planner/pricing/price_notes.h"
+
+#include <gtest/gtest.h>
+
+#include "planner/pricing/test_pricing.h"
+
+namespace partita {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+/// Of a step of 100 ms, 5 ms of which are waited for the host.
+Notes notes_of(const Cluster& cluster, DType dtype, const std::string& configuration, double waiting = 5e-3) {
+  return price_notes(cluster, Precision::of(dtype), parse_configuration(configuration),
+                     {.step_seconds = 0.1, .breakdown = {.waiting = waiting}});
+}
+
+TEST(PriceNotes, SayThatF32IsTf32) {
+  const Notes tf32{
+      "products of f32 are priced in TF32, which keeps 10 bits of each factor, at up to 156 Tflop/s of a "
+      "A100-SXM4-80GB; with --tf32 false in f32, at up to 19.5"};
+  EXPECT_EQ(notes_of(cluster_named("a100-80"), DType::f32, "data=8"), tf32);
+  for (const char* name : {"a100-40", "a100-80", "h100", "h200", "b200"}) {
+    const Cluster cluster = cluster_named(name), whole = without_tf32(cluster);
+    EXPECT_EQ(notes_of(cluster, DType::f32, "data=8").size(), 1U) << name;
+    EXPECT_EQ(notes_of(cluster, DType::bf16, "data=8"), Notes()) << name;
+    EXPECT_EQ(notes_of(whole, DType::f32, "data=8"), Notes()) << name;
+    EXPECT_LT(whole.device.peak.at(DType::f32), 0.2 * cluster.device.peak.at(DType::f32)) << name;
+  }
+  for (const char* name : {"v100", "cpu"}) {
+    EXPECT_EQ(notes_of(cluster_named(name), DType::f32, "data=8"), Notes()) << name;
+    EXPECT_EQ(without_tf32(cluster_named(name)), cluster_named(name));
+  }
+}
+
+TEST(PriceNotes, SayThatTheHostDecides) {
+  Cluster cluster = cluster_named("a100-80");
+  EXPECT_EQ(
+      notes_of(cluster, DType::bf16, "data=8", 39e-3),
+      Notes{"39 % of a step the devices wait for their hosts, which take 56.5 us to issue a kernel in megatron-lm: "
+            "neither more nor faster devices take anything off that"});
+  cluster.software.step_overhead = 0.02;
+  EXPECT_EQ(notes_of(cluster, DType::bf16, "data=8"),
+            Notes{"20 % of a step is what megatron-lm adds to it whatever is computed: 20.000 ms"});
+  // As it is priced: a small network on many devices.
+  const Priced priced(forward_of_model("resnet18:size=32", 64), "a100-80");
+  const Configuration configuration = parse_configuration("data=8,micro_batch=8");
+  const Notes notes =
+      price_notes(priced.cluster, Precision::of(DType::bf16), configuration, priced.costs->price(configuration));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("wait for their hosts"), std::string::npos) << notes[0];
+}
+
+TEST(PriceNotes, SayThatGroupsLeaveTheirNodes) {
+  const Cluster cluster = cluster_named("h100:4");
+  for (const char* within : {"data=32", "tensor=8,data=4", "tensor=2,context=4,data=4", "tensor=3,data=2", "tensor=6"})
+    EXPECT_EQ(notes_of(cluster, DType::bf16, within), Notes()) << within;
+  const auto text = [](const std::string& which) {
+    return Notes{fmt::format(
+        "groups of {} leave their nodes of 8 ranks: what they send for every layer goes over the node links", which)};
+  };
+  EXPECT_EQ(notes_of(cluster, DType::bf16, "tensor=16,data=2"), text("tensor=16"));
+  EXPECT_EQ(notes_of(cluster, DType::bf16, "tensor=3,data=4"), text("tensor=3"));
+  EXPECT_EQ(notes_of(cluster, DType::bf16, "context=16"), text("context=16"));
+  EXPECT_EQ(notes_of(cluster, DType::bf16, "context=2,tensor=8"), text("context=2 x tensor=8"));
+}
+
+}  // namespace
+}  // namespace partita

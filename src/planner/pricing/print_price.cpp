@@ -1,0 +1,130 @@
+#include "planner/pricing/print_price.h"
+
+#include <nlohmann/json.hpp>
+
+#include "planner/pricing/quantities.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kMostShownStages = 16;
+
+nlohmann::ordered_json parts_of(const std::vector<StageMemory>& memory) {
+  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  for (const StageMemory& stage : memory) {
+    parts.push_back({{"parameters", static_cast<int64_t>(stage.parameters)},
+                     {"gradients", static_cast<int64_t>(stage.gradients)},
+                     {"optimizer", static_cast<int64_t>(stage.optimizer)},
+                     {"activations", static_cast<int64_t>(stage.activations)},
+                     {"workspace", static_cast<int64_t>(stage.workspace)}});
+  }
+  return parts;
+}
+
+/// Of the layers of a stage: " (recomputed: 3 full, 1 selective)".
+std::string print_recomputed(const StageLayers& stage) {
+  std::string text;
+  for (const Recompute policy : {Recompute::full, Recompute::selective}) {
+    size_t count = 0;
+    for (const UnitCopies& copies : stage) count += copies.of(policy);
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? " (recomputed: " : ", ", count, name_of(policy));
+  }
+  return text.empty() ? "" : text + ")";
+}
+
+}  // namespace
+
+std::string print(const PricedPlan& plan) {
+  const Price& price = plan.price;
+  const Breakdown& parts = price.breakdown;
+  std::string text =
+      fmt::format("{} on {} ranks of {}, {} rows a step\n", plan.model, plan.ranks, plan.cluster, plan.batch);
+  if (!plan.fitted.empty())
+    text += fmt::format("software       {}, {} fitted constants\n", plan.software, plan.fitted.size());
+  text += fmt::format("configuration  {}\n", print(plan.configuration));
+  if (plan.configuration.ranks() < plan.ranks) {
+    text += fmt::format("idle           {} ranks: sharing {} rows with them takes longer\n",
+                        plan.ranks - plan.configuration.ranks(), plan.batch);
+  }
+  text += fmt::format("step           {}  ({:.1f} Tflop/s of each device)\n", print_seconds(price.step_seconds),
+                      price.tflops_per_device);
+  if (plan.lower_bound_seconds > 0) {
+    text += fmt::format("lower bound    {}, {:.1f} % below\n", print_seconds(plan.lower_bound_seconds),
+                        100 * (1 - plan.lower_bound_seconds / price.step_seconds));
+  }
+  for (const std::string& note : plan.notes) text += fmt::format("note           {}\n", note);
+  if (!plan.searched.empty()) text += fmt::format("searched       {}\n", plan.searched);
+  const auto line = [&](std::string_view name, double seconds) {
+    text +=
+        fmt::format("  {:<20} {:>12} {:6.1f} %\n", name, print_seconds(seconds), 100 * seconds / price.step_seconds);
+  };
+  line("compute", parts.compute);
+  if (parts.waiting > 0) line("waiting for host", parts.waiting);
+  for (const auto& [kind, seconds] : parts.communication) {
+    if (seconds > 0) line(name_of(kind), seconds);
+  }
+  if (parts.bubble > 0) line("bubble", parts.bubble);
+  line("update", parts.update);
+  text += fmt::format("memory         {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "parameters", "gradients",
+                      "optimizer", "activations", "workspace", "all");
+  for (size_t group = 0; group < price.memory.size(); ++group) {
+    const StageMemory& memory = price.memory[group];
+    text += fmt::format("  group {:<6}", group);
+    for (double bytes :
+         {memory.parameters, memory.gradients, memory.optimizer, memory.activations, memory.workspace, memory.total()})
+      text += fmt::format(" {:>12}", print_memory(bytes));
+    text += "\n";
+  }
+  for (size_t stage = 0; stage < plan.stages.size() && plan.stages.size() > 1; ++stage) {
+    if (plan.stages.size() > kMostShownStages && stage == kMostShownStages / 2) {
+      text += "..\n";
+      stage = plan.stages.size() - kMostShownStages / 2;
+    }
+    text += fmt::format("stage {:<4} {}{}\n", stage, fmt::join(plan.stages[stage], " "),
+                        plan.configuration.recompute.is_counted() ? print_recomputed(price.layers[stage]) : "");
+  }
+  for (const auto& [policy, layers] : plan.recomputed) {
+    if (plan.configuration.recompute.is_counted())
+      text += fmt::format("recompute  {} {}\n", name_of(policy), fmt::join(layers, " "));
+  }
+  return text;
+}
+
+std::string to_json(const PricedPlan& plan) {
+  nlohmann::ordered_json communication = nlohmann::ordered_json::object();
+  for (const auto& [kind, seconds] : plan.price.breakdown.communication)
+    communication[std::string(name_of(kind))] = seconds;
+  std::vector<int64_t> memory;
+  for (const StageMemory& stage : plan.price.memory) memory.push_back(static_cast<int64_t>(stage.total()));
+  nlohmann::ordered_json recomputed = nlohmann::ordered_json::object();
+  for (const auto& [policy, layers] : plan.recomputed) recomputed[std::string(name_of(policy))] = layers;
+  nlohmann::ordered_json fitted = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : plan.fitted) fitted[key] = value;
+  const Breakdown& parts = plan.price.breakdown;
+  const nlohmann::ordered_json json{{"model", plan.model},
+                                    {"cluster", plan.cluster},
+                                    {"software", plan.software},
+                                    {"fitted", fitted},
+                                    {"ranks", plan.ranks},
+                                    {"batch", plan.batch},
+                                    {"step_seconds", plan.price.step_seconds},
+                                    {"lower_bound_seconds", plan.lower_bound_seconds},
+                                    {"searched", plan.searched},
+                                    {"search_seconds", plan.search_seconds},
+                                    {"peak_memory_bytes", memory},
+                                    {"memory_bytes", parts_of(plan.price.memory)},
+                                    {"single_layers_bytes", parts_of(plan.price.single_layers)},
+                                    {"tflops_per_device", plan.price.tflops_per_device},
+                                    {"breakdown",
+                                     {{"compute", parts.compute},
+                                      {"waiting", parts.waiting},
+                                      {"communication", communication},
+                                      {"bubble", parts.bubble},
+                                      {"update", parts.update}}},
+                                    {"recomputed", recomputed},
+                                    {"notes", plan.notes},
+                                    {"plan", print(plan.configuration)}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace partita

@@ -1,0 +1,413 @@
+#include "planner/pricing/search_configurations.h"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+#include "planner/pricing/searched_space.h"
+#include "planner/pricing/simulate_step.h"
+
+namespace partita {
+namespace {
+
+constexpr double kTie = 1e-9;  // prices that differ by rounding alone
+
+/// Whether layers are counted for so many groups of stages, or for each of them alike, which is written out then.
+bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
+  std::vector<RecomputedLayers::Counts>& counts = recompute.counts;
+  if (counts.size() == 1) counts.resize(static_cast<size_t>(groups), counts[0]);
+  return counts.empty() || counts.size() == static_cast<size_t>(groups);
+}
+
+/// Of two that take as long the lesser is taken: less is recomputed, gathered and cut.
+auto simplicity(const Configuration& configuration) {
+  return std::tuple(configuration.cuts, configuration.squeeze, configuration.links, configuration.recompute,
+                    configuration.zero, configuration.interleave, configuration.order, configuration.sequence_parallel,
+                    configuration.pipeline, configuration.tensor, configuration.deal);
+}
+
+/// What the bound of a candidate knows, each more than the one before.
+enum class Known {
+  sizes,   // how many ranks share what, for any micro-batch, interleaving and level of optimizer sharding
+  layers,  // these as well: the layers are dealt out evenly
+  stages,  // the layers of each stage
+  excess,  // these as well: without recomputation they do not fit
+};
+
+/// A configuration whose lowering is known, with what no price of it is below.
+struct Candidate {
+  double bound = 0;
+  Configuration configuration;
+  Known known = Known::layers;
+  bool operator<(const Candidate& other) const { return bound > other.bound; }  // the least first
+};
+
+/// A configuration that does not fit.
+struct Refused {
+  double memory = 0;  // bytes of its largest group, or less
+  Configuration configuration;
+};
+
+/// The one that takes the least, of those that can be lowered.
+std::optional<Configuration> least_of(std::vector<Refused> all, NetworkCosts& costs) {
+  std::stable_sort(all.begin(), all.end(), [](const Refused& a, const Refused& b) { return a.memory < b.memory; });
+  std::optional<Configuration> least;
+  double least_memory = std::numeric_limits<double>::infinity();
+  for (const Refused& refused : all) {
+    if (refused.memory >= least_memory) break;
+    try {
+      const double whole = peak_of(costs.stages(refused.configuration).memory(refused.configuration.zero));
+      if (whole >= least_memory) continue;
+      least = refused.configuration;
+      least_memory = whole;
+    } catch (const InvalidArgument&) {  // nothing can be recomputed
+    }
+  }
+  return least;
+}
+
+/// Why something could not be lowered; that of the simplest configuration says most.
+struct Refusal {
+  void keep(const Configuration& of, const char* reason) {
+    const auto order = [](const Configuration& one) { return std::pair(one.tensor * one.context, simplicity(one)); };
+    if (!text.empty() && order(of) >= order(configuration)) return;
+    text = reason;
+    configuration = of;
+  }
+
+  std::string text{};
+  Configuration configuration{};
+};
+
+/// The best for each way to share the ranks: how many of them are data, tensor, ..
+class BestOfShapes {
+ public:
+  void keep(const Configuration& configuration, const Price& price) {
+    const auto [entry, fresh] = all_.try_emplace(shape_of(configuration), PricedConfiguration{configuration, price});
+    if (!fresh && price.step_seconds < entry->second.price.step_seconds) entry->second = {configuration, price};
+  }
+  /// Of those that share them otherwise; infinite where none does.
+  double seconds_of_second(const Configuration& best) const {
+    const PricedConfiguration* found = second(best);
+    return found == nullptr ? std::numeric_limits<double>::infinity() : found->price.step_seconds;
+  }
+  /// Null where none does.
+  const PricedConfiguration* second(const Configuration& best) const {
+    const PricedConfiguration* found = nullptr;
+    for (const auto& [shape, priced] : all_) {
+      if (shape == shape_of(best)) continue;
+      if (found == nullptr || priced.price.step_seconds < found->price.step_seconds) found = &priced;
+    }
+    return found;
+  }
+
+ private:
+  using Shape = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+  static Shape shape_of(const Configuration& configuration) {
+    return {configuration.data, configuration.context, configuration.tensor, configuration.pipeline};
+  }
+  std::map<Shape, PricedConfiguration> all_;
+};
+
+/// Whether cuts that take less memory may fit: none leave a rank with less than its share of the states.
+bool may_be_squeezed(const SearchRequest& request, const Configuration& configuration) {
+  Configuration whole = configuration;
+  whole.cuts = TensorCuts::blocks;
+  whole.squeeze = whole.links = 0;
+  whole.tensor = 1;
+  try {
+    return request.costs.least_states(whole) <= request.memory_bytes * static_cast<double>(configuration.tensor);
+  } catch (const InvalidArgument&) {  // a batch that only more ranks divide
+    return true;
+  }
+}
+
+std::string nothing_left(const SearchRequest& request) {
+  return fmt::format("[--pin] nothing is left to choose from, got {} ranks and {} rows, expected pins that divide them",
+                     request.ranks, request.costs.batch());
+}
+
+class ConfigurationSearcher {
+ public:
+  explicit ConfigurationSearcher(const SearchRequest& request)
+      : request_(request), costs_(request.costs), space_(request) {}
+
+  ConfigurationSearch run() {
+    if (request_.pins.cuts == TensorCuts::searched) costs_.require_search();
+    search_all();
+    if (!result_.best && refused_.empty())
+      throw InvalidArgument(refusal_.text.empty() ? nothing_left(request_) : refusal_.text);
+    if (!result_.best && !request_.pins.squeeze) {
+      squeezes_ = true;
+      search_all();
+    }
+    if (!result_.best) {
+      const std::optional<Configuration> least = least_of(std::move(refused_), costs_);
+      if (!least) throw InvalidArgument(refusal_.text);
+      result_.least = {*least, costs_.price(*least)};
+    } else {
+      result_.lower_bound_seconds = result_.best->price.step_seconds;  // all others are above it
+      if (const auto* second = shapes_.second(result_.best->configuration)) result_.runner_up = *second;
+    }
+    result_.searched = space_.text();
+    return std::move(result_);
+  }
+
+ private:
+  void search_all() {
+    enumerate();
+    while (!queue_.empty()) {
+      const Candidate next = queue_.top();
+      queue_.pop();
+      if (next.bound > most_seconds() * (1 + kTie) || (request_.any && result_.best)) {
+        queue_ = {};
+        return;
+      }
+      costs_.forget_many_stages();
+      switch (next.known) {
+        case Known::sizes: enumerate_rows(next.configuration); break;
+        case Known::layers: bound_again(next); break;
+        case Known::stages: follow(next.configuration); break;
+        case Known::excess: recompute(next.configuration); break;
+      }
+    }
+  }
+
+  /// No configuration above it is of interest.
+  double most_seconds() const {
+    if (!result_.best) return std::numeric_limits<double>::infinity();
+    if (request_.runner_up) return shapes_.seconds_of_second(result_.best->configuration);
+    return result_.best->price.step_seconds;
+  }
+
+  void enumerate() {
+    Configuration configuration;
+    for (const int64_t tensor : space_.tensors()) {
+      configuration.tensor = tensor;
+      for (const int64_t context : space_.contexts()) {
+        configuration.context = context;
+        if (tensor * context > request_.ranks) continue;
+        for (const TensorCuts cuts : space_.cuts(configuration)) {
+          configuration.cuts = cuts;
+          for (const int64_t squeeze : squeezes(configuration)) {
+            configuration.squeeze = squeeze;
+            enumerate_cuts(configuration);
+          }
+        }
+      }
+    }
+  }
+
+  /// Those of the pass: nothing fits that takes more memory when cuts are squeezed.
+  std::vector<int64_t> squeezes(const Configuration& configuration) const {
+    const bool is_searched = configuration.cuts == TensorCuts::searched;
+    if (!squeezes_) return {is_searched ? request_.pins.squeeze.value_or(0) : 0};
+    if (!is_searched) return {};
+    std::vector<int64_t> result{kMaxSqueeze};
+    for (int64_t less = kMaxSqueeze - 1; less > 0 && !request_.any; --less) result.push_back(less);
+    return result;
+  }
+
+  void enumerate_cuts(Configuration configuration) {
+    for (const int64_t links : space_.links(configuration)) {
+      configuration.links = links;
+      for (const bool is_cut : space_.sequence_parallel(configuration)) {
+        configuration.sequence_parallel = is_cut;
+        enumerate_sizes(configuration);
+      }
+    }
+  }
+
+  void enumerate_sizes(const Configuration& configuration) {
+    const std::vector<Configuration> all = sizes(configuration);
+    if (all.empty() || !can_lower(configuration)) return;
+    for (const Configuration& one : all) enumerate_size(one);
+  }
+
+  /// All of them, at the highest level of optimizer sharding; of squeezed cuts those that may fit.
+  std::vector<Configuration> sizes(Configuration configuration) const {
+    std::vector<Configuration> result;
+    for (const int64_t pipeline : space_.pipelines(configuration)) {
+      configuration.pipeline = pipeline;
+      for (const int64_t data : space_.data(configuration)) {
+        configuration.data = data;
+        configuration.zero = space_.levels(configuration).back();
+        if (!squeezes_ || may_be_squeezed(request_, configuration)) result.push_back(configuration);
+      }
+    }
+    return result;
+  }
+
+  void enumerate_size(const Configuration& configuration) {
+    const double states = costs_.least_states(configuration);
+    if (states > request_.memory_bytes) return refuse_sizes(configuration, states);
+    const double least = space_.bound_of_sizes(configuration);
+    if (std::isfinite(least)) queue_.push({least, configuration, Known::sizes});
+  }
+
+  void enumerate_rows(Configuration configuration) {
+    configuration.recompute = request_.pins.recompute.value_or(RecomputedLayers());
+    if (!has_number_for_each(configuration.recompute, configuration.pipeline)) return;
+    for (const int64_t rows : space_.micro_batches(configuration)) {
+      configuration.micro_batch = rows;
+      for (const int64_t interleave : space_.interleaves(configuration)) {
+        configuration.interleave = interleave;
+        for (const Order order : space_.orders(configuration)) {
+          configuration.order = order;
+          enumerate_levels(configuration);
+        }
+      }
+    }
+  }
+
+  void enumerate_levels(Configuration configuration) {
+    const double least = space_.bound_of_layers(configuration);
+    configuration.deal = space_.deals(configuration).front();  // `balance` takes the others
+    for (const int64_t zero : space_.levels(configuration)) {
+      configuration.zero = zero;
+      if (costs_.least_states(configuration) > request_.memory_bytes) continue;  // the highest level may fit
+      queue_.push({least, configuration, Known::layers});
+    }
+  }
+
+  /// Not even the states fit at the highest level.
+  void refuse_sizes(Configuration configuration, double states) {
+    const std::vector<int64_t> rows = space_.micro_batches(configuration);
+    if (rows.empty()) return;
+    configuration.micro_batch = rows.front();
+    if (request_.pins.order) configuration.order = *request_.pins.order;
+    if (request_.pins.interleave) configuration.interleave = *request_.pins.interleave;
+    if (request_.pins.deal && configuration.pipeline > 1) configuration.deal = *request_.pins.deal;
+    for (const Recompute policy : {Recompute::none, Recompute::full}) {
+      configuration.recompute = request_.pins.recompute.value_or(RecomputedLayers(policy));
+      refused_.push_back({states, configuration});
+    }
+  }
+
+  /// Whether the network can be cut so at all. What can without recomputation can with it.
+  bool can_lower(Configuration configuration) {
+    configuration.recompute = Recompute::none;
+    configuration.micro_batch = costs_.least_rows(configuration);
+    try {
+      costs_.row_seconds(configuration);
+      return true;
+    } catch (const InvalidArgument& error) {
+      refusal_.keep(configuration, error.what());
+      return false;
+    }
+  }
+
+  /// More may be known of its layers than when it was enumerated.
+  void bound_again(const Candidate& candidate) {
+    const double now = space_.bound_of_layers(candidate.configuration);
+    if (now <= candidate.bound * (1 + kTie)) return bound(candidate.configuration);
+    queue_.push({now, candidate.configuration, Known::layers});
+  }
+
+  void bound(const Configuration& configuration) {
+    StagePrices* prices = stage_prices(configuration);
+    if (prices == nullptr) return;
+    balance(configuration, *prices);
+    const double memory = prices->least_memory(configuration.zero);
+    if (memory > request_.memory_bytes) return refuse(configuration, memory);
+    queue_.push({prices->lower_bound(configuration.zero), configuration, Known::stages});
+  }
+
+  /// The same with layers dealt out so that the slowest stage takes less.
+  void balance(Configuration configuration, const StagePrices& even) {
+    if (request_.pins.deal || configuration.deal == Deal::balanced || configuration.pipeline == 1) return;
+    if (configuration.recompute.is_counted()) return;
+    const int64_t repeated = costs_.repeated_layers(), stages = configuration.pipeline * configuration.interleave;
+    if (repeated == 0 || repeated % stages != 0) return;  // even is balanced then
+    configuration.deal = Deal::balanced;
+    if (!costs_.stages(configuration).has_layers_of(even)) bound(configuration);
+  }
+
+  /// Its memory takes less time to find than its step.
+  void follow(const Configuration& configuration) {
+    StagePrices& prices = *stage_prices(configuration);
+    const double memory = peak_of(prices.memory(configuration.zero));
+    if (memory > request_.memory_bytes) return refuse(configuration, memory);
+    Price price = costs_.price(configuration);
+    if (request_.runner_up) shapes_.keep(configuration, price);
+    if (result_.best) {
+      const double best = result_.best->price.step_seconds;
+      const bool ties = price.step_seconds <= best * (1 + kTie);
+      const bool simpler = simplicity(configuration) < simplicity(result_.best->configuration);
+      if (price.step_seconds >= best * (1 - kTie) && !(ties && simpler)) return;
+    }
+    result_.best = {configuration, std::move(price)};
+  }
+
+  /// What does not fit may do so when some of its layers are recomputed, which takes no less time: its bound holds.
+  void refuse(const Configuration& configuration, double memory) {
+    refused_.push_back({memory, configuration});
+    if (request_.pins.recompute || configuration.recompute != Recompute::none) return;
+    queue_.push({space_.bound_of_excess(configuration), configuration, Known::excess});
+  }
+
+  /// As few layers as must be, and all of them: what a longer backward hides may make up for it where groups wait.
+  void recompute(Configuration configuration) {
+    const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
+    if (fitted) bound(*fitted);
+    for (const Recompute policy : {Recompute::selective, Recompute::full}) {
+      configuration.recompute = policy;
+      if (!fitted || *fitted != configuration) bound(configuration);
+    }
+  }
+
+  /// None where the network cannot be lowered so.
+  StagePrices* stage_prices(const Configuration& configuration) {
+    try {
+      return &costs_.stages(configuration);
+    } catch (const InvalidArgument& error) {
+      refusal_.keep(configuration, error.what());
+      return nullptr;
+    }
+  }
+
+  const SearchRequest& request_;
+  NetworkCosts& costs_;
+  const SearchedSpace space_;
+  bool squeezes_ = false;  // whether cuts are squeezed: nothing fits that is not
+  std::priority_queue<Candidate> queue_;
+  Refusal refusal_;
+  std::vector<Refused> refused_;
+  BestOfShapes shapes_;  // for the runner-up
+  ConfigurationSearch result_;
+};
+
+}  // namespace
+
+Pins parse_pins(std::string_view text) {
+  Pins pins;
+  const Configuration given = parse_configuration(text, "--pin");
+  for (const std::string& key : keys_of(text)) {
+    if (key == "data") pins.data = given.data;
+    if (key == "tensor") pins.tensor = given.tensor;
+    if (key == "context") pins.context = given.context;
+    if (key == "pipeline") pins.pipeline = given.pipeline;
+    if (key == "interleave") pins.interleave = given.interleave;
+    if (key == "micro_batch") pins.micro_batch = given.micro_batch;
+    if (key == "zero") pins.zero = given.zero;
+    if (key == "cuts") pins.cuts = given.cuts;
+    if (key == "squeeze") pins.squeeze = given.squeeze;
+    if (key == "links") pins.links = given.links;
+    if (key == "sequence_parallel") pins.sequence_parallel = given.sequence_parallel;
+    if (key == "recompute") pins.recompute = given.recompute;
+    if (key == "order") pins.order = given.order;
+    if (key == "deal") pins.deal = given.deal;
+  }
+  return pins;
+}
+
+std::vector<KnownTemplate> known_templates() {
+  return {
+      {"data parallel", {.data = {}, .tensor = 1, .context = 1, .pipeline = 1, .zero = 0}},
+      {"sharded data parallel", {.tensor = 1, .context = 1, .pipeline = 1, .zero = 3}},
+      {"Megatron", {.context = 1, .zero = 1, .cuts = TensorCuts::blocks, .deal = Deal::even, .delays_weights = false}}};
+}
+
+ConfigurationSearch search_configurations(const SearchRequest& request) { return ConfigurationSearcher(request).run(); }
+
+}  // namespace partita

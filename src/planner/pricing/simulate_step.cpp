@@ -1,0 +1,188 @@
+#include "planner/pricing/simulate_step.h"
+
+#include <algorithm>
+
+#include "planner/pricing/layer_tasks.h"
+
+namespace partita {
+
+/// What the times of the tasks say of the groups.
+class StepSimulation {
+ public:
+  StepSimulation(StagePrices& prices, int64_t zero)
+      : prices_(prices),
+        zero_(zero),
+        tasks_(prices, zero),
+        times_(run(tasks_.graph(), {.overlap_slowdown = tasks_.software().overlap_slowdown})) {}
+
+  LayerStep step(const LayerStepOptions& options) const {
+    LayerStep step;
+    step.groups.resize(static_cast<size_t>(tasks_.groups()));
+    double end = 0, busiest = 0;
+    for (const TimedTask& time : times_) end = std::max(end, time.end);
+    const std::vector<int> blocking = blockers();
+    for (size_t t = 0; t < tasks_.tasks().size(); ++t) account(t, blocking[t], step, options.spans);
+    for (int g = 0; g < tasks_.groups(); ++g) busiest = std::max(busiest, seconds_of_all(g));
+    step.repeated = busiest * tasks_.repeated();
+    step.seconds =
+        end + step.repeated + prices_.request().cluster.overhead_of_step(prices_.request().configuration.ranks());
+    for (int g = 0; g < tasks_.groups(); ++g) {
+      LayerStepGroup& own = step.groups[static_cast<size_t>(g)];
+      if (step.repeated > 0) repeat(g, own);
+      double sum = own.compute + own.waiting + own.update;
+      for (const auto& [kind, seconds] : own.exposed) sum += seconds;
+      own.bubble = std::max(0.0, end + step.repeated - sum);
+      if (options.memory) add_memory(g, own);
+    }
+    return step;
+  }
+
+ private:
+  /// Of all micro-batches: what is computed beside messages takes longer, and nothing is sooner done than they are.
+  double seconds_of_all(int group) const {
+    return std::max(prices_.seconds().repeated(group) + slowed(group), sending(group));
+  }
+  double sending(int group) const { return tasks_.sending(group); }
+  double slowed(int group) const {
+    const SoftwareCosts& software = tasks_.software();
+    const double transfers = software.waits_for_transfers ? 0 : prices_.seconds().transfers(group);
+    return (sending(group) + transfers) * (1 - 1 / software.overlap_slowdown);
+  }
+
+  /// The micro-batches that were not followed.
+  void repeat(int group, LayerStepGroup& own) const {
+    const double part = tasks_.repeated(), rounds = static_cast<double>(prices_.costs().micro_batches()) * part;
+    for (int64_t s = group; s < prices_.stages(); s += tasks_.groups()) {
+      const UnitCosts& stage = prices_.costs().stage(s);
+      for (const SectionCosts* section : {&stage.forward, &stage.backward}) {
+        own.compute += rounds * section->compute;
+        own.waiting += rounds * section->waiting;
+        for (const auto& [kind, seconds] : section->communication) own.exposed[kind] += rounds * seconds;
+      }
+    }
+    const double transfers = prices_.seconds().repeated(group) - prices_.seconds().computed(group);
+    if (transfers > 0) own.exposed[Collective::send] += transfers * part;
+    own.compute += slowed(group) * part;
+    const double more = sending(group) - prices_.seconds().repeated(group) - slowed(group);
+    if (more > 0) own.exposed[zero_ == 3 ? Collective::all_gather : Collective::reduce_scatter] += more * part;
+  }
+
+  /// What ends when a task of the compute queue begins, and is a message.
+  std::vector<int> blockers() const {
+    std::vector<int> blocking(tasks_.tasks().size(), -1);
+    for (const TaskGraph::Need& need : tasks_.graph().needs()) {
+      int& known = blocking[static_cast<size_t>(need.task)];
+      if (known < 0 || times_[static_cast<size_t>(need.earlier)].end > times_[static_cast<size_t>(known)].end)
+        known = need.earlier;
+    }
+    return blocking;
+  }
+
+  void account(size_t t, int blocking, LayerStep& step, bool keeps_spans) const {
+    const Task& task = tasks_.graph().tasks()[t];
+    const LayerTask& info = tasks_.tasks()[t];
+    LayerStepGroup& own = step.groups[static_cast<size_t>(task.group)];
+    const TimedTask& time = times_[t];
+    if (keeps_spans && !info.is_join) {
+      LayerSpan span = info.span;
+      span.begin = time.begin;
+      span.end = time.end;
+      own.spans.push_back(span);
+    }
+    if (task.queue != TaskQueue::compute) return;
+    if (blocking >= 0 && tasks_.tasks()[static_cast<size_t>(blocking)].kind) {
+      // What a group sends to ranks that share its batch waits for what it sent before; a transfer for another group.
+      const bool is_transfer = tasks_.graph().tasks()[static_cast<size_t>(blocking)].queue == TaskQueue::transfer;
+      const double begin = is_transfer ? times_[static_cast<size_t>(blocking)].begin : time.free;
+      const double beside = time.begin - std::max(time.free, begin);
+      if (beside > 0) own.exposed[*tasks_.tasks()[static_cast<size_t>(blocking)].kind] += beside;
+    }
+    if (info.is_join) return;
+    if (info.span.kind == LayerSpan::transfer) {
+      own.exposed[Collective::send] += time.end - time.begin;
+      return;
+    }
+    if (info.span.kind == LayerSpan::update) {
+      own.update += time.end - time.begin;
+      return;
+    }
+    own.compute += time.end - time.begin;
+    const SectionCosts costs = costs_of(info.span);
+    own.waiting += costs.waiting;
+    own.compute -= costs.waiting;
+    for (const auto& [kind, seconds] : costs.communication) {
+      own.exposed[kind] += seconds;
+      own.compute -= seconds;
+    }
+  }
+
+  /// Of a slot or a layer of it; gradients of weights by themselves send nothing to the ranks that share rows.
+  SectionCosts costs_of(const LayerSpan& span) const {
+    SectionCosts sum;
+    if (span.kind == LayerSpan::weight) return sum;
+    if (span.layer) {
+      const UnitCosts& layer = tasks_.costs_of(*span.layer);
+      sum.add(span.kind == LayerSpan::forward ? layer.forward : layer.backward);
+    } else {
+      const UnitCosts& stage = prices_.costs().stage(span.stage);
+      sum = span.kind == LayerSpan::forward ? stage.forward : stage.backward;
+    }
+    return sum;
+  }
+
+  /// States, and the activations of the micro-batches in flight.
+  void add_memory(int number, LayerStepGroup& own) const {
+    // The gradients of a single micro-batch come as its activations go: they depend on these.
+    const double in_flight = prices_.shape().stages() == 1 ? prices_.costs().kept(0) : 0;
+    double bytes = prices_.memory().of_group(number, zero_, in_flight).total() - in_flight;
+    std::vector<std::pair<double, double>> changes;
+    for (size_t t = 0; t < tasks_.tasks().size(); ++t) {
+      const LayerSpan& span = tasks_.tasks()[t].span;
+      if (tasks_.graph().tasks()[t].group != number || tasks_.graph().tasks()[t].queue != TaskQueue::compute ||
+          tasks_.tasks()[t].is_join)
+        continue;
+      const LayerSpan::Kind last = tasks_.has_weight() ? LayerSpan::weight : LayerSpan::backward;
+      if (span.kind != LayerSpan::forward && span.kind != last) continue;
+      const double kept = span.layer ? tasks_.costs_of(*span.layer).kept : prices_.costs().kept(span.stage);
+      const bool begins = span.kind == LayerSpan::forward;
+      changes.emplace_back(begins ? times_[t].begin : times_[t].end, begins ? kept : -kept);
+    }
+    std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const double base = bytes;
+    own.memory.push_back({0, bytes});
+    for (const auto& [seconds, change] : changes) {
+      bytes = std::max(base, bytes + change);
+      own.memory.push_back({seconds, bytes});
+    }
+  }
+
+  const StagePrices& prices_;
+  const int64_t zero_;
+  const LayerTasks tasks_;
+  const std::vector<TimedTask> times_;
+};
+
+LayerStep simulate_step(StagePrices& stages, int64_t zero, const LayerStepOptions& options) {
+  return StepSimulation(stages, zero).step(options);
+}
+
+Price price_of(StagePrices& stages, int64_t zero) {
+  const LayerStep step = simulate_step(stages, zero);
+  const LayerStepGroup& busiest =
+      *std::min_element(step.groups.begin(), step.groups.end(),
+                        [](const LayerStepGroup& a, const LayerStepGroup& b) { return a.bubble < b.bubble; });
+  const PriceRequest& request = stages.request();
+  const auto ranks = static_cast<double>(request.configuration.ranks());
+  return {.step_seconds = step.seconds,
+          .tflops_per_device = request.step_flops / step.seconds / ranks / 1e12,
+          .breakdown = {.compute = busiest.compute,
+                        .waiting = busiest.waiting,
+                        .communication = busiest.exposed,
+                        .bubble = busiest.bubble,
+                        .update = busiest.update + request.cluster.overhead_of_step(request.configuration.ranks())},
+          .memory = stages.memory(zero),
+          .single_layers = stages.memory().single_layers(zero),
+          .layers = stages.layers()};
+}
+
+}  // namespace partita

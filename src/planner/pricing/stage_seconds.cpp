@@ -1,0 +1,116 @@
+#include "planner/pricing/stage_seconds.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "planner/cluster/collective_seconds.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kFollowedRounds = 4;  // of as many micro-batches as groups: from then on an order repeats itself
+
+/// Micro-batches of which the others are repetitions.
+int64_t followed(int64_t micro_batches, int64_t groups) {
+  const int64_t most = kFollowedRounds * groups;
+  return micro_batches <= most ? micro_batches : most + micro_batches % groups;
+}
+
+}  // namespace
+
+StageSeconds::StageSeconds(const StageCosts& stages) : stages_(stages), configuration_(stages.configuration()) {
+  for (int64_t s = 0; s < stages_.stages(); ++s) {
+    const UnitCosts& stage = stages_.stage(s);
+    seconds_.push_back(stage.forward.seconds() + stage.backward.seconds());
+    const double got = transfer(s), back = s + 1 < stages_.stages() ? transfer(s + 1) : 0;
+    shape_.groups.push_back(stages_.group_of(s));
+    shape_.times.push_back({stage.forward.seconds() + got, stage.backward.seconds() - stage.backward_weights + back,
+                            stage.backward_weights});
+    transfers_.push_back(got + back);
+  }
+  shape_.micro_batches = followed(stages_.micro_batches(), configuration_.pipeline);
+  const Places::Ranks& ranks = stages_.ranks();
+  for (int64_t group = 0; stages_.sharing_ranks() > 1 && group < configuration_.pipeline; ++group) {
+    batch_places_.push_back(&stages_.request().places.batch(ranks, group * ranks.count()));
+  }
+}
+
+double StageSeconds::slowest() const { return *std::max_element(seconds_.begin(), seconds_.end()); }
+
+double StageSeconds::average() const {
+  return std::accumulate(seconds_.begin(), seconds_.end(), 0.0) / static_cast<double>(stages_.stages());
+}
+
+const Sequence& StageSeconds::sequence() const {
+  if (sequence_ == nullptr) sequence_ = &stages_.request().orders.of(configuration_.order, shape_);
+  return *sequence_;
+}
+
+double StageSeconds::computed(int64_t group) const {
+  double seconds = 0;
+  for (int64_t s = group; s < stages_.stages(); s += configuration_.pipeline) seconds += seconds_[s];
+  return seconds * static_cast<double>(stages_.micro_batches());
+}
+
+double StageSeconds::transfers(int64_t group) const {
+  double seconds = 0;
+  for (int64_t s = group; s < stages_.stages(); s += configuration_.pipeline) seconds += transfers_[s];
+  return seconds * static_cast<double>(stages_.micro_batches());
+}
+
+double StageSeconds::repeated(int64_t group) const {
+  const double computed = this->computed(group), transfers = this->transfers(group);
+  return stages_.request().cluster.software.waits_for_transfers ? computed + transfers : std::max(computed, transfers);
+}
+
+double StageSeconds::transfer(int64_t stage) const {
+  if (stage == 0 || configuration_.pipeline == 1) return 0;
+  const int from = stages_.group_of(stage - 1), to = stages_.group_of(stage);
+  const double bytes = stages_.stage(stage).boundary;
+  const auto [entry, fresh] = known_transfers_.try_emplace({from, to, bytes}, 0);
+  if (!fresh) return entry->second;
+  const bool in_parts = configuration_.sequence_parallel || configuration_.cuts == TensorCuts::searched;
+  const double shares = in_parts ? 1 : static_cast<double>(configuration_.tensor);
+  const GroupPlace& between = stages_.request().places.between(from * stages_.ranks().count(),
+                                                               to * stages_.ranks().count(), stages_.ranks().count());
+  double& seconds = entry->second;
+  seconds = stages_.request().places.seconds(Collective::send, bytes / shares, between) +
+            stages_.request().cluster.software.transfer_overhead;
+  if (shares > 1)
+    seconds += stages_.request().places.seconds(Collective::all_gather, bytes,
+                                                stages_.request().places.tensor(stages_.ranks(), 0));
+  return seconds;
+}
+
+const SecondsByKind& StageSeconds::gradients(size_t unit, int64_t group, int64_t zero) const {
+  static const SecondsByKind kNone;
+  if (stages_.sharing_ranks() == 1) return kNone;
+  const GroupPlace& where = *batch_places_[static_cast<size_t>(group)];
+  const auto [known, fresh] = known_gradients_.try_emplace({&where, unit, zero});
+  if (!fresh) return known->second;
+  SecondsByKind& result = known->second;
+  const double parameters = stages_.costs().units[unit].parameters;
+  const double gradients = parameters * stages_.request().precision.gradient,
+               weights = parameters * stages_.request().precision.weight;
+  const auto seconds = [&](Collective kind, double bytes) {
+    return stages_.request().places.seconds(kind, bytes, where);
+  };
+  const auto rounds = static_cast<double>(stages_.micro_batches());
+  if (zero == 0) result[Collective::all_reduce] += seconds(Collective::all_reduce, gradients);
+  if (zero == 1) result[Collective::reduce_scatter] += seconds(Collective::reduce_scatter, gradients);
+  if (zero >= 2) result[Collective::reduce_scatter] += rounds * seconds(Collective::reduce_scatter, gradients);
+  if (zero == 1 || zero == 2) result[Collective::all_gather] += seconds(Collective::all_gather, weights);
+  if (zero == 3) result[Collective::all_gather] += 2 * rounds * seconds(Collective::all_gather, weights);
+  return result;
+}
+
+double StageSeconds::update(const UnitCosts& costs, int64_t zero) const {
+  const Precision& precision = stages_.request().precision;
+  const double parts = zero >= 1 ? static_cast<double>(stages_.sharing_ranks()) : 1;
+  const double moved = costs.parameters * (2 * precision.weight + precision.gradient + 2 * precision.master) +
+                       costs.optimizer * 2 * precision.state;  // read and written
+  return seconds_of({.kind = WorkKind::pointwise, .flops = costs.parameters / parts, .bytes = moved / parts},
+                    stages_.request().device);
+}
+
+}  // namespace partita

@@ -1,0 +1,86 @@
+#include "planner/pricing/step_bound.h"
+
+#include <algorithm>
+
+namespace partita {
+
+double StepBound::seconds(int64_t zero) {
+  std::optional<double>& known = known_[static_cast<size_t>(zero)];
+  if (!known) known = find(zero);
+  return *known;
+}
+
+double StepBound::find(int64_t zero) const {
+  double longest = 0, before = 0, behind = 0;
+  for (int64_t group = 0; group < stages_.configuration().pipeline; ++group) {
+    const Ends ends = soonest(group, zero, before);
+    if (group == 0) behind = ends.update;
+    // Gradients of weights may come behind the last backward.
+    double weights = 0;
+    for (int64_t s = group; s < stages_.stages(); s += stages_.configuration().pipeline)
+      weights += seconds_.shape().times[s].weight;
+    weights *= static_cast<double>(stages_.micro_batches());
+    const double handed = ends.computed - (stages_.configuration().order == Order::zero_bubble ? weights : 0);
+    longest = std::max({longest, ends.updated, handed + behind});
+    before += seconds_.shape().times[group].forward;
+    behind += seconds_.shape().times[group].backward;
+  }
+  double through = 0;  // of a micro-batch: the stages one after the other, forward and back
+  for (const StageTimes& stage : seconds_.shape().times) through += stage.forward + stage.backward;
+  return std::max(longest, through) + stages_.request().cluster.overhead_of_step(stages_.configuration().ranks());
+}
+
+/// Of m seconds of messages and c of computation, which may overlap, neither is done before m, nor before
+/// c + m (1 - 1 / slowdown). What comes of the last section is sent no sooner than that begins; parameters of the first
+/// forward may be gathered before it.
+StepBound::Ends StepBound::soonest(int64_t group, int64_t zero, double before) const {
+  const Messages sent = messages(group, zero);
+  const double first = stages_.stage(group).forward.seconds(), last = stages_.stage(group).backward.seconds();
+  // Transfers take time of their own in the micro-batches that repeat others, and in all of them where they are waited
+  // for.
+  const double followed =
+      static_cast<double>(seconds_.shape().micro_batches) / static_cast<double>(stages_.micro_batches());
+  const double repeated = stages_.request().cluster.software.waits_for_transfers ? 1 : 1 - followed;
+  Ends ends{.update = seconds_.update(stages_.group(group), zero) + sent.behind};
+  ends.computed = std::max(before, sent.ahead - first) + seconds_.computed(group) * (1 - repeated) +
+                  seconds_.repeated(group) * repeated;
+  const double slowed = (sent.beside - sent.first) * (1 - 1 / stages_.request().cluster.software.overlap_slowdown);
+  ends.updated = std::max({ends.computed + slowed, ends.computed - last + sent.last, sent.beside}) + ends.update;
+  return ends;
+}
+
+StepBound::Messages StepBound::messages(int64_t group, int64_t zero) const {
+  Messages sent;
+  const SoftwareCosts& software = stages_.request().cluster.software;
+  const auto rounds = static_cast<double>(stages_.micro_batches());
+  for (int64_t s = group; s < stages_.stages(); s += stages_.configuration().pipeline) {
+    const auto add_last = [&](double seconds) {
+      if (software.reduces_behind) return void(sent.behind += seconds);
+      sent.beside += seconds;
+      if (s == group) sent.last += seconds;
+    };
+    const StageLayers& layers = stages_.layers_of_stage(s);
+    for (size_t u = 0; u < layers.size(); ++u) {
+      const auto count = static_cast<double>(layers[u].count());
+      if (count == 0) continue;
+      const UnitCosts& unit = stages_.costs().units[u];  // what is recomputed has no gradients
+      SecondsByKind sent_seconds = unit.late;
+      sent_seconds.add(seconds_.gradients(u, group, zero));
+      for (const auto& [kind, seconds] : sent_seconds) {
+        if (kind != Collective::all_gather) {
+          const double late = unit.late.contains(kind) ? unit.late.at(kind) : 0, each = seconds - late;
+          add_last(count * (late + (zero >= 2 ? each / rounds : each)));
+          if (zero >= 2) sent.beside += count * each * (rounds - 1) / rounds;
+        } else if (zero == 3) {
+          sent.beside += count * seconds;
+          sent.first += count * seconds / (2 * rounds);
+        } else {
+          (software.gathers_ahead ? sent.ahead : sent.behind) += count * seconds;
+        }
+      }
+    }
+  }
+  return sent;
+}
+
+}  // namespace partita

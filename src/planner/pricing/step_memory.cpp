@@ -1,0 +1,233 @@
+#include "planner/pricing/step_memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/schedule/schedule.h"
+
+namespace partita {
+
+void StageMemory::add(const StageMemory& other) {
+  parameters += other.parameters;
+  gradients += other.gradients;
+  optimizer += other.optimizer;
+  activations += other.activations;
+  workspace += other.workspace;
+}
+
+double peak_of(const std::vector<StageMemory>& memory) {
+  double most = 0;
+  for (const StageMemory& stage : memory) most = std::max(most, stage.total());
+  return most;
+}
+
+double StepMemory::least(int64_t zero) {
+  std::optional<double>& known = least_[static_cast<size_t>(zero)];
+  if (!known) known = find_least(zero);
+  return *known;
+}
+
+double StepMemory::find_least(int64_t zero) const {
+  double most = 0;
+  for (int64_t group = 0; group < configuration().pipeline; ++group) {
+    most = std::max(most, of_group(group, zero, least_in_flight(group)).total());
+  }
+  return most;
+}
+
+std::vector<StageMemory> StepMemory::of_groups(int64_t zero) const {
+  std::vector<StageMemory> all;
+  for (int64_t group = 0; group < configuration().pipeline; ++group) {
+    all.push_back(of_group(group, zero, stages_.layers_of(group)));
+  }
+  return all;
+}
+
+StageMemory StepMemory::of_group(int64_t group, int64_t zero, double in_flight) const {
+  return of_group(group, zero, in_flight, stages_.layers_of(group));
+}
+
+StageMemory StepMemory::of_group(int64_t group, int64_t zero, const std::vector<StageLayers>& layers) const {
+  return of_group(group, zero, most_in_flight(group, layers), layers);
+}
+
+StageMemory StepMemory::of_group(int64_t group, int64_t zero, double in_flight,
+                                 const std::vector<StageLayers>& layers) const {
+  const UnitCosts& own = stages_.group(group);
+  const Precision& precision = stages_.request().precision;
+  const auto ranks = static_cast<double>(stages_.sharing_ranks());
+  const auto shared = [&](int64_t level) { return zero >= level ? ranks : 1; };
+  const double parameters = own.parameters + (configuration().pipeline > 1 ? own.tied : 0);
+  StageMemory memory{.parameters = parameters * precision.weight / shared(3),
+                     .gradients = parameters * precision.gradient / shared(2),
+                     .optimizer = (own.optimizer * precision.state + own.parameters * precision.master) / shared(1),
+                     .activations = in_flight,
+                     .workspace = workspace(layers)};
+  if (group == 0) memory.activations += stages_.costs().inputs * static_cast<double>(stages_.micro_batches());
+  if (group + 1 < configuration().pipeline) memory.workspace += stages_.stage(group + 1).boundary;  // its gradient
+  memory.workspace += whole_layers(layers, zero);
+  if (stages_.request().cluster.software.keeps_gradients) return memory;
+  const double lent = configuration().pipeline > 1 ? own.lent : 0;  // from other stages
+  memory.gradients = gradient_bytes(parameters + lent, zero, memory, layers[0]);
+  return memory;
+}
+
+std::vector<StageMemory> StepMemory::single_layers(int64_t zero) const {
+  const Precision& precision = stages_.request().precision;
+  const auto ranks = static_cast<double>(stages_.sharing_ranks());
+  const auto shared = [&](int64_t level) { return zero >= level ? ranks : 1; };
+  std::vector<StageMemory> all(configuration().pipeline);
+  for (int64_t s = 0; s < stages_.stages(); ++s) {
+    std::vector<double> kept_by_stage;
+    for (int64_t i = stages_.group_of(s); i < stages_.stages(); i += configuration().pipeline)
+      kept_by_stage.push_back(stages_.kept(i));
+    const auto in_flight = static_cast<double>(
+        fullest_moment(stages_.group_of(s), kept_by_stage)[static_cast<size_t>(s / configuration().pipeline)]);
+    const UnitCosts single = stages_.single_costs(s);
+    const double parameters = single.parameters + (configuration().pipeline > 1 ? single.tied : 0);
+    all[stages_.group_of(s)].add(
+        {.parameters = parameters * precision.weight / shared(3),
+         .gradients = parameters * precision.gradient / shared(2),
+         .optimizer = (single.optimizer * precision.state + single.parameters * precision.master) / shared(1),
+         .activations = in_flight * single.kept});
+  }
+  return all;
+}
+
+const std::vector<KeptMicroBatches>& StepMemory::kept_micro_batches() const {
+  return stages_.request().kept_micro_batches.of(seconds_.sequence(), configuration().order, configuration().pipeline);
+}
+
+/// Behind the first backward of a group, which all of its stages have run the forward of. In each order of a stage
+/// each, that then has as many micro-batches as there are stages behind it, and its own, or more; of whole rounds of
+/// interleaved stages the group has begun those that 1f1b of its last stage would let come first, chunk by chunk
+/// (ir/orders/orders.h).
+double StepMemory::least_in_flight(int64_t group) const {
+  const int64_t groups = configuration().pipeline, chunks = configuration().interleave,
+                all = seconds_.shape().micro_batches;
+  const bool is_interleaved = configuration().order == Order::interleaved;
+  double bytes = 0;
+  if (is_interleaved && chunks > 1 && all % groups == 0) {
+    const int64_t begun = std::min(chunks * all, (chunks - 1) * groups + 2 * (groups - 1 - group) + 1);
+    for (int64_t slot = 0; slot < begun; ++slot) bytes += stages_.kept(group + slot / groups % chunks * groups);
+    return bytes;
+  }
+  for (int64_t s = group; s < stages_.stages(); s += groups) {
+    bytes += stages_.kept(s) * static_cast<double>(chunks == 1 ? std::min(all, stages_.stages() - s) : 1);
+  }
+  return bytes;
+}
+
+/// When the stages of a group, of which a micro-batch keeps so many bytes, take most; how many are in flight on each.
+const std::vector<int64_t>& StepMemory::fullest_moment(int64_t group, const std::vector<double>& kept) const {
+  const auto bytes_of = [&](const std::vector<int64_t>& moment) {
+    double bytes = 0;
+    for (size_t i = 0; i < kept.size(); ++i) bytes += static_cast<double>(moment[i]) * kept[i];
+    return bytes;
+  };
+  const KeptMicroBatches& moments = kept_micro_batches()[static_cast<size_t>(group)];
+  return *std::max_element(moments.begin(), moments.end(),
+                           [&](const auto& a, const auto& b) { return bytes_of(a) < bytes_of(b); });
+}
+
+/// Bytes of a group with such layers.
+double StepMemory::most_in_flight(int64_t group, const std::vector<StageLayers>& layers) const {
+  std::vector<double> kept;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    kept.push_back(stages_.kept(group + static_cast<int64_t>(i) * configuration().pipeline, layers[i]));
+  }
+  const std::vector<int64_t>& moment = fullest_moment(group, kept);
+  double bytes = 0;
+  for (size_t i = 0; i < kept.size(); ++i) bytes += static_cast<double>(moment[i]) * kept[i];
+  return bytes;
+}
+
+/// Of all layers on one rank, when activations go and gradients of parameters come: the layers are followed from the
+/// last to the first, of copies that are alike the first and the last: between them all goes evenly.
+double StepMemory::most_in_backward(const StageLayers& layers,
+                                    const std::function<double(double)>& bytes_of_gradients) const {
+  BackwardMoment before{.bytes = stages_.kept_by(layers)};
+  double most = 0, gathered = 0;
+  for (size_t u = layers.size(); u-- > 0;) {
+    for (size_t p = kPoliciesInOrder.size(); p-- > 0;) {
+      const size_t copies = layers[u].of(kPoliciesInOrder[p]);
+      if (copies == 0) continue;
+      const LayerCosts& of_policy = stages_.costs(kPoliciesInOrder[p]);
+      const UnitBackward& unit = of_policy.backward[u];
+      gathered = std::max(gathered, of_policy.gathered);
+      for (const double done : {0.0, static_cast<double>(copies - 1)}) {
+        const double bytes = before.bytes + done * unit.left.bytes;
+        const double gradients = before.gradients + done * unit.left.gradients;
+        for (const BackwardMoment& moment : unit.within)
+          most = std::max(most, bytes + moment.bytes + bytes_of_gradients(gradients + moment.gradients));
+      }
+      before.bytes += static_cast<double>(copies) * unit.left.bytes;
+      before.gradients += static_cast<double>(copies) * unit.left.gradients;
+    }
+  }
+  return most + gathered;
+}
+
+/// Beside what is kept, the most that a layer of a group takes. Without a pipeline, when the backward comes to the
+/// layers of a policy, those behind them have left what they kept; stages keep that for the micro-batches that follow.
+double StepMemory::workspace(const std::vector<StageLayers>& layers) const {
+  double most = 0;
+  for (const StageLayers& stage : layers) {
+    double behind = 0;
+    std::array<bool, kPoliciesInOrder.size()> is_known{};
+    for (size_t u = stage.size(); u-- > 0;) {
+      for (size_t p = kPoliciesInOrder.size(); p-- > 0;) {
+        const size_t copies = stage[u].of(kPoliciesInOrder[p]);
+        if (copies == 0) continue;
+        const LayerCosts& of_policy = stages_.costs(kPoliciesInOrder[p]);
+        if (!std::exchange(is_known[p], true)) most = std::max(most, of_policy.workspace - behind);
+        if (stages_.stages() == 1) behind += static_cast<double>(copies) * of_policy.units[u].kept;
+      }
+    }
+  }
+  return most;
+}
+
+/// Level 3 gathers the parameters of a layer, and meanwhile those of the next; from level 2 on gradients of a layer are
+/// whole until they are scattered.
+double StepMemory::whole_layers(const std::vector<StageLayers>& layers, int64_t zero) const {
+  const auto ranks = static_cast<double>(stages_.sharing_ranks());
+  double largest = 0, all = 0;
+  for (const StageLayers& stage : layers) {
+    for (size_t u = 0; u < stage.size(); ++u) {
+      if (stage[u].count() == 0) continue;
+      const double elements = stages_.costs().units[u].parameters;
+      largest = std::max(largest, elements);
+      all += elements * static_cast<double>(stage[u].count());
+    }
+  }
+  const double others = 1 - 1 / ranks;  // of which a rank has its own part already
+  double bytes = 0;
+  if (zero >= 3) bytes += std::min(2 * largest, all) * stages_.request().precision.weight * others;
+  if (zero >= 2 && stages_.micro_batches() > 1) bytes += largest * stages_.request().precision.gradient * others;
+  return bytes;
+}
+
+/// Gradients of several micro-batches are added up, and from level 1 on scattered when all are done: the parts of them
+/// and of the parameters that a rank updates lie where activations were. Of a single micro-batch they come as
+/// activations go, in whole buckets where they are reduced, and stay until what is scattered of them has arrived.
+double StepMemory::gradient_bytes(double elements, int64_t zero, const StageMemory& beside,
+                                  const StageLayers& layers) const {
+  const Precision& precision = stages_.request().precision;
+  const auto ranks = static_cast<double>(stages_.sharing_ranks());
+  const double whole = elements * precision.gradient, others = beside.activations + beside.workspace;
+  if (stages_.micro_batches() > 1) {
+    const double parts = (zero == 1 ? whole : 0) + (zero == 1 || zero == 2 ? elements * precision.weight : 0);
+    return whole / (zero >= 2 ? ranks : 1) + std::max(0.0, parts / ranks - others);
+  }
+  const double scattered = zero >= 1 ? 1 / ranks : 0;
+  if (stages_.stages() > 1) return whole * (1 + scattered);
+  const auto bucket = static_cast<double>(ranks > 1 && zero == 0 ? ScheduleOptions{}.bucket_bytes : 0);
+  const double most = most_in_backward(layers, [&](double made_elements) {
+    const double made = made_elements * precision.gradient;
+    return std::min(whole, made + bucket) + made * scattered;
+  });
+  return std::max(0.0, stages_.costs().inputs + most - others);
+}
+
+}  // namespace partita

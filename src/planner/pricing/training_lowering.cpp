@@ -1,0 +1,61 @@
+#include "planner/pricing/training_lowering.h"
+
+#include "compiler/partition/partition.h"
+#include "compiler/plan/cut_blocks.h"
+#include "compiler/plan/cut_micro_batches.h"
+#include "compiler/search/beside_batch.h"
+
+namespace partita {
+
+TrainingLowering::Training& TrainingLowering::training(Recompute recompute, bool in_micro_batches) {
+  const auto known = trainings_.find({recompute, in_micro_batches});
+  if (known != trainings_.end()) return known->second;
+  TrainingOptions options = training_;
+  options.recompute = recompute;
+  Graph graph = make_training_graph(forward_, table_.ops(), options).graph;
+  if (in_micro_batches) graph = with_scalar_outputs(std::move(graph));
+  Rules rules(graph, table_);
+  const std::pair key(recompute, in_micro_batches);
+  return trainings_.emplace(key, Training{std::move(graph), std::move(rules), {}}).first->second;
+}
+
+/// Cuts are searched as if nothing were recomputed: recomputation then only adds to what a layer costs.
+Plan TrainingLowering::plan_of(const Training& training, const LoweringOptions& options) {
+  const auto& [graph, rules, micro_cuts] = training;
+  if (options.own_plan) return options.own_plan(graph, options.ranks);
+  const OpSet& ops = table_.ops();
+  const Mesh mesh = make_mesh(graph, options.ranks, options.plan);
+  if (options.recompute == Recompute::none || !options.plan.blocks.searched || options.ranks == 1)
+    return make_plan(graph, rules, ops, mesh, options.plan);
+  const Training& kept = this->training(Recompute::none, options.plan.micro_batches > 1);
+  const Plan plan = make_plan(kept.graph, kept.rules, ops, mesh, options.plan);
+  PartialPlan partial(graph);
+  for (size_t n = 0; n < graph.nodes.size() && graph.nodes[n].phase == Phase::forward; ++n) {
+    PARTITA_CHECK(graph.nodes[n].op == kept.graph.nodes.at(n).op, "node {} of the forward changed", n);
+    partial.cuts[n] = plan.cuts[n];
+  }
+  const Axes tensor = block_axes(mesh, options.plan.blocks).tensor;
+  const CutSearch search{.kind = options.plan.search,
+                         .costs = options.plan.costs(one_axis(mesh, tensor)),
+                         .squeeze = options.plan.blocks.squeeze};
+  partial = search_beside_batch(graph, rules, ops, mesh, tensor, search, std::move(partial));
+  return complete_plan(graph, rules, mesh, plan.search, std::move(partial));
+}
+
+LocalGraph TrainingLowering::lower(const LoweringOptions& options) {
+  const int64_t micro_batches = options.plan.micro_batches;
+  Training& own = training(options.recompute, micro_batches > 1);
+  auto& [graph, rules, micro_cuts] = own;
+  Plan plan = plan_of(own, options);
+  if (micro_batches > 1) {
+    auto cuts = micro_cuts.find(micro_batches);
+    if (cuts == micro_cuts.end()) {
+      cuts = micro_cuts.emplace(micro_batches, find_micro_cuts(graph, rules, micro_batches)).first;
+    }
+    plan = cut_micro_batches(std::move(plan), graph, rules, cuts->second);
+  }
+  if (options.own_plan) verify(plan, graph, table_.ops());
+  return partition(insert_reshards(graph, table_, plan));
+}
+
+}  // namespace partita

@@ -1,0 +1,98 @@
+#include "runtime/checkpoint/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/error.h"
+
+namespace partita {
+
+File::File(const std::string& path, int flags, unsigned mode)
+    : fd_(::open(path.c_str(), flags, static_cast<mode_t>(mode))) {}
+
+bool File::close() {
+  const int fd = std::exchange(fd_, -1);
+  return fd < 0 || ::close(fd) == 0;
+}
+
+File new_file(const std::string& path) {
+  return File(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+bool write_all(int fd, const void* data, size_t bytes) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::write(fd, next, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    next += written;
+    bytes -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+bool write_all_at(int fd, const void* data, size_t bytes, int64_t offset) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::pwrite(fd, next, bytes, offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    next += written;
+    offset += written;
+    bytes -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset) {
+  // A process that is killed waits for what the disk has been given.
+  constexpr size_t kMostBytes = size_t{16} << 20;
+  const auto* next = static_cast<const char*>(data);
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (::fcntl(fd, F_SETFL, flags | O_DIRECT) == 0) {
+    size_t whole = bytes / kDiskBlock * kDiskBlock;
+    while (whole > 0) {
+      const size_t some = std::min(whole, kMostBytes);
+      // Whatever the reason, the rest goes through the cache, where a disk that is full says so again.
+      if (!write_all_at(fd, next, some, offset)) break;
+      next += some;
+      offset += static_cast<int64_t>(some);
+      bytes -= some;
+      whole -= some;
+    }
+  }
+  return ::fcntl(fd, F_SETFL, flags) == 0 && write_all_at(fd, next, bytes, offset);
+}
+
+bool read_all(int fd, void* data, size_t bytes, int64_t offset) {
+  char* next = static_cast<char*>(data);
+  while (bytes > 0) {
+    const ssize_t got = ::pread(fd, next, bytes, offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    next += got;
+    offset += got;
+    bytes -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+bool sync_folder(const std::string& path) {
+  const File folder(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return folder.is_open() && ::fsync(folder.fd()) == 0;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+void throw_cannot_write(const char* where, const std::string& path, const std::string& reason) {
+  throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[{}] cannot write {}: {}", where, path, reason));
+}
+
+}  // namespace partita

@@ -1,0 +1,61 @@
+#include "runtime/checkpoint/reader.h"
+
+namespace partita {
+
+CheckpointReader::CheckpointReader(const std::string& path) : path_(path) {
+  manifest_ = std::make_shared<const Manifest>(read_manifest(path, &bytes_read_));
+  for (const ManifestTensor& one : manifest_->tensors) tensors_.emplace(one.name, &one);
+}
+
+CheckpointReader::CheckpointReader(std::string path, std::shared_ptr<const Manifest> manifest)
+    : path_(std::move(path)), manifest_(std::move(manifest)) {
+  for (const ManifestTensor& one : manifest_->tensors) tensors_.emplace(one.name, &one);
+}
+
+const ManifestTensor& CheckpointReader::tensor(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  return found != tensors_.end() ? *found->second : manifest_->tensor(name, path_);
+}
+
+ShardFileReader& CheckpointReader::file(int64_t number, const std::string& name) {
+  const auto open = files_.find(number);
+  if (open != files_.end()) return open->second;
+  const ManifestFile& file = manifest_->files[static_cast<size_t>(number)];
+  const std::string path = path_ + "/" + file.name;
+  try {
+    return files_.try_emplace(number, path, file.bytes, file.header, manifest_->pieces_of(number), bytes_read_)
+        .first->second;
+  } catch (const InvalidFile& error) {
+    throw InvalidFile(fmt::format("{} (for tensor '{}')", error.what(), name));
+  }
+}
+
+void CheckpointReader::read(const std::string& name, const Box& box, DType dtype, void* to) {
+  const ManifestTensor& one = tensor(name);
+  Shape shape;
+  for (const Range& range : box) shape.push_back(range.size);
+  const bool fits = dtype == one.type.dtype || (is_float(dtype) && is_float(one.type.dtype));
+  if (shape != one.type.shape || !fits) {
+    throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' does not fit, got {}, expected {}", path_, name,
+                                  print(one.type), print(Type{dtype, shape})));
+  }
+  for (const ManifestPiece& piece : one.pieces) {
+    const std::optional<Box> part = common_box(piece.box, box);
+    if (!part || elements_of(*part) == 0) continue;
+    ShardFileReader& from = file(piece.file, name);
+    if (from.checksum(name) != piece.checksum) {
+      throw InvalidFile(fmt::format("[checkpoint] {}/{}: tensor '{}' is not the one of the manifest", path_,
+                                    manifest_->files[static_cast<size_t>(piece.file)].name, name));
+    }
+    from.read(name, *part, box, dtype, to);
+  }
+}
+
+Array CheckpointReader::read(const std::string& name) {
+  const Type& type = tensor(name).type;
+  Array whole(type);
+  read(name, whole_box(type.shape), type.dtype, whole.data());
+  return whole;
+}
+
+}  // namespace partita

@@ -1,0 +1,205 @@
+#include "runtime/checkpoint/saved_states.h"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "runtime/checkpoint/weights.h"
+
+namespace partita {
+namespace {
+
+constexpr const char* kKinds = "partita.kinds";
+
+/// Lines "optimizer NAME" of what is no parameter.
+std::string print_kinds(const std::vector<SavedStates::Entry>& entries) {
+  std::string text;
+  for (const auto& entry : entries) {
+    if (entry.kind != StateKind::parameter) text += fmt::format("{} {}\n", name_of(entry.kind), entry.name);
+  }
+  return text;
+}
+
+std::map<std::string, StateKind> parse_kinds(const Metadata& metadata) {
+  std::map<std::string, StateKind> kinds;
+  const auto text = metadata.find(kKinds);
+  if (text == metadata.end()) return kinds;
+  for (size_t at = 0; at < text->second.size();) {
+    const size_t end = std::min(text->second.find('\n', at), text->second.size());
+    const std::string line = text->second.substr(at, end - at);
+    const size_t space = line.find(' ');
+    const std::optional<StateKind> kind = parse_state_kind(line.substr(0, space));
+    if (kind && space != std::string::npos) kinds.emplace(line.substr(space + 1), *kind);
+    at = end + 1;
+  }
+  return kinds;
+}
+
+/// "largest difference 0.5 at element 3"; "" for arrays of the same bits.
+std::string difference_of(const Array& a, const Array& b) {
+  if (a.type() != b.type()) return fmt::format("{} instead of {}", print(a.type()), print(b.type()));
+  const auto bytes = static_cast<size_t>(a.type().bytes());
+  if (bytes == 0 || std::memcmp(a.data(), b.data(), bytes) == 0) return "";
+  double largest = -1;
+  int64_t element = 0, count = 0;
+  for (int64_t i = 0; i < a.type().elements(); ++i) {
+    const double difference = std::abs(a.at(i) - b.at(i));
+    count += difference != 0 ? 1 : 0;
+    if (difference > largest || std::isnan(difference)) {
+      largest = difference;
+      element = i;
+    }
+  }
+  return fmt::format("{} of {} elements differ, largest difference {:.3g} at element {}", count, a.type().elements(),
+                     largest, element);
+}
+
+}  // namespace
+
+SavedStates::SavedStates(const std::string& path) : path_(path) {
+  if (!std::filesystem::is_directory(path)) {
+    open_file();
+    return;
+  }
+  if (!is_checkpoint_folder(path)) {
+    const auto newest = newest_checkpoint(path, [](const std::string&) {});
+    if (!newest) throw MissingFile(fmt::format("[checkpoint] no whole checkpoint in {}", path));
+    path_ = newest->path;
+  }
+  reader_ = std::make_unique<CheckpointReader>(path_);
+  for (const ManifestTensor& tensor : reader_->manifest()->tensors) {
+    entries_.push_back({tensor.name, tensor.type, tensor.kind});
+  }
+  position_ = reader_->manifest()->position;
+  metadata_ = position_->metadata;
+}
+
+void SavedStates::open_file() {
+  WeightsFile file = read_weights_file(path_);
+  metadata_ = std::move(file.metadata);
+  if (is_checkpoint(file.tensors)) {
+    position_ = take_position(file.tensors, path_);
+    position_->metadata = metadata_;
+    position_->metadata.erase(kKinds);
+  }
+  const std::map<std::string, StateKind> kinds = parse_kinds(metadata_);
+  metadata_.erase(kKinds);
+  tensors_ = std::move(file.tensors);
+  for (const auto& [name, array] : tensors_) {
+    const auto kind = kinds.find(name);
+    entries_.push_back({name, array.type(), kind != kinds.end() ? kind->second : StateKind::parameter});
+  }
+}
+
+void SavedStates::read(const std::string& name, const Box& box, DType dtype, void* to) {
+  if (reader_) return reader_->read(name, box, dtype, to);
+  const Array& whole = tensors_.at(name);
+  for_common_runs(box, whole_box(whole.shape()), box, [&](int64_t first, int64_t place, int64_t count) {
+    convert_elements(whole.type().dtype,
+                     static_cast<const char*>(whole.data()) + first * static_cast<int64_t>(size_of(whole.type().dtype)),
+                     dtype, static_cast<char*>(to) + place * static_cast<int64_t>(size_of(dtype)), count);
+  });
+}
+
+Array SavedStates::read(const std::string& name) {
+  if (reader_) return reader_->read(name);
+  return tensors_.at(name);
+}
+
+void merge_states(SavedStates& states, const std::string& path, bool all) {
+  std::vector<std::pair<std::string, Type>> types;
+  for (const auto& entry : states.entries()) {
+    if (all || is_weight(entry.kind)) types.emplace_back(entry.name, entry.type);
+  }
+  Metadata metadata = states.metadata();
+  if (!all) {
+    for (const char* key : {"partita.program", "partita.rows"}) metadata.erase(key);  // of a training
+    save_tensors(
+        path, types, [&](const std::string& name) { return states.read(name); }, metadata);
+    return;
+  }
+  if (!states.position()) {
+    throw InvalidArgument(fmt::format("[--all] {} has no training, expected a checkpoint", states.path()));
+  }
+  metadata.emplace(kKinds, print_kinds(states.entries()));
+  std::map<std::string, Array> position = position_tensors(*states.position());
+  for (const auto& [name, array] : position) types.emplace_back(name, array.type());
+  save_tensors(
+      path, types,
+      [&](const std::string& name) {
+        const auto own = position.find(name);
+        return own != position.end() ? own->second : states.read(name);
+      },
+      metadata);
+}
+
+std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target) {
+  if (!states.position()) {
+    throw InvalidArgument(fmt::format("[checkpoint] {} has weights alone, expected a whole training", states.path()));
+  }
+  std::vector<HeldState> held;
+  for (const auto& entry : states.entries()) {
+    const DType dtype = is_float(entry.type.dtype) ? target.dtype.value_or(entry.type.dtype) : entry.type.dtype;
+    held.push_back({entry.name, {dtype, entry.type.shape}, entry.kind, {}});
+  }
+  Manifest manifest = states.manifest() != nullptr ? *states.manifest() : Manifest{.position = *states.position()};
+  manifest.files.clear();
+  manifest.tensors = tensors_of(held);
+  manifest.ranks = target.ranks;
+  manifest.mesh = target.mesh;
+  manifest.plan = target.plan;
+  manifest.sequence = next_sequence(folder);
+  const std::vector<std::vector<ShardPiece>> pieces = pieces_of_ranks(held, target.shares, target.ranks);
+  const std::string begun = begin_checkpoint(folder, manifest.position.step);
+  for (int rank = 0; rank < target.ranks; ++rank) {
+    const std::vector<ShardPiece>& own = pieces[static_cast<size_t>(rank)];
+    if (own.empty()) continue;
+    ShardFileWriter file(begun + "/" + shard_name(rank), own);
+    for (const size_t i : file.order()) {
+      Array part(Type{own[i].type.dtype, shape_of(own[i].box)});
+      states.read(own[i].name, own[i].box, own[i].type.dtype, part.data());
+      file.write(i, part.data());
+    }
+    add_shard(manifest, rank, own, file.finish());
+  }
+  commit_checkpoint(folder, begun, manifest);
+  return checkpoint_path(folder, manifest.position.step);
+}
+
+std::vector<StateDifference> compare_states(SavedStates& first, SavedStates& second) {
+  std::vector<StateDifference> differences;
+  std::map<std::string, bool> both;
+  for (const auto& entry : second.entries()) both.emplace(entry.name, false);
+  for (const auto& entry : first.entries()) {
+    const auto other = both.find(entry.name);
+    if (other == both.end()) {
+      differences.push_back({entry.name, "only in " + first.path()});
+      continue;
+    }
+    other->second = true;
+    std::string what = difference_of(first.read(entry.name), second.read(entry.name));
+    if (!what.empty()) differences.push_back({entry.name, std::move(what)});
+  }
+  for (const auto& [name, is_in_both] : both) {
+    if (!is_in_both) differences.push_back({name, "only in " + second.path()});
+  }
+  return differences;
+}
+
+void verify_states(SavedStates& states) {
+  for (const auto& entry : states.entries()) {
+    // Row by row of the first dimension where a tensor is large.
+    constexpr int64_t kMostBytes = int64_t{64} << 20;
+    Box box = whole_box(entry.type.shape);
+    const int64_t bytes = entry.type.bytes();
+    const int64_t ways =
+        box.empty() ? 1 : std::clamp<int64_t>(bytes / kMostBytes, 1, std::max<int64_t>(1, box[0].size));
+    for (int64_t part = 0; part < ways; ++part) {
+      if (!box.empty()) box[0] = chunk(entry.type.shape[0], part, ways);
+      Array values(Type{entry.type.dtype, shape_of(box)});
+      states.read(entry.name, box, entry.type.dtype, values.data());
+    }
+  }
+}
+
+}  // namespace partita

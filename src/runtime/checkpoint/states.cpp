@@ -1,0 +1,146 @@
+#include "runtime/checkpoint/states.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/philox.h"
+#include "frontend/network/initializers.h"
+#include "runtime/checkpoint/checkpoint.h"
+
+namespace partita {
+namespace {
+
+const std::string& state_name(const Graph& graph, const State& state) {
+  return graph.values[static_cast<size_t>(state.entry)].name;
+}
+
+bool is_batch_counter(const std::string& name, const Type& type) {
+  return type == Type{DType::i64, {}} && name.ends_with(".num_batches_tracked");
+}
+
+/// The first element that is NaN or infinite, or -1.
+int64_t find_non_finite(const Array& array) {
+  int64_t found = -1;
+  if (!is_float(array.type().dtype)) return found;
+  for_float(array.type().dtype, [&](auto zero) {
+    const auto* begin = array.tensor().template as<decltype(zero)>();
+    const auto* end = begin + array.type().elements();
+    const auto* first = std::find_if(begin, end, [](auto value) { return !std::isfinite(static_cast<double>(value)); });
+    if (first != end) found = first - begin;
+  });
+  return found;
+}
+
+/// Returns the prefix that all names of a file have before those of the network ("module." of DataParallel), or "" if
+/// there is none.
+std::string common_prefix(const std::vector<std::string>& expected, const std::map<std::string, Array>& weights) {
+  if (weights.empty() || expected.empty()) return "";
+  const std::string& first = weights.begin()->first;
+  for (size_t end = first.find('.'); end != std::string::npos; end = first.find('.', end + 1)) {
+    const std::string prefix = first.substr(0, end + 1);
+    const bool has_all = std::all_of(expected.begin(), expected.end(),
+                                     [&](const std::string& name) { return weights.contains(prefix + name); });
+    if (has_all) return prefix;
+  }
+  return "";
+}
+
+}  // namespace
+
+bool is_weight(StateKind kind) { return kind == StateKind::parameter || kind == StateKind::statistic; }
+
+Graph states_of(const Graph& graph) {
+  Graph result{.name = graph.name};
+  for (State state : graph.states) {
+    result.values.push_back(graph.values[static_cast<size_t>(state.entry)]);
+    state.entry = static_cast<ValueId>(result.values.size()) - 1;
+    state.exit = -1;
+    result.states.push_back(std::move(state));
+  }
+  return result;
+}
+
+void add_initial_states(States& states, const Graph& graph, uint64_t seed) {
+  for (const State& state : graph.states) {
+    const std::string& name = state_name(graph, state);
+    if (states.contains(name)) continue;
+    states.emplace(name, make_initial(state.init, graph.type(state.entry), random_key(seed, name)));
+  }
+}
+
+void fill_initial(const Graph& graph, uint64_t seed, const std::string& name, const Box& box, DType dtype, void* to) {
+  make_initial_part(graph.find_state(name)->init, dtype, box, random_key(seed, name), to);
+}
+
+void require_types(const States& states, const Graph& graph) {
+  for (const State& state : graph.states) {
+    const std::string& name = state_name(graph, state);
+    const auto found = states.find(name);
+    if (found == states.end() || found->second.type() == graph.type(state.entry)) continue;
+    throw InvalidArgument(fmt::format("[assign] the value of '{}' does not fit, got {}, expected {}", name,
+                                      print(found->second.type()), print(graph.type(state.entry))),
+                          ErrorKind::type);
+  }
+}
+
+std::vector<std::string> weight_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const State& state : graph.states) {
+    if (is_weight(state.kind)) names.push_back(state_name(graph, state));
+  }
+  return names;
+}
+
+void check_finite(const States& states, const std::vector<std::string>& names) {
+  for (const std::string& name : names) check_finite(name, states.at(name));
+}
+
+void check_finite(const std::string& name, const Array& values, const std::string& box) {
+  const int64_t element = find_non_finite(values);
+  if (element < 0) return;
+  throw RuntimeFailure(
+      ExitCode::non_finite,
+      fmt::format("[train] '{}' is not finite after the last update, got {} at element {} of {}{}, "
+                  "expected a number",
+                  name, values.at(element), element, print(values.type()), box.empty() ? "" : " at " + box));
+}
+
+Array fitted(const Array& given, const Type& type, const std::string& name, const std::string& path) {
+  if (given.shape() != type.shape || is_float(given.type().dtype) != is_float(type.dtype)) {
+    throw InvalidFile(fmt::format("[load] {}: tensor '{}' does not fit, got {}, expected {}", path, name,
+                                  print(given.type()), print(type)));
+  }
+  return cast(given, type.dtype);
+}
+
+void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
+                  const std::string& path) {
+  States taken = states;
+  const std::vector<std::string> expected = weight_names(graph);
+  for (const State& state : graph.states) {
+    if (!is_weight(state.kind)) continue;
+    const std::string& name = state_name(graph, state);
+    const auto found = weights.find(name);
+    if (found == weights.end()) {
+      if (const std::string prefix = common_prefix(expected, weights); !prefix.empty()) {
+        throw InvalidFile(
+            fmt::format("[load] {}: names of tensors begin with '{}', got '{}{}', expected '{}': save them "
+                        "without it, as {{name.removeprefix('{}'): tensor}}",
+                        path, prefix, prefix, name, name, prefix));
+      }
+      throw InvalidFile(fmt::format("[load] {}: no tensor for '{}', got {} others, expected {}", path, name,
+                                    weights.size(), print(graph.type(state.entry))));
+    }
+    taken[name] = fitted(found->second, graph.type(state.entry), name, path);
+  }
+  for (const auto& [name, array] : weights) {
+    if (is_checkpoint(weights)) break;  // optimizer states and counters are there too
+    if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;
+    if (is_batch_counter(name, array.type())) continue;
+    throw InvalidFile(
+        fmt::format("[load] {}: tensor '{}' is not of this network{}", path, name, did_you_mean(name, expected)));
+  }
+  states = std::move(taken);
+}
+
+}  // namespace partita

@@ -1,0 +1,81 @@
+#include "runtime/checkpoint/tiles.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kUsualParts = 24;
+constexpr int64_t kLeastTileBytes = 2048;
+constexpr int64_t kLeastRunBytes = 32;
+constexpr int64_t kMostSlabBytes = int64_t{8} << 20;  // of a row of tiles along the first dimension
+
+int64_t product(const std::vector<int64_t>& numbers) {
+  int64_t result = 1;
+  for (const int64_t number : numbers) result *= number;
+  return result;
+}
+
+/// The next smaller number of parts of a dimension.
+int64_t fewer(int64_t parts) {
+  for (const int64_t next : {12, 8, 6, 4, 3, 2}) {
+    if (next < parts) return next;
+  }
+  return 1;
+}
+
+}  // namespace
+
+std::vector<int64_t> choose_parts(const Type& type) {
+  std::vector<int64_t> parts;
+  for (const int64_t size : type.shape) parts.push_back(std::clamp<int64_t>(size, 1, kUsualParts));
+  const int64_t bytes = type.bytes();
+  // The last dimensions stay whole until a tile's contiguous run is long enough: those of a convolution's kernel are
+  // short.
+  auto run = static_cast<int64_t>(size_of(type.dtype));
+  for (size_t d = parts.size(); d-- > 0;) {
+    while (parts[d] > 1 && run * (type.shape[d] / parts[d]) < kLeastRunBytes) parts[d] = fewer(parts[d]);
+    if (parts[d] > 1) break;
+    run *= type.shape[d];
+  }
+  // Where tiles are still too small the last dimensions are the first to lose parts.
+  for (size_t d = parts.size(); d-- > 0;) {
+    while (parts[d] > 1 && bytes / product(parts) < kLeastTileBytes) parts[d] = fewer(parts[d]);
+  }
+  if (!parts.empty() && parts[0] == kUsualParts) {
+    const int64_t times = (bytes / kUsualParts + kMostSlabBytes - 1) / kMostSlabBytes;
+    if (times > 1) parts[0] = std::min(kUsualParts * times, type.shape[0]);
+  }
+  return parts;
+}
+
+Tiles::Tiles(const std::vector<int64_t>& parts, const Box& box) : box_(box) {
+  PARTITA_CHECK(parts.size() == box.size(), "{} parts for {} dimensions", parts.size(), box.size());
+  for (size_t d = 0; d < box.size(); ++d) {
+    std::vector<int64_t>& bounds = bounds_.emplace_back(1, box[d].begin);
+    // The chunk that the box begins in, or one before it.
+    int64_t i = box[d].size == 0 ? 0 : std::max<int64_t>(0, box[d].begin * parts[d] / box[d].size - 1);
+    for (; i < parts[d]; ++i) {
+      const int64_t end = std::min(chunk(box[d].size, i, parts[d]).end, box[d].end);
+      if (end > bounds.back()) bounds.push_back(end);
+    }
+  }
+}
+
+int64_t Tiles::count() const {
+  int64_t count = 1;
+  for (size_t d = 0; d < bounds_.size(); ++d) count *= along(d);
+  return count;
+}
+
+std::pair<int64_t, int64_t> Tiles::overlapping(size_t dim, int64_t begin, int64_t end) const {
+  const std::vector<int64_t>& bounds = bounds_[dim];
+  const auto first = std::upper_bound(bounds.begin(), bounds.end(), begin) - bounds.begin() - 1;
+  const auto last = std::lower_bound(bounds.begin(), bounds.end(), end) - bounds.begin();
+  return {first, last};
+}
+
+Range Tiles::range(size_t dim, int64_t first, int64_t last) const {
+  const std::vector<int64_t>& bounds = bounds_[dim];
+  return {bounds[static_cast<size_t>(first)], bounds[static_cast<size_t>(last)], box_[dim].size};
+}
+
+}  // namespace partita

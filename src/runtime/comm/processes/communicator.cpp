@@ -1,0 +1,174 @@
+#include "runtime/comm/processes/communicator.h"
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <optional>
+
+#include "base/error.h"
+#include "runtime/comm/checked_communicator.h"
+#include "runtime/comm/messages/message_group.h"
+#include "runtime/comm/processes/host.h"
+#include "runtime/comm/processes/host_collectives.h"
+#include "runtime/comm/shared_memory/communicator.h"
+#include "runtime/comm/shared_memory/segment.h"
+
+namespace partita {
+namespace {
+
+constexpr uint64_t kWorldId = 1;
+/// For what ranks do alike before a group is there.
+constexpr Timeout kSetupTimeout = std::chrono::minutes(5);
+
+/// What all groups of a world share.
+struct SharedWorld {
+  ProcessWorld parts;
+  std::shared_ptr<const Host> host{};
+};
+
+class ProcessCommunicator final : public CheckedCommunicator {
+ public:
+  ProcessCommunicator(std::shared_ptr<SharedWorld> world, std::unique_ptr<Carrier> carrier, std::vector<int> ranks,
+                      uint64_t id)
+      : CheckedCommunicator(carrier->rank(), std::move(ranks), world->parts.state, id, world->parts.record),
+        shared_world_(std::move(world)),
+        carrier_(std::move(carrier)),
+        messages_(*carrier_, world_ranks(), *shared_world_->parts.state,
+                  [this](int peer) { return shared_world_->host != nullptr && shared_world_->host->is_gone(peer); }) {
+    const Gather gather = [this](std::span<const std::byte> own) { return gathered(own); };
+    if (!shared_world_->host) {
+      shared_world_->host = find_host(gather, this->rank(), size(), shared_world_->parts.host_key);
+    }
+    if (size() < 2) return;
+    // Known to all alike, so that nobody has to ask.
+    std::vector<uint64_t> keys;
+    for (const int other : world_ranks()) keys.push_back(shared_world_->host->keys[other]);
+    if (std::all_of(keys.begin(), keys.end(), [&](uint64_t key) { return key == keys[0]; })) {
+      shared_ = share_memory(gather, 0, size());
+    } else if (const auto blocks = HostBlocks::of(keys, this->rank())) {
+      if (auto near = share_memory(gather, blocks->begin(), blocks->size())) {
+        by_host_.emplace(*blocks, std::move(near), messages_, this->rank());
+      }
+    }
+  }
+
+  ~ProcessCommunicator() override {
+    // A process that ends with an error must not wait for the others.
+    if (std::uncaught_exceptions() > 0 || world()->is_aborted()) return;
+    if (shared_) shared_->leave();
+    if (by_host_) by_host_->leave();
+    if (id() == kWorldId) leave_world();
+  }
+  ProcessCommunicator(const ProcessCommunicator&) = delete;
+  ProcessCommunicator& operator=(const ProcessCommunicator&) = delete;
+
+  HostPlace host_place() const override { return shared_world_->host->place; }
+
+  void abort(const std::string& message, ExitCode code) noexcept override {
+    world()->abort(message, code);
+    if (record()) record()->fail(code, world()->failure().lost, message);
+    shared_world_->parts.broadcast_failure(message, code);
+  }
+
+ private:
+  std::vector<std::byte> gathered(std::span<const std::byte> own) {
+    const auto bytes = static_cast<int64_t>(own.size());
+    std::vector<std::byte> all(own.size() * size());
+    const std::vector<int64_t> counts(size(), bytes);
+    messages_.run({.kind = Collective::all_gather,
+                   .count = bytes * size(),
+                   .counts = counts,
+                   .send = own.data(),
+                   .recv = all.data()},
+                  kSetupTimeout);
+    return all;
+  }
+
+  using SharedMemory = std::shared_ptr<SharedMemoryCommunicator>;
+
+  /// Of the ranks [begin, begin + count) of the group, which are on this host, while others do the same on theirs; all
+  /// have it in the end or none does, and they send messages.
+  SharedMemory share_memory(const Gather& gather, int begin, int count) {
+    const size_t bytes = SharedMemoryCommunicator::bytes(count);
+    const bool fits = count <= SharedMemoryCommunicator::kMostRanks;
+    std::optional<SharedSegment> segment;
+    if (rank() == begin && fits) {
+      segment = SharedSegment::create(bytes);
+      if (segment) SharedMemoryCommunicator::prepare(segment->data(), count);
+    }
+    const std::string name = name_from(gather, begin, segment ? segment->name() : "");
+    if (rank() != begin && !name.empty()) segment = SharedSegment::open(name, bytes);
+    const bool all_have_it = all_agree(gather, segment.has_value());
+    if (rank() == begin && segment) segment->unlink();
+    if (!all_have_it) return nullptr;
+    const Host& host = *shared_world_->host;
+    const auto ranks = world_ranks().subspan(begin, count);
+    auto* made =
+        new SharedMemoryCommunicator(segment->data(), rank() - begin, std::vector<int>(ranks.begin(), ranks.end()),
+                                     host.place.size, host.presence ? &*host.presence : nullptr, world().get());
+    // Whoever wakes it may hold it a little longer than this group.
+    const SharedMemory shared{made,
+                              [kept = std::make_shared<SharedSegment>(std::move(*segment))](auto* end) { delete end; }};
+    world()->enlist(shared);
+    return shared;
+  }
+
+  /// Whoever is still in a call must not wait for this process, which ends. Ranks in shared memory see that it has
+  /// left.
+  void leave_world() noexcept {
+    const ProcessWorld& parts = shared_world_->parts;
+    ExitCode code = ExitCode::out_of_memory;
+    std::string text;
+    try {
+      if (!shared_ && size() > 1) messages_.leave();
+      if (parts.finalize) parts.finalize();
+      return;
+    } catch (const Error& error) {
+      code = error.code();
+      text = error.what();
+    } catch (const std::exception&) {
+      text = "[memory] out of memory";
+    }
+    abort(text, code);
+    if (parts.on_failed_end) parts.on_failed_end(code, text);
+  }
+
+  void run(const Call& call, Timeout timeout) override {
+    if (shared_) {
+      shared_->run(call, timeout);
+    } else if (by_host_ && by_host_->takes(call)) {
+      by_host_->run(call, timeout);
+    } else {
+      messages_.run(call, timeout);
+    }
+  }
+  void send_to(int to, const Call& call, Timeout timeout) override { messages_.send(call, to, timeout); }
+  void post_to(int to, const Call& call) override { messages_.post(call, to); }
+  void recv_from(int from, const Call& call, Timeout timeout) override { messages_.recv(call, from, timeout); }
+
+  std::unique_ptr<Communicator> split_off(const Call& call, int, uint64_t id, Timeout timeout) override {
+    run(call, timeout);  // all are here, and agree, when the carrier is split
+    std::vector<int> ranks;
+    for (const int member : call.members) ranks.push_back(world_ranks()[member]);
+    return std::make_unique<ProcessCommunicator>(shared_world_, carrier_->split(id, call.members), std::move(ranks),
+                                                 id);
+  }
+
+  const std::shared_ptr<SharedWorld> shared_world_;
+  const std::unique_ptr<Carrier> carrier_;
+  MessageGroup messages_;
+  SharedMemory shared_;                     // of the whole group
+  std::optional<HostCollectives> by_host_;  // of one that spans hosts with several ranks
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_process_communicator(ProcessWorld world) {
+  std::vector<int> ranks(world.carrier->size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::unique_ptr<Carrier> carrier = std::move(world.carrier);
+  auto shared = std::make_shared<SharedWorld>(SharedWorld{std::move(world)});
+  return std::make_unique<ProcessCommunicator>(std::move(shared), std::move(carrier), std::move(ranks), kWorldId);
+}
+
+}  // namespace partita

@@ -1,0 +1,88 @@
+#include "runtime/comm/run_ranks.h"
+
+#include <exception>
+#include <new>
+#include <thread>
+
+#include "base/first_error.h"
+#include "base/resources.h"
+#include "runtime/comm/inproc/inproc.h"
+
+namespace partita {
+namespace {
+
+struct Reason {
+  ExitCode code;
+  std::string text;
+};
+
+/// Of the exception being handled. May throw: a message needs memory.
+Reason current_reason() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  } catch (const std::bad_alloc&) {
+    return {ExitCode::out_of_memory, "out of memory"};
+  } catch (const std::exception& error) {
+    return {ExitCode::internal, error.what()};
+  } catch (...) {
+    return {ExitCode::internal, "an exception of unknown type"};
+  }
+}
+
+/// Of the exception being handled, as other ranks are told; where there is no memory for a text, the code alone.
+Reason reason_for_others(int rank) noexcept {
+  Reason reason{ExitCode::out_of_memory, ""};
+  try {
+    reason = current_reason();
+    reason.text = fmt::format("rank {}: {}", rank, reason.text);
+  } catch (const std::bad_alloc&) {
+    reason.text.clear();
+  }
+  return reason;
+}
+
+/// Ends with the communicator, so that no rank waits for one that is done.
+void run_rank(std::unique_ptr<Communicator>& comm, const std::function<void(Communicator&)>& fn,
+              FirstError& first_error, FlightRecord* record) {
+  try {
+    fn(*comm);
+    comm.reset();
+  } catch (...) {
+    const bool is_first = first_error.keep();
+    const Reason reason = reason_for_others(comm->rank());
+    if (record != nullptr) record->fail(reason.code, -1, reason.text);
+    if (is_first) comm->abort(reason.text, reason.code);
+  }
+}
+
+}  // namespace
+
+void run_ranks(int size, const std::function<void(Communicator&)>& fn, const FlightRecords& records) {
+  auto ranks = make_inproc_world(size, records);
+  FirstError first_error;
+  const auto record_of = [&](size_t rank) { return records.empty() ? nullptr : records.at(rank).get(); };
+  if (size == 1) {
+    run_rank(ranks[0], fn, first_error, record_of(0));
+  } else {
+    std::vector<std::jthread> threads;
+    try {
+      threads.reserve(ranks.size());
+      for (auto& rank : ranks) {
+        threads.push_back(start_thread("the threads of ranks", [&, record = record_of(threads.size())] {
+          run_rank(rank, fn, first_error, record);
+        }));
+      }
+    } catch (const std::exception&) {
+      // The last was not started.
+      if (first_error.keep()) {
+        const Reason reason = reason_for_others(size - 1);
+        ranks.back()->abort(reason.text, reason.code);
+      }
+    }
+  }
+  first_error.rethrow();
+}
+
+}  // namespace partita

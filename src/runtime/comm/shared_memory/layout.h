@@ -1,0 +1,70 @@
+#pragma once
+// What lies where in a segment that ranks share, and what of it they read of each other.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/collective.h"
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/reduce.h"
+#include "runtime/comm/event_count.h"
+
+namespace partita {
+
+inline constexpr size_t kSegmentLine = 128;  // bytes, so that ranks do not share a cache line
+
+/// A call without pointers, which other processes can read; the lists of its counts, or members, lie elsewhere.
+struct Announcement {
+  Collective kind = Collective::barrier, named = Collective::barrier;
+  DType dtype = DType::u8;
+  Reduce reduce = Reduce::none;
+  int root = -1;
+  int64_t count = 0;
+  int64_t listed = 0, received = 0;  // lengths of the lists
+};
+
+struct alignas(kSegmentLine) RankState {
+  std::atomic<uint64_t> meetings{0};  // to which the rank has come, for messages
+  std::atomic<bool> left{false};
+  Announcement announced[2];  // of even and odd calls: a slow rank may still read that of the last call
+};
+
+/// The state is twice the number of meetings that all passed, and one more when the present one failed.
+struct alignas(kSegmentLine) SegmentHead {
+  EventCount event{EventCount::Scope::host};
+  alignas(kSegmentLine) std::atomic<uint64_t> state{0};
+  alignas(kSegmentLine) std::atomic<uint64_t> arrivals{0};  // at all meetings so far
+  std::atomic<int> left{0};                                 // ranks
+  std::atomic<bool> explained{false};                       // `failure` and its code are complete
+  ExitCode code = ExitCode::peer_stalled;
+  char failure[512] = "";
+};
+
+/// Addresses in a segment: the head, the state of each rank, the lists of its calls, its two chunk buffers.
+class SegmentLayout {
+ public:
+  /// `segment` begins at a multiple of kSegmentLine in every process.
+  SegmentLayout(void* segment, int ranks);
+
+  /// Bytes of a segment for a group.
+  static size_t bytes(int ranks);
+  /// Makes the segment ready; once, before any rank uses it.
+  void prepare() const;
+
+  int ranks() const { return ranks_; }
+  SegmentHead& head() const;
+  RankState& rank_state(int rank) const;
+  /// The lists of call `call` of a rank: two numbers for each rank.
+  int64_t* lists(int rank, uint64_t call) const;
+  std::byte* chunk_buffer(int rank, uint64_t chunk) const;
+  size_t chunk_bytes() const { return chunk_bytes_; }
+
+ private:
+  std::byte* segment_;
+  int ranks_;
+  size_t chunk_bytes_;
+};
+
+}  // namespace partita

@@ -1,0 +1,368 @@
+// Batch normalisation and its parts. A tile of channels is one thread's work, through all groups and rows,
+// so the bits do not depend on the number of threads. Sums are in f64: the gradient of a layer below sums
+// what is left after the mean is taken away, and f32 sums leave too much.
+
+#include "ir/ops/norm/batch_norm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/device/cpu/loops/blocks.h"
+#include "runtime/device/cpu/loops/loop_support.h"
+
+namespace partita {
+namespace {
+
+constexpr auto kBatchNorm = "loops.batch_norm";
+constexpr int64_t kMostChannels = 64;  // of a tile
+
+/// How channels lie: each in planes of its own, `8` or `16` side by side in blocks, or all side by side
+/// in rows ([n, c], [n, h, w, c]).
+enum Arrangement : int64_t { planes = 1, blocks_of_8 = 8, blocks_of_16 = 16, rows = 0 };
+
+/// Channels [begin, end) of one group, and where they lie: element `lane` of position i of member m is at
+/// first + m * member_stride + i * position_stride + lane.
+struct Tile {
+  int64_t begin, end, first;
+  int64_t statistics;  // index of the first in [groups, channels]
+  int64_t members, member_stride, positions, position_stride;
+  int64_t size() const { return end - begin; }
+};
+
+template <int64_t kArrangement>
+Tile tile_of(const NormSizes& sizes, int64_t group, int64_t begin) {
+  constexpr int64_t kStep = kArrangement == rows ? kMostChannels : kArrangement;
+  Tile tile{.begin = begin, .end = std::min(sizes.channels, begin + kStep)};
+  tile.statistics = group * sizes.channels + begin;
+  if (kArrangement == rows) {
+    tile.members = 1;
+    tile.positions = sizes.count();
+    tile.position_stride = sizes.channels;
+    tile.first = group * sizes.count() * sizes.channels + begin;
+  } else {
+    const int64_t blocks = (sizes.channels + kStep - 1) / kStep;
+    tile.members = sizes.members;
+    tile.positions = sizes.plane;
+    tile.position_stride = kStep;
+    tile.member_stride = blocks * sizes.plane * kStep;
+    tile.first = (group * sizes.members * blocks + begin / kStep) * sizes.plane * kStep;
+  }
+  return tile;
+}
+
+/// fn(lane, element) for all elements of a tile, padding included.
+template <int64_t kArrangement, class Fn>
+void map_tile(const Tile& tile, const Fn& fn) {
+  const int64_t lanes = kArrangement == rows ? tile.size() : kArrangement;
+  for (int64_t member = 0; member < tile.members; ++member) {
+    const int64_t at = tile.first + member * tile.member_stride;
+    if constexpr (kArrangement == planes) {
+#pragma omp simd
+      for (int64_t i = 0; i < tile.positions; ++i) fn(0, at + i);
+    } else {
+      for (int64_t i = 0; i < tile.positions; ++i) {
+#pragma omp simd
+        for (int64_t lane = 0; lane < lanes; ++lane) fn(lane, at + i * tile.position_stride + lane);
+      }
+    }
+  }
+}
+
+struct Sums {
+  double a[kMostChannels], b[kMostChannels];
+};
+
+/// a and b of each lane: the sums of the two numbers that term(lane, element) gives.
+template <int64_t kArrangement, class Term>
+Sums sum_tile(const Tile& tile, const Term& term) {
+  Sums sums{};
+  const int64_t lanes = kArrangement == rows ? tile.size() : kArrangement;
+  for (int64_t member = 0; member < tile.members; ++member) {
+    const int64_t at = tile.first + member * tile.member_stride;
+    if constexpr (kArrangement == planes) {
+      double a = 0, b = 0;
+#pragma omp simd reduction(+ : a, b)
+      for (int64_t i = 0; i < tile.positions; ++i) {
+        const auto [first, second] = term(0, at + i);
+        a += first;
+        b += second;
+      }
+      sums.a[0] += a;
+      sums.b[0] += b;
+    } else {
+      for (int64_t i = 0; i < tile.positions; ++i) {
+#pragma omp simd
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          const auto [first, second] = term(lane, at + i * tile.position_stride + lane);
+          sums.a[lane] += first;
+          sums.b[lane] += second;
+        }
+      }
+    }
+  }
+  return sums;
+}
+
+/// Both terms of a sum.
+struct BatchNormTerms {
+  double first, second;
+};
+
+/// One number per lane, 0 beyond the channels: so padding becomes 0.
+template <class T>
+struct PerLane {
+  T at[kMostChannels] = {};
+  template <class Fn>
+  PerLane(const Tile& tile, const Fn& fn) {
+    for (int64_t lane = 0; lane < tile.size(); ++lane) at[lane] = static_cast<T>(fn(lane));
+  }
+  T operator[](int64_t lane) const { return at[lane]; }
+};
+
+/// The loops over one arrangement; all pointers are to whole tensors, statistics to [groups, channels].
+template <class T, int64_t kArrangement>
+struct Norm {
+  NormSizes sizes;
+
+  /// fn(tile) for all tiles, groups of the same channels on one thread and in order.
+  template <class Fn>
+  void for_tiles(const Fn& fn) const {
+    constexpr int64_t kStep = kArrangement == rows ? kMostChannels : kArrangement;
+    const int64_t tiles = (sizes.channels + kStep - 1) / kStep;
+#pragma omp parallel for if (sizes.groups * sizes.count() * sizes.channels > kSerialElements)
+    for (int64_t i = 0; i < tiles; ++i) {
+      for (int64_t group = 0; group < sizes.groups; ++group) fn(tile_of<kArrangement>(sizes, group, i * kStep));
+    }
+  }
+
+  /// One pass over the differences from the first element, and where that is far from the mean another one over those
+  /// from the mean that the first pass found.
+  void find_statistics(const Tile& tile, double epsilon, const T* x, T* mean, T* rstd) const {
+    if (sizes.count() == 0) {
+      std::fill_n(mean + tile.statistics, tile.size(), T{});
+      std::fill_n(rstd + tile.statistics, tile.size(), static_cast<T>(1 / std::sqrt(epsilon)));
+      return;
+    }
+    PerLane<double> near(tile, [&](int64_t lane) { return x[tile.first + lane]; });
+    Sums sums = deviations(tile, x, near);
+    const auto moments = [&](int64_t lane) {
+      return moments_near(near[lane], sums.a[lane], sums.b[lane], sizes.count());
+    };
+    bool far = false;
+    for (int64_t lane = 0; lane < tile.size(); ++lane) {
+      far = far || is_far(sums.a[lane] / static_cast<double>(sizes.count()), moments(lane).variance);
+    }
+    if (far) {
+      near = PerLane<double>(tile, [&](int64_t lane) { return moments(lane).mean; });
+      sums = deviations(tile, x, near);
+    }
+    for (int64_t lane = 0; lane < tile.size(); ++lane) {
+      mean[tile.statistics + lane] = static_cast<T>(moments(lane).mean);
+      rstd[tile.statistics + lane] = static_cast<T>(1 / std::sqrt(moments(lane).variance + epsilon));
+    }
+  }
+
+  void apply(const Tile& tile, const T* x, const T* gamma, const T* beta, const T* mean, const T* rstd, T* y) const {
+    const PerLane<T> scale(tile, [&](int64_t c) { return rstd[tile.statistics + c] * gamma[tile.begin + c]; });
+    const PerLane<T> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
+    const PerLane<T> shift(tile, [&](int64_t c) { return beta[tile.begin + c]; });
+    map_tile<kArrangement>(
+        tile, [&](int64_t lane, int64_t at) { y[at] = (x[at] - middle[lane]) * scale[lane] + shift[lane]; });
+  }
+
+  /// The sums of x - near and of its square.
+  Sums deviations(const Tile& tile, const T* x, const PerLane<double>& near) const {
+    return sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
+      const double difference = static_cast<double>(x[at]) - near[lane];
+      return BatchNormTerms{difference, difference * difference};
+    });
+  }
+
+  /// The sums of d_y and of d_y * (x - mean) * rstd.
+  Sums grad_sums(const Tile& tile, const T* x, const T* mean, const T* rstd, const T* d_y) const {
+    const PerLane<double> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
+    Sums sums = sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
+      const auto gradient = static_cast<double>(d_y[at]);
+      return BatchNormTerms{gradient, gradient * (static_cast<double>(x[at]) - middle[lane])};
+    });
+    for (int64_t c = 0; c < tile.size(); ++c) sums.b[c] *= static_cast<double>(rstd[tile.statistics + c]);
+    return sums;
+  }
+
+  /// d_x = gamma * rstd * (d_y - sum / count - (x - mean) * rstd * projection / count), the sums as
+  /// grad_sums finds them.
+  void grad_apply(const Tile& tile, int64_t count, const T* x, const T* gamma, const T* mean, const T* rstd,
+                  const T* d_y, const double* sum, const double* projection, T* d_x) const {
+    const auto n = static_cast<double>(count);
+    const PerLane<T> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
+    const PerLane<T> scale(tile, [&](int64_t c) { return gamma[tile.begin + c] * rstd[tile.statistics + c]; });
+    const PerLane<T> shift(tile, [&](int64_t c) { return sum[c] / n; });
+    const PerLane<T> slope(
+        tile, [&](int64_t c) { return projection[c] / n * static_cast<double>(rstd[tile.statistics + c]); });
+    map_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
+      d_x[at] = scale[lane] * (d_y[at] - shift[lane] - (x[at] - middle[lane]) * slope[lane]);
+    });
+  }
+};
+
+template <class T>
+const T* read(std::span<const void* const> inputs, size_t i) {
+  return static_cast<const T*>(inputs[i]);
+}
+template <class T>
+T* write(std::span<void* const> outputs, size_t i) {
+  return static_cast<T*>(outputs[i]);
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_norm_batch_norm(const Norm<T, kArrangement>& norm, double epsilon) {
+  return [=](auto in, auto out, void*) {
+    norm.for_tiles([&](const Tile& tile) {
+      norm.find_statistics(tile, epsilon, read<T>(in, 0), write<T>(out, 1), write<T>(out, 2));
+      norm.apply(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), write<T>(out, 1), write<T>(out, 2),
+                 write<T>(out, 0));
+    });
+  };
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_apply(const Norm<T, kArrangement>& norm) {
+  return [=](auto in, auto out, void*) {
+    norm.for_tiles([&](const Tile& tile) {
+      norm.apply(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), read<T>(in, 4),
+                 write<T>(out, 0));
+    });
+  };
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_grad_batch_norm(const Norm<T, kArrangement>& norm) {
+  return [=](auto in, auto out, void*) {
+    const T *x = read<T>(in, 0), *gamma = read<T>(in, 1), *mean = read<T>(in, 2), *rstd = read<T>(in, 3);
+    const T* d_y = read<T>(in, 4);
+    T *d_gamma = write<T>(out, 1), *d_beta = write<T>(out, 2);
+    std::fill_n(d_gamma, norm.sizes.channels, T{});
+    std::fill_n(d_beta, norm.sizes.channels, T{});
+    norm.for_tiles([&](const Tile& tile) {
+      const Sums sums = norm.grad_sums(tile, x, mean, rstd, d_y);
+      norm.grad_apply(tile, norm.sizes.count(), x, gamma, mean, rstd, d_y, sums.a, sums.b, write<T>(out, 0));
+      for (int64_t c = 0; c < tile.size(); ++c) {
+        d_gamma[tile.begin + c] += static_cast<T>(sums.b[c]);
+        d_beta[tile.begin + c] += static_cast<T>(sums.a[c]);
+      }
+    });
+  };
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_grad_apply(const Norm<T, kArrangement>& norm, int64_t count) {
+  return [=](auto in, auto out, void*) {
+    norm.for_tiles([&](const Tile& tile) {
+      norm.grad_apply(tile, count, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), read<T>(in, 4),
+                      read<double>(in, 5) + tile.statistics, read<double>(in, 6) + tile.statistics, write<T>(out, 0));
+    });
+  };
+}
+
+/// The sums that make_sums(tile, operands) finds; the first alone where there is one result.
+template <class T, int64_t kArrangement, class MakeSums>
+LoopFn bind_sums(const Norm<T, kArrangement>& norm, const MakeSums& make_sums) {
+  return [=](auto in, auto out, void*) {
+    norm.for_tiles([&](const Tile& tile) {
+      const Sums sums = make_sums(tile, in);
+      std::copy_n(sums.a, tile.size(), write<double>(out, 0) + tile.statistics);
+      if (out.size() > 1) std::copy_n(sums.b, tile.size(), write<double>(out, 1) + tile.statistics);
+    });
+  };
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_moments_sum(const Norm<T, kArrangement>& norm) {
+  return bind_sums(norm, [=](const Tile& tile, auto in) {
+    return norm.deviations(tile, read<T>(in, 0), PerLane<double>(tile, [](int64_t) { return 0; }));
+  });
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_moments_deviations(const Norm<T, kArrangement>& norm) {
+  return bind_sums(norm, [=](const Tile& tile, auto in) {
+    const double* near = read<double>(in, 1) + tile.statistics;
+    return norm.deviations(tile, read<T>(in, 0), PerLane<double>(tile, [=](int64_t lane) { return near[lane]; }));
+  });
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_grad_sums(const Norm<T, kArrangement>& norm) {
+  return bind_sums(norm, [=](const Tile& tile, auto in) {
+    return norm.grad_sums(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3));
+  });
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_batch_norm(const KernelQuery& query) {
+  const auto norm = [&](int64_t groups) { return Norm<T, kArrangement>{norm_sizes(query.inputs[0].shape, groups)}; };
+  const auto groups_of = [&](size_t statistics) { return query.inputs[statistics].shape[0]; };
+  if (query.op == "batch_norm") {
+    const auto& attrs = query.attrs.as<BatchNormAttrs>();
+    return bind_norm_batch_norm(norm(attrs.groups), attrs.epsilon);
+  }
+  if (query.op == "batch_norm_apply") return bind_apply(norm(groups_of(3)));
+  if (query.op == "batch_norm_grad") return bind_grad_batch_norm(norm(groups_of(2)));
+  if (query.op == "batch_norm_grad_apply") {
+    return bind_grad_apply(norm(groups_of(2)), query.attrs.as<BatchNormGradApplyAttrs>().count);
+  }
+  if (query.op == "moments_sum") return bind_moments_sum(norm(query.attrs.as<MomentsSumAttrs>().groups));
+  if (query.op == "moments_deviations") return bind_moments_deviations(norm(groups_of(1)));
+  return bind_grad_sums(norm(groups_of(1)));
+}
+
+/// The operand d_y of the gradients, -1 of the others.
+int gradient_of(const std::string& op) {
+  return op == "batch_norm_grad" || op == "batch_norm_grad_apply" ? 4 : op == "batch_norm_grad_sums" ? 3 : -1;
+}
+
+/// x, d_y, y and d_x lie alike: as the first of x and d_y that has a memory format of its own.
+KernelChoice propose_batch_norm(const KernelQuery& query) {
+  KernelChoice choice = propose_dense(kBatchNorm, query);
+  if (!choice.accepted()) return choice;
+  const int gradient = gradient_of(query.op);
+  const bool maps = !query.op.starts_with("moments") && query.op != "batch_norm_grad_sums";
+  MemoryFormat format;
+  for (const int operand : {0, gradient}) {
+    if (operand < 0 || !format.plain()) continue;
+    const MemoryFormat& given = query.input_formats[operand];
+    if (lanes_of(query.inputs[0], given) > 0 || channels_last(query.inputs[0], given)) format = given;
+  }
+  choice.inputs[0] = format;
+  if (gradient > 0) choice.inputs[gradient] = format;
+  if (maps) choice.outputs[0] = format;
+  if (maps) choice.in_place = {{0, 0}};
+  if (maps && gradient > 0) choice.in_place.emplace_back(gradient, 0);
+  return choice;
+}
+
+std::unique_ptr<Kernel> make_batch_norm(const KernelQuery& query, const KernelChoice& choice) {
+  const Type& x = query.inputs[0];
+  const int64_t lanes = lanes_of(x, choice.inputs[0]);
+  if (lanes == 16) return make_loop(bind_batch_norm<float, blocks_of_16>(query));
+  if (lanes == 8) return make_loop(bind_batch_norm<float, blocks_of_8>(query));
+  LoopFn loop;
+  for_loop_type(x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const bool side_by_side = x.rank() == 2 || channels_last(x, choice.inputs[0]);
+    loop = side_by_side ? bind_batch_norm<T, rows>(query) : bind_batch_norm<T, planes>(query);
+  });
+  return make_loop(std::move(loop));
+}
+
+}  // namespace
+
+std::vector<KernelDef> batch_norm_kernels() {
+  return {{kBatchNorm,
+           {"batch_norm", "batch_norm_apply", "batch_norm_grad", "batch_norm_grad_apply", "moments_sum",
+            "moments_deviations", "batch_norm_grad_sums"},
+           propose_batch_norm,
+           make_batch_norm}};
+}
+
+}  // namespace partita

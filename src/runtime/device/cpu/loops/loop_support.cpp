@@ -1,0 +1,94 @@
+#include "runtime/device/cpu/loops/loop_support.h"
+
+#include <omp.h>
+
+#include "ir/ops/registry.h"
+#include "runtime/device/cpu/reference.h"
+
+namespace partita {
+namespace {
+
+class Loop final : public Kernel {
+ public:
+  explicit Loop(LoopFn fn) : fn_(std::move(fn)) {}
+  void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    fn_(inputs, outputs, scratch);
+  }
+
+ private:
+  LoopFn fn_;
+};
+
+bool all_finite(const double* numbers, int64_t count) {
+  double zero = 0;
+#pragma omp simd reduction(+ : zero)
+  for (int64_t i = 0; i < count; ++i) zero += numbers[i] * 0;
+  return zero == 0;
+}
+
+class UnlessInfinite final : public Kernel {
+ public:
+  UnlessInfinite(std::unique_ptr<Kernel> fast, const KernelQuery& query, std::vector<size_t> operands)
+      : fast_(std::move(fast)),
+        plain_(make_reference(all_ops().at(query.op), query)),
+        types_(query.inputs),
+        operands_(std::move(operands)) {}
+
+  void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    const bool finite = std::all_of(operands_.begin(), operands_.end(), [&](size_t i) {
+      return all_finite(static_cast<const double*>(inputs[i]), types_[i].elements());
+    });
+    (finite ? fast_ : plain_)->run(inputs, outputs, scratch);
+  }
+
+ private:
+  std::unique_ptr<Kernel> fast_, plain_;
+  std::vector<Type> types_;
+  std::vector<size_t> operands_;
+};
+
+}  // namespace
+
+int64_t ranges_of(int64_t rows) {
+  constexpr int64_t kRowsOfRange = 16, kMostRanges = 64;
+  return std::clamp<int64_t>(rows / kRowsOfRange, 1, kMostRanges);
+}
+
+int threads_within(int64_t own, int64_t scratch_bytes) {
+  PARTITA_CHECK(own <= scratch_bytes, "{} bytes of scratch, {} were asked for", own, scratch_bytes);
+  return own == 0 ? 1 : static_cast<int>(std::min<int64_t>(omp_get_max_threads(), scratch_bytes / own));
+}
+
+std::string unsupported_by_loops(const KernelQuery& query) {
+  const Type& first = query.inputs.empty() ? query.outputs[0] : query.inputs[0];
+  if (first.dtype == DType::f32 || first.dtype == DType::f64) return "";
+  return fmt::format("{} is not supported", name_of(first.dtype));
+}
+
+KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place) {
+  if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
+  return {.kernel = std::move(name),
+          .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+          .outputs = std::vector<MemoryFormat>(query.outputs.size()),
+          .in_place = std::move(in_place)};
+}
+
+MemoryFormat common_format(const KernelQuery& query, size_t operands) {
+  for (size_t i = 0; i < operands; ++i) {
+    if (!query.input_formats[i].plain() && !query.input_formats[i].any()) return query.input_formats[i];
+  }
+  return {};
+}
+
+int64_t stored_elements(const Type& type, const MemoryFormat& format) {
+  return format.plain() ? type.elements() : format.bytes / static_cast<int64_t>(size_of(type.dtype));
+}
+
+std::unique_ptr<Kernel> make_loop(LoopFn fn) { return std::make_unique<Loop>(std::move(fn)); }
+
+std::unique_ptr<Kernel> unless_infinite(std::unique_ptr<Kernel> fast, const KernelQuery& query,
+                                        std::vector<size_t> operands) {
+  return std::make_unique<UnlessInfinite>(std::move(fast), query, std::move(operands));
+}
+
+}  // namespace partita

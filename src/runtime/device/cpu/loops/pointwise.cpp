@@ -1,0 +1,141 @@
+// Pointwise ops from their formulas: in any memory format on operands of one shape, and on dense ones that are
+// broadcast.
+
+#include <array>
+
+#include "ir/ops/registry.h"
+#include "ir/ops/support.h"
+#include "runtime/device/cpu/loops/loop_support.h"
+
+namespace partita {
+namespace {
+
+constexpr auto kPointwise = "loops.pointwise";
+
+/// The formula of the op, bound to the attributes.
+Pointwise loops_of(const KernelQuery& query) { return all_ops().at(query.op).pointwise(query.attrs); }
+
+/// The loop of a pointwise op in T.
+template <class T>
+const Pointwise::Loop<T>& loop_of(const Pointwise& loops) {
+  if constexpr (std::is_same_v<T, double>) {
+    return loops.f64;
+  } else {
+    return loops.f32;
+  }
+}
+
+/// Whether the op maps zeros to zero, as the padding of a memory format must stay.
+bool keeps_zero(const Pointwise& loops) {
+  const double zero = 0, *operands[2] = {&zero, &zero};
+  const int64_t steps[2] = {1, 1};
+  double result = 1;
+  loops.f64(operands, steps, &result, 1);
+  return result == 0;
+}
+
+/// Two operands read over the output, dimensions merged where both run on; in the last one each has
+/// stride 0 or 1.
+struct Broadcast {
+  Shape shape;
+  std::array<Shape, 2> strides;
+
+  /// Where run `outer` of an operand begins.
+  int64_t begin(size_t operand, int64_t outer) const {
+    int64_t at = 0;
+    for (size_t d = shape.size() - 1; d-- > 0; outer /= shape[d]) at += outer % shape[d] * strides[operand][d];
+    return at;
+  }
+};
+
+Broadcast merged(const Shape& a, const Shape& b, const Shape& out) {
+  const std::array<Shape, 2> strides{broadcast_strides(a, out), broadcast_strides(b, out)};
+  Broadcast result{{1}, {Shape{0}, Shape{0}}};
+  for (size_t d = 0; d < out.size(); ++d) {
+    if (out[d] == 1) continue;
+    const bool first = result.shape.back() == 1;
+    const bool runs_on = !first && result.strides[0].back() == strides[0][d] * out[d] &&
+                         result.strides[1].back() == strides[1][d] * out[d];
+    if (!first && !runs_on) result.shape.push_back(1);
+    result.shape.back() *= out[d];
+    for (size_t k = 0; k < 2; ++k) {
+      result.strides[k].resize(result.shape.size());
+      result.strides[k].back() = strides[k][d];
+    }
+  }
+  return result;
+}
+
+/// Operands of one shape and memory format, in blocks that do not depend on the number of threads.
+template <class T>
+LoopFn bind_equal(const Pointwise::Loop<T>& loop, size_t operands, int64_t count) {
+  constexpr int64_t kBlock = 4096;
+  return [=, blocks = (count + kBlock - 1) / kBlock](auto in, auto out, void*) {
+    const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[operands - 1]);
+    T* y = static_cast<T*>(out[0]);
+#pragma omp parallel for if (count > kSerialElements)
+    for (int64_t block = 0; block < blocks; ++block) {
+      const int64_t begin = block * kBlock, steps[2] = {1, 1};
+      const T* from[2] = {a + begin, b + begin};
+      loop(from, steps, y + begin, std::min(kBlock, count - begin));
+    }
+  };
+}
+
+template <class T>
+LoopFn bind_broadcast(const Pointwise::Loop<T>& loop, const Broadcast& over) {
+  return [=](auto in, auto out, void*) {
+    const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+    T* y = static_cast<T*>(out[0]);
+    const int64_t inner = over.shape.back(), rows = elements(over.shape) / inner;
+#pragma omp parallel for if (rows * inner > kSerialElements)
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t steps[2] = {over.strides[0].back(), over.strides[1].back()};
+      const T* from[2] = {a + over.begin(0, row), b + over.begin(1, row)};
+      loop(from, steps, y + row * inner, inner);
+    }
+  };
+}
+
+KernelChoice propose_pointwise(const KernelQuery& query) {
+  if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
+  if (query.outputs[0].elements() == 0) return refuse("empty");
+  KernelChoice choice{.kernel = kPointwise,
+                      .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+                      .outputs = std::vector<MemoryFormat>(query.outputs.size())};
+  for (size_t i = 0; i < query.inputs.size(); ++i) {
+    if (query.inputs[i].shape == query.outputs[0].shape) choice.in_place.emplace_back(static_cast<int>(i), 0);
+  }
+  if (choice.in_place.size() < query.inputs.size()) return choice;  // broadcast: dense
+  const MemoryFormat format = common_format(query, query.inputs.size());
+  const bool padded = stored_elements(query.outputs[0], format) != query.outputs[0].elements();
+  if (padded && !keeps_zero(loops_of(query))) return choice;
+  choice.inputs.assign(query.inputs.size(), format);
+  choice.outputs = {format};
+  return choice;
+}
+
+std::unique_ptr<Kernel> make_pointwise(const KernelQuery& query, const KernelChoice& choice) {
+  const Type& type = query.outputs[0];
+  const Pointwise loops = loops_of(query);
+  LoopFn run;
+  for_loop_type(type.dtype, [&](auto zero) {
+    const auto& loop = loop_of<decltype(zero)>(loops);
+    const Shape &a = query.inputs.front().shape, &b = query.inputs.back().shape;
+    run = a == b ? bind_equal<decltype(zero)>(loop, query.inputs.size(), stored_elements(type, choice.outputs[0]))
+                 : bind_broadcast<decltype(zero)>(loop, merged(a, b, type.shape));
+  });
+  return make_loop(std::move(run));
+}
+
+}  // namespace
+
+std::vector<KernelDef> pointwise_kernels() {
+  KernelDef def{.name = kPointwise, .propose = propose_pointwise, .make = make_pointwise};
+  for (const OpDef& op : all_ops().all()) {
+    if (op.pointwise) def.ops.push_back(op.name);
+  }
+  return {def};
+}
+
+}  // namespace partita

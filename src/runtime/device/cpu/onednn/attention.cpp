@@ -1,0 +1,50 @@
+// Attention of f32 with oneDNN's products.
+
+#include "runtime/device/cpu/loops/attention.h"
+
+#include <dnnl.h>
+
+#include "runtime/device/cpu/onednn/engine.h"
+
+namespace partita {
+namespace {
+
+constexpr auto kAttentionOnednn = "onednn.attention";
+
+/// Throws when there is too little memory for copies of the matrices.
+struct Sgemm {
+  explicit Sgemm(void*) {}
+  static int64_t scratch_bytes(const AttentionSizes&) { return 0; }
+
+  void operator()(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
+                  int64_t stride_a, const float* b, int64_t stride_b, bool add, float* c, int64_t stride_c) const {
+    const dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a,
+                                            stride_a, b, stride_b, add ? 1.0F : 0.0F, c, stride_c);
+    if (status != dnnl_success) throw_onednn(status, "could not multiply matrices");
+  }
+};
+
+using SgemmAttention = AttentionKernel<float, Sgemm>;
+
+KernelChoice propose_attention_onednn(const KernelQuery& query) {
+  if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
+  return {.kernel = kAttentionOnednn,
+          .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+          .outputs = std::vector<MemoryFormat>(query.outputs.size()),
+          .scratch_bytes = SgemmAttention::scratch_bytes(query)};
+}
+
+std::unique_ptr<Kernel> make_attention_onednn(const KernelQuery& query, const KernelChoice& choice) {
+  return std::make_unique<SgemmAttention>(query, choice);
+}
+
+}  // namespace
+
+std::vector<KernelDef> attention_kernels() {
+  return {{kAttentionOnednn,
+           {"attention", "attention_grad", "attention_max", "attention_sums"},
+           propose_attention_onednn,
+           make_attention_onednn}};
+}
+
+}  // namespace partita

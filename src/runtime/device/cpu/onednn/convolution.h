@@ -1,0 +1,136 @@
+#pragma once
+// What the three convolution kernels share: geometry, the memory formats to try, and the choice.
+
+#include <array>
+#include <variant>
+
+#include "runtime/device/cpu/onednn/engine.h"
+
+namespace partita {
+
+/// The operands of one convolution in the order x, weight, y, whatever role each has in the op.
+struct Convolution {
+  Type x, weight, y;
+  MemoryFormat x_format, weight_format, y_format;  // "any": the kernel may choose
+  dnnl::memory::dims stride, dilation, before, after;
+  int64_t groups = 1;
+
+  /// Throws dnnl::error when there is none.
+  dnnl::convolution_forward::primitive_desc forward() const;
+  dnnl::convolution_backward_data::primitive_desc backward_data() const;
+  dnnl::convolution_backward_weights::primitive_desc backward_weights() const;
+
+  Desc x_desc() const { return data_desc(x, x_format); }
+  Desc y_desc() const { return data_desc(y, y_format); }
+  Desc weight_desc() const;
+
+ private:
+  static Desc data_desc(const Type& type, const MemoryFormat& format) {
+    return format.any() ? any_desc(type.shape) : desc_of(type, format);
+  }
+};
+
+/// oneDNN sees grouped weights [g*o, c, p, q] as [g, o, c, p, q].
+inline Desc Convolution::weight_desc() const {
+  if (groups == 1) return data_desc(weight, weight_format);
+  const Shape& shape = weight.shape;
+  return plain_desc({groups, shape[0] / groups, shape[1], shape[2], shape[3]});
+}
+
+inline dnnl::convolution_forward::primitive_desc Convolution::forward() const {
+  return describe<dnnl::convolution_forward>(dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
+                                             x_desc(), weight_desc(), y_desc(), stride, dilation, before, after);
+}
+
+inline dnnl::convolution_backward_data::primitive_desc Convolution::backward_data() const {
+  return describe_backward<dnnl::convolution_backward_data>(forward(), dnnl::algorithm::convolution_direct, x_desc(),
+                                                            weight_desc(), y_desc(), stride, dilation, before, after);
+}
+
+inline dnnl::convolution_backward_weights::primitive_desc Convolution::backward_weights() const {
+  return describe_backward<dnnl::convolution_backward_weights>(forward(), dnnl::algorithm::convolution_direct, x_desc(),
+                                                               weight_desc(), y_desc(), stride, dilation, before,
+                                                               after);
+}
+
+/// `attrs` is of conv2d or of a gradient. oneDNN wants the padding after the last element that is read,
+/// which is less than the attribute's where the stride leaves a rest.
+template <class A>
+Convolution make_convolution(const A& attrs, const Type& x, const Type& weight, const Type& y) {
+  Convolution conv;
+  std::tie(conv.x, conv.weight, conv.y, conv.groups) = std::tie(x, weight, y, attrs.groups);
+  for (size_t d = 0; d < 2; ++d) {
+    const int64_t span = (weight.shape[d + 2] - 1) * attrs.dilation[d] + 1;
+    const int64_t end = (y.shape[d + 2] - 1) * attrs.stride[d] + span;
+    conv.stride.push_back(attrs.stride[d]);
+    conv.dilation.push_back(attrs.dilation[d] - 1);
+    conv.before.push_back(attrs.pads[d]);
+    conv.after.push_back(end - x.shape[d + 2] - attrs.pads[d]);
+  }
+  return conv;
+}
+
+/// Below this number of channels a blocked image is mostly padding; from here on a blocked convolution,
+/// padding and all, is several times as fast as one on plain images.
+constexpr int64_t kBlockedChannels = 4;
+
+/// "any" for data that is blocked or wide enough to be; plain for the rest.
+inline MemoryFormat preferred_data_format(const Type& type, const MemoryFormat& now) {
+  const bool blocked = !now.plain() && !now.any();
+  return {blocked || type.shape[1] >= kBlockedChannels ? "any" : "plain", 0};
+}
+
+/// The memory formats of x, weight and y that a description chose.
+inline std::array<Desc, 3> descs_of(const dnnl::convolution_forward::primitive_desc& pd) {
+  return {pd.src_desc(), pd.weights_desc(), pd.dst_desc()};
+}
+inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_data::primitive_desc& pd) {
+  return {pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc()};
+}
+inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_weights::primitive_desc& pd) {
+  return {pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc()};
+}
+
+/// The scratch bytes of a convolution whose memory formats are chosen, or the reason why there is none.
+template <class Describe>
+std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Describe& describe) {
+  try {
+    return scratchpad_bytes(describe(conv));
+  } catch (const dnnl::error& error) {
+    return fmt::format("oneDNN has no such convolution: {}", error.what());
+  }
+}
+
+/// Chooses x_format, weight_format and y_format of `conv` by what `describe` picks for it, a
+/// function that calls one of its members; returns its scratch bytes, or the reason why nothing fits.
+template <class Describe>
+std::variant<int64_t, std::string> choose_formats(Convolution& conv, const MemoryFormat& x_now,
+                                                  const MemoryFormat& y_now, const Describe& describe) {
+  const MemoryFormat plain{}, any{"any", 0};
+  const MemoryFormat weight = conv.groups == 1 ? any : plain;
+  const std::array<MemoryFormat, 3> candidates[] = {
+      {preferred_data_format(conv.x, x_now), weight, preferred_data_format(conv.y, y_now)},
+      {plain, weight, plain},
+      {plain, plain, plain},
+  };
+  std::string reason;
+  for (const auto& [x, w, y] : candidates) {
+    std::tie(conv.x_format, conv.weight_format, conv.y_format) = std::tie(x, w, y);
+    try {
+      const auto pd = describe(conv);
+      const auto [x_desc, w_desc, y_desc] = descs_of(pd);
+      const auto x_format = format_of(x_desc, conv.x), y_format = format_of(y_desc, conv.y);
+      const auto w_format = conv.groups == 1 ? format_of(w_desc, conv.weight) : std::optional(plain);
+      if (x_format && y_format && w_format) {
+        std::tie(conv.x_format, conv.weight_format, conv.y_format) = std::tie(*x_format, *w_format, *y_format);
+        return scratchpad_bytes(pd);
+      }
+      reason = "oneDNN chose a memory format without a name";
+    } catch (const dnnl::error& error) {
+      reason = no_such("convolution", error);
+    }
+  }
+  return reason;
+}
+
+}  // namespace partita

@@ -1,0 +1,136 @@
+#include "runtime/device/cpu/onednn/engine.h"
+
+#include <algorithm>
+
+namespace partita {
+namespace {
+
+using Tag = dnnl::memory::format_tag;
+
+struct NamedTag {
+  int rank;
+  std::string_view name;
+  Tag tag;
+};
+
+// "plain" comes first, so that a memory format that equals it (one channel, one pixel) is called so.
+#define PARTITA_TAG(rank, name) \
+  NamedTag { rank, #name, Tag::name }
+constexpr NamedTag kTags[] = {
+    {1, "plain", Tag::a},       {2, "plain", Tag::ab},      {3, "plain", Tag::abc},   {4, "plain", Tag::abcd},
+    {5, "plain", Tag::abcde},   {6, "plain", Tag::abcdef},  PARTITA_TAG(2, ba),       PARTITA_TAG(4, acdb),
+    PARTITA_TAG(4, aBcd16b),    PARTITA_TAG(4, aBcd8b),     PARTITA_TAG(4, aBcd4b),   PARTITA_TAG(4, cdba),
+    PARTITA_TAG(4, ABcd16b16a), PARTITA_TAG(4, ABcd16a16b), PARTITA_TAG(4, ABcd8b8a), PARTITA_TAG(4, ABcd8a8b),
+    PARTITA_TAG(4, ABcd4b4a),   PARTITA_TAG(4, ABcd4a4b),   PARTITA_TAG(4, Acdb16a),  PARTITA_TAG(4, Acdb8a),
+    PARTITA_TAG(4, Acdb4a),     PARTITA_TAG(4, Abcd16a),    PARTITA_TAG(4, Abcd8a),   PARTITA_TAG(4, Abcd4a),
+    PARTITA_TAG(4, Acdb32a),    PARTITA_TAG(4, Acdb48a),    PARTITA_TAG(4, Acdb64a),  PARTITA_TAG(4, bcda),
+    PARTITA_TAG(4, BAcd16a16b), PARTITA_TAG(4, BAcd16b16a),
+};
+#undef PARTITA_TAG
+
+const NamedTag* find_tag(int rank, std::string_view name) {
+  const auto* found = std::find_if(std::begin(kTags), std::end(kTags),
+                                   [&](const NamedTag& tag) { return tag.rank == rank && tag.name == name; });
+  return found == std::end(kTags) ? nullptr : found;
+}
+
+/// f32, and i32: the positions of a pooling lie as its values do.
+dnnl::memory::data_type data_type_of(const Type& type, const MemoryFormat& format) {
+  PARTITA_CHECK(type.dtype == DType::f32 || type.dtype == DType::i32, "{} in memory format {}", print(type),
+                format.tag);
+  return type.dtype == DType::f32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::s32;
+}
+
+}  // namespace
+
+const dnnl::engine& onednn_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+Desc plain_desc(const Shape& shape) { return Desc(shape, dnnl::memory::data_type::f32, strides_of(shape)); }
+
+Desc any_desc(const Shape& shape) { return Desc(shape, dnnl::memory::data_type::f32, Tag::any); }
+
+Desc desc_of(const Type& type, const MemoryFormat& format) {
+  const dnnl::memory::data_type data_type = data_type_of(type, format);
+  if (format.plain()) return Desc(type.shape, data_type, strides_of(type.shape));
+  const NamedTag* named = find_tag(type.rank(), format.tag);
+  PARTITA_CHECK(named != nullptr, "no memory format {} for {}", format.tag, print(type));
+  return Desc(type.shape, data_type, named->tag);
+}
+
+std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type) {
+  for (const NamedTag& named : kTags) {
+    if (named.rank != type.rank() || desc != Desc(type.shape, dnnl::memory::data_type::f32, named.tag)) continue;
+    return MemoryFormat{std::string(named.name), named.name == "plain" ? 0 : static_cast<int64_t>(desc.get_size())};
+  }
+  return std::nullopt;
+}
+
+int64_t format_bytes(const Type& type, const MemoryFormat& format) {
+  if (format.plain() || format.any() || type.elements() == 0) return type.bytes();
+  return static_cast<int64_t>(desc_of(type, format).get_size());
+}
+
+std::string unsupported_by_onednn(const KernelQuery& query) {
+  for (const auto* types : {&query.inputs, &query.outputs}) {
+    for (const Type& type : *types) {
+      if (type.dtype != DType::f32) return fmt::format("{} is not supported", name_of(type.dtype));
+      if (type.rank() == 0 || type.rank() > DNNL_MAX_NDIMS) return fmt::format("rank {} is not supported", type.rank());
+      if (type.elements() == 0) return fmt::format("{} has no elements", print(type));
+    }
+  }
+  return "";
+}
+
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+void throw_onednn(dnnl_status_t status, std::string_view what) {
+  if (status != dnnl_out_of_memory) throw InternalError(fmt::format("[onednn] {}, status {}", what, int{status}));
+  throw RuntimeFailure(ExitCode::out_of_memory, fmt::format("[memory] out of memory: oneDNN {}", what));
+}
+
+std::string no_such(std::string_view primitive, const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) throw_onednn(error.status, error.what());
+  return fmt::format("oneDNN has no such {}: {}", primitive, error.what());
+}
+
+PrimitiveKernel::PrimitiveKernel(const dnnl::primitive& primitive, const std::vector<Argument>& arguments)
+    : primitive_(primitive), stream_(onednn_engine()) {
+  for (const Argument& argument : arguments) {
+    const dnnl::memory memory(argument.desc, onednn_engine(), DNNL_MEMORY_NONE);
+    bound_.push_back({memory, argument.place, argument.index});
+    by_id_.emplace(argument.id, memory);
+  }
+}
+
+void PrimitiveKernel::run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) {
+  for (Bound& bound : bound_) {
+    void* data = bound.place == Argument::input    ? const_cast<void*>(inputs[bound.index])
+                 : bound.place == Argument::output ? outputs[bound.index]
+                                                   : static_cast<std::byte*>(scratch) + bound.index;
+    // Moving a padded memory costs a pass over its padding: not when it lies where it lay.
+    if (bound.memory.get_data_handle() != data) bound.memory.set_data_handle(data);
+  }
+  report_onednn([&] {
+    primitive_.execute(stream_, by_id_);
+    stream_.wait();
+  });
+}
+
+std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) {
+  const Desc source = desc_of(type, from), target = desc_of(type, to);
+  // A scratchpad of the library's own is that of the thread that makes the primitive; others may run this one.
+  const dnnl::reorder::primitive_desc pd(onednn_engine(), source, onednn_engine(), target, user_scratchpad());
+  PARTITA_CHECK(scratchpad_bytes(pd) == 0, "a reorder of {} wants scratch memory", print(type));
+  return std::make_unique<PrimitiveKernel>(
+      dnnl::reorder(pd),
+      std::vector<Argument>{{DNNL_ARG_FROM, source, Argument::input, 0}, {DNNL_ARG_TO, target, Argument::output, 0}});
+}
+
+}  // namespace partita

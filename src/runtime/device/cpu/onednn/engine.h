@@ -1,0 +1,114 @@
+#pragma once
+// What the kernels of oneDNN share: the engine, the names of its memory formats, and a kernel that runs one
+// primitive. All that differs between oneDNN 2.6 and 3.x stands here.
+
+#include <dnnl.hpp>
+#include <optional>
+
+#include "runtime/device/kernel.h"
+
+namespace partita {
+
+using Desc = dnnl::memory::desc;
+
+const dnnl::engine& onednn_engine();
+
+/// A dense row-major f32 description, of an operand seen with `shape`.
+Desc plain_desc(const Shape& shape);
+/// An f32 description that leaves the memory format to the primitive.
+Desc any_desc(const Shape& shape);
+/// PARTITA_CHECKs that the type is f32 or i32 and that the tag is known for its rank.
+Desc desc_of(const Type& type, const MemoryFormat& format);
+/// The memory format's name, or nullopt when the table has none for it.
+std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type);
+/// Bytes of a type in a memory format, with padding.
+int64_t format_bytes(const Type& type, const MemoryFormat& format);
+/// Whether all operands are f32, have between 1 and 12 dimensions, none of size 0; "" or the reason.
+std::string unsupported_by_onednn(const KernelQuery& query);
+
+/// Converts between two memory formats of an f32 or i32 type.
+std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to);
+
+/// Where an argument of a primitive lies: an input, an output, or bytes from `index` of the scratch.
+struct Argument {
+  enum Place { input, output, scratch };
+  int id = 0;
+  Desc desc;
+  Place place = input;
+  int64_t index = 0;
+};
+
+/// Throws RuntimeFailure(out_of_memory) when that is the reason, else InternalError.
+[[noreturn]] void throw_onednn(dnnl_status_t status, std::string_view what);
+
+/// Calls `fn`; an error of oneDNN becomes one of ours.
+template <class Fn>
+auto report_onednn(Fn&& fn) {
+  try {
+    return fn();
+  } catch (const dnnl::error& error) {
+    throw_onednn(error.status, error.what());
+  }
+}
+
+/// Why oneDNN has no such primitive, as the reason of a refusal. Throws when it only lacks memory: ranks must choose
+/// alike.
+std::string no_such(std::string_view primitive, const dnnl::error& error);
+
+/// Runs one primitive. Memory objects are made once; a run only moves them.
+class PrimitiveKernel : public Kernel {
+ public:
+  PrimitiveKernel(const dnnl::primitive& primitive, const std::vector<Argument>& arguments);
+  void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) override;
+
+ private:
+  struct Bound {
+    dnnl::memory memory;
+    Argument::Place place;
+    int64_t index;
+  };
+  dnnl::primitive primitive_;
+  dnnl::stream stream_;
+  std::vector<Bound> bound_;
+  std::unordered_map<int, dnnl::memory> by_id_;
+};
+
+/// Attributes of every primitive here: the caller owns the scratchpad.
+dnnl::primitive_attr user_scratchpad();
+
+/// `arguments` with the scratchpad of `pd` at byte `offset`; more than `limit` bytes in all is our bug.
+template <class PrimitiveDesc>
+std::vector<Argument> with_scratchpad(const PrimitiveDesc& pd, std::vector<Argument> arguments, int64_t limit,
+                                      int64_t offset = 0) {
+  const int64_t bytes = static_cast<int64_t>(pd.scratchpad_desc().get_size());
+  PARTITA_CHECK(bytes == 0 || offset + bytes <= limit, "{} bytes of scratch, {} were asked for", offset + bytes, limit);
+  if (bytes > 0) arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), Argument::scratch, offset});
+  return arguments;
+}
+
+template <class PrimitiveDesc>
+int64_t scratchpad_bytes(const PrimitiveDesc& pd) {
+  return static_cast<int64_t>(pd.scratchpad_desc().get_size());
+}
+
+/// The description of a forward primitive; throws dnnl::error when there is none.
+template <class Op, class... Args>
+typename Op::primitive_desc describe(const Args&... args) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Op::primitive_desc(onednn_engine(), args..., user_scratchpad());
+#else
+  return typename Op::primitive_desc(typename Op::desc(args...), user_scratchpad(), onednn_engine());
+#endif
+}
+
+/// The same of a backward primitive, which wants the description of its forward one.
+template <class Op, class Hint, class... Args>
+typename Op::primitive_desc describe_backward(const Hint& hint, const Args&... args) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Op::primitive_desc(onednn_engine(), args..., hint, user_scratchpad());
+#else
+  return typename Op::primitive_desc(typename Op::desc(args...), user_scratchpad(), onednn_engine(), hint);
+#endif
+}
+
+}  // namespace partita

@@ -1,0 +1,45 @@
+#include "runtime/device/cpu/reference.h"
+
+#include <algorithm>
+
+namespace partita {
+namespace {
+
+class Reference final : public Kernel {
+ public:
+  Reference(const OpDef& op, const KernelQuery& query) : op_(op), attrs_(query.attrs) {
+    for (const Type& type : query.inputs) inputs_.push_back({type, nullptr});
+    for (const Type& type : query.outputs) outputs_.push_back({type, nullptr});
+  }
+
+  void run(std::span<const void* const> inputs, std::span<void* const> outputs, void*) override {
+    for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].data = inputs[i];
+    for (size_t k = 0; k < outputs_.size(); ++k) outputs_[k].data = outputs[k];
+    op_.kernel(attrs_, inputs_, outputs_);
+  }
+
+ private:
+  const OpDef& op_;
+  Attrs attrs_;
+  std::vector<ConstTensor> inputs_;
+  std::vector<Tensor> outputs_;
+};
+
+}  // namespace
+
+KernelChoice propose_reference(const OpDef& op, const KernelQuery& query) {
+  KernelChoice choice{.kernel = "reference",
+                      .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+                      .outputs = std::vector<MemoryFormat>(query.outputs.size())};
+  if (op.pointwise && std::all_of(query.inputs.begin(), query.inputs.end(),
+                                  [&](const Type& type) { return type == query.outputs[0]; })) {
+    choice.in_place = {{0, 0}};
+  }
+  return choice;
+}
+
+std::unique_ptr<Kernel> make_reference(const OpDef& op, const KernelQuery& query) {
+  return std::make_unique<Reference>(op, query);
+}
+
+}  // namespace partita

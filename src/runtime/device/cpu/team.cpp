@@ -1,0 +1,66 @@
+#include "runtime/device/cpu/team.h"
+
+#include <limits.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/resources.h"
+
+namespace partita {
+namespace {
+
+/// Of the stacks of OpenMP's threads: OMP_STACKSIZE, as "512", "16M" or " 2 g ". 0 when it is not set, or makes no
+/// sense, as OpenMP then says itself.
+size_t stack_bytes() {
+  const char* variable = std::getenv("OMP_STACKSIZE");
+  if (variable == nullptr) variable = std::getenv("GOMP_STACKSIZE");
+  std::string_view text(variable == nullptr ? "" : variable);
+  const auto skip_blanks = [&] { text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size())); };
+  skip_blanks();
+  size_t value = 0;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc()) return 0;
+  text.remove_prefix(static_cast<size_t>(rest - text.data()));
+  skip_blanks();
+  const size_t unit = text.empty() ? 1 : std::string_view("bkmg").find(static_cast<char>(text[0] | 0x20));
+  if (unit == std::string_view::npos || value > (~size_t{0} >> (10 * unit))) return 0;
+  value <<= 10 * unit;
+  return value < static_cast<size_t>(PTHREAD_STACK_MIN) ? 0 : value;
+}
+
+/// The threads that libgomp has started for this one, itself included: there is no call that tells.
+thread_local int started = 1;
+
+}  // namespace
+
+int most_team_threads() { return omp_get_thread_limit(); }
+
+void enter_team(int threads) {
+  if (threads > most_team_threads()) {
+    throw InvalidArgument(
+        fmt::format("[threads] OMP_THREAD_LIMIT is too low, got {}, expected {} or more, or --threads {}",
+                    most_team_threads(), threads, most_team_threads()));
+  }
+  omp_set_dynamic(0);            // OMP_DYNAMIC: fewer threads when others compute
+  omp_set_max_active_levels(1);  // OMP_MAX_ACTIVE_LEVELS=0: none but the first
+  omp_set_num_threads(threads);
+  if (threads <= started) return;
+  const Reservation room("compute threads");
+  { const WaitingThreads proof(threads - started, "compute threads of a rank", stack_bytes()); }
+  int joined = 0;
+#pragma omp parallel reduction(+ : joined)
+  joined += 1;
+  if (joined != threads) {
+    throw RuntimeFailure(ExitCode::out_of_memory,
+                         fmt::format("[threads] OpenMP gave fewer compute threads than a rank has, got {}, expected {}",
+                                     joined, threads));
+  }
+  started = threads;
+}
+
+}  // namespace partita

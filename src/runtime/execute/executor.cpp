@@ -1,0 +1,373 @@
+#include "runtime/execute/executor.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/finite.h"
+#include "runtime/execute/shard_copy.h"
+#include "runtime/execute/subnormals.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMostSpans = int64_t{1} << 20;  // of a thread that are recorded
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+/// A program of one stage as a pipeline, of which a local graph and its schedule are given.
+std::vector<StageProgram> as_stage(const LocalGraph& local, const Schedule& schedule) {
+  std::vector<StageProgram> stages(1);
+  stages[0].local = local;
+  stages[0].schedule = schedule;
+  return stages;
+}
+
+Pipeline pipeline_of(int ranks) {
+  Pipeline pipeline;
+  pipeline.groups[0].count = ranks;
+  return pipeline;
+}
+
+}  // namespace
+
+struct Executor::Impl {
+  std::vector<StageProgram> kept;  // of a program without stages that was given as its parts
+  Pipeline kept_pipeline;
+  const Pipeline& pipeline;
+  const std::vector<StageProgram>& stages;
+  Device& device;
+  Communicator& world;
+  int group = 0;                                    // of this rank
+  std::unique_ptr<Communicator> ranks, messengers;  // of the group; of all, for transfers; none without stages
+  std::vector<std::unique_ptr<StageExecutor>> own;
+  std::vector<StageExecutor*> by_stage;  // null: not of this rank
+  std::vector<Run> runs;                 // before the update
+  std::optional<Transfers> transfers;
+  Recorder* recorder = nullptr;
+
+  Impl(const Pipeline& order, const std::vector<StageProgram>& programs, const OpSet& ops, Device& where,
+       Communicator& all, const Impl* holder)
+      : pipeline(order), stages(programs), device(where), world(all) {
+    PARTITA_CHECK(holder == nullptr || (holder->pipeline.groups == pipeline.groups &&
+                                        holder->pipeline.shape.groups == pipeline.shape.groups),
+                  "the executor that holds the states has other stages");
+    bind(ops, holder);
+  }
+  Impl(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& where, Communicator& all)
+      : kept(as_stage(local, schedule)),
+        kept_pipeline(pipeline_of(static_cast<int>(local.mesh.ranks()))),
+        pipeline(kept_pipeline),
+        stages(kept),
+        device(where),
+        world(all) {
+    bind(ops, nullptr);
+  }
+
+  void bind(const OpSet& ops, const Impl* holder) {
+    PARTITA_CHECK(pipeline.ranks() == world.size(), "a mesh of {} ranks on {} ranks", pipeline.ranks(), world.size());
+    while (!pipeline.groups[static_cast<size_t>(group)].contains(world.rank())) ++group;
+    if (pipeline.groups.size() > 1) {
+      const RankGroup& members = pipeline.groups[static_cast<size_t>(group)];
+      std::vector<int> list(static_cast<size_t>(members.count));
+      std::iota(list.begin(), list.end(), members.first);
+      ranks = world.split(list);
+    }
+    if (stages.size() > 1) {
+      std::vector<int> all(static_cast<size_t>(world.size()));
+      std::iota(all.begin(), all.end(), 0);
+      messengers = world.split(all);
+    }
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      by_stage.push_back(nullptr);
+      if (pipeline.shape.groups[stage] != group) continue;
+      own.push_back(std::make_unique<StageExecutor>(stages[stage].local, stages[stage].schedule, ops, device,
+                                                    ranks ? *ranks : world,
+                                                    holder != nullptr ? holder->by_stage[stage] : nullptr));
+      by_stage.back() = own.back().get();
+    }
+    runs = timeline(pipeline, stages, group);
+    if (messengers) transfers.emplace(pipeline, stages, by_stage, *messengers);
+  }
+
+  /// Everything up to the verdict. `behind(stage, instruction)` is called after each instruction, when given.
+  void run_before_update(DeviceSubnormals& threads, const std::function<void(const Run&, size_t)>& behind = nullptr) {
+    for (const auto& stage : own) stage->begin_step();
+    if (transfers) transfers->begin_step();
+    for (const Run& run : runs) {
+      const Recorded recorded(recorder, section_span(run.stage, run.section, run.micro_batch));
+      StageExecutor& stage = *by_stage[static_cast<size_t>(run.stage)];
+      stage.begin(run.micro_batch);
+      if (!transfers && !behind) {
+        stage.run(run.begin, run.end, threads);
+        continue;
+      }
+      if (transfers) transfers->begin(run);
+      for (size_t i = run.begin; i < run.end; ++i) {
+        if (transfers) transfers->before(run, i);
+        stage.run(i, i + 1, threads);
+        if (transfers) transfers->behind(run, i);
+        if (behind) behind(run, i);
+      }
+    }
+    if (transfers) transfers->share_verdict();
+  }
+
+  void run_update(DeviceSubnormals& threads) {
+    for (size_t number = 0; number < by_stage.size(); ++number) {
+      StageExecutor* stage = by_stage[number];
+      if (stage == nullptr) continue;
+      const Recorded recorded(recorder, section_span(static_cast<int>(number), Section::update, 0));
+      stage->begin(0);
+      stage->run(stage->schedule().begin(Section::update), stage->schedule().end(Section::update), threads);
+    }
+  }
+
+  static Span section_span(int stage, Section section, int64_t micro_batch) {
+    return {.kind = Span::section,
+            .stage = stage,
+            .index = static_cast<int32_t>(section),
+            .micro_batch = static_cast<int32_t>(micro_batch)};
+  }
+
+  void record(Recorder& spans, int64_t steps) {
+    recorder = &spans;
+    if (transfers) transfers->record(recorder);
+    std::vector<int64_t> threads{spans_of_step() * steps};
+    for (size_t number = 0; number < by_stage.size(); ++number) {
+      if (by_stage[number] == nullptr) continue;
+      by_stage[number]->record(recorder, static_cast<int>(number), static_cast<int>(threads.size()));
+      const auto& instructions = by_stage[number]->schedule().instructions;
+      const int64_t started = std::count_if(instructions.begin(), instructions.end(),
+                                            [](const Instruction& one) { return one.kind == Instruction::start; });
+      threads.push_back(started * by_stage[number]->local().mesh.micro_batches() * steps);
+    }
+    for (int64_t& count : threads) count = std::min(count, kMostSpans);
+    spans.reserve(threads);
+  }
+
+  /// At most.
+  int64_t spans_of_step() const {
+    constexpr int64_t kOthers = 16;  // the step itself and what stands between its sections
+    int64_t spans = kOthers;
+    for (const Run& run : runs) spans += 1 + static_cast<int64_t>(run.end - run.begin);
+    for (const auto& stage : own) {
+      spans += 1 + static_cast<int64_t>(stage->schedule().end(Section::update) - stage->schedule().update());
+      // Each transfer is at most sent and received.
+      spans += 2 * static_cast<int64_t>(pipeline.transfers.size()) * stage->local().mesh.micro_batches();
+    }
+    return spans;
+  }
+
+  void check_loss(DeviceSubnormals& threads) {
+    const Recorded recorded(recorder, {.kind = Span::check});
+    const Array loss = with_output("loss").first->read(with_output("loss").second);
+    if (are_finite(loss.type().dtype, loss.data(), loss.type().elements())) return;
+    const int64_t bad = first_bad(threads);
+    std::string place = describe(bad == kNone ? kNone : bad / world.size());
+    if (bad != kNone && world.size() > 1) place += fmt::format(" on rank {}", bad % world.size());
+    throw RuntimeFailure(
+        ExitCode::non_finite,
+        fmt::format("[train] the loss is not finite, got {}, expected a number: {}", loss.at(0), place));
+  }
+
+  /// Replays forward and backward on the same inputs (no state has changed) and returns the first instruction of the
+  /// forward, over all stages and ranks, that made a non-finite result, times the ranks, and the lowest rank on which
+  /// it did; kNone: none did.
+  int64_t first_bad(DeviceSubnormals& threads) {
+    int64_t bad = kNone;
+    run_before_update(threads, [&](const Run& run, size_t instruction) {
+      const int64_t place = place_of(static_cast<size_t>(run.stage), instruction);
+      if (place < bad && !by_stage[static_cast<size_t>(run.stage)]->makes_finite(instruction)) bad = place;
+    });
+    if (bad != kNone) bad = bad * world.size() + world.rank();
+    world.all_reduce(&bad, 1, DType::i64, Reduce::min);
+    return bad;
+  }
+
+  /// Instructions of lower stages come first.
+  int64_t place_of(size_t stage, size_t instruction) const {
+    int64_t place = static_cast<int64_t>(instruction);
+    for (size_t before = 0; before < stage; ++before) {
+      place += static_cast<int64_t>(stages[before].schedule.instructions.size());
+    }
+    return place;
+  }
+
+  std::string describe(int64_t place) const {
+    if (place == kNone) return "every node of the forward was finite when it was replayed";
+    size_t stage = 0;
+    while (place >= place_of(stage + 1, 0)) ++stage;
+    const StageProgram& program = stages[stage];
+    const Instruction& instruction = program.schedule.instructions[static_cast<size_t>(place - place_of(stage, 0))];
+    const Node& node = program.local.graph.nodes[instruction.node];
+    return fmt::format("first made by {} ({}{}{}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope,
+                       node.source.file.empty() ? "" : fmt::format(" at {}:{}", node.source.file, node.source.line),
+                       stages.size() == 1 ? "" : fmt::format(" on stage {}", stage));
+  }
+
+  /// The first of this rank's stages that has an input or output of this name, and its buffer there. Throws what the
+  /// last stage says when none has.
+  template <class Find>
+  std::pair<StageExecutor*, int> find(const Find& find_in) const {
+    for (const auto& stage : own) {
+      try {
+        return {stage.get(), find_in(*stage)};
+      } catch (const InvalidArgument&) {
+        if (stage == own.back()) throw;
+      }
+    }
+    PARTITA_CHECK(false, "a rank without stages");
+  }
+  std::pair<StageExecutor*, int> with_output(std::string_view name) const {
+    return find([&](const StageExecutor& stage) { return stage.named().output(name); });
+  }
+  std::pair<StageExecutor*, int> with_input(std::string_view name) const {
+    return find([&](const StageExecutor& stage) { return stage.named().input(name); });
+  }
+
+  /// The lowest stage that has a state.
+  size_t owner_of(std::string_view name) const {
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      if (stages[stage].local.graph.find_state(name) != nullptr) return stage;
+    }
+    NamedBuffers(stages[0].local, stages[0].schedule).state(name);  // says what there is
+    return 0;
+  }
+};
+
+Executor::Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
+                   Communicator& world, const Executor* holder)
+    : impl_(std::make_unique<Impl>(pipeline, stages, ops, device, world,
+                                   holder != nullptr ? holder->impl_.get() : nullptr)) {}
+
+Executor::Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
+                   Communicator& world)
+    : impl_(std::make_unique<Impl>(local, schedule, ops, device, world)) {}
+
+Executor::~Executor() = default;
+
+const std::vector<std::unique_ptr<StageExecutor>>& Executor::stages() const { return impl_->own; }
+
+Type Executor::input_type(std::string_view name) const {
+  const auto& [stage, buffer] = impl_->with_input(name);
+  return stage->type_of(buffer);
+}
+
+void Executor::set_input(std::string_view name, ConstTensor part) {
+  Box all;
+  for (int64_t size : part.type.shape) all.push_back({0, size, size});
+  set_input(name, part, all);
+}
+
+void Executor::set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch) {
+  const StageExecutor* first = impl_->with_input(name).first;
+  for (const auto& stage : impl_->own) {
+    const auto& inputs = stage->local().graph.inputs;
+    const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
+      return stage->local().graph.values[input.value].name == name;
+    });
+    if (reads || stage.get() == first) stage->set_input(name, given, box, micro_batch);
+  }
+}
+
+void Executor::set_state(std::string_view name, const Array& whole) {
+  impl_->owner_of(name);
+  for (const auto& stage : impl_->own) {
+    if (stage->local().graph.find_state(name) != nullptr) stage->set_state(name, whole);
+  }
+}
+
+StatePart Executor::state_part(std::string_view name) const {
+  for (const auto& stage : impl_->own) {
+    if (stage->local().graph.find_state(name) != nullptr) return stage->state_part(name);
+  }
+  return impl_->own.front()->state_part(name);
+}
+
+Array Executor::state(std::string_view name) const {
+  const size_t owner = impl_->owner_of(name);
+  StageExecutor* stage = impl_->by_stage[owner];
+  if (impl_->pipeline.groups.size() == 1) return stage->state(name);
+  const Graph& graph = impl_->stages[owner].local.graph;
+  Array whole = stage != nullptr ? stage->state(name) : Array(graph.type(graph.find_state(name)->entry));
+  impl_->world.broadcast(whole.data(), whole.type().elements(), whole.type().dtype,
+                         impl_->pipeline.group_of(static_cast<int>(owner)).first);
+  return whole;
+}
+
+std::optional<Array> Executor::state_on_first(std::string_view name) const {
+  const size_t owner = impl_->owner_of(name);
+  const LocalGraph& local = impl_->stages[owner].local;
+  const RankGroup& group = impl_->pipeline.group_of(static_cast<int>(owner));
+  Communicator& world = impl_->world;
+  const ValueId value = local.graph.find_state(name)->entry;
+  const Type& type = local.graph.type(value);
+  std::optional<Array> whole;
+  if (world.rank() == 0) whole.emplace(type);
+  for (int member = 0; member < group.count; ++member) {
+    const int rank = group.first + member;
+    const std::vector<int64_t> coordinates = local.mesh.coordinates(member);
+    if (!owns_part(local.shardings[value], local.mesh, coordinates)) continue;
+    if (world.rank() != 0 && world.rank() != rank) continue;
+    Array part =
+        rank == world.rank() ? impl_->by_stage[owner]->state_part(name).values : Array(local.type(value, coordinates));
+    if (world.rank() != 0) {
+      world.send(part.data(), part.type().elements(), type.dtype, /*to=*/0);
+      continue;
+    }
+    if (rank != 0) world.recv(part.data(), part.type().elements(), type.dtype, rank);
+    copy_back(part.data(), local_ranges(type, local.shardings[value], local.mesh, coordinates), whole->tensor());
+  }
+  return whole;
+}
+
+void Executor::step() {
+  DeviceSubnormals threads(impl_->device);
+  impl_->run_before_update(threads);
+  impl_->check_loss(threads);
+  impl_->run_update(threads);
+}
+
+void Executor::run() {
+  DeviceSubnormals threads(impl_->device);
+  impl_->run_before_update(threads);
+  impl_->run_update(threads);
+}
+
+Array Executor::output(std::string_view name) const {
+  const auto& [stage, buffer] = impl_->with_output(name);
+  return stage->read(buffer);
+}
+
+void Executor::keep_states_alone() {
+  for (const auto& stage : impl_->own) stage->keep_states_alone();
+}
+
+int64_t Executor::arena_bytes() const {
+  int64_t bytes = 0;
+  for (const auto& stage : impl_->own) bytes += stage->schedule().arena_bytes;
+  return bytes;
+}
+
+void Executor::record(Recorder& recorder, int64_t steps) { impl_->record(recorder, steps); }
+
+void Executor::measure(bool on) {
+  for (const auto& stage : impl_->own) stage->measure(on);
+}
+
+std::vector<std::pair<std::string, double>> Executor::measured() const {
+  std::vector<std::pair<std::string, double>> result;
+  for (const auto& stage : impl_->own) {
+    for (size_t i = 0; i < stage->seconds().size(); ++i) {
+      const Instruction& instruction = stage->schedule().instructions[i];
+      const std::string node = instruction.node >= 0 ? stage->local().graph.nodes[instruction.node].name : "";
+      const std::string what = instruction.kind == Instruction::compute   ? instruction.choice.kernel
+                               : instruction.kind == Instruction::reorder ? "reorder"
+                               : instruction.kind == Instruction::copy    ? "copy"
+                                                                          : "communicate";
+      result.emplace_back(what + " " + node, stage->seconds()[i]);
+    }
+  }
+  return result;
+}
+
+}  // namespace partita

@@ -1,0 +1,225 @@
+#include "runtime/launch/launcher/hosts.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include "base/error.h"
+#include "base/rank_limit.h"
+#include "runtime/launch/rank_table.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kMostHostfile = size_t{1} << 20;
+
+bool consists_of(std::string_view text, std::string_view others) {
+  return std::all_of(text.begin(), text.end(), [&](unsigned char c) {
+    return std::isalnum(c) != 0 || others.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
+/// "2001:db8::12", with a link of this host as "fe80::1%eth0".
+bool is_ipv6_address(std::string_view text) {
+  const size_t percent = text.find('%');
+  const std::string number(text.substr(0, percent));
+  const std::string_view link = percent == std::string_view::npos ? "x" : text.substr(percent + 1);
+  in6_addr address{};
+  return ::inet_pton(AF_INET6, number.c_str(), &address) == 1 && !link.empty() && link.size() <= 64 &&
+         consists_of(link, ".-_");
+}
+
+bool is_host_name(std::string_view name) {
+  if (name.empty() || name.size() > 255 || name[0] == '-') return false;
+  return name.find(':') != std::string_view::npos ? is_ipv6_address(name) : consists_of(name, ".-_");
+}
+
+bool is_user(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && name[0] != '-' && consists_of(name, ".-_+");
+}
+
+std::optional<int> slot_number(std::string_view text) {
+  int slots = 0;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), slots);
+  if (failure != std::errc{} || rest != text.data() + text.size() || slots < 1 || slots > kMostJobRanks) return {};
+  return slots;
+}
+
+/// "node:4", "me@node", "::1", "[::1]:4"; none when it is no such text.
+std::optional<HostSlots> host_of(std::string_view text) {
+  const size_t at = text.find('@');
+  const std::string_view user = at == std::string_view::npos ? "" : text.substr(0, at);
+  if (at != std::string_view::npos && !is_user(user)) return std::nullopt;
+  std::string_view name = text.substr(at == std::string_view::npos ? 0 : at + 1), number;
+  bool has_number = false;
+  if (name.starts_with('[')) {
+    const size_t end = name.find(']');
+    if (end == std::string_view::npos || !is_ipv6_address(name.substr(1, end - 1))) return std::nullopt;
+    number = name.substr(end + 1);
+    has_number = !number.empty();
+    if (has_number && !number.starts_with(':')) return std::nullopt;
+    if (has_number) number.remove_prefix(1);
+    name = name.substr(1, end - 1);
+  } else if (const size_t colon = name.find(':'); colon != std::string_view::npos && colon == name.rfind(':')) {
+    number = name.substr(colon + 1);
+    has_number = true;
+    name = name.substr(0, colon);
+  }
+  const std::optional<int> slots = has_number ? slot_number(number) : 1;
+  if (!slots || !is_host_name(name)) return std::nullopt;
+  return HostSlots{fmt::format("{}{}{}", user, user.empty() ? "" : "@", name), *slots};
+}
+
+/// False when there are more slots than a job can have ranks.
+bool add_host(std::vector<HostSlots>& hosts, int& slots, HostSlots host) {
+  if (host.slots > kMostJobRanks - slots) return false;
+  slots += host.slots;
+  hosts.push_back(std::move(host));
+  return true;
+}
+
+/// The words of a line; "slots = 2" is one.
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  constexpr std::string_view kSpaces = " \t\r";
+  for (size_t begin = line.find_first_not_of(kSpaces); begin != std::string_view::npos;) {
+    const size_t end = std::min(line.find_first_of(kSpaces, begin), line.size());
+    const std::string_view word = line.substr(begin, end - begin);
+    const bool goes_on = !words.empty() && (word.starts_with('=') || words.back().ends_with('='));
+    if (goes_on) {
+      words.back() += word;
+    } else {
+      words.emplace_back(word);
+    }
+    begin = line.find_first_not_of(kSpaces, end);
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<HostSlots> parse_hosts(const std::string& text) {
+  std::vector<HostSlots> hosts;
+  int slots = 0;
+  std::string_view rest(text);
+  while (true) {
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    const auto host = host_of(entry);
+    if (!host) {
+      throw InvalidArgument(fmt::format(
+          "[--hosts] not a host, got '{}', expected HOST or HOST:RANKS, as in a:4,b:4 or [2001:db8::12]:4", entry));
+    }
+    if (!add_host(hosts, slots, *host)) {
+      throw InvalidArgument(fmt::format("[--hosts] too many ranks, got more than {} up to '{}', expected at most that",
+                                        kMostJobRanks, entry));
+    }
+    if (entry.size() == rest.size()) return hosts;
+    rest.remove_prefix(entry.size() + 1);
+  }
+}
+
+std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string& text) {
+  std::vector<HostSlots> hosts;
+  int all_slots = 0;
+  std::string_view rest(text);
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
+  for (int number = 1; !rest.empty(); ++number) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const auto words = words_of(line.substr(0, line.find('#')));
+    if (words.empty()) continue;
+    const auto refuse = [&](std::string_view got) {
+      throw InvalidFile(
+          fmt::format("[hostfile] {}:{}: not a host, got '{}', expected 'HOST', 'HOST:RANKS' or 'HOST "
+                      "slots=RANKS'",
+                      path, number, got));
+    };
+    auto host = host_of(words[0]);
+    if (!host) refuse(words[0]);
+    for (size_t i = 1; i < words.size(); ++i) {
+      const std::string_view word = words[i];
+      const bool is_slots = word.starts_with("slots=");
+      const bool is_most = word.starts_with("max_slots=") || word.starts_with("max-slots=");
+      const auto slots = slot_number(word.substr(word.find('=') + 1));
+      if ((!is_slots && !is_most) || !slots) refuse(word);
+      if (is_slots) host->slots = *slots;
+    }
+    if (!add_host(hosts, all_slots, *host)) {
+      throw InvalidFile(fmt::format("[hostfile] {}:{}: too many ranks, got more than {}, expected at most that", path,
+                                    number, kMostJobRanks));
+    }
+  }
+  if (hosts.empty()) throw InvalidFile(fmt::format("[hostfile] {}: no host, expected one on a line", path));
+  return hosts;
+}
+
+std::vector<HostSlots> read_hostfile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw MissingFile(fmt::format("[hostfile] cannot open {}: {}", path, std::strerror(errno)));
+  std::string text(kMostHostfile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > kMostHostfile) {
+    throw InvalidFile(fmt::format("[hostfile] {}: too large, expected at most {} bytes", path, kMostHostfile));
+  }
+  return parse_hostfile(path, text);
+}
+
+std::vector<HostSlots> hosts_of_rank_table(const std::string& path) {
+  const RankTable table = read_rank_table(path);
+  std::vector<HostSlots> hosts;
+  int last = -1;
+  std::vector<bool> seen(table.addresses.size());
+  for (int rank = 0; rank < table.size(); ++rank) {
+    const int server = table.ranks[rank].server;
+    if (server == last) {
+      ++hosts.back().slots;
+      continue;
+    }
+    if (seen[server]) {
+      throw InvalidFile(
+          fmt::format("[rank table] {}: ranks of server {} are apart, got rank {} behind those of "
+                      "another, expected them one behind the other",
+                      path, table.addresses[server], rank));
+    }
+    seen[server] = true;
+    last = server;
+    // Ranks of one server are on this host, whatever the table calls it.
+    const std::string name = table.addresses.size() == 1 ? "localhost" : table.addresses[server];
+    const auto host = host_of(name);
+    if (!host || host->slots != 1) {
+      throw InvalidFile(fmt::format("[rank table] {}: no address of server {}, got '{}', expected that of a host", path,
+                                    server, name));
+    }
+    hosts.push_back(*host);
+  }
+  return hosts;
+}
+
+std::vector<HostSlots> taken_slots(std::vector<HostSlots> hosts, int ranks) {
+  const int all = slots_of(hosts);
+  if (ranks > all) {
+    throw InvalidArgument(
+        fmt::format("[-n] more ranks than slots, got {}, expected at most {}, or more hosts", ranks, all));
+  }
+  for (int rest = ranks == 0 ? all : ranks, i = 0; i < static_cast<int>(hosts.size()); ++i) {
+    hosts[i].slots = std::min(hosts[i].slots, rest);
+    rest -= hosts[i].slots;
+  }
+  std::erase_if(hosts, [](const HostSlots& host) { return host.slots == 0; });
+  return hosts;
+}
+
+int slots_of(const std::vector<HostSlots>& hosts) {
+  int slots = 0;
+  for (const HostSlots& host : hosts) slots += host.slots;
+  return slots;
+}
+
+}  // namespace partita

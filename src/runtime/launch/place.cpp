@@ -1,0 +1,110 @@
+#include "runtime/launch/place.h"
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "base/error.h"
+#include "runtime/comm/mpi/mpi.h"
+#include "runtime/comm/processes/host.h"
+#include "runtime/comm/sockets/addresses.h"
+#include "runtime/comm/sockets/socket.h"
+#include "runtime/comm/sockets/sockets.h"
+#include "runtime/comm/sockets/timeouts.h"
+#include "runtime/launch/secret.h"
+#include "runtime/launch/signals.h"
+
+namespace partita {
+
+Place this_place() {
+  return {.launched = launched_rank([](const char* name) { return std::getenv(name); }),
+          .cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency())),
+          .team_threads = omp_get_thread_limit()};
+}
+
+namespace {
+
+const char* environment(const char* name) { return std::getenv(name); }
+
+/// Where the last calls of a rank are written down; nothing without a folder.
+std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
+  const char* folder = environment("PARTITA_FLIGHT_RECORD");
+  if (folder == nullptr || *folder == 0) return nullptr;
+  return FlightRecord::create(fmt::format("{}/rank_{}/flight_record", folder, rank), rank, size, host_name());
+}
+
+/// At the end of the process nobody can catch an exception.
+[[noreturn]] void end_process(const LaunchedRank& launched, ExitCode code, const std::string& message) {
+  constexpr std::chrono::milliseconds kPatience{800};  // an error that all ranks meet alike is reported by the first
+  const bool misses = code == ExitCode::peer_lost || code == ExitCode::peer_stalled;
+  if (launched.rank != 0 && !misses) std::this_thread::sleep_for(kPatience);
+  std::cout.flush();
+  std::cerr << fmt::format("partita: error: rank {}: {}", launched.rank, message) << std::endl;
+  ::_exit(static_cast<int>(code));
+}
+
+/// Where rank 0 listens. The own name of its host may lead back to that host: there all its ranks, rank 0 too, take
+/// another address, which is what the name means elsewhere.
+std::string reachable_master(const LaunchedRank& launched) {
+  const std::string& given = launched.meeting->master;
+  if (launched.meeting->listener >= 0 || launched.local_size == launched.size) return given;
+  Endpoint master = parse_endpoint("rendezvous", given);
+  if (is_number(master.host) || master.host == "localhost" || !is_loopback(master.host)) return given;
+  const std::string address = outward_address({});
+  if (!address.empty()) master.host = address;
+  return print(master);
+}
+
+std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
+  const auto on_failed_end = [launched](ExitCode code, const std::string& message) {
+    end_process(launched, code, message);
+  };
+  const std::shared_ptr<FlightRecord> record = open_flight_record(launched.rank, launched.size);
+  if (!launched.meeting) return make_mpi_world(launched.local_size, record, on_failed_end);
+  return make_socket_world({.rank = launched.rank,
+                            .size = launched.size,
+                            .master = reachable_master(launched),
+                            .listener = launched.meeting->listener,
+                            .address = launched.meeting->address,
+                            .secret = job_secret(environment),
+                            .run = launched.meeting->run,
+                            .start_timeout = start_timeout(),
+                            .stall_timeout = stall_timeout(),
+                            .stop_signal = [] { return SignalGuard::requests().stop; },
+                            .record = record,
+                            .on_failed_end = on_failed_end});
+}
+
+}  // namespace
+
+FlightRecords open_flight_records(int ranks) {
+  const auto launched = launched_rank(environment);
+  if (launched && launched->size > 1) return {};  // the folder has a record of each process
+  FlightRecords records;
+  for (int rank = 0; rank < ranks; ++rank) records.push_back(open_flight_record(rank, ranks));
+  return records;
+}
+
+Communicator& process_world(const LaunchedRank& launched) {
+  // MPI starts and ends once in a process (docs/decisions/002).
+  static Communicator* const world = [&] {
+    Communicator* made = make_world(launched).release();
+    ::on_exit(
+        [](int status, void* communicator) {
+          if (status == 0) delete static_cast<Communicator*>(communicator);
+        },
+        made);
+    return made;
+  }();
+  if (world->size() == launched.size && world->rank() == launched.rank) return *world;
+  throw InvalidArgument(
+      fmt::format("[launch] {} and MPI disagree, got rank {} of {} from MPI, expected {} of {}: is it the MPI that the "
+                  "program was built with (srun --mpi=pmix)?",
+                  launched.launcher, world->rank(), world->size(), launched.rank, launched.size));
+}
+
+}  // namespace partita

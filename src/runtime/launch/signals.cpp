@@ -1,0 +1,63 @@
+#include "runtime/launch/signals.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+
+namespace partita {
+namespace {
+
+constexpr std::array<int, 4> kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+
+std::atomic<int> stop_signal{0};
+std::atomic<int64_t> save_signals{0};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free,
+              "set in a signal handler");
+
+void on_signal(int signal) {
+  if (signal == SIGUSR1) {
+    save_signals.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  int none = 0;
+  if (stop_signal.compare_exchange_strong(none, signal, std::memory_order_relaxed)) return;
+  // The second one: as if nothing had been kept. It is blocked while this runs, and comes when it returns.
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  ::sigaction(signal, &usual, nullptr);
+  ::raise(signal);
+}
+
+}  // namespace
+
+SignalGuard::SignalGuard() {
+  stop_signal = 0;
+  save_signals = 0;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+SignalGuard::~SignalGuard() {
+  for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+}
+
+SignalRequests SignalGuard::requests() {
+  return {stop_signal.load(std::memory_order_relaxed), save_signals.load(std::memory_order_relaxed)};
+}
+
+const char* signal_name(int signal) {
+  switch (signal) {
+    case SIGINT: return "SIGINT";
+    case SIGTERM: return "SIGTERM";
+    case SIGHUP: return "SIGHUP";
+    case SIGUSR1: return "SIGUSR1";
+    default: return "a signal";
+  }
+}
+
+}  // namespace partita

@@ -1,0 +1,83 @@
+#include "runtime/launch/signals.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+
+namespace partita {
+namespace {
+
+/// The status of a process of its own that does this, and then ends with 0. What a shell ignores for programs in the
+/// background counts there.
+int status_of(const std::function<void()>& act) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, SIG_DFL);
+    act();
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(Signals, TheFirstIsKeptAndTheSecondEndsAtOnce) {
+  for (const int second : {SIGTERM, SIGINT, SIGHUP}) {
+    const int status = status_of([second] {
+      const SignalGuard guard;
+      ::raise(SIGTERM);
+      if (SignalGuard::requests().stop != SIGTERM) ::_exit(1);
+      ::raise(second);
+    });
+    EXPECT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), second);
+  }
+}
+
+TEST(Signals, OfOneTrainingAreNotThoseOfTheNext) {
+  EXPECT_EQ(status_of([] {
+              for (int training = 0; training < 2; ++training) {
+                const SignalGuard guard;
+                if (SignalGuard::requests().stop != 0) ::_exit(1);
+                ::raise(SIGTERM);
+                if (SignalGuard::requests().stop != SIGTERM) ::_exit(2);
+              }
+            }),
+            0);
+}
+
+TEST(Signals, SavesAreCounted) {
+  EXPECT_EQ(status_of([] {
+              const SignalGuard guard;
+              ::raise(SIGUSR1);
+              ::raise(SIGUSR1);
+              const SignalRequests requests = SignalGuard::requests();
+              if (requests.saves != 2 || requests.stop != 0) ::_exit(1);
+            }),
+            0);
+}
+
+TEST(Signals, WhatIsIgnoredStaysIgnoredAndWhatWasBeforeComesBack) {
+  EXPECT_EQ(status_of([] {
+              ::signal(SIGHUP, SIG_IGN);
+              {
+                const SignalGuard guard;
+                ::raise(SIGHUP);
+              }
+              if (SignalGuard::requests().stop != 0) ::_exit(1);
+            }),
+            0);
+  const int status = status_of([] {
+    { const SignalGuard guard; }
+    ::raise(SIGINT);
+  });
+  EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+TEST(Signals, HaveNames) { EXPECT_STREQ(signal_name(SIGTERM), "SIGTERM"); }
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,39 @@
+#include "runtime/trace/recorder.h"
+
+namespace partita {
+
+void Recorder::begin_step(int64_t step, bool keeps_spans) {
+  step_ = static_cast<int32_t>(step);
+  keeps_spans_ = keeps_spans;
+  exposed_ = 0;
+}
+
+void Recorder::reserve(const std::vector<int64_t>& spans_of_threads) {
+  threads_.clear();
+  for (const int64_t spans : spans_of_threads) threads_.push_back({std::vector<Span>(static_cast<size_t>(spans)), 0});
+}
+
+void Recorder::add(const Span& span) {
+  if (span.exposed != 0) exposed_ += span.end - span.begin;
+  if (!keeps_spans_) return;
+  const auto place = static_cast<size_t>(span.thread);
+  if (place >= threads_.size() || threads_[place].count == threads_[place].spans.size()) {
+    ++lost_;
+    return;
+  }
+  Thread& thread = threads_[place];
+  thread.spans[thread.count++] = span;
+}
+
+double Recorder::exposed_seconds() const { return static_cast<double>(exposed_) * 1e-9; }
+
+std::vector<Span> Recorder::take() {
+  std::vector<Span> all;
+  for (Thread& thread : threads_) {
+    all.insert(all.end(), thread.spans.begin(), thread.spans.begin() + static_cast<std::ptrdiff_t>(thread.count));
+    thread.count = 0;
+  }
+  return all;
+}
+
+}  // namespace partita
