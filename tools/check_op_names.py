@@ -19,10 +19,11 @@ WORDS = {
     "channel_block.cpp": {"conv2d"},  # a question to the catalog of kernels
     "optimizer.cpp": {"momentum"}, "optimizer.h": {"momentum", "sgd", "adam"},
     "graph.h": {"constant"}, "lr_schedule.h": {"constant"},  # kinds of initial values, and of learning rates
+    "ineffective.cpp": {"momentum", "sgd"},
     "options.cpp": {"momentum", "log", "batch_norm"}, "jsonl.cpp": {"log"},  # options
     "charts.cpp": {"reduce"}, "parse.cpp": {"reduce"},  # kinds of spans, and of instructions
     "collectives.h": {"reduce"},  # a field
-    "cluster.h": {"attention"},  # a kind of work
+    "work.h": {"attention"},  # a kind of work
     "recompute.cpp": {"attention"}, "alternatives.cpp": {"less"},  # words of a message
 }
 

@@ -12,9 +12,7 @@ def _program():
     except importlib.metadata.PackageNotFoundError:
         files = []
     candidates = [str(one.locate()) for one in files if one.name == "partita"]
-    import partita
-
-    candidates.append(os.path.join(os.path.dirname(partita.__file__), "..", "..", "partita"))
+    candidates.append(os.path.join(os.path.dirname(__file__), "..", "..", "partita"))
     for path in candidates:
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return os.path.abspath(path)

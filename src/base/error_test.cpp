@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-std::string repeated(std::string_view text, size_t times) {
+std::string many(std::string_view text, size_t times) {
   std::string all;
   while (times-- > 0) all += text;
   return all;
@@ -31,15 +31,15 @@ TEST(Shortened, LongValuesShowTheirBeginningAndLength) {
             "[--seed] got " + start + "... (102400 characters), expected 0 to 3");
   EXPECT_EQ(shortened(value), start + "... (102400 characters)");
   // A quoted value may have blanks, and quotation marks.
-  const std::string words = repeated("it's ", 100);
-  EXPECT_EQ(shortened("got '" + words + "'"), "got '" + repeated("it's ", 16) + "...' (500 characters)");
+  const std::string words = many("it's ", 100);
+  EXPECT_EQ(shortened("got '" + words + "'"), "got '" + many("it's ", 16) + "...' (500 characters)");
   EXPECT_EQ(shortened("cannot open " + value + ": No such file"),
             "cannot open " + start + "... (102400 characters): No such file");
 }
 
 TEST(Shortened, NoCharacterIsCut) {
-  const std::string text = shortened("got 'x" + repeated("\u20ac", 100) + "'");
-  EXPECT_EQ(text, "got 'x" + repeated("\u20ac", 26) + "...' (101 characters)");
+  const std::string text = shortened("got 'x" + many("\u20ac", 100) + "'");
+  EXPECT_EQ(text, "got 'x" + many("\u20ac", 26) + "...' (101 characters)");
 }
 
 TEST(Shortened, NoZeroByteEndsAMessage) {
@@ -48,7 +48,7 @@ TEST(Shortened, NoZeroByteEndsAMessage) {
 }
 
 TEST(Shortened, NoMessageIsLong) {
-  const std::string text = shortened(repeated("1 ", 50000));
+  const std::string text = shortened(many("1 ", 50000));
   EXPECT_LT(text.size(), 2100u);
   EXPECT_TRUE(text.ends_with("... (100000 characters)")) << text;
 }

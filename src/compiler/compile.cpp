@@ -56,6 +56,35 @@ std::string print_assignment(const StageAssignment& stages, const Graph& graph) 
   return text;
 }
 
+using Plans = std::map<int64_t, Plan>;  // by the number of ranks of a group
+
+std::string print_plans(const Plans& plans, const Graph& graph, const OpSet& ops) {
+  std::string text;
+  for (const auto& [ranks, plan] : plans) {
+    if (plans.size() > 1) text += fmt::format("{}# on {} ranks\n", text.empty() ? "" : "\n", ranks);
+    text += print(plan, graph, ops);
+  }
+  return text;
+}
+
+/// Whether a pipeline of `stages` (0: as many as the nodes are marked with) may have more than one.
+bool may_have_stages(const Graph& graph, int64_t stages) {
+  return stages > 1 || (stages == 0 && std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                                   [](const Node& node) { return node.stage > 0; }));
+}
+
+/// Dumps the local graph of each rank.
+void write_ranks(const Passes& passes, const Program& program, const OpSet& ops) {
+  for (size_t stage = 0; stage < program.stages.size(); ++stage) {
+    const RankGroup& group = program.pipeline.group_of(static_cast<int>(stage));
+    const std::string file = program.stages.size() == 1 ? "partition.txt" : fmt::format("partition_{}.txt", stage);
+    for (int64_t rank = 0; rank < group.count; ++rank) {
+      passes.write(fmt::format("rank_{}/{}", group.first + rank, file),
+                   print_rank(program.stages[stage].local, ops, rank));
+    }
+  }
+}
+
 /// Runs the passes of `kPasses` in their order, each on what the ones before made.
 class Flow {
  public:
@@ -98,8 +127,6 @@ class Flow {
   void schedule_stages();
 
  private:
-  using Plans = std::map<int64_t, Plan>;  // by the number of ranks of a group
-
   template <class Make>
   void graph_stage(const std::string& name, const Make& make) {
     program_.graph = passes_.stage(
@@ -115,16 +142,13 @@ class Flow {
           for (auto& [ranks, plan] : plans_) change(plan, ranks);
           return std::move(plans_);
         },
-        [](const Plans&) {}, [&](const Plans& plans) { return print_plans(plans); });
+        [](const Plans&) {}, [&](const Plans& plans) { return print_plans(plans, program_.graph, ops_); });
   }
 
-  bool may_have_stages() const;
-  std::string print_plans(const Plans& plans) const;
   std::string text_of(const std::vector<StageProgram>& stages,
                       const std::function<std::string(const StageProgram&)>& print_one) const {
     return print_stages(program_.pipeline, stages, print_one);
   }
-  void write_ranks() const;
   StateFormats held_states(size_t stage) const;
 
   const std::function<Graph()>& forward_;
@@ -188,17 +212,12 @@ void Flow::remove_dead() {
       [](const Graph& graph) { return print(graph); });
 }
 
-bool Flow::may_have_stages() const {
-  const int64_t stages = options_.plan.pipeline.stages;
-  return stages > 1 || (stages == 0 && std::any_of(program_.graph.nodes.begin(), program_.graph.nodes.end(),
-                                                   [](const Node& node) { return node.stage > 0; }));
-}
-
 void Flow::make_training() {
   graph_stage("training", [&] {
     TrainingGraph training = make_training_graph(program_.graph, ops_, *options_.training);
     program_.warnings = std::move(training.warnings);
-    const bool in_parts = options_.plan.micro_batches > 1 || may_have_stages();
+    const bool in_parts =
+        options_.plan.micro_batches > 1 || may_have_stages(program_.graph, options_.plan.pipeline.stages);
     return in_parts ? with_scalar_outputs(std::move(training.graph)) : std::move(training.graph);
   });
 }
@@ -247,17 +266,8 @@ void Flow::cut_nodes() {
         }
         return plans;
       },
-      [](const Plans&) {}, [&](const Plans& plans) { return print_plans(plans); });
+      [](const Plans&) {}, [&](const Plans& plans) { return print_plans(plans, program_.graph, ops_); });
   if (plans_.size() == 1) program_.cuts = plans_.begin()->second;
-}
-
-std::string Flow::print_plans(const Plans& plans) const {
-  std::string text;
-  for (const auto& [ranks, plan] : plans) {
-    if (plans.size() > 1) text += fmt::format("{}# on {} ranks\n", text.empty() ? "" : "\n", ranks);
-    text += print(plan, program_.graph, ops_);
-  }
-  return text;
 }
 
 void Flow::shard_states() {
@@ -361,18 +371,7 @@ void Flow::partition_stages() {
       [&](const std::vector<StageProgram>& stages) {
         return text_of(stages, [&](const StageProgram& stage) { return print(stage.local, ops_); });
       });
-  if (passes_.dumping()) write_ranks();
-}
-
-void Flow::write_ranks() const {
-  for (size_t stage = 0; stage < program_.stages.size(); ++stage) {
-    const RankGroup& group = program_.pipeline.group_of(static_cast<int>(stage));
-    const std::string file = program_.stages.size() == 1 ? "partition.txt" : fmt::format("partition_{}.txt", stage);
-    for (int64_t rank = 0; rank < group.count; ++rank) {
-      passes_.write(fmt::format("rank_{}/{}", group.first + rank, file),
-                    print_rank(program_.stages[stage].local, ops_, rank));
-    }
-  }
+  if (passes_.dumping()) write_ranks(passes_, program_, ops_);
 }
 
 /// What stages send to one another, and when which of them runs.

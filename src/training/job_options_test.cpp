@@ -233,7 +233,6 @@ Texts operator+(Texts first, const Texts& second) {
 
 /// Cases of what is computed and how long.
 std::vector<OptionCase> computed_cases() {
-  const Texts stages = kTwoRanks + Texts{{"plan.stages", {"2"}}};
   return {
       {"model", {"mlp:hidden=9,layers=1,classes=4"}, Seen::program},
       {"data.source", {"npy:DIR/x0.npy,DIR/y1.npy,DIR/x0.npy,DIR/y1.npy"}, Seen::losses},
@@ -275,6 +274,13 @@ std::vector<OptionCase> computed_cases() {
       {"ranks.count", {"2"}, Seen::program},
       {"ranks.threads", {"2"}, Seen::warnings, {}, false, "1 ranks x 2 threads share 1 cores"},
       {"ranks.kernels", {"reference"}, Seen::program},
+  };
+}
+
+/// Cases of how the work is shared.
+std::vector<OptionCase> plan_cases() {
+  const Texts stages = kTwoRanks + Texts{{"plan.stages", {"2"}}};
+  return {
       {"plan.parallel", {"none"}, Seen::program, kTwoRanks},
       {"plan.uneven",
        {"error"},
@@ -348,7 +354,7 @@ const std::set<std::string> kTested{"force", "plan.file", "files.resume_with", "
 
 TEST_F(JobOptions, EveryOneIsDecided) {
   std::set<std::string> decided = kTested;
-  for (const auto& cases : {computed_cases(), file_cases()}) {
+  for (const auto& cases : {computed_cases(), plan_cases(), file_cases()}) {
     for (const OptionCase& one : cases) EXPECT_TRUE(decided.insert(one.key).second) << one.key;
   }
   for (const JobOption& option : job_options()) {
@@ -360,6 +366,7 @@ TEST_F(JobOptions, EveryOneIsDecided) {
 TEST_F(JobOptions, HaveTheirEffectOnWhatIsComputed) {
   write_rows(dir_.path(), 8, /*shift=*/1);
   for (const OptionCase& one : computed_cases()) check(one);
+  for (const OptionCase& one : plan_cases()) check(one);
 }
 
 TEST_F(JobOptions, HaveTheirEffectOnWhatIsReadAndWritten) {

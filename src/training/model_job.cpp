@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/ops/registry.h"
 #include "training/memory.h"
 #include "training/table_limits.h"
 
@@ -115,11 +116,12 @@ std::optional<int64_t> ModelJob::ignored_label() const {
 Evaluation make_evaluation(const ModelJob& job, const DatasetPtr& rows, const Program* training) {
   const int64_t given = job.config.evaluation.batch;
   const auto limits = [&] {
-    if (training != nullptr) return table_limits(training->graph);
+    if (training != nullptr) return table_limits(training->graph, all_ops());
     // Of a number of rows that the network takes, if it takes one alone.
     const int64_t batch = std::min(rows->size(), given > 0 ? given : job.config.training.batch);
     return table_limits(build_evaluation(job.config, job.request(rows->columns(), std::max<int64_t>(1, batch),
-                                                                 job.config.ranks.count, Purpose::evaluation)));
+                                                                 job.config.ranks.count, Purpose::evaluation)),
+                        all_ops());
   };
   const DatasetPtr dataset = checked_ids(rows, limits());
   Evaluation made = given > 0 ? make_in_batches(job, dataset, training, given) : make_fitting(job, dataset, training);

@@ -84,7 +84,7 @@ TEST(TableLimits, GeneratedTextsFitTheirModels) {
   }
 }
 
-std::string refusal(const std::function<void()>& action) {
+std::string refusal_of(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -109,7 +109,7 @@ TEST(TableLimits, IdsAreCheckedBeforeTheFirstStep) {
   const auto steps_of = [&](const DatasetPtr& rows, int64_t table, std::string& reason) {
     EventRecorder recorder;
     Model model(looked_up(table), config, Place{.cores = 1});
-    reason = refusal([&] { model.train(rows, {.epochs = 1, .callbacks = {&recorder}}); });
+    reason = refusal_of([&] { model.train(rows, {.epochs = 1, .callbacks = {&recorder}}); });
     return recorder.steps.size();
   };
   std::string reason;
@@ -120,9 +120,9 @@ TEST(TableLimits, IdsAreCheckedBeforeTheFirstStep) {
   EXPECT_EQ(steps_of(made, 9, reason), 5u);
   EXPECT_EQ(reason, "[ids] 'first' is outside of table 'table.weight', got 9 at row 20 of epoch 0, expected 0 to 8");
   Model model(looked_up(9), config, Place{.cores = 1});
-  EXPECT_EQ(refusal([&] { model.train(take(made, 8), {.epochs = 1, .validation = held}); }),
+  EXPECT_EQ(refusal_of([&] { model.train(take(made, 8), {.epochs = 1, .validation = held}); }),
             "[ids] 'first' is outside of table 'table.weight', got 9 at row 20, expected 0 to 8");
-  EXPECT_EQ(refusal([&] { model.eval(held); }),
+  EXPECT_EQ(refusal_of([&] { model.eval(held); }),
             "[ids] 'first' is outside of table 'table.weight', got 9 at row 20, expected 0 to 8");
 }
 

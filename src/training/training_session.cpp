@@ -172,7 +172,7 @@ void TrainingSession::require_room(const Program& program, bool is_fresh, bool r
 
 TrainingEnd TrainingSession::train_program(const Program& program, const DatasetPtr& given) {
   const ModelJob& job = model_.job;
-  const DatasetPtr dataset = checked_ids(given, table_limits(program.graph));
+  const DatasetPtr dataset = checked_ids(given, table_limits(program.graph, all_ops()));
   const auto report = [&](const std::string& text) {
     if (job.report) job.report(text);
     if (config_.console.verbose) reports_.tell(text);

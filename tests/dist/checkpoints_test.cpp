@@ -21,7 +21,7 @@ namespace {
 
 struct CheckpointedModel {
   std::string spec;
-  ModelJob options;
+  TestedJob options;
 };
 
 const std::vector<CheckpointedModel> kCheckpointedModels{

@@ -21,7 +21,7 @@ namespace {
 
 struct DrawnModel {
   std::string spec;
-  ModelJob options;
+  TestedJob options;
   std::vector<Recompute> recompute{Recompute::none};  // besides random nodes
   std::vector<int64_t> norm_groups{1};
 };
@@ -189,7 +189,7 @@ void expect_random_pipelines(const DrawnModel& model) {
   for (uint64_t seed = first; seed < end; ++seed) {
     const int64_t groups = model.norm_groups[seed % model.norm_groups.size()];
     if (!oracles.contains(groups)) {
-      ModelJob options = model.options;
+      TestedJob options = model.options;
       options.statistics_groups = groups;
       Job job = model_job(model.spec, options);
       JobResult oracle = interpret_job(job);

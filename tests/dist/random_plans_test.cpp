@@ -127,7 +127,7 @@ TEST(RandomPlans, Llama) { expect_random_plans(random_plans_job_of(kRandomLlama,
 
 // Norms of three groups run in three micro-batches.
 TEST(RandomPlans, ResnetInTime) {
-  const ModelJob options{.image = {3, 8, 8}, .batch = 24, .steps = 3, .statistics_groups = 3};
+  const TestedJob options{.image = {3, 8, 8}, .batch = 24, .steps = 3, .statistics_groups = 3};
   expect_plans(model_job("resnet18:width=4,size=8", options), "plan in time", random_plan_in_time);
 }
 

@@ -39,7 +39,7 @@ class RecomputedNetwork {
     const Configuration whole = completed(given, given.ranks(), batch_);
     JobConfig recipe = model_.recipe;
     recipe.training.batch = batch_;
-    return job_of(recipe, whole, costs_.price(whole), costs_.folded(), job_.forward);
+    return job_of(recipe, whole, costs_.price(whole), costs_.folded(), job_.forward, all_ops());
   }
 
   Job job(const std::string& text) {

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-void expect_one_rank_of_searches(const std::string& spec, const ModelJob& options) {
+void expect_one_rank_of_searches(const std::string& spec, const TestedJob& options) {
   Job job = model_job(spec, options);
   const JobResult oracle = interpret_job(job);
   for (const Search search : {Search::exact, Search::dynamic, Search::recursive, Search::propagation}) {
@@ -35,7 +35,7 @@ void expect_one_rank_of_searches(const std::string& spec, const ModelJob& option
 }
 
 /// The batch over some ranks, what a search finds over the others.
-void expect_one_rank_beside_batch(const std::string& spec, const ModelJob& options) {
+void expect_one_rank_beside_batch(const std::string& spec, const TestedJob& options) {
   Job job = model_job(spec, options);
   const JobResult oracle = interpret_job(job);
   for (const auto& [ranks, tensor] : {std::pair(2, 2), {4, 2}, {6, 3}, {6, 2}, {8, 4}}) {

@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-void expect_same_bits(const std::string& spec, const ModelJob& options, int64_t micro_batches = 1) {
+void expect_same_bits(const std::string& spec, const TestedJob& options, int64_t micro_batches = 1) {
   Job job = model_job(spec, options);
   job.micro_batches = micro_batches;
   job.kernels = KernelSet::fast;

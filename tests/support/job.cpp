@@ -126,7 +126,7 @@ std::function<Arrays(int)> random_batches(const Graph& forward, const std::vecto
 
 }  // namespace
 
-Job model_job(const std::string& spec, const ModelJob& options) {
+Job model_job(const std::string& spec, const TestedJob& options) {
   const ZooModel model = make_model(spec);
   std::vector<Column> columns = model.columns(options.dtype);
   if (model.own_rows == nullptr && model.rows.is_images()) columns.at(0).type.shape = options.image;

@@ -44,7 +44,7 @@ struct JobResult {
   Program program;
 };
 
-struct ModelJob {
+struct TestedJob {
   DType dtype = DType::f64;
   Shape image{1, 28, 28};  // of one sample; of a language model the recipe's
   int64_t batch = 24;
@@ -57,7 +57,7 @@ struct ModelJob {
 
 /// A model of the zoo with its recipe's optimizer, trained on random batches: f64 with reference kernels, f32 with
 /// fast ones.
-Job model_job(const std::string& spec, const ModelJob& options);
+Job model_job(const std::string& spec, const TestedJob& options);
 
 /// For `ranks`, under data parallelism or the job's plan.
 Program compile_job(const Job& job);
