@@ -8,7 +8,7 @@
 
 #include "bind.h"
 #include "job/options.h"
-#include "plans.h"
+#include "planner/plan_request.h"
 #include "programs.h"
 #include "runtime/launch/signals.h"
 #include "symbols.h"
@@ -222,13 +222,9 @@ class PythonModel {
     return std::make_shared<Program>(model_.training_program(dataset));
   }
 
-  std::shared_ptr<FoundPlan> plan(const py::object& rows, const std::string& cluster, const std::string& pins,
-                                  const std::string& search, int64_t ranks, bool tf32) {
-    const DatasetPtr dataset = dataset_of(rows);
-    const py::gil_scoped_release release;
-    return std::make_shared<FoundPlan>(
-        network_, model_.config(), dataset->columns(),
-        PlanQuestion{.cluster = cluster, .pins = pins, .search = search, .ranks = ranks, .tf32 = tf32});
+  /// For the training on these rows.
+  PlanRequest plan_request(const py::object& rows) const {
+    return {.network = TrainedNetwork{network_, model_.config(), dataset_of(rows)->columns()}};
   }
 
   Metrics eval(const py::object& rows) {
@@ -381,7 +377,7 @@ void bind_model(py::module_& module) {
                     const std::optional<py::function>&, const std::optional<std::pair<std::string, py::dict>>&>())
       .def("train", &PythonModel::train)
       .def("program", &PythonModel::program)
-      .def("plan", &PythonModel::plan)
+      .def("plan_request", &PythonModel::plan_request)
       .def("eval", &PythonModel::eval)
       .def("predict", &PythonModel::predict)
       .def("assign", &PythonModel::assign)

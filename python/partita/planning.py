@@ -1,31 +1,92 @@
 """Questions about a training that is not run: how it would be shared, and why a plan costs what it does."""
 
+import contextlib
+
+from partita import _core
 from partita._names import refuse_missing
+from partita._warnings import warn
 from partita.train.model import Model
 from partita.train.program import Explanation, Graph, Plan, Program  # noqa: F401
 
 
-def plan(model, train_dataset, cluster=None, ranks=0, pins="", search="exact", tf32=True):
+def plan(
+    model,
+    train_dataset=None,
+    cluster=None,
+    ranks=0,
+    pins="",
+    search="exact",
+    tf32=True,
+    fixed="",
+    batch=0,
+    dtype=None,
+    memory_gib=0,
+    runner_up=False,
+):
     """How the training of a Model would be shared: as its context says, on its ranks; or, given a cluster ("cpu",
-    "h100", "h100:4", a TOML file, see docs/reference/clusters.md), the configuration that takes the least time there.
-    `ranks`: on a part of the cluster; `pins`: what is fixed, as "tensor=8,recompute=none"; `tf32`: whether products of
-    float32 are priced in TF32 on devices that have it."""
-    _require_model("plan", model)
-    if cluster is None:
-        return model.program(train_dataset).plan
-    found = model._found_plan(train_dataset, str(cluster), ranks, pins, search, tf32)
-    return Plan(found.text, found)
+    "h100", "h100:4", a TOML file, see docs/reference/clusters.md), the configuration that takes the least time there, as
+    `partita plan` finds it. `model` may also be the name of one of docs/reference/models.md ("gpt:layers=24") or the file of a
+    forward graph ("graph.txt"), without a data set. `ranks`: on a part of the cluster; `pins`: what is fixed, as
+    "tensor=8,recompute=none"; `fixed`: the whole configuration, which is priced as it is; `batch`: rows of the global
+    batch; `dtype`: of activations and products, "f32", "bf16", ..; `memory_gib`: GiB of each device; `tf32`: whether
+    products of float32 are priced in TF32 on devices that have it; `runner_up`: whether `others` shows the best plan
+    that shares the ranks otherwise."""
+    if isinstance(model, str):
+        request, settings = _core.PlanRequest(), contextlib.nullcontext
+        request.model = model
+    else:
+        _require_model("plan", model)
+        if cluster is None:
+            return model.program(train_dataset).plan
+        settings = model._settings
+        with settings():
+            request = model._plan_request(train_dataset)
+    if fixed and pins:
+        raise ValueError("[plan] pins have no effect, got fixed, which leaves nothing open, expected one of both")
+    if not memory_gib >= 0:
+        raise ValueError(f"[plan] memory_gib out of range, got {memory_gib}, expected GiB above 0")
+    request.cluster = "cpu" if cluster is None else str(cluster)
+    request.ranks, request.batch, request.tf32, request.runner_up = ranks, batch, bool(tf32), bool(runner_up)
+    request.limit_memory(memory_gib)
+    request.pin(pins)
+    request.search_by(search)
+    if dtype is not None:
+        request.compute_in(dtype)
+    with settings():
+        found = _core.price(request, fixed) if fixed else _core.plan(request)
+    return Plan(found.text, found, settings)
 
 
-def explain(what, train_dataset=None, rank=0):
-    """Why a plan of `partita.plan` with a cluster costs what it does; or, of a Model or a Program, what a rank computes
-    and sends."""
+def explain(what, train_dataset=None, rank=0, op="", free=False):
+    """Why a plan of `partita.plan` with a cluster, or one in a file, costs what it does: layer by layer or, with the
+    name of an `op`, what each cut of it costs (`free`: with all other nodes cut anew). Of a Model or a Program: what a
+    rank computes and sends."""
+    if isinstance(what, str):
+        return _explain_saved(_core.SavedPlan(what, ""), op, free)
     if isinstance(what, Plan):
-        return Explanation(what._costs().layers())
+        return Explanation(what._ask("op", op, free) if op else what._ask("layers"))
     if isinstance(what, Program):
         return what.rank(rank)
     _require_model("explain", what)
     return what.program(train_dataset).rank(rank)
+
+
+def _explain_saved(saved, op, free):
+    job = saved.job()
+    if op:
+        return Explanation(job.op(op, free))
+    edits, warning = saved.edits(), saved.warning()
+    if warning:
+        warn(warning)
+    return Explanation((edits + "\n" if edits else "") + job.text + "\n" + job.layers())
+
+
+def diff(first, second):
+    """How two plans in files differ, and their steps and memory."""
+    differences = _core.diff(_core.SavedPlan(first, ""), _core.SavedPlan(second, ""))
+    for warning in differences.warnings:
+        warn(warning)
+    return Explanation(differences.text)
 
 
 def _require_model(where, model):

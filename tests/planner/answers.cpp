@@ -54,9 +54,6 @@ PlanRequest request_of(const Question& question) {
 void answer_plan(const Question& question) {
   const PlanRequest request = request_of(question);
   if (question.has("--out")) require_network(request);
-  if (question.has("--fixed") && question.has("--pin")) {
-    throw InvalidArgument("[pins] of no effect, got fixed, which leaves nothing open, expected one of both");
-  }
   const bool is_fixed = question.has("--fixed");
   const PlannedJob job = is_fixed ? price(request, parse_configuration(question.text("--fixed"))) : plan(request);
   if (!is_fixed) require_fit(job);

@@ -21,6 +21,7 @@ surface=../shared/reference/python_surface.md
 "$python" -m unittest discover -s tests/python
 
 "$python" tests/python/same_as_command.py "$root/build/release/partita" "$work"
+"$python" tests/planner/same_plans.py "$root/build/release/partita" "$root/build/release/tests/plan_answers" "$work/plans"
 
 # Idle compute threads of a script spin for as long as those of the command.
 spins=$(env -u OMP_WAIT_POLICY OMP_DISPLAY_ENV=verbose "$python" -c 'import partita' 2>&1 | grep GOMP_SPINCOUNT)

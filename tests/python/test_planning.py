@@ -1,6 +1,7 @@
 """Programs and plans as objects: their texts, what notebooks show, costs on clusters; weights of PyTorch."""
 
 import os
+import re
 import tempfile
 
 import numpy as np
@@ -8,7 +9,7 @@ from support import Case, Small, labelled
 
 import partita as ms
 from partita import dataset as ds
-from partita import nn, train
+from partita import nn, planning, train
 
 
 def model(ranks=1):
@@ -71,6 +72,35 @@ class Programs(Case):
             ms.plan(model(), rows(), cluster="h100", ranks=-1)
         with self.refuses(KeyError, "h10O", "did you mean 'h100'"):
             ms.plan(model(), rows(), cluster="h10O")
+
+    def test_are_planned_on_processors_as_they_are_compiled(self):
+        plan = ms.plan(model(), rows(), cluster="cpu", ranks=2, pins="data=2")
+        arena = re.search(r"memory: *([0-9.]+) KiB", str(model(2).program(rows())))
+        self.assertAlmostEqual(plan.memory / 1024, float(arena[1]), delta=0.06)
+        self.assertIn("data parallel", plan._repr_html_())
+
+    def test_are_planned_by_name(self):
+        name, pins = "gpt:layers=4,hidden=32,heads=4,seq=16", "tensor=4"
+        plan = ms.plan(name, cluster="h100", batch=24, dtype="bf16", pins=pins, runner_up=True)
+        self.assertIn("runner-up", str(plan.others))
+        self.assertIn("net/h/0..3", str(ms.explain(plan)))
+        self.assertIn("net/h/1/mlp/fc/matmul", str(ms.explain(plan, op="net/h/1/mlp/fc/matmul")))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.txt")
+            plan.save(path)
+            self.assertIn(plan.configuration, str(ms.explain(path)).replace(" ", ""))
+            self.assertIn("the plans are alike", str(planning.diff(path, path)))
+        fixed = ms.plan("mlp", cluster="h100", fixed="data=4")
+        self.assertTrue(fixed.fits)
+        self.assertEqual((fixed.shortage, fixed.remedies), ("", []))
+        none = ms.plan("mlp", cluster="h100", memory_gib=0.0001)
+        self.assertFalse(none.fits)
+        self.assertIn("missing on group 0", none.shortage)
+        self.assertTrue(any("--memory" in one for one in none.remedies))
+        with self.refuses(ValueError, "pins have no effect"):
+            ms.plan("mlp", cluster="h100", fixed="data=4", pins="zero=1")
+        with self.refuses(ValueError, "memory_gib out of range, got -1"):
+            ms.plan("mlp", memory_gib=-1)
 
     def test_cost_as_much_beside_idle_ranks(self):
         plan = ms.plan(model(), rows(), cluster="h100:8")

@@ -293,10 +293,10 @@ class Model:
             job, rows, _ = self._training_job("program", train_dataset)
             return Program(job.core.program(rows))
 
-    def _found_plan(self, train_dataset, cluster, ranks, pins, search, tf32):
-        with self._settings():
-            job, rows, _ = self._training_job("plan", train_dataset)
-            return job.core.plan(rows, cluster, pins, search, ranks, bool(tf32))
+    def _plan_request(self, train_dataset):
+        """What a planner is asked for a training on these rows, under the settings of the network."""
+        job, rows, _ = self._training_job("plan", train_dataset)
+        return job.core.plan_request(rows)
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """What a training would run, and what it costs: objects that print as their texts."""
 
+import contextlib
 import html
 
 
@@ -51,9 +52,9 @@ class Graph(_Printed):
 class Plan(_Printed):
     """How the nodes of each stage are cut, or a configuration on a cluster with what it costs."""
 
-    def __init__(self, text, found=None):
+    def __init__(self, text, found=None, settings=contextlib.nullcontext):
         super().__init__(text)
-        self._found = found
+        self._found, self._settings = found, settings
 
     def _costs(self):
         if self._found is None:
@@ -62,30 +63,62 @@ class Plan(_Printed):
             )
         return self._found
 
+    def _ask(self, method, *arguments):
+        """What a method says, under the settings with which the network is built."""
+        found = self._costs()
+        with self._settings():
+            return getattr(found, method)(*arguments)
+
     @property
     def configuration(self):
-        """"data=4 tensor=2 ..", as pins write it."""
+        """"data=4,tensor=2,..", as pins write it."""
         return self._costs().configuration
 
     @property
     def seconds(self):
-        """Of a step, predicted."""
+        """Seconds of a step, predicted."""
         return self._costs().seconds
 
     @property
     def memory(self):
-        """Bytes of a device that a step takes."""
+        """Bytes of a device that a step takes; on processors those of the compiled program."""
         return self._costs().peak_memory
 
     @property
     def fits(self):
-        """Whether that is no more than a device has."""
+        """Whether that is at most what a device has. If nothing fits, the plan is the one that takes the least."""
         return self._costs().fits
+
+    @property
+    def shortage(self):
+        """What is missing on which group of ranks, as a text; "" if the plan fits."""
+        return "" if self.fits else self._costs().excess()
+
+    @property
+    def remedies(self):
+        """Texts of single changes after which something fits, the smallest first; none if the plan fits."""
+        return [] if self.fits else self._ask("remedies")
+
+    @property
+    def others(self):
+        """The runner-up, if it was asked for, and the best plan of each known way to share a training, as a text."""
+        return _Printed(self._ask("others"))
+
+    @property
+    def json(self):
+        """The JSON of `partita plan --json`."""
+        return self._costs().json
+
+    def save(self, path):
+        """Writes the plan as a text: `partita train --plan` runs it, `explain` and `diff` read it."""
+        text = self._ask("file")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
     def _repr_html_(self):
         if self._found is None:
             return super()._repr_html_()
-        page = html.escape(self._found.page(), quote=True)
+        page = html.escape(self._ask("page"), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:40em;border:0"></iframe>'
 
 

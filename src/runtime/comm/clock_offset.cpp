@@ -5,10 +5,10 @@
 namespace partita {
 namespace {
 
-constexpr int kRounds = 16;
+constexpr int kClockRounds = 16;
 
 void tell_time(Communicator& comm, int rank, const std::function<int64_t()>& now) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kClockRounds; ++round) {
     int64_t time = 0;
     comm.recv(&time, 1, DType::i64, rank);
     time = now();
@@ -24,7 +24,7 @@ ClockOffset clock_offset(Communicator& comm, const std::function<int64_t()>& now
     return {.at = now()};
   }
   ClockOffset best{.error = std::numeric_limits<int64_t>::max()};
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kClockRounds; ++round) {
     const int64_t asked = now();
     int64_t time = asked;
     comm.send(&time, 1, DType::i64, 0);

@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-size_t bytes_of(const Call& call) { return static_cast<size_t>(call.count) * size_of(call.dtype); }
+size_t message_bytes(const Call& call) { return static_cast<size_t>(call.count) * size_of(call.dtype); }
 
 void copy_message(void* target, const void* source, size_t size) {
   if (size > 0) std::memcpy(target, source, size);
@@ -58,7 +58,7 @@ Mailbox::Outcome Mailbox::deliver(std::unique_lock<std::mutex>& lock, const Call
   } else {
     waiter->state = Waiter::State::taken;
     lock.unlock();
-    copy_message(waiter->call.recv, call.send, bytes_of(call));
+    copy_message(waiter->call.recv, call.send, message_bytes(call));
     lock.lock();
     waiter->state = Waiter::State::done;
   }
@@ -75,7 +75,7 @@ bool Mailbox::enqueue(std::unique_lock<std::mutex>& lock, const Call& call) {
     spare_.pop_back();
   }
   lock.unlock();
-  bytes.resize(bytes_of(call));
+  bytes.resize(message_bytes(call));
   copy_message(bytes.data(), call.send, bytes.size());
   lock.lock();
   if (waiter_ != nullptr) {

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-constexpr Timeout kPresenceInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
+constexpr Timeout kMeetingLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
 constexpr Timeout kFailureTextTimeout = std::chrono::seconds(10);
 
 }  // namespace
@@ -53,7 +53,7 @@ void Meetings::await_close(uint64_t open) {
     return shared.state.load() != open || has_left || (world_ != nullptr && world_->is_aborted());
   };
   while (true) {
-    const Deadline next = std::min(deadline_, presence_ == nullptr ? deadline_ : deadline_after(kPresenceInterval));
+    const Deadline next = std::min(deadline_, presence_ == nullptr ? deadline_ : deadline_after(kMeetingLookInterval));
     if (shared.event.wait(is_over, next, policy_)) {
       if (shared.state.load() != open) return;
       throw_if_world_failed();
