@@ -23,14 +23,17 @@ def plan(
     memory_gib=0,
     runner_up=False,
 ):
-    """How the training of a Model would be shared: as its context says, on its ranks; or, given a cluster ("cpu",
-    "h100", "h100:4", a TOML file, see docs/reference/clusters.md), the configuration that takes the least time there, as
-    `partita plan` finds it. `model` may also be the name of one of docs/reference/models.md ("gpt:layers=24") or the file of a
-    forward graph ("graph.txt"), without a data set. `ranks`: on a part of the cluster; `pins`: what is fixed, as
-    "tensor=8,recompute=none"; `fixed`: the whole configuration, which is priced as it is; `batch`: rows of the global
-    batch; `dtype`: of activations and products, "f32", "bf16", ..; `memory_gib`: GiB of each device; `tf32`: whether
-    products of float32 are priced in TF32 on devices that have it; `runner_up`: whether `others` shows the best plan
-    that shares the ranks otherwise."""
+    """Returns the plan of a training without running it.
+
+    Without a `cluster`: the plan of a Model as its context says, on its ranks. With one ("cpu", "h100", "h100:4", a TOML
+    file, see docs/reference/clusters.md): the configuration that takes the least time there, as `partita plan` finds it.
+    `model` may also be the name of one of docs/reference/models.md ("gpt:layers=24") or the file of a forward graph
+    ("graph.txt"), without a data set.
+
+    `ranks`: plans for a part of the cluster. `pins`: values that are fixed ("tensor=8,recompute=none"). `fixed`: the
+    whole configuration, which is priced as it is. `batch`: rows of the global batch. `dtype`: type of activations and
+    products ("f32", "bf16", ..). `memory_gib`: GiB of each device. `tf32`: whether products of float32 are priced in
+    TF32 on devices that have it. `runner_up`: whether `others` shows the best plan that shares the ranks otherwise."""
     if isinstance(model, str):
         request, settings = _core.PlanRequest(), contextlib.nullcontext
         request.model = model
