@@ -25,8 +25,9 @@ def plan(
 ):
     """Returns the plan of a training without running it.
 
-    Without a `cluster`: the plan of a Model as its context says, on its ranks. With one ("cpu", "h100", "h100:4", a TOML
-    file, see docs/reference/clusters.md): the configuration that takes the least time there, as `partita plan` finds it.
+    Without a `cluster`: the plan of a Model as its context says, on its ranks. With one ("cpu", "h100:4", a TOML
+    file, see docs/reference/clusters.md): the configuration that takes the least time there, as `partita plan` finds
+    it.
     `model` may also be the name of one of docs/reference/models.md ("gpt:layers=24") or the file of a forward graph
     ("graph.txt"), without a data set.
 
