@@ -438,12 +438,18 @@ TEST_F(ObeyedOptions, APlanOfAFileIsRun) {
   LambdaCallback keep;
   const JobConfig planned = config_of(kTwoRanks);
   keep.train_begin = [&](const TrainInfo& info) {
-    plan = print(*plan_file_of(completed(planned, Place{.cores = 1}), *info.program, all_ops()));
+    PlanFile file = *plan_file_of(completed(planned, Place{.cores = 1}), *info.program, all_ops());
+    file.cluster = "cpu";
+    plan = print(file);
   };
   Model(planned, Place{.cores = 1}).train({.callbacks = {&keep}});
   std::ofstream(dir_.path() / "plan.txt") << plan;
-  EXPECT_EQ(observe({{"plan.file", {"DIR/plan.txt"}}}, false).at(Seen::program),
-            observe(kTwoRanks, false).at(Seen::program));
+  const Texts runs_plan{{"plan.file", {"DIR/plan.txt"}}};
+  EXPECT_EQ(Model(config_of(runs_plan), Place{.cores = 1}).config().ranks.count, 2);
+  EXPECT_EQ(observe(runs_plan, false).at(Seen::losses), observe(kTwoRanks, false).at(Seen::losses));
+  EXPECT_EQ(observe(runs_plan + Texts{{"plan.micro_batches", {"2"}}}, false).at(Seen::error),
+            fmt::format("[Model] plan.micro_batches: {} is for another value, got 2, expected 1, or another plan",
+                        (dir_.path() / "plan.txt").string()));
   EXPECT_EQ(observe({{"plan.file", {"auto"}}}, false).at(Seen::error),
             "[Model] plan.file of no effect, got auto, which only partita train searches, expected the file of a plan");
 }

@@ -1,5 +1,6 @@
 #include "training/model.h"
 
+#include "job/options.h"
 #include "job/process.h"
 #include "planner/plan_file/plan_file.h"
 #include "runtime/launch/run_process.h"
@@ -11,15 +12,24 @@
 namespace partita {
 namespace {
 
-/// With the plan that it names, where nobody has read it yet.
-JobConfig planned(const JobConfig& config) {
+/// With the plan that it names, where nobody has read it yet. What the plan decides and the program says otherwise, not
+/// `recipe`, is refused.
+JobConfig planned(const JobConfig& config, const JobConfig& recipe) {
   const std::string& file = config.plan.file;
   if (file.empty() || config.plan.given) return config;
   if (file == "auto" || file.starts_with("auto:")) {
     refuse_option(OptionNames::fields, "plan.file",
                   fmt::format("got {}, which only partita train searches, expected the file of a plan", file));
   }
-  return with_plan(config, read_plan_file(file));
+  const JobConfig plan = with_plan(config, read_plan_file(file));
+  const IsSaid is_said = differs_from(config, recipe);
+  for (const auto& [option, got, expected] : differences(config, plan)) {
+    const std::string key = option->key();
+    if (!is_planned(key) || !is_said(key)) continue;
+    throw InvalidArgument(fmt::format("[Model] {}: {} is for another value, got {}, expected {}, or another plan", key,
+                                      file, got.empty() ? "none" : got, expected.empty() ? "none" : expected));
+  }
+  return plan;
 }
 
 ModelJob job_of(Network network, const JobConfig& config, const Place& place) {
@@ -36,7 +46,7 @@ std::unique_ptr<JobRows> rows_of(const JobConfig& config) {
 }  // namespace
 
 Model::Model(Network network, const JobConfig& config, const Place& place)
-    : job_(job_of(std::move(network), completed(planned(config), place), place)),
+    : job_(job_of(std::move(network), completed(planned(config, JobConfig()), place), place)),
       process_(std::make_unique<JobProcess>(job_.config, place)),
       rows_(rows_of(job_.config)) {
   if (place.ranks() > 1) job_.world = &process_world(*place.launched);
@@ -45,7 +55,8 @@ Model::Model(Network network, const JobConfig& config, const Place& place)
   if (!job_.config.files.resume.empty()) resume_.set(job_.config.files.resume);
 }
 
-Model::Model(const JobConfig& config, const Place& place) : Model(ZooJob(planned(config), place), place) {}
+Model::Model(const JobConfig& config, const Place& place)
+    : Model(ZooJob(planned(config, make_model(config.model).recipe), place), place) {}
 
 Model::Model(const ZooJob& job, const Place& place) : Model(job.network(), job.config(), place) {
   recipe_ = job.model().recipe;
@@ -74,7 +85,10 @@ void Model::refuse_other_loss() const {
 }
 
 IsSaid Model::said_by(const FitOptions& fit) const {
-  return fit.is_said ? fit.is_said : differs_from(job_.config, recipe_);
+  if (fit.is_said) return fit.is_said;
+  // What a plan decides was not asked for one by one.
+  return [is_said = differs_from(job_.config, recipe_), has_plan = job_.config.plan.given.has_value()](
+             std::string_view key) { return !(has_plan && is_planned(key)) && is_said(key); };
 }
 
 TrainingSession Model::begin(const FitOptions& fit) {
