@@ -137,7 +137,7 @@ class ConfigurationSearcher {
     search_all();
     if (!result_.best && refused_.empty())
       throw InvalidArgument(refusal_.text.empty() ? nothing_left(request_) : refusal_.text);
-    if (!result_.best && !request_.pins.squeeze) {
+    if (!result_.best && !request_.pins.squeeze && (request_.any || fits_squeezed())) {
       squeezes_ = true;
       search_all();
     }
@@ -154,6 +154,22 @@ class ConfigurationSearcher {
   }
 
  private:
+  /// Whether anything fits under squeezed cuts: of few configurations, those that take the least memory. What takes the
+  /// least of them is kept for the refusal.
+  bool fits_squeezed() {
+    SearchRequest few = request_;
+    few.any = true;
+    few.runner_up = false;
+    try {
+      const ConfigurationSearch search = search_configurations(few);
+      if (search.best) return true;
+      refused_.push_back({search.least->price.peak_memory(), search.least->configuration});
+      return false;
+    } catch (const InvalidArgument&) {  // none of these can be lowered, of the others some may
+      return true;
+    }
+  }
+
   void search_all() {
     enumerate();
     while (!queue_.empty()) {
