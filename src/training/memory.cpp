@@ -14,11 +14,7 @@ int64_t saturating_mul(int64_t a, int64_t b) { return b != 0 && a > kMost / b ? 
 
 /// The most that a group of ranks has of all its stages.
 int64_t largest(const Program& program, const std::function<int64_t(size_t stage)>& bytes_of) {
-  std::vector<int64_t> bytes(program.pipeline.groups.size(), 0);
-  for (size_t stage = 0; stage < program.stages.size(); ++stage) {
-    int64_t& of_group = bytes[static_cast<size_t>(program.pipeline.shape.groups[stage])];
-    of_group = saturating_add(of_group, bytes_of(stage));
-  }
+  const std::vector<int64_t> bytes = bytes_of_groups(program.pipeline, bytes_of);
   return *std::max_element(bytes.begin(), bytes.end());
 }
 

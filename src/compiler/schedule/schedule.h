@@ -26,9 +26,12 @@ struct InFlight {
   int64_t received(size_t input, Section last) const;
 };
 
+/// Bytes of gradients that are reduced in one message: what schedules pack and what planning prices.
+inline constexpr int64_t kBucketBytes = int64_t{4} << 20;
+
 struct ScheduleOptions {
   /// Gradients are reduced together, in one message of at most this many bytes.
-  int64_t bucket_bytes = int64_t{4} << 20;
+  int64_t bucket_bytes = kBucketBytes;
   bool pack = true;     // false: each gradient is reduced by itself
   bool overlap = true;  // gradient reductions are asynchronous, overlapped with the backward
 };

@@ -1,6 +1,7 @@
 #include "compiler/schedule/stage_program.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "compiler/partition/collectives.h"
@@ -58,6 +59,17 @@ StageTimes estimated_times(const LocalGraph& local, const OpSet& ops) {
   const auto work = work_of_sections(local, ops);
   const auto of = [&](Section section) { return work[static_cast<size_t>(section)]; };
   return {of(Section::micro), of(Section::backward), of(Section::weight)};
+}
+
+std::vector<int64_t> bytes_of_groups(const Pipeline& pipeline, const std::function<int64_t(size_t stage)>& bytes_of) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> bytes(pipeline.groups.size(), 0);
+  for (size_t stage = 0; stage < pipeline.shape.groups.size(); ++stage) {
+    int64_t& of_group = bytes[static_cast<size_t>(pipeline.shape.groups[stage])];
+    const int64_t more = bytes_of(stage);
+    of_group = of_group > kMax - more ? kMax : of_group + more;
+  }
+  return bytes;
 }
 
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local) {

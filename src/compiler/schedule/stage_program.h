@@ -1,6 +1,8 @@
 #pragma once
 // What runs: the programs of the stages of a pipeline, and how they run together. A program without stages is one.
 
+#include <functional>
+
 #include "compiler/partition/transfers.h"
 #include "compiler/plan/plan.h"
 #include "compiler/schedule/schedule.h"
@@ -45,6 +47,9 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers);
 std::array<double, kSections.size()> work_of_sections(const LocalGraph& local, const OpSet& ops);
 /// The same as times of a stage. Where the gradients of weights are no section of their own, `backward` has them.
 StageTimes estimated_times(const LocalGraph& local, const OpSet& ops);
+
+/// Sum of `bytes_of(stage)` over the stages of each group; the largest number if a sum is larger.
+std::vector<int64_t> bytes_of_groups(const Pipeline& pipeline, const std::function<int64_t(size_t stage)>& bytes_of);
 
 /// How many micro-batches a stage has in flight under the sequence.
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/schedule.h"
+
 namespace partita {
 namespace {
-
-constexpr double kMessageBytes = 4 << 20;  // of gradients that are reduced together
 
 LayerSpan::Kind kind_of(StageSection section) {
   return section == StageSection::forward    ? LayerSpan::forward
@@ -140,7 +140,7 @@ void LayerTasks::add_layers(const Slot& slot) {
     bytes += layers[l].bytes;
     seconds += layers[l].reduce;
     for (const auto& [kind, late] : layers[l].late) add_reduction(slot, kind, late, layers[l].of);
-    if (bytes < kMessageBytes && l > 0) continue;
+    if (bytes < static_cast<double>(kBucketBytes) && l > 0) continue;
     add_reduction(slot, layers[l].reduction, seconds, layers[l].of);
     bytes = seconds = 0;
   }

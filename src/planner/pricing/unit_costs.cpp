@@ -7,16 +7,12 @@
 
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/sections.h"
+#include "compiler/schedule/schedule.h"
 #include "ir/sharding/move.h"
 #include "ir/work/node_work.h"
 #include "planner/cluster/collective_seconds.h"
 
 namespace partita {
-namespace {
-
-constexpr double kBucket = 1 << 26;  // bytes in which gradients are sent together
-
-}  // namespace
 
 /// The kernels, messages and states of the layers.
 class LayerLowering {
@@ -212,7 +208,8 @@ LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster, con
     SectionCosts& section = message.backward ? unit.backward : unit.forward;
     const double bytes = message.bytes.at(rows);
     if (message.late) {
-      unit.late[message.kind] += bytes * seconds_of(message.kind, kBucket, place, cluster) / kBucket;
+      constexpr double kBytes = kBucketBytes;
+      unit.late[message.kind] += bytes * seconds_of(message.kind, kBytes, place, cluster) / kBytes;
       continue;
     }
     const double skew = software.rank_skew * static_cast<double>(place.ranks - 1);

@@ -37,9 +37,10 @@ class StepResult {
       for (const auto& [kind, seconds] : own.exposed) accounted += seconds;
       own.bubble = std::max(0.0, end - accounted);
     }
-    for (size_t stage = 0; stage < stages_.size(); ++stage) {
-      step.groups[static_cast<size_t>(pipeline_.shape.groups[stage])].peak_bytes +=
-          static_cast<double>(stages_[stage].schedule.arena_bytes);
+    const std::vector<int64_t> arenas =
+        bytes_of_groups(pipeline_, [&](size_t stage) { return stages_[stage].schedule.arena_bytes; });
+    for (size_t group = 0; group < arenas.size(); ++group) {
+      step.groups[group].peak_bytes = static_cast<double>(arenas[group]);
     }
     if (options.spans) add_spans(step);
     if (options.memory) add_memory(step);
