@@ -20,7 +20,7 @@ namespace {
 
 using Row = std::map<std::string, std::string>;
 
-constexpr double kLarge = 8.0 * (1 << 30), kLeastCounted = 1e6;
+constexpr double kLarge = 8.0 * (1 << 30), kMinCounted = 1e6;
 
 std::vector<std::string> split_line(const std::string& line) {
   std::vector<std::string> cells(1);
@@ -135,7 +135,7 @@ void add_bus_bandwidths(const std::string& folder, Errors& errors) {
     const auto measured = find_measured(row);
     const std::string collective = row.at("collective");
     const double bytes = row.at("bytes").empty() ? kLarge : number(row, "bytes");
-    if (!measured || bytes < kLeastCounted) {
+    if (!measured || bytes < kMinCounted) {
       left += measured ? 0 : 1;
       continue;
     }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kSizes[] = {4 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
 constexpr int kFewestRuns = 20;
-constexpr int kMostRuns = 400;
+constexpr int kMaxRuns = 400;
 constexpr int64_t kBytesPerSize = int64_t{1} << 28;  // decides the runs between those bounds
 
 /// Memory of a device, as that of an executor is.
@@ -98,7 +98,7 @@ void measure(Communicator& comm, int64_t largest) {
     for (int64_t bytes : kSizes) {
       if (bytes > largest) break;
       Buffers buffers = make_buffers(comm.rank(), comm.size(), bytes);
-      const auto runs = std::clamp<int64_t>(kBytesPerSize / bytes, kFewestRuns, kMostRuns);
+      const auto runs = std::clamp<int64_t>(kBytesPerSize / bytes, kFewestRuns, kMaxRuns);
       time_call(comm, collective, buffers);
       std::vector<double> times;
       for (int64_t i = 0; i < runs; ++i) times.push_back(time_call(comm, collective, buffers));

@@ -31,9 +31,9 @@ class Cursor {
   /// What stands before the next space; "" at the end of the line.
   std::string_view token() { return take(std::min(rest_.size(), rest_.find(' '))); }
   /// 2^60, so that no sum of two overflows.
-  static constexpr int64_t kMostNumber = int64_t{1} << 60;
+  static constexpr int64_t kMaxNumber = int64_t{1} << 60;
   /// Decimal digits; `expected` is said of others, the range when it is empty.
-  int64_t number(int64_t least = 0, int64_t most = kMostNumber, std::string_view expected = "");
+  int64_t number(int64_t least = 0, int64_t most = kMaxNumber, std::string_view expected = "");
   /// Any number that an int holds.
   int integer();
   /// Nothing is left of the line.

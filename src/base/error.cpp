@@ -27,9 +27,9 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 /// So many that a short name is not taken for another one.
 size_t most_edits(std::string_view name) { return name.size() <= 4 ? 1 : name.size() / 2; }
 
-constexpr size_t kMostValue = 160;     // characters of a value that is shown as it is
-constexpr size_t kShownValue = 80;     // of one that is not
-constexpr size_t kMostMessage = 4000;  // of a message, whatever it is made of
+constexpr size_t kMaxValue = 160;     // characters of a value that is shown as it is
+constexpr size_t kShownValue = 80;    // of one that is not
+constexpr size_t kMaxMessage = 4000;  // of a message, whatever it is made of
 constexpr std::string_view kAfterQuote = " ,.:;)]?!";
 constexpr std::string_view kAfterWord = ",.:;)?!";
 
@@ -57,7 +57,7 @@ std::string_view beginning_of(std::string_view text, size_t count) {
 }
 
 void append_shortened(std::string& out, std::string_view value, std::string_view quote) {
-  if (value.size() <= kMostValue) {
+  if (value.size() <= kMaxValue) {
     out += quote;
     out += value;
     out += quote;
@@ -86,8 +86,8 @@ std::string shortened(std::string_view message) {
     }
   }
   std::replace(out.begin(), out.end(), '\0', '?');  // what() would end there
-  if (out.size() <= kMostMessage) return out;
-  return fmt::format("{}... ({} characters)", beginning_of(out, kMostMessage / 2), characters_of(message));
+  if (out.size() <= kMaxMessage) return out;
+  return fmt::format("{}... ({} characters)", beginning_of(out, kMaxMessage / 2), characters_of(message));
 }
 
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {

@@ -10,15 +10,15 @@
 namespace partita {
 
 /// Longer lists are shortened to their first three elements and the last.
-inline constexpr int64_t kMostListed = 16;
+inline constexpr int64_t kMaxListed = 16;
 
-/// "3, 5" with the separator ", "; of more than kMostListed elements "0, 1, 2, .., 99". `at(i)` gives element i.
+/// "3, 5" with the separator ", "; of more than kMaxListed elements "0, 1, 2, .., 99". `at(i)` gives element i.
 template <class At>
 std::string listed(int64_t count, const At& at, std::string_view separator) {
   std::string text;
   for (int64_t i = 0; i < count; ++i) {
     if (i > 0) text += separator;
-    if (count > kMostListed && i == 3) {
+    if (count > kMaxListed && i == 3) {
       text += "..";
       text += separator;
       i = count - 1;

@@ -3,6 +3,6 @@
 namespace partita {
 
 /// Ranks of one job, and so slots of hosts, readers and writers of files.
-inline constexpr int kMostJobRanks = 65536;
+inline constexpr int kMaxJobRanks = 65536;
 
 }  // namespace partita

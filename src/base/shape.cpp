@@ -57,7 +57,7 @@ Type parse_type(std::string_view text) {
     const auto [end, error] = std::from_chars(inside.data(), inside.data() + inside.size(), size);
     if (error != std::errc{} || size < 0) throw fail("bad size in shape");
     type.shape.push_back(size);
-    if (type.rank() > kMostDims) throw fail(fmt::format("more than {} dimensions", kMostDims));
+    if (type.rank() > kMaxDims) throw fail(fmt::format("more than {} dimensions", kMaxDims));
     if (!is_countable(type.shape)) throw fail("shape too large");
     inside.remove_prefix(end - inside.data());
     if (inside.empty()) break;

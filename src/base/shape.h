@@ -16,7 +16,7 @@ using Shape = std::vector<int64_t>;
 inline constexpr int64_t kMaxElements = std::numeric_limits<int64_t>::max() / 16;
 /// The most dimensions of a tensor. Reshapes between two such shapes have the most factors of all sharding rules, 5 for
 /// every 4 dimensions: a letter names each.
-inline constexpr int kMostDims = 20;
+inline constexpr int kMaxDims = 20;
 /// Whether no size is negative and the elements (each 0 taken as 1) are at most kMaxElements.
 bool is_countable(const Shape& shape);
 

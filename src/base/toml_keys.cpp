@@ -38,7 +38,7 @@ std::optional<int> line_of_deep_key(std::string_view text) {
       i = end;
       continue;
     }
-    if (c == '.' && ++parts > kMostTomlKeyParts) return line;
+    if (c == '.' && ++parts > kMaxTomlKeyParts) return line;
     if (kEndsOfKeys.find(c) != kEndsOfKeys.npos) parts = 1;
     if (c == '\n') ++line;
     ++i;

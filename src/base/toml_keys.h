@@ -5,7 +5,7 @@
 
 namespace partita {
 
-inline constexpr int kMostTomlKeyParts = 16;
+inline constexpr int kMaxTomlKeyParts = 16;
 
 /// The line of the first key like "a.b.c" with more parts than that. A parser nests a table for each part and so
 /// overflows the stack; it limits only what brackets and braces nest.

@@ -16,8 +16,8 @@ std::string key_of(int parts, const std::string& between = ".") {
 
 TEST(TomlKeys, AreCountedPartByPart) {
   EXPECT_FALSE(line_of_deep_key(""));
-  EXPECT_FALSE(line_of_deep_key(key_of(kMostTomlKeyParts) + " = 1\n[" + key_of(kMostTomlKeyParts) + "]\n"));
-  const std::string deep = key_of(kMostTomlKeyParts + 1);
+  EXPECT_FALSE(line_of_deep_key(key_of(kMaxTomlKeyParts) + " = 1\n[" + key_of(kMaxTomlKeyParts) + "]\n"));
+  const std::string deep = key_of(kMaxTomlKeyParts + 1);
   EXPECT_EQ(line_of_deep_key(deep + " = 1\n"), 1);
   EXPECT_EQ(line_of_deep_key("b = 1\n[" + deep + "]\n"), 2);
   EXPECT_EQ(line_of_deep_key("b = [\n{" + deep + " = 1}]\n"), 2);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kGroupSizes[] = {2, 4, 8};
 constexpr int64_t kFewestRanks = 8, kWholeSteps = 300, kFewestWholeSteps = 6;
-constexpr double kLeastThreadShare = 0.01, kMostSkew = 1e-3;
+constexpr double kMinThreadShare = 0.01, kMaxSkew = 1e-3;
 
 /// Bytes that are read and written in a second by copies of `threads` threads at once, each of memory of its own.
 double copy_bandwidth(int threads) {
@@ -75,7 +75,7 @@ void set_rank_costs(Cluster& cluster, const std::vector<TrainingCase>& cases, co
     for (const Communication& one : communications_of(program.schedule(), program.local()))
       step.waits += one.is_exposed() ? others : 0;
   }
-  const auto within = [](double number) { return std::clamp(number, 0.0, kMostSkew); };
+  const auto within = [](double number) { return std::clamp(number, 0.0, kMaxSkew); };
   const std::vector<double> best = minimise({3e-5, 1e-5}, [&](const std::vector<double>& numbers) {
     double loss = 0;
     for (const RankStep& step : all) {
@@ -190,7 +190,7 @@ class MachineRound {
       training.threads = options_.cores;
       const double faster = one / time_whole_step(training, steps);
       tell(fmt::format("  {:.2f} times as fast", faster));
-      const double added = std::clamp((faster - 1) / (options_.cores - 1), kLeastThreadShare, 1.0);
+      const double added = std::clamp((faster - 1) / (options_.cores - 1), kMinThreadShare, 1.0);
       measured_.thread_gains.push_back({typical_call(alone), added});
     }
     measured_.busy_share = busy_share(options_, share_);

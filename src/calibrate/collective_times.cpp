@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kBytes[] = {1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20};
 constexpr Collective kKinds[] = {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
                                  Collective::all_to_all};
-constexpr int kFewestCalls = 5, kMostCalls = 200;
+constexpr int kFewestCalls = 5, kMaxCalls = 200;
 
 /// What one rank has: the whole of what is reduced or gathered, and its part of that.
 struct RankBuffers {
@@ -59,7 +59,7 @@ double time_calls(Collective kind, Communicator& comm, RankBuffers& buffers, dou
   time_call(kind, comm, buffers);
   std::vector<double> times;
   double spent = 0;  // the same on every rank
-  for (int i = 0; i < kMostCalls && (i < kFewestCalls || spent < seconds); ++i) {
+  for (int i = 0; i < kMaxCalls && (i < kFewestCalls || spent < seconds); ++i) {
     times.push_back(time_call(kind, comm, buffers));
     spent += times.back();
   }

@@ -10,8 +10,8 @@
 namespace partita {
 namespace {
 
-constexpr double kLeastShare = 1e-4, kLeastExtra = 0.1, kMostExtra = 1024;
-constexpr double kMostFlopShare = 1, kMostByteShare = 100;  // caches are faster than memory
+constexpr double kMinShare = 1e-4, kMinExtra = 0.1, kMaxExtra = 1024;
+constexpr double kMaxFlopShare = 1, kMaxByteShare = 100;  // caches are faster than memory
 
 /// Sizes, two in a decade, over what those of some nodes span.
 std::vector<double> sizes_of(const std::vector<const NodeTime*>& nodes, double Work::*size) {
@@ -34,7 +34,7 @@ std::vector<double> sizes_of(const std::vector<const NodeTime*>& nodes, double W
 Curve monotone_curve(const std::vector<double>& sizes, const double* shares, double most) {
   Curve curve;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    double share = std::clamp(shares[i], kLeastShare, most);
+    double share = std::clamp(shares[i], kMinShare, most);
     if (i > 0) share = std::min(share, curve.back().share * sizes[i] / sizes[i - 1]);
     curve.push_back({sizes[i], share});
   }
@@ -97,11 +97,11 @@ class KindFit {
 
   Efficiency efficiency_of(const std::vector<double>& numbers) const {
     Efficiency efficiency;
-    efficiency.bytes = monotone_curve(byte_sizes_, numbers.data(), kMostByteShare);
-    efficiency.flops = monotone_curve(flop_sizes_, numbers.data() + byte_sizes_.size(), kMostFlopShare);
+    efficiency.bytes = monotone_curve(byte_sizes_, numbers.data(), kMaxByteShare);
+    efficiency.flops = monotone_curve(flop_sizes_, numbers.data() + byte_sizes_.size(), kMaxFlopShare);
     if (kind_ != WorkKind::product) return efficiency;
     const double* extra = numbers.data() + byte_sizes_.size() + flop_sizes_.size();
-    const auto elements = [](double number) { return number < kLeastExtra ? 0 : std::min(number, kMostExtra); };
+    const auto elements = [](double number) { return number < kMinExtra ? 0 : std::min(number, kMaxExtra); };
     efficiency.extra_rows = elements(extra[0]);
     efficiency.extra_columns = elements(extra[1]);
     efficiency.extra_depth = elements(extra[2]);
@@ -148,9 +148,9 @@ void fit_kinds(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
 }
 
 MeasuredCall call_of(const NodeTime& node, const DeviceSpec& device) {
-  constexpr double kLeastPart = 0.1;  // of a call that is not the overhead
+  constexpr double kMinPart = 0.1;  // of a call that is not the overhead
   const Work& work = node.work;
-  const double seconds = std::max(node.seconds - device.launch_overhead, kLeastPart * node.seconds);
+  const double seconds = std::max(node.seconds - device.launch_overhead, kMinPart * node.seconds);
   const double amount = is_compute_bound(work) ? work.flops : work.bytes;
   return {.flops = work.flops,
           .bytes = work.bytes,

@@ -11,16 +11,16 @@ namespace {
 
 /// Kinds of which the share of the links' bandwidth is found; all_reduce has all of it.
 constexpr Collective kShared[] = {Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all};
-constexpr double kLeastLinkShare = 1e-3, kLeastSeconds = 1e-9;
+constexpr double kMinLinkShare = 1e-3, kMinSeconds = 1e-9;
 
 void set_links(Cluster& cluster, const std::vector<double>& numbers) {
-  const auto seconds = [](double number) { return number < kLeastSeconds ? 0 : number; };
+  const auto seconds = [](double number) { return number < kMinSeconds ? 0 : number; };
   cluster.protocols[0].overhead = seconds(numbers[0]);
   cluster.levels[0].latency[0] = seconds(numbers[1]);
   cluster.levels[0].bandwidth = numbers[2];
   cluster.levels[0].total_bandwidth = numbers[3];
   for (size_t i = 0; i < std::size(kShared); ++i) {
-    cluster.software.link_share[kShared[i]] = std::clamp(numbers[4 + i], kLeastLinkShare, 1.0);
+    cluster.software.link_share[kShared[i]] = std::clamp(numbers[4 + i], kMinLinkShare, 1.0);
   }
 }
 

@@ -4,11 +4,11 @@ namespace partita {
 
 std::vector<double> minimise(std::vector<double> numbers,
                              const std::function<double(const std::vector<double>&)>& loss) {
-  constexpr int kMostRounds = 60;
+  constexpr int kMaxRounds = 60;
   double least = loss(numbers);
   for (double factor = 2; factor > 1.005; factor = 1 + (factor - 1) / 2) {
     bool better = true;
-    for (int round = 0; better && round < kMostRounds; ++round) {
+    for (int round = 0; better && round < kMaxRounds; ++round) {
       better = false;
       for (double& number : numbers) {
         const double before = number;

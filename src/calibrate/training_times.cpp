@@ -17,8 +17,8 @@
 namespace partita {
 namespace {
 
-constexpr int kFewestSteps = 1, kMostSteps = 400;
-constexpr int64_t kStepsOfATraining = 20, kMostTrainings = 7;
+constexpr int kFewestSteps = 1, kMaxSteps = 400;
+constexpr int64_t kStepsOfATraining = 20, kMaxTrainings = 7;
 
 ZooJob job_of(const TrainingCase& training) {
   JobConfig config = configured(training.model, {});
@@ -81,7 +81,7 @@ StepTimes run_steps(Executor& executor, int threads, double seconds, Communicato
   executor.step();  // touches all memory
   const auto begin = CalibrationClock::now();
   for (int step = 0;; ++step) {
-    uint8_t goes_on = step < kMostSteps && (step < kFewestSteps || seconds_since(begin) < seconds);
+    uint8_t goes_on = step < kMaxSteps && (step < kFewestSteps || seconds_since(begin) < seconds);
     world.broadcast(&goes_on, 1, DType::u8, /*root=*/0);
     if (goes_on == 0) return times;
     const auto whole = CalibrationClock::now();
@@ -140,7 +140,7 @@ double time_whole_step(const TrainingCase& training, int64_t steps) {
     void on_step_end(const StepInfo& info) override { seconds.push_back(info.seconds); }
   };
   const ZooJob job = job_of(training);
-  const int64_t trainings = std::clamp<int64_t>(steps / kStepsOfATraining, 1, kMostTrainings);
+  const int64_t trainings = std::clamp<int64_t>(steps / kStepsOfATraining, 1, kMaxTrainings);
   std::vector<double> medians;
   for (int64_t i = 0; i < trainings; ++i) {
     StepSeconds times;

@@ -16,7 +16,7 @@
 namespace partita {
 namespace {
 
-constexpr double kMostDisturbance = 1.1;
+constexpr double kMaxDisturbance = 1.1;
 
 struct CalibrateFlags {
   std::string out, name = "this machine";
@@ -38,7 +38,7 @@ void run_calibrate(const CalibrateFlags& flags) {
         std::cerr << line << std::endl;
       }};
   const Measurements measured = measure_machine(options);
-  if (const double times = measured.disturbance(); times > kMostDisturbance) {
+  if (const double times = measured.disturbance(); times > kMaxDisturbance) {
     warn(
         fmt::format("[calibrate] other programs took part of the core: kernels took up to {:.0f} % longer than they "
                     "computed; calibrate again when the machine is idle",

@@ -170,7 +170,7 @@ void run_split(const CheckpointFlags& flags) {
   }
   SavedStates states(flags.path);
   if (!flags.plan.empty()) return split(states, flags, planned_target(states, flags.plan));
-  check_range("--ranks", *flags.ranks, 1, kMostJobRanks);
+  check_range("--ranks", *flags.ranks, 1, kMaxJobRanks);
   const auto ranks = static_cast<int>(*flags.ranks);
   split(states, flags, {.ranks = ranks, .shares = even_shares(states, ranks)});
 }

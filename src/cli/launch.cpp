@@ -49,9 +49,9 @@ std::vector<std::string> command_of(const LaunchFlags& flags, const std::string&
 }
 
 void run_launch(const LaunchFlags& flags, const CLI::App& app) {
-  constexpr int64_t kMostRestarts = 1'000'000;
-  check_range("-n", flags.ranks, 0, kMostJobRanks);
-  check_range("--max-restarts", flags.max_restarts, 0, kMostRestarts);
+  constexpr int64_t kMaxRestarts = 1'000'000;
+  check_range("-n", flags.ranks, 0, kMaxJobRanks);
+  check_range("--max-restarts", flags.max_restarts, 0, kMaxRestarts);
   if (flags.stall_timeout < 0.5 || flags.stall_timeout > 1e6) {
     throw InvalidArgument(
         fmt::format("[--stall-timeout] out of range, got {}, expected 0.5 to 1000000 seconds", flags.stall_timeout));

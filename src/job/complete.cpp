@@ -97,11 +97,11 @@ JobConfig completed(JobConfig config, const Place& place) {
 }
 
 void verify_training(const JobConfig& config, const Place& place) {
-  if (place.ranks() == 1 && config.ranks.count > kMaxRanks) {
+  if (place.ranks() == 1 && config.ranks.count > kMaxThreadRanks) {
     throw InvalidArgument(
         fmt::format("[--ranks] too many for one process, got {}, expected 1 to {}, or processes under "
                     "mpirun",
-                    config.ranks.count, kMaxRanks));
+                    config.ranks.count, kMaxThreadRanks));
   }
   require_equal_parts(config);
   const auto refuse = [](std::string_view flag, const std::string& why) {

@@ -11,7 +11,7 @@ namespace partita {
 
 namespace {
 
-constexpr int64_t kMostWarmupSteps = int64_t{1} << 40;
+constexpr int64_t kMaxWarmupSteps = int64_t{1} << 40;
 
 bool is_finite_in(double value, DType dtype) {
   Array array(Type{dtype, {}});
@@ -30,9 +30,9 @@ void verify(const LrSchedule& schedule, DType dtype) {
     throw InvalidArgument(fmt::format("[lr] infinite in {}, got {}, expected a number that {} can hold", name_of(dtype),
                                       schedule.learning_rate, name_of(dtype)));
   }
-  if (schedule.warmup_steps < 0 || schedule.warmup_steps > kMostWarmupSteps) {
+  if (schedule.warmup_steps < 0 || schedule.warmup_steps > kMaxWarmupSteps) {
     throw InvalidArgument(
-        fmt::format("[warmup-steps] out of range, got {}, expected 0 to {}", schedule.warmup_steps, kMostWarmupSteps));
+        fmt::format("[warmup-steps] out of range, got {}, expected 0 to {}", schedule.warmup_steps, kMaxWarmupSteps));
   }
 }
 

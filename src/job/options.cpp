@@ -94,7 +94,7 @@ void take_texts(T& value, std::string_view where, const std::vector<std::string>
   }
 }
 
-constexpr int64_t kMostPlannedRanks = int64_t{1} << 20;  // how many can run is seen when they are to
+constexpr int64_t kMaxPlannedRanks = int64_t{1} << 20;  // how many can run is seen when they are to
 
 /// Collects the options of one section after another.
 class List {
@@ -250,7 +250,7 @@ void add_ranks(List& list) {
   list.section(OptionSection::ranks);
   list.add("count", "ranks", Effect::placement, PARTITA_FIELD(ranks.count),
            "Ranks, as threads of this process; under mpirun or srun, its processes; 0: 1, or as many as these started",
-           {0, kMostPlannedRanks})
+           {0, kMaxPlannedRanks})
       .synonyms = {"world-size", "gpus", "devices", "device", "device-num", "nproc", "np", "workers", "num-workers"};
   list.add("threads", "threads", Effect::placement, PARTITA_FIELD(ranks.threads),
            "Compute threads of each rank; 0: an even share of the cores")
@@ -284,10 +284,10 @@ void add_pipeline(List& list) {
   list.add("micro_batches", "micro-batches", Effect::placement, PARTITA_FIELD(plan.options.micro_batches),
            "Slices of the global batch that run one after the other, their gradients added up: less memory, the same "
            "update",
-           {1, kMostMicroBatches})
+           {1, kMaxMicroBatches})
       .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
   list.add("stages", "stages", Effect::placement, PARTITA_FIELD(plan.options.pipeline.stages),
-           "Pipeline stages, each on ranks of its own; 0: as the layers say; 1: none", {0, kMostStages})
+           "Pipeline stages, each on ranks of its own; 0: as the layers say; 1: none", {0, kMaxStages})
       .synonyms = {"pipeline-stages", "pipeline-model-parallel-size", "pp"};
   JobOption& stage = list.add("stage", "stage", Effect::placement, PARTITA_FIELD(plan.options.pipeline.marks),
                               "The stage of layers by their path: LAYERS=STAGE, as 'net/h/0..5=0'");
@@ -297,7 +297,7 @@ void add_pipeline(List& list) {
            "interleaved: the same over several stages of each rank; zero_bubble: gradients of weights fill the gaps")
       .synonyms = {"pipeline-schedule", "pipeline-scheduler"};
   list.add("interleave", "interleave", Effect::placement, PARTITA_FIELD(plan.options.pipeline.interleave),
-           "Stages of each group of ranks", {1, kMostStages})
+           "Stages of each group of ranks", {1, kMaxStages})
       .synonyms = {"num-layers-per-virtual-pipeline-stage", "virtual-stages"};
 }
 
@@ -316,7 +316,7 @@ void add_memory(List& list) {
            {0, 3})
       .synonyms = {"zero-stage", "optimizer-parallel", "fsdp"};
   list.add("zero_group", "zero-group", Effect::placement, PARTITA_FIELD(plan.options.zero.group),
-           "Ranks among which one copy is divided; 0: all that share the batch", {0, kMostPlannedRanks});
+           "Ranks among which one copy is divided; 0: all that share the batch", {0, kMaxPlannedRanks});
   list.add("zero_threshold", "zero-threshold", Effect::placement, PARTITA_FIELD(plan.options.zero.threshold),
            "Bytes of a parameter below which it stays whole", {0, int64_t{1} << 40})
       .value = "BYTES";
@@ -327,12 +327,12 @@ void add_cuts(List& list) {
            "Ranks over which auto cuts the products of transformer blocks, by columns, then by rows; other ranks cut "
            "the "
            "batch",
-           {1, kMostPlannedRanks})
+           {1, kMaxPlannedRanks})
       .synonyms = {"tensor-model-parallel-size", "tp"};
   list.add(
           "context_parallel", "context-parallel", Effect::placement, PARTITA_FIELD(plan.options.blocks.context),
           "Ranks over which auto cuts the sequence of transformer blocks throughout; attention gathers keys and values",
-          {1, kMostPlannedRanks})
+          {1, kMaxPlannedRanks})
       .synonyms = {"context-parallel-size", "cp"};
   list.add("sequence_parallel", "sequence-parallel", Effect::placement, PARTITA_FIELD(plan.options.blocks.sequence),
            "With --tensor-parallel: these ranks cut what stands between the products along the sequence");

@@ -15,7 +15,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr std::string_view kHeader = "# partita job 1\n";
 
 /// Seeds of 64 bits do not fit an integer of TOML and are written as texts.
@@ -115,7 +115,7 @@ std::vector<Assignment> parse_config(std::string_view text, const std::string& p
   if (const auto line = line_of_deep_key(text)) {
     throw InvalidFile(
         fmt::format("[configuration] {}:{}: a key that is too deep, got more than {} parts, expected section.key", path,
-                    *line, kMostTomlKeyParts));
+                    *line, kMaxTomlKeyParts));
   }
   try {
     return Reader(path).read(toml::parse(text, path));
@@ -129,10 +129,10 @@ std::vector<Assignment> read_config(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw MissingFile(fmt::format("[configuration] cannot read {}: {}", path, std::strerror(errno)));
   std::string text;
-  for (char c; text.size() <= kMostBytes && file.get(c);) text += c;
-  if (text.size() > kMostBytes) {
+  for (char c; text.size() <= kMaxBytes && file.get(c);) text += c;
+  if (text.size() > kMaxBytes) {
     throw InvalidFile(fmt::format("[configuration] {}: too large, got more than {} bytes, expected a configuration",
-                                  path, kMostBytes));
+                                  path, kMaxBytes));
   }
   return parse_config(text, path);
 }

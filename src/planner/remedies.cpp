@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostFactor = 32;  // of nodes, and of the batch
+constexpr int64_t kMaxFactor = 32;  // of nodes, and of the batch
 
 /// Whether something fits; a request that is refused for another reason does not.
 bool fits(const PlanRequest& request) {
@@ -31,7 +31,7 @@ std::optional<Remedy> more_nodes(const NetworkPlanner& planner) {
   PlanRequest request = planner.request();
   if (is_cluster_file(request.cluster) || request.ranks > 0) return std::nullopt;
   const std::string before = request.cluster;
-  for (int64_t factor = 2; factor <= kMostFactor; factor *= 2) {
+  for (int64_t factor = 2; factor <= kMaxFactor; factor *= 2) {
     request.cluster = with_more_nodes(before, factor);
     if (planner.cluster().cores > 0) request.memory = planner.memory();  // of a rank: its hosts are others
     if (fits(request)) {
@@ -44,7 +44,7 @@ std::optional<Remedy> more_nodes(const NetworkPlanner& planner) {
 std::optional<Remedy> smaller_batch(const NetworkPlanner& planner) {
   if (planner.is_graph()) return std::nullopt;  // its rows are a part of it
   PlanRequest request = planner.request();
-  for (int64_t factor = 2; factor <= kMostFactor && planner.batch() / factor > 0; factor *= 2) {
+  for (int64_t factor = 2; factor <= kMaxFactor && planner.batch() / factor > 0; factor *= 2) {
     if (planner.batch() % factor != 0) break;
     request.batch = planner.batch() / factor;
     if (fits(request)) return Remedy{static_cast<double>(factor), fmt::format("--batch {}", request.batch)};

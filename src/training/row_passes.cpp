@@ -383,12 +383,12 @@ RowPasses::RowPasses(const BuildForRows& build_for, const OpSet& ops, const RowB
   // Every batch begins at a multiple of what divides them all.
   int64_t unit = repeats > 1 ? 1 : std::gcd(batches.batch, rows);
   if (repeats > 1) {
-    while (rows / unit > kMostMicroBatches || rows % unit != 0) ++unit;
+    while (rows / unit > kMaxMicroBatches || rows % unit != 0) ++unit;
   }
   std::optional<Graph> fewer;
   int64_t count = rows / unit;
-  if (count > kMostMicroBatches) {
-    count = kMostMicroBatches;
+  if (count > kMaxMicroBatches) {
+    count = kMaxMicroBatches;
     fewer = build(unit * count);
     if (!is_alike(*fewer, whole)) throw depends_on_rows(rows, unit * count, batches.batch);
   }

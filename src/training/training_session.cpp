@@ -260,7 +260,7 @@ std::string TrainingSession::plan_of(const Program& program, const std::vector<C
 void TrainingSession::plan_steps(TrainingRun& run) const {
   const int64_t epochs = fit_.epochs.value_or(config_.training.epochs);
   const int64_t most_steps = fit_.most_steps.value_or(config_.training.steps);
-  if (epochs < (fit_.epochs ? 1 : 0) || epochs > kMostEpochs || most_steps < 0) {
+  if (epochs < (fit_.epochs ? 1 : 0) || epochs > kMaxEpochs || most_steps < 0) {
     throw InvalidArgument(
         fmt::format("[train] bad length, got {} epochs and at most {} steps, expected 1 epoch or "
                     "more, and 0 steps, which means all, or more",

@@ -75,7 +75,7 @@ ZooModel make_bert(ModelSizes& options) {
   const BertOptions base = options.published(published_berts(), {2, 128, 4, 32, 257, 0, 8});
   const int64_t seq = options.integer("seq", base.seq, 1, 1 << 20);
   const int64_t usual_masked = base.masked > 0 ? std::min(base.masked, seq) : std::max<int64_t>(1, 15 * seq / 100);
-  const BertOptions sizes{.layers = options.integer("layers", base.layers, 1, kMostLayers),
+  const BertOptions sizes{.layers = options.integer("layers", base.layers, 1, kMaxLayers),
                           .hidden = options.integer("hidden", base.hidden, 1, 1 << 20),
                           .heads = options.integer("heads", base.heads, 1, 1 << 16),
                           .seq = seq,

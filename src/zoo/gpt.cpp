@@ -72,7 +72,7 @@ class Gpt : public Layer {
 
 ZooModel make_gpt(ModelSizes& options) {
   const GptOptions base = options.published(published_gpts(), {4, 128, 4, 128, 256});
-  const GptOptions sizes{.layers = options.integer("layers", base.layers, 1, kMostLayers),
+  const GptOptions sizes{.layers = options.integer("layers", base.layers, 1, kMaxLayers),
                          .hidden = options.integer("hidden", base.hidden, 1, 1 << 20),
                          .heads = options.integer("heads", base.heads, 1, 1 << 16),
                          .seq = options.integer("seq", base.seq, 1, 1 << 20),

@@ -96,7 +96,7 @@ ZooModel make_llama(ModelSizes& options) {
   const int64_t hidden = options.integer("hidden", base.hidden, 1, 1 << 20);
   const int64_t heads = options.integer("heads", base.heads, 1, 1 << 16);
   const LlamaOptions sizes{
-      .layers = options.integer("layers", base.layers, 1, kMostLayers),
+      .layers = options.integer("layers", base.layers, 1, kMaxLayers),
       .hidden = hidden,
       .heads = heads,
       .kv_heads = options.integer("kv_heads", base.kv_heads > 0 ? base.kv_heads : heads, 1, 1 << 16),

@@ -4,7 +4,7 @@
 namespace partita {
 
 ZooModel make_mlp(ModelSizes& options) {
-  const int64_t layers = options.integer("layers", 2, 1, kMostLayers);
+  const int64_t layers = options.integer("layers", 2, 1, kMaxLayers);
   const int64_t hidden = options.integer("hidden", 256, 1, 1 << 20);
   const int64_t classes = options.integer("classes", 10, 2, 1 << 20);
   const double dropout = options.number("dropout", 0, 0, 0.99);

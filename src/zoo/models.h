@@ -5,7 +5,7 @@
 
 namespace partita {
 
-inline constexpr int64_t kMostLayers = 10000;
+inline constexpr int64_t kMaxLayers = 10000;
 inline constexpr int64_t kMaxChannels = 1024;  // of an image
 
 /// `layers` hidden layers of `hidden` units with relu; options layers, hidden, classes, dropout.

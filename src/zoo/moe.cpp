@@ -102,13 +102,13 @@ class Moe : public Layer {
 
 ZooModel make_moe(ModelSizes& options) {
   const PublishedMoe base = options.published(published_moes(), {4, 128, 4, 128, 256, 8});
-  MoeOptions sizes{.layers = options.integer("layers", base.layers, 1, kMostLayers),
+  MoeOptions sizes{.layers = options.integer("layers", base.layers, 1, kMaxLayers),
                    .hidden = options.integer("hidden", base.hidden, 1, 1 << 20),
                    .heads = options.integer("heads", base.heads, 1, 1 << 16),
                    .seq = options.integer("seq", base.seq, 1, 1 << 20),
                    .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
                    .dropout = options.number("dropout", 0, 0, 0.99),
-                   .every = options.integer("every", base.every, 1, kMostLayers),
+                   .every = options.integer("every", base.every, 1, kMaxLayers),
                    .experts = {.experts = options.integer("experts", base.experts, 1, 1 << 16),
                                .top_k = options.integer("top_k", 2, 1, 1 << 16),
                                .capacity = options.number("capacity", base.capacity, 0, 1 << 16),

@@ -156,7 +156,7 @@ ZooModel make_t5(ModelSizes& options) {
   const int64_t hidden = options.integer("hidden", base.hidden, 1, 1 << 20);
   const int64_t heads = options.integer("heads", base.heads, 1, 1 << 16);
   const int64_t usual_width = base.head_width > 0 ? base.head_width : std::max<int64_t>(1, hidden / heads);
-  const T5Options sizes{.layers = options.integer("layers", base.layers, 1, kMostLayers),
+  const T5Options sizes{.layers = options.integer("layers", base.layers, 1, kMaxLayers),
                         .hidden = hidden,
                         .heads = heads,
                         .head_width = options.integer("head_width", usual_width, 1, 1 << 16),

@@ -67,7 +67,7 @@ class Vit : public Layer {
 ZooModel make_vit(ModelSizes& options) {
   const VitOptions base = options.published(published_vits(), {2, 64, 4, 0, 32, 8, 10});
   const int64_t hidden = options.integer("hidden", base.hidden, 1, 1 << 20);
-  const VitOptions sizes{.layers = options.integer("layers", base.layers, 1, kMostLayers),
+  const VitOptions sizes{.layers = options.integer("layers", base.layers, 1, kMaxLayers),
                          .hidden = hidden,
                          .heads = options.integer("heads", base.heads, 1, 1 << 16),
                          .inner = options.integer("inner", base.inner > 0 ? base.inner : 4 * hidden, 1, 1 << 22),

@@ -34,7 +34,7 @@ namespace {
 
 using namespace partita;
 
-constexpr int kMostProcessorSeconds = 1, kMostSeconds = 20;
+constexpr int kMaxProcessorSeconds = 1, kMaxSeconds = 20;
 
 // What the handlers of signals need.
 const char* current_bytes = nullptr;
@@ -67,7 +67,7 @@ void limit_time(int processor_seconds, int seconds) {
 std::string give_watched(const FuzzTarget& target, const std::string& input) {
   current_bytes = input.data();
   current_size = input.size();
-  limit_time(kMostProcessorSeconds, kMostSeconds);
+  limit_time(kMaxProcessorSeconds, kMaxSeconds);
   std::string kind = give(target, input);
   limit_time(0, 0);
   current_bytes = nullptr;

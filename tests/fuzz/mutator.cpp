@@ -8,8 +8,8 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostPool = 1000;
-constexpr size_t kMostOfKind = 8;  // inputs of one outcome in the pool
+constexpr size_t kMaxPool = 1000;
+constexpr size_t kMaxOfKind = 8;  // inputs of one outcome in the pool
 
 const std::vector<std::string>& usual_words() {
   static const std::vector<std::string> words{"0",    "-1",   "1",  "1.5", "1e999", "-0.0", "nan",     "inf",  "null",
@@ -71,9 +71,9 @@ std::string Mutator::next() {
 }
 
 void Mutator::learn(const std::string& kind) {
-  if (kinds_.count(kind) >= kMostOfKind) return;
+  if (kinds_.count(kind) >= kMaxOfKind) return;
   kinds_.insert(kind);
-  if (pool_.size() < kMostPool) {
+  if (pool_.size() < kMaxPool) {
     pool_.push_back(last_);
   } else if (pool_.size() > seeds_) {
     pool_[seeds_ + below(pool_.size() - seeds_)] = last_;

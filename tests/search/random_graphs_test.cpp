@@ -16,7 +16,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostVisits = 3'000'000;
+constexpr int64_t kMaxVisits = 3'000'000;
 
 /// All choices one after another, but for those that begin with more than the best one costs.
 class BruteForce {
@@ -29,11 +29,11 @@ class BruteForce {
     visit(0, 0);
   }
   double least() const { return least_; }
-  bool ended() const { return visits_ < kMostVisits; }
+  bool ended() const { return visits_ < kMaxVisits; }
 
  private:
   void visit(size_t v, double paid) {
-    if (paid >= least_ || ++visits_ >= kMostVisits) return;
+    if (paid >= least_ || ++visits_ >= kMaxVisits) return;
     if (v == chosen_.size()) {
       least_ = paid;
       return;

@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-constexpr unsigned kMostSeconds = 60;
+constexpr unsigned kMaxSeconds = 60;
 
 [[noreturn]] void become_command(std::vector<std::string> arguments, int output, int errors,
                                  const std::function<void()>& before) {
@@ -23,7 +23,7 @@ constexpr unsigned kMostSeconds = 60;
   const int program = words[0] == std::string_view(PARTITA_PROGRAM) ? ::open(words[0], O_PATH | O_CLOEXEC) : -1;
   ::dup2(output, STDOUT_FILENO);
   ::dup2(errors, STDERR_FILENO);
-  ::alarm(kMostSeconds);  // stays set in the program that follows
+  ::alarm(kMaxSeconds);  // stays set in the program that follows
   if (before) before();
   if (program >= 0) ::fexecve(program, words.data(), environ);
   if (program < 0) ::execvp(words[0], words.data());

@@ -8,8 +8,8 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostLevels = 64;  // of bytes that are tried
-constexpr double kSlack = 1.1;      // of the most work of a stage, for cuts through which fewer bytes pass
+constexpr size_t kMaxLevels = 64;  // of bytes that are tried
+constexpr double kSlack = 1.1;     // of the most work of a stage, for cuts through which fewer bytes pass
 
 /// Pieces of the forward between which stages may begin.
 struct Pieces {
@@ -72,7 +72,7 @@ class Balancer {
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
     const Pieces all = pieces_at(std::numeric_limits<int64_t>::max());
     const double best = least_of_most(all, stages_), spread = squares_of(all, ends_of_stages(all));
-    const size_t step = levels.size() / kMostLevels + 1;
+    const size_t step = levels.size() / kMaxLevels + 1;
     for (size_t level = 0; level < levels.size(); level += step) {
       const Pieces pieces = pieces_at(levels[level]);
       if (pieces.begins.size() < stages_ || least_of_most(pieces, stages_) > kSlack * best) continue;

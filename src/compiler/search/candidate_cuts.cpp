@@ -5,8 +5,8 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostCandidates = 256;  // of one extension of a cut
-constexpr size_t kMostFree = 3;          // axes that are tried one by one; more are tried as one
+constexpr size_t kMaxCandidates = 256;  // of one extension of a cut
+constexpr size_t kMaxFree = 3;          // axes that are tried one by one; more are tried as one
 
 class Candidates {
  public:
@@ -22,9 +22,9 @@ class Candidates {
     const Axes free = free_axes(base);
     std::vector<Cut> extended{base};
     for (int axis : free) {  // each axis on any factor, or on none
-      if (free.size() > kMostFree) break;
+      if (free.size() > kMaxFree) break;
       const size_t count = extended.size();
-      if (count * (base.size() + 1) > kMostCandidates) break;
+      if (count * (base.size() + 1) > kMaxCandidates) break;
       for (size_t i = 0; i < count; ++i) {
         for (size_t f = 0; f < base.size(); ++f) add_extended(extended, extended[i], f, {axis});
       }

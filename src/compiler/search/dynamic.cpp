@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-constexpr double kMostWork = 3e6;  // alternatives that an enumeration looks at
+constexpr double kMaxWork = 3e6;  // alternatives that an enumeration looks at
 constexpr int kCoreSweeps = 8;
 constexpr double kCoreSlack = 1e-9;  // of rounding
 
@@ -36,7 +36,7 @@ class Enumeration {
   /// Whether it came to an end.
   bool run() {
     visit(0, 0);
-    return work_ <= kMostWork;
+    return work_ <= kMaxWork;
   }
   const std::vector<size_t>& best() const { return best_; }
 
@@ -63,7 +63,7 @@ class Enumeration {
         next = v;
       }
     }
-    if (!(bound < least_) || (work_ += size_) > kMostWork) return;
+    if (!(bound < least_) || (work_ += size_) > kMaxWork) return;
     std::vector<size_t> order(costs_[next].size());
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return costs_[next][a] < costs_[next][b]; });

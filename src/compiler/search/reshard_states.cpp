@@ -11,8 +11,8 @@
 namespace partita {
 namespace {
 
-constexpr double kMostStates = 1500;
-constexpr size_t kMostAxes = 7;  // with the end of a list, three bits each
+constexpr double kMaxStates = 1500;
+constexpr size_t kMaxListedAxes = 7;  // with the end of a list, three bits each
 
 /// All but the empty one.
 std::vector<Axes> sublists(const Axes& axes) {
@@ -31,7 +31,7 @@ std::vector<Axes> sublists(const Axes& axes) {
 
 bool ReshardStates::can_list(const Mesh& mesh, size_t dims) {
   const size_t axes = mesh.rank_axes();
-  if (axes > kMostAxes || (axes + dims + 1) * 3 > 64) return false;
+  if (axes > kMaxListedAxes || (axes + dims + 1) * 3 > 64) return false;
   // Of each number of axes that cut: which ones, in which order and dimensions; the others are partial or not used.
   double states = 0, chosen = 1;
   for (size_t cutting = 0; cutting <= axes; ++cutting) {
@@ -39,7 +39,7 @@ bool ReshardStates::can_list(const Mesh& mesh, size_t dims) {
     chosen *=
         static_cast<double>(axes - cutting) / static_cast<double>(cutting + 1) * static_cast<double>(dims + cutting);
   }
-  return states <= kMostStates;
+  return states <= kMaxStates;
 }
 
 ReshardStates::ReshardStates(const Mesh& mesh, const LinkCosts& links, size_t dims) : mesh_(mesh), links_(links) {
@@ -84,7 +84,7 @@ ReshardStates::Code ReshardStates::code_of(const Sharding& sharding) {
   Code code = 1;
   const auto add = [&](const Axes& axes) {
     for (int axis : axes) code = code << 3 | static_cast<Code>(axis);
-    code = code << 3 | kMostAxes;
+    code = code << 3 | kMaxListedAxes;
   };
   for (const Axes& axes : sharding.dims) add(axes);
   add(sharding.partial);

@@ -15,8 +15,8 @@ bool is_batch_of(const Type& batch, const Type& type, size_t rows) {
 }  // namespace
 
 void Dataset::read(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const {
-  if (epoch < 0 || epoch > kMostEpochs) {
-    throw InvalidArgument(fmt::format("[dataset] bad epoch, got {}, expected 0 to {}", epoch, kMostEpochs));
+  if (epoch < 0 || epoch > kMaxEpochs) {
+    throw InvalidArgument(fmt::format("[dataset] bad epoch, got {}, expected 0 to {}", epoch, kMaxEpochs));
   }
   const int64_t rows = size();
   for (int64_t index : indices) {

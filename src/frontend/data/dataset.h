@@ -21,7 +21,7 @@ using Row = std::vector<Array>;  // one array per column
 
 enum class Split { train, test };
 
-inline constexpr int64_t kMostEpochs = int64_t{1} << 40;
+inline constexpr int64_t kMaxEpochs = int64_t{1} << 40;
 
 /// One batch: per column an array with a leading batch dimension.
 struct Batch {
@@ -58,7 +58,7 @@ class Dataset {
 
   /// Writes the rows `indices` of `epoch` one after another into one tensor per column, which has a
   /// leading dimension of indices.size(). Throws InvalidArgument when an index is outside [0, size)
-  /// or the epoch outside [0, kMostEpochs]. Thread-safe.
+  /// or the epoch outside [0, kMaxEpochs]. Thread-safe.
   void read(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const;
   Row row(int64_t epoch, int64_t index) const;
 

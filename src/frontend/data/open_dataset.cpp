@@ -17,7 +17,7 @@ namespace {
 // Training and a later evaluation see the same patterns, whatever their seeds.
 constexpr uint64_t kSyntheticSeed = 1;
 
-constexpr int64_t kMostSyntheticBytes = int64_t{64} << 20;  // of text, which is held in memory
+constexpr int64_t kMaxSyntheticBytes = int64_t{64} << 20;  // of text, which is held in memory
 
 int64_t synthetic_rows(Split split) { return split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows; }
 
@@ -58,7 +58,7 @@ DatasetPtr open_images(const DataSource& source, Split split, const RowFormat& f
 }
 
 int64_t synthetic_text_rows(Split split, int64_t tokens) {
-  return std::clamp<int64_t>(kMostSyntheticBytes / tokens, 1, synthetic_rows(split));
+  return std::clamp<int64_t>(kMaxSyntheticBytes / tokens, 1, synthetic_rows(split));
 }
 
 DatasetPtr open_text(const DataSource& source, Split split, const RowFormat& format) {

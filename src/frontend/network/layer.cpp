@@ -53,9 +53,9 @@ void require_layer_shape(std::string_view where, const Shape& shape) {
 Layer::Layer(CallLocation where) : where_(source_location(where)) {}
 
 void Layer::pipeline_stage(int stage) {
-  if (stage < 0 || stage >= kMostStages) {
+  if (stage < 0 || stage >= kMaxStages) {
     throw InvalidArgument(fmt::format("[layer] bad pipeline stage, got {} at {}, expected 0 to {}", stage,
-                                      print_line_of(where_), kMostStages - 1));
+                                      print_line_of(where_), kMaxStages - 1));
   }
   stage_ = stage;
 }

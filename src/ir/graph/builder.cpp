@@ -97,9 +97,9 @@ std::string Builder::unique_name(const std::string& base) {
 }
 
 Value Builder::input(const std::string& name, const Type& type, int batch_dim) {
-  if (type.rank() > kMostDims) {
+  if (type.rank() > kMaxDims) {
     throw InvalidArgument(
-        fmt::format("[graph] '{}' has too many dimensions, got {}, expected at most {}", name, type.rank(), kMostDims));
+        fmt::format("[graph] '{}' has too many dimensions, got {}, expected at most {}", name, type.rank(), kMaxDims));
   }
   if (!names_.insert(name)) {
     throw InvalidArgument(fmt::format("[graph] two values have one name, got '{}' again, expected another name", name));

@@ -17,7 +17,7 @@ namespace partita {
 using ValueId = int32_t;
 using NodeId = int32_t;
 
-constexpr int64_t kMostStages = 1024;  // of a pipeline
+constexpr int64_t kMaxStages = 1024;  // of a pipeline
 
 enum class Phase { forward, backward, update };
 std::string_view name_of(Phase phase);

@@ -74,7 +74,7 @@ ShardingAnnotation read_sharding_annotation(Scanner& text) {
 
 }  // namespace
 
-int read_stage(Scanner& text) { return static_cast<int>(text.number(0, kMostStages - 1)); }
+int read_stage(Scanner& text) { return static_cast<int>(text.number(0, kMaxStages - 1)); }
 
 namespace {
 

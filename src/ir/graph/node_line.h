@@ -15,7 +15,7 @@ struct TypeText {
 /// "%x"
 std::string read_value_name(Scanner& text);
 
-/// "3", below kMostStages.
+/// "3", below kMaxStages.
 int read_stage(Scanner& text);
 
 /// "f32[2,3]", in a local graph "f32[2{data},3] +sum{model}".

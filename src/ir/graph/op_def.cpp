@@ -21,9 +21,9 @@ std::function<std::vector<Type>(const OpCall&)> checked(const OpDef& op) {
   return [name = op.name, infer = op.infer](const OpCall& call) {
     std::vector<Type> types = infer(call);
     for (const Type& type : types) {
-      if (type.rank() > kMostDims) {
+      if (type.rank() > kMaxDims) {
         throw InvalidArgument(fmt::format("[{}] result has too many dimensions, got {}, expected at most {}", name,
-                                          type.rank(), kMostDims));
+                                          type.rank(), kMaxDims));
       }
       if (is_countable(type.shape)) continue;
       throw InvalidArgument(fmt::format("[{}] result too large, got {}, expected fewer elements", name, print(type)));

@@ -146,7 +146,7 @@ TEST(ParseGraph, RejectsTooManyDimensions) {
   const auto graph = [](const std::string& shape, const std::string& node) {
     return fmt::format("partita graph 1\ninput %x: f32[{}]\n%y = {}\noutput y = %y\n", shape, node);
   };
-  const std::string most = ones(kMostDims), more = ones(kMostDims + 1);
+  const std::string most = ones(kMaxDims), more = ones(kMaxDims + 1);
   EXPECT_EQ(message_of(graph(most, "relu(%x)")), "accepted");
   const std::string refused = message_of(graph(more, "relu(%x)"));
   EXPECT_TRUE(refused.starts_with("[graph line 2] [type] more than 20 dimensions, got 'f32[1,1,")) << refused;
@@ -157,7 +157,7 @@ TEST(ParseGraph, RejectsTooManyDimensions) {
             "[graph line 3] [reshape] result has too many dimensions, got 21, expected at most 20");
   Builder builder(all_ops());
   try {
-    builder.input("x", {DType::f32, Shape(kMostDims + 1, 1)});
+    builder.input("x", {DType::f32, Shape(kMaxDims + 1, 1)});
     ADD_FAILURE() << "accepted";
   } catch (const InvalidArgument& error) {
     EXPECT_STREQ(error.what(), "[graph] 'x' has too many dimensions, got 21, expected at most 20");

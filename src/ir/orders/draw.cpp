@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-constexpr double kMostCells = 16;  // of the longest slot
+constexpr double kMaxCells = 16;  // of the longest slot
 
 /// Seconds of a cell.
 double cell_of(const Simulation& simulation) {
@@ -19,7 +19,7 @@ double cell_of(const Simulation& simulation) {
     if (seconds > 0) shortest = std::min(shortest, seconds);
     longest = std::max(longest, seconds);
   }
-  return std::max(shortest, longest / kMostCells);
+  return std::max(shortest, longest / kMaxCells);
 }
 
 /// The cells of all rows that are shown: the first ones, and the last ones where there are too many.

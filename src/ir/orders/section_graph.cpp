@@ -45,13 +45,13 @@ void require_times(const PipelineShape& shape) {
 
 void require_shape(const PipelineShape& shape) {
   const auto stages = static_cast<int64_t>(shape.groups.size());
-  if (stages < 1 || stages > kMostStageMicroBatches) {
+  if (stages < 1 || stages > kMaxStageMicroBatches) {
     throw InvalidArgument(
-        fmt::format("[pipeline] bad number of stages, got {}, expected 1 to {}", stages, kMostStageMicroBatches));
+        fmt::format("[pipeline] bad number of stages, got {}, expected 1 to {}", stages, kMaxStageMicroBatches));
   }
-  if (shape.micro_batches < 1 || shape.micro_batches > kMostStageMicroBatches / stages) {
+  if (shape.micro_batches < 1 || shape.micro_batches > kMaxStageMicroBatches / stages) {
     throw InvalidArgument(fmt::format("[pipeline] bad number of micro-batches, got {}, expected 1 to {} for {} stages",
-                                      shape.micro_batches, kMostStageMicroBatches / stages, stages));
+                                      shape.micro_batches, kMaxStageMicroBatches / stages, stages));
   }
   require_groups(shape.groups);
   require_times(shape);

@@ -57,7 +57,7 @@ struct PipelineShape {
 };
 
 /// The most stages times micro-batches.
-inline constexpr int64_t kMostStageMicroBatches = int64_t{1} << 24;
+inline constexpr int64_t kMaxStageMicroBatches = int64_t{1} << 24;
 
 /// Stage s to s + 1 forward, s + 1 to s backward. The list of a graph may have more: skips over stages.
 std::vector<Dependency> chain_of(int stages);

@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostPeriod = 2048;  // slots between brackets
+constexpr size_t kMaxPeriod = 2048;  // slots between brackets
 
 bool is_same_section(const Slot& a, const Slot& b) { return a.stage == b.stage && a.section == b.section; }
 
@@ -63,7 +63,7 @@ std::vector<size_t> next_of_section(const std::vector<Slot>& queue) {
 /// The repetition that takes the most slots, or the next slot alone.
 Repetition best_repetition(const std::vector<Slot>& queue, const std::vector<size_t>& next, size_t begin) {
   Repetition best;
-  const size_t most = std::min(kMostPeriod, (queue.size() - begin) / 2);
+  const size_t most = std::min(kMaxPeriod, (queue.size() - begin) / 2);
   for (size_t again = next[begin]; again <= begin + most; again = next[again]) {
     const size_t period = again - begin, count = repetitions(queue, begin, period);
     const bool is_worth_it = count >= (period == 1 ? 4 : 3);

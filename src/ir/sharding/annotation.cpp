@@ -49,7 +49,7 @@ class AnnotationReader : public Cursor {
       if (name == "ranks") {
         expect("(");
         do {
-          rank_list.push_back(static_cast<int>(number(0, kMostRanks, "a rank")));
+          rank_list.push_back(static_cast<int>(number(0, kMaxMeshRanks, "a rank")));
           separate(")");
         } while (!take(")"));
       } else {
@@ -91,7 +91,7 @@ class AnnotationReader : public Cursor {
     if (!take(",") && !rest().starts_with(close)) fail("", "", "a comma or the end of the list");
   }
 
-  int64_t parts() { return number(1, kMostRanks, "a number of parts, 1 to 2^20"); }
+  int64_t parts() { return number(1, kMaxMeshRanks, "a number of parts, 1 to 2^20"); }
 
   std::string message(std::string_view, std::string_view, std::string_view expected) const override {
     return fmt::format("[strategy] cannot be read at place {}, got '{}', expected {}, as in {}",
@@ -167,8 +167,8 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
     refuse("sizes and names differ in number", fmt::format("{} sizes and {} names", sizes.size(), names.size()),
            "as many, and at least one");
   }
-  if (sizes.size() > kMostNamedAxes) {
-    refuse("too many axes", fmt::format("{}", sizes.size()), fmt::format("at most {}", kMostNamedAxes));
+  if (sizes.size() > kMaxNamedAxes) {
+    refuse("too many axes", fmt::format("{}", sizes.size()), fmt::format("at most {}", kMaxNamedAxes));
   }
   int64_t ranks = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -181,7 +181,8 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
     if (std::find(names.begin(), names.begin() + static_cast<int64_t>(i), name) !=
         names.begin() + static_cast<int64_t>(i))
       refuse("two axes have one name", "'" + name + "' twice", "different names");
-    if (sizes[i] > kMostRanks / ranks) refuse("too many ranks", fmt::format("{} and more", sizes[i]), "at most 2^20");
+    if (sizes[i] > kMaxMeshRanks / ranks)
+      refuse("too many ranks", fmt::format("{} and more", sizes[i]), "at most 2^20");
     ranks *= sizes[i];
     axes_.emplace_back(name, sizes[i]);
   }

@@ -48,7 +48,7 @@ template <class Fn>
 void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
   if (elements_of(part) == 0) return;
   if (part.empty()) return fn(0, 0, 1);
-  PARTITA_CHECK(part.size() <= kMostDims, "{} dimensions", part.size());
+  PARTITA_CHECK(part.size() <= kMaxDims, "{} dimensions", part.size());
   int last = static_cast<int>(part.size()) - 1;  // dimensions behind it are whole in all three
   int64_t run = 1;
   const auto alike = [](const Range& one, const Range& other) {
@@ -59,7 +59,7 @@ void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
     run *= part[static_cast<size_t>(last--)].count();
   }
   int64_t first = 0, other = 0;
-  std::array<int64_t, kMostDims> step_a, step_b;  // elements between neighbours
+  std::array<int64_t, kMaxDims> step_a, step_b;  // elements between neighbours
   for (int64_t d = static_cast<int64_t>(part.size()) - 1, size_a = 1, size_b = 1; d >= 0; --d) {
     const auto i = static_cast<size_t>(d);
     step_a[i] = size_a;
@@ -74,7 +74,7 @@ void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
   const int along = last - 1;
   const auto inner = static_cast<size_t>(std::max(along, 0));
   const int64_t runs = along < 0 ? 1 : part[inner].count();
-  std::array<int64_t, kMostDims> index;  // of the dimensions before it
+  std::array<int64_t, kMaxDims> index;  // of the dimensions before it
   std::fill_n(index.begin(), inner, int64_t{0});
   while (true) {
     for (int64_t i = 0; i < runs; ++i) fn(first + i * step_a[inner], other + i * step_b[inner], run);

@@ -70,8 +70,8 @@ TEST(BoxRuns, BoxesHaveTheDimensionsThatTensorsMayHave) {
     for_common_runs(part, whole, part, [&](int64_t, int64_t, int64_t) { ++runs; });
     return runs;
   };
-  EXPECT_EQ(count_runs(kMostDims), int64_t{1} << (kMostDims - 2));
-  EXPECT_THROW(count_runs(kMostDims + 1), InternalError);
+  EXPECT_EQ(count_runs(kMaxDims), int64_t{1} << (kMaxDims - 2));
+  EXPECT_THROW(count_runs(kMaxDims + 1), InternalError);
 }
 
 TEST(BoxRuns, EmptyBoxesHaveNone) {

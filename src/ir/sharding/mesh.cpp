@@ -38,9 +38,9 @@ bool in_order(const std::vector<int>& list) {
 }
 
 void check_named(const std::vector<std::pair<std::string, int64_t>>& named) {
-  if (named.size() > kMostNamedAxes) {
+  if (named.size() > kMaxNamedAxes) {
     throw InvalidArgument(
-        fmt::format("[mesh] too many axes, got {}, expected at most {}", named.size(), kMostNamedAxes));
+        fmt::format("[mesh] too many axes, got {}, expected at most {}", named.size(), kMaxNamedAxes));
   }
   int64_t ranks = 1;
   for (size_t i = 0; i < named.size(); ++i) {
@@ -49,9 +49,9 @@ void check_named(const std::vector<std::pair<std::string, int64_t>>& named) {
       throw InvalidArgument(
           fmt::format("[mesh] bad name of an axis, got '{}', expected letters, digits, _ or -", name));
     }
-    if (size < 1 || size > kMostRanks / ranks) {
+    if (size < 1 || size > kMaxMeshRanks / ranks) {
       throw InvalidArgument(
-          fmt::format("[mesh] bad size of axis '{}', got {}, expected 1 to {}", name, size, kMostRanks / ranks));
+          fmt::format("[mesh] bad size of axis '{}', got {}, expected 1 to {}", name, size, kMaxMeshRanks / ranks));
     }
     ranks *= size;
     for (size_t j = 0; j < i; ++j) {
@@ -80,10 +80,10 @@ Mesh::Mesh(const std::vector<std::pair<std::string, int64_t>>& named, std::vecto
   }
   for (size_t place = 0; place < rank_list_.size(); ++place) {
     const int rank = rank_list_[place];
-    if (rank >= 0 && rank < kMostRanks && places_.emplace(rank, static_cast<int64_t>(place)).second) continue;
+    if (rank >= 0 && rank < kMaxMeshRanks && places_.emplace(rank, static_cast<int64_t>(place)).second) continue;
     throw InvalidArgument(
         fmt::format("[mesh] bad list of ranks, got {} at place {}, expected different ranks from 0 to {}", rank, place,
-                    kMostRanks - 1));
+                    kMaxMeshRanks - 1));
   }
   if (in_order(rank_list_)) {
     rank_list_.clear();
@@ -106,9 +106,9 @@ Mesh Mesh::with_micro_batches(int64_t count) const {
   mesh.axes_.resize(rank_axes());
   mesh.micro_ = -1;
   if (count == 1) return mesh;
-  if (count < 1 || count > kMostMicroBatches) {
+  if (count < 1 || count > kMaxMicroBatches) {
     throw InvalidArgument(
-        fmt::format("[mesh] bad number of micro-batches, got {}, expected 1 to {}", count, kMostMicroBatches));
+        fmt::format("[mesh] bad number of micro-batches, got {}, expected 1 to {}", count, kMaxMicroBatches));
   }
   for (const auto& [name, size] : named_) {
     if (name != kMicro) continue;
@@ -257,7 +257,7 @@ class MeshReader : public Cursor {
       if (take("|")) {
         expect(kMicro);
         expect("=");
-        micro_batches = number(1, kMostMicroBatches);
+        micro_batches = number(1, kMaxMicroBatches);
         end();
         break;
       }
@@ -267,7 +267,7 @@ class MeshReader : public Cursor {
       }
       const std::string name = word("_-", "NAME=SIZE");
       expect("=");
-      named.emplace_back(name, number(1, kMostRanks));
+      named.emplace_back(name, number(1, kMaxMeshRanks));
     }
     const Mesh mesh = undivided ? Mesh::undivided(named, std::move(ranks)) : Mesh(named, std::move(ranks));
     return mesh.with_micro_batches(micro_batches);
@@ -283,7 +283,7 @@ class MeshReader : public Cursor {
   std::vector<int> rank_list() {
     std::vector<int> ranks;
     do {
-      ranks.push_back(static_cast<int>(number(0, kMostRanks - 1)));
+      ranks.push_back(static_cast<int>(number(0, kMaxMeshRanks - 1)));
     } while (take(","));
     expect(")");
     return ranks;

@@ -21,8 +21,8 @@ struct MeshAxis {
 /// Indices of sub-axes, slowest (outermost) first.
 using Axes = std::vector<int>;
 
-constexpr int64_t kMostRanks = int64_t{1} << 20;  // of a mesh
-constexpr int64_t kMostMicroBatches = int64_t{1} << 16;
+constexpr int64_t kMaxMeshRanks = int64_t{1} << 20;  // of a mesh
+constexpr int64_t kMaxMicroBatches = int64_t{1} << 16;
 
 class Mesh {
  public:

@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostAxes = 6;           // with which the search over everything comes to an end
+constexpr size_t kMaxAxes = 6;            // with which the search over everything comes to an end
 constexpr double kHeuristicWeight = 100;  // of weighted A* (Pohl, 1970), in a search for any path
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -72,7 +72,7 @@ class Search {
       Resharder::Path other = trace();
       if (!any || other.cost < path.cost - slack || other.moves.size() < path.moves.size()) path = std::move(other);
     }
-    if (mesh_.axes().size() > kMostAxes) return path;
+    if (mesh_.axes().size() > kMaxAxes) return path;
     runs_ = single_runs(ends_);
     if (path.cost <= bound_of(from_) * (1 + 2 * kCostTolerance)) return path;
     if (search(bound, path.cost * (1 - kCostTolerance), 1, /*exact=*/true)) path = trace();
@@ -125,7 +125,7 @@ class Search {
       if (now.done) continue;
       now.done = true;
       if (key == goal) return true;
-      if (moves_of.count() > kMostMoves) return false;
+      if (moves_of.count() > kMaxMoves) return false;
       const Known base = now;  // `known_` grows below
       for (const Move& move : moves_of.from(base.sharding, base.cost, limit)) {
         if (local_bytes(type_, move.result.dims, mesh_) > most) continue;

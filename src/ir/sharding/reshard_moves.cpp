@@ -172,7 +172,7 @@ std::vector<Sharding> ReshardMoves::permutations(const Sharding& now) const {
   for (const Axes& axes : now.dims) left.push_back(ends_.mesh.ways(axes));
   const auto fill = [&](const auto& self, size_t d) -> void {
     while (d < left.size() && left[d] == 1) ++d;
-    if (static_cast<int64_t>(result.size()) > kMostMoves - count_) return;
+    if (static_cast<int64_t>(result.size()) > kMaxMoves - count_) return;
     if (d == left.size()) {
       result.push_back(turned);
       return;

@@ -7,7 +7,7 @@
 
 namespace partita {
 
-constexpr int64_t kMostMoves = 200'000;  // that a search looks at before it gives up
+constexpr int64_t kMaxMoves = 200'000;  // that a search looks at before it gives up
 
 class ReshardMoves {
  public:

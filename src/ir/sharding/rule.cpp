@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// kMostDims keeps the factors of a rule below the letters.
+/// kMaxDims keeps the factors of a rule below the letters.
 char letter(size_t index) {
   PARTITA_CHECK(index < kLetters.size(), "a rule of more than {} factors", kLetters.size());
   return kLetters[index];

@@ -204,7 +204,7 @@ TEST(Reshape, EveryPairOfShapesOfSixtyElementsVerifies) {
 TEST(Reshape, EveryFactorHasALetter) {
   // The most factors: 6 and 10 share 2, and the rests are coprime.
   Shape from, to;
-  for (int d = 0; d < kMostDims; ++d) {
+  for (int d = 0; d < kMaxDims; ++d) {
     from.push_back(d % 2 == 0 ? 6 : 10);
     to.push_back(d % 2 == 0 ? 10 : 6);
   }
@@ -212,9 +212,9 @@ TEST(Reshape, EveryFactorHasALetter) {
   EXPECT_EQ(rule.factors.size(), 50);
   std::set<char> names;
   for (const Factor& factor : rule.factors) EXPECT_TRUE(names.insert(factor.name).second) << factor.name;
-  const Shape ones(kMostDims, 2);
+  const Shape ones(kMaxDims, 2);
   const TestCall call{{}, {f64(ones)}, {f64(ones)}};
-  EXPECT_EQ(einsum("..z->..z", call.call()).factors.size(), size_t{kMostDims});
+  EXPECT_EQ(einsum("..z->..z", call.call()).factors.size(), size_t{kMaxDims});
 }
 
 TEST(Verify, NamesWhatIsWrong) {

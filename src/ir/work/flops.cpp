@@ -3,7 +3,7 @@
 namespace partita {
 namespace {
 
-constexpr double kLeastWork = 1;
+constexpr double kMinWork = 1;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ double flops_of(const Rules& rules, size_t node, const Cut& cut, const Mesh& mes
     const Factor& factor = rules[node].factors[f];
     if (factor.contributes_flops) points *= static_cast<double>(factor.size) / static_cast<double>(mesh.ways(cut[f]));
   }
-  return kLeastWork + rules.op(node).flops_per_point * points;
+  return kMinWork + rules.op(node).flops_per_point * points;
 }
 
 }  // namespace partita

@@ -41,7 +41,7 @@ Cluster without_tf32(Cluster cluster) {
 }
 
 Cluster resized(Cluster cluster, int64_t ranks) {
-  const int64_t most = cluster.cores > 0 ? kMostRanks : cluster.ranks();
+  const int64_t most = cluster.cores > 0 ? kMaxMeshRanks : cluster.ranks();
   if (ranks < 1 || ranks > most) {
     throw InvalidArgument(
         fmt::format("[cluster] bad number of ranks for {}, got {}, expected 1 to {}", cluster.name, ranks, most));

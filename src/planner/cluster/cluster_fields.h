@@ -17,20 +17,20 @@ struct NumberRange {
   bool contains(double number) const;
 };
 
-inline constexpr double kMostQuantity = 1e21;  // bytes, bytes/s, flop/s
-inline constexpr double kLeastShare = 1e-9;
-inline constexpr NumberRange kSize{0, kMostQuantity, true};
-inline constexpr NumberRange kSizeOrNone{0, kMostQuantity};
-inline constexpr NumberRange kQuantity{1, kMostQuantity};
-inline constexpr NumberRange kQuantityOrNone{1, kMostQuantity, false, true};
+inline constexpr double kMaxQuantity = 1e21;  // bytes, bytes/s, flop/s
+inline constexpr double kMinShare = 1e-9;
+inline constexpr NumberRange kSize{0, kMaxQuantity, true};
+inline constexpr NumberRange kSizeOrNone{0, kMaxQuantity};
+inline constexpr NumberRange kQuantity{1, kMaxQuantity};
+inline constexpr NumberRange kQuantityOrNone{1, kMaxQuantity, false, true};
 inline constexpr NumberRange kSeconds{0, 1e6};
-inline constexpr NumberRange kShare{kLeastShare, 1};
-inline constexpr NumberRange kAnyShare{kLeastShare, 1e6};
+inline constexpr NumberRange kShare{kMinShare, 1};
+inline constexpr NumberRange kAnyShare{kMinShare, 1e6};
 inline constexpr NumberRange kShareOrNone{0, 1};
 inline constexpr NumberRange kFactor{1, 1e3};
 inline constexpr NumberRange kElements{0, 1e9};
 
-inline constexpr int64_t kMostScoreKernels = 1000, kMostChannelBlock = 1024;
+inline constexpr int64_t kMaxScoreKernels = 1000, kMaxChannelBlock = 1024;
 
 /// The numbers of a measured call, as a file lists them.
 template <class AnyCall>
@@ -58,7 +58,7 @@ void visit_software(AnySoftware& software, Visit& visit) {
   visit.flag("regathers", software.regathers);
   visit.flag("joins_products", software.joins_products);
   visit.flag("keeps_gradients", software.keeps_gradients);
-  visit.whole("channel_block", software.channel_block, 0, kMostChannelBlock);
+  visit.whole("channel_block", software.channel_block, 0, kMaxChannelBlock);
   visit.number("mask_bytes", software.mask_bytes, kElements);
   visit.texts("fused", software.fused);
   visit.number("overlap_slowdown", software.overlap_slowdown, kFactor);
@@ -79,9 +79,9 @@ void visit_software(AnySoftware& software, Visit& visit) {
     visit.number("forward_bytes", scores.forward_bytes, kElements);
     visit.number("backward_bytes", scores.backward_bytes, kElements);
     visit.number("kept_bytes", scores.kept_bytes, kElements);
-    visit.whole("kernels", scores.kernels, 0, kMostScoreKernels);
-    visit.whole("group", scores.group, 0, kMostScoreKernels);
-    visit.whole("split_kernels", scores.split_kernels, 0, kMostScoreKernels);
+    visit.whole("kernels", scores.kernels, 0, kMaxScoreKernels);
+    visit.whole("group", scores.group, 0, kMaxScoreKernels);
+    visit.whole("split_kernels", scores.split_kernels, 0, kMaxScoreKernels);
   });
 }
 

@@ -266,7 +266,7 @@ constexpr Preset kPresets[] = {
 int64_t parse_nodes(std::string_view text, std::string_view nodes) {
   int64_t count = 0;
   const auto [end, error] = std::from_chars(nodes.data(), nodes.data() + nodes.size(), count);
-  const int64_t most = kMostRanks / kNodeRanks;
+  const int64_t most = kMaxMeshRanks / kNodeRanks;
   if (error != std::errc() || end != nodes.data() + nodes.size() || count < 1 || count > most) {
     throw InvalidArgument(
         fmt::format("[cluster] bad number of nodes in '{}', got '{}', expected 1 to {}", text, nodes, most));

@@ -18,7 +18,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostClusterBytes = size_t{1} << 20;
+constexpr size_t kMaxClusterBytes = size_t{1} << 20;
 constexpr std::string_view kClusterHeader = "# partita cluster 1: bytes, seconds, bytes/s, flop/s\n";
 
 /// A number as engineers write it, 24e9 or 14e-6, that reads back as the same one.
@@ -342,7 +342,7 @@ std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cl
 Cluster parse_cluster(std::string_view text, const std::string& path) {
   if (const auto line = line_of_deep_key(text)) {
     throw InvalidFile(fmt::format("[cluster] {}:{}: a key that is too deep, got more than {} parts, expected fewer",
-                                  path, *line, kMostTomlKeyParts));
+                                  path, *line, kMaxTomlKeyParts));
   }
   try {
     return ClusterReader(toml::parse(text, path), path).read();
@@ -359,10 +359,10 @@ Cluster read_cluster(const std::string& path) {
     throw MissingFile(fmt::format("[cluster] cannot read {}: it is a folder, expected a file", path));
   }
   std::string text;
-  for (char c; text.size() <= kMostClusterBytes && file.get(c);) text += c;
-  if (text.size() > kMostClusterBytes) {
+  for (char c; text.size() <= kMaxClusterBytes && file.get(c);) text += c;
+  if (text.size() > kMaxClusterBytes) {
     throw InvalidFile(
-        fmt::format("[cluster] {}: too large, got more than {} bytes, expected a cluster", path, kMostClusterBytes));
+        fmt::format("[cluster] {}: too large, got more than {} bytes, expected a cluster", path, kMaxClusterBytes));
   }
   return parse_cluster(text, path);
 }

@@ -136,8 +136,8 @@ void check_whole(FieldCheck& check, const Cluster& cluster) {
     check_level(check, cluster, l);
     check.require(names.insert(level.name).second, fmt::format("level[{}].name", l), "two levels have one name",
                   fmt::format("'{}'", level.name), "another name");
-    check.require(level.size <= kMostRanks / ranks, fmt::format("level[{}].size", l), "too many ranks",
-                  fmt::format("{} x {}", ranks, level.size), fmt::format("at most {}", kMostRanks));
+    check.require(level.size <= kMaxMeshRanks / ranks, fmt::format("level[{}].size", l), "too many ranks",
+                  fmt::format("{} x {}", ranks, level.size), fmt::format("at most {}", kMaxMeshRanks));
     ranks *= level.size;
   }
 }

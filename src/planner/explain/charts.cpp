@@ -10,8 +10,8 @@ namespace partita {
 namespace {
 
 constexpr double kChartWidth = 1080, kLeft = 78, kRight = 12;
-constexpr size_t kMostSpans = 8000;
-constexpr int kMostRows = 32, kLeastRows = 4, kMostLines = 6;
+constexpr size_t kMaxSpans = 8000;
+constexpr int kMaxRows = 32, kMinRows = 4, kMaxLines = 6;
 constexpr double kBeside = 6;  // pixels of what is sent
 
 /// "1.5 s": round numbers are short.
@@ -123,7 +123,7 @@ std::string timeline_chart(const LayerStep& step, bool stages_share_ranks) {
   size_t spans = 0;
   for (const LayerStepGroup& group : step.groups) spans += group.spans.size();
   const size_t each = std::max<size_t>(1, spans / std::max<size_t>(1, step.groups.size()));
-  const int most = std::clamp(static_cast<int>(kMostSpans / each), kLeastRows, kMostRows);
+  const int most = std::clamp(static_cast<int>(kMaxSpans / each), kMinRows, kMaxRows);
   const std::vector<int> rows = some_of_groups(static_cast<int>(step.groups.size()), most);
   const double height = rows.size() > 12 ? 24 : 30, bottom = static_cast<double>(rows.size()) * (height + 4) + 4;
   const double seconds = drawn_seconds(step);
@@ -145,7 +145,7 @@ std::string timeline_chart(const LayerStep& step, bool stages_share_ranks) {
 
 std::string memory_chart(const LayerStep& step, double device) {
   constexpr double kBottom = 190, kTop = 10;
-  const std::vector<int> groups = some_of_groups(static_cast<int>(step.groups.size()), kMostLines);
+  const std::vector<int> groups = some_of_groups(static_cast<int>(step.groups.size()), kMaxLines);
   const double seconds = drawn_seconds(step);
   double most = 0;
   for (int group : groups) {

@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostDifferentCuts = 40;
+constexpr size_t kMaxDifferentCuts = 40;
 
 class Differences {
  public:
@@ -82,10 +82,10 @@ class Differences {
     const size_t nodes = lines.size();
     lines = collapsed(lines);
     if (nodes > 0) text_ += fmt::format("cuts           {} of {} nodes differ\n", nodes, names.size());
-    for (size_t i = 0; i < std::min(lines.size(), kMostDifferentCuts); ++i) {
+    for (size_t i = 0; i < std::min(lines.size(), kMaxDifferentCuts); ++i) {
       text_ += fmt::format("  {}  {}\n", lines[i].names, lines[i].text);
     }
-    if (lines.size() > kMostDifferentCuts) text_ += fmt::format("  and {} more\n", lines.size() - kMostDifferentCuts);
+    if (lines.size() > kMaxDifferentCuts) text_ += fmt::format("  and {} more\n", lines.size() - kMaxDifferentCuts);
   }
 
   const PlanFile& first_;

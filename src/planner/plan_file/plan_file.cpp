@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view kKind = "training plan";
 constexpr std::string_view kOther = "not a training plan of this version";
-constexpr size_t kMostPlanBytes = size_t{64} << 20;
-constexpr int64_t kMostPlannedBatch = int64_t{1} << 40;
+constexpr size_t kMaxPlanBytes = size_t{64} << 20;
+constexpr int64_t kMaxPlannedBatch = int64_t{1} << 40;
 
 std::string print_fingerprint(const NetworkFingerprint& network) {
   return fmt::format("{:016x} nodes={} parameters={}", network.digest, network.nodes, network.parameters);
@@ -73,12 +73,12 @@ class PlanFileReader : private Scanner {
   }
 
   void read_batch() {
-    plan_.batch = number(1, kMostPlannedBatch);
+    plan_.batch = number(1, kMaxPlannedBatch);
     end();
   }
 
   void read_ranks() {
-    plan_.ranks = number(1, kMostRanks);
+    plan_.ranks = number(1, kMaxMeshRanks);
     ranks_place_ = place();
     end();
   }
@@ -134,7 +134,7 @@ class PlanFileReader : private Scanner {
   }
 
   void read_stage() {
-    const int64_t stage = number(0, kMostStages - 1);
+    const int64_t stage = number(0, kMaxStages - 1);
     const auto expected = static_cast<int64_t>(plan_.stages.size());
     if (stage != expected) fail("another stage", fmt::format("{}", stage), fmt::format("stage {}", expected));
     std::vector<std::string>& layers = plan_.stages.emplace_back();
@@ -294,12 +294,12 @@ PlanFile read_plan_file(const std::string& path) {
   std::string text;
   if (file) {
     std::vector<char> part(size_t{1} << 16);
-    while (text.size() <= kMostPlanBytes && (file.read(part.data(), static_cast<std::streamsize>(part.size())), true)) {
+    while (text.size() <= kMaxPlanBytes && (file.read(part.data(), static_cast<std::streamsize>(part.size())), true)) {
       text.append(part.data(), static_cast<size_t>(file.gcount()));
       if (!file) break;
     }
   }
-  if (!file.eof() && text.size() <= kMostPlanBytes) {
+  if (!file.eof() && text.size() <= kMaxPlanBytes) {
     throw MissingFile(fmt::format("[--plan] cannot read {}: {}", path, std::strerror(errno)));
   }
   return parse_plan_file(text, path);

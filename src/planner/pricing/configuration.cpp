@@ -113,7 +113,7 @@ std::vector<Key> keys() {
              to.recompute = read_recomputed_layers(where, text, kMost);
            },
            [](const Configuration& from) { return print(from.recompute); }},
-          count("zero", &Configuration::zero, 0, kMostZero)};
+          count("zero", &Configuration::zero, 0, kMaxZero)};
 }
 
 /// "KEY=VALUE,.." with its keys by their places in `known`, each once.
@@ -187,12 +187,12 @@ Configuration parse_configuration(std::string_view text, std::string_view where)
   for (const auto& [key, value] : items_of(text, where, known)) {
     known[key].read(configuration, fmt::format("{} {}", where, known[key].name), value);
   }
-  int64_t left = kMostRanks;
+  int64_t left = kMaxMeshRanks;
   for (const int64_t ways : {configuration.data, configuration.context, configuration.tensor, configuration.pipeline}) {
     if (ways > left) {
       throw InvalidArgument(fmt::format(
           "[{}] too many ranks, got data {} x context {} x tensor {} x pipeline {}, expected at most {}", where,
-          configuration.data, configuration.context, configuration.tensor, configuration.pipeline, kMostRanks));
+          configuration.data, configuration.context, configuration.tensor, configuration.pipeline, kMaxMeshRanks));
     }
     left /= ways;
   }
@@ -228,10 +228,10 @@ void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, 
         "micro_batch={}",
         where, rows, configuration.micro_batch, nearest_divisor(rows, configuration.micro_batch)));
   }
-  if (micro_batches(configuration, batch) > kMostMicroBatches) {
+  if (micro_batches(configuration, batch) > kMaxMicroBatches) {
     throw InvalidArgument(fmt::format("[{}] too many micro-batches, got {} of micro_batch={}, expected at most {}",
                                       where, micro_batches(configuration, batch), configuration.micro_batch,
-                                      kMostMicroBatches));
+                                      kMaxMicroBatches));
   }
 }
 

@@ -17,7 +17,7 @@ enum class TensorCuts { blocks, searched };
 template <>
 inline constexpr auto kNames<TensorCuts> = names("blocks", "searched");
 
-inline constexpr int64_t kMostZero = 3;  // level of optimizer sharding
+inline constexpr int64_t kMaxZero = 3;  // level of optimizer sharding
 
 /// Classes of links that cuts are searched for, from 1: of two that follow one another sums of gradients are hidden and
 /// exposed, and from one pair to the next a byte takes four times as long.

@@ -77,12 +77,12 @@ double NetworkLowering::exposed_gradients(const LoweringKey& key) {
 
 int64_t NetworkLowering::lowered_rows(const LoweringKey& key) const {
   const int64_t least = least_rows(key);
-  if (batch_ / least <= kMostMicroBatches) return least;
-  for (int64_t count = kMostMicroBatches; count > 1; --count) {
+  if (batch_ / least <= kMaxMicroBatches) return least;
+  for (int64_t count = kMaxMicroBatches; count > 1; --count) {
     if (batch_ % (count * least) == 0) return batch_ / count;
   }
   throw InvalidArgument(fmt::format("[--batch] the rows do not divide into 2 to {} micro-batches, got {}, expected {}",
-                                    kMostMicroBatches, batch_, batch_ / kMostMicroBatches * kMostMicroBatches));
+                                    kMaxMicroBatches, batch_, batch_ / kMaxMicroBatches * kMaxMicroBatches));
 }
 
 void NetworkLowering::require_search() const {

@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostShownStages = 16;
+constexpr size_t kMaxShownStages = 16;
 
 nlohmann::ordered_json parts_of(const std::vector<StageMemory>& memory) {
   nlohmann::ordered_json parts = nlohmann::ordered_json::array();
@@ -76,9 +76,9 @@ std::string print(const PricedPlan& plan) {
     text += "\n";
   }
   for (size_t stage = 0; stage < plan.stages.size() && plan.stages.size() > 1; ++stage) {
-    if (plan.stages.size() > kMostShownStages && stage == kMostShownStages / 2) {
+    if (plan.stages.size() > kMaxShownStages && stage == kMaxShownStages / 2) {
       text += "..\n";
-      stage = plan.stages.size() - kMostShownStages / 2;
+      stage = plan.stages.size() - kMaxShownStages / 2;
     }
     text += fmt::format("stage {:<4} {}{}\n", stage, fmt::join(plan.stages[stage], " "),
                         plan.configuration.recompute.is_counted() ? print_recomputed(price.layers[stage]) : "");

@@ -96,7 +96,7 @@ std::vector<int64_t> SearchedSpace::micro_batches(const Configuration& configura
   const int64_t rows = costs_.batch() / configuration.data, least = costs_.least_rows(configuration);
   std::vector<int64_t> sizes = allowed(request_.pins.micro_batch, divisors(rows, rows));
   std::erase_if(sizes,
-                [&](int64_t size) { return rows % size != 0 || size % least != 0 || rows / size > kMostMicroBatches; });
+                [&](int64_t size) { return rows % size != 0 || size % least != 0 || rows / size > kMaxMicroBatches; });
   if (request_.any && sizes.size() > 1) sizes.resize(1);
   return sizes;
 }

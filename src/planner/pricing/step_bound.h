@@ -39,7 +39,7 @@ class StepBound {
 
   const StageCosts& stages_;
   const StageSeconds& seconds_;
-  std::array<std::optional<double>, kMostZero + 1> known_{};  // by level, once it was asked for
+  std::array<std::optional<double>, kMaxZero + 1> known_{};  // by level, once it was asked for
 };
 
 }  // namespace partita

@@ -55,7 +55,7 @@ class StepMemory {
 
   const StageCosts& stages_;
   const StageSeconds& seconds_;
-  std::array<std::optional<double>, kMostZero + 1> least_{};  // by level, once it was asked for
+  std::array<std::optional<double>, kMaxZero + 1> least_{};  // by level, once it was asked for
 };
 
 }  // namespace partita

@@ -17,8 +17,8 @@ void BackgroundWriter::write(std::function<void()> job, bool background) {
   // What the job holds ends with its thread.
   thread_ = start_thread("a thread that writes files", [done, job = std::move(job)] {
     // Steps come first, and have all other threads.
-    constexpr int kNice = 5, kMostNice = 19;
-    ::setpriority(PRIO_PROCESS, 0, std::min(kMostNice, ::getpriority(PRIO_PROCESS, 0) + kNice));
+    constexpr int kNice = 5, kMaxNice = 19;
+    ::setpriority(PRIO_PROCESS, 0, std::min(kMaxNice, ::getpriority(PRIO_PROCESS, 0) + kNice));
     omp_set_num_threads(1);
     try {
       job();

@@ -50,13 +50,13 @@ bool write_all_at(int fd, const void* data, size_t bytes, int64_t offset) {
 
 bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset) {
   // A process that is killed waits for what the disk has been given.
-  constexpr size_t kMostBytes = size_t{16} << 20;
+  constexpr size_t kMaxBytes = size_t{16} << 20;
   const auto* next = static_cast<const char*>(data);
   const int flags = ::fcntl(fd, F_GETFL);
   if (::fcntl(fd, F_SETFL, flags | O_DIRECT) == 0) {
     size_t whole = bytes / kDiskBlock * kDiskBlock;
     while (whole > 0) {
-      const size_t some = std::min(whole, kMostBytes);
+      const size_t some = std::min(whole, kMaxBytes);
       // Whatever the reason, the rest goes through the cache, where a disk that is full says so again.
       if (!write_all_at(fd, next, some, offset)) break;
       next += some;

@@ -23,9 +23,9 @@ constexpr const char* kFormat = "partita checkpoint";
 // counts among those that are kept (folder.h), and is removed in its turn.
 constexpr int64_t kVersion = 1;
 constexpr std::string_view kChecksumKey = "\"checksum\":\"", kChecksumEnd = "\"}\n";
-constexpr int64_t kMostManifestBytes = int64_t{1} << 30;
-constexpr int64_t kMostFiles = int64_t{1} << 20;  // ranks of a mesh
-constexpr int64_t kMostTiles = int64_t{1} << 22;  // of a tensor
+constexpr int64_t kMaxManifestBytes = int64_t{1} << 30;
+constexpr int64_t kMaxFiles = int64_t{1} << 20;  // ranks of a mesh
+constexpr int64_t kMaxTiles = int64_t{1} << 22;  // of a tensor
 constexpr int64_t kMaxManifestValues = int64_t{1} << 27;
 
 std::string print_box_pairs(const Box& box) {
@@ -212,7 +212,7 @@ ManifestTensor parse_tensor(const Document& document, const std::string& path, i
   tensor.type.dtype = *dtype;
   for (const Document& size : fields.list("shape")) {
     tensor.type.shape.push_back(fields.count_of(size, "shape", kMaxElements));
-    if (tensor.type.rank() > kMostDims) fields.refuse(fmt::format("has more than {} dimensions", kMostDims));
+    if (tensor.type.rank() > kMaxDims) fields.refuse(fmt::format("has more than {} dimensions", kMaxDims));
   }
   if (!is_countable(tensor.type.shape)) fields.refuse("has a shape that is too large");
   const Document& tiles = fields.list("tiles");
@@ -221,7 +221,7 @@ ManifestTensor parse_tensor(const Document& document, const std::string& path, i
   for (const Document& count : tiles) {
     const int64_t size = tensor.type.shape[tensor.parts.size()];
     tensor.parts.push_back(fields.count_of(count, "tiles", std::max<int64_t>(1, size)));
-    if (tensor.parts.back() == 0 || tensor.parts.back() > kMostTiles / all_tiles) fields.refuse("has bad tiles");
+    if (tensor.parts.back() == 0 || tensor.parts.back() > kMaxTiles / all_tiles) fields.refuse("has bad tiles");
     all_tiles *= tensor.parts.back();
   }
   for (const Document& one : fields.list("pieces")) {
@@ -287,7 +287,7 @@ std::string read_text(const std::string& path, int64_t* bytes_read) {
     throw MissingFile(fmt::format("[checkpoint] cannot open {}: {}", path, std::strerror(errno)));
   }
   struct stat status {};
-  if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kMostManifestBytes) {
+  if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kMaxManifestBytes) {
     throw InvalidFile(fmt::format("[checkpoint] {}: not a manifest, got a folder, a device or a file of {} bytes", path,
                                   status.st_size));
   }
@@ -407,7 +407,7 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
                     .losses = fields.number("losses"),
                     .losses_steps = fields.count("losses_steps"),
                     .callbacks = fields.texts("callbacks"),
-                    .ranks = fields.count("ranks", kMostFiles),
+                    .ranks = fields.count("ranks", kMaxFiles),
                     .mesh = fields.text("mesh"),
                     .plan = fields.text("plan"),
                     .seconds = fields.count("seconds")};

@@ -104,7 +104,7 @@ class HeaderReader {
     }
     const auto number = static_cast<int64_t>(value);
     if (field_ == "shape") {
-      if (places.back().type.rank() == kMostDims) return fail(fmt::format("more than {} dimensions", kMostDims));
+      if (places.back().type.rank() == kMaxDims) return fail(fmt::format("more than {} dimensions", kMaxDims));
       places.back().type.shape.push_back(number);
       return true;
     }

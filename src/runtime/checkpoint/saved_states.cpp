@@ -189,11 +189,10 @@ std::vector<StateDifference> compare_states(SavedStates& first, SavedStates& sec
 void verify_states(SavedStates& states) {
   for (const auto& entry : states.entries()) {
     // Row by row of the first dimension where a tensor is large.
-    constexpr int64_t kMostBytes = int64_t{64} << 20;
+    constexpr int64_t kMaxBytes = int64_t{64} << 20;
     Box box = whole_box(entry.type.shape);
     const int64_t bytes = entry.type.bytes();
-    const int64_t ways =
-        box.empty() ? 1 : std::clamp<int64_t>(bytes / kMostBytes, 1, std::max<int64_t>(1, box[0].size));
+    const int64_t ways = box.empty() ? 1 : std::clamp<int64_t>(bytes / kMaxBytes, 1, std::max<int64_t>(1, box[0].size));
     for (int64_t part = 0; part < ways; ++part) {
       if (!box.empty()) box[0] = chunk(entry.type.shape[0], part, ways);
       Array values(Type{entry.type.dtype, shape_of(box)});

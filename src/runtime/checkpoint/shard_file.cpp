@@ -13,7 +13,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kLeastParallelBytes = int64_t{1} << 20;
+constexpr int64_t kMinParallelBytes = int64_t{1} << 20;
 
 int64_t size_in_bytes(DType dtype) { return static_cast<int64_t>(size_of(dtype)); }
 
@@ -86,7 +86,7 @@ void ShardFileWriter::write(size_t piece, const void* dense) {
   {
     // The system copies large pieces while this thread computes their checksums.
     std::jthread writing;
-    if (bytes >= kLeastParallelBytes) {
+    if (bytes >= kMinParallelBytes) {
       writing = start_thread("a thread that writes a checkpoint", put);
     } else {
       put();

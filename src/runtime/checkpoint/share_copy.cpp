@@ -28,14 +28,14 @@ ShareCopy::ShareCopy(std::vector<ShardPiece> pieces)
 }
 
 void ShareCopy::find_rows() {
-  constexpr int64_t kLeastBytes = int64_t{1} << 17;  // of what a thread copies at a time, if a piece has as much
+  constexpr int64_t kMinBytes = int64_t{1} << 17;  // of what a thread copies at a time, if a piece has as much
   for (size_t i = 0; i < pieces_.size(); ++i) {
     std::optional<Tiles>& tiles = tiles_.emplace_back();
     if (elements_of(pieces_[i].box) == 0) continue;
     tiles.emplace(pieces_[i].parts, pieces_[i].box);
     const Box& box = pieces_[i].box;
     const int64_t rows = tiles->rows(), all = piece_type(pieces_[i]).bytes();
-    const int64_t parts = std::clamp<int64_t>(all / kLeastBytes, 1, rows);
+    const int64_t parts = std::clamp<int64_t>(all / kMinBytes, 1, rows);
     int64_t begin = layout_.begins[i];
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t first = rows * part / parts, last = rows * (part + 1) / parts;
@@ -50,8 +50,8 @@ void ShareCopy::find_rows() {
 void ShareCopy::find_turns() {
   // Rows that follow each other are of one thread, as long as all have enough to do: its cache has what both need of
   // the blocks of kernels' formats.
-  constexpr int64_t kMostBytes = int64_t{6} << 20, kTurns = 16;  // of a turn, and of a thread
-  const int64_t most = std::min(kMostBytes, layout_.bytes / (kTurns * omp_get_max_threads()));
+  constexpr int64_t kMaxBytes = int64_t{6} << 20, kTurns = 16;  // of a turn, and of a thread
+  const int64_t most = std::min(kMaxBytes, layout_.bytes / (kTurns * omp_get_max_threads()));
   int64_t bytes = 0;
   for (size_t i = 0; i < rows_.size(); ++i) {
     bytes += rows_[i].bytes;

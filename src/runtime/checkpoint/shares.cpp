@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kLeastDividedBytes = int64_t{1} << 20;
+constexpr int64_t kMinDividedBytes = int64_t{1} << 20;
 constexpr int64_t kBusiestPart = 10;  // a tenth more than the busiest rank has when all is cut is not too much
 
 /// What some ranks hold alike.
@@ -98,8 +98,8 @@ std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& 
     boxes.push_back(distinct_boxes(state));
     for (const HeldBox& held : boxes.back()) largest = std::max(largest, held.bytes);
   }
-  const Division finest = divide(boxes, ranks, kLeastDividedBytes);
-  for (int64_t least = largest + 1; least > kLeastDividedBytes; least /= 2) {
+  const Division finest = divide(boxes, ranks, kMinDividedBytes);
+  for (int64_t least = largest + 1; least > kMinDividedBytes; least /= 2) {
     Division division = divide(boxes, ranks, least);
     if (division.most_bytes <= finest.most_bytes + finest.most_bytes / kBusiestPart) return std::move(division.shares);
   }

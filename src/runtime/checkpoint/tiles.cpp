@@ -4,9 +4,9 @@ namespace partita {
 namespace {
 
 constexpr int64_t kUsualParts = 24;
-constexpr int64_t kLeastTileBytes = 2048;
-constexpr int64_t kLeastRunBytes = 32;
-constexpr int64_t kMostSlabBytes = int64_t{8} << 20;  // of a row of tiles along the first dimension
+constexpr int64_t kMinTileBytes = 2048;
+constexpr int64_t kMinRunBytes = 32;
+constexpr int64_t kMaxSlabBytes = int64_t{8} << 20;  // of a row of tiles along the first dimension
 
 int64_t product(const std::vector<int64_t>& numbers) {
   int64_t result = 1;
@@ -32,16 +32,16 @@ std::vector<int64_t> choose_parts(const Type& type) {
   // short.
   auto run = static_cast<int64_t>(size_of(type.dtype));
   for (size_t d = parts.size(); d-- > 0;) {
-    while (parts[d] > 1 && run * (type.shape[d] / parts[d]) < kLeastRunBytes) parts[d] = fewer(parts[d]);
+    while (parts[d] > 1 && run * (type.shape[d] / parts[d]) < kMinRunBytes) parts[d] = fewer(parts[d]);
     if (parts[d] > 1) break;
     run *= type.shape[d];
   }
   // Where tiles are still too small the last dimensions are the first to lose parts.
   for (size_t d = parts.size(); d-- > 0;) {
-    while (parts[d] > 1 && bytes / product(parts) < kLeastTileBytes) parts[d] = fewer(parts[d]);
+    while (parts[d] > 1 && bytes / product(parts) < kMinTileBytes) parts[d] = fewer(parts[d]);
   }
   if (!parts.empty() && parts[0] == kUsualParts) {
-    const int64_t times = (bytes / kUsualParts + kMostSlabBytes - 1) / kMostSlabBytes;
+    const int64_t times = (bytes / kUsualParts + kMaxSlabBytes - 1) / kMaxSlabBytes;
     if (times > 1) parts[0] = std::min(kUsualParts * times, type.shape[0]);
   }
   return parts;

@@ -27,7 +27,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are written as they lie in memory");
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMaxLinks = 40;  // as the kernel
 
 [[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
   throw_cannot_write("save", path, reason);
@@ -38,7 +38,7 @@ std::string follow_links(const std::string& path) {
   std::filesystem::path target = path;
   std::error_code failure;
   for (int links = 0; std::filesystem::is_symlink(target, failure); ++links) {
-    if (links == kMostLinks) cannot_write(path, std::strerror(ELOOP));
+    if (links == kMaxLinks) cannot_write(path, std::strerror(ELOOP));
     const std::filesystem::path next = std::filesystem::read_symlink(target, failure);
     if (failure) cannot_write(path, failure.message());
     target = target.parent_path() / next;

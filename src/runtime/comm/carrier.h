@@ -47,7 +47,7 @@ struct PendingMessage {
 /// One for each group. Several threads may use carriers of one world at a time, each thread its own.
 class Carrier {
  public:
-  static constexpr int64_t kMostBytes = int64_t{64} << 20;  // of a message
+  static constexpr int64_t kMaxBytes = int64_t{64} << 20;  // of a message
 
   virtual ~Carrier() = default;
   virtual int rank() const = 0;

@@ -105,7 +105,7 @@ uint64_t FlightRecord::begin(const Call& call, uint64_t group, std::span<const i
            .dtype = static_cast<uint8_t>(call.dtype),
            .reduce = static_cast<uint8_t>(call.reduce),
            .size = static_cast<uint32_t>(world_ranks.size())};
-  std::copy_n(world_ranks.begin(), std::min(world_ranks.size(), FlightEntry::kMostRanks), entry.ranks);
+  std::copy_n(world_ranks.begin(), std::min(world_ranks.size(), FlightEntry::kMaxRanks), entry.ranks);
   file_->step.store(call.step);
   return number;
 }
@@ -139,9 +139,9 @@ FlightLog read_flight_record(const std::string& path) {
   if (read != sizeof(File)) refuse(fmt::format("{} bytes", read), fmt::format("{}", sizeof(File)));
   const auto& record = *reinterpret_cast<const File*>(bytes.data());
   if (std::memcmp(record.magic, kRecordMagic, sizeof kRecordMagic) != 0) refuse("another beginning", "PFLIGHT1");
-  if (record.size < 1 || record.size > kMostJobRanks || record.rank < 0 || record.rank >= record.size) {
+  if (record.size < 1 || record.size > kMaxJobRanks || record.rank < 0 || record.rank >= record.size) {
     refuse(fmt::format("rank {} of {}", record.rank, record.size),
-           fmt::format("a rank of a world of 1 to {}", kMostJobRanks));
+           fmt::format("a rank of a world of 1 to {}", kMaxJobRanks));
   }
   FlightLog log{.rank = record.rank,
                 .size = record.size,
@@ -165,7 +165,7 @@ FlightLog read_flight_record(const std::string& path) {
 }
 
 std::string describe(const FlightEntry& entry) {
-  std::vector<int> ranks(entry.ranks, entry.ranks + std::min<size_t>(entry.size, FlightEntry::kMostRanks));
+  std::vector<int> ranks(entry.ranks, entry.ranks + std::min<size_t>(entry.size, FlightEntry::kMaxRanks));
   const Call call{.kind = static_cast<Collective>(entry.kind),
                   .dtype = static_cast<DType>(entry.dtype),
                   .reduce = static_cast<Reduce>(entry.reduce),

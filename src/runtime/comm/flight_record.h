@@ -16,18 +16,18 @@ namespace partita {
 
 /// One call of a rank.
 struct FlightEntry {
-  static constexpr size_t kMostRanks = 16;  // that are written out
-  uint64_t number = 0;                      // of all calls of the rank, from 1; 0: none was here yet
-  uint64_t group = 0;                       // the same on all its ranks, and no other group's
-  uint64_t call = 0;                        // of the group, from 1; messages are counted by themselves
-  int64_t begin = 0, end = 0;               // nanoseconds since 1970; end 0: it runs, or failed
-  int64_t count = 0;                        // elements
+  static constexpr size_t kMaxRanks = 16;  // that are written out
+  uint64_t number = 0;                     // of all calls of the rank, from 1; 0: none was here yet
+  uint64_t group = 0;                      // the same on all its ranks, and no other group's
+  uint64_t call = 0;                       // of the group, from 1; messages are counted by themselves
+  int64_t begin = 0, end = 0;              // nanoseconds since 1970; end 0: it runs, or failed
+  int64_t count = 0;                       // elements
   int64_t step = 0;
   int32_t peer = -1;  // of a message, a rank of the world
   int32_t root = -1;
   uint8_t kind = 0, dtype = 0, reduce = 0, failed = 0;
   uint32_t size = 0;  // of the group
-  int32_t ranks[kMostRanks] = {};
+  int32_t ranks[kMaxRanks] = {};
 };
 
 /// A whole record, as it was read.

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostSpans = int64_t{1} << 20;  // of a thread that are recorded
+constexpr int64_t kMaxSpans = int64_t{1} << 20;  // of a thread that are recorded
 constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 
 /// A program of one stage as a pipeline, of which a local graph and its schedule are given.
@@ -140,7 +140,7 @@ struct Executor::Impl {
                                             [](const Instruction& one) { return one.kind == Instruction::start; });
       threads.push_back(started * by_stage[number]->local().mesh.micro_batches() * steps);
     }
-    for (int64_t& count : threads) count = std::min(count, kMostSpans);
+    for (int64_t& count : threads) count = std::min(count, kMaxSpans);
     spans.reserve(threads);
   }
 

@@ -26,9 +26,9 @@ int number(const Variable& variable, const char* name, int fallback) {
 }
 
 LaunchedRank checked(LaunchedRank rank) {
-  if (rank.size > kMostJobRanks) {
+  if (rank.size > kMaxJobRanks) {
     throw InvalidArgument(fmt::format("[launch] too many ranks, got {} from {}, expected at most {}", rank.size,
-                                      rank.launcher, kMostJobRanks));
+                                      rank.launcher, kMaxJobRanks));
   }
   if (rank.size < 1 || rank.rank >= rank.size) {
     throw InvalidArgument(

@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostErrorBytes = 1024;
+constexpr size_t kMaxErrorBytes = 1024;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ RankOutcome agreed(const RankOutcome& own, Communicator& comm) {
   const auto failed = std::find_if(codes.begin(), codes.end(), [](int64_t one) { return one != 0; });
   if (failed == codes.end()) return {};
   std::string text = own.error;
-  text.resize(kMostErrorBytes, '\0');
+  text.resize(kMaxErrorBytes, '\0');
   comm.broadcast(text.data(), static_cast<int64_t>(text.size()), DType::u8, static_cast<int>(failed - codes.begin()));
   return {static_cast<ExitCode>(*failed), text.c_str()};
 }

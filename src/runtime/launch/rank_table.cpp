@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostTableBytes = size_t{16} << 20;
+constexpr size_t kMaxTableBytes = size_t{16} << 20;
 
 class TableReader {
  public:
@@ -75,10 +75,10 @@ class TableReader {
     int result = 0;
     const auto [rest, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
     if (failure == std::errc{} && rest == digits.data() + digits.size() && !digits.empty() && result >= 0 &&
-        result < kMostJobRanks) {
+        result < kMaxJobRanks) {
       return result;
     }
-    refuse(key, where, "'" + digits + "'", fmt::format("a number from 0 to {}", kMostJobRanks - 1));
+    refuse(key, where, "'" + digits + "'", fmt::format("a number from 0 to {}", kMaxJobRanks - 1));
   }
 
   void add(int rank, Entry entry, const std::string& where) {
@@ -172,11 +172,11 @@ RankTable parse_rank_table(const std::string& path, const std::string& text) {
 RankTable read_rank_table(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw MissingFile(fmt::format("[rank table] cannot open {}: {}", path, std::strerror(errno)));
-  std::string text(kMostTableBytes + 1, '\0');
+  std::string text(kMaxTableBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kMostTableBytes) {
-    throw InvalidFile(fmt::format("[rank table] {}: too large, expected at most {} bytes", path, kMostTableBytes));
+  if (text.size() > kMaxTableBytes) {
+    throw InvalidFile(fmt::format("[rank table] {}: too large, expected at most {} bytes", path, kMaxTableBytes));
   }
   return parse_rank_table(path, text);
 }

@@ -15,14 +15,14 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostSecret = 4096;
+constexpr size_t kMaxSecret = 4096;
 
 std::string read_secret(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) throw MissingFile(fmt::format("[secret] cannot open {}: {}", path, std::strerror(errno)));
   struct stat status {};
   ::fstat(file, &status);
-  std::array<char, kMostSecret> text{};
+  std::array<char, kMaxSecret> text{};
   const ssize_t bytes = ::read(file, text.data(), text.size());
   ::close(file);
   if (!S_ISREG(status.st_mode) || (status.st_mode & 077u) != 0 || status.st_uid != ::geteuid()) {

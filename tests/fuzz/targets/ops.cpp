@@ -9,8 +9,8 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostPoints = 100'000;         // of the iteration space of a kernel that is run
-constexpr int64_t kMostKernelElements = 20'000;  // of all operands and results
+constexpr int64_t kMaxPoints = 100'000;         // of the iteration space of a kernel that is run
+constexpr int64_t kMaxKernelElements = 20'000;  // of all operands and results
 
 /// A graph of one node.
 std::string graph_of(const OpDef& op, const Sample& sample) {
@@ -41,12 +41,12 @@ std::vector<std::string> a_graph_of_each_sample() {
 void run_kernel(const OpDef& op, const ShardingRule& rule, const Graph& graph, const Node& node) {
   int64_t points = 1, size = 0;
   for (const Factor& factor : rule.factors)
-    points *= std::min(factor.size, kMostPoints / std::max<int64_t>(1, points) + 1);
+    points *= std::min(factor.size, kMaxPoints / std::max<int64_t>(1, points) + 1);
   const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
   for (const auto& types : {inputs, outputs}) {
-    for (const Type& type : types) size += std::min(type.elements(), kMostKernelElements + 1);
+    for (const Type& type : types) size += std::min(type.elements(), kMaxKernelElements + 1);
   }
-  if (op.kernel == nullptr || points > kMostPoints || size > kMostKernelElements) return;
+  if (op.kernel == nullptr || points > kMaxPoints || size > kMaxKernelElements) return;
   std::vector<Array> arrays;
   for (const Type& type : inputs) arrays.emplace_back(type);
   for (const Type& type : outputs) arrays.emplace_back(type);

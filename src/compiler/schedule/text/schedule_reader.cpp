@@ -35,8 +35,8 @@ void ScheduleReader::add_buffer() {
   if (take("/")) buffer.format.bytes = number();
   expect("@");
   buffer.offset = number();
-  if (take("copies=")) buffer.copies = number(2, kMostMicroBatches);
-  if (buffer.bytes > kMostNumber / buffer.copies - kAlignment) {
+  if (take("copies=")) buffer.copies = number(2, kMaxMicroBatches);
+  if (buffer.bytes > kMaxNumber / buffer.copies - kAlignment) {
     fail("buffer too large", fmt::format("{} times {} bytes", buffer.copies, buffer.bytes), "2^60 bytes at most");
   }
   if (take("view=")) buffer.view_of = this->buffer();

@@ -6,8 +6,8 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostReaders = 65'536;
-constexpr int64_t kMostRows = int64_t{1} << 40;  // of a global batch: r * rows stays exact
+constexpr int64_t kMaxReaders = 65'536;
+constexpr int64_t kMaxRows = int64_t{1} << 40;  // of a global batch: r * rows stays exact
 
 }  // namespace
 
@@ -20,8 +20,8 @@ Batcher::Batcher(DatasetPtr dataset, BatchOptions options)
   if (rows_ == 0) {
     throw InvalidArgument("[batch] empty dataset, got 0 rows, expected 1 or more");
   }
-  if (options.batch < 1 || options.batch > kMostRows) {
-    throw InvalidArgument(fmt::format("[batch] bad batch size, got {}, expected 1 to {}", options.batch, kMostRows));
+  if (options.batch < 1 || options.batch > kMaxRows) {
+    throw InvalidArgument(fmt::format("[batch] bad batch size, got {}, expected 1 to {}", options.batch, kMaxRows));
   }
   if (options.drop_remainder && options.batch > rows_) {
     throw InvalidArgument(
@@ -29,9 +29,9 @@ Batcher::Batcher(DatasetPtr dataset, BatchOptions options)
                     "most {}, or drop_remainder=false",
                     options.batch, rows_));
   }
-  if (options.ranks < 1 || options.ranks > kMostReaders) {
+  if (options.ranks < 1 || options.ranks > kMaxReaders) {
     throw InvalidArgument(
-        fmt::format("[batch] bad number of ranks, got {}, expected 1 to {}", options.ranks, kMostReaders));
+        fmt::format("[batch] bad number of ranks, got {}, expected 1 to {}", options.ranks, kMaxReaders));
   }
   if (options.micro_batches < 1 || options.batch % options.micro_batches != 0 ||
       (options.micro_batches > 1 && !options.drop_remainder)) {

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kPlane = 32 * 32;
 constexpr int64_t kPixels = 3 * kPlane;
 constexpr int64_t kRecord = 1 + kPixels;
-constexpr int64_t kMostRecords = 100'000;  // of one file; the official ones hold 10'000
+constexpr int64_t kMaxRecords = 100'000;  // of one file; the official ones hold 10'000
 constexpr uint8_t kCifarClasses = 10;
 
 std::vector<std::filesystem::path> batch_files(const std::filesystem::path& directory, Split split) {
@@ -70,7 +70,7 @@ DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split) {
   std::vector<uint8_t> pixels;
   std::vector<uint8_t> labels;
   for (size_t i = 0; i < files.size(); ++i) {
-    const std::vector<uint8_t> bytes = read_file(files[i], kMostRecords * kRecord);
+    const std::vector<uint8_t> bytes = read_file(files[i], kMaxRecords * kRecord);
     if (bytes.size() % kRecord != 0) {
       throw InvalidFile(
           fmt::format("[cifar10] truncated record in '{}' at byte {}, got {} bytes, expected a multiple of {}",

@@ -26,7 +26,7 @@ constexpr size_t kBuffer = 64 << 10;
 constexpr size_t kUnpackStep = 1 << 20;    // memory grows by what has really been unpacked
 constexpr int64_t kUsualRatio = 16;        // of unpacked to packed bytes, for the first reservation
 constexpr uint64_t kXzMemory = 256 << 20;  // the most a decoder may ask for its dictionary
-constexpr size_t kMostOut = 1 << 30;       // zlib counts in 32 bits
+constexpr size_t kMaxOut = 1 << 30;        // zlib counts in 32 bits
 // A match of LZMA stands for at most 273 bytes and takes no fewer than about 0.3 bits.
 constexpr int64_t kMaxXzRatio = 10'000;
 
@@ -55,7 +55,7 @@ class Gzip : public Unpacker {
       inflateReset(&stream_);
       between_members_ = false;
     }
-    const size_t room = std::min(out.size(), kMostOut);
+    const size_t room = std::min(out.size(), kMaxOut);
     stream_.next_in = const_cast<Bytef*>(in.data());
     stream_.avail_in = static_cast<uInt>(in.size());
     stream_.next_out = out.data();

@@ -10,7 +10,7 @@ constexpr uint32_t kLabelMagic = 0x801;
 constexpr uint32_t kImageMagic = 0x803;
 constexpr uint32_t kSide = 28;
 constexpr uint8_t kMnistClasses = 10;
-constexpr int64_t kMostMnistBytes = int64_t{1} << 31;
+constexpr int64_t kMaxMnistBytes = int64_t{1} << 31;
 
 uint32_t big_endian(const uint8_t* bytes) {
   return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
@@ -40,8 +40,8 @@ std::vector<uint8_t> read_idx(const std::filesystem::path& path, uint32_t magic,
     }
     declared *= size;
   }
-  if (declared > kMostMnistBytes) {
-    throw refuse("too many elements", 4, std::to_string(declared), fmt::format("at most {}", kMostMnistBytes));
+  if (declared > kMaxMnistBytes) {
+    throw refuse("too many elements", 4, std::to_string(declared), fmt::format("at most {}", kMaxMnistBytes));
   }
   std::vector<uint8_t> elements = file.read(declared + 1);
   const int64_t found = static_cast<int64_t>(elements.size());

@@ -16,8 +16,8 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostArrayBytes = int64_t{16} << 30;
-constexpr int64_t kMostHeader = 1 << 16;
+constexpr int64_t kMaxArrayBytes = int64_t{16} << 30;
+constexpr int64_t kMaxHeader = 1 << 16;
 constexpr int64_t kReadStep = 1 << 20;  // bytes that are converted at a time
 
 /// Gives the next bytes of a file, fewer than asked for only at its end.
@@ -91,7 +91,7 @@ Shape parse_tuple(std::string_view text, const std::string& where) {
   for (const char c : text.substr(1, close - 1)) {
     if (c >= '0' && c <= '9' && !ended) {
       number = number.value_or(0) * 10 + (c - '0');
-      if (*number > kMostArrayBytes) refuse(where, "too large", "a dimension above 16 GiB", "a smaller one");
+      if (*number > kMaxArrayBytes) refuse(where, "too large", "a dimension above 16 GiB", "a smaller one");
     } else if (c == ',' && number) {
       shape.push_back(*std::exchange(number, {}));
       ended = false;
@@ -102,8 +102,8 @@ Shape parse_tuple(std::string_view text, const std::string& where) {
     }
   }
   if (number) shape.push_back(*number);
-  if (shape.size() > size_t{kMostDims}) {
-    refuse(where, "too many dimensions", fmt::format("{}", shape.size()), fmt::format("at most {}", kMostDims));
+  if (shape.size() > size_t{kMaxDims}) {
+    refuse(where, "too many dimensions", fmt::format("{}", shape.size()), fmt::format("at most {}", kMaxDims));
   }
   return shape;
 }
@@ -129,8 +129,8 @@ Header read_header(Source& source, const std::string& where) {
   const std::vector<uint8_t> length = exactly(source, start[6] == 1 ? 2 : 4, where);
   int64_t bytes = 0;
   for (size_t i = 0; i < length.size(); ++i) bytes |= int64_t{length[i]} << (8 * i);
-  if (bytes > kMostHeader) {
-    refuse(where, "header too long", fmt::format("{}", bytes), fmt::format("at most {}", kMostHeader));
+  if (bytes > kMaxHeader) {
+    refuse(where, "header too long", fmt::format("{}", bytes), fmt::format("at most {}", kMaxHeader));
   }
   const std::vector<uint8_t> text = exactly(source, bytes, where);
   return parse_header({reinterpret_cast<const char*>(text.data()), text.size()}, where);
@@ -237,7 +237,7 @@ Array read_array(Source& source, const std::string& where) {
   const Element& element = element_of(header.descr, where);
   const Type type{element.dtype, header.shape};
   const auto wide = static_cast<int64_t>(std::max(element.bytes, size_of(element.dtype)));
-  int64_t left = kMostArrayBytes / wide;  // elements; zeros do not hide other dimensions, which rows would be made of
+  int64_t left = kMaxArrayBytes / wide;  // elements; zeros do not hide other dimensions, which rows would be made of
   for (int64_t size : header.shape) {
     if (size > left) refuse(where, "too large", print(type), "at most 16 GiB");
     left /= std::max<int64_t>(1, size);

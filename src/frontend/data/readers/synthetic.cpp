@@ -14,8 +14,8 @@ constexpr int kContrast = 64;
 constexpr int64_t kLargestPatch = 8;
 constexpr int64_t kSmallestPatch = 4;
 constexpr int64_t kLargestImageSide = 16384;
-constexpr int64_t kMostChannels = 16;
-constexpr int kMostImageClasses = 1000;
+constexpr int64_t kMaxChannels = 16;
+constexpr int kMaxImageClasses = 1000;
 
 class Synthetic : public Dataset {
  public:
@@ -106,16 +106,16 @@ class Synthetic : public Dataset {
 DatasetPtr make_synthetic(Type image, int classes, int64_t rows, uint64_t seed, Split split) {
   const auto within = [](int64_t size, int64_t most) { return size > 0 && size <= most; };
   const bool sized = image.rank() == 3 && within(image.shape[0], kLargestImageSide) &&
-                     within(image.shape[1], kLargestImageSide) && within(image.shape[2], kMostChannels);
+                     within(image.shape[1], kLargestImageSide) && within(image.shape[2], kMaxChannels);
   if (image.dtype != DType::u8 || !sized) {
     throw InvalidArgument(
         fmt::format("[synthetic] bad image type, got {}, expected u8[height,width,"
                     "channels] with sides of 1 to {} and 1 to {} channels",
-                    print(image), kLargestImageSide, kMostChannels));
+                    print(image), kLargestImageSide, kMaxChannels));
   }
-  if (classes < 2 || classes > kMostImageClasses) {
+  if (classes < 2 || classes > kMaxImageClasses) {
     throw InvalidArgument(
-        fmt::format("[synthetic] bad number of classes, got {}, expected 2 to {}", classes, kMostImageClasses));
+        fmt::format("[synthetic] bad number of classes, got {}, expected 2 to {}", classes, kMaxImageClasses));
   }
   if (rows < 0) {
     throw InvalidArgument(fmt::format("[synthetic] bad number of rows, got {}, expected 0 or more", rows));

@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostTextBytes = int64_t{1} << 30;
+constexpr int64_t kMaxTextBytes = int64_t{1} << 30;
 constexpr double kTrainShare = 0.9;
 
 class TokenRows : public Dataset {
@@ -113,7 +113,7 @@ DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format) {
 }
 
 DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format) {
-  TextBytes bytes = read_text_bytes(file, kMostTextBytes);
+  TextBytes bytes = read_text_bytes(file, kMaxTextBytes);
   const auto border = static_cast<int64_t>(static_cast<double>(bytes.size()) * kTrainShare);
   bytes.keep(split == Split::train ? 0 : border, split == Split::train ? border : bytes.size());
   if (bytes.size() < format.window()) {

@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostClasses = 1 << 20;
+constexpr int64_t kMaxClasses = 1 << 20;
 
 class OneHot : public ValueMap {
  public:
@@ -49,9 +49,9 @@ class OneHot : public ValueMap {
 }  // namespace
 
 ValueMapPtr one_hot(int64_t classes, double on, double off) {
-  if (classes < 1 || classes > kMostClasses) {
+  if (classes < 1 || classes > kMaxClasses) {
     throw InvalidArgument(
-        fmt::format("[one_hot] bad number of classes, got {}, expected 1 to {}", classes, kMostClasses));
+        fmt::format("[one_hot] bad number of classes, got {}, expected 1 to {}", classes, kMaxClasses));
   }
   if (!std::isfinite(on) || !std::isfinite(off)) {
     throw InvalidArgument(fmt::format("[one_hot] bad values, got on {} and off {}, expected finite ones", on, off));

@@ -30,14 +30,14 @@ class Repeat : public IndexView {
 
 DatasetPtr repeat(DatasetPtr dataset, int64_t times) {
   // Keeps the products with epochs and sizes far from overflow.
-  constexpr int64_t kMostTimes = int64_t{1} << 20;
+  constexpr int64_t kMaxTimes = int64_t{1} << 20;
   const int64_t rows = dataset->size();
   const bool fits = rows == 0 || times <= std::numeric_limits<int64_t>::max() / 4 / rows;
-  if (times < 1 || times > kMostTimes || !fits) {
+  if (times < 1 || times > kMaxTimes || !fits) {
     throw InvalidArgument(
         fmt::format("[repeat] bad number of passes over {} rows, got {}, expected "
                     "1 to {}",
-                    rows, times, kMostTimes));
+                    rows, times, kMaxTimes));
   }
   return std::make_shared<Repeat>(std::move(dataset), times);
 }

@@ -24,9 +24,9 @@ class Shard : public IndexView {
 }  // namespace
 
 DatasetPtr shard(DatasetPtr dataset, int64_t num_shards, int64_t shard_id) {
-  constexpr int64_t kMostShards = 65'536;
-  if (num_shards < 1 || num_shards > kMostShards) {
-    throw InvalidArgument(fmt::format("[shard] bad num_shards, got {}, expected 1 to {}", num_shards, kMostShards));
+  constexpr int64_t kMaxShards = 65'536;
+  if (num_shards < 1 || num_shards > kMaxShards) {
+    throw InvalidArgument(fmt::format("[shard] bad num_shards, got {}, expected 1 to {}", num_shards, kMaxShards));
   }
   if (shard_id < 0 || shard_id >= num_shards) {
     throw InvalidArgument(

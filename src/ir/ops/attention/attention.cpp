@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostPositions = int64_t{1} << 40;
+constexpr int64_t kMaxPositions = int64_t{1} << 40;
 
 }  // namespace
 
@@ -39,9 +39,9 @@ void require_attention(std::string_view op, const OpCall& call, const Type& v) {
     reject(op, "q, k and v do not fit", print({q, k, v}), "q[b, s, h d], k[b, t, h d] and v[b, t, h e]");
   }
   if (k.shape[1] == 0) reject(op, "there are no keys", print(k), "at least one");
-  if (attrs.heads < 0 || attrs.begin < -kMostPositions || attrs.begin > kMostPositions || !std::isfinite(attrs.scale)) {
+  if (attrs.heads < 0 || attrs.begin < -kMaxPositions || attrs.begin > kMaxPositions || !std::isfinite(attrs.scale)) {
     reject(op, "bad attributes", call.attrs.print(),
-           fmt::format("heads >= 0, begin from {0} to -{0} and a finite scale", kMostPositions));
+           fmt::format("heads >= 0, begin from {0} to -{0} and a finite scale", kMaxPositions));
   }
   if (attrs.kv_heads < 0 || (attrs.kv_heads > 0 && attrs.heads % attrs.kv_heads != 0)) {
     reject(op, "heads of k and v do not divide those of q", fmt::format("{} of {}", attrs.kv_heads, attrs.heads),

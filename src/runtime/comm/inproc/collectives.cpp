@@ -39,7 +39,7 @@ class PointerList {
 
  private:
   size_t size_;
-  std::array<Pointer, kMaxRanks> list_;
+  std::array<Pointer, kMaxThreadRanks> list_;
 };
 
 /// Rank r owns the r-th chunk and writes its result to all ranks.

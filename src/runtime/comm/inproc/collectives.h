@@ -9,7 +9,7 @@
 namespace partita {
 
 /// Threads in one process; more would not fit any machine.
-inline constexpr int kMaxRanks = 256;
+inline constexpr int kMaxThreadRanks = 256;
 
 using Calls = std::span<const Call* const>;
 

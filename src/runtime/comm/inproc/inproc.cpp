@@ -38,11 +38,11 @@ class InprocCommunicator final : public CheckedCommunicator {
 }  // namespace
 
 std::vector<std::unique_ptr<Communicator>> make_inproc_world(int size, const FlightRecords& records) {
-  if (size < 1 || size > kMaxRanks) {
+  if (size < 1 || size > kMaxThreadRanks) {
     throw InvalidArgument(
         fmt::format("[make_inproc_world] bad number of ranks, got {}, expected 1 "
                     "to {}",
-                    size, kMaxRanks));
+                    size, kMaxThreadRanks));
   }
   std::vector<int> world_ranks(size);
   std::iota(world_ranks.begin(), world_ranks.end(), 0);

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMaxBytes = Carrier::kMostBytes;
+constexpr int64_t kMaxCallBytes = Carrier::kMaxBytes;
 constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
 
 }  // namespace
@@ -38,9 +38,9 @@ void CallMessages::post(const Call& call, int to) {
   world_.throw_if_aborted(call, world_ranks_);
   auto* data = static_cast<std::byte*>(const_cast<void*>(call.send));
   const int64_t bytes = call.count * item_bytes(call);
-  for (int64_t done = 0; done < bytes; done += kMaxBytes) {
+  for (int64_t done = 0; done < bytes; done += kMaxCallBytes) {
     carrier_.post({.data = data + done,
-                   .bytes = std::min(kMaxBytes, bytes - done),
+                   .bytes = std::min(kMaxCallBytes, bytes - done),
                    .peer = to,
                    .tag = point_to_point,
                    .label = {.kind = Collective::send, .dtype = call.dtype}});
@@ -62,10 +62,10 @@ void CallMessages::start_receive(const Bytes& piece, int from, Tag tag) {
 }
 
 void CallMessages::start(PendingMessage::Way way, const Bytes& piece, int peer, Tag tag) {
-  for (int64_t done = 0; done < piece.bytes; done += kMaxBytes) {
+  for (int64_t done = 0; done < piece.bytes; done += kMaxCallBytes) {
     carrier_.start(pending_.emplace_back(PendingMessage{.way = way,
                                                         .data = static_cast<std::byte*>(piece.data) + done,
-                                                        .bytes = std::min(kMaxBytes, piece.bytes - done),
+                                                        .bytes = std::min(kMaxCallBytes, piece.bytes - done),
                                                         .peer = peer,
                                                         .tag = tag,
                                                         .label = label()}));

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMaxRoundBytes = Carrier::kMostBytes;
+constexpr int64_t kMaxRoundBytes = Carrier::kMaxBytes;
 constexpr int64_t kReduceBytes = int64_t{256} << 10, kMaxChunks = 64;  // of the part that a rank reduces
 constexpr int64_t kBarrierBytes = 1;
 constexpr int64_t kLeaveBytes = 13;  // no number of elements has so many, but for those of one byte

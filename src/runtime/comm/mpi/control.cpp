@@ -18,7 +18,7 @@ namespace partita {
 namespace {
 
 /// More would take too many files; MPI alone then has to do.
-constexpr int kMostRanks = 256;
+constexpr int kMaxMpiRanks = 256;
 
 /// "10.0.0.1" of "123.0;tcp://10.0.0.1,192.168.0.1:45678" or "123.0;tcp4://10.0.0.1:45678"; "" for other texts.
 std::string address_in(const char* uri) {
@@ -75,7 +75,7 @@ std::shared_ptr<Connections> make_control_connections(uint64_t host_key, std::sh
   mpi().comm_rank(mpi().comm_world, &options.rank);
   mpi().comm_size(mpi().comm_world, &options.size);
   options.address = is_one_host(host_key) ? "127.0.0.1" : own_address();
-  if (!all_are(!options.address.empty() && options.size > 1 && options.size <= kMostRanks)) return nullptr;
+  if (!all_are(!options.address.empty() && options.size > 1 && options.size <= kMaxMpiRanks)) return nullptr;
   Socket listener;
   Invitation invitation;
   if (options.rank == 0) {

@@ -36,11 +36,11 @@ std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<Fli
   mpi();  // so that a missing library is an error before anything else is
   // MPI ends the process, or waits for ever, where its buffers and threads do not fit.
   constexpr size_t kOwn = size_t{256} << 20, kPerRank = size_t{8} << 20;
-  constexpr int kThreads = 4, kMostThreads = 32;
+  constexpr int kThreads = 4, kMaxThreads = 32;
   const auto here = static_cast<size_t>(ranks_here);
   { const Reservation room("MPI", kOwn + here * kPerRank); }
   // The limits of a user hold for all ranks here, which start at about the same time.
-  { const WaitingThreads proof(std::min(kThreads * static_cast<int>(here), kMostThreads), "MPI"); }
+  { const WaitingThreads proof(std::min(kThreads * static_cast<int>(here), kMaxThreads), "MPI"); }
   int given = 0;
   // The communication of gradients has a thread of its own.
   const int status = mpi().init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given);

@@ -90,7 +90,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
   /// have it in the end or none does, and they send messages.
   SharedMemory share_memory(const Gather& gather, int begin, int count) {
     const size_t bytes = SharedMemoryCommunicator::bytes(count);
-    const bool fits = count <= SharedMemoryCommunicator::kMostRanks;
+    const bool fits = count <= SharedMemoryCommunicator::kMaxRanks;
     std::optional<SharedSegment> segment;
     if (rank() == begin && fits) {
       segment = SharedSegment::create(bytes);

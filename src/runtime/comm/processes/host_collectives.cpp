@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kLeastBytes = int64_t{64} << 10;  // shorter calls are faster by messages alone
+constexpr int64_t kMinBytes = int64_t{64} << 10;  // shorter calls are faster by messages alone
 
 /// A buffer without elements may be null.
 std::byte* byte_of(const void* data, int64_t byte) {
@@ -26,7 +26,7 @@ HostCollectives::HostCollectives(HostBlocks blocks, std::shared_ptr<SharedMemory
       place_(rank - blocks_.begin()) {}
 
 bool HostCollectives::takes(const Call& call) const {
-  if (call.count * static_cast<int64_t>(size_of(call.dtype)) < kLeastBytes) return false;
+  if (call.count * static_cast<int64_t>(size_of(call.dtype)) < kMinBytes) return false;
   // Sums of 16-bit floats are rounded once, at the end: partial ones would be rounded, too.
   const bool is_rounded = call.dtype == DType::bf16 || call.dtype == DType::f16;
   const int hosts = blocks_.count();
@@ -105,7 +105,7 @@ void HostCollectives::share_near(const Call& call, std::byte* data, int64_t coun
 
 int64_t HostCollectives::per_round() const {
   // An owner has what each rank of its host brings to its share.
-  return std::max<int64_t>(1, Carrier::kMostBytes / item_ * blocks_.shares() / blocks_.most());
+  return std::max<int64_t>(1, Carrier::kMaxBytes / item_ * blocks_.shares() / blocks_.most());
 }
 
 void HostCollectives::share_out(int64_t count) {

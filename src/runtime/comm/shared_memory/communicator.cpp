@@ -43,7 +43,7 @@ SharedMemoryCommunicator::SharedMemoryCommunicator(void* segment, int rank, std:
       rank_(rank),
       meetings_(segment_, rank, std::move(world_ranks), ranks_on_host, presence, world),
       members_(static_cast<size_t>(size())) {
-  PARTITA_CHECK(size() <= kMostRanks, "{} ranks", size());
+  PARTITA_CHECK(size() <= kMaxRanks, "{} ranks", size());
 }
 
 void SharedMemoryCommunicator::prepare(void* segment, int ranks) { SegmentLayout(segment, ranks).prepare(); }

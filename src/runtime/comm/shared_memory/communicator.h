@@ -25,7 +25,7 @@ namespace partita {
 class SharedMemoryCommunicator final : public Wakeable {
  public:
   /// Ranks of a group that a segment is for; its size grows with their square.
-  static constexpr int kMostRanks = 64;
+  static constexpr int kMaxRanks = 64;
   /// Of a segment for a group.
   static size_t bytes(int ranks) { return SegmentLayout::bytes(ranks); }
   /// Makes the segment ready, which begins at a multiple of 128 bytes in every process; once, before any rank uses it.

@@ -23,7 +23,7 @@ MessageLabel label_of(const FrameHead& head) {
 }
 
 bool is_sound(const FrameHead& head) {
-  if (head.kind > FrameHead::Kind::leave || head.bytes < 0 || head.bytes > Carrier::kMostBytes) return false;
+  if (head.kind > FrameHead::Kind::leave || head.bytes < 0 || head.bytes > Carrier::kMaxBytes) return false;
   return head.call < kNames<Collective>.size() && head.dtype < std::size(kAllDTypes) &&
          head.reduce <= static_cast<uint8_t>(Reduce::min);
 }

@@ -13,7 +13,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kLeastSecret = 16;
+constexpr size_t kMinSecret = 16;
 constexpr size_t kResponse = 2 * sizeof(Digest);
 constexpr std::chrono::milliseconds kHandshakeTime{5000}, kShortHandshakeTime{500};
 constexpr std::chrono::milliseconds kGateInterval{200}, kFullPause{10};
@@ -34,9 +34,9 @@ bool is_answered(const Socket& socket, Deadline until) {
 }  // namespace
 
 JobKey::JobKey(std::string_view secret, std::string_view run) {
-  if (secret.size() < kLeastSecret) {
+  if (secret.size() < kMinSecret) {
     throw InvalidArgument(
-        fmt::format("[secret] too short, got {} characters, expected {} or more", secret.size(), kLeastSecret));
+        fmt::format("[secret] too short, got {} characters, expected {} or more", secret.size(), kMinSecret));
   }
   key_ = keyed_hash(bytes_of(secret), bytes_of("partita 1 " + std::string(run)));
 }

@@ -14,10 +14,10 @@ namespace partita {
 namespace {
 
 constexpr int kMaxStrangers = 256;  // that wait at a gate in addition to the ranks
-constexpr int kMostRefusals = 3;
+constexpr int kMaxRefusals = 3;
 constexpr std::chrono::milliseconds kNextCall{10};  // after one without an answer
 constexpr Timeout kReplyTime = std::chrono::seconds(5);
-constexpr size_t kMostText = 4096;
+constexpr size_t kMaxText = 4096;
 
 /// What rank 0 answers: where all are, or why the job does not begin.
 struct Reply {
@@ -87,7 +87,7 @@ Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const Re
     const bool is_met = await_word(*socket, options, until);  // who is stopped, or not there yet, has a queue of calls
     const Joining end = is_met ? join(*socket, key, hello(*socket), until) : Joining::no_answer;
     if (end == Joining::done) return std::move(*socket);
-    if (end == Joining::refused && ++refusals >= kMostRefusals) {
+    if (end == Joining::refused && ++refusals >= kMaxRefusals) {
       throw RuntimeFailure(ExitCode::ranks_disagree,
                            fmt::format("[rendezvous] rank {} at {} does not know this rank, got another secret or run, "
                                        "expected those of its job",
@@ -218,7 +218,7 @@ std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& 
   const bool is_met = await_word(master, options, until);
   if (!is_met || !receive_all(master, {reinterpret_cast<std::byte*>(&head), sizeof head}, until)) lost("nothing");
   if (head.code != 0) {
-    std::string text(std::clamp<size_t>(static_cast<size_t>(std::max(head.bytes, 0)), 0, kMostText), '\0');
+    std::string text(std::clamp<size_t>(static_cast<size_t>(std::max(head.bytes, 0)), 0, kMaxText), '\0');
     receive_all(master, {reinterpret_cast<std::byte*>(text.data()), text.size()}, until);
     throw RuntimeFailure(failure_of(head.code), text);
   }

@@ -23,7 +23,7 @@
 namespace partita {
 namespace {
 
-constexpr int kMostUnsent = 128 << 10;
+constexpr int kMaxUnsent = 128 << 10;
 constexpr std::chrono::milliseconds kRetryInterval{20};
 constexpr std::chrono::milliseconds kOneAttempt{2000};
 
@@ -208,7 +208,7 @@ void prepare_connection(const Socket& socket) {
   const int yes = 1;
   ::setsockopt(socket.file(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   // The kernel takes little more than it sends: what is urgent waits for no more than that.
-  ::setsockopt(socket.file(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent, sizeof kMostUnsent);
+  ::setsockopt(socket.file(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent, sizeof kMaxUnsent);
   ::fcntl(socket.file(), F_SETFL, ::fcntl(socket.file(), F_GETFL) | O_NONBLOCK);
 }
 

@@ -224,7 +224,7 @@ class BlockedRows final : public RowReader {
  private:
   static constexpr int64_t kElements = 128;  // of a row, one behind the other, so that their block stays in the cache
   // Elements that are brought to the cache together: so many, in whole blocks; of a larger block all, up to the second.
-  static constexpr int64_t kToCache = int64_t{1} << 15, kMostToCache = int64_t{1} << 18;
+  static constexpr int64_t kToCache = int64_t{1} << 15, kMaxToCache = int64_t{1} << 18;
 
   /// Of a row.
   int64_t size() const { return static_cast<int64_t>(elements_.size()); }
@@ -236,7 +236,7 @@ class BlockedRows final : public RowReader {
     int64_t brought = (first + beside_ - 1) / beside_;  // blocks up to here
     for (int64_t row = first; row < last;) {
       const int64_t block = row / beside_ * beside_, end = std::min(block + beside_, last);
-      if (const int64_t number = row / beside_; number == brought && block_ > 0 && block_ <= kMostToCache) {
+      if (const int64_t number = row / beside_; number == brought && block_ > 0 && block_ <= kMaxToCache) {
         brought += std::clamp<int64_t>(kToCache / block_, 1, (last + beside_ - 1) / beside_ - number);
         bring_to_cache(from + number * block_, (brought - number) * block_);
       }

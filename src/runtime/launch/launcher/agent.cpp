@@ -28,7 +28,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostLines = 20, kMostLineBytes = 8192;
+constexpr size_t kMaxLines = 20, kMaxLineBytes = 8192;
 constexpr int kOwnFiles = 32;  // open in a process, in addition to one for each rank
 
 /// One rank, and where its streams go: those of rank 0 by way of the agent, which passes them on.
@@ -54,14 +54,14 @@ std::string last_lines(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return "";
   const auto size = static_cast<int64_t>(file.tellg());
-  const int64_t bytes = std::min<int64_t>(size, kMostLineBytes);
+  const int64_t bytes = std::min<int64_t>(size, kMaxLineBytes);
   file.seekg(size - bytes);
   std::string text(static_cast<size_t>(bytes), '\0');
   file.read(text.data(), bytes);
   size_t begin = text.size();
-  for (size_t lines = 0; begin > 0 && lines <= kMostLines; --begin) {
+  for (size_t lines = 0; begin > 0 && lines <= kMaxLines; --begin) {
     if (text[begin - 1] == '\n' && begin != text.size()) ++lines;
-    if (lines == kMostLines) break;
+    if (lines == kMaxLines) break;
   }
   return text.substr(begin);
 }

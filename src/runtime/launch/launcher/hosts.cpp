@@ -16,7 +16,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostHostfile = size_t{1} << 20;
+constexpr size_t kMaxHostfile = size_t{1} << 20;
 
 bool consists_of(std::string_view text, std::string_view others) {
   return std::all_of(text.begin(), text.end(), [&](unsigned char c) {
@@ -46,7 +46,7 @@ bool is_user(std::string_view name) {
 std::optional<int> slot_number(std::string_view text) {
   int slots = 0;
   const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), slots);
-  if (failure != std::errc{} || rest != text.data() + text.size() || slots < 1 || slots > kMostJobRanks) return {};
+  if (failure != std::errc{} || rest != text.data() + text.size() || slots < 1 || slots > kMaxJobRanks) return {};
   return slots;
 }
 
@@ -77,7 +77,7 @@ std::optional<HostSlots> host_of(std::string_view text) {
 
 /// False when there are more slots than a job can have ranks.
 bool add_host(std::vector<HostSlots>& hosts, int& slots, HostSlots host) {
-  if (host.slots > kMostJobRanks - slots) return false;
+  if (host.slots > kMaxJobRanks - slots) return false;
   slots += host.slots;
   hosts.push_back(std::move(host));
   return true;
@@ -116,7 +116,7 @@ std::vector<HostSlots> parse_hosts(const std::string& text) {
     }
     if (!add_host(hosts, slots, *host)) {
       throw InvalidArgument(fmt::format("[--hosts] too many ranks, got more than {} up to '{}', expected at most that",
-                                        kMostJobRanks, entry));
+                                        kMaxJobRanks, entry));
     }
     if (entry.size() == rest.size()) return hosts;
     rest.remove_prefix(entry.size() + 1);
@@ -152,7 +152,7 @@ std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string
     }
     if (!add_host(hosts, all_slots, *host)) {
       throw InvalidFile(fmt::format("[hostfile] {}:{}: too many ranks, got more than {}, expected at most that", path,
-                                    number, kMostJobRanks));
+                                    number, kMaxJobRanks));
     }
   }
   if (hosts.empty()) throw InvalidFile(fmt::format("[hostfile] {}: no host, expected one on a line", path));
@@ -162,11 +162,11 @@ std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string
 std::vector<HostSlots> read_hostfile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw MissingFile(fmt::format("[hostfile] cannot open {}: {}", path, std::strerror(errno)));
-  std::string text(kMostHostfile + 1, '\0');
+  std::string text(kMaxHostfile + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kMostHostfile) {
-    throw InvalidFile(fmt::format("[hostfile] {}: too large, expected at most {} bytes", path, kMostHostfile));
+  if (text.size() > kMaxHostfile) {
+    throw InvalidFile(fmt::format("[hostfile] {}: too large, expected at most {} bytes", path, kMaxHostfile));
   }
   return parse_hostfile(path, text);
 }

@@ -91,7 +91,7 @@ void read_field(const json& value, Field& field) {
 
 void verify(const StartOrder& start) {
   require_valid(!start.command.empty() && start.attempt >= 0 && start.stall_timeout > 0);
-  require_valid(start.size >= 1 && start.size <= kMostJobRanks && start.ranks >= 1 && start.ranks <= start.size &&
+  require_valid(start.size >= 1 && start.size <= kMaxJobRanks && start.ranks >= 1 && start.ranks <= start.size &&
                 start.first_rank >= 0 && start.first_rank <= start.size - start.ranks);
 }
 
@@ -130,11 +130,11 @@ AgentOrder parse_order(const std::string& line) {
 }
 
 AgentReport parse_report(const std::string& line) {
-  constexpr int kMostExitCode = 255;
+  constexpr int kMaxExitCode = 255;
   return parsed(line, [](const json& value) {
     AgentReport report{.kind = parse_name<AgentReport::Kind>("launch", value.at("report").get<std::string>())};
     each_field_of_report(report, [&](const char* name, auto& field) { read_field(value.at(name), field); });
-    require_valid(report.code >= 0 && report.code <= kMostExitCode && report.signal >= 0 && report.step >= 0);
+    require_valid(report.code >= 0 && report.code <= kMaxExitCode && report.signal >= 0 && report.step >= 0);
     return report;
   });
 }

@@ -14,7 +14,7 @@ namespace partita {
 namespace {
 
 constexpr auto kBatchNorm = "loops.batch_norm";
-constexpr int64_t kMostChannels = 64;  // of a tile
+constexpr int64_t kMaxChannels = 64;  // of a tile
 
 /// How channels lie: each in planes of its own, `8` or `16` side by side in blocks, or all side by side
 /// in rows ([n, c], [n, h, w, c]).
@@ -31,7 +31,7 @@ struct Tile {
 
 template <int64_t kArrangement>
 Tile tile_of(const NormSizes& sizes, int64_t group, int64_t begin) {
-  constexpr int64_t kStep = kArrangement == rows ? kMostChannels : kArrangement;
+  constexpr int64_t kStep = kArrangement == rows ? kMaxChannels : kArrangement;
   Tile tile{.begin = begin, .end = std::min(sizes.channels, begin + kStep)};
   tile.statistics = group * sizes.channels + begin;
   if (kArrangement == rows) {
@@ -69,7 +69,7 @@ void map_tile(const Tile& tile, const Fn& fn) {
 }
 
 struct Sums {
-  double a[kMostChannels], b[kMostChannels];
+  double a[kMaxChannels], b[kMaxChannels];
 };
 
 /// a and b of each lane: the sums of the two numbers that term(lane, element) gives.
@@ -111,7 +111,7 @@ struct BatchNormTerms {
 /// One number per lane, 0 beyond the channels: so padding becomes 0.
 template <class T>
 struct PerLane {
-  T at[kMostChannels] = {};
+  T at[kMaxChannels] = {};
   template <class Fn>
   PerLane(const Tile& tile, const Fn& fn) {
     for (int64_t lane = 0; lane < tile.size(); ++lane) at[lane] = static_cast<T>(fn(lane));
@@ -127,7 +127,7 @@ struct Norm {
   /// fn(tile) for all tiles, groups of the same channels on one thread and in order.
   template <class Fn>
   void for_tiles(const Fn& fn) const {
-    constexpr int64_t kStep = kArrangement == rows ? kMostChannels : kArrangement;
+    constexpr int64_t kStep = kArrangement == rows ? kMaxChannels : kArrangement;
     const int64_t tiles = (sizes.channels + kStep - 1) / kStep;
 #pragma omp parallel for if (sizes.groups * sizes.count() * sizes.channels > kSerialElements)
     for (int64_t i = 0; i < tiles; ++i) {

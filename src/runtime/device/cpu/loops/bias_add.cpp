@@ -47,7 +47,7 @@ LoopFn bind_blocked(const Type& x, int64_t block) {
     float* to = static_cast<float*>(out[0]);
 #pragma omp parallel for if (rows * plane * block > kSerialElements)
     for (int64_t row = 0; row < rows; ++row) {
-      float shift[kMostLanes] = {};
+      float shift[kMaxLanes] = {};
       const int64_t first = row % blocks * block;
       for (int64_t lane = 0; lane < block && first + lane < channels; ++lane) shift[lane] = bias[first + lane];
       for (int64_t i = 0; i < plane; ++i) {

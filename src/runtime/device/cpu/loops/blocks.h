@@ -5,7 +5,7 @@
 
 namespace partita {
 
-inline constexpr int64_t kMostLanes = 16;
+inline constexpr int64_t kMaxLanes = 16;
 
 /// 16 for "aBcd16b", 8 for "aBcd8b", of a 4-D f32 tensor; 0 for other memory formats.
 inline int64_t lanes_of(const Type& type, const MemoryFormat& format) {

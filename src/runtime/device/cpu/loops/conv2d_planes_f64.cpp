@@ -11,7 +11,7 @@ namespace partita {
 namespace {
 
 constexpr auto kConv2dPlanesF64 = "loops.conv2d_planes";
-constexpr int64_t kMostPlanes = 12;  // made from one: with more, packing for a product pays
+constexpr int64_t kMaxPlanes = 12;  // made from one: with more, packing for a product pays
 
 /// Memory of a thread: a copied plane; sums, or sums per tap, of all planes made from it; a plane of places or weights.
 struct Scratch {
@@ -176,7 +176,7 @@ int64_t scratch_bytes(const std::string& op, const ConvolutionSizes& conv) {
 KernelChoice propose_conv2d_planes_f64(const KernelQuery& query) {
   if (query.inputs[0].dtype != DType::f64) return refuse("only f64");
   const ConvolutionSizes conv = convolution_sizes(query);
-  if (const int64_t made = made_planes(query.op, conv); made > kMostPlanes) {
+  if (const int64_t made = made_planes(query.op, conv); made > kMaxPlanes) {
     return refuse(fmt::format("{} planes from each one", made));
   }
   KernelChoice choice = propose_dense(kConv2dPlanesF64, query);

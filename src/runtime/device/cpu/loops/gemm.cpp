@@ -54,8 +54,8 @@ void multiply_panels(int64_t count, int64_t inner, const double* a, const double
 }
 
 int64_t Sizes::scratch_bytes() const {
-  const int64_t most_rows = std::min(kMostRows, rounded_up(rows, kRows));
-  const int64_t most_columns = std::min(kMostColumns, rounded_up(columns, kColumns));
+  const int64_t most_rows = std::min(kMaxRows, rounded_up(rows, kRows));
+  const int64_t most_columns = std::min(kMaxColumns, rounded_up(columns, kColumns));
   const int64_t numbers = most_rows * most_columns + std::min(inner, kInner) * (most_columns + kRows);
   return rounded_up(numbers, kColumns) * static_cast<int64_t>(sizeof(double));
 }
@@ -63,8 +63,8 @@ int64_t Sizes::scratch_bytes() const {
 Sizes tiled(int64_t batch, int64_t rows, int64_t columns, int64_t inner, int threads) {
   Sizes sizes{.batch = batch, .rows = rows, .columns = columns, .inner = inner};
   for (int64_t share = 1; share <= kSmallestShare; share *= 2) {
-    sizes.tile_rows = even_tile(rows, kMostRows / share, kRows);
-    sizes.tile_columns = even_tile(columns, kMostColumns / share, kColumns);
+    sizes.tile_rows = even_tile(rows, kMaxRows / share, kRows);
+    sizes.tile_columns = even_tile(columns, kMaxColumns / share, kColumns);
     if (threads == 1 || sizes.tasks() >= kTasksPerThread * threads) break;
   }
   return sizes;

@@ -11,9 +11,9 @@
 
 namespace partita::gemm {
 
-inline constexpr int64_t kRows = 6, kColumns = 8;              // of a tile of registers
-inline constexpr int64_t kInner = 192;                         // of a packed panel
-inline constexpr int64_t kMostRows = 240, kMostColumns = 192;  // of a tile: a few hundred KiB for operands and sums
+inline constexpr int64_t kRows = 6, kColumns = 8;            // of a tile of registers
+inline constexpr int64_t kInner = 192;                       // of a packed panel
+inline constexpr int64_t kMaxRows = 240, kMaxColumns = 192;  // of a tile: a few hundred KiB for operands and sums
 
 /// Sums of a tile of registers.
 using Sums = double[kRows][kColumns];

@@ -50,8 +50,8 @@ class UnlessInfinite final : public Kernel {
 }  // namespace
 
 int64_t ranges_of(int64_t rows) {
-  constexpr int64_t kRowsOfRange = 16, kMostRanges = 64;
-  return std::clamp<int64_t>(rows / kRowsOfRange, 1, kMostRanges);
+  constexpr int64_t kRowsOfRange = 16, kMaxRanges = 64;
+  return std::clamp<int64_t>(rows / kRowsOfRange, 1, kMaxRanges);
 }
 
 int threads_within(int64_t own, int64_t scratch_bytes) {

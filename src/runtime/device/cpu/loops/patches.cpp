@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-using gemm::kColumns, gemm::kInner, gemm::kMostColumns, gemm::kRows;
+using gemm::kColumns, gemm::kInner, gemm::kMaxColumns, gemm::kRows;
 
 /// The places [first, last) at which an offset lies inside `size` elements.
 struct Inside {
@@ -68,7 +68,7 @@ void Patches::copy_row(int64_t index, int64_t first, int64_t count, double* to) 
 
 void Patches::pack_columns(int64_t first, int64_t count, int64_t begin, int64_t size, double* to) const {
   const int64_t panels = (count + kColumns - 1) / kColumns;
-  double line[kMostColumns] = {};
+  double line[kMaxColumns] = {};
   for (int64_t k = 0; k < size; ++k) {
     copy_row(begin + k, first, count, line);
     for (int64_t panel = 0; panel < panels; ++panel) {

@@ -68,7 +68,7 @@ void sum_part(const View& view, const T* x, const Part& part, double* sums) {
     if (view.lanes > 1) {
       for (int64_t block = part.first; block < part.last; ++block) {
         const T* plane = from + block * view.inner * view.lanes;
-        T lane_sums[kMostLanes] = {};
+        T lane_sums[kMaxLanes] = {};
         for (int64_t i = 0; i < view.inner; ++i) {
 #pragma omp simd
           for (int64_t lane = 0; lane < view.lanes; ++lane) lane_sums[lane] += plane[i * view.lanes + lane];
@@ -84,12 +84,12 @@ void sum_part(const View& view, const T* x, const Part& part, double* sums) {
   }
 }
 
-constexpr int64_t kMostSums = int64_t{1} << 17;
+constexpr int64_t kMaxSums = int64_t{1} << 17;
 
-/// Ranges of rows whose sums fit kMostSums numbers; where that leaves few, threads share the middle dimension, which
+/// Ranges of rows whose sums fit kMaxSums numbers; where that leaves few, threads share the middle dimension, which
 /// changes no sum.
 int64_t row_ranges(const View& view) {
-  return std::min(ranges_of(view.outer), std::max<int64_t>(1, kMostSums / (view.middle * view.lanes)));
+  return std::min(ranges_of(view.outer), std::max<int64_t>(1, kMaxSums / (view.middle * view.lanes)));
 }
 
 template <class T>
@@ -135,7 +135,7 @@ View laid_out(const KernelQuery& query, const MemoryFormat& format) {
 /// No less than smaller views need.
 int64_t scratch_bytes_reduce(const View& view) {
   const int64_t width = view.middle * view.lanes;
-  return std::min(ranges_of(view.outer) * width, std::max(kMostSums, width)) * static_cast<int64_t>(sizeof(double));
+  return std::min(ranges_of(view.outer) * width, std::max(kMaxSums, width)) * static_cast<int64_t>(sizeof(double));
 }
 
 KernelChoice propose_reduce(const KernelQuery& query) {
