@@ -62,7 +62,7 @@ if [[ -n $building ]]; then
   # What trains, measures or prices for long, tests of the other kinds do under no sanitizer; the texts of plans are
   # changed below.
   slow='Calibrate.*:Zoo/Recipes.*:*PlannedMemory*:SearchConfigurations.*:NamedCuts.Make*:Software.*:ReshardStates.*'
-  slow+=':Planner.FindsWhat*:Planner.P*TheSearchedCuts*:Planner.PricesTheCuts*:SimulateProgram.Without*:SimulateStep.Grows*'
+  slow+=':NetworkPlanner.*:SimulateProgram.Without*:SimulateStep.Grows*'
   slow+=':IdleRanks.*'
   slow+=':NetworkCosts.MixedRecomputation*:CostProblem.Wide*:ChooseKernels.KernelsOf*:Orders.ManyStages*:Staging.*'
   slow+=':RankTable.ManyServers*:PlanFile.MutationsAre*'

@@ -151,12 +151,18 @@ TEST(Evaluations, RunUnderEveryMode) {
   }
 }
 
+/// Every parameter is cut, however small. Without optimizer sharding a threshold is refused.
+OptimizerSharding sharded(int64_t level) {
+  if (level == 0) return {};
+  return {.level = level, .threshold = 0};
+}
+
 TEST(Evaluations, CutBlocksAsTheTraining) {
   for (const auto& [stages, ranks] : {std::pair{1, 4}, {2, 8}}) {
     for (const EvaluatedModel& model : {kGpt, kLlama}) {
       for (const int64_t level : {0, 3}) {
         const PlanOptions plan{.parallel = Parallel::automatic,
-                               .zero = {.level = level, .threshold = 0},
+                               .zero = sharded(level),
                                .pipeline = {.stages = stages},
                                .blocks = {.tensor = 2, .sequence = true, .context = 2}};
         expect_one_rank({.model = model, .ranks = ranks, .plan = plan});
@@ -171,10 +177,8 @@ TEST(Evaluations, ReadShardedStates) {
     for (const int64_t level : {1, 2, 3}) {
       for (const auto& [stages, ranks] : {std::pair{1, 2}, {1, 3}, {2, 4}, {2, 6}}) {
         SCOPED_TRACE(fmt::format("{}, level {}, {} stages on {} ranks", model.spec, level, stages, ranks));
-        const PlanOptions plan{.parallel = Parallel::hybrid,
-                               .micro_batches = 2,
-                               .zero = {.level = level, .threshold = 0},
-                               .pipeline = {.stages = stages}};
+        const PlanOptions plan{
+            .parallel = Parallel::hybrid, .micro_batches = 2, .zero = sharded(level), .pipeline = {.stages = stages}};
         expect_one_rank({.model = model, .ranks = ranks, .plan = plan});
       }
     }
@@ -248,7 +252,7 @@ EvaluationCase random_evaluation(uint64_t seed) {
   constexpr Order kOrders[] = {Order::gpipe, Order::one_forward_one_backward, Order::interleaved, Order::zero_bubble};
   one.plan = {.parallel = kModes[below(4)],
               .micro_batches = one.model.spec.starts_with("resnet") ? 1 : 1 + below(3),
-              .zero = {.level = below(4), .threshold = 0},
+              .zero = sharded(below(4)),
               .pipeline = {.stages = groups * interleave, .order = kOrders[below(4)], .interleave = interleave}};
   if (one.plan.parallel == Parallel::none) one.plan.zero = {};
   const bool has_blocks = one.model.image.empty() && one.plan.parallel == Parallel::automatic;
