@@ -136,7 +136,9 @@ std::string fish_script(const std::vector<CommandWords>& all) {
       script += fmt::format("complete -c partita -n __fish_use_subcommand -a {} -d '{}'\n", first,
                             escaped(command.help, "'\\"));
     } else {
-      here += "; and __fish_seen_subcommand_from " + command.name.substr(space + 1);
+      const std::string action = command.name.substr(space + 1);
+      script += fmt::format("complete -c partita -n '{}' -a {} -d '{}'\n", here, action, escaped(command.help, "'\\"));
+      here += "; and __fish_seen_subcommand_from " + action;
     }
     for (const FlagWords& flag : command.flags) {
       for (const std::string& name : flag.names) {

@@ -21,7 +21,8 @@ void expect_refused(const std::function<void()>& call, const std::string& messag
 
 /// The model as a network of the program's own.
 TrainedNetwork own_network() {
-  const ZooModel model = make_model(kModel);
+  ZooModel model = make_model(kModel);
+  model.recipe.model.clear();
   return {model.network(model.recipe.training.loss), model.recipe, model.columns()};
 }
 

@@ -9,6 +9,8 @@
 namespace partita {
 namespace {
 
+constexpr size_t kSqueezedClasses = 2;  // of links, for squeezed cuts: each level of them is searched anew
+
 constexpr double kMinExposed = 0.1;  // of sums of gradients: the last ones come after the backward
 
 }  // namespace
@@ -98,7 +100,10 @@ PlanCosts NetworkLowering::costs_of_links(const LoweringKey& key, const Mesh& me
 
 std::vector<int64_t> NetworkLowering::links(const Configuration& configuration) {
   const LoweringKey key = key_of({.context = configuration.context, .tensor = configuration.tensor});
-  return link_classes(Mesh::undivided({{"all", key.tensor}}), parts_.of(key.part).cluster, options_.precision);
+  std::vector<int64_t> classes =
+      link_classes(Mesh::undivided({{"all", key.tensor}}), parts_.of(key.part).cluster, options_.precision);
+  if (configuration.squeeze > 0) classes.resize(kSqueezedClasses);
+  return classes;
 }
 
 PlanOptions NetworkLowering::plan_options(const LoweringKey& key) {

@@ -72,7 +72,7 @@ class NetworkLowering {
   /// their number.
   int64_t least_rows(const LoweringKey& key) const;
   int64_t lowered_rows(const LoweringKey& key) const;
-  /// The classes of links near those that the ranks of `tensor` have, for searched cuts.
+  /// The classes of links near those that the ranks of `tensor` have, for searched cuts; of squeezed ones the nearest.
   std::vector<int64_t> links(const Configuration& configuration);
   /// How the nodes of a stage are cut on its ranks. This outlives the result.
   PlanOptions plan_options(const LoweringKey& key);

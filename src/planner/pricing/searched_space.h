@@ -12,7 +12,7 @@ namespace partita {
 /// - `context`: 1;
 /// - `cuts` and `sequence_parallel`: both, where several ranks share a tensor;
 /// - `squeeze` of searched cuts: 0; where nothing fits so, 1 to 4;
-/// - `links` of searched cuts: the classes near those of the cluster;
+/// - `links` of searched cuts: the six classes near those of the cluster, two of squeezed cuts;
 /// - `micro_batch`: divisors of a rank's rows that searched cuts divide;
 /// - `interleave`: 1 to 8 stages of a group, as far as there are layers;
 /// - `order`: `interleaved` of several stages of a group, `1f1b` and `zero_bubble` of one;
