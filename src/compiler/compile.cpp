@@ -14,7 +14,8 @@
 namespace partita {
 namespace {
 
-/// Of ranks, that get as many stages each.
+/// Number of rank groups; each runs the same number of stages. Throws InvalidArgument unless `interleave` is at least 1
+/// and divides `stages`.
 int64_t groups_of(int64_t stages, int64_t interleave) {
   if (interleave >= 1 && stages % interleave == 0) return stages / interleave;
   const int64_t each = std::max<int64_t>(1, interleave), below = stages / each * each;
@@ -24,7 +25,7 @@ int64_t groups_of(int64_t stages, int64_t interleave) {
                   stages, interleave, below > 0 ? fmt::format("{} or ", below) : "", below + each));
 }
 
-/// Of an order that is another one, or none; "" where it is what it says.
+/// Returns a warning if the order in `options` has no effect on `stages` stages, else an empty string.
 std::string warning_of_order(const PipelineOptions& options, int64_t stages) {
   if (stages == 1 && options.order != PipelineOptions{}.order) {
     return fmt::format("[--order] of no effect on one stage, got {}, expected it with --stages of 2 or more",
@@ -43,7 +44,7 @@ MicroSections micro_sections(int64_t stages, Order order) {
   return order == Order::zero_bubble ? MicroSections::weights : MicroSections::backward;
 }
 
-/// The stage of each node and state, `*` for those that every stage has.
+/// Returns one line per node and state with its stage, or `*` if every stage has it.
 std::string print_assignment(const StageAssignment& stages, const Graph& graph) {
   const auto place = [](int stage) { return stage == kEveryStage ? "*" : std::to_string(stage); };
   std::string text = fmt::format("stages {}\n", stages.stages);
@@ -67,13 +68,13 @@ std::string print_plans(const Plans& plans, const Graph& graph, const OpSet& ops
   return text;
 }
 
-/// Whether a pipeline of `stages` (0: as many as the nodes are marked with) may have more than one.
+/// Whether the pipeline may have more than one stage. `stages` 0: the number that nodes of the graph are marked with.
 bool may_have_stages(const Graph& graph, int64_t stages) {
   return stages > 1 || (stages == 0 && std::any_of(graph.nodes.begin(), graph.nodes.end(),
                                                    [](const Node& node) { return node.stage > 0; }));
 }
 
-/// Dumps the local graph of each rank.
+/// Writes the local graph of each rank to the dump folder.
 void write_ranks(const Passes& passes, const Program& program, const OpSet& ops) {
   for (size_t stage = 0; stage < program.stages.size(); ++stage) {
     const RankGroup& group = program.pipeline.group_of(static_cast<int>(stage));
@@ -85,13 +86,13 @@ void write_ranks(const Passes& passes, const Program& program, const OpSet& ops)
   }
 }
 
-/// Runs the passes of `kPasses` in their order, each on what the ones before made.
+/// Runs the passes of `kPasses` in order, each on the result of those before it.
 class Flow {
  public:
   struct Pass {
-    std::string_view name;  // in dumps and times, and of --no-pass
-    Stage stage;            // the pass runs if the flow reaches this stage
-    void (Flow::*run)();    // nullptr: it is a step of the next pass that has one
+    std::string_view name;  // name in dumps, in times and for --no-pass
+    Stage stage;            // the pass runs if `CompileOptions::last` is this stage or a later one
+    void (Flow::*run)();    // null: part of the next pass that has a function
     enum Part { needed, optional } part = needed;
     bool (Flow::*applies)() const = &Flow::always;
   };
@@ -102,7 +103,7 @@ class Flow {
 
   Program run();
 
-  // Which passes a program has.
+  // Conditions under which a pass applies.
   bool always() const { return true; }
   bool is_training() const { return options_.training.has_value(); }
   bool is_forward() const { return !is_training(); }
@@ -111,7 +112,6 @@ class Flow {
   bool is_held() const { return options_.holder != nullptr; }
   bool has_stages() const { return program_.assignment.stages > 1; }
 
-  // The passes.
   void make_graph();
   void remove_dead();
   void make_training();
@@ -133,7 +133,7 @@ class Flow {
         name, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
   }
 
-  /// Runs `change(plan, ranks)` on the plan of each number of ranks.
+  /// Replaces the plan of each number of ranks by the result of `change(plan, ranks)`, as pass `name`.
   template <class Change>
   void change_plans(const std::string& name, const Change& change) {
     plans_ = passes_.part(
@@ -157,12 +157,12 @@ class Flow {
   const CompileOptions& options_;
   Passes passes_;
   Program program_;
-  std::optional<Rules> rules_;             // of the graph, from the stage `plan` on
-  Plans plans_;                            // of the whole graph
-  std::vector<ReshardedGraph> resharded_;  // by stage of the pipeline
+  std::optional<Rules> rules_;             // of the graph; set from the stage `plan` on
+  Plans plans_;                            // of the whole graph, until it is split into stages
+  std::vector<ReshardedGraph> resharded_;  // per pipeline stage, until it is partitioned
 };
 
-/// The flow. What each pass makes is written by --dump; --no-pass leaves out optional ones.
+/// All passes in order. --dump writes the result of each; --no-pass leaves out optional ones.
 constexpr std::array kPasses{
     Flow::Pass{"graph", Stage::graph, &Flow::make_graph},
     Flow::Pass{"remove_dead_nodes", Stage::training, &Flow::remove_dead, Flow::Pass::optional, &Flow::is_forward},
@@ -185,7 +185,8 @@ constexpr std::array kPasses{
 Program Flow::run() {
   std::vector<PassName> names;
   for (const Pass& pass : kPasses) {
-    // A training removes dead nodes itself; other optional passes have no effect where they do not apply.
+    // The training pass removes dead nodes itself, so --no-pass refuses `remove_dead_nodes` there. Other optional
+    // passes may be named even where they do not apply.
     if (pass.applies != &Flow::is_forward || is_forward()) names.push_back({pass.name, pass.part == Pass::optional});
   }
   passes_.check_switched_off(names);
@@ -222,7 +223,7 @@ void Flow::make_training() {
   });
 }
 
-/// The stages of the pipeline, and the ranks of each.
+/// Assigns nodes and states to pipeline stages, and ranks to stages.
 void Flow::assign_to_stages() {
   const PipelineOptions& options = options_.plan.pipeline;
   rules_.emplace(program_.graph, ops_);
@@ -248,7 +249,7 @@ void Flow::assign_to_stages() {
   pipeline.shape.micro_batches = is_training() ? options_.plan.micro_batches : 1;
 }
 
-/// One plan of the whole graph for each number of ranks that a group of stages has.
+/// Makes one plan of the whole graph for each distinct number of ranks of a stage.
 void Flow::cut_nodes() {
   plans_ = passes_.part(
       "cuts",
@@ -289,7 +290,7 @@ void Flow::cut_batch() {
   });
 }
 
-/// States are cut as the program cuts them that holds them.
+/// Shards states as in the program that holds them.
 void Flow::cut_as_held() {
   const Program& holder = *options_.holder;
   const auto places = program_.graph.states_by_name();
@@ -307,7 +308,7 @@ void Flow::cut_as_held() {
   });
 }
 
-/// The graph and the plan of each stage, taken from those of the whole.
+/// Splits the graph and its plans into those of each stage.
 void Flow::split_into_stages() {
   program_.stages = passes_.stage(
       "plan",
@@ -374,7 +375,7 @@ void Flow::partition_stages() {
   if (passes_.dumping()) write_ranks(passes_, program_, ops_);
 }
 
-/// What stages send to one another, and when which of them runs.
+/// Finds the point-to-point transfers between stages and the order in which each rank runs its stages.
 void Flow::order_stages() {
   std::vector<const LocalGraph*> graphs;
   for (const StageProgram& stage : program_.stages) graphs.push_back(&stage.local);

@@ -1,5 +1,5 @@
 #pragma once
-// The whole flow in one function.
+// Compiles a forward graph to the programs of all ranks.
 
 #include "base/passes.h"
 #include "compiler/autodiff/training_graph.h"
@@ -10,42 +10,46 @@
 
 namespace partita {
 
-/// The stages of the flow, in their order.
+/// Stages of the compilation, in the order in which they run.
 enum class Stage { graph, training, plan, partition, schedule };
 
 struct Program;
 
 struct CompileOptions {
   int64_t ranks = 1;
-  std::optional<Mesh> mesh = std::nullopt;  // of the ranks of a stage; none: as annotations and `plan` say
+  std::optional<Mesh> mesh = std::nullopt;  // of the ranks of a stage; none: follows from annotations and `plan`
   PlanOptions plan = {};
-  /// A plan of one's own for the graph that is run, on a stage's ranks, instead of the one that `plan` asks for.
+  /// Makes the plan in place of the one that `plan` asks for. Called with the graph that runs (training included) and
+  /// the number of ranks of a stage.
   std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
   std::vector<NodeAnnotation> annotations = {};  // in addition to those of the graph
   ScheduleOptions schedule = {};
-  std::optional<TrainingOptions> training = std::nullopt;  // none: the forward graph as it is
-  /// Of a forward graph: the stages of a training of its network, in place of those that `plan` asks for.
+  std::optional<TrainingOptions> training = std::nullopt;  // none: compile the forward graph alone
+  /// Pipeline stages of the training of the same network, in place of those that `plan` asks for. For a forward graph
+  /// only.
   std::optional<NamedStages> stages = std::nullopt;
-  /// Of a forward graph: a program with the same stages on the same ranks whose executor holds the states. They are cut
-  /// and lie as they do there, and those that are only read take no memory of this program.
+  /// Program with the same stages on the same ranks, whose executor holds the states. For a forward graph only. States
+  /// are sharded and placed in memory as in the holder; those that are only read take no memory of this program. Must
+  /// outlive the call of `compile`.
   const Program* holder = nullptr;
-  PassOptions passes = {};       // dumps, switched-off passes, timing
-  Stage last = Stage::schedule;  // what comes after it is not made
+  PassOptions passes = {};       // dumps and passes that are switched off
+  Stage last = Stage::schedule;  // the last stage that runs
 };
 
-/// What every rank of a job shares: immutable after compile. Stages behind the last one asked for are empty.
+/// Result of compilation, shared by all ranks of a job and immutable after `compile`. What stages after
+/// `CompileOptions::last` would make is empty.
 struct Program {
-  Graph graph;                          // the whole step
-  StageAssignment assignment;           // of the nodes and states of `graph` to stages
-  std::vector<StageProgram> stages{1};  // of the pipeline; one of a program without
-  /// How `graph` was cut, before the optimizer was sharded and micro-batches were made; none where groups of stages
-  /// have different numbers of ranks.
+  Graph graph;                          // of the whole step
+  StageAssignment assignment;           // pipeline stage of each node and state of `graph`
+  std::vector<StageProgram> stages{1};  // per pipeline stage; one without a pipeline
+  /// How `graph` is cut, before optimizer sharding and micro-batches. None if groups of stages have different numbers
+  /// of ranks.
   std::optional<Plan> cuts;
   Pipeline pipeline;
   std::vector<std::string> warnings;
   std::vector<PassTime> times;
 
-  /// Of the only stage.
+  /// Parts of the only stage. Each throws InternalError if the program has several.
   const Plan& plan() const { return only().plan; }
   const LocalGraph& local() const { return only().local; }
   const Schedule& schedule() const { return only().schedule; }
@@ -55,14 +59,16 @@ struct Program {
   }
 };
 
-/// What `print_one` writes of each stage, in their order; of several each under a line that names its ranks.
+/// Concatenates the text that `print_one` returns for each stage, in order. If there are several, a line with the stage
+/// and its ranks precedes each.
 std::string print_stages(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
                          const std::function<std::string(const StageProgram&)>& print_one);
 
-/// `forward` makes the graph, which is a stage as others are.
+/// Compiles the graph that `forward` returns. Runs `forward` as the first stage, so that it is timed and dumped like
+/// the others. Throws InvalidArgument for options that the graph or the ranks do not allow.
 Program compile(const std::function<Graph()>& forward, const OpSet& ops, const KernelCatalog& catalog,
                 const CompileOptions& options);
-/// Of a graph that is there.
+/// Compiles a copy of `forward`.
 Program compile(const Graph& forward, const OpSet& ops, const KernelCatalog& catalog, const CompileOptions& options);
 
 }  // namespace partita

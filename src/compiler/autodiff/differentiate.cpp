@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// For each value whether it depends on one of `roots`.
+/// Returns for each value of the graph whether it depends on one of `roots`.
 std::vector<bool> depends_on(const Graph& graph, const std::vector<Value>& roots) {
   std::vector<bool> depends(graph.values.size(), false);
   for (const Value& root : roots) depends[root.id()] = true;
@@ -27,7 +27,8 @@ class Sweep {
     const std::vector<OwnGradient>& all = builder.graph().own_gradients;
     const size_t nodes = builder.graph().nodes.size();
     own_of_.resize(all.empty() ? 0 : nodes, -1);
-    for (size_t i = 0; i < all.size(); ++i) {  // those around others come behind them
+    for (size_t i = 0; i < all.size();
+         ++i) {  // a nested part comes after the parts around it, so the innermost one wins
       PARTITA_CHECK(static_cast<size_t>(all[i].end) <= nodes, "a gradient of nodes to {}, of {}", all[i].end, nodes);
       std::fill(own_of_.begin() + all[i].begin, own_of_.begin() + all[i].end, static_cast<int>(i));
     }
@@ -60,13 +61,14 @@ class Sweep {
     builder_.origin = node.name;
   }
 
-  /// Whether a gradient of the outputs arrived that one of the inputs needs.
+  /// Whether a gradient of one of `outputs` has arrived and one of `inputs` needs it.
   bool is_needed(const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) const {
     return std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) { return bool(gradients_[id]); }) &&
            std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return depends_[id]; });
   }
 
-  /// A gradient that would get lost is refused.
+  /// Throws InvalidArgument if a gradient would be lost: one of a value that `part` uses but does not take as an
+  /// argument, or makes but does not return.
   void require_closed(const OwnGradient& part) const {
     const Graph& graph = builder_.graph();
     const auto is_in = [](const std::vector<ValueId>& ids, ValueId id) {
@@ -115,7 +117,7 @@ class Sweep {
   }
 
   void visit(NodeId id) {
-    const Node node = builder_.graph().nodes[id];  // a copy: nodes are appended below
+    const Node node = builder_.graph().nodes[id];  // a copy, since nodes are appended below
     if (!is_needed(node.inputs, node.outputs)) return;
     std::vector<Value> d_outputs;
     for (ValueId output : node.outputs) d_outputs.push_back(gradients_[output]);
@@ -144,7 +146,7 @@ class Sweep {
       sum = d;
       return;
     }
-    const std::string origin = std::exchange(builder_.origin, "");  // of a sum over users of the value: none of them
+    const std::string origin = std::exchange(builder_.origin, "");  // the sum belongs to none of the value's users
     sum = builder_.apply("add", {sum, d});
     builder_.origin = origin;
   }
@@ -157,8 +159,8 @@ class Sweep {
 
   Builder& builder_;
   std::vector<bool> depends_;
-  std::vector<Value> gradients_;  // of the values of the forward graph
-  std::vector<int> own_of_;       // nodes: the part with a gradient of its own, or -1; empty where there is none
+  std::vector<Value> gradients_;  // per value of the forward graph
+  std::vector<int> own_of_;       // per node: its part with a gradient of its own, or -1; empty if no part has one
 };
 
 }  // namespace

@@ -1,14 +1,15 @@
 #pragma once
-// Reverse-mode differentiation on the graph: gradients are nodes.
+// Reverse-mode differentiation of a graph. Gradients are nodes of the same graph.
 
 #include "ir/graph/builder.h"
 
 namespace partita {
 
-/// Appends the nodes of d loss / d `with_respect_to` to the builder's graph, phase backward, each with
-/// the scope, source line and name (`origin`) of its forward node. One value per entry, empty where
-/// the loss does not depend on it. `loss` has one element. Throws InvalidArgument when a gradient
-/// reaches an op that has none.
+/// Appends nodes of phase backward that compute d `loss` / d `with_respect_to` to the builder's graph. Each takes the
+/// scope and source line of its forward node and names that node as its `origin`; a sum of gradients has no origin.
+/// Returns one gradient per entry of `with_respect_to`, empty where the loss does not depend on it.
+/// Throws InvalidArgument if `loss` is not a float with one element, if a gradient reaches an op without one, or if a
+/// function with a gradient of its own returns gradients of another number or type or would lose a gradient.
 std::vector<Value> differentiate(Builder& builder, Value loss, const std::vector<Value>& with_respect_to);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// Optimizers are graph builders: each appends its update nodes for one parameter.
+// Optimizers as graph builders: each appends the nodes that update one parameter.
 
 #include "base/names.h"
 #include "ir/graph/builder.h"
@@ -16,16 +16,17 @@ struct OptimizerOptions {
   double dampening = 0;
   bool nesterov = false;
   double weight_decay = 0;
-  bool decay_vectors = true;            // false: biases and scales, which have one dimension, do not decay
+  bool decay_vectors = true;            // false: parameters with one dimension (biases, scales) do not decay
   std::vector<std::string> no_decay{};  // parameters whose names contain one of these do not decay
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw
-  bool biased_epsilon = false;  // adam, adamw: epsilon is added before the bias of the averages is corrected
-  /// Scales all gradients when their norm, as one vector, is larger (Pascanu et al., 2013); 0: never.
+  bool biased_epsilon = false;  // adam, adamw: epsilon is added before bias correction of the averages
+  /// Maximum norm of all gradients, taken as one vector; if it is exceeded, all are scaled down (Pascanu et al., 2013).
+  /// 0: no clipping. `make_training_graph` applies it, `build_update` does not.
   double clip_norm = 0;
 };
 
-/// Appends the update of `parameter` by `gradient` at `learning_rate` (a scalar of the parameter's
-/// type), with its optimizer states, and stores the results.
+/// Appends the update of `parameter` by `gradient` to the builder's graph, creates the optimizer states that it needs,
+/// and stores the new parameter and states. `learning_rate` is a scalar of the parameter's type.
 void build_update(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient,
                   Value learning_rate);
 

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// "net/h/3" of "net/h/3/attn/q"; "" when no part of a scope is a number.
+/// Returns the scope up to its first number: "net/h/3" for "net/h/3/attn/q", or "" if no part is a number.
 std::string block_of(const std::string& scope) {
   for (size_t begin = 0; begin < scope.size();) {
     const size_t end = std::min(scope.find('/', begin), scope.size());
@@ -47,7 +47,8 @@ class Recomputer {
     return node.phase == Phase::forward && !node.recompute.empty() ? &node : nullptr;
   }
 
-  /// Values that the backward does not find: of chosen nodes, and used by none outside of the group in the forward.
+  /// Finds values that are not kept for the backward: results of marked nodes that no forward node outside their group
+  /// uses.
   void find_dropped() {
     std::unordered_map<std::string, int> sizes;
     for (const Node& node : from_.nodes) {
@@ -70,10 +71,10 @@ class Recomputer {
     }
   }
 
-  /// The value, made again by a copy of its node and, where they are not kept either, of those before it.
+  /// Returns the recomputed value. Copies its node and, first, the nodes of operands that are not kept either.
   Value again(ValueId value) {
     if (again_[value]) return again_[value];
-    // Those before it first, without recursion: a block may be thousands of nodes deep.
+    // Operands first. An explicit stack, since a block may be thousands of nodes deep.
     std::vector<ValueId> open{value};
     while (!open.empty()) {
       const ValueId next = open.back();
@@ -106,8 +107,8 @@ class Recomputer {
 
   const Graph& from_;
   Rewrite rewrite_;
-  std::vector<Value> again_;   // per value: made again
-  std::vector<bool> dropped_;  // per value
+  std::vector<Value> again_;   // per value: its recomputed copy, or empty
+  std::vector<bool> dropped_;  // per value: whether the backward recomputes it
 };
 
 }  // namespace

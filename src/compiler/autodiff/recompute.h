@@ -1,27 +1,28 @@
 #pragma once
-// Memory for time: the backward makes results of the forward again instead of keeping them (Chen et al., 2016).
+// Trades time for memory: the backward recomputes results of the forward instead of keeping them (Chen et al., 2016).
 
 #include "base/names.h"
 #include "ir/graph/op_def.h"
 
 namespace partita {
 
-/// selective: the results of attention, which are made again from its operands. full: of every block of layers (those
-/// that stand in a numbered scope, as net/h/3) all but what other layers use.
+/// Which results are recomputed. selective: those of attention, from its operands. full: those of every block of layers
+/// (nodes in a numbered scope such as net/h/3), except for values that other layers use.
 enum class Recompute { none, selective, full };
 template <>
 inline constexpr auto kNames<Recompute> = names("none", "selective", "full");
 
-/// The group of nodes with which a policy recomputes a node of the forward; "" for none.
+/// Name of the group of nodes that `policy` recomputes together with `node`; "" if the policy keeps its result.
 std::string recomputed_group(const Node& node, Recompute policy, const OpSet& ops);
 
-/// Chooses nodes of a forward graph, besides those that are chosen. Throws InvalidArgument when there is nothing to
-/// choose.
+/// Marks the nodes of a forward graph that `policy` recomputes; nodes that are already marked keep their group. Throws
+/// InvalidArgument if the policy is not `none` and finds nothing to recompute.
 void choose_recomputed(Graph& forward, Recompute policy, const OpSet& ops);
 
-/// A training graph in which the backward uses copies of the chosen nodes, each in front of its first user. Copies take
-/// the same random numbers. What nodes outside of their group use is kept, but for a group of one node, whose results
-/// are made again.
+/// Returns a training graph whose backward uses copies of the marked forward nodes instead of their results. Copies are
+/// inserted before their first user and draw the same random numbers.
+/// Results used outside their group are kept, as are outputs and stored states. A group of one node is recomputed even
+/// if others use its result.
 Graph recompute_in_backward(Graph training, const OpSet& ops);
 
 }  // namespace partita

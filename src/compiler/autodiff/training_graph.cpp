@@ -39,7 +39,7 @@ std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions
   return chosen;
 }
 
-/// gradients *= min(1, most / (norm + 1e-6)), the norm over all of them.
+/// Multiplies each gradient by min(1, most / (norm + 1e-6)), where norm is that of all gradients together.
 void clip(Builder& builder, double most, std::vector<Value>& gradients) {
   builder.scope.clear();
   builder.source = {};
@@ -71,7 +71,7 @@ void count_step(Builder& builder) {
 
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options) {
   Graph forward;
-  // The backward and the update are about three times the forward: nodes are not moved while they are added.
+  // The backward and the update add about three times as many nodes as the forward; reserving avoids reallocation.
   forward.nodes.reserve(4 * given.nodes.size());
   forward.values.reserve(4 * given.values.size());
   forward = given;

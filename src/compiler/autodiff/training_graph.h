@@ -1,5 +1,5 @@
 #pragma once
-// forward + loss + backward + optimizer update as one graph.
+// Forward, loss, backward and optimizer update as one graph.
 
 #include <functional>
 
@@ -8,20 +8,20 @@
 
 namespace partita {
 
-/// Appends the update of a parameter by its gradient at a learning rate, and stores the results, as build_update does.
+/// Appends the update of a parameter by its gradient and stores the results, as `build_update` does.
 using BuildUpdate = std::function<void(Builder&, Value parameter, Value gradient, Value learning_rate)>;
 
 struct TrainingOptions {
   OptimizerOptions optimizer;
-  BuildUpdate own_update = nullptr;  // in place of that of the optimizer
-  /// The parameters that the optimizer updates; empty = all that require a gradient.
+  BuildUpdate own_update = nullptr;  // replaces the update of `optimizer`
+  /// Names of the parameters that the optimizer updates; empty: all that require a gradient.
   std::vector<std::string> parameters;
-  /// Multiplies every gradient: 1 averages over the global batch; the number of ranks gives the sum of
-  /// the ranks' means (outside the promise of equal numbers).
+  /// Factor of every gradient. 1 averages over the global batch. The number of ranks gives the sum of the ranks' means,
+  /// for which equal results on any number of ranks are not guaranteed.
   double gradient_factor = 1;
-  /// Adds an output "d_NAME" for each updated parameter.
+  /// Whether to add an output "d_NAME" for each updated parameter.
   bool output_gradients = false;
-  /// Nodes that the backward makes again, besides those that the graph says.
+  /// Nodes that the backward recomputes, in addition to those marked in the graph.
   Recompute recompute = Recompute::none;
 };
 
@@ -30,12 +30,15 @@ struct TrainingGraph {
   std::vector<std::string> warnings;
 };
 
-/// `given`, the forward, has a scalar output "loss". Adds the input "learning_rate", a scalar of the parameters'
-/// type, and counts the state "step" when there is one. A parameter that the loss does not depend on
-/// gets a gradient of zeros and a warning.
+/// Returns the training graph of `given`, a forward graph with a scalar output "loss". Adds the input "learning_rate",
+/// a scalar of the parameters' type, and increments the counter "step" if there is one. A parameter that the loss does
+/// not depend on gets a gradient of zeros and a warning.
+/// Throws InvalidArgument if no parameter is left to train, if `options.parameters` names an unknown or frozen one, and
+/// as `differentiate` and `choose_recomputed` do.
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options);
 
-/// Without outputs such as logits, of which a step in micro-batches would have to keep all rows.
+/// Returns the graph with only its scalar outputs, without the nodes that only others needed. A step in micro-batches
+/// would have to keep all rows of outputs such as logits.
 Graph with_scalar_outputs(Graph training);
 
 }  // namespace partita

@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// Parameters whose layout an annotation has fixed.
+/// Parameters whose sharding an annotation has fixed.
 class Pins {
  public:
   Pins(const Graph& graph, const Mesh& mesh, PartialPlan& partial) : graph_(graph), mesh_(mesh), partial_(partial) {

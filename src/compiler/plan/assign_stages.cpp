@@ -77,7 +77,7 @@ class StageAssigner {
       }
       if (stage >= 0) set(n, stage);
     }
-    // What begins with inputs and states alone is where it is used first.
+    // What depends only on inputs and states is on the stage that uses it first.
     std::vector<int> lowest_user(graph_.values.size(), std::numeric_limits<int>::max());
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       if (!is_forward(n)) continue;
@@ -141,7 +141,7 @@ class StageAssigner {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) origins_.emplace(graph_.nodes[n].name, n);
   }
 
-  /// Of the backward and the update.
+  /// Assigns a node of the backward or the update.
   void assign_later(size_t n) {
     const Node& node = graph_.nodes[n];
     if (is_free_node_[n] || node.phase == Phase::forward) return;
@@ -150,7 +150,7 @@ class StageAssigner {
       if (origin != origins_.end() && result_.nodes[origin->second] >= 0) return set(n, result_.nodes[origin->second]);
       return set(n, lowest_of(node));
     }
-    // Where its state is; what combines numbers of several stages is made by each that needs it.
+    // An update is where its state is. Scalars combined from several stages are computed by each stage that needs them.
     int state = kEveryStage;
     bool scalars = true;
     for (const ValueId input : node.inputs) {

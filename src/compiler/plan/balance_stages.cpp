@@ -8,16 +8,16 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMaxLevels = 64;  // of bytes that are tried
-constexpr double kSlack = 1.1;     // of the most work of a stage, for cuts through which fewer bytes pass
+constexpr size_t kMaxLevels = 64;  // maximum number of limits on passing bytes that are tried
+constexpr double kSlack = 1.1;     // factor on the most even division, allowed so that fewer bytes pass
 
-/// Pieces of the forward between which stages may begin.
+/// Contiguous pieces of the forward. A stage may begin only where a piece begins.
 struct Pieces {
-  std::vector<size_t> begins;  // places in the list of nodes
-  std::vector<double> sums;    // of work in front of each piece, and of all
+  std::vector<size_t> begins;  // index of each piece's first node in the list of nodes
+  std::vector<double> sums;    // FLOPs before each piece, then those of all
 };
 
-/// How many pieces from each on fit into one stage of at most `most` work.
+/// Returns, for each piece, the end (exclusive) of the longest run of pieces from it with at most `most` FLOPs.
 std::vector<size_t> ends_of(const Pieces& pieces, double most) {
   std::vector<size_t> ends(pieces.begins.size());
   size_t end = 0;
@@ -29,7 +29,8 @@ std::vector<size_t> ends_of(const Pieces& pieces, double most) {
   return ends;
 }
 
-/// The least stages that the pieces from each on need; more than there are pieces: one of them is too large.
+/// Returns, for each piece, the minimum number of stages for it and all later ones with at most `most` FLOPs each; more
+/// than there are pieces if one of them is too large.
 std::vector<size_t> stages_needed(const Pieces& pieces, double most) {
   const std::vector<size_t> ends = ends_of(pieces, most);
   std::vector<size_t> needed(ends.size() + 1, 0);
@@ -39,7 +40,7 @@ std::vector<size_t> stages_needed(const Pieces& pieces, double most) {
   return needed;
 }
 
-/// The least work that the largest of so many stages has, to within a millionth.
+/// Returns the smallest possible FLOPs of the largest of `stages` stages, to within a millionth (by bisection).
 double least_of_most(const Pieces& pieces, size_t stages) {
   double low = pieces.sums.back() / static_cast<double>(stages), high = pieces.sums.back();
   while (high - low > 1e-6 * high) {
@@ -82,7 +83,7 @@ class Balancer {
   }
 
  private:
-  /// Bytes that are made in front of each node of the list and used by it or behind it.
+  /// Computes the bytes that cross the boundary before each node: made before it and used by it or a later one.
   void find_passing_bytes() {
     std::vector<size_t> made(graph_.values.size(), SIZE_MAX), used(graph_.values.size(), 0);
     for (size_t at = 0; at < nodes_.size(); ++at) {
@@ -100,7 +101,7 @@ class Balancer {
     passing_.pop_back();
   }
 
-  /// Cut where at most so many bytes pass.
+  /// Returns the pieces whose boundaries at most `most_bytes` cross.
   Pieces pieces_at(int64_t most_bytes) const {
     Pieces pieces;
     double sum = 0;
@@ -115,8 +116,8 @@ class Balancer {
     return pieces;
   }
 
-  /// The piece behind the last one of each stage, which takes as near to an even share of what is left as the rest
-  /// allows.
+  /// Returns the end (exclusive piece) of each stage. A stage takes as close to an even share of the remaining FLOPs as
+  /// the stages after it allow.
   std::vector<size_t> ends_of_stages(const Pieces& pieces) const {
     const std::vector<size_t> needed = stages_needed(pieces, least_of_most(pieces, stages_));
     std::vector<size_t> ends;
@@ -134,7 +135,7 @@ class Balancer {
     return ends;
   }
 
-  /// Of the work of the stages: the least for even ones.
+  /// Sum of squares of the stages' FLOPs, which is smallest for even stages.
   static double squares_of(const Pieces& pieces, const std::vector<size_t>& ends) {
     double squares = 0;
     size_t begin = 0;
@@ -161,9 +162,9 @@ class Balancer {
 
   const Graph& graph_;
   const size_t stages_;
-  std::vector<size_t> nodes_;     // those of the forward, in their order
-  std::vector<double> work_;      // of each of them
-  std::vector<int64_t> passing_;  // bytes in front of each of them
+  std::vector<size_t> nodes_;     // forward nodes in graph order
+  std::vector<double> work_;      // FLOPs of each of them
+  std::vector<int64_t> passing_;  // bytes that cross the boundary before each of them
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// What users choose of the way in which networks are cut beside the batch.
+// User options for sharding a network over more than the batch.
 
 #include <cstdint>
 
@@ -7,15 +7,17 @@ namespace partita {
 
 inline constexpr int64_t kMaxSqueeze = 4;
 
-/// Ranks that share the products of a block, whether these share the sequence between the products, too, and ranks that
-/// share the sequence everywhere, of which attention gathers keys and values.
+/// Sharding of transformer blocks: over ranks that share the products of a block (`tensor`) and ranks that share the
+/// sequence everywhere, where attention gathers keys and values (`context`). `sequence`: the ranks of `tensor` also
+/// share the sequence between products.
 struct BlockSharding {
   int64_t tensor = 1;
   bool sequence = false;
   int64_t context = 1;
-  /// The ranks of `tensor` share every node as the search finds it best, in the place of the products of blocks alone.
+  /// Whether the search decides how the ranks of `tensor` share every node, instead of their sharing only the products
+  /// of blocks.
   bool searched = false;
-  /// How much bytes of memory weigh in that search, 0 to kMaxSqueeze.
+  /// Weight of memory bytes in that search, from 0 to kMaxSqueeze.
   int64_t squeeze = 0;
 
   bool any() const { return tensor > 1 || context > 1; }

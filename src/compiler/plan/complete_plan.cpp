@@ -35,8 +35,9 @@ class PlanCompletion {
   Plan make() {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) enter(graph_.inputs[i].value, decided_.inputs[i]);
     enter_states();
-    // Nothing says that a gradient node stands behind the node that it comes from. What uses gradients, in a program of
-    // a user also in the forward phase, comes with them.
+    // Gradient nodes need not come after their origins, so a first pass decides the forward nodes that use no
+    // gradients. A user's program may use gradients in the forward phase too; such nodes are decided in the second
+    // pass.
     for (const bool forward : {true, false}) {
       for (size_t n = 0; n < graph_.nodes.size(); ++n) {
         if (is_decided_[n] || (forward && !is_before_gradients(n))) continue;
@@ -70,7 +71,7 @@ class PlanCompletion {
     }
     std::vector<DimAxes> found(graph_.states.size());
     std::unordered_map<std::string, size_t> parameters;
-    for (const bool owned : {false, true}) {  // an optimizer state may stand before its parameter
+    for (const bool owned : {false, true}) {  // an optimizer state may come before its parameter
       for (size_t s = 0; s < found.size(); ++s) {
         const State& state = graph_.states[s];
         if (state.owner.empty() == owned) continue;
@@ -101,7 +102,7 @@ class PlanCompletion {
            });
   }
 
-  /// Of a copy of a forward node, which makes the same values again.
+  /// Cut of the forward node that node `n` recomputes; null if it recomputes none or that node is undecided.
   const Cut* cut_of_recomputed(size_t n) const {
     const Node& node = graph_.nodes[n];
     if (node.phase != Phase::backward || node.recompute.empty()) return nullptr;
@@ -130,8 +131,8 @@ class PlanCompletion {
     return states;
   }
 
-  // A node that nothing cut so far (a constant, the broadcast of a scalar) is cut as its users need it. Not so a sum of
-  // partial values, each of which would have to be reduced first.
+  // Cuts a node that is not cut so far (a constant, the broadcast of a scalar) as its users need it. A sum of partial
+  // values stays uncut, since each of them would have to be reduced first.
   void take_cut_of_users(size_t n) {
     const Node& node = graph_.nodes[n];
     const bool passes_partial = std::any_of(node.outputs.begin(), node.outputs.end(),
@@ -175,9 +176,9 @@ class PlanCompletion {
   const PartialPlan decided_;
   std::vector<bool> is_state_, is_decided_;
   std::unordered_map<std::string, size_t> nodes_;
-  std::vector<DimAxes> dims_;          // per value, as made
-  std::vector<Sharding> partial_;      // per value: what it is partial over, without its dimensions
-  std::map<ValueId, DimAxes> wanted_;  // what the first user asks of an uncut value
+  std::vector<DimAxes> dims_;          // per value: as its node makes it
+  std::vector<Sharding> partial_;      // per value: the axes that it is partial over; `dims` is empty
+  std::map<ValueId, DimAxes> wanted_;  // the sharding that a user needs of an uncut value
   Plan plan_;
 };
 

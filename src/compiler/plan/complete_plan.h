@@ -1,5 +1,5 @@
 #pragma once
-// Plan completion: from decisions about a part of a graph to a plan for all of it, gradient nodes included.
+// Plan completion: from decisions about a part of a graph to a plan of all of it, gradient nodes included.
 
 #include <map>
 
@@ -8,21 +8,23 @@
 
 namespace partita {
 
-/// What is decided of a plan before it is completed.
+/// Decisions about a plan before its completion.
 struct PartialPlan {
   std::vector<std::vector<Axes>> inputs;                 // per input of the graph
   std::vector<std::optional<std::vector<Axes>>> states;  // per state; none: as its users need it
-  std::vector<std::optional<Cut>> cuts;                  // per node; none: as its neighbours are cut
-  std::map<ValueId, std::vector<Axes>> results;          // values that are to lie otherwise than their nodes leave them
+  std::vector<std::optional<Cut>> cuts;                  // per node; none: follows from its neighbours
+  std::map<ValueId, std::vector<Axes>> results;          // values with another sharding than their nodes produce
 
-  /// Nothing decided, inputs not cut.
+  /// Decides nothing; no input is cut.
   explicit PartialPlan(const Graph& graph);
 };
 
-/// A node that nothing was decided about is cut as its operands are, and as its users are when no operand is cut. A
-/// gradient node is cut as the node that it comes from: what that node used and made, and the gradients of these, lie
-/// as they do there. A state lies as the forward node that cuts it into the most parts needs it, a state of the
-/// optimizer as its parameter does, and updates are cut as their states are.
+/// Returns the plan of the whole graph that follows from `partial`.
+/// A node without a decision is cut as its operands are, or as its users are if no operand is cut. A gradient node is
+/// cut as its origin: values that the origin uses or makes, and their gradients, keep the shardings that they have
+/// there. A recomputed node is cut as the node that it copies.
+/// A state is sharded as needed by the decided node that cuts it into the most parts, an optimizer state as its
+/// parameter, and updates are cut as their states are.
 Plan complete_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, std::string search, PartialPlan partial);
 
 }  // namespace partita

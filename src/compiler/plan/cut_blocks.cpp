@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kTensor = "--tensor-parallel", kContext = "--context-parallel";
 
-/// The axis of this name, which is to have `size` ranks.
+/// Axis `name` of the mesh; none if `size` is 1. Throws InvalidArgument unless it has `size` ranks.
 Axes axis_of_size(const Mesh& mesh, std::string_view flag, const std::string& name, int64_t size) {
   if (size == 1) return {};
   Axes axes = mesh.find(name);
@@ -18,7 +18,7 @@ Axes axis_of_size(const Mesh& mesh, std::string_view flag, const std::string& na
                                     size, mesh.ways(axes)));
 }
 
-/// Throws unless so many parts divide the ranks that there are.
+/// Throws InvalidArgument, with the nearest divisors, unless `parts` divides `ranks`.
 void require_divisor(std::string_view flag, int64_t parts, int64_t ranks) {
   if (ranks % parts == 0) return;
   int64_t below = std::min(parts, ranks), above = parts;
@@ -63,7 +63,7 @@ class BlockCutter {
   }
 
  private:
-  /// What a value is: normalised rows [batch, sequence, width] or others, columns of a product, or none of these.
+  /// What a value is: rows [batch, sequence, width], normalised rows, columns of a product, or none of these.
   enum class Part { other, rows, normal, columns };
 
   /// The factors of y[.., columns] = sum of x[.., inner] w[inner, columns].
@@ -99,7 +99,7 @@ class BlockCutter {
     if (!partial_.cuts[n]) partial_.cuts[n] = std::move(cut);
   }
 
-  /// The factor that a dimension consists of.
+  /// The only factor of a dimension; none if it has several or a window.
   static std::optional<int> only_factor(const DimMap& dim) {
     if (dim.factors.size() != 1 || dim.window) return std::nullopt;
     return dim.factors[0];
@@ -117,7 +117,7 @@ class BlockCutter {
     return Product{*inner, *columns};
   }
 
-  /// The factor of the rows of a table, of which a node looks some up.
+  /// The factor of the rows of a table that node `n` looks up; none if it is no look-up.
   std::optional<int> looked_up_rows(size_t n) const {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];
@@ -127,14 +127,15 @@ class BlockCutter {
     return sums && !has_factor(rule.outputs[0], *rows) ? rows : std::nullopt;
   }
 
-  /// Whether each row of the result depends on all of that row: its factor is cut through an expansion alone.
+  /// Whether node `n` normalises rows: each element of its result depends on the whole row, so that the row's factor
+  /// can be cut only through an expansion.
   bool normalises(size_t n) const {
     const ShardingRule& rule = rules_[n];
     const auto width = only_factor(rule.outputs[0].back());
     return width && rule.factors[*width].cutting == Cutting::expand;
   }
 
-  /// The result's batch over the axes of the data, its sequence over those given.
+  /// Returns a cut of the result's batch over the data axes and of its sequence over `sequence`.
   Cut in_rows(size_t n, const Axes& sequence) const {
     const Shape& shape = graph_.type(graph_.nodes[n].outputs[0]).shape;
     std::vector<Axes> dims(shape.size());
@@ -152,7 +153,7 @@ class BlockCutter {
     return cut;
   }
 
-  /// As its operands are made: those that are columns first.
+  /// Returns a cut that follows the operands, those that are columns first.
   Cut like_operands(size_t n) const {
     const Node& node = graph_.nodes[n];
     std::vector<Suggestion> columns, others;
@@ -168,7 +169,8 @@ class BlockCutter {
     return suggest_cut(rules_[n], columns, mesh_, rules_.expandable(n));
   }
 
-  /// Of the axes of each dimension as many as a node can have there: heads of keys and values may be fewer than ranks.
+  /// Drops axes from each dimension until node `n` can be cut that way: there may be fewer heads of keys and values
+  /// than ranks.
   std::vector<Axes> legal_part(size_t n, const TensorMap& map, std::vector<Axes> dims) const {
     for (size_t d = 0; d < dims.size(); ++d) {
       for (; !dims[d].empty(); dims[d].pop_back()) {
@@ -186,7 +188,7 @@ class BlockCutter {
   const Mesh& mesh_;
   const BlockAxes axes_;
   const std::string_view flag_;
-  Axes between_;  // of the sequence between products
+  Axes between_;  // axes that cut the sequence between products
   Axes data_;
   PartialPlan partial_;
   std::vector<Part> parts_;         // per value

@@ -1,6 +1,6 @@
 #pragma once
-// The known way to cut transformers beside the batch: the products of their blocks by columns, then by rows (Shoeybi et
-// al., 2019, "Megatron-LM"), what stands between these along the sequence (Korthikanti et al., 2022, "Reducing
+// Sharding of transformers over more than the batch. Products of a block are cut by columns, then by rows (Shoeybi et
+// al., 2019, "Megatron-LM"); what is between them is cut along the sequence (Korthikanti et al., 2022, "Reducing
 // activation recomputation in large transformer models").
 
 #include "compiler/plan/block_sharding.h"
@@ -8,23 +8,25 @@
 
 namespace partita {
 
-/// The ranks as `data`, whatever is left, `context` and `tensor`, the fastest, without those of one rank. Throws
-/// InvalidArgument when they do not divide.
+/// Returns a mesh with the axes `data` (all remaining ranks), `context` and `tensor`, the fastest last. Axes of one
+/// rank are left out. Throws InvalidArgument if the sizes do not divide `ranks`.
 Mesh block_mesh(int64_t ranks, const BlockSharding& sharding);
 
-/// The axes `context` and `tensor` of a mesh, none for one rank. Throws InvalidArgument when the mesh has others.
+/// Axes named `context` and `tensor` of a mesh; empty where the size is 1. `block_axes` throws InvalidArgument if the
+/// mesh lacks one or it has another size.
 struct BlockAxes {
   Axes context, tensor;
 };
 BlockAxes block_axes(const Mesh& mesh, const BlockSharding& sharding);
 
-/// Cuts of the forward nodes from the first look-up of rows, or the first norm of rows, to the logits, found by their
-/// rules alone. A product of a
-/// parameter and what was normalised is cut by columns over the axis `tensor`; what depends on its columns is, too, up
-/// to a product that sums over them; a table of looked-up rows is cut by rows. All else that is [batch, sequence,
-/// width] is not cut over `tensor`, or along the sequence when that is asked for. The axis `context` cuts the sequence,
-/// other axes cut the batch. What `partial` has decided stays. Throws InvalidArgument when there is no such product, or
-/// one has too few columns.
+/// Adds to `partial` the cuts of the forward nodes from the first table look-up or norm of rows to the logits. Nodes
+/// are recognised by their sharding rules alone.
+/// A product of a parameter and normalised rows is cut by columns over the axis `tensor`. So is what depends on its
+/// columns, up to a product that sums over them. A table of looked-up rows is cut by rows. All other values [batch,
+/// sequence, width] are not cut over `tensor`, or along the sequence if `sharding.sequence` is set. The axis `context`
+/// cuts the sequence; other axes cut the batch.
+/// Cuts that `partial` has already decided are kept. Throws InvalidArgument if there is no such product, or if one has
+/// too few columns.
 PartialPlan cut_blocks(const Graph& graph, const Rules& rules, const Mesh& mesh, const BlockSharding& sharding,
                        PartialPlan partial);
 

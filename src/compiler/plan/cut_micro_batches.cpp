@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// The divisors of a batch, as many as a message has room for.
+/// Returns the divisors of a batch, the first twelve of them, for a message.
 std::string counts_for(int64_t batch) {
   constexpr size_t kShown = 12;
   std::vector<int64_t> divisors;
@@ -23,7 +23,7 @@ void put_in_front(DimAxes& dims, const DimAxes& micro) {
   for (size_t d = 0; d < dims.size(); ++d) dims[d].insert(dims[d].begin(), micro[d].begin(), micro[d].end());
 }
 
-/// Of each input as many rows as ranks of the plan share.
+/// Throws InvalidArgument unless a micro-batch of each input has at least one row for each rank that shares it.
 void require_rows(const Plan& plan, const Graph& graph, int64_t count) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const auto [value, batch_dim] = std::pair(graph.inputs[i].value, graph.inputs[i].batch_dim);
@@ -41,7 +41,7 @@ void require_rows(const Plan& plan, const Graph& graph, int64_t count) {
   }
 }
 
-/// A plan of ranks and the cuts of micro-batches.
+/// Merges a plan over ranks with the cuts over micro-batches.
 class MicroCutter {
  public:
   MicroCutter(Plan plan, const Graph& graph, const Rules& rules, const MicroCuts& cuts)
@@ -69,7 +69,8 @@ class MicroCutter {
     return std::move(plan_);
   }
 
-  /// Throws unless micro-batches cut `plan` where they are to; this object has its ranks alone.
+  /// Throws InvalidArgument unless micro-batches cut `plan` as expected. Only the ranks' cuts are in this object's
+  /// plan.
   void expect(const Plan& plan) const {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
       const ValueId value = graph_.inputs[i].value;
@@ -90,7 +91,7 @@ class MicroCutter {
   const MicroCuts& micro() const { return micro_; }
 
  private:
-  /// Of dimensions, or of the factors of a node.
+  /// Compares the axes of dimensions or, for a node, of factors.
   void expect_dims(const std::string& what, const DimAxes& given, const DimAxes& micro) const {
     const auto print_axes = [&](const DimAxes& dims) {
       std::string text;
@@ -107,8 +108,8 @@ class MicroCutter {
     }
   }
 
-  /// Both cuts of a node in one. Where a factor has too few elements for both (the groups of a norm, of which each
-  /// micro-batch has its own), the ranks cut the next factor of its dimension, or else nothing there.
+  /// Merges both cuts of a node. If a factor has too few elements for both (the groups of a norm, of which each
+  /// micro-batch has its own), the ranks cut the next factor of its dimension, or nothing there.
   void merge(size_t n) {
     if (!is_cut(micro_.nodes[n])) return;
     const Cut over_ranks = plan_.cuts[n];
@@ -129,7 +130,7 @@ class MicroCutter {
   std::vector<Cut> alternatives(size_t n, const Cut& over_ranks) const {
     const ShardingRule& rule = rules_[n];
     std::vector<Cut> cuts;
-    Cut alone = over_ranks;  // micro-batches alone where they cut
+    Cut alone = over_ranks;  // without the ranks' axes where micro-batches cut
     for (size_t f = 0; f < alone.size(); ++f) {
       if (!micro_.nodes[n][f].empty()) alone[f] = micro_.nodes[n][f];
     }
@@ -158,7 +159,7 @@ class MicroCutter {
   MicroCuts micro_;
 };
 
-/// The inputs of a plan as its ranks cut them.
+/// Returns a plan with the mesh and the inputs of `plan`, cut over ranks alone.
 Plan of_ranks_alone(const Plan& plan) {
   Plan ranks{.mesh = plan.mesh, .inputs = plan.inputs};
   for (std::vector<Axes>& dims : ranks.inputs) {
@@ -168,8 +169,8 @@ Plan of_ranks_alone(const Plan& plan) {
 }
 
 MicroCutter cutter_of(Plan ranks, const Graph& graph, const Rules& rules, int64_t count) {
-  const Mesh mesh = ranks.mesh.with_micro_batches(count);  // throws unless there can be so many
-  require_rows(ranks, graph, mesh.micro_batches());        // its message says more than that of a node
+  const Mesh mesh = ranks.mesh.with_micro_batches(count);  // throws unless the mesh can have that many
+  require_rows(ranks, graph, mesh.micro_batches());  // checked first, since its message says more than that of a node
   return MicroCutter(std::move(ranks), graph, rules, find_micro_cuts(graph, rules, count));
 }
 

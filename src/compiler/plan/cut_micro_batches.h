@@ -1,5 +1,5 @@
 #pragma once
-// From a plan in space to one that is cut in time too.
+// Extends a plan over ranks by cuts over time: micro-batches.
 
 #include "compiler/plan/micro_cuts.h"
 #include "compiler/plan/plan.h"
@@ -7,28 +7,28 @@
 
 namespace partita {
 
-/// The plan of a step that runs `count` micro-batches one after the other: slices of the global batch, each cut as the
-/// plan cuts the whole. Every node whose operands are slices is cut over the axis of micro-batches where they are; a
-/// node that nothing cuts (a constant, the broadcast of a scalar) as all of its users need it. Updates come after the
-/// last micro-batch, as does what needs a sum over all of them first. A node of one micro-batch may need such a sum
-/// where that is made of inputs alone and of states that the training does not change (the count of valid labels): a
-/// loop before the first micro-batch makes it.
-///
-/// Throws InvalidArgument with what is legal: a batch that does not divide, or has fewer rows than its ranks; a node
-/// of one micro-batch that needs another result of all of them, and the path to it.
+/// Returns the plan of a step that runs `count` micro-batches in sequence. Each is a slice of the global batch, cut
+/// over the ranks as the plan cuts the whole.
+/// A node whose operands are slices is cut over the axis of micro-batches where they are. A node that nothing cuts (a
+/// constant, the broadcast of a scalar) is cut if all of its users need it so. Updates run after the last micro-batch,
+/// as does any other node that needs a sum over all of them.
+/// A node of one micro-batch may need such a sum if the sum depends only on inputs and on states that training does not
+/// change (the number of valid labels). A loop before the first micro-batch then computes it.
+/// Throws InvalidArgument, with what is legal, if the batch does not divide, if a micro-batch has fewer rows than its
+/// ranks, or if a node of one micro-batch needs another result of all of them (with the path to it).
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, int64_t count);
-/// The same of cuts that were found for the graph.
+/// Merges cuts that `find_micro_cuts` found for this graph into the plan. Throws InvalidArgument as above.
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, const MicroCuts& cuts);
 
-/// Of a plan that was read: throws InvalidArgument unless micro-batches cut inputs, nodes and results where
-/// cut_micro_batches cuts them. How ranks cut them is not looked at.
+/// Checks a plan that was read. Throws InvalidArgument unless micro-batches cut inputs, nodes and results where
+/// `cut_micro_batches` cuts them. How ranks cut them is not checked.
 void verify_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules);
 
-/// Of a plan that is cut so, per node: whether it makes, for each micro-batch or of all of them, what a node of one
-/// micro-batch needs of all of them.
+/// Returns for each node of a plan with micro-batches whether it runs before the first one: it helps to compute what a
+/// node of one micro-batch needs of all of them, for each micro-batch or once. All false without micro-batches.
 std::vector<bool> before_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules);
 
-/// Throws InvalidArgument, as cut_micro_batches does, with the numbers that divide a batch.
+/// Throws InvalidArgument, with the numbers that divide the batch, unless `count` does.
 void require_whole_micro_batches(int64_t batch, int64_t count);
 
 }  // namespace partita

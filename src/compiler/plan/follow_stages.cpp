@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// What forward nodes are called in every graph of a network: per node, "" for others.
+/// Returns the name in the network of each forward node, "" for other nodes. Graphs of one network share these names.
 std::vector<std::string> names_in_network(const Graph& graph) {
   std::vector<std::string> names;
   std::map<std::string, int> counts;
@@ -18,7 +18,7 @@ std::vector<std::string> names_in_network(const Graph& graph) {
   return names;
 }
 
-/// A forward graph on the stages of another one.
+/// Assigns a forward graph to the stages of another graph.
 class StageFollower {
  public:
   StageFollower(const Graph& graph, const NamedStages& like)

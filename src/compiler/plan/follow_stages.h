@@ -1,5 +1,5 @@
 #pragma once
-// The stages of one graph for another graph of the same network: a training's for its evaluations.
+// Stages of one graph, applied to another graph of the same network: those of a training to its evaluations.
 
 #include "compiler/plan/stages.h"
 
@@ -7,9 +7,9 @@ namespace partita {
 
 NamedStages named_stages(const Graph& graph, const StageAssignment& assignment);
 
-/// A forward graph of the same network, as that of an evaluation, on the same stages. States are owned where they are
-/// in `like`. A node that is not there is on the highest stage of its operands, or else on the lowest of its users; no
-/// node is on a lower stage than its operands. A stage may stay without nodes.
+/// Assigns a forward graph of the same network, such as that of an evaluation, to the stages in `like`. States keep
+/// their owners. A node that is not in `like` is on the highest stage of its operands, else on the lowest of its users.
+/// No node is on a lower stage than its operands. A stage may have no nodes.
 StageAssignment follow_stages(const Graph& graph, const NamedStages& like);
 
 }  // namespace partita

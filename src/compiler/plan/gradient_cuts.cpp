@@ -5,7 +5,7 @@ namespace {
 
 using DimAxes = std::vector<Axes>;
 
-/// How a value lies at the node that uses or makes it.
+/// Returns the sharding of a value at the origin that uses or makes it; none if it does neither.
 std::optional<DimAxes> dims_at_origin(const Graph& graph, const Rules& rules, const CutOrigin& origin, ValueId value) {
   const Node& from = graph.nodes[origin.node];
   const ShardingRule& rule = rules[origin.node];
@@ -18,8 +18,8 @@ std::optional<DimAxes> dims_at_origin(const Graph& graph, const Rules& rules, co
   return std::nullopt;
 }
 
-/// How the operands (or results) of this type lie at the origin: a gradient has the type of its value. None when there
-/// is no such value, or two that lie differently.
+/// Returns the sharding of the origin's operands (or results) with this type, since a gradient has the type of its
+/// value. None if there is no such value or if two of them are sharded differently.
 std::optional<DimAxes> dims_of_like(const Graph& graph, const Rules& rules, const CutOrigin& origin, const Type& type,
                                     bool inputs) {
   const Node& from = graph.nodes[origin.node];

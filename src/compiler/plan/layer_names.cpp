@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// One part of a path: letters with '*', or a range of numbers.
+/// Whether a part of a path matches: characters with '*', or a range of numbers.
 bool matches_part(std::string_view pattern, std::string_view part) {
   if (const size_t dots = pattern.find(".."); dots != std::string_view::npos) {
     const auto first = whole_number(pattern.substr(0, dots)), last = whole_number(pattern.substr(dots + 2));
@@ -19,7 +19,7 @@ bool matches_part(std::string_view pattern, std::string_view part) {
   return matches_wildcard(pattern, part);
 }
 
-/// Whether the parts of a pattern match the first parts of a path.
+/// Whether the parts of `pattern` match the first parts of `path`.
 bool matches_layer(std::string_view pattern, std::string_view path) {
   while (true) {
     const size_t pattern_end = std::min(pattern.find('/'), pattern.size());
@@ -32,7 +32,7 @@ bool matches_layer(std::string_view pattern, std::string_view path) {
   }
 }
 
-/// "net/add#2"; "net/add#1" is the first one.
+/// Whether `layers` is the name of one node: "net/add#2", or "net/add#1" for "net/add".
 bool is_name(std::string_view layers, std::string_view name) {
   return layers == name || (layers.ends_with("#1") && layers.substr(0, layers.size() - 2) == name);
 }

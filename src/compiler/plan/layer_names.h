@@ -1,5 +1,5 @@
 #pragma once
-// Layers of a forward graph by their paths, as users write them.
+// Layers of a forward graph, named by paths that users write.
 
 #include <optional>
 
@@ -7,27 +7,29 @@
 
 namespace partita {
 
-/// Every node whose path begins with a text is of its layers. A part of the path may hold '*', which stands for any
-/// letters, or be a range of numbers: "net/h/0..5". "net/add#2" is one node alone, by its name in the network.
+/// Finds nodes by the paths of their layers: a pattern names every node whose path begins with it. A part of the path
+/// may contain '*' for any characters, or be a range of numbers: "net/h/0..5". "net/add#2" names one node by its name
+/// in the network (network_names.h).
 class LayerNames {
  public:
-  /// The graph outlives this; it is not changed but for marks of its nodes.
+  /// The graph must outlive this object. Only stage marks of its nodes may change meanwhile.
   explicit LayerNames(const Graph& graph) : graph_(graph) {}
 
-  /// Forward nodes. Throws InvalidArgument "[where] no such layer .." when there is none.
+  /// Returns the indices of the forward nodes that `layers` names. Throws InvalidArgument "[where] no such layer .." if
+  /// there is none.
   std::vector<size_t> nodes_of(std::string_view layers, std::string_view where) const;
 
  private:
   bool matches(std::string_view layers, size_t node) const;
 
   const Graph& graph_;
-  mutable std::optional<std::vector<std::string>> names_{};  // per node, once they are needed
+  mutable std::optional<std::vector<std::string>> names_{};  // per node; computed when first needed
 };
 
-/// Where a node stands and its op: "net/fc1/matmul".
+/// Returns the node's scope and op: "net/fc1/matmul".
 std::string path_of_node(const Node& node);
 
-/// A whole number that a text consists of.
+/// Returns the number if the whole text is a decimal integer, else none.
 std::optional<int64_t> whole_number(std::string_view text);
 
 }  // namespace partita

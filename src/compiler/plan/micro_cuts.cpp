@@ -46,19 +46,19 @@ class MicroCutFinder {
  private:
   using DimAxes = std::vector<Axes>;
 
-  /// What is known of a value: how it is cut, or partial, over micro-batches; or that it is there when all are done,
-  /// or, if it is early, when all have run in a loop before the others.
+  /// What is known of a value: how it is cut or partial over micro-batches, or whether it is complete only after all of
+  /// them (`late`); an early one is complete after a loop over all of them that runs before the others.
   struct Value {
     Sharding over;
     bool late = false, early = false;
-    bool repeats = true;  // made of inputs alone, and of what does not change in training: may run in that loop
-    bool is_asked = false, clashes = false;  // by users, for a value that is neither
+    bool repeats = true;  // depends only on inputs and on what training does not change, so that loop may compute it
+    bool is_asked = false, clashes = false;  // by users, for a value neither cut nor partial
     DimAxes asked;
   };
 
   DimAxes whole_of(ValueId value) const { return DimAxes(graph_.type(value).shape.size()); }
 
-  /// From the operands of a node to its cut and its results.
+  /// Derives the node's cut and its results from its operands.
   void pass_on(size_t n) {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];
@@ -71,7 +71,7 @@ class MicroCutFinder {
       if (is_cut(value.over.dims)) suggestions.push_back({&rule.inputs[i], value.over.dims});
       given.push_back(value.over);
     }
-    // What an expansion needs of the whole factor it would need of all micro-batches.
+    // An expansion would need the whole factor, and thus all micro-batches.
     Cut cut = suggest_cut(rule, suggestions, mesh_, /*expandable=*/false);
     bool fits = node.phase != Phase::update;
     for (size_t i = 0; i < node.inputs.size() && fits; ++i) {
@@ -102,24 +102,25 @@ class MicroCutFinder {
                        [&](ValueId input) { return !values_[input].over.partial.empty(); });
   }
 
-  /// Whether a node takes all micro-batches of an operand: one that is late, or a sum where it is cut itself.
+  /// Whether node `n` needs all micro-batches of an operand: the operand is late, or it is a sum and the node is cut.
   bool joins(size_t n, const Value& operand) const {
     if (!operand.over.partial.empty()) return is_cut(cuts_[n]);
     return operand.late && !is_cut(operand.over.dims);
   }
 
-  /// Whether all micro-batches of a value can be there before the first of the others.
+  /// Whether all micro-batches of a value can be complete before the main loop begins.
   bool comes_early(const Value& value) const {
     if (needed_ == Needed::anything) return true;
     if (!value.over.partial.empty() || is_cut(value.over.dims)) return value.repeats;
     return !value.late || value.early;
   }
 
-  /// A node that runs when all micro-batches are done, or before them when its operands come early. `joins_operands`:
-  /// it adds up, or puts together, what micro-batches make, so that it is never cut for its users.
+  /// Makes node `n` run after all micro-batches or, if its operands are early, before them. `joins_operands`: it sums
+  /// or concatenates results of micro-batches, so that it is never cut for its users.
   void need_all(size_t n, bool joins_operands) {
     const Node& node = graph_.nodes[n];
-    // Of rows that are put together the whole batch is there: not for what parameters would normalise again.
+    // A concatenation of rows holds the whole batch. It may be early only if no trained parameter would be needed to
+    // compute it.
     const bool stacks = std::any_of(node.inputs.begin(), node.inputs.end(),
                                     [&](ValueId input) { return is_cut(values_[input].over.dims); });
     const auto comes_in_time = [&](ValueId input) {
@@ -144,7 +145,7 @@ class MicroCutFinder {
   }
 
   [[noreturn]] void refuse(size_t n, ValueId operand) const {
-    // Back along the path to the node that first needed all micro-batches.
+    // Follow the path back to the node that first needed all micro-batches.
     NodeId root = graph_.values[operand].producer;
     for (NodeId before = root; before >= 0;) {
       root = before;
@@ -167,7 +168,7 @@ class MicroCutFinder {
     value.is_asked = true;
   }
 
-  /// A node that no operand cuts is cut where all users of all its results need it so; else they take slices.
+  /// Cuts a node that no operand cuts, if all users of all its results need the same cut. Otherwise they take slices.
   void cut_for_users(size_t n) {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];
@@ -201,7 +202,7 @@ class MicroCutFinder {
     }
   }
 
-  /// The nodes that make, of all micro-batches, what a node of one needs.
+  /// Finds the nodes that compute what a node of one micro-batch needs of all of them.
   std::vector<bool> find_before() const {
     std::vector<bool> found(graph_.nodes.size(), false), needed(values_.size(), false);
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
@@ -222,7 +223,7 @@ class MicroCutFinder {
   const Mesh mesh_;
   std::vector<Value> values_;
   std::vector<Cut> cuts_;          // per node
-  std::vector<bool> stays_whole_;  // per node: users take slices of what it makes
+  std::vector<bool> stays_whole_;  // per node: users take slices of its results
 };
 
 }  // namespace

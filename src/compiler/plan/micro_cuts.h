@@ -1,34 +1,34 @@
 #pragma once
-// How micro-batches cut a graph, whatever ranks do.
+// Cuts of a graph over micro-batches, independent of those over ranks.
 
 #include "ir/graph/rules.h"
 #include "ir/sharding/sharding.h"
 
 namespace partita {
 
-/// Over the axis of micro-batches alone, axis 0 of a mesh without ranks.
+/// Cuts over the axis of micro-batches alone, which is axis 0 of a mesh without ranks.
 struct MicroCuts {
-  int64_t count = 1;                      // of micro-batches
-  std::vector<std::vector<Axes>> values;  // per value: its dimensions
-  std::vector<Cut> nodes;                 // per node: its factors
-  /// Per node: whether it makes, for each micro-batch or of all of them, what a node of one needs of all of them.
+  int64_t count = 1;                      // number of micro-batches
+  std::vector<std::vector<Axes>> values;  // per value: axes of its dimensions
+  std::vector<Cut> nodes;                 // per node: axes of its factors
+  /// Per node: whether it runs before the first micro-batch, to compute what a node of one needs of all of them.
   std::vector<bool> before;
-  std::vector<Reduce> partial;  // per value: how micro-batches add up to it; none: they do not
-  std::vector<bool> late;       // per value: made by a node that needs all micro-batches
+  std::vector<Reduce> partial;  // per value: how it accumulates over micro-batches; none: it does not
+  std::vector<bool> late;       // per value: whether its node needs all micro-batches
 };
 
 /// What a node of one micro-batch may need of all of them.
 enum class Needed {
-  made_of_inputs,  // what inputs, and states that a training does not change, make: a loop before the others makes it
-  anything,        // further passes over the rows make it
+  made_of_inputs,  // what depends only on inputs and on states that training does not change: an earlier loop makes it
+  anything,        // any result: further passes over the rows make it
 };
 
-/// Of micro-batches that divide the batch. Throws InvalidArgument for a node of one micro-batch that needs other
-/// results of all of them.
+/// Finds the cuts for `count` micro-batches; `count` must divide the batch. Throws InvalidArgument if a node of one
+/// micro-batch needs a result of all of them that `needed` excludes.
 MicroCuts find_micro_cuts(const Graph& graph, const Rules& rules, int64_t count,
                           Needed needed = Needed::made_of_inputs);
 
-/// "net/fc1/matmul (main.cpp:12)".
+/// Returns the node's scope, name and source line: "net/fc1/matmul (main.cpp:12)".
 std::string described_with_line(const Node& node);
 
 }  // namespace partita

@@ -7,14 +7,14 @@
 namespace partita {
 namespace {
 
-/// Paths as a tree; a part of one that has nodes of its own can have more parts behind it, too.
+/// Paths as a tree. An inner part may also have nodes of its own.
 struct PathTree {
-  std::vector<std::pair<std::string, std::unique_ptr<PathTree>>> parts;  // in the order of the graph
-  std::vector<std::pair<std::string, int>> nodes;                        // that end here, and their stages
+  std::vector<std::pair<std::string, std::unique_ptr<PathTree>>> parts;  // in graph order
+  std::vector<std::pair<std::string, int>> nodes;  // nodes whose path ends here, with their stages
   int lowest = std::numeric_limits<int>::max(), highest = -1;
 
   PathTree& part(std::string_view name) {
-    for (size_t i = parts.size(); i-- > 0;) {  // most often the last
+    for (size_t i = parts.size(); i-- > 0;) {  // usually the last
       if (parts[i].first == name) return *parts[i].second;
     }
     return *parts.emplace_back(name, std::make_unique<PathTree>()).second;
@@ -31,7 +31,7 @@ struct PathTree {
     part(path.substr(0, slash)).add(slash == path.npos ? "" : path.substr(slash + 1), name, stage);
   }
 
-  /// Lists what begins with `path` on one stage, or else its parts.
+  /// Lists `path` if all nodes under it are on one stage, else its parts.
   void list(const std::string& path, std::vector<std::vector<NamedText>>& stages) const {
     if (lowest == highest && !path.empty()) {
       stages[static_cast<size_t>(lowest)].push_back({path, ""});

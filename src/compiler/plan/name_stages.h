@@ -1,13 +1,13 @@
 #pragma once
-// Which layers each stage has, by their names.
+// Names of the layers on each stage.
 
 #include "compiler/plan/stages.h"
 #include "ir/graph/graph.h"
 
 namespace partita {
 
-/// Per stage what its layers' paths begin with, so that marks of these (assign_stages.h) give the same stages. Layers
-/// that are numbered are ranges.
+/// Returns for each stage the path prefixes of its layers. Marks of these (assign_stages.h) give the same stages.
+/// Numbered layers are ranges.
 std::vector<std::vector<std::string>> name_stages(const Graph& graph, const StageAssignment& assignment);
 
 }  // namespace partita

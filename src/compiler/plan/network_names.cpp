@@ -21,7 +21,7 @@ std::optional<int64_t> count_of(std::string_view text) {
   return value;
 }
 
-/// "0..5", or "3" for 3 alone.
+/// Returns the first and last number of "0..5"; "3" is a range of one number. None for other text.
 std::optional<std::pair<int64_t, int64_t>> range_of(std::string_view text) {
   const size_t dots = text.find("..");
   const auto first = count_of(text.substr(0, dots));
@@ -49,14 +49,14 @@ std::vector<std::string> parts_of(std::string_view name) {
   return parts;
 }
 
-/// A name by its parts, on its way to a range.
+/// A name split into parts, while ranges are formed.
 struct Parted {
   std::vector<std::string> parts;
   std::string text;
-  bool gone = false;  // in the range of another one
+  bool gone = false;  // merged into the range of another line
 };
 
-/// Joins those that differ in part `at` alone.
+/// Merges lines that differ only in part `at`, if their numbers are consecutive.
 void join_ranges(std::vector<Parted>& lines, size_t at) {
   std::map<std::pair<std::vector<std::string>, std::string>, std::vector<size_t>> alike;
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -83,7 +83,7 @@ void join_ranges(std::vector<Parted>& lines, size_t at) {
 
 std::string place_in_network(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
 
-/// FNV-1a.
+/// Adds text to an FNV-1a digest, followed by a separator.
 void add_to_digest(uint64_t& digest, std::string_view text) {
   for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   digest = (digest ^ 0xff) * 0x100000001b3u;
@@ -91,7 +91,7 @@ void add_to_digest(uint64_t& digest, std::string_view text) {
 
 std::string print_sizes(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
 
-/// Values by names of the network, with their sizes.
+/// Returns the sizes of inputs, states and results of forward nodes, by name in the network.
 std::map<std::string, std::string> sizes_by_name(const Graph& graph) {
   std::map<std::string, std::string> sizes;
   for (const Input& input : graph.inputs)

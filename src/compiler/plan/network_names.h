@@ -1,37 +1,38 @@
 #pragma once
-// What nodes are called in every graph of a network, whatever its batch and its ranks.
+// Names of nodes that are the same in every graph of a network, whatever its batch and its ranks.
 
 #include "ir/graph/graph.h"
 
 namespace partita {
 
-/// Per node where it stands and its op, "net/fc1/matmul", and of those that are alike the second as "net/fc1/matmul#2".
-/// Gradient nodes are counted by themselves; "" for recomputed nodes and those of the update.
+/// Returns the name of each node: its scope and op, "net/fc1/matmul", and "net/fc1/matmul#2" for the second with the
+/// same scope and op. Gradient nodes are counted separately. Recomputed nodes and those of the update have the name "".
 std::vector<std::string> network_names(const Graph& graph);
 
-/// "net/h/0..5/attn/q/matmul": part by part letters, in which '*' stands for any, or a range of numbers.
+/// Whether `name` matches a pattern such as "net/h/0..5/attn/q/matmul". Each part between slashes consists of
+/// characters, with '*' for any, or is a range of numbers; both must have the same number of parts.
 bool matches_names(std::string_view pattern, std::string_view name);
-/// Whether it names one alone.
+/// Whether the pattern contains neither '*' nor a range.
 bool is_single_name(std::string_view pattern);
 
-/// A name, and what is said of it.
+/// A name and the text that belongs to it.
 struct NamedText {
   std::string names, text;
 };
-/// Lines of equal texts whose names differ in one number, one behind the other, as one line with a range, part by part;
-/// in the order of the first of each.
+/// Merges lines with equal texts whose names differ in one number, if the numbers are consecutive, into one line with a
+/// range. Merges the last part of the names first; keeps the order of the first line of each range.
 std::vector<NamedText> collapsed(const std::vector<NamedText>& lines);
 
-/// What a network consists of, beside its types: names, sizes and who uses what.
+/// Identifies a network, apart from element types: a digest of names, sizes and connections.
 struct NetworkFingerprint {
   uint64_t digest = 0;
-  int64_t nodes = 0, parameters = 0;  // of the forward; elements
+  int64_t nodes = 0, parameters = 0;  // forward nodes; elements of all parameters
   bool operator==(const NetworkFingerprint&) const = default;
 };
 NetworkFingerprint fingerprint_of_network(const Graph& forward);
 
-/// In what a forward graph differs from the one that a plan is for: nodes that only one of them has, or else sizes of
-/// inputs and values. "" for none.
+/// Describes how a forward graph differs from the one that a plan was made for: nodes that only one of them has, and
+/// different sizes of inputs, states and results. "" if they do not differ.
 std::string network_difference(const Graph& got, const Graph& expected);
 
 }  // namespace partita

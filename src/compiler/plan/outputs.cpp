@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// How the value of a plan lies that is no sum over ranks any more.
+/// Returns the sharding of a value after its partial sums are reduced.
 std::vector<Axes> dims_of(const Plan& plan, const Graph& graph, const OpSet& ops, ValueId value) {
   if (const auto placed = plan.results.find(value); placed != plan.results.end()) return placed->second;
   const NodeId maker = graph.values[value].producer;
@@ -19,7 +19,7 @@ const Output* find_output(const Graph& graph, std::string_view name) {
   return found == graph.outputs.end() ? nullptr : &*found;
 }
 
-/// The place of an input that has rows, or the number of inputs.
+/// Index of the input `name` if its dimension 0 is the batch, else the number of inputs.
 size_t find_rows(const Graph& graph, std::string_view name) {
   const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const Input& input) {
     return graph.values[input.value].name == name && input.batch_dim == 0;

@@ -1,15 +1,16 @@
 #pragma once
-// How the outputs of a graph are cut, where their users want them otherwise than their nodes leave them.
+// Shardings of outputs that differ from what their nodes produce.
 
 #include "compiler/plan/plan.h"
 
 namespace partita {
 
-/// The plan with the output "logits" cut into rows, of which each rank reads the labels: by the axes that cut the rows
-/// of the input "label", then by those that cut the logits otherwise. The plan itself for a graph without one of them.
+/// Returns the plan with the output "logits" sharded by rows, so that each rank reads the labels of its rows: over the
+/// axes that cut the rows of the input "label", then over those that cut the logits otherwise, as far as there are
+/// rows. Returns the plan unchanged if the graph lacks either.
 Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops);
 
-/// The same for an evaluation, with all other outputs whole on every rank.
+/// Returns the plan for an evaluation: logits as in `with_logits_in_rows`, all other outputs replicated.
 Plan with_outputs_to_read(Plan plan, const Graph& graph, const OpSet& ops);
 
 }  // namespace partita

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-/// Inputs, then states.
+/// Returns the entry values of inputs, then of states.
 std::vector<ValueId> entries(const Graph& graph) {
   std::vector<ValueId> ids;
   for (const Input& input : graph.inputs) ids.push_back(input.value);
@@ -18,7 +18,7 @@ std::vector<ValueId> entries(const Graph& graph) {
   return ids;
 }
 
-/// "{dp} {}": the axes of each dimension.
+/// Returns the axes of each dimension: "{dp} {}".
 std::string print_dims(const std::vector<Axes>& dims, const Mesh& mesh) {
   std::string text;
   for (const Axes& axes : dims) text += fmt::format("{}{{{}}}", text.empty() ? "" : " ", mesh.print(axes));
@@ -118,7 +118,7 @@ class PlanParser : private Scanner {
     end();
   }
 
-  /// Reads "%x", which is one of an index.
+  /// Reads "%x" and returns its index. Fails unless it is in `index`.
   size_t find(const Index& index, std::string_view unknown) {
     const std::string_view name = token();
     const auto found = name.starts_with('%') ? index.find(name.substr(1)) : index.end();
@@ -126,7 +126,7 @@ class PlanParser : private Scanner {
     return found->second;
   }
 
-  /// The rest of the line: the axes of each dimension.
+  /// Reads the axes of each dimension, up to the end of the line.
   std::vector<Axes> read_dims(ValueId value) {
     mesh_is_fixed_ = true;
     std::vector<Axes> dims;
@@ -143,8 +143,8 @@ class PlanParser : private Scanner {
   Index nodes_, entry_places_, values_;
   Plan plan_;
   bool has_graph_ = false, has_search_ = false;
-  bool mesh_is_fixed_ = false;  // cuts speak of its axes
-  std::string_view whole_;      // the line
+  bool mesh_is_fixed_ = false;  // whether a line that uses the mesh has been read
+  std::string_view whole_;      // the current line
 };
 
 }  // namespace

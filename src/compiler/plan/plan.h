@@ -1,5 +1,5 @@
 #pragma once
-// Decisions only: how every node is cut. Shardings of values follow from the rules.
+// A plan: how every node is cut. Shardings of values follow from the sharding rules.
 
 #include <map>
 #include <set>
@@ -10,22 +10,25 @@
 namespace partita {
 
 struct Plan {
-  std::string graph;   // name of the graph it was made for
+  std::string graph;   // name of the graph that it was made for
   std::string search;  // how it was found: "none", "data", "semi", "propagation"
   Mesh mesh;
   std::vector<std::vector<Axes>> inputs;             // per input and then per state of the graph: axes per dimension
-  std::vector<Cut> cuts;                             // per node
-  std::map<ValueId, std::vector<Axes>> results;      // values that lie otherwise than their nodes leave them
-  std::map<std::string, std::vector<Axes>> outputs;  // of the graph, where they lie otherwise than their values
-  /// States, by their place, that forward and backward gather anew, so that they take memory only while they are used.
+  std::vector<Cut> cuts;                             // per node: axes per factor
+  std::map<ValueId, std::vector<Axes>> results;      // values with another sharding than their nodes produce
+  std::map<std::string, std::vector<Axes>> outputs;  // outputs with another sharding than their values
+  /// Indices of states that forward and backward each gather anew, so that the whole state takes memory only while it
+  /// is used.
   std::set<size_t> regathered;
 };
 
-/// "partita plan 1 ...", with the names of factors: "node conv2d n=data". `graph` gives the names.
+/// Text of a plan: "partita plan 1 ...", with the names of factors, such as "node conv2d n=data". `graph` gives the
+/// names.
 std::string print(const Plan& plan, const Graph& graph, const OpSet& ops);
-/// Reads a plan for `graph`; nodes that are not named are not cut. Throws InvalidArgument with the line.
+/// Reads a plan for `graph` and verifies it. Nodes that are not named are not cut. Throws InvalidArgument with the
+/// line.
 Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops);
-/// Throws InvalidArgument with the node, what was asked and what is legal.
+/// Throws InvalidArgument, with the node, what was asked and what is legal, unless the plan fits the graph.
 void verify(const Plan& plan, const Graph& graph, const OpSet& ops);
 
 }  // namespace partita

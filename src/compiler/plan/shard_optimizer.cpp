@@ -37,7 +37,8 @@ class OptimizerSharder {
            graph_.nodes[graph_.values[state.exit].producer].phase == Phase::update;
   }
 
-  /// The axes that cut the batch, or the last of them: those with the fastest links.
+  /// Returns the axes that cut the batch, or the last of them (those with the fastest links) that make up
+  /// `options.group` ranks.
   Axes group_axes() const {
     Axes data;
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
@@ -59,7 +60,7 @@ class OptimizerSharder {
                                       options_.group, fmt::join(possible, ", ")));
   }
 
-  /// A parameter and its gradient: where both are cut alike, the update needs nothing else.
+  /// Shards a parameter and its gradient. Where both are cut alike, the update needs no communication.
   void shard(size_t s, const Axes& axes) {
     const State& state = graph_.states[s];
     const Type& type = graph_.type(state.entry);
@@ -76,7 +77,8 @@ class OptimizerSharder {
     plan_.regathered.insert(s);
   }
 
-  /// The first dimension that divides evenly, whose parts lie one behind the other, or else the longest.
+  /// Adds the unused axes to the first dimension that divides evenly, whose parts are contiguous, or else to the
+  /// longest. None if no axis is left or no dimension has enough rows.
   std::optional<DimAxes> divided(const Type& type, DimAxes dims, const Axes& axes) const {
     Axes added;
     for (const int axis : axes) {
@@ -101,7 +103,8 @@ class OptimizerSharder {
     return dims;
   }
 
-  /// What the backward makes of a parameter: the operand of its update, or of what clips and scales it before.
+  /// Returns the gradient that the backward computes for a parameter: the operand of its update, or of the nodes that
+  /// clip and scale it before. -1 if there is none.
   ValueId gradient_of(const State& state) const {
     const Type& type = graph_.type(state.entry);
     const Node* node = &graph_.nodes[graph_.values[state.exit].producer];
@@ -125,7 +128,7 @@ class OptimizerSharder {
     placement(s) = cut_[state.entry] = owner->second;
   }
 
-  /// As the operands that are sharded; other operands are cut to fit.
+  /// Cuts an update as its sharded operands are cut; other operands are resharded to fit.
   void cut_update(size_t n) {
     const Node& node = graph_.nodes[n];
     std::vector<Suggestion> operands;
@@ -143,8 +146,9 @@ class OptimizerSharder {
   const Graph& graph_;
   const Rules& rules_;
   const OptimizerSharding options_;
-  std::unordered_map<std::string, DimAxes> sharded_;  // how what belongs to a parameter is cut, by its name
-  std::vector<DimAxes> cut_;                          // per value of the update; none: as the plan had it
+  std::unordered_map<std::string, DimAxes>
+      sharded_;               // shardings of a parameter's optimizer states and gradient, by its name
+  std::vector<DimAxes> cut_;  // per value of the update; empty: as in the plan
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Which pipeline stage runs which node of a graph.
+// Assignment of a graph's nodes to pipeline stages.
 
 #include <map>
 
@@ -7,21 +7,22 @@
 
 namespace partita {
 
-/// A node that needs nothing but constants and counters runs on every stage that uses it.
+/// The node needs only constants and counters, so it runs on every stage that uses it.
 inline constexpr int kEveryStage = -1;
 
 struct StageAssignment {
   int64_t stages = 1;
-  std::vector<int> nodes;   // per node: its stage or kEveryStage
-  std::vector<int> states;  // per state: the stage that owns it; counters are kept on every stage that uses them
+  std::vector<int> nodes;  // per node: its stage or kEveryStage
+  std::vector<int>
+      states;  // per state: the stage that owns it; kEveryStage for counters, kept on every stage that uses them
 };
 
-/// The same by what nodes and states are called, which other graphs of a network have too.
+/// Assignment by names of nodes and states, which graphs of one network share.
 struct NamedStages {
   int64_t stages = 1;
-  /// Of forward nodes, by their layer and op and how many like them stand in front: "net/fc1/matmul 0".
+  /// Stages of forward nodes, by layer, op and number of earlier nodes like them: "net/fc1/matmul 0".
   std::map<std::string, int> nodes;
-  std::map<std::string, int> states;  // but for counters
+  std::map<std::string, int> states;  // without counters
 };
 
 }  // namespace partita
