@@ -1,17 +1,17 @@
 #pragma once
-// The nodes of a local graph that communicate with other ranks, keep a part of what is there, or bring micro-batches
-// together.
+// Nodes of a local graph that communicate with other ranks, keep a part of their operand, or join micro-batches.
 
 #include "ir/graph/op_def.h"
 #include "ir/sharding/reshard.h"
 
 namespace partita {
 
-/// The moves of ir/sharding/reshard.h as nodes, and halo_exchange: on global types all are the identity.
+/// Attributes of the moves of ir/sharding/move.h as nodes, and of halo_exchange. On global types all of these nodes are
+/// the identity.
 struct CollectiveAttrs {
-  std::vector<std::string> axes;  // names of sub-axes of the mesh
-  int64_t dim = -1;               // the gathered, scattered or sliced dimension; all_to_all: the one that gets whole
-  int64_t to_dim = -1;            // all_to_all: the one that is cut
+  std::vector<std::string> axes;  // names of the mesh's sub-axes that it works over
+  int64_t dim = -1;               // dimension that is gathered, scattered or sliced; all_to_all: that is gathered
+  int64_t to_dim = -1;            // all_to_all: dimension that is scattered
   Reduce reduce = Reduce::none;
   std::string reason;  // "gradient", "forward", "reshard", "regather"
   static constexpr auto fields() {
@@ -21,8 +21,8 @@ struct CollectiveAttrs {
   }
 };
 
-/// The collective that a node is, if any. A halo_exchange adds the rows to a shard that a window needs and neighbours
-/// hold; which ones is in the sharding of its result.
+/// Returns the collective that a node performs, if any. A halo_exchange adds to a shard the rows of its neighbours that
+/// a window needs; the sharding of its result says which.
 std::optional<Collective> collective_of(const Node& node);
 inline bool is_collective(const Node& node) { return collective_of(node).has_value(); }
 inline bool joins_micro_batches(const Node& node) {
@@ -30,13 +30,14 @@ inline bool joins_micro_batches(const Node& node) {
   return kind && joins_micro_batches(*kind);
 }
 inline bool performs(const Node& node, Collective kind) { return collective_of(node) == kind; }
-/// The ops and the collectives, which take one value and give it back: a local graph has both.
+/// Returns `ops` and the ops of all collectives, each with one operand and a result of the same type. A local graph
+/// uses both.
 OpSet with_collectives(const OpSet& ops);
-/// The sub-axes that a collective works over.
+/// Returns the sub-axes that a collective works over.
 Axes axes_of(const Node& node, const Mesh& mesh);
-/// The op that adds a micro-batch to a sum: add, maximum or minimum.
+/// Name of the op that adds a micro-batch to an accumulated value: "add", "maximum" or "minimum".
 std::string accumulating_op(Reduce reduce);
-/// The attributes of a move; `reduce` is none unless it reduces.
+/// Returns the attributes of a move. `reduce` must be none unless the move reduces.
 CollectiveAttrs collective(const Mesh& mesh, const Move& move, Reduce reduce, std::string reason);
 
 }  // namespace partita

@@ -14,7 +14,7 @@ Box held_by(const LocalGraph& local, ValueId value, int64_t rank, int64_t micro_
                       local.mesh.coordinates(rank, micro_batch));
 }
 
-/// `inner` in the coordinates of a box that starts at `outer`.
+/// Returns `inner` relative to the start of `outer`.
 Box relative(const Box& inner, const Box& outer) {
   Box ranges;
   for (size_t d = 0; d < inner.size(); ++d) {
@@ -23,7 +23,7 @@ Box relative(const Box& inner, const Box& outer) {
   return ranges;
 }
 
-/// Unlike common_box, has a place where it is empty.
+/// Returns the common part of two boxes. Unlike `common_box`, an empty one still has a position.
 Box intersection(const Box& a, const Box& b) {
   Box both;
   for (size_t d = 0; d < a.size(); ++d) {
@@ -33,7 +33,7 @@ Box intersection(const Box& a, const Box& b) {
   return both;
 }
 
-/// The operand and result of a gather or scatter.
+/// Operand and result of a gather or scatter, by size of their shards.
 ValueId coarser(const Node& node) { return performs(node, Collective::all_gather) ? node.outputs[0] : node.inputs[0]; }
 ValueId finer(const Node& node) { return performs(node, Collective::all_gather) ? node.inputs[0] : node.outputs[0]; }
 
@@ -45,11 +45,11 @@ bool gathers_or_scatters(const Node& node) {
   return performs(node, Collective::all_gather) || performs(node, Collective::reduce_scatter);
 }
 
-/// The axes whose coordinates a permute exchanges: of those that cut before and not after (`used`) one for each of the
-/// same size that cuts after and not before (`free`).
+/// Axes whose coordinates a permute exchanges. Each axis that cuts before and not after (`used`) is paired with one of
+/// the same size that cuts after and not before (`free`), if there is one.
 struct AxisPairs {
-  std::vector<std::pair<int, int>> pairs;  // free, used
-  Axes unpaired;                           // of the used
+  std::vector<std::pair<int, int>> pairs;  // (free, used)
+  Axes unpaired;                           // used axes without a partner
 };
 
 AxisPairs pair_axes(const Mesh& mesh, const Sharding& from, const Sharding& to) {
@@ -75,7 +75,8 @@ AxisPairs pair_axes(const Mesh& mesh, const Sharding& from, const Sharding& to) 
   return result;
 }
 
-/// The rank that has what `rank` gets from a permute: of those that hold it, each is asked by as many.
+/// Returns the rank that sends `rank` its shard in a permute. Where several ranks hold the shard, receivers are spread
+/// evenly over them.
 int64_t permute_source(const Mesh& mesh, const Sharding& from, const Sharding& to, int64_t rank) {
   const std::vector<int64_t> here = mesh.coordinates(rank);
   std::vector<int64_t> there = here;
@@ -84,13 +85,13 @@ int64_t permute_source(const Mesh& mesh, const Sharding& from, const Sharding& t
   return mesh.rank_of(there);
 }
 
-/// The most rows of its part along one dimension that a rank gives in a halo_exchange, each once for every rank that
-/// needs it.
+/// Returns the maximum number of rows of its part along one dimension that a rank sends in a halo_exchange. A row
+/// counts once for every rank that needs it.
 int64_t most_given(const Halo& halo, int64_t size, int64_t ways) {
   std::vector<int64_t> given(ways, 0);
   for (int64_t taker = 0; taker < ways; ++taker) {
     const Range required = partita::required_range(halo.window, chunk(halo.factor, taker, ways), size);
-    // The part with the first row, or one before it.
+    // Start at the part that holds the first row, or one before it.
     for (int64_t giver = size > 0 ? required.begin / ((size + ways - 1) / ways) : 0; giver < ways; ++giver) {
       const Range part = chunk(size, giver, ways);
       if (part.begin >= required.end) break;
@@ -107,7 +108,7 @@ int64_t most_sent_halos(const LocalGraph& local, const Node& node) {
   for (size_t d = 0; d < from.dims.size(); ++d) {
     if (!to.halos[d]) {
       bytes *= own.shape[d];
-    } else if (from.dims[d].empty()) {  // every rank has all of them
+    } else if (from.dims[d].empty()) {  // every rank holds the whole dimension
       bytes *= result.shape[d];
     } else {
       bytes *= most_given(*to.halos[d], local.graph.type(node.inputs[0]).shape[d], local.mesh.ways(from.dims[d]));
@@ -116,12 +117,12 @@ int64_t most_sent_halos(const LocalGraph& local, const Node& node) {
   return bytes;
 }
 
-/// Dimensions before `dim` that have more than one element make the parts of a gather interleave.
+/// Whether the parts of a gather along `dim` interleave in memory: a dimension before it has more than one element.
 bool interleaved(const Shape& shape, int64_t dim) {
   return std::any_of(shape.begin(), shape.begin() + dim, [](int64_t size) { return size > 1; });
 }
 
-/// Of a gather or scatter whose coarser value has this type.
+/// Returns the staging of a gather or scatter whose coarser value has type `whole`.
 Staging staging_of_parts(const Node& node, const Type& whole) {
   if (!interleaved(whole.shape, node.attrs.as<CollectiveAttrs>().dim)) return {};
   return performs(node, Collective::all_gather) ? Staging{.receive = whole.bytes()} : Staging{.send = whole.bytes()};
@@ -158,7 +159,7 @@ Exchange exchange_of(const LocalGraph& local, NodeId id, int64_t rank) {
   const auto source = [&](int64_t who) {
     return permute_source(local.mesh, local.shardings[from], local.shardings[to], who);
   };
-  /// What goes from one rank to another, in global indices.
+  /// What `giver` sends to `taker`, in global indices.
   const auto sent = [&](int64_t giver, int64_t taker) {
     if (!performs(node, Collective::permute))
       return intersection(held_by(local, from, giver), held_by(local, to, taker));
@@ -170,7 +171,7 @@ Exchange exchange_of(const LocalGraph& local, NodeId id, int64_t rank) {
   for (int64_t member : local.mesh.group(rank, axes_of(node, local.mesh))) {
     exchange.send.push_back(relative(sent(rank, member), held_by(local, from, rank)));
     const Box got = sent(member, rank);
-    // The indices of a permuted shard are the same on both sides when it moves at all.
+    // A shard that a permute moves has the same indices on both sides.
     exchange.receive.push_back(relative(got, elements_of(got) > 0 ? held_by(local, to, rank) : got));
     exchange.send_counts.push_back(elements_of(exchange.send.back()));
     exchange.receive_counts.push_back(elements_of(exchange.receive.back()));
@@ -196,8 +197,8 @@ Staging largest_staging(const LocalGraph& local, NodeId id) {
   const Node& node = local.graph.nodes[id];
   if (gathers_or_scatters(node)) return staging_of_parts(node, local.largest(coarser(node)));
   if (!moves_boxes(node)) return {};
-  // A rank gets each element of its result once, and sends each of its operand once: more often in a halo_exchange, and
-  // in a permute to ranks whose own copy nobody asks for.
+  // A rank receives each element of its result once and sends each element of its operand once. It sends more in a
+  // halo_exchange, and in a permute to ranks whose own copy no rank reads.
   Staging staging{.send = local.largest(node.inputs[0]).bytes(), .receive = local.largest(node.outputs[0]).bytes()};
   if (performs(node, Collective::halo_exchange)) staging.send = most_sent_halos(local, node);
   if (performs(node, Collective::permute)) {

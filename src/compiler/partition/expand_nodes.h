@@ -1,24 +1,25 @@
 #pragma once
-// Replaces every node whose plan cuts an `expand` factor by the op's expansion into coarser nodes.
+// Replaces every node whose plan cuts an `expand` factor by the op's expansion into finer-grained nodes.
 
 #include "compiler/plan/plan.h"
 #include "ir/graph/rules.h"
 
 namespace partita {
 
-/// How values lie in one node.
+/// Shardings of values as one node uses them: axes per dimension.
 using OperandDims = std::map<ValueId, std::vector<Axes>>;
 
 struct Expanded {
   Graph graph;
-  std::vector<std::optional<Cut>> cuts;          // per node; none: a node of an expansion, cut by its operands
-  std::map<NodeId, OperandDims> operands;        // of such nodes: how operands of the expanded node lie, by its cut
-  std::map<ValueId, std::vector<Axes>> results;  // those of the plan
+  std::vector<std::optional<Cut>> cuts;  // per node; none: a node of an expansion, cut as its operands are
+  std::map<NodeId, OperandDims>
+      operands;  // per node of an expansion: shardings that the cut of the expanded node gives its operands
+  std::map<ValueId, std::vector<Axes>> results;  // those of the plan, by values of `graph`
 };
 
-/// Whether some node needs that.
+/// Whether the plan cuts a factor of some node that only an expansion can cut.
 bool needs_expansion(const Plan& plan, const Rules& rules);
-/// `rules` are those of the graph.
+/// Returns the graph with such nodes replaced by their expansions. `rules` are those of `graph`.
 Expanded expand_nodes(const Graph& graph, const Rules& rules, const OpSet& ops, const Plan& plan);
 
 }  // namespace partita

@@ -21,7 +21,7 @@ using Dims = std::vector<Axes>;
 
 class ReshardInserter {
  public:
-  /// `graph` has those nodes of which `expanded` speaks.
+  /// `graph` must be the graph that `expanded` describes.
   ReshardInserter(const Graph& graph, const Expanded& expanded, const Rules& rules, const Plan& plan,
                   const ReshardOptions& options)
       : from_(graph),
@@ -60,7 +60,7 @@ class ReshardInserter {
   }
 
  private:
-  /// Each phase gathers what the plan says anew.
+  /// Makes the nodes of the next phase gather regathered states again.
   void release_gathered() {
     for (const size_t state : plan_.regathered) values_.release(result_.graph.states[state].entry);
   }
@@ -70,7 +70,7 @@ class ReshardInserter {
     for (const Input& input : from_.inputs) {
       result_.graph.inputs.push_back(input);
       const ValueId value = result_.graph.inputs.back().value = add_entry(input.value, plan_.inputs[at++]);
-      // Another stage has made it of all micro-batches.
+      // A whole value from another stage is complete only after all micro-batches there.
       const bool is_whole = micro_sharding(result_.shardings[value], plan_.mesh).whole();
       values_.set_late(value, input.from_stage >= 0 && !input.once && is_whole);
     }
@@ -106,7 +106,7 @@ class ReshardInserter {
                                                                 : "gradient";
       copy.inputs[i] = values_.reshard_to(made_[node.inputs[i]], target, reason);
     }
-    // One that is cut and needs all of them has what a prologue makes (compiler/partition/prologue.h).
+    // A node that is cut and needs all micro-batches takes them from a prologue (compiler/partition/prologue.h).
     const bool runs_late =
         !cuts_micro_batches(cut) &&
         std::any_of(copy.inputs.begin(), copy.inputs.end(), [&](ValueId input) { return values_.is_late(input); });
@@ -123,12 +123,12 @@ class ReshardInserter {
     for (ValueId output : node.outputs) place(output, reason);
   }
 
-  /// Moves a result to where the plan wants it before anything uses it.
+  /// Moves a result to the sharding that the plan wants before any node uses it.
   void place(ValueId old, const std::string& reason) {
     const Sharding now = result_.shardings[made_[old]];
     const MicroSharding micro = micro_sharding(now, plan_.mesh);
     const auto place_at = [&](Dims dims, const std::string& why) {
-      // What micro-batches sum up stays so: it is resolved where it is used.
+      // A sum over micro-batches stays partial; it is resolved where it is used.
       const Sharding within = within_micro_batch({.dims = std::move(dims)}, plan_.mesh);
       made_[old] = values_.reshard_to(made_[old], over_micro_batches(within, micro, plan_.mesh), why);
     };
@@ -137,7 +137,7 @@ class ReshardInserter {
     if (wanted != results_.end()) place_at(wanted->second, "forward");
   }
 
-  /// Whether a node runs once, when all micro-batches have made what it needs of them.
+  /// Whether a node runs once, after all micro-batches have produced what it needs of them.
   bool is_late(const Node& node, const Cut& cut) const {
     if (plan_.mesh.micro_axis() < 0 || cuts_micro_batches(cut)) return false;
     return node.phase == Phase::update || std::any_of(node.inputs.begin(), node.inputs.end(),
@@ -150,8 +150,9 @@ class ReshardInserter {
     });
   }
 
-  /// The cut of a node that an expansion made, whose own expansion would come too late: what the expanded node used
-  /// lies as it did there, the rest as it was made. Micro-batches are cut where the operands are, whatever else is.
+  /// Returns the cut of a node of an expansion, which is not expanded again. Operands of the expanded node keep the
+  /// shardings that it needed, other operands those in which they were made. The node is cut over micro-batches
+  /// wherever an operand is.
   Cut cut_by_operands(size_t n, const ShardingRule& rule) const {
     const Node& node = from_.nodes[n];
     const OperandDims& of_expanded = operands_.at(static_cast<NodeId>(n));
@@ -185,7 +186,7 @@ class ReshardInserter {
   const Rules& rules_;
   const Plan& plan_;
   const ReshardOptions options_;
-  std::vector<ValueId> made_;     // value of the graph -> value of the result, as produced
+  std::vector<ValueId> made_;     // per value of the graph: the value of the result as its node makes it
   std::vector<bool> regathered_;  // per value of the graph
   ReshardedGraph result_;
   Materialisations values_;

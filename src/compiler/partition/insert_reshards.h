@@ -1,5 +1,5 @@
 #pragma once
-// The first pass of applying a plan: between which shardings each operand is moved.
+// First pass of applying a plan: inserts a reshard wherever a value is needed in another sharding.
 
 #include "compiler/partition/resharded_graph.h"
 #include "compiler/plan/plan.h"
@@ -7,17 +7,17 @@
 namespace partita {
 
 struct ReshardOptions {
-  /// A value that is partial over ranks stays so through ops that are linear in it and is scattered where its user
-  /// wants it cut; when off, every partial value is reduced on all ranks right where it arises.
+  /// Whether a value that is partial over ranks stays partial through ops that are linear in it, and is scattered if
+  /// its user needs it cut. If false, every partial value is reduced on all ranks where it arises.
   bool partial_sums = true;
 };
 
-/// Expands the nodes whose cut needs it, and puts reshards between every value and the users, states and outputs that
-/// need it in another sharding, from whichever sharding that it is there in already is the nearest. The plan was
-/// verified.
+/// Returns the graph with `plan` applied. Expands nodes whose cut needs it, then inserts reshards between each value
+/// and the users, states and outputs that need it in another sharding. A reshard starts from the nearest sharding in
+/// which the value already exists. The plan must be verified.
 ReshardedGraph insert_reshards(const Graph& graph, const OpSet& ops, const Plan& plan,
                                const ReshardOptions& options = {});
-/// The same with rules that the table knows, or learns.
+/// Takes sharding rules from `table` and adds those that it lacks.
 ReshardedGraph insert_reshards(const Graph& graph, RuleTable& table, const Plan& plan,
                                const ReshardOptions& options = {});
 

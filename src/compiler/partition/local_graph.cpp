@@ -17,7 +17,7 @@ Shard shard_of(const LocalGraph& local, NodeId id, const std::vector<int64_t>& c
   return shard(rules[id], local.cuts[id], local.mesh, coordinates, {node.attrs, inputs, outputs});
 }
 
-/// All coordinates of a small mesh. Of a large one those on which sizes differ the most: the first and the last place,
+/// Returns all coordinates of a small mesh. Of a large one, returns those whose sizes differ most: the first, the last,
 /// and those that differ from the first on one axis.
 std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
   constexpr int64_t kSmall = 64;
@@ -34,8 +34,8 @@ std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
   return result;
 }
 
-/// "over={data.0=2,data.1=2} group=(0,1,2,3) bytes=4096" of a collective: the axes of its groups with their sizes, the
-/// group of the first place and what that place brings.
+/// Text of a collective's note: "over={data.0=2,data.1=2} group=(0,1,2,3) bytes=4096". These are the axes of its groups
+/// with their sizes, the group of the first coordinate and the bytes of its operand there. "" for other nodes.
 std::string print_note(const LocalGraph& local, NodeId id) {
   const Node& node = local.graph.nodes[id];
   if (!is_collective(node) || is_local(*collective_of(node))) return "";
@@ -63,7 +63,7 @@ void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>&
   }
 }
 
-/// The shapes and attributes of a node's shards at a coordinate.
+/// Text of the attributes and shapes of a node's shards at a coordinate.
 std::string print_shards(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates,
                          const Rules& rules) {
   const Node& node = local.graph.nodes[id];
@@ -74,7 +74,7 @@ std::string print_shards(const LocalGraph& local, NodeId id, const std::vector<i
   return text;
 }
 
-/// Parts of a factor whose shards differ from those of the last part and from one another.
+/// Returns the parts of a factor whose shards differ from the last part's and from one another.
 std::vector<int64_t> distinct_parts(const LocalGraph& local, NodeId id, int factor, const Rules& rules) {
   const ShardingRule& rule = rules[id];
   const Axes& axes = local.cuts[id][factor];
@@ -103,7 +103,7 @@ Type LocalGraph::type(ValueId value, const std::vector<int64_t>& coordinates) co
 
 Type LocalGraph::largest(ValueId value) const {
   const Sharding& sharding = shardings[value];
-  // The last chunk is never smaller than another one; of shards with halos those in the middle have two neighbours.
+  // No chunk is larger than the last one. Of shards with halos, those in the middle have two neighbours.
   Type most = type(value, mesh.coordinates_at(mesh.ranks() - 1));
   for (size_t d = 0; d < sharding.halos.size(); ++d) {
     if (!sharding.halos[d]) continue;

@@ -1,7 +1,6 @@
 #pragma once
-// The program of one rank: the training graph on shards, every collective an explicit node. One local
-// graph serves all ranks of a stage: types are kept global with a sharding, and a rank evaluates them
-// at its coordinates.
+// The program of one rank: the training graph on shards, with every collective as a node. One local graph serves all
+// ranks of a stage: types are global, with a sharding, and a rank evaluates them at its coordinates.
 
 #include "compiler/partition/sharded_graph.h"
 
@@ -10,21 +9,23 @@ namespace partita {
 struct LocalGraph : ShardedGraph {
   /// Local type of a value at a coordinate.
   Type type(ValueId value, const std::vector<int64_t>& coordinates) const;
-  /// The most that any coordinate holds of a value, dimension by dimension.
+  /// Type whose size in each dimension is the largest that any coordinate holds.
   Type largest(ValueId value) const;
-  /// Coordinates that differ in the shapes and attributes of a node's shards, the last coordinate first: one for each
-  /// combination of the two sizes of its parts, and of a factor under a window one for each part that differs.
+  /// Returns one coordinate for each distinct combination of shapes and attributes of a node's shards, the last
+  /// coordinate of the mesh first. A factor that does not divide evenly has parts of two sizes. A factor under a window
+  /// counts every part that differs.
   std::vector<std::vector<int64_t>> distinct_shards(NodeId node, const Rules& rules) const;
-  /// Attributes of a node at a coordinate; `rules` are those of the graph.
+  /// Returns the attributes of a node at a coordinate. `rules` are those of the graph.
   Attrs attrs(NodeId node, const std::vector<int64_t>& coordinates, const Rules& rules) const;
 };
 
-/// The text of a graph with its mesh, shardings in the types and the cuts of the nodes, all global: what a
-/// rank holds follows from its coordinates. On one rank the text equals that of the training graph.
+/// Text of the graph with its mesh, the shardings in its types and the cuts of its nodes. All types are global; a
+/// rank's shards follow from its coordinates. On one rank the text equals that of the training graph.
 std::string print(const LocalGraph& local, const OpSet& ops);
-/// Throws InvalidArgument; the result is verified.
+/// Reads the text that `print` writes and verifies the result. Throws InvalidArgument.
 LocalGraph parse_local_graph(std::string_view text, const OpSet& ops);
-/// Throws InternalError: local types on every coordinate, partial values, stores and outputs.
+/// Checks shardings, partial values, states, outputs and sections, and that the op's inference yields the local types:
+/// on every coordinate of up to 64, on the extreme ones of a larger mesh. Throws InternalError.
 void verify(const LocalGraph& local, const OpSet& ops);
 
 }  // namespace partita

@@ -45,7 +45,7 @@ ValueId Materialisations::join_micro_batches(ValueId value) {
   }
   ValueId from = value;
   Sharding joined = within_micro_batch(result_.shardings[value], mesh());
-  if (micro.dim >= 0) {  // slices of one rank stand behind one another only when it has all rows of each
+  if (micro.dim >= 0) {  // slices are contiguous on a rank only if it holds all rows of each
     joined = {.dims = joined.dims};
     joined.dims[micro.dim].clear();
     from = reshard_to(value, over_micro_batches(joined, micro, mesh()), "forward");
@@ -58,7 +58,7 @@ ValueId Materialisations::join_micro_batches(ValueId value) {
 
 ValueId Materialisations::reshard_to(ValueId value, const Sharding& wanted, const std::string& reason) {
   if (!wanted.halos.empty()) return with_halos(value, wanted, reason);
-  const Sharding target = wanted;  // a copy: shardings move
+  const Sharding target = wanted;  // a copy: adding a reshard reallocates the shardings that `wanted` may refer to
   const MicroSharding micro = micro_sharding(target, mesh());
   if (micro != micro_of(value)) {
     if (!micro.whole()) return slice_micro_batch(value, target, micro.dim, reason);
@@ -90,12 +90,12 @@ ValueId Materialisations::reshard_to(ValueId value, const Sharding& wanted, cons
   return nearest;
 }
 
-/// Between shardings of one micro-batch.
+/// Returns the moves between two shardings within one micro-batch.
 const Resharder::Path& Materialisations::path(const Type& type, const Sharding& from, const Sharding& to) {
   return resharder_.path(type, within_micro_batch(from, mesh()), within_micro_batch(to, mesh()));
 }
 
-/// The rows of one micro-batch of a value that is there as a whole.
+/// Returns the rows of one micro-batch of a whole value.
 ValueId Materialisations::slice_micro_batch(ValueId value, const Sharding& wanted, int dim, const std::string& reason) {
   const Sharding target = wanted;
   PARTITA_CHECK(dim >= 0 && target.partial.empty(), "{} is to be cut into micro-batches",
@@ -111,7 +111,7 @@ ValueId Materialisations::slice_micro_batch(ValueId value, const Sharding& wante
   return slice;
 }
 
-/// Rows that its neighbours hold added to each shard.
+/// Returns the value with the rows of its neighbours added to each shard.
 ValueId Materialisations::with_halos(ValueId value, const Sharding& wanted, const std::string& reason) {
   const Sharding target = wanted;
   for (ValueId version : versions_[value]) {
@@ -121,7 +121,7 @@ ValueId Materialisations::with_halos(ValueId value, const Sharding& wanted, cons
   stored.halos.clear();
   for (size_t d = 0; d < target.dims.size(); ++d) {
     if (!target.halos[d]) continue;
-    // Fewer rows than parts: every rank has all of them, and keeps what it needs.
+    // If there are fewer rows than parts, every rank holds all of them and keeps those that it needs.
     if (mesh().ways(target.dims[d]) > result_.graph.type(value).shape[d]) stored.dims[d].clear();
   }
   const ValueId from = reshard_to(value, stored, reason);

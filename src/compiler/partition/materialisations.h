@@ -1,5 +1,5 @@
 #pragma once
-// The values of a graph with reshards: each as its node makes it, and in the other shardings in which it is used.
+// Values of a graph with reshards: each as its node makes it, and in the other shardings in which it is used.
 
 #include <map>
 
@@ -10,27 +10,29 @@
 
 namespace partita {
 
-/// Grows a graph whose mesh is set. Values are those of that graph.
+/// Adds values and reshards to a graph whose mesh is set. All value ids are those of that graph. The graph must outlive
+/// this object.
 class Materialisations {
  public:
   Materialisations(ReshardedGraph& result, UsedNames names);
 
   ValueId add_value(const std::string& name, const Type& type, NodeId producer, int output, Sharding sharding);
 
-  /// The value as it was made, or reduced when another node needed that: a value is not kept partial twice. `joined`:
-  /// of all micro-batches.
+  /// Returns the value as it was made or, if another node already needed it reduced, the reduced version, so that no
+  /// value is kept partial twice. `joined`: the value of all micro-batches.
   ValueId latest(ValueId made, bool joined = false);
-  /// The value in another sharding, from whichever of the shardings that it is there in already is the nearest.
+  /// Returns the value in sharding `wanted`. Adds reshards from the nearest sharding in which it exists, or none if it
+  /// already exists in that one. Throws InternalError if no moves lead there.
   ValueId reshard_to(ValueId value, const Sharding& wanted, const std::string& reason);
-  /// What an entry was gathered to is not used any more: its next user gathers it again.
+  /// Forgets the other shardings of an entry value, so that its next user gathers it again.
   void release(ValueId entry) { versions_.erase(entry); }
 
-  /// Whether a value is there only when all micro-batches have made their part of it.
+  /// Whether a value is complete only after all micro-batches.
   bool is_late(ValueId value) const { return is_late_[value]; }
   void set_late(ValueId value, bool late) { is_late_[value] = late; }
 
  private:
-  /// The value of all micro-batches, added up or one behind the other.
+  /// Returns the value of all micro-batches: their sum, or their rows concatenated.
   ValueId join_micro_batches(ValueId value);
   MicroSharding micro_of(ValueId value) const;
   ValueId with_halos(ValueId value, const Sharding& wanted, const std::string& reason);
@@ -41,9 +43,9 @@ class Materialisations {
 
   ReshardedGraph& result_;
   UsedNames names_;
-  std::map<ValueId, std::vector<ValueId>> versions_;  // of each value as made: itself in other shardings
+  std::map<ValueId, std::vector<ValueId>> versions_;  // per value as made: itself and its other shardings
   std::vector<bool> is_late_;                         // per value
-  const Mesh rank_mesh_;                              // without micro-batches
+  const Mesh rank_mesh_;                              // mesh without micro-batches
   Resharder resharder_;
 };
 

@@ -14,7 +14,7 @@ Axes joined(Axes axes, const Axes& more) {
   return axes;
 }
 
-/// What the collective makes of a sharding; throws InternalError when it does not fit.
+/// Returns the sharding that the collective makes of `from`. Throws InternalError if the collective cannot apply to it.
 Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, const Sharding& to) {
   const auto& attrs = node.attrs.as<CollectiveAttrs>();
   const Axes axes = axes_of(node, local.mesh);

@@ -1,12 +1,12 @@
 #pragma once
-// How the shardings of a node's operands, its cut and the shardings of its results belong together.
+// Consistency of a node's cut with the shardings of its operands and results.
 
 #include "compiler/partition/local_graph.h"
 
 namespace partita {
 
-/// Throws InternalError unless the shardings of a node's operands and results follow from its cut, or, of a
-/// collective, differ by what it does.
+/// Throws InternalError unless the shardings of a node's operands and results follow from its cut or, for a collective,
+/// differ by what the collective does.
 void verify_shardings(const LocalGraph& local, NodeId id, const Rules& rules);
 
 }  // namespace partita

@@ -10,19 +10,21 @@
 namespace partita {
 namespace {
 
-/// The exchange between neighbours that adds the rows of halos.
+/// Returns the exchange between neighbours that adds the rows of halos.
 Move halo_move(const Sharding& from, const Sharding& to) {
   return {.kind = Collective::halo_exchange, .axes = halo_axes(from, to), .result = to};
 }
 
-/// What the attributes of a collective say of why it is there: of a move that does not reduce that it reshards.
+/// Returns the reason in a collective's attributes: that of the reshard, or "reshard" for a move that neither reduces,
+/// regathers nor exchanges halos.
 std::string reason_of(Collective kind, const Node& node) {
   const std::string& reason = node.attrs.as<ReshardAttrs>().reason;
   const bool explains = reduces(kind) || kind == Collective::halo_exchange || reason == kRegather;
   return explains ? reason : "reshard";
 }
 
-/// Within a micro-batch a move between ranks; else the parts of one rank are cut, or brought together, in time.
+/// Returns the move between two shardings: between ranks within a micro-batch, or else the slicing or joining of
+/// micro-batches on each rank. None if there is no single move.
 std::optional<Move> find_move(const Sharding& from, const Sharding& to, const Mesh& mesh) {
   if (micro_sharding(from, mesh) == micro_sharding(to, mesh)) {
     return move_between(within_micro_batch(from, mesh), within_micro_batch(to, mesh), mesh);

@@ -1,16 +1,17 @@
 #pragma once
-// The second pass of applying a plan: reshards become collectives.
+// Second pass of applying a plan: lowers reshards to collectives.
 
 #include "compiler/partition/insert_reshards.h"
 #include "compiler/partition/local_graph.h"
 
 namespace partita {
 
-/// The same program on shards: each reshard of a verified graph is replaced by the collective, or the slice, that its
-/// two shardings mean.
+/// Replaces each reshard of a verified graph by the collective, or the local slice, that its two shardings require.
+/// Returns the program on shards, whose prologue shares no node with the rest. Throws InternalError if a reshard is no
+/// single move.
 LocalGraph partition(ReshardedGraph resharded);
 
-/// Both passes one after the other.
+/// Runs both passes.
 inline LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan,
                             const ReshardOptions& options = {}) {
   return partition(insert_reshards(graph, ops, plan, options));

@@ -32,7 +32,7 @@ class PrologueFinder {
   }
 
  private:
-  /// Values that are there when all micro-batches have made their part.
+  /// Finds values that are complete only after all micro-batches.
   void find_joined() {
     for (const Input& input : local_.graph.inputs) {
       const bool is_whole = micro_sharding(local_.shardings[input.value], local_.mesh).whole();
@@ -68,11 +68,11 @@ class PrologueFinder {
   const LocalGraph& local_;
   const std::vector<Node>& nodes_;
   std::vector<bool> joined_;  // per value
-  std::vector<bool> needed_;  // per value: before the first micro-batch
+  std::vector<bool> needed_;  // per value: whether it is needed before the first micro-batch
   Prologue found_;
 };
 
-/// Rebuilds a graph with copies of the nodes of the loop that others need, too.
+/// Rebuilds a graph with copies of the loop's nodes that other nodes also need.
 class PrologueCopier {
  public:
   PrologueCopier(LocalGraph local, Prologue prologue)
@@ -108,7 +108,8 @@ class PrologueCopier {
   }
 
  private:
-  /// What another node than those of the loop uses, or what leads to it. What the loop joined is used outside of it.
+  /// Finds the loop's nodes that lead to nodes outside it. Joined values are excluded, since they are used only outside
+  /// the loop.
   void find_shared() {
     std::vector<bool> used(new_value_.size(), false);
     for (const Output& output : from_.graph.outputs) used[output.value] = true;

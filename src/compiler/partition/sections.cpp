@@ -18,12 +18,13 @@ bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
 
 namespace {
 
-/// Of a state that each micro-batch gathers, so that it does not lie there between them.
+/// Whether each micro-batch gathers a state with this node, so that the whole state takes no memory in between.
 bool is_regather(const Node& node) {
   return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
 }
 
-/// Nodes that move or gather an input or a state, or what another such node has moved; of those that `counts` says.
+/// Returns for each node whether it moves or gathers an input or a state, directly or after other such nodes. Only
+/// nodes with `counts(node)` qualify.
 template <class Counts>
 std::vector<bool> moves_of_entries(const LocalGraph& local, const Counts& counts) {
   const auto& nodes = local.graph.nodes;
@@ -65,7 +66,7 @@ std::vector<SectionNodes> in_sections(const LocalGraph& local) {
         order.insert(order.end(), joined[output].begin(), joined[output].end());
       }
     }
-    // What the verdict needs of the update comes behind all gradients, which can then be reduced together.
+    // The part of the update that the verdict needs comes after all gradients, which can then be reduced together.
     if (section == Section::late) {
       std::stable_partition(order.begin(), order.end(), [&](NodeId n) { return nodes[n].phase != Phase::update; });
     }
@@ -117,7 +118,7 @@ class SectionFinder {
       for (ValueId output : node.outputs) is_late[output] = late;
       if (!micro && late && sections_[n] == Section::once) sections_[n] = Section::late;
     }
-    for (const Output& output : local_.graph.outputs) {  // stages may use it in a micro-batch
+    for (const Output& output : local_.graph.outputs) {  // other stages may use it in a micro-batch
       if (output.once) used_in_micro[output.value] = used_once[output.value] = true;
     }
     for (size_t n = nodes_.size(); n-- > 0;) {
@@ -148,7 +149,7 @@ class SectionFinder {
     }
   }
 
-  /// Of the backward, or behind a node that is.
+  /// Moves nodes of the backward, and those that depend on them, from `micro` to `backward`.
   void find_backward() {
     std::vector<bool> after(local_.graph.values.size(), false);
     for (size_t n = 0; n < nodes_.size(); ++n) {
@@ -161,7 +162,7 @@ class SectionFinder {
     }
   }
 
-  /// What moves or gathers an input or a state does so in the first section that uses the result.
+  /// Moves collectives on inputs and states to the first section that uses their result.
   void move_entries_to_users() {
     const std::vector<bool> moves = moves_of_entries(local_, [&](size_t n) { return sections_[n] == Section::micro; });
     std::vector<Section> first(local_.graph.values.size(), Section::update);
@@ -171,7 +172,7 @@ class SectionFinder {
     }
   }
 
-  /// What leads to nothing that another stage waits for.
+  /// Moves nodes of the backward that no other stage waits for to `weight`.
   void find_weights() {
     std::vector<bool> is_awaited(local_.graph.values.size(), false);
     for (const Output& output : local_.graph.outputs) {
@@ -197,7 +198,7 @@ class SectionFinder {
     }
   }
 
-  /// All stages see the verdict before one of them updates anything.
+  /// Moves the part of the update that the verdict needs to `late`: all stages know the verdict before any updates.
   void find_verdict() {
     std::vector<bool> is_sent(local_.graph.values.size(), false), has_come(local_.graph.values.size(), false);
     for (const Output& output : local_.graph.outputs) is_sent[output.value] = !output.to_stages.empty();

@@ -77,7 +77,7 @@ void verify_cut(const ShardedGraph& sharded, NodeId id, const Rules& rules) {
 
 namespace {
 
-/// Micro-batches are equal slices, and what is kept or given out holds all of them.
+/// Throws InternalError unless micro-batches are equal slices, and states and outputs hold all of them.
 void verify_micro_batches(const ShardedGraph& sharded) {
   const int axis = sharded.mesh.micro_axis();
   if (axis < 0) return;
@@ -118,7 +118,7 @@ void verify_ends(const ShardedGraph& sharded) {
     if (sharded.shardings[v].halos.empty()) continue;
     const ValueInfo& value = sharded.graph.values[v];
     PARTITA_CHECK(value.producer >= 0, "%{} enters with halos", value.name);
-    // Whoever reads it says which ones: its cut needs exactly these.
+    // The node that reads it checks the halo itself: its cut determines it.
     PARTITA_CHECK(is_read[v], "%{} has halos that no node reads", value.name);
   }
   for (const Output& output : sharded.graph.outputs) {

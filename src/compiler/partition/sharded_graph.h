@@ -1,6 +1,6 @@
 #pragma once
-// A graph with the sharding of every value: what the two passes of this folder make, the first with reshards as nodes,
-// the second with collectives.
+// A graph with the sharding of every value. The two passes of this folder make one each: the first with reshards as
+// nodes, the second with collectives.
 
 #include <functional>
 
@@ -10,8 +10,9 @@
 
 namespace partita {
 
-/// What of a step runs for each micro-batch apart from the rest: of a program without stages all in one; of a stage of
-/// a pipeline its forward, then its backward, of which the gradients of parameters may be a part of their own.
+/// Sections that run separately for each micro-batch. one: a single section, in a program without stages. backward: the
+/// forward and the backward of a pipeline stage. weights: as `backward`, with gradients of parameters as a third
+/// section.
 enum class MicroSections { one, backward, weights };
 template <>
 inline constexpr auto kNames<MicroSections> = names("one", "backward", "weights");
@@ -20,24 +21,25 @@ struct ShardedGraph {
   Graph graph;  // types are global
   Mesh mesh;
   std::vector<Sharding> shardings;  // per value
-  std::vector<Cut> cuts;            // per node; empty for those that move a value
+  std::vector<Cut> cuts;            // per node; empty for a node that moves a value
   MicroSections sections = MicroSections::one;
 
   bool is_stage() const { return sections != MicroSections::one; }
 };
 
-/// The text of the graph with its mesh, shardings in the types and the cuts of the nodes; `note` is printed behind
-/// nodes that have no cut. On one rank the text equals that of the graph.
+/// Text of the graph with its mesh, the shardings in its types and the cuts of its nodes. A node without a cut is
+/// followed by `note(node)`. On one rank the text equals that of the graph.
 std::string print(const ShardedGraph& sharded, const Rules& rules, const std::function<std::string(NodeId)>& note);
 
-/// Reads it. Nodes whose op is not among `ops` but in `all` move values. `check` throws when parts do not fit together.
-/// Throws InvalidArgument; messages of what is no matter of one line begin with `kind`.
+/// Reads the text that `print` writes. A node whose op is in `all` but not in `ops` moves a value. `check` throws if
+/// parts of the graph do not fit together. Throws InvalidArgument; messages that concern no single line begin with
+/// `kind`.
 ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const OpSet& all, std::string_view kind,
                                  const std::function<void(const ShardedGraph&)>& check);
 
-/// Throw InternalError: unless the shardings of the operands and results of a node follow from its cut; unless every
-/// value has a sharding, states keep theirs, outputs are whole sums, halos are there for a node that reads them, and
-/// micro-batches are equal slices that states and outputs hold all of.
+/// `verify_cut` throws InternalError unless the shardings of a node's operands and results follow from its cut.
+/// `verify_ends` throws InternalError unless every value has a sharding, states keep theirs, outputs are not partial,
+/// every halo is read by a node, and micro-batches are equal slices, of which states and outputs hold all.
 void verify_cut(const ShardedGraph& sharded, NodeId node, const Rules& rules);
 void verify_ends(const ShardedGraph& sharded);
 

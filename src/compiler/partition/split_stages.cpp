@@ -11,7 +11,7 @@ namespace {
 
 using StageSet = std::set<int>;
 
-/// How a value lies that is no sum over ranks any more.
+/// Returns the sharding of a value after its partial sums over ranks are reduced.
 std::vector<Axes> sent_dims(const Graph& graph, const Rules& rules, const Plan& plan,
                             const std::unordered_map<ValueId, size_t>& states, ValueId value) {
   if (const auto placed = plan.results.find(value); placed != plan.results.end()) return placed->second;
@@ -20,7 +20,8 @@ std::vector<Axes> sent_dims(const Graph& graph, const Rules& rules, const Plan& 
   return output_sharding(rules[producer], plan.cuts[producer], graph.values[value].output).dims;
 }
 
-/// Cut further by the axes over which ranks would hold the same, so that each element is sent, and comes, once.
+/// Cuts dimensions further over the axes over which ranks would hold the same, so that each element is sent and
+/// received once.
 std::vector<Axes> cut_further(const Type& type, std::vector<Axes> dims, const Mesh& mesh) {
   const auto is_used = [&](int axis) {
     return std::any_of(dims.begin(), dims.end(),
@@ -63,7 +64,8 @@ class StageSplitter {
   }
 
  private:
-  /// What a stage recomputes serves its own backward; others have what was sent to them in the forward.
+  /// Chooses the operands of each node. What a stage recomputes serves its own backward; other stages use what the
+  /// forward sent them.
   void choose_operands() {
     std::unordered_map<std::string_view, size_t> forward;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -83,7 +85,7 @@ class StageSplitter {
 
   bool is_scalar(ValueId value) const { return graph_.type(value).elements() == 1; }
 
-  /// Where nodes run and values are used; nodes of every stage run where their results are used.
+  /// Finds where nodes run and values are used. Nodes of every stage run where their results are used.
   void find_users() {
     StageSet all;
     for (int stage = 0; stage < stages_.stages; ++stage) all.insert(stage);
@@ -101,7 +103,7 @@ class StageSplitter {
         if (node.phase != Phase::update) needed_early_[operand].insert(runs_on_[n].begin(), runs_on_[n].end());
       }
     }
-    // A counter is kept, and counted, on every stage that uses it; one that none uses on the first.
+    // A counter is kept and incremented on every stage that uses it, or on the first if none does.
     for (size_t s = 0; s < graph_.states.size(); ++s) {
       const State& state = graph_.states[s];
       StageSet kept{std::max(0, stages_.states[s])};
@@ -111,7 +113,7 @@ class StageSplitter {
     }
   }
 
-  /// What makes a value runs on these stages too, unless it has a stage of its own.
+  /// Makes the nodes that lead to a value run on these stages too, unless they have a stage of their own.
   void run_also(ValueId value, const StageSet& stages) {
     std::vector<ValueId> open{value};
     while (!open.empty()) {
@@ -127,7 +129,7 @@ class StageSplitter {
     }
   }
 
-  /// The stage that sends a value, or -1 when each stage has or makes it itself.
+  /// The stage that sends a value, or -1 if each stage has or makes it itself.
   int home_of(ValueId value) const {
     const NodeId producer = graph_.values[value].producer;
     if (producer >= 0) return stages_.nodes[producer];
@@ -146,13 +148,13 @@ class StageSplitter {
     }
   }
 
-  /// Whether the stages have a value early enough when it comes with the verdict.
+  /// Whether a value that arrives with the verdict is early enough for all stages that use it.
   bool comes_with_verdict(ValueId value) const {
     return is_scalar(value) && std::none_of(sent_to_[value].begin(), sent_to_[value].end(),
                                             [&](int stage) { return needed_early_[value].contains(stage); });
   }
 
-  /// Whether it is there before the first micro-batch: it is made of states alone.
+  /// Whether a value is complete before the first micro-batch, since it depends only on states.
   bool comes_once(ValueId value) const { return !of_batch_[value] && !comes_with_verdict(value); }
 
   void find_batch() {
@@ -266,10 +268,10 @@ class StageSplitter {
   std::vector<StageSet> used_on_;               // per value
   std::vector<StageSet> needed_early_;          // per value: stages that use it before the update
   std::vector<StageSet> kept_on_;               // per state
-  std::vector<bool> of_batch_;                  // per value: made of inputs
+  std::vector<bool> of_batch_;                  // per value: whether it depends on inputs
   std::vector<std::vector<ValueId>> received_;  // per stage
   std::vector<std::vector<int>> sent_to_;       // per value
-  std::vector<ValueId> renamed_;                // of the part that is being made
+  std::vector<ValueId> renamed_;                // per value: its id in the part that is being made
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// A graph and its plan as one graph and plan for each pipeline stage.
+// Splits a graph and its plans into those of each pipeline stage.
 
 #include "compiler/plan/plan.h"
 #include "compiler/plan/stages.h"
@@ -7,19 +7,21 @@
 
 namespace partita {
 
-/// The nodes of one stage. Values that another stage makes are inputs `from` it, those that others use are outputs
-/// "sent.NAME" `to` them; what is made of states alone comes `once`. Scalar outputs of the whole graph are given by
-/// every stage; they, and scalars that updates of another stage need, are marked `verdict`. What runs before the
-/// micro-batches (compiler/plan/cut_micro_batches.h) is made of inputs, which every stage is fed: each stage that uses
-/// it makes it.
+/// Graph and plan of one stage. A value that another stage makes is an input `from` that stage. A value that others use
+/// is an output "sent.NAME" `to` them; one that depends only on states is sent `once`.
+/// Every stage returns the scalar outputs of the whole graph. These, and scalars that updates of another stage need,
+/// are marked `verdict`.
+/// What runs before the micro-batches (compiler/plan/cut_micro_batches.h) depends only on inputs, which every stage
+/// receives, so each stage that uses it computes it.
 struct StagePart {
   Graph graph;
   Plan plan;
 };
 
-/// `plans`: for each stage a plan of the whole graph on the stage's mesh, from which its nodes and values are taken. A
-/// value that is sent is a whole sum over ranks and, where micro-batches do not cut it, over these, cut by all axes
-/// that can cut it: each element passes once, and is gathered where it is used. `rules` are those of the graph.
+/// Returns the part of each stage. `plans`: for each stage, a plan of the whole graph on the stage's mesh. `rules` are
+/// those of the graph.
+/// A value is reduced before it is sent: over ranks, and over micro-batches if they do not cut it. It is cut over all
+/// axes that can cut it, so that each element is sent once and gathered where it is used.
 std::vector<StagePart> split_stages(const Graph& graph, const Rules& rules, const StageAssignment& stages,
                                     const std::vector<Plan>& plans);
 

@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// The sections of the nodes that read an input: the first and the last.
+/// Returns the first and the last section whose nodes read an input.
 std::pair<Section, Section> reading_sections(const std::vector<Section>& sections,
                                              const std::vector<std::vector<NodeId>>& users, ValueId value) {
   Section first = Section::update, last = Section::once;
@@ -15,7 +15,7 @@ std::pair<Section, Section> reading_sections(const std::vector<Section>& section
     first = std::min(first, sections[user]);
     last = std::max(last, sections[user]);
   }
-  if (users[value].empty()) last = first;  // an output of the stage alone
+  if (users[value].empty()) last = first;  // only an output of the stage reads it
   return {first, last};
 }
 
@@ -30,7 +30,7 @@ Section section_of_output(const LocalGraph& local, const std::vector<Section>& s
 
 std::vector<Transfer> transfers_of(const std::vector<const LocalGraph*>& stages) {
   std::vector<Transfer> transfers;
-  // By the stages and the name of the value.
+  // Key: sender, receiver and name of the output.
   std::map<std::tuple<int, int, std::string>, std::pair<size_t, Section>> sent;
   std::vector<std::vector<Section>> sections;
   for (size_t stage = 0; stage < stages.size(); ++stage) {

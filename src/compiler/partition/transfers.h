@@ -1,27 +1,29 @@
 #pragma once
-// Which values pass from one pipeline stage to another, and between which sections.
+// Values that pass from one pipeline stage to another, and the sections between which they pass.
 
 #include "compiler/partition/sections.h"
 
 namespace partita {
 
-/// Section::micro, backward and weight: for each micro-batch. Otherwise once in a step.
+/// One value that a stage sends to another: once per micro-batch if it is sent after micro, backward or weight, else
+/// once per step.
 struct Transfer {
   int from_stage = 0, to_stage = 0;
-  size_t output = 0, input = 0;     // of the two stages' graphs
-  Section sent = Section::once;     // at the end of which it is sent
-  Section first = Section::update;  // of the receiver: before which it is received
-  Section last = Section::update;   // of the receiver: the last that reads it
-  bool verdict = false;             // a part of what all stages share before the update
+  size_t output = 0, input = 0;     // indices in the graphs of the sender and the receiver
+  Section sent = Section::once;     // section of the sender at whose end it is sent
+  Section first = Section::update;  // section of the receiver before which it is received
+  Section last = Section::update;   // last section of the receiver that reads it
+  bool verdict = false;             // whether it is shared before the update
 
   bool in_micro_batches() const { return is_micro(sent); }
 };
 
-/// The section behind which an output is there: late for a sum over micro-batches, but of the prologue.
+/// Section after which an output is complete: that of its node or, for a sum over micro-batches, `late` (`joined` in a
+/// prologue).
 Section section_of_output(const LocalGraph& local, const std::vector<Section>& sections, size_t output);
 
-/// In the order in which a stage sends them within a section. Throws InternalError unless every value that a stage
-/// receives is sent to it.
+/// Returns all transfers, in the order in which a stage sends them within a section. Throws InternalError if a stage
+/// does not send a value that another receives, or sends one too late that is needed before the first micro-batch.
 std::vector<Transfer> transfers_of(const std::vector<const LocalGraph*>& stages);
 
 }  // namespace partita

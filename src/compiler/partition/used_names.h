@@ -1,5 +1,5 @@
 #pragma once
-// Names for nodes that a pass adds to a graph.
+// Unique names for nodes that a pass adds to a graph.
 
 #include <set>
 #include <string>
@@ -11,7 +11,8 @@ namespace partita {
 class UsedNames {
  public:
   void add(const std::string& name) { names_.insert(name); }
-  /// "x.reshard" for a value x, or "x.reshard2" and so on where that is used; used from now on.
+  /// Returns a name that was not used so far and marks it as used: "x.reshard" for value x, or else "x.reshard2" and so
+  /// on.
   std::string make(const std::string& value, std::string_view op) {
     std::string name = fmt::format("{}.{}", value, op);
     for (int again = 2; !names_.insert(name).second; ++again) name = fmt::format("{}.{}{}", value, op, again);
