@@ -9,9 +9,9 @@ namespace partita {
 namespace {
 
 constexpr std::string_view kArrow = " => ";
-constexpr std::string_view kLike = " like ";  // behind the attributes, which may hold it too
+constexpr std::string_view kLike = " like ";  // after the attributes, which may contain it too
 
-/// On one line, with nothing in it that could be taken for the arrow.
+/// Returns the text on one line, with nothing in it that could be taken for the arrow.
 std::string one_line(std::string_view text) {
   std::string line;
   for (char c : text) {
@@ -36,7 +36,7 @@ std::string query_text(const Type& type, const MemoryFormat& format) {
   return format == MemoryFormat{} ? print(type) : fmt::format("{}:{}", print(type), print(format));
 }
 
-/// "KERNEL(FORMAT, ...) -> FORMAT, ..."
+/// Text of a choice: "KERNEL(FORMAT, ...) -> FORMAT, ...".
 std::string print_kernel(const KernelChoice& choice) {
   return fmt::format("{}({}) -> {}", choice.kernel, print(choice.inputs), print(choice.outputs));
 }
@@ -110,7 +110,8 @@ class CapturedCatalogParser {
   }
 
  private:
-  /// "f32[2,3]" or "f32[2,3]:acdb/24", of which the memory format takes 24 bytes (0: as many as the elements).
+  /// A type in a query: "f32[2,3]" or "f32[2,3]:acdb/24", where 24 is the number of bytes of the memory format (0: as
+  /// many as the elements).
   struct FormattedType {
     Type type;
     bool has_format = false;

@@ -1,5 +1,5 @@
 #pragma once
-// A device's kernel catalog as text, so that a schedule can be made, and read, where the device is not.
+// A device's kernel catalog as text, so that schedules can be made and read where the device is not present.
 
 #include <set>
 #include <string_view>
@@ -8,15 +8,15 @@
 
 namespace partita {
 
-/// Answers as another catalog does and remembers every query with its answer. For one thread.
+/// Forwards queries to another catalog and records each with its answer. Not thread-safe.
 class RecordingCatalog final : public KernelCatalog {
  public:
-  /// `catalog` outlives this one.
+  /// `catalog` must outlive this object.
   explicit RecordingCatalog(const KernelCatalog& catalog) : catalog_(catalog) {}
 
   KernelChoice choose(const KernelQuery& query) const override;
   int64_t bytes(const Type& type, const MemoryFormat& format) const override;
-  /// One line for each different query, in the order in which they came.
+  /// One line for each different query, in the order in which they were first asked.
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
@@ -27,17 +27,18 @@ class RecordingCatalog final : public KernelCatalog {
   mutable std::vector<std::string> lines_;
 };
 
-/// "partita catalog 1", then a line per answer:
+/// Text of the recorded answers: "partita catalog 1", then a line per answer:
 ///   choose OP(TYPE:FORMAT, ...) {attributes} -> TYPE, ... => KERNEL(FORMAT, ...) -> FORMAT, ... [properties] ; REASON
 ///   choose OP(TYPE:FORMAT, ...) {attributes} -> TYPE, ... like KERNEL(FORMAT, ...) -> FORMAT, ... => ...
 ///   choose ... => refused: REASON
 ///   bytes TYPE:FORMAT => BYTES
-/// A memory format is TAG or TAG/BYTES; of an operand "plain" is left out. Properties: scratch=BYTES,
+/// A memory format is TAG or TAG/BYTES; "plain" is left out for an operand. Properties: scratch=BYTES,
 /// in_place=INPUT:OUTPUT,... and view. Types in the memory formats plain and any have their dense size and get no line.
 std::string print(const RecordingCatalog& recording);
 
-/// A catalog that knows these answers and refuses all else. Queries are compared by text, so attributes need no
-/// definition of their op. Throws InvalidArgument with the line.
+/// Reads the text that `print` writes. The catalog returned gives these answers; it refuses any other kernel and throws
+/// InvalidArgument for any other memory format. Queries are compared by text, so attributes need no definition of their
+/// op. Throws InvalidArgument with the line.
 std::unique_ptr<KernelCatalog> parse_catalog(std::string_view text);
 
 }  // namespace partita

@@ -11,7 +11,8 @@
 namespace partita {
 namespace {
 
-/// A kernel that adds one micro-batch to the sum in place, in the memory format that the value has.
+/// Returns a kernel that adds one micro-batch to the sum in place, in the memory format of the value. Throws
+/// InvalidArgument if the device has none.
 KernelChoice choose_accumulate(const KernelCatalog& catalog, const Node& node, const Type& type, MemoryFormat format) {
   if (format.any()) format = {};
   KernelQuery query{
@@ -21,7 +22,7 @@ KernelChoice choose_accumulate(const KernelCatalog& catalog, const Node& node, c
   const auto& in_place = choice.in_place;
   if (choice.accepted() && choice.inputs.at(0) == choice.outputs.at(0) &&
       std::find(in_place.begin(), in_place.end(), std::pair{0, 0}) != in_place.end()) {
-    choice.in_place.clear();  // the sum is where it is
+    choice.in_place.clear();  // the sum's buffer is operand and result already
     return choice;
   }
   throw InvalidArgument(
@@ -63,7 +64,7 @@ class Chooser {
   }
 
  private:
-  /// What is sent to other stages is there in the plain format in the section that makes it.
+  /// Finds values that other stages need. They must be in the plain format by the end of the section that makes them.
   void find_sent() {
     is_sent_.assign(made_.size(), false);
     for (const Output& output : local_.graph.outputs) {
@@ -92,7 +93,8 @@ class Chooser {
     if (section == Section::prologue || section == Section::micro) add_loads(section);
   }
 
-  /// One that micro-batches cut has a copy for each, of which the section of micro-batches loads one.
+  /// Adds the buffer of an input. An input that micro-batches cut has a copy for each; each micro-batch loads one of
+  /// them.
   void add_input(size_t index) {
     const ValueId value = local_.graph.inputs[index].value;
     const bool is_whole = micro_sharding(local_.shardings[value], local_.mesh).whole();
@@ -111,7 +113,7 @@ class Chooser {
     return schedule_.buffers[schedule_.inputs[input]].copies > 1 && local_.graph.inputs[input].from_stage < 0;
   }
 
-  /// Each loop over micro-batches loads what it reads.
+  /// Finds the inputs that each loop over micro-batches reads and therefore has to load.
   void find_loop_inputs() {
     read_in_prologue_.assign(made_.size(), false);
     read_behind_.assign(made_.size(), false);
@@ -135,7 +137,7 @@ class Chooser {
     }
   }
 
-  /// What the prologue loaded, and reordered, was of its own micro-batches.
+  /// Forgets what the prologue loaded and reordered, which belongs to its own micro-batches.
   void forget_loads() {
     for (size_t i = 0; i < schedule_.inputs.size(); ++i) {
       if (!is_loaded(i)) continue;
@@ -155,13 +157,13 @@ class Chooser {
     return buffer;
   }
 
-  /// Where the value lies now; "any" for a state that no kernel has used.
+  /// Memory format of the value as it was made; "any" for a state that no kernel has used.
   MemoryFormat format_of(ValueId value) const {
     if (made_[value] >= 0) return schedule_.buffers[made_[value]].format;
     return MemoryFormat{.tag = "any"};
   }
 
-  /// The buffer of a value in a memory format; reorders when it lies in another one.
+  /// Returns the buffer of a value in a memory format. Adds a reorder if there is none yet.
   int buffer_in(ValueId value, const MemoryFormat& format, NodeId user) {
     if (made_[value] < 0) return add_buffer(value, format);  // a state before its first use
     if (const auto found = buffers_.find({value, format.tag}); found != buffers_.end()) return found->second;
@@ -189,7 +191,7 @@ class Chooser {
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       instruction.choice.outputs[k] = schedule_.buffers[instruction.outputs[k]].format;
     }
-    // An all-reduce works in place, so it must not meet the memory of another value.
+    // An all-reduce works in place, so its operand must not share the memory of another value.
     if (choice.view && !is_reduced_[node.outputs[0]]) {
       schedule_.buffers[instruction.outputs[0]].view_of = instruction.inputs[0];
       return;
@@ -225,7 +227,7 @@ class Chooser {
     schedule_.instructions.push_back(std::move(instruction));
   }
 
-  /// A state that the update alone reads (a state of the optimizer) lies as its parameter does.
+  /// A state that only the update reads, such as an optimizer state, has the memory format of its parameter.
   void add_optimizer_states() {
     const auto places = local_.graph.states_by_name();
     for (const State& state : local_.graph.states) {
@@ -261,10 +263,10 @@ class Chooser {
   const ExternalStates& external_;
   Schedule schedule_;
   std::vector<int> made_;                             // per value: the buffer in which it was made, or -1
-  std::vector<bool> is_reduced_;                      // per value: an all-reduce takes it
+  std::vector<bool> is_reduced_;                      // per value: whether it is the operand of an all-reduce
   std::vector<bool> read_in_prologue_, read_behind_;  // per value
-  std::vector<bool> is_sent_;                         // per value: to another stage
-  std::vector<std::pair<ValueId, NodeId>> joined_;    // sums over micro-batches that are sent, with their makers
+  std::vector<bool> is_sent_;                         // per value: whether another stage receives it
+  std::vector<std::pair<ValueId, NodeId>> joined_;    // sums over micro-batches that are sent, with their nodes
   std::map<std::pair<ValueId, std::string>, int> buffers_;
 };
 

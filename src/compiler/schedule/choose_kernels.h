@@ -1,5 +1,5 @@
 #pragma once
-// The first pass of scheduling: instructions in order, with kernels, memory formats and buffers, not yet placed.
+// First pass of scheduling: instructions in order, with kernels, memory formats and buffers that are not yet placed.
 
 #include <optional>
 
@@ -7,13 +7,14 @@
 
 namespace partita {
 
-/// Per state of a local graph: how it lies where another program holds it; none: it is in the arena.
+/// Per state of a local graph: its memory format in the program that holds it; none: it is in the arena.
 using ExternalStates = std::vector<std::optional<MemoryFormat>>;
 
-/// Walks the local graph; a kernel is one for the shards of all ranks. A parameter lies in the memory format
-/// that its first kernel prefers; a value in another memory format than a kernel needs is reordered once.
-/// Nodes of the update come last; `begins` is set.
-/// A state with a format of its own in `external` lies in it.
+/// Returns the schedule before packing, overlap and placement, with `begins` set. One kernel serves the shards of all
+/// ranks.
+/// A parameter is in the memory format that its first kernel prefers, unless `external` gives it one. A value is
+/// reordered once for each other memory format that kernels need.
+/// Throws InvalidArgument if the device lacks a kernel.
 Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
                         const ExternalStates& external = {});
 

@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// How many kernels run between an instruction that starts a bucket or a collective and the one that waits for it.
+/// Number of kernels between an instruction that starts a bucket or a collective and the one that waits for it.
 int64_t kernels_behind(const Schedule& schedule, size_t start) {
   const auto computes = [](const Instruction& instruction) {
     return instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;

@@ -8,9 +8,9 @@
 namespace partita {
 namespace {
 
-/// The sections of the micro-batches between which each piece of memory keeps a value: by root.
+/// First section that writes and last section that reads each piece of memory in a micro-batch.
 struct Lifetimes {
-  std::vector<std::optional<Section>> made, read;  // the first and the last
+  std::vector<std::optional<Section>> made, read;  // per root
 };
 
 Lifetimes lifetimes_of(const Schedule& schedule, const LocalGraph& local, const std::vector<int>& roots) {

@@ -5,7 +5,7 @@ namespace partita {
 void keep_old_states(Schedule& schedule, const LocalGraph& local) {
   const std::vector<int> exits = schedule.exit;
   std::vector<int> roots = roots_of(schedule);
-  std::vector<int> writer(schedule.buffers.size(), -1);  // of an entry buffer the state that is written
+  std::vector<int> writer(schedule.buffers.size(), -1);  // per entry buffer: the state that is written to it, or -1
   for (size_t s = 0; s < exits.size(); ++s) {
     if (exits[s] >= 0 && exits[s] != schedule.entry[s]) writer[schedule.entry[s]] = static_cast<int>(s);
   }

@@ -1,12 +1,13 @@
 #pragma once
-// Copies of states that are written while something still needs their old values.
+// Copies of states that are overwritten while their old values are still needed.
 
 #include "compiler/schedule/schedule.h"
 
 namespace partita {
 
-/// All states are written at once, after everything was read: where an output, or another state, takes the
-/// old value of a state that is written, it takes a copy; but for what is sent to other stages before that.
+/// Adds a copy for each output, or other state, that takes the old value of a state that is written, since all states
+/// are written at once after everything was read. Outputs that are sent to other stages need no copy: they are sent
+/// earlier.
 void keep_old_states(Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita

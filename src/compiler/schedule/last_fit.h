@@ -1,5 +1,5 @@
 #pragma once
-// A list of numbers that is asked for the last one that is large enough.
+// A list of numbers that finds the last one of at least a given size.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace partita {
 
-/// A binary tree of largest numbers: all calls take the logarithm of the length.
+/// A binary tree of maxima. All calls take time logarithmic in the length.
 class LastFit {
  public:
   void push_back(int64_t number);
   void set(int place, int64_t number);
-  /// The last place whose number is at least `number`, or -1.
+  /// Index of the last number that is at least `number`, or -1.
   int last_at_least(int64_t number) const;
 
  private:
   size_t leaves() const { return largest_.size() / 2; }
 
-  std::vector<int64_t> largest_;  // node i is above 2 i and 2 i + 1; the numbers are the second half
+  std::vector<int64_t> largest_;  // the children of node i are 2 i and 2 i + 1; the second half holds the numbers
   size_t size_ = 0;
 };
 

@@ -49,7 +49,8 @@ StateFormats state_formats(const Schedule& schedule, const LocalGraph& local) {
 
 namespace {
 
-/// Held states but for those that are written, and those that are sent and would have to be reordered before.
+/// Returns the formats of held states, except those that are written and those that are sent but would first have to be
+/// reordered.
 ExternalStates external_states(const LocalGraph& local, const StateFormats& held) {
   ExternalStates external(local.graph.states.size());
   if (held.empty()) return external;

@@ -9,12 +9,12 @@
 namespace partita {
 namespace {
 
-/// A collective that becomes asynchronous. Places are in front of an instruction, or behind one.
+/// A collective that becomes asynchronous. Positions are before an instruction, or after one.
 struct Message {
   size_t instruction = 0;
-  size_t start = 0;          // in front of
-  size_t wait = 0;           // in front of
-  bool after_maker = false;  // started behind `start` instead, in the last micro-batch
+  size_t start = 0;          // before this instruction
+  size_t wait = 0;           // before this instruction
+  bool after_maker = false;  // started after instruction `start` instead, in the last micro-batch
   Section section = Section::once;
 };
 
@@ -97,20 +97,21 @@ class Overlapper {
     asynchronous_.insert(i);
   }
 
-  /// Before the update everything is there; the update itself ends with the step.
+  /// End of the part of a section in which its collectives must be waited for: no later than the update, or the end of
+  /// the step for those of the update itself.
   size_t end_of(Section section) const {
     return section == Section::late || section == Section::once
                ? std::min(first_of_update(schedule_, local_), schedule_.end(section))
                : schedule_.end(section);
   }
 
-  /// Where the gather before it is waited for.
+  /// Returns where the previous gather is waited for.
   size_t start_of_gather(const Message& message) const {
     const size_t before = last_wait_[static_cast<size_t>(message.section)];
     return std::min(message.instruction, std::max(before, schedule_.begin(message.section)));
   }
 
-  /// Behind what adds up the last micro-batch.
+  /// Starts the collective after the instruction that accumulates the last micro-batch, if there is one.
   void start_in_last_micro_batch(Message& message, int from) const {
     const size_t maker = makers_[from];
     if (maker == SIZE_MAX || !schedule_.in_micro_batch(maker)) return;
@@ -166,7 +167,7 @@ class Overlapper {
   std::vector<std::vector<size_t>> readers_;  // per root
   std::array<size_t, kSections.size()> last_wait_{};
   std::vector<Message> messages_;
-  std::set<size_t> asynchronous_;  // the instructions of messages
+  std::set<size_t> asynchronous_;  // instructions of the messages
 };
 
 }  // namespace

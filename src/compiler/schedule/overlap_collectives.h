@@ -1,14 +1,15 @@
 #pragma once
-// Collectives that run while something else is computed.
+// Makes collectives asynchronous, so that they overlap computation.
 
 #include "compiler/schedule/schedule.h"
 
 namespace partita {
 
-/// An all-gather or reduce-scatter that needs no staging is started where its operand is there, and waited for where
-/// its result is read first, or at the end of its section; only if something is computed in between. What is gathered
-/// of a state starts as soon as the gather before it was waited for: one ahead of its use. A sum over micro-batches is
-/// scattered from the last of them on. Before the update all that was started is there.
+/// Starts each all-gather or reduce-scatter that needs no staging once its operand is complete, and waits for it before
+/// its result is first read, or at the end of its section. Does so only if something is computed in between.
+/// The gather of a state starts as soon as the previous gather has been waited for: it is prefetched by one. The
+/// reduce-scatter of a sum over micro-batches starts in the last micro-batch. Everything started before the update is
+/// waited for before the update.
 void overlap_collectives(Schedule& schedule, const LocalGraph& local, const ScheduleOptions& options);
 
 }  // namespace partita

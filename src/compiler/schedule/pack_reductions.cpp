@@ -13,8 +13,8 @@ namespace {
 
 struct Reduction {
   size_t instruction = 0;
-  size_t ready = 0;   // the instruction that makes its operand
-  bool late = false;  // nobody before the update reads the result
+  size_t ready = 0;   // instruction that makes its operand
+  bool late = false;  // nothing before the update reads the result
 };
 
 class Packer {
@@ -39,7 +39,7 @@ class Packer {
  private:
   const Node& node(const Instruction& instruction) const { return local_.graph.nodes[instruction.node]; }
 
-  /// All-reduces whose operand has no other reader: they can work in place.
+  /// Finds all-reduces whose operand has no other reader, so that they can work in place.
   void find_reductions() {
     const auto& list = schedule_.instructions;
     std::vector<int> readers(schedule_.buffers.size(), 0);
@@ -52,7 +52,7 @@ class Packer {
       }
       for (int buffer : list[i].outputs) makers[buffer] = i;
     }
-    for (size_t k = 0; k < schedule_.outputs.size(); ++k) {  // the verdict comes behind all gradients
+    for (size_t k = 0; k < schedule_.outputs.size(); ++k) {  // the verdict comes after all gradients
       const Output& output = local_.graph.outputs[k];
       if (!output.to_stages.empty() && !output.verdict) read_early[schedule_.outputs[k]] = true;
     }
@@ -71,15 +71,15 @@ class Packer {
       const int input = list[i].inputs[0];
       if (readers[input] != 1 || is_entry[input] || schedule_.buffers[input].view_of >= 0) continue;
       const bool late = i < gathered_ && !read_early[list[i].outputs[0]];
-      // What a stage reduces for one micro-batch may be there in several copies.
+      // A stage may hold several copies of what it reduces in one micro-batch.
       if (!late && local_.is_stage() && schedule_.in_micro_batch(i)) continue;
       reductions_.push_back({i, makers[input], late});
     }
     leave_out_chained();
   }
 
-  /// What a bucket reduces was made outside of buckets: of reductions that follow one another the last is packed, then
-  /// every second before it.
+  /// A bucket's operands must be made outside of buckets. In a chain of reductions, only the last and every second one
+  /// before it are packed.
   void leave_out_chained() {
     std::set<size_t> left_out;
     for (size_t r = reductions_.size(); r-- > 0;) {
@@ -131,12 +131,13 @@ class Packer {
     ready_[chosen] = std::max(ready_[chosen], reduction.ready);
   }
 
-  /// Other stages wait for what the late section makes of the forward; what it makes of the backward may wait for them.
+  /// Whether both serve the same phase of a stage. Other stages wait for late results of the forward, while those of
+  /// the backward may wait for other stages.
   bool serve_one_phase(const Instruction& a, const Instruction& b) const {
     return !local_.is_stage() || node(a).phase == node(b).phase;
   }
 
-  /// In one loop over micro-batches, or outside of them.
+  /// Whether both run in the same loop over micro-batches, or both outside of the loops.
   bool run_together(size_t a, size_t b) const {
     const auto in_prologue = [&](size_t i) { return schedule_.section_of(i) == Section::prologue; };
     return schedule_.in_micro_batch(a) == schedule_.in_micro_batch(b) && in_prologue(a) == in_prologue(b);
@@ -167,9 +168,10 @@ class Packer {
     const auto begins = schedule_.begins;
     const size_t micro_begin = schedule_.micro_begin(), micro_end = schedule_.micro_end();
     std::vector<int> inline_done(schedule_.buckets.size(), 0);
-    std::unordered_map<size_t, std::vector<int>> ready_at;  // the late buckets that are complete behind an instruction
+    std::unordered_map<size_t, std::vector<int>>
+        ready_at;  // instruction to the late buckets that are complete after it
     for (size_t b = 0; b < late_buckets; ++b) ready_at[ready_[b]].push_back(static_cast<int>(b));
-    size_t last_work = 0;  // no computation behind it could overlap a reduction
+    size_t last_work = 0;  // no computation after it could overlap a reduction
     for (size_t i = 0; i < gathered_; ++i) {
       if (old[i].kind == Instruction::compute || old[i].kind == Instruction::accumulate) last_work = i;
     }
@@ -178,7 +180,7 @@ class Packer {
       schedule_.instructions.push_back(
           {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
     };
-    // Not in a section that runs for each micro-batch.
+    // The wait must not be in a section that runs for each micro-batch.
     const auto waits = static_cast<size_t>(has_late_section(local_) ? Section::update : Section::once);
     for (size_t i = 0; i <= old.size(); ++i) {
       for (size_t section = 0; section < begins.size(); ++section) {
@@ -198,7 +200,7 @@ class Packer {
       if (ready == ready_at.end()) continue;
       for (int bucket : ready->second) {
         const bool overlapped = options_.overlap && i < last_work;
-        // Sums over micro-batches are complete in the last one.
+        // Sums over micro-batches are complete only in the last one.
         const bool last = local_.mesh.micro_axis() >= 0 && i >= micro_begin && i < micro_end;
         emit(overlapped ? Instruction::start : Instruction::reduce, bucket, last);
         if (overlapped) started.push_back(bucket);
@@ -206,7 +208,7 @@ class Packer {
     }
   }
 
-  /// The late buckets of one element type, reduction and group, and the bytes that are left in each.
+  /// Late buckets of one element type, reduction and group, and the bytes left in each.
   struct Room {
     std::vector<int> buckets;
     LastFit free;
@@ -220,7 +222,7 @@ class Packer {
   std::map<size_t, int> packed_;  // instruction -> bucket
   std::vector<size_t> ready_;     // per late bucket
   size_t first_of_run_ = 0;
-  size_t gathered_ = 0;  // the instruction before which all gradients are there
+  size_t gathered_ = 0;  // the instruction before which all gradients are complete
 };
 
 }  // namespace

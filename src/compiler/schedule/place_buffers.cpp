@@ -9,13 +9,13 @@
 namespace partita {
 namespace {
 
-/// Memory of one buffer, or of several that share it from its beginning on.
+/// Memory of one buffer, or of several that share its beginning.
 struct Allocation {
   int64_t bytes = 0;
   size_t begin = SIZE_MAX, end = 0;  // instructions
   bool kept = false;                 // a state or an input
   bool external = false;             // a state in another arena
-  bool fixed = false;                // part of a bucket: not to be merged
+  bool fixed = false;                // part of a bucket: not merged with others
   int64_t offset = -1;
 };
 
@@ -44,7 +44,8 @@ class Placer {
     return buffer;
   }
 
-  /// The stored value of a state takes the state's own memory where nothing reads the old value later.
+  /// Gives the new value of a state the state's own memory if nothing reads the old value later; else adds a copy at
+  /// the end.
   void overwrite_states() {
     const auto& list = schedule_.instructions;
     makers_.assign(owner_.size(), SIZE_MAX);
@@ -117,16 +118,17 @@ class Placer {
     }
   }
 
-  /// The end; of what is sent to another stage the end of the section that makes it.
+  /// The end of the step or, for an output that another stage receives, the end of the section that makes it.
   size_t last_use_of_output(size_t output) const {
     const Output& given = local_.graph.outputs[output];
     const int buffer = schedule_.outputs[output];
     if (given.to_stages.empty() || makers_[buffer] == SIZE_MAX) return schedule_.instructions.size();
     if (given.verdict || !schedule_.in_micro_batch(makers_[buffer])) return schedule_.update();
-    return schedule_.end(schedule_.section_of(makers_[buffer]));  // behind its last instruction
+    return schedule_.end(schedule_.section_of(makers_[buffer]));  // after its last instruction
   }
 
-  /// What the micro-batches of a loop find and what they leave to the next one lives through all of them.
+  /// Extends lifetimes over all micro-batches of a loop: of buffers that the loop finds and of those that it leaves to
+  /// the next micro-batch.
   void keep_between_micro_batches(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const Instruction& instruction = schedule_.instructions[i];
@@ -135,7 +137,7 @@ class Placer {
         Allocation& found = allocations_[find(buffer)];
         if (found.begin < begin) found.end = std::max(found.end, end);
         if (found.begin < begin || found.begin >= section) continue;
-        found.begin = begin;  // another section of this micro-batch, or of others, has made it
+        found.begin = begin;  // another section has made it, in this micro-batch or others
         found.end = std::max(found.end, end);
       }
       if (instruction.kind != Instruction::accumulate && !is_stack(instruction)) continue;
@@ -171,7 +173,7 @@ class Placer {
     }
   }
 
-  /// Allocations that are placed together: a bucket, or one allocation.
+  /// Allocations that are placed together: those of a bucket, or a single one.
   struct Block {
     std::vector<int> allocations;
     int64_t bytes = 0, offset = 0;
@@ -236,7 +238,7 @@ class Placer {
     int64_t top = base;
     for (size_t index : order) {
       Block& block = blocks[index];
-      // What no instruction touches needs a place, but meets nothing.
+      // A buffer that no instruction uses needs an offset, but overlaps nothing.
       const bool used = block.begin <= block.end;
       block.offset = used ? occupancy.take({block.begin, block.end}, base, block.bytes) : base;
       top = std::max(top, block.offset + block.bytes);
@@ -251,9 +253,9 @@ class Placer {
   Schedule& schedule_;
   const LocalGraph& local_;
   const ExternalStates& external_;
-  std::vector<int> owner_;                     // buffer -> the buffer that stands for its allocation, in steps
-  std::vector<Allocation> allocations_;        // by that buffer
-  std::vector<size_t> makers_, last_readers_;  // per buffer, per allocation: instructions, or SIZE_MAX
+  std::vector<int> owner_;  // per buffer: another buffer of its allocation; following it leads to the representative
+  std::vector<Allocation> allocations_;        // per representative buffer
+  std::vector<size_t> makers_, last_readers_;  // per buffer and per allocation: an instruction, or SIZE_MAX
 };
 
 }  // namespace

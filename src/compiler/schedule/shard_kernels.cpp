@@ -20,7 +20,7 @@ KernelChoice ShardKernels::choose(NodeId id, const std::function<MemoryFormat(Va
                   node.name, node.op, print(shards.front().inputs), node.op, print(shards.back().inputs)));
 }
 
-/// Different queries of the ranks, that of the largest shard first.
+/// Returns the distinct queries of the ranks, that of the largest shard first.
 std::vector<KernelQuery> ShardKernels::queries_of(NodeId id,
                                                   const std::function<MemoryFormat(ValueId)>& format_of) const {
   const Node& node = local_.graph.nodes[id];
@@ -37,8 +37,8 @@ std::vector<KernelQuery> ShardKernels::queries_of(NodeId id,
   return queries;
 }
 
-/// Whether the choice for one shard is one for the others too; it then asks for the most scratch of all, and works in
-/// place where all do.
+/// Whether the choice for shard `own` serves the others too. If so, sets its scratch to the maximum of all, and keeps
+/// only in-place pairs that all allow.
 bool ShardKernels::serves_all(KernelChoice& choice, const std::vector<KernelQuery>& shards, size_t own) const {
   KernelChoice common = choice;
   for (size_t s = 0; s < shards.size(); ++s) {

@@ -1,5 +1,5 @@
 #pragma once
-// One kernel for the shards of all ranks.
+// Chooses one kernel for the shards of all ranks.
 
 #include "compiler/partition/local_graph.h"
 #include "ir/kernels/kernel_catalog.h"
@@ -8,12 +8,13 @@ namespace partita {
 
 class ShardKernels {
  public:
-  /// The arguments outlive the object.
+  /// The arguments must outlive this object.
   ShardKernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog)
       : local_(local), rules_(local.graph, ops), catalog_(catalog) {}
 
-  /// Shards may differ by one element, and under a window in more. `format_of`: where an operand lies. Throws
-  /// InvalidArgument when the device has no kernel, or none for all.
+  /// Returns a kernel that serves every shard of the node; shards may differ in size by one element, or by more under a
+  /// window. `format_of` returns the memory format of an operand. Throws InvalidArgument if the device has no kernel
+  /// for some shard, or none for all of them.
   KernelChoice choose(NodeId node, const std::function<MemoryFormat(ValueId)>& format_of) const;
 
  private:

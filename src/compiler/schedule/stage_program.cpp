@@ -24,15 +24,15 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) 
   std::vector<Dependency> dependencies;
   for (const Transfer& transfer : transfers) {
     if (!transfer.in_micro_batches() || !is_micro(transfer.first)) continue;
-    // Of a stage that only gradients of weights are left to (the first), the backward slot is empty. It waits for what
-    // these need, or the stage would begin the next forward slots too soon.
+    // A stage with nothing left but gradients of weights (the first) has an empty backward slot. It waits for the
+    // operands of these gradients, or the stage would begin later forward slots too soon.
     StageSection to = stage_section(transfer.first);
     if (to == StageSection::weight) to = StageSection::backward;
     const Dependency one{transfer.from_stage, stage_section(transfer.sent), transfer.to_stage, to};
     if (std::find(dependencies.begin(), dependencies.end(), one) == dependencies.end()) dependencies.push_back(one);
   }
-  // The backward of a stage that sends no gradients has nothing to do: it waits for those that come all the same, since
-  // it says how many micro-batches are in flight.
+  // The backward of a stage that sends no gradients has nothing to do. It still waits for those that arrive, since it
+  // determines how many micro-batches are in flight.
   std::set<int> awaits;
   for (const Dependency& one : dependencies) {
     if (one.to == StageSection::backward) awaits.insert(one.to_stage);

@@ -1,5 +1,5 @@
 #pragma once
-// What runs: the programs of the stages of a pipeline, and how they run together. A program without stages is one.
+// Programs of the stages of a pipeline and how they run together. A program without stages has one.
 
 #include <functional>
 
@@ -10,7 +10,7 @@
 
 namespace partita {
 
-/// The program of one stage. `plan` is one for `graph`.
+/// Program of one stage. `plan` is a plan for `graph`.
 struct StageProgram {
   Graph graph;
   Plan plan;
@@ -18,7 +18,7 @@ struct StageProgram {
   Schedule schedule;
 };
 
-/// Ranks that stand behind one another in the world; in a mesh and in its groups they count from 0.
+/// Consecutive ranks of the world. In the group's mesh they count from 0.
 struct RankGroup {
   int first = 0, count = 1;
   bool contains(int64_t rank) const { return rank >= first && rank < first + count; }
@@ -26,10 +26,10 @@ struct RankGroup {
 };
 
 struct Pipeline {
-  std::vector<RankGroup> groups{{}};  // one behind the other
+  std::vector<RankGroup> groups{{}};  // in the order of their ranks
   PipelineShape shape{.groups = {0}};
   std::vector<Transfer> transfers{};
-  Sequence sequence{};  // of one stage none: it runs one micro-batch after the other
+  Sequence sequence{};  // empty for one stage, which runs one micro-batch after the other
 
   const RankGroup& group_of(int stage) const {
     return groups[static_cast<size_t>(shape.groups[static_cast<size_t>(stage)])];
@@ -37,24 +37,27 @@ struct Pipeline {
   int64_t ranks() const { return groups.back().first + groups.back().count; }
 };
 
-/// The part of a micro-batch that a section is; of those that run for each micro-batch.
+/// Returns the part of a micro-batch that a section is. Throws InternalError unless the section runs for each
+/// micro-batch.
 StageSection stage_section(Section section);
 
-/// What the sections of the stages need of one another.
+/// Returns which sections of the stages need results of which others.
 std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers);
 
-/// What a rank computes in a run of each section, in the order of Section, in billions of floating-point operations.
+/// FLOPs of a rank in one run of each section, in billions, in the order of Section.
 std::array<double, kSections.size()> work_of_sections(const LocalGraph& local, const OpSet& ops);
-/// The same as times of a stage. Where the gradients of weights are no section of their own, `backward` has them.
+/// Returns the same FLOPs as times of a stage. `backward` includes gradients of weights if these have no section of
+/// their own.
 StageTimes estimated_times(const LocalGraph& local, const OpSet& ops);
 
-/// Sum of `bytes_of(stage)` over the stages of each group; the largest number if a sum is larger.
+/// Returns the sum of `bytes_of(stage)` over the stages of each group, saturated at the maximum int64_t.
 std::vector<int64_t> bytes_of_groups(const Pipeline& pipeline, const std::function<int64_t(size_t stage)>& bytes_of);
 
-/// How many micro-batches a stage has in flight under the sequence.
+/// Returns the number of micro-batches that a stage has in flight under the pipeline's sequence.
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local);
 
-/// Contiguous groups of ranks, as even as they can be. Throws InvalidArgument for fewer ranks than groups.
+/// Returns contiguous groups of ranks, whose sizes differ by at most one. Throws InvalidArgument for fewer ranks than
+/// groups.
 std::vector<RankGroup> rank_groups(int64_t ranks, int64_t groups);
 
 }  // namespace partita

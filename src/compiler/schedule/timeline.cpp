@@ -8,8 +8,8 @@
 namespace partita {
 namespace {
 
-/// Of a bucket the last phase of what it reduces; of the end of one, which nothing before the update waits for, the
-/// backward.
+/// Returns the phase that an instruction serves: for a bucket, the last phase of its nodes. The wait for a bucket
+/// counts as backward, since nothing before the update needs it.
 Phase phase_of(const Instruction& instruction, const Schedule& schedule, const std::vector<Phase>& phases) {
   if (instruction.node < 0) return Phase::update;
   if (instruction.kind == Instruction::wait && instruction.bucket >= 0) return Phase::backward;
@@ -19,7 +19,7 @@ Phase phase_of(const Instruction& instruction, const Schedule& schedule, const s
   return phase;
 }
 
-/// Where the instructions of the late section that serve the forward end, and those that serve the backward.
+/// Returns the ends of the late section's instructions that serve the forward and of those that serve the backward.
 std::pair<size_t, size_t> late_ends(const StageProgram& stage) {
   const Schedule& schedule = stage.schedule;
   const std::vector<Phase> phases = phases_of(stage.local);
@@ -42,7 +42,8 @@ Section section_of(StageSection part) {
   return Section::micro;
 }
 
-/// The last instruction that writes the memory of a buffer before the update, of a bucket the one that waits for it.
+/// Returns the last instruction before the update that writes the memory of a buffer; for a buffer in a bucket, the one
+/// that waits for the bucket.
 SendPoint last_writer(const Schedule& schedule, const std::vector<int>& roots, int buffer) {
   std::vector<bool> in_bucket(schedule.buckets.size(), false);
   for (size_t b = 0; b < in_bucket.size(); ++b) {
@@ -60,7 +61,7 @@ SendPoint last_writer(const Schedule& schedule, const std::vector<int>& roots, i
   return std::nullopt;
 }
 
-/// Follows the groups without data.
+/// Replays the groups without data, to find deadlocks.
 class Replay {
  public:
   Replay(const Pipeline& pipeline, const std::vector<StageProgram>& stages)
@@ -106,11 +107,11 @@ class Replay {
   struct Group {
     std::vector<Run> runs;
     size_t at = 0;
-    size_t instruction = 0;  // of the run
+    size_t instruction = 0;  // next instruction of the run
     bool begun = false;
   };
 
-  /// What instructions receive before and send behind them.
+  /// Transfers that an instruction needs before it runs and sends after it.
   struct Point {
     std::vector<size_t> reads{}, sends{};
   };
@@ -123,7 +124,7 @@ class Replay {
     return pipeline_.transfers[transfer].in_micro_batches() ? micro_batch : 0;
   }
 
-  /// Runs a group as far as it gets; whether it moved.
+  /// Runs a group as far as possible. Returns whether it moved.
   bool advance(Group& group) {
     bool moved = false;
     for (; group.at < group.runs.size(); ++group.at) {
@@ -163,7 +164,7 @@ class Replay {
     }
   }
 
-  /// A transfer that a section sends on where it begins, and that has not come.
+  /// Returns a transfer that has not arrived and that the section forwards where it begins.
   std::optional<size_t> awaited_at_beginning(const Run& run) const {
     for (size_t t = 0; t < points_.size(); ++t) {
       if (relayed_[t] && is_sent_at_beginning(t, run) && !has_come(*relayed_[t], run.micro_batch)) return relayed_[t];
@@ -195,7 +196,7 @@ class Replay {
   const std::vector<StageProgram>& stages_;
   const std::vector<SendPoint> points_;
   const std::vector<std::optional<size_t>> relayed_;
-  std::vector<int64_t> sent_;  // per transfer: how often
+  std::vector<int64_t> sent_;  // per transfer: how often it was sent
   std::vector<Group> groups_;
   std::vector<Points> stages_points_;  // per stage
 };
@@ -251,7 +252,7 @@ std::vector<SendPoint> send_points(const Pipeline& pipeline, const std::vector<S
     const auto from = static_cast<size_t>(transfer.from_stage);
     const Schedule& schedule = stages[from].schedule;
     SendPoint point = last_writer(schedule, roots[from], schedule.outputs[transfer.output]);
-    // A sum over micro-batches is whole before what is late.
+    // A sum over micro-batches is complete at the beginning of the late section.
     if (point && schedule.section_of(*point) != transfer.sent) point = std::nullopt;
     points.push_back(point);
   }
@@ -260,7 +261,7 @@ std::vector<SendPoint> send_points(const Pipeline& pipeline, const std::vector<S
 
 std::vector<std::optional<size_t>> relayed_transfers(const Pipeline& pipeline,
                                                      const std::vector<StageProgram>& stages) {
-  std::map<std::pair<int, int>, size_t> received;  // by the stage and its buffer
+  std::map<std::pair<int, int>, size_t> received;  // by stage and buffer
   std::vector<std::vector<int>> roots;             // per stage
   for (const StageProgram& stage : stages) roots.push_back(roots_of(stage.schedule));
   for (size_t t = 0; t < pipeline.transfers.size(); ++t) {
@@ -315,7 +316,7 @@ std::vector<size_t> sent_by(const Run& run, const Pipeline& pipeline, const std:
 }
 
 void verify(const Pipeline& pipeline, const std::vector<StageProgram>& stages) {
-  // What is in flight over stages is counted in an order in which all that is needed comes first.
+  // Counting what is in flight over stages needs an order in which a slot comes after all that it needs.
   Pipeline ordered = pipeline;
   ordered.sequence = in_order_of_time(pipeline.sequence, pipeline.shape, dependencies_of(pipeline.transfers));
   const bool has_weight = std::any_of(ordered.sequence.begin(), ordered.sequence.end(),

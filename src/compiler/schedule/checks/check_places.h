@@ -1,11 +1,11 @@
 #pragma once
-// Where things lie: the part of `verify` that looks at the arena as it is, not at what happens in it.
+// Part of `verify` that checks the layout of the arena, not what happens in it.
 
 #include "compiler/schedule/schedule.h"
 
 namespace partita {
 
-/// Bytes of the arena.
+/// A range of bytes in the arena.
 struct Region {
   int64_t offset = 0, bytes = 0;
 
@@ -19,8 +19,8 @@ struct Region {
 inline Region region_of(const Buffer& buffer) { return {buffer.offset, buffer.bytes_of_all()}; }
 inline Region region_of(const Bucket& bucket) { return {bucket.offset, bucket.bytes}; }
 
-/// Throws InternalError: a buffer, bucket or the scratch lies outside the arena or unaligned, a buffer is smaller
-/// than its value, a view is not in its operand's memory, the ends of a copy or a collective do not fit.
+/// Throws InternalError if a buffer, a bucket or the scratch is outside the arena or unaligned, a buffer is smaller
+/// than its value, a view is not in its operand's memory, or the buffers of a copy or a collective do not match.
 void check_places(const Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita

@@ -45,7 +45,8 @@ class Sections {
     if (instruction.node >= 0 && instruction.kind != Instruction::reorder) check_node(instruction);
   }
 
-  /// What micro-batches reduce each, every one reduces; what they add up, the last one or what comes behind it.
+  /// Checks that a bucket is reduced in every micro-batch if its nodes run in each, else once: in the last micro-batch
+  /// or after it.
   void check_message(const Instruction& instruction) const {
     for (NodeId node : schedule_.buckets[instruction.bucket].nodes) {
       const bool each = repeats(sections_[node]);
@@ -54,7 +55,8 @@ class Sections {
     }
   }
 
-  /// A collective starts in its section, or behind what adds up the last micro-batch, and is waited for in its section.
+  /// Checks that a collective starts in its section, or after the accumulation of the last micro-batch, and is waited
+  /// for in its section.
   void check_single_message(const Instruction& instruction) const {
     const Section own = sections_[instruction.node];
     const bool early = instruction.kind == Instruction::start && instruction.last;
@@ -68,7 +70,7 @@ class Sections {
                   "{} has a copy for each micro-batch, and no load takes it", name(buffer));
   }
 
-  /// Both in the micro-batches, in the prologue, or in neither.
+  /// Whether both are in the micro-batches, both in the prologue, or both in neither.
   static bool is_same_loop(Section a, Section b) {
     return is_micro(a) == is_micro(b) && (a == Section::prologue) == (b == Section::prologue);
   }
@@ -89,7 +91,7 @@ class Sections {
   const LocalGraph& local_;
   const std::vector<Section> sections_;  // per node
   std::vector<bool> is_added_;           // per node
-  Section section_ = Section::once;      // of the instruction
+  Section section_ = Section::once;      // of the current instruction
 };
 
 }  // namespace

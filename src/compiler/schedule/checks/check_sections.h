@@ -1,12 +1,13 @@
 #pragma once
-// When things run: the part of `verify` that knows which instructions micro-batches repeat.
+// Part of `verify` that checks which instructions micro-batches repeat.
 
 #include "compiler/schedule/schedule.h"
 
 namespace partita {
 
-/// Throws InternalError: a node runs in every micro-batch that should run once, or the other way; a sum over
-/// micro-batches is added to twice in one, or reduced before it is complete; copies of an input are read but by a load.
+/// Throws InternalError if a node that should run once runs in every micro-batch, or the reverse; if one micro-batch is
+/// accumulated twice, or a sum is reduced before it is complete; or if anything but a load reads the copies of an
+/// input.
 void check_sections(const Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita

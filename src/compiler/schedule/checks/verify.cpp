@@ -1,5 +1,4 @@
-// Replays the schedule on memory: every byte that an instruction reads must still hold the value that it
-// expects.
+// Replays a schedule on memory. Every byte that an instruction reads must still hold the value that it expects.
 
 #include <map>
 #include <unordered_set>
@@ -12,8 +11,8 @@
 namespace partita {
 namespace {
 
-/// Collectives that run beside other instructions: nobody may write what they read or make, or read what they make,
-/// before they were waited for.
+/// Collectives in flight. Until they are waited for, nothing may write their operands or results, or read their
+/// results.
 class MessagesInFlight {
  public:
   bool empty() const { return regions_.empty(); }
@@ -36,7 +35,7 @@ class MessagesInFlight {
   }
 
  private:
-  std::map<NodeId, std::pair<Region, Region>> regions_;  // of the operand and the result
+  std::map<NodeId, std::pair<Region, Region>> regions_;  // operand and result
 };
 
 class Replay {
@@ -53,7 +52,7 @@ class Replay {
       for (int buffer : schedule.buckets[b].buffers) raw_[buffer] = static_cast<int>(b);
       for (NodeId node : schedule.buckets[b].nodes) reduced_.insert(local.graph.nodes[node].outputs[0]);
     }
-    for (const Buffer& buffer : schedule.buffers) {  // a view stands behind what it is a view of
+    for (const Buffer& buffer : schedule.buffers) {  // a view comes after its base
       wants_reduced_.push_back(reduced_.contains(buffer.value) ||
                                (buffer.view_of >= 0 && wants_reduced_[buffer.view_of]));
     }
@@ -89,8 +88,8 @@ class Replay {
  private:
   enum Progress : char { waiting, in_flight, done };
 
-  /// What the second of two finds, the others find. In a stage of a pipeline another one may run between two sections
-  /// of a micro-batch.
+  /// Plays each section for two micro-batches; later ones find the same as the second. On a pipeline stage another
+  /// micro-batch may run between two sections of one.
   void play_each(const std::vector<Section>& sections) {
     const bool is_only = local_.mesh.micro_batches() == 1;
     for (const Section section : sections) {
@@ -106,8 +105,8 @@ class Replay {
     }
   }
 
-  /// What a section makes for other stages is still there when it is done, of the verdict when all is; sums over
-  /// micro-batches when the late section begins.
+  /// Checks that what a section makes for other stages is still in memory at its end, values of the verdict before the
+  /// update, and sums over micro-batches where the late section begins.
   void expect_sent(Section section, bool sums = false) const {
     for (size_t k = 0; k < sent_in_.size(); ++k) {
       const Output& output = local_.graph.outputs[k];
@@ -124,7 +123,7 @@ class Replay {
     }
   }
 
-  /// What is reduced in every micro-batch is reduced again.
+  /// Resets the buckets that every micro-batch reduces.
   void begin_micro_batch(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const Instruction& instruction = schedule_.instructions[i];
@@ -132,7 +131,7 @@ class Replay {
     }
   }
 
-  /// What every micro-batch writes a part of, or adds to, and the next one finds.
+  /// Whether every micro-batch writes a part of the result, or adds to it, and finds what earlier ones left.
   bool joins(const Instruction& instruction) const {
     return instruction.kind == Instruction::accumulate ||
            (instruction.kind == Instruction::collective && joins_micro_batches(local_.graph.nodes[instruction.node]));
@@ -153,12 +152,12 @@ class Replay {
     if (instruction.kind != Instruction::copy || instruction.node >= 0) return;
     const int from = instruction.inputs[0], to = instruction.outputs[0];
     if (schedule_.buffers[from].value == schedule_.buffers[to].value) return;
-    // The memory of a state holds its next value now: nothing may take it for the old one.
+    // The memory of a state now holds its next value; nothing may read it as the old one.
     invalidate(to);
     stored_[to] = from;
   }
 
-  /// The step may be given up, or its forward replayed: states are still old, all messages have come.
+  /// Checks what a step that is given up, or replayed, needs: states are still old and no message is in flight.
   void begin_update() {
     for (int buffer : schedule_.entry) expect(buffer, "the update");
     for (int buffer : schedule_.inputs) expect(buffer, "the update");
@@ -190,7 +189,7 @@ class Replay {
     }
     PARTITA_CHECK(progress_[index] == waiting, "bucket {} is reduced twice", index);
     for (int buffer : bucket.buffers) expect(buffer, name);
-    for (int buffer : met_by(live_, region_of(bucket))) {  // what lies between its buffers is reduced as well
+    for (int buffer : met_by(live_, region_of(bucket))) {  // gaps between its buffers are reduced as well
       if (raw_[buffer] != index) invalidate(buffer);
     }
     progress_[index] = kind == Instruction::start ? in_flight : done;
@@ -201,7 +200,7 @@ class Replay {
     in_flight_.emplace(bucket.offset, Piece{region_of(bucket), index});
   }
 
-  /// Disjoint pieces of the arena, each with its buffer or bucket, by offset.
+  /// Disjoint parts of the arena by offset, each with its buffer or bucket.
   struct Piece {
     Region region;
     int owner;
@@ -235,7 +234,7 @@ class Replay {
     }
     PARTITA_CHECK(raw_[buffer] < 0 || progress_[raw_[buffer]] == waiting, "{} is made again after its bucket",
                   name_of(buffer));
-    const int memory = root(buffer);  // of a view all of the memory that it is a part of
+    const int memory = root(buffer);  // a view takes all of its root's memory
     const Region taken = region_of(schedule_.buffers[memory]);
     messages_.require_writable(taken, name_of(buffer));
     for (int other : met_by(live_, taken)) invalidate(other);
@@ -271,11 +270,12 @@ class Replay {
   std::vector<bool> is_live_;               // per buffer
   std::vector<int> raw_;                    // per buffer: the bucket that reduces it, or -1
   std::vector<int> stored_;                 // per buffer of a state: the buffer that was copied to it, or -1
-  std::vector<int> root_;                   // per buffer: the one whose memory it is
+  std::vector<int> root_;                   // per buffer: the one whose memory it shares
   std::vector<Section> sent_in_;            // per output of a stage
-  std::vector<bool> is_sum_;                // per output of a stage: over micro-batches, sent as it is
-  std::vector<bool> wants_reduced_;         // per buffer: the result of a bucket, or a view of one
-  std::unordered_set<ValueId> reduced_;     // results of the buckets
+  std::vector<bool>
+      is_sum_;  // per output of a stage: whether it is a sum over micro-batches, sent without further nodes
+  std::vector<bool> wants_reduced_;      // per buffer: whether it is the result of a bucket, or a view of one
+  std::unordered_set<ValueId> reduced_;  // results of the buckets
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reads the text form of a schedule. A line names only buffers and buckets that stand above it.
+// Reads the text form of a schedule. A line names only buffers and buckets defined before it.
 
 #include <string>
 #include <unordered_map>
@@ -88,14 +88,15 @@ class Parser {
     if (reader_.take("external")) schedule_.external_bytes = reader_.number();
   }
 
-  /// The place of an input, state or output, or `none`.
+  /// Index of an input, state or output, or `none`.
   template <class Places, class Key>
   static size_t place_of(const Places& places, const Key& key, size_t none) {
     const auto found = places.find(key);
     return found == places.end() ? none : found->second;
   }
 
-  /// Puts a buffer where the graph has the `place`-th of its inputs, states or outputs.
+  /// Sets the buffer of the `place`-th input, state or output of the graph. Fails if there is none or it is already
+  /// set.
   void fill(std::vector<int>& list, size_t place, int buffer, const std::string& what) {
     const std::string name = reader_.name_of(reader_.at(buffer).value);
     if (place == list.size()) reader_.fail("unknown " + what, name, fmt::format("one of graph {}", graph_.name));
@@ -183,7 +184,7 @@ class Parser {
         {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
   }
 
-  /// "wait NODE": for a collective that was started above.
+  /// Reads "wait NODE", for a collective that an earlier line started.
   void read_wait() {
     const NodeId node = reader_.node();
     const auto start =
@@ -226,7 +227,7 @@ class Parser {
     }
   }
 
-  /// Of a section without a line where the next one begins.
+  /// Makes a section without a line begin where the next one begins.
   void fill_sections() {
     for (size_t section = schedule_.begins.size() - 1; section-- > 1;) {
       if (!has_section_[section]) schedule_.begins[section] = schedule_.begins[section + 1];
@@ -236,8 +237,8 @@ class Parser {
   ScheduleReader reader_;
   const Graph& graph_;
   Schedule& schedule_ = reader_.schedule;
-  std::unordered_map<ValueId, size_t> inputs_, states_;  // places by value
-  std::unordered_map<std::string, size_t> outputs_;      // by name
+  std::unordered_map<ValueId, size_t> inputs_, states_;  // index by value
+  std::unordered_map<std::string, size_t> outputs_;      // index by name
   std::vector<int> bucket_of_;                           // per node
   bool has_graph_ = false, has_arena_ = false;
   std::array<bool, kSections.size()> has_section_{};

@@ -28,7 +28,8 @@ class Printer {
   }
 
  private:
-  /// "%value:tag"; the tag "plain" is left out. A second buffer of one value in one memory format is "%value#2".
+  /// Names a buffer "%value:tag"; the tag "plain" is left out. The second buffer of a value in the same memory format
+  /// is "%value#2" or "%value:tag#2".
   void add_name(const Buffer& buffer) {
     std::string name = "%" + local_.graph.values[buffer.value].name;
     if (!buffer.format.plain()) name += ":" + buffer.format.tag;

@@ -1,5 +1,5 @@
 #pragma once
-// What all lines of a schedule's text name: values and nodes of the local graph, and buffers.
+// Reads the names in a schedule's text: values and nodes of the local graph, and buffers.
 
 #include <unordered_map>
 
@@ -12,16 +12,16 @@ class ScheduleReader : public Scanner {
  public:
   ScheduleReader(std::string_view text, const LocalGraph& local);
 
-  /// Reads "buffer %value:tag#2 bytes=B/L @OFFSET view=%other", behind the keyword.
+  /// Reads "%value:tag#2 bytes=B/L @OFFSET copies=N view=%other", after the keyword "buffer", and adds the buffer.
   void add_buffer();
-  /// Reads the name of a buffer that a line above defined.
+  /// Reads the name of a buffer that an earlier line defined. Returns its index.
   int buffer();
-  /// Reads the name of a node of the graph.
+  /// Reads the name of a node of the graph. Returns its index.
   NodeId node();
-  /// Fails with `what` when the buffer holds another value.
+  /// Throws InvalidArgument with `what` unless the buffer holds `value`.
   void expect_value(int buffer, ValueId value, std::string_view what) const;
 
-  /// Whether the graph stores the value in a state.
+  /// Whether a state with entry value `entry` stores `exit`.
   bool stores(ValueId entry, ValueId exit) const;
 
   const Graph& graph() const { return local.graph; }
@@ -35,17 +35,17 @@ class ScheduleReader : public Scanner {
   struct Place {
     std::string value;
     MemoryFormat format;
-    std::string text;  // "%value:tag#2", as print writes it
+    std::string text;  // "%value:tag#2", as `print` writes it
   };
   Place place();
 
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<std::string, NodeId> nodes_;
   std::unordered_map<std::string, int> buffers_;
-  std::unordered_map<ValueId, ValueId> exits_;  // of states, by the value at entry
+  std::unordered_map<ValueId, ValueId> exits_;  // of states, by entry value
 };
 
-/// Reads "%out = kernel(%in) ; node", "reorder", "copy" or a collective.
+/// Reads "%out = kernel(%in) ; node", a reorder, copy or load, an accumulate, or a collective or its start.
 Instruction parse_instruction(ScheduleReader& reader);
 
 }  // namespace partita
