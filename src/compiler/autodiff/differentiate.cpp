@@ -27,8 +27,7 @@ class Sweep {
     const std::vector<OwnGradient>& all = builder.graph().own_gradients;
     const size_t nodes = builder.graph().nodes.size();
     own_of_.resize(all.empty() ? 0 : nodes, -1);
-    for (size_t i = 0; i < all.size();
-         ++i) {  // a nested part comes after the parts around it, so the innermost one wins
+    for (size_t i = 0; i < all.size(); ++i) {  // inner parts come after those around them
       PARTITA_CHECK(static_cast<size_t>(all[i].end) <= nodes, "a gradient of nodes to {}, of {}", all[i].end, nodes);
       std::fill(own_of_.begin() + all[i].begin, own_of_.begin() + all[i].end, static_cast<int>(i));
     }

@@ -11,9 +11,8 @@ using OperandDims = std::map<ValueId, std::vector<Axes>>;
 
 struct Expanded {
   Graph graph;
-  std::vector<std::optional<Cut>> cuts;  // per node; none: a node of an expansion, cut as its operands are
-  std::map<NodeId, OperandDims>
-      operands;  // per node of an expansion: shardings that the cut of the expanded node gives its operands
+  std::vector<std::optional<Cut>> cuts;          // per node; none: a node of an expansion, cut as its operands are
+  std::map<NodeId, OperandDims> operands;        // per node of an expansion: operands as the expanded node cuts them
   std::map<ValueId, std::vector<Axes>> results;  // those of the plan, by values of `graph`
 };
 

@@ -146,9 +146,8 @@ class OptimizerSharder {
   const Graph& graph_;
   const Rules& rules_;
   const OptimizerSharding options_;
-  std::unordered_map<std::string, DimAxes>
-      sharded_;               // shardings of a parameter's optimizer states and gradient, by its name
-  std::vector<DimAxes> cut_;  // per value of the update; empty: as in the plan
+  std::unordered_map<std::string, DimAxes> sharded_;  // by name of the parameter: its states and gradient
+  std::vector<DimAxes> cut_;                          // per value of the update; empty: as in the plan
 };
 
 }  // namespace

@@ -12,9 +12,8 @@ inline constexpr int kEveryStage = -1;
 
 struct StageAssignment {
   int64_t stages = 1;
-  std::vector<int> nodes;  // per node: its stage or kEveryStage
-  std::vector<int>
-      states;  // per state: the stage that owns it; kEveryStage for counters, kept on every stage that uses them
+  std::vector<int> nodes;   // per node: its stage or kEveryStage
+  std::vector<int> states;  // per state: the stage that owns it; kEveryStage for a counter, on all that use it
 };
 
 /// Assignment by names of nodes and states, which graphs of one network share.

@@ -168,8 +168,7 @@ class Packer {
     const auto begins = schedule_.begins;
     const size_t micro_begin = schedule_.micro_begin(), micro_end = schedule_.micro_end();
     std::vector<int> inline_done(schedule_.buckets.size(), 0);
-    std::unordered_map<size_t, std::vector<int>>
-        ready_at;  // instruction to the late buckets that are complete after it
+    std::unordered_map<size_t, std::vector<int>> ready_at;  // late buckets, by the instruction that completes them
     for (size_t b = 0; b < late_buckets; ++b) ready_at[ready_[b]].push_back(static_cast<int>(b));
     size_t last_work = 0;  // no computation after it could overlap a reduction
     for (size_t i = 0; i < gathered_; ++i) {

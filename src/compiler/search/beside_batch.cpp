@@ -20,7 +20,7 @@ class JoinedAxes {
     }
     return dims;
   }
-  /// Throws InvalidArgument for cuts by some of the axes alone.
+  /// Throws InvalidArgument for a cut over only some of the axes.
   Dims together(const Dims& dims) const {
     Dims result(dims.size());
     for (size_t d = 0; d < dims.size(); ++d) {
@@ -41,7 +41,7 @@ class JoinedAxes {
   Axes axes_;
 };
 
-/// Cut by the first axes, then by the second.
+/// Returns dimensions cut over the first axes, then over the second.
 Dims joined(Dims first, const Dims& second) {
   for (size_t d = 0; d < first.size(); ++d) first[d].insert(first[d].end(), second[d].begin(), second[d].end());
   return first;
@@ -59,7 +59,7 @@ PartialPlan together(PartialPlan partial, const JoinedAxes& axes) {
   return partial;
 }
 
-/// How the batch leaves a value.
+/// Returns the sharding of a value under the plan that cuts the batch.
 Dims dims_of(ValueId value, const Graph& graph, const Rules& rules, const Plan& batch) {
   const NodeId producer = graph.values[value].producer;
   if (producer < 0) return Dims(static_cast<size_t>(graph.type(value).rank()));
@@ -84,7 +84,7 @@ PartialPlan search_beside_batch(const Graph& graph, const Rules& rules, const Op
   const JoinedAxes inner(tensor), outer(others);
   const PartialPlan found =
       search_cuts(graph, rules, ops, one_axis(mesh, tensor), together(partial, inner), search).partial;
-  std::optional<Plan> batch;  // of the other ranks
+  std::optional<Plan> batch;  // over the other ranks
   if (!others.empty()) {
     batch = data_parallel_plan(graph, rules, one_axis(mesh, others), {.uneven = true, .layerwise = false});
   }

@@ -1,17 +1,19 @@
 #pragma once
-// Cuts that a search finds over some axes of a mesh, where others cut the batch.
+// Cuts over some axes of a mesh, found by a search, while the other axes cut the batch.
 
 #include "compiler/search/search_cuts.h"
 
 namespace partita {
 
-/// Every forward node cuts its batch over the axes of a mesh but for `tensor`, and is cut over these, all of them as
-/// one, as the search finds it best; what `partial` has decided of nodes and states stays. `search.costs` are those of
-/// a mesh that `one_axis` gives.
+/// Returns `partial` with the cuts of the forward nodes and their states. Each forward node cuts its batch over all
+/// axes of `mesh` except `tensor`. Over `tensor`, treated as a single axis, it is cut as the search decides. What
+/// `partial` has decided of nodes and states is kept.
+/// `search.costs` must be those of the mesh that `one_axis` returns. Throws InvalidArgument if `partial` cuts over a
+/// part of `tensor`.
 PartialPlan search_beside_batch(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                                 const Axes& tensor, const CutSearch& search, PartialPlan partial);
 
-/// A mesh of one axis, for some axes of another one that follow one another.
+/// Returns a mesh with a single axis of as many ranks as the given axes of `mesh` have together.
 Mesh one_axis(const Mesh& mesh, const Axes& axes);
 
 }  // namespace partita

@@ -5,8 +5,8 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMaxCandidates = 256;  // of one extension of a cut
-constexpr size_t kMaxFree = 3;          // axes that are tried one by one; more are tried as one
+constexpr size_t kMaxCandidates = 256;  // extensions of one cut
+constexpr size_t kMaxFree = 3;          // axes that are tried one by one; more are tried only together
 
 class Candidates {
  public:
@@ -29,7 +29,7 @@ class Candidates {
         for (size_t f = 0; f < base.size(); ++f) add_extended(extended, extended[i], f, {axis});
       }
     }
-    for (size_t f = 0; f < base.size(); ++f) add_extended(extended, base, f, free);  // all of them on one
+    for (size_t f = 0; f < base.size(); ++f) add_extended(extended, base, f, free);  // all of them on one factor
     found_.insert(extended.begin(), extended.end());
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The cuts of a node that a search compares.
+// Cuts of a node that propagation compares.
 
 #include <set>
 
@@ -7,8 +7,9 @@
 
 namespace partita {
 
-/// Not cut; and what its neighbours suggest, together and one by one, each as it is and with the axes that it leaves
-/// free on any of the factors. Windows are not cut. `expandable`: the op has an expansion.
+/// Returns legal cuts: no cut, and the cuts that the neighbours suggest, together and one by one. Each is returned as
+/// it is and with the axes that it leaves free on any of the factors. Windows are not cut. `expandable`: whether the op
+/// has an expansion.
 std::set<Cut> candidate_cuts(const ShardingRule& rule, const std::vector<Suggestion>& neighbours, const Mesh& mesh,
                              bool expandable);
 

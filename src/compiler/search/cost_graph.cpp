@@ -107,7 +107,7 @@ class CostGraphBuilder {
     add_shared({Decision::Kind::state, s}, value, state_alternatives(s, uses), uses);
   }
 
-  /// A variable for a value of several users, and what it costs to bring it to each.
+  /// Adds a variable for a value of several users, and the costs of moving it to each of them.
   size_t add_shared(Decision decision, ValueId value, ValueAlternatives list, const std::vector<Use>& uses) {
     const TypeId type = reshards_.type(graph_.type(value));
     const bool is_state = decision.kind == Decision::Kind::state;
@@ -168,7 +168,7 @@ class CostGraphBuilder {
     return {seconds, bytes};
   }
 
-  /// From a value and to its gradient. Partial sums are passed on as they are, or reduced.
+  /// Seconds to move a value to its user and its gradient back. A partial sum is passed on as it is, or reduced.
   double pair_seconds(TypeId type, const ValueAlternative& from, const ValueAlternative& to) {
     double sum = reshards_.passed(type, from.value, to.value);
     if (from.gradient >= 0 && to.gradient >= 0) sum += reshards_.passed(type, to.gradient, from.gradient);
@@ -198,8 +198,8 @@ class CostGraphBuilder {
     return key;
   }
 
-  /// As the node makes it or some user needs it; its gradient in the same dimensions, whole or partial as some user
-  /// gives it.
+  /// Returns the value's alternatives: the shardings in which the node makes it or some user needs it. Its gradient has
+  /// the same dimensions, reduced or partial as some user produces it.
   ValueAlternatives value_alternatives(size_t n, size_t k, const std::vector<Use>& uses) {
     std::string key = users_key(uses);
     add_pointer(key, alternatives_[n].get());
@@ -286,7 +286,7 @@ CostGraph::CostGraph(const Graph& graph, const Rules& rules, const Mesh& mesh, P
       variable_of_node(graph.nodes.size(), -1),
       variable_of_value(graph.values.size(), -1) {}
 
-/// How a value lies for those who use it.
+/// Sharding of a value for its users; none for an input or state that is no variable.
 std::optional<Sharding> CostGraph::made(ValueId value, const std::vector<size_t>& chosen) const {
   if (const int variable = variable_of_value[value]; variable >= 0) {
     return sharding((*values[variable])[chosen[variable]].value);
@@ -325,7 +325,7 @@ PartialPlan CostGraph::partial_plan(const std::vector<size_t>& chosen) const {
   return partial;
 }
 
-/// Gradients of a value are added up where they are to lie.
+/// Cuts the nodes that sum the gradients of a value as the sum's chosen sharding.
 void CostGraph::cut_sums(size_t variable, const std::vector<size_t>& chosen, PartialPlan& partial) const {
   for (size_t n : sums[variable]) {
     const ShardingId gradient = (*values[variable])[chosen[variable]].gradient;
@@ -335,7 +335,7 @@ void CostGraph::cut_sums(size_t variable, const std::vector<size_t>& chosen, Par
   }
 }
 
-/// A sum that would pass through a node is reduced before it where that was found to cost less.
+/// Reduces a partial operand before a node that could pass it on, if that was found to cost less.
 void CostGraph::keep_whole(size_t variable, const std::vector<size_t>& chosen, PartialPlan& partial) const {
   const Node& node = graph->nodes[decisions[variable].index];
   const NodeAlternative& alternative = (*nodes[variable])[chosen[variable]];

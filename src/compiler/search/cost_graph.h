@@ -1,18 +1,18 @@
 #pragma once
-// The decisions that a search makes about a graph on a mesh, and what they cost: the cuts of its forward nodes, how
-// values lie that several nodes use, and how states lie that several nodes use.
+// Decisions of a search about a graph on a mesh, and their costs: the cuts of forward nodes, and the shardings of
+// values and states that several nodes use.
 
 #include "compiler/search/cost_problem.h"
 #include "compiler/search/node_alternatives.h"
 
 namespace partita {
 
-/// How a value lies that several nodes use, and the sum of its gradients; -1: none.
+/// Shardings of a value that several nodes use and of the sum of its gradients; -1: no gradient.
 struct ValueAlternative {
   ShardingId value = -1, gradient = -1;
 };
 
-/// What a variable of the problem decides.
+/// The decision that a variable of the problem stands for.
 struct Decision {
   enum class Kind { node, value, state } kind = Kind::node;
   size_t index = 0;  // of the node, the value or the state in the graph
@@ -21,7 +21,7 @@ struct Decision {
 struct CostGraph {
   CostGraph(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan pinned, const PlanCosts& costs);
 
-  /// The decisions of a search, to be completed.
+  /// Returns the decisions of `chosen` (an alternative per variable), for `complete_plan`.
   PartialPlan partial_plan(const std::vector<size_t>& chosen) const;
   const Sharding& sharding(ShardingId id) const { return reshards->sharding(id); }
 
@@ -32,11 +32,11 @@ struct CostGraph {
   std::unique_ptr<ReshardCosts> reshards;
   CostProblem problem;
   std::vector<Decision> decisions;                                           // per variable of the problem
-  std::vector<NodeAlternatives> nodes;                                       // per variable: of a node
-  std::vector<std::shared_ptr<const std::vector<ValueAlternative>>> values;  // per variable: of a value or a state
-  std::vector<int> own_state;                                                // per value: the state that one node uses
-  std::vector<std::vector<size_t>> sums;                                     // per variable: of gradients
-  std::vector<int> variable_of_node, variable_of_value;                      // -1: none
+  std::vector<NodeAlternatives> nodes;                                       // per variable of a node; else null
+  std::vector<std::shared_ptr<const std::vector<ValueAlternative>>> values;  // per variable of a value or state
+  std::vector<int> own_state;                            // per value: the state that only one node uses, or -1
+  std::vector<std::vector<size_t>> sums;                 // per variable: nodes that sum its gradients
+  std::vector<int> variable_of_node, variable_of_value;  // per node, per value; -1: none
 
  private:
   std::optional<Sharding> made(ValueId value, const std::vector<size_t>& chosen) const;
@@ -44,9 +44,11 @@ struct CostGraph {
   void keep_whole(size_t variable, const std::vector<size_t>& chosen, PartialPlan& partial) const;
 };
 
-/// All legal cuts of every forward node for which `pinned` has none, which are hard constraints as are its inputs and
-/// states. A graph with gradients pays for them: gradient nodes follow their forward nodes, gradients move as values
-/// do, those of parameters are reduced over the ranks that share these. The arguments outlive the result.
+/// Builds the cost graph. Its alternatives are all legal cuts (or `options.candidates`) of every forward node that
+/// `pinned` leaves open; decisions of `pinned` are hard constraints.
+/// A graph with gradients includes their costs: gradient nodes follow their forward nodes, gradients move as their
+/// values do, and those of parameters are reduced over the ranks that share these. The arguments must outlive the
+/// result.
 CostGraph make_cost_graph(const ForwardNodes& nodes, const Mesh& mesh, PartialPlan pinned,
                           const CostGraphOptions& options);
 

@@ -8,9 +8,9 @@
 namespace partita {
 namespace {
 
-constexpr double kComputeBound = 2;  // points of the index space per element from which work outweighs traffic
+constexpr double kComputeBound = 2;  // points of the iteration space per element, above which work outweighs traffic
 
-/// Of the index space of a node, on one rank.
+/// Iteration-space size of a node on one rank; only factors that contribute FLOPs count.
 double iteration_space_size(const KnownShardings& known, size_t n, const Cut& cut) {
   double size = 1;
   for (size_t f = 0; f < cut.size(); ++f) {
@@ -48,7 +48,7 @@ double CutScorer::moved(ValueId value, const Sharding& from, const Sharding& to)
   return bytes;
 }
 
-/// In how many positions the numbers of parts differ from those of a neighbour.
+/// Number of positions in which the numbers of parts differ from those of a neighbour.
 int64_t CutScorer::unlike(size_t n, const Cut& cut, size_t from) const {
   if (from == n || !known_.partial().cuts[from]) return 0;
   const Strategy own = strategy_of(known_.rules()[n], cut, known_.mesh());

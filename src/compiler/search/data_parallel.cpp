@@ -19,7 +19,8 @@ void require_even(int64_t batch, const Mesh& mesh, std::string_view instead) {
                   batch, ranks, ranks, nearest, instead.empty() ? "" : ", or ", instead));
 }
 
-/// A parameter that is split over all ranks.
+/// Returns the sharding of a parameter: split over all ranks if it is layerwise, else replicated. Throws
+/// InvalidArgument if it has fewer rows than ranks.
 std::vector<Axes> layerwise(const Graph& graph, const State& state, const Mesh& mesh, const Axes& all) {
   const Type& type = graph.type(state.entry);
   std::vector<Axes> dims(type.shape.size());

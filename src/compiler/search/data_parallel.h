@@ -1,6 +1,6 @@
 #pragma once
-// Data parallelism: every input is cut along its batch dimension, every state is replicated except for those that are
-// annotated layerwise, and the rest follows through the rules.
+// Data parallelism: every input is cut along its batch dimension, every state is replicated unless it is annotated
+// layerwise, and the rest follows from the sharding rules.
 
 #include <string_view>
 
@@ -9,15 +9,16 @@
 
 namespace partita {
 
-/// As many axes of a mesh as a batch has rows for, but for those that serve something else.
+/// Returns the axes of the mesh other than `except`, without the last ones if a batch has too few rows for all of them.
 Axes batch_axes(int64_t batch, const Mesh& mesh, const Axes& except = {});
 
-/// A batch is cut by all axes of the mesh, with `uneven` by as many as it has rows for. Throws InvalidArgument when it
-/// does not divide by the ranks and may not be uneven, naming the nearest that do and `instead`.
+/// Options of `data_parallel_plan`, which cuts a batch over all axes of the mesh or, if `uneven`, over as many as it
+/// has rows for. It throws InvalidArgument if the batch does not divide and must be even, with the nearest batches that
+/// do and `instead`, and if a layerwise parameter has fewer rows than ranks.
 struct DataParallelOptions {
   bool uneven = false;
   std::string_view instead = "";  // the option under which a batch may be uneven, for messages
-  bool layerwise = true;          // false: parameters that are annotated so are replicated like others
+  bool layerwise = true;          // false: layerwise parameters are replicated like others
 };
 Plan data_parallel_plan(const Graph& graph, const Rules& rules, const Mesh& mesh,
                         const DataParallelOptions& options = {});

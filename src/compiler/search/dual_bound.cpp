@@ -7,13 +7,13 @@
 namespace partita {
 namespace {
 
-constexpr double kRises = 1e-5;   // of the bound: less than that per sweep is none
-constexpr double kForbids = 1e3;  // what is forbidden costs so many times everything else
+constexpr double kRises = 1e-5;   // relative rise of the bound per sweep below which sweeps stop
+constexpr double kForbids = 1e3;  // cost of what is forbidden, as a multiple of all finite costs
 
-/// One direction of an edge, as its first variable sees it.
+/// One direction of an edge, as seen from one of its variables.
 struct Direction {
   size_t edge;
-  bool from_first;  // of the edge's two variables
+  bool from_first;  // whether that is the first of the edge's variables
 };
 
 class MessagePassing {
@@ -77,7 +77,7 @@ class MessagePassing {
     return sum;
   }
 
-  /// Sends what is gathered to the variables behind, or to those in front; returns what that adds to the bound.
+  /// Sends messages to the later variables, or to the earlier ones. Returns the variable's contribution to the bound.
   double pass(size_t v, bool forwards) {
     std::vector<double> sum = gathered(v);
     const double least = *std::min_element(sum.begin(), sum.end());
@@ -119,7 +119,7 @@ class MessagePassing {
     return least;
   }
 
-  /// Each variable in order, given those before it and the messages of those behind.
+  /// Chooses each variable in order, given those before it and the messages of those after it.
   void decode(DualBound& bound) {
     bound.chosen.assign(problem_.variables.size(), 0);
     for (size_t v = 0; v < problem_.variables.size(); ++v) {
@@ -137,7 +137,8 @@ class MessagePassing {
     }
   }
 
-  /// The problem with the messages moved into it has the same costs: the least of every part of it bounds the whole.
+  /// Adding the messages to the problem leaves its costs unchanged, so the sum of the minima of its parts is a lower
+  /// bound.
   void bound_alternatives(DualBound& bound) {
     double total = 0;
     for (size_t e = 0; e < problem_.edges.size(); ++e) {

@@ -1,6 +1,5 @@
 #pragma once
-// A bound below which no choice of a problem costs, by sequential tree-reweighted message passing (TRW-S; Kolmogorov,
-// 2006).
+// Lower bound of all choices of a problem, by sequential tree-reweighted message passing (TRW-S; Kolmogorov, 2006).
 
 #include <algorithm>
 
@@ -10,29 +9,31 @@ namespace partita {
 
 struct DualBound {
   double lower_bound = 0;
-  /// For each variable and alternative: no choice that has it costs less.
+  /// Per variable and alternative: a lower bound of all choices that contain it.
   std::vector<std::vector<double>> least;
   /// A choice that the messages suggest.
   std::vector<size_t> chosen;
 };
 
-/// `sweeps`: passes over all variables, forwards and backwards; fewer when the bound does not rise any more.
+/// Returns the bound after at most `sweeps` passes over all variables, forwards and backwards; fewer if the bound stops
+/// rising.
 DualBound dual_bound(const CostProblem& problem, int sweeps);
 
-/// The choice with single variables changed as long as that makes it cheaper (iterated conditional modes; Besag, 1986).
+/// Changes single variables as long as that makes the choice cheaper (iterated conditional modes; Besag, 1986).
 std::vector<size_t> polish(const CostProblem& problem, std::vector<size_t> chosen);
 
-/// The problem without alternatives that are part of no choice that costs `most` or less.
+/// A problem without the alternatives that no choice of cost `most` or less contains, and the way back. It has no
+/// bytes.
 struct ReducedProblem {
   CostProblem problem;
-  std::vector<std::vector<size_t>> kept;  // per variable: the alternatives that are left
+  std::vector<std::vector<size_t>> kept;  // per variable: the remaining alternatives
 
-  /// The choice in the whole problem.
+  /// Returns the same choice in the whole problem.
   std::vector<size_t> whole(std::vector<size_t> chosen) const {
     for (size_t v = 0; v < chosen.size(); ++v) chosen[v] = kept[v][chosen[v]];
     return chosen;
   }
-  /// The other way, for a choice of which all is left.
+  /// Returns a choice of the whole problem in this one. All of its alternatives must remain.
   std::vector<size_t> position_of(std::vector<size_t> chosen) const {
     for (size_t v = 0; v < chosen.size(); ++v) {
       chosen[v] = static_cast<size_t>(std::find(kept[v].begin(), kept[v].end(), chosen[v]) - kept[v].begin());

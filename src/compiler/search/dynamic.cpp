@@ -11,11 +11,11 @@
 namespace partita {
 namespace {
 
-constexpr double kMaxWork = 3e6;  // alternatives that an enumeration looks at
+constexpr double kMaxWork = 3e6;  // alternatives that an enumeration examines
 constexpr int kCoreSweeps = 8;
-constexpr double kCoreSlack = 1e-9;  // of rounding
+constexpr double kCoreSlack = 1e-9;  // for rounding
 
-/// Looks at all choices of a small problem, the cheaper alternatives first, but for those that cannot be the best.
+/// Enumerates the choices of a small problem by branch and bound, cheaper alternatives first.
 class Enumeration {
  public:
   Enumeration(const CostProblem& problem, std::vector<size_t> first)
@@ -33,7 +33,7 @@ class Enumeration {
     chosen_.resize(problem.variables.size());
   }
 
-  /// Whether it came to an end.
+  /// Returns whether the enumeration was completed.
   bool run() {
     visit(0, 0);
     return work_ <= kMaxWork;
@@ -41,7 +41,7 @@ class Enumeration {
   const std::vector<size_t>& best() const { return best_; }
 
  private:
-  /// `paid`: by the decided variables and the pairs of them.
+  /// `paid`: cost of the decided variables and their pairs.
   void visit(size_t depth, double paid) {
     if (depth == chosen_.size()) {
       if (paid < least_) {
@@ -80,7 +80,7 @@ class Enumeration {
     decided_[next] = false;
   }
 
-  /// Neighbours that are open pay what they cost together with a decided variable.
+  /// Adds the cost of pairs with a decided variable to its undecided neighbours.
   void pay_pairs(size_t v, size_t a) {
     for (size_t e : edges_[v]) {
       const CostEdge& edge = problem_.edges[e];

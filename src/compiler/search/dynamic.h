@@ -1,7 +1,7 @@
 #pragma once
-// Dynamic programming on the cost graph: variables with one or two others around them are eliminated, which makes pairs
-// that cost as much together as all three do; what is left of the graph is enumerated (Jia et al., 2018, "Exploring
-// hidden dimensions in accelerating convolutional neural networks").
+// Dynamic programming on the cost graph (Jia et al., 2018, "Exploring hidden dimensions in accelerating convolutional
+// neural networks"). Variables with one or two neighbours are eliminated; pairs of their neighbours take over their
+// costs. The rest of the graph is enumerated.
 
 #include <limits>
 
@@ -9,7 +9,7 @@
 
 namespace partita {
 
-/// Where memory is a constraint, as `search_within` says.
+/// Returns the cheapest choice found, under the constraint on memory that `search_within` describes.
 SearchResult dynamic_search(const CostProblem& problem, double most_bytes = std::numeric_limits<double>::infinity());
 
 }  // namespace partita

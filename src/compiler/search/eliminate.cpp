@@ -85,12 +85,12 @@ class Elimination::Solver {
     std::vector<size_t> variables;
     CostValues table;
   };
-  /// The functions of a step; `last` is the variable around it that varies fastest in the result, over which the
-  /// innermost loops run.
+  /// Tables of a step's functions, transposed for the innermost loops. These run over the last of the neighbours, which
+  /// varies fastest in the result.
   struct Operands {
-    std::vector<std::vector<double>> alone;          // without the last one: the variable behind the others
-    std::vector<std::vector<size_t>> alone_strides;  // by what is around
-    std::vector<std::vector<double>> with_last;      // the variable and the last one behind the others
+    std::vector<std::vector<double>> alone;          // tables without the last neighbour; the variable varies fastest
+    std::vector<std::vector<size_t>> alone_strides;  // per neighbour
+    std::vector<std::vector<double>> with_last;      // tables with it; it varies fastest, then the variable
     std::vector<std::vector<size_t>> with_strides;
   };
 
@@ -159,14 +159,14 @@ class Elimination::Solver {
     }
   }
 
-  /// result[b] = the least of sum[i] + pairs[i][b]: the smallest sums first, until none can be of use.
+  /// Sets result[b] to the minimum of sum[i] + pairs[i][b]. Takes the smallest sums first and stops once none can help.
   static void least_sums(const std::vector<double>& sum, const std::vector<double>& pairs, size_t columns,
                          double* result) {
     std::vector<size_t> order(sum.size());
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return sum[a] < sum[b]; });
     size_t done = 0;
-    double most = kInfinite;  // of the results so far; pairs cost nothing or more
+    double most = kInfinite;  // maximum of the results so far; pairs cost nothing or more
     for (size_t i : order) {
       const double add = sum[i];
       if (add >= most) break;
@@ -180,7 +180,7 @@ class Elimination::Solver {
     }
   }
 
-  /// The function with one of its variables behind the others, which keep their order.
+  /// Returns the function with one of its variables last; the others keep their order.
   Ordered to_back(const Ordered& function, size_t variable) const {
     size_t before = 1, after = 1, own = size_of(variable);
     Ordered moved;

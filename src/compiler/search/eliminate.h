@@ -1,7 +1,7 @@
 #pragma once
-// The cheapest choice of a problem, exactly: variables are eliminated one by one (Bertele and Brioschi, 1972; Dechter,
-// 1999), the next one where that leaves the fewest new pairs. Equal steps are computed once, so that repeated parts of
-// a problem cost next to nothing.
+// The exact cheapest choice of a problem, by variable elimination (Bertele and Brioschi, 1972; Dechter, 1999). The next
+// variable is the one whose elimination adds the fewest new pairs. Equal steps are computed once, so that repeated
+// parts of a problem cost almost nothing.
 
 #include <limits>
 #include <memory>
@@ -12,26 +12,27 @@
 namespace partita {
 
 struct EliminationLimits {
-  double entries = 1e7;                                // of a table
-  double work = 2e9;                                   // sums
-  size_t around = std::numeric_limits<size_t>::max();  // variables around one that is eliminated
+  double entries = 1e7;                                // maximum size of a table
+  double work = 2e9;                                   // maximum number of sums
+  size_t around = std::numeric_limits<size_t>::max();  // maximum neighbours of an eliminated variable
   std::optional<size_t> keep{};                        // a variable that is not eliminated
-  bool all = false;                                    // nothing is computed unless the limits leave no variable
+  bool all = false;  // whether to compute nothing unless all variables can be eliminated
 };
 
-/// What is left of a problem when variables were eliminated, and the way back.
+/// What remains of a problem after variables were eliminated, and the way back.
 class Elimination {
  public:
-  /// As far as the limits allow. The problem outlives this.
+  /// Eliminates variables as far as the limits allow. The problem must outlive this object.
   Elimination(const CostProblem& problem, const EliminationLimits& limits);
   ~Elimination();
 
-  /// The variables that are left, and what they cost; only where no function of more than two of them is left.
+  /// `left` returns the variables that remain; `core` returns them as a problem. `core` throws InternalError if a
+  /// function of more than two of them remains.
   const std::vector<size_t>& left() const;
   CostProblem core() const;
-  /// What the rest costs that has no part in that.
+  /// Returns the minimum cost of the eliminated variables that are not connected to the remaining ones.
   double apart() const;
-  /// The best choice of all variables, given one of those that are left.
+  /// Returns the best choice of all variables, given one of the remaining variables.
   std::vector<size_t> complete(const std::vector<size_t>& chosen) const;
 
  private:
@@ -39,7 +40,7 @@ class Elimination {
   std::unique_ptr<Solver> solver_;
 };
 
-/// None when that would take more than the limits.
+/// Returns the cheapest choice, or none if it would exceed the limits.
 std::optional<SearchResult> eliminate(const CostProblem& problem, EliminationLimits limits = {});
 
 }  // namespace partita

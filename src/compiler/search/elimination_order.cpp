@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// What the table of a step is made of.
+/// Key of all that the table of a step depends on.
 std::string key_of_step(const EliminationStep& step) {
   std::string key;
   const auto append = [&](size_t number) { key.append(reinterpret_cast<const char*>(&number), sizeof number); };
@@ -71,7 +71,7 @@ void EliminationOrder::add(CostFunction function) {
   functions_.push_back(std::move(function));
 }
 
-/// New pairs that eliminating a variable makes, then entries of its table.
+/// Priority of a variable: pairs that its elimination would add, then the size of its table. The smallest is next.
 double EliminationOrder::fill_of(size_t variable) const {
   const std::set<size_t>& around = neighbours_[variable];
   double fill = 0, entries = size_of(variable);

@@ -1,5 +1,5 @@
 #pragma once
-// In which order variables leave a problem, and which of the steps are equal. Nothing is computed here.
+// The order in which variables are eliminated from a problem, and which of the steps are equal. Computes no costs.
 
 #include <set>
 #include <string>
@@ -11,35 +11,33 @@ namespace partita {
 
 using CostValues = std::shared_ptr<const std::vector<double>>;
 
-/// What some variables cost together, row-major in their order. Equal functions of different variables share a table.
+/// Cost of some variables together, row-major in their order. Equal functions of different variables share a table.
 struct CostFunction {
   std::vector<size_t> variables;
-  size_t table = 0;  // its place among all
+  size_t table = 0;  // index among all tables
 };
 
-/// One variable leaves the problem, and its functions become one of those around it.
+/// Elimination of one variable: its functions become one function of its neighbours.
 struct EliminationStep {
   size_t variable = 0;
   std::vector<CostFunction> functions;
   std::vector<size_t> around;
-  size_t result = 0;  // place of the table; there is none when nothing is around
+  size_t result = 0;  // index of its table; unused without neighbours
 };
 
-/// Which variables are eliminated in which order, and which of the steps are equal: repeated parts of a problem are
-/// solved once. Nothing is computed here.
-/// Repeated parts of a problem share their steps, so that they are computed once.
+/// Order of elimination. Repeated parts of a problem share their steps, so that each is computed once.
 class EliminationOrder {
  public:
   explicit EliminationOrder(const CostProblem& problem);
 
-  /// Goes as far as the limits allow.
+  /// Finds the steps, as far as the limits allow.
   void find(const EliminationLimits& limits);
 
   std::vector<EliminationStep> steps;
-  std::vector<CostValues> tables;  // null: of a step, to be computed
+  std::vector<CostValues> tables;  // null: to be computed by a step
   std::vector<size_t> left;        // variables that were not eliminated
   const std::vector<CostFunction>& functions() const { return functions_; }
-  /// Those of a variable that is left.
+  /// Functions of a remaining variable.
   const std::set<size_t>& functions_of(size_t variable) const { return functions_of_[variable]; }
 
  private:
@@ -52,7 +50,7 @@ class EliminationOrder {
   const CostProblem& problem_;
   std::vector<CostFunction> functions_;
   std::vector<std::set<size_t>> functions_of_, neighbours_;  // per variable
-  std::unordered_map<std::string, size_t> known_;            // places of tables, by what makes them
+  std::unordered_map<std::string, size_t> known_;            // key of a step to the index of its table
   double work_ = 0;
 };
 

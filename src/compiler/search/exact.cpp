@@ -10,10 +10,11 @@
 namespace partita {
 namespace {
 
-constexpr double kSlack = 1e-9;  // of rounding
+constexpr double kSlack = 1e-9;  // for rounding
 constexpr int kSweeps[] = {8, 64};
 
-/// Solves what is left of a problem whose tables would be too large; in the worst case finds a choice and a bound.
+/// Solves a problem whose tables would be too large, reduced by bounds. If that fails, returns a choice and a lower
+/// bound.
 SearchResult bounded_search(const CostProblem& problem) {
   SearchResult best;
   best.seconds = std::numeric_limits<double>::infinity();

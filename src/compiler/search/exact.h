@@ -1,5 +1,5 @@
 #pragma once
-// The search that finds the cheapest choice, or says how far from it the one that it found may be.
+// Exact search: finds the cheapest choice, or one with a lower bound on the cheapest.
 
 #include <limits>
 
@@ -7,11 +7,12 @@
 
 namespace partita {
 
-/// The cheapest choice; where it takes more than `most_bytes` and memory is a constraint, as `search_within` says.
+/// Returns the cheapest choice if it takes at most `most_bytes`, else what `search_within` returns. If tables would be
+/// too large, the choice may not be the cheapest; `lower_bound` then says how far off it can be.
 SearchResult exact_search(const CostProblem& problem, double most_bytes = std::numeric_limits<double>::infinity());
 
-/// For each alternative of a variable what the cheapest choice costs that has it; where tables would be too large, a
-/// bound below which none does.
+/// Returns, for each alternative of a variable, the cost of the cheapest choice that has it, or a lower bound of that
+/// if tables would be too large.
 std::vector<double> costs_of_alternatives(const CostProblem& problem, size_t variable);
 
 }  // namespace partita

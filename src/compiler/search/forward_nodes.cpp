@@ -37,7 +37,7 @@ void ForwardNodes::index() {
   }
 }
 
-/// As autodiff does: which values depend on what is trained, and to which of them a gradient comes.
+/// Finds, as autodiff does, which values depend on trained parameters and which of them receive gradients.
 void ForwardNodes::find_gradients() {
   programs_.resize(graph_.nodes.size());
   std::vector<bool> depends(graph_.values.size(), false), arrives(graph_.values.size(), false);
@@ -67,7 +67,8 @@ void ForwardNodes::find_gradients() {
   }
 }
 
-/// The gradient of an operand, found by the place of its maker among the nodes that come from `node`; -1: not found.
+/// Returns the gradient that `node` gives to an operand, or -1 if it is not found. It is identified by the position of
+/// its node among the backward nodes of `node`.
 ValueId ForwardNodes::given_by(size_t node, size_t operand, const std::vector<size_t>& backward,
                                const std::vector<ValueId>& gradients) const {
   const NodeProgram& own = program(node);
@@ -87,7 +88,7 @@ ValueId ForwardNodes::given_by(size_t node, size_t operand, const std::vector<si
   return -1;
 }
 
-/// As autodiff does: the users of a value give their gradients one after another, the last ones first.
+/// Finds the sums of gradients. As in autodiff, the users of a value contribute their gradients in reverse order.
 void ForwardNodes::find_sums() {
   sums_.resize(graph_.values.size());
   std::unordered_map<std::string, std::vector<size_t>> backward;  // by origin

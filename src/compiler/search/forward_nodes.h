@@ -1,11 +1,11 @@
 #pragma once
-// The forward nodes of a graph as a search sees them, whatever the mesh: who uses what, and with which gradients.
+// Forward nodes of a graph as a search sees them, independent of the mesh: users of values, and gradients.
 
 #include "compiler/search/node_price.h"
 
 namespace partita {
 
-/// A node that uses a value, and as which operand.
+/// A use of a value: the node, and the index of the operand.
 struct Use {
   size_t node;
   size_t operand;
@@ -13,26 +13,26 @@ struct Use {
 
 class ForwardNodes {
  public:
-  /// The arguments outlive this.
+  /// The arguments must outlive this object.
   ForwardNodes(const Graph& graph, const Rules& rules, const OpSet& ops);
 
   const Graph& graph() const { return graph_; }
   const Rules& rules() const { return rules_; }
   bool is_forward(size_t node) const { return graph_.nodes[node].phase == Phase::forward; }
-  /// A node with its gradients; nodes that are alike share it.
+  /// A node with its gradient nodes, shared by nodes that are alike.
   const NodeProgram& program(size_t node) const { return *programs_[node]; }
 
   const std::vector<Use>& uses(ValueId value) const { return uses_[value]; }
-  /// The place of the state that a value is at entry, or at exit, or of the input that it is; -1: none.
+  /// Index of the state that a value is at entry (`state`) or at exit (`stored`), or of the input that it is; -1: none.
   int state(ValueId value) const { return state_[value]; }
   int stored(ValueId value) const { return stored_[value]; }
   int input(ValueId value) const { return input_[value]; }
   bool is_trained(const State& state) const {
     return trains_ && state.kind == StateKind::parameter && state.requires_grad && state.exit >= 0;
   }
-  /// The nodes that add up the gradients of a value, in order; none where they are not found.
+  /// Nodes that sum the gradients of a value, in order; empty if they are not found.
   const std::vector<size_t>& sums(ValueId value) const { return sums_[value]; }
-  /// How many states the optimizer keeps for one.
+  /// Number of states that the optimizer keeps for a state.
   int64_t optimizer_states(const State& state) const;
 
  private:
@@ -47,7 +47,7 @@ class ForwardNodes {
   const Rules& rules_;
   const OpSet& ops_;
   bool trains_ = false;                      // whether the graph has gradients
-  std::vector<std::vector<Use>> uses_;       // per value, by forward nodes
+  std::vector<std::vector<Use>> uses_;       // per value: by forward nodes
   std::vector<int> state_, stored_, input_;  // per value
   std::unordered_map<std::string, int> copies_;
   std::unordered_map<std::string, int64_t> optimizer_states_;

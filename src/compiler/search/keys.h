@@ -1,5 +1,5 @@
 #pragma once
-// Keys under which a search finds what it has computed before, made of bytes.
+// Binary keys for the caches of a search.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// What a search over a graph has decided so far, and the shardings that follow from it.
+// Decisions of a search over a graph so far, and the shardings that follow from them.
 
 #include "compiler/plan/complete_plan.h"
 #include "compiler/search/candidate_cuts.h"
@@ -9,7 +9,7 @@ namespace partita {
 
 class KnownShardings {
  public:
-  /// The graph, the rules and the mesh outlive this. The cuts of `partial` are to be entered still.
+  /// The graph, the rules and the mesh must outlive this object. Cuts in `partial` take effect only through `enter`.
   KnownShardings(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan partial);
 
   const Graph& graph() const { return graph_; }
@@ -20,22 +20,23 @@ class KnownShardings {
   const std::vector<NodeId>& users(ValueId value) const { return users_[value]; }
 
   bool is_forward(size_t node) const { return graph_.nodes[node].phase == Phase::forward; }
-  /// A forward node with a cut; gradients follow their forward nodes.
+  /// Whether a node is a forward node with a cut; gradient nodes follow their forward nodes.
   bool is_decided(size_t node) const { return is_forward(node) && partial_.cuts[node].has_value(); }
-  /// Decides a node: its results lie as the cut leaves them, states without a sharding as it needs them.
+  /// Decides the cut of a node. Its results get the shardings that the cut produces; states without a sharding get the
+  /// one that it needs.
   void enter(size_t node, const Cut& cut);
 
-  /// As a value is made or kept; none when nothing says so yet.
+  /// Sharding of a value as it is made or kept; none if nothing determines it yet.
   const std::optional<Sharding>& sharding(ValueId value) const { return known_[value]; }
-  /// The state that a value is at entry, or -1.
+  /// Index of the state that a value is at entry, or -1.
   int state(ValueId value) const { return state_[value]; }
-  /// A state whose sharding was given from the start.
+  /// Whether a value is a state whose sharding was given from the start.
   bool is_pinned(ValueId value) const { return state_[value] >= 0 && partial_.states[state_[value]].has_value(); }
-  /// How the operands of a node lie: those that are not known yet as the cut needs them.
+  /// Returns the shardings of a node's operands; those not known yet are as the cut needs them.
   std::vector<Sharding> operands(size_t node, const Cut& cut) const;
-  /// How a decided node needs an operand.
+  /// Returns the sharding in which a decided node needs an operand.
   Sharding need_of(size_t user, ValueId value) const;
-  /// The operands and results of a node whose shardings are known, or asked for by decided users.
+  /// Returns a suggestion for each operand and result of a node whose sharding is known or needed by a decided user.
   std::vector<Suggestion> neighbours_of(size_t node) const;
 
  private:

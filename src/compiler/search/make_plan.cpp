@@ -13,14 +13,14 @@
 namespace partita {
 namespace {
 
-// Every rank computes everything.
+// Returns the plan in which every rank computes everything.
 Plan replicated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh) {
   PartialPlan partial(graph);
   for (size_t s = 0; s < graph.states.size(); ++s) partial.states[s].emplace(graph.type(graph.states[s].entry).rank());
   return complete_plan(graph, rules, mesh, "none", std::move(partial));
 }
 
-/// How the inputs lie that have a batch.
+/// Returns the shardings of all inputs; those without a batch are not cut.
 std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
   const auto& [dataset, blocks] = std::tie(options.dataset, options.blocks);
   std::vector<std::vector<Axes>> dims = PartialPlan(graph).inputs;
@@ -66,7 +66,7 @@ CutSearch cut_search(const Mesh& mesh, const PlanOptions& options) {
           .squeeze = options.blocks.squeeze};
 }
 
-/// The axis of tensor parallelism as a whole, every node by itself.
+/// Searches the cuts of every node over the axis of tensor parallelism as a whole.
 PartialPlan search_blocks(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                           const PlanOptions& options, PartialPlan partial) {
   const Axes tensor = block_axes(mesh, options.blocks).tensor;
@@ -102,7 +102,7 @@ Plan annotated_plan(const Graph& graph, const Rules& rules, const OpSet& ops, co
   return complete_plan(graph, rules, mesh, "semi", std::move(partial));
 }
 
-/// The counts nearest to `parts` that divide `size`.
+/// Returns the divisors of `size` nearest to `parts`, for a message.
 std::string nearest_divisors(int64_t size, int64_t parts) {
   int64_t below = parts, above = parts;
   while (size % below != 0) --below;

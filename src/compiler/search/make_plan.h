@@ -1,5 +1,5 @@
 #pragma once
-// Graph + mesh + options -> Plan.
+// Makes the plan of a graph on a mesh from the user's options.
 
 #include <functional>
 
@@ -15,16 +15,19 @@
 
 namespace partita {
 
-/// none: every rank computes everything. data: the batch is cut, evenly, and parameters that are annotated
-/// layerwise are split. hybrid: the same with batches that may be uneven. semi: annotations are binding, other nodes
-/// cut the batch. auto: annotations are binding, other nodes as a search finds.
+/// How the graph is parallelised.
+/// none: every rank computes everything.
+/// data: the batch is cut evenly, and parameters annotated layerwise are split.
+/// hybrid: as data, with batches that may be uneven.
+/// semi: annotations are binding; other nodes cut the batch.
+/// auto: annotations are binding; a search cuts other nodes.
 enum class Parallel { none, data, hybrid, semi, automatic };
 template <>
 inline constexpr auto kNames<Parallel> = names("none", "data", "hybrid", "semi", "auto");
 
-/// How inputs are cut under semi and automatic parallelism.
+/// How inputs are cut under semi and auto parallelism.
 struct DatasetSharding {
-  /// data_parallel: their batch over all ranks. full_batch: not at all. strategy: as it says.
+  /// data_parallel: their batch over all ranks. full_batch: not at all. strategy: as given.
   enum class Kind { data_parallel, full_batch, strategy };
   Kind kind = Kind::data_parallel;
   Strategy strategy{};  // one entry for each input that has a batch
@@ -34,24 +37,25 @@ struct DatasetSharding {
 };
 template <>
 inline constexpr auto kNames<DatasetSharding::Kind> = names("data_parallel", "full_batch", "strategy");
-/// "data_parallel", "full_batch" or "((2, 4), (8))"; parse_dataset_sharding reads it back and throws InvalidArgument.
+/// Text of the sharding: "data_parallel", "full_batch" or "((2, 4), (8))". `parse_dataset_sharding` reads it and throws
+/// InvalidArgument for any other text.
 std::string print(const DatasetSharding& sharding);
 DatasetSharding parse_dataset_sharding(std::string_view text);
 
-/// A dimension that does not divide into its parts is cut into parts that differ by one, or refused.
+/// Whether a dimension that does not divide is cut into parts that differ by one, or refused.
 enum class Uneven { allow, error };
 template <>
 inline constexpr auto kNames<Uneven> = names("allow", "error");
 
-/// A program in stages, each on ranks of its own or, interleaved, several on the same ranks.
+/// A program in stages. Each runs on ranks of its own or, if interleaved, several run on the same ranks.
 struct PipelineOptions {
-  int64_t stages = 0;              // 0: as many as layers say; 1: none, whatever they say
+  int64_t stages = 0;              // 0: as many as layers are marked with; 1: no stages, whatever the marks
   std::vector<StageMark> marks{};  // in addition to those in the code of the network
   Order order = Order::one_forward_one_backward;
-  int64_t interleave = 1;  // stages of each group of ranks
+  int64_t interleave = 1;  // stages per group of ranks
 };
 
-/// What the user chooses of a plan.
+/// User options of a plan.
 struct PlanOptions {
   Parallel parallel = Parallel::data;
   Search search = Search::propagation;
@@ -60,24 +64,25 @@ struct PlanOptions {
   int64_t micro_batches = 1;  // of a training step
   OptimizerSharding zero{};   // of a training step
   PipelineOptions pipeline{};
-  BlockSharding blocks{};  // of transformers, under automatic parallelism
-  /// What a search counts on a mesh; none: bytes.
+  BlockSharding blocks{};  // of transformers, under auto parallelism
+  /// Returns the costs that a search uses on a mesh; null: bytes.
   std::function<PlanCosts(const Mesh&)> costs = nullptr;
 };
 
-/// Whether the mode reads the annotations of nodes.
+/// Whether the mode uses sharding annotations of nodes.
 bool uses_annotations(Parallel parallel);
 
-/// The ranks as the first named layout among the annotations arranges them, or as the sharding of blocks does, or as
-/// one axis when there is neither. Throws InvalidArgument when the layout has another number of ranks.
+/// Returns the mesh of `ranks`: the first named layout among the annotations (if the mode uses them), else that of
+/// block sharding, else a single axis. Throws InvalidArgument if the layout has another number of ranks.
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options);
 
-/// A warning for a graph whose annotations the mode does not read; "" when there are none.
+/// Returns a warning if the graph has annotations and the mode does not use them, else "".
 std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options);
 
-/// Throws InvalidArgument when the graph does not fit the mesh, naming the nearest legal choice.
+/// Returns the plan. Throws InvalidArgument, with the nearest legal choice, if the graph does not fit the mesh or
+/// options contradict each other.
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
-/// With the rules of the graph, where they are known.
+/// `rules` are those of the graph.
 Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
 
 }  // namespace partita

@@ -26,7 +26,7 @@ Phase phase_of(NamedKind kind) {
   return kind == NamedKind::gradient || kind == NamedKind::gradient_result ? Phase::backward : Phase::forward;
 }
 
-/// What stands behind the names of a line.
+/// The text of a line after its names.
 class LineRest : public Cursor {
  public:
   explicit LineRest(std::string_view text) : Cursor(text) {}
@@ -37,7 +37,7 @@ class LineRest : public Cursor {
   }
 };
 
-/// Lines of text against the graph that they are to cut.
+/// Reads lines of text for the graph that they cut.
 class NamedReader {
  public:
   NamedReader(const NamedCuts& named, const Graph& graph, const Rules& rules, bool any_purpose)
@@ -80,8 +80,8 @@ class NamedReader {
     return with_place(fmt::format("{}:{}", named_.file, line_->line), read);
   }
 
-  /// What is wrong with a line whatever the graph is, also with one that an evaluation leaves out: its axes are those
-  /// of the mesh.
+  /// Throws InvalidArgument if the line is wrong for any graph: its axes must be those of the mesh. Also checks lines
+  /// that an evaluation skips.
   void require_written() const {
     const bool is_cut = line_->kind == NamedKind::node || line_->kind == NamedKind::gradient;
     with_line([&] {
@@ -123,7 +123,7 @@ class NamedReader {
     if (auto dims = read_dims(graph_.type(graph_.states[*at].entry), line_->text)) partial_.states[*at] = *dims;
   }
 
-  /// "[64,128] {data} {}"; none where an evaluation has other sizes that cannot be cut so.
+  /// Reads "[64,128] {data} {}". None if an evaluation has other sizes that cannot be cut that way.
   std::optional<std::vector<Axes>> read_dims(const Type& type, std::string_view text) const {
     LineRest rest(text);
     const std::string sizes = print_named_sizes(type);
@@ -210,17 +210,17 @@ class NamedReader {
   const NamedCuts& named_;
   const Graph& graph_;
   const Rules& rules_;
-  const bool any_;  // purpose
+  const bool any_;  // whether the graph may have another purpose
   const std::vector<std::string> names_;
   std::map<std::pair<Phase, std::string_view>, size_t> index_;  // nodes
   std::map<std::string_view, size_t> inputs_, states_;
   std::set<std::pair<NamedKind, size_t>> given_;
-  std::set<size_t> refused_;  // nodes that an evaluation cannot cut so
+  std::set<size_t> refused_;  // nodes that an evaluation cannot cut that way
   const NamedLine* line_ = nullptr;
   PartialPlan partial_;
 };
 
-/// Lines for what a plan says.
+/// Writes the lines of a plan.
 class NamedWriter {
  public:
   NamedWriter(const Plan& plan, const Graph& graph, const Rules& rules)
@@ -235,7 +235,7 @@ class NamedWriter {
       if (graph_.nodes[n].phase == Phase::forward) add_cut(n);
     }
     for (const auto& [value, dims] : plan_.results) add_result(value, dims);
-    // What follows from these otherwise than the plan has it, until nothing does.
+    // Add lines where completion gives something else than the plan, until it gives the plan.
     while (add_differences(complete_plan(graph_, rules_, plan_.mesh, plan_.search, decided()))) {
     }
     return named();

@@ -1,6 +1,6 @@
 #pragma once
-// Cuts by the names that every graph of a network has, so that people can write them and every graph of the network can
-// take them: what a plan file says of nodes.
+// Cuts of nodes by the names that all graphs of a network share, as in plan files: people can write them, and every
+// graph of the network can take them.
 
 #include "base/names.h"
 #include "compiler/plan/complete_plan.h"
@@ -13,9 +13,10 @@ enum class NamedKind { input, state, node, gradient, result, gradient_result };
 template <>
 inline constexpr auto kNames<NamedKind> = names("input", "state", "node", "gradient", "result", "gradient_result");
 
-/// One line. node and gradient: "net/h/0..5/attn/q/matmul", "A={data} j={tensor}", the factors of a forward node or of
-/// one of the backward. input and state: "%tokens", "[64,128] {data} {}", its sizes and the axes of its dimensions;
-/// result: the same of what a node makes, with the number of the result in front where it is not the first.
+/// One line of a plan file.
+/// node, gradient: "net/h/0..5/attn/q/matmul", "A={data} j={tensor}": axes of the factors of forward or backward nodes.
+/// input, state: "%tokens", "[64,128] {data} {}": its sizes and the axes of its dimensions.
+/// result, gradient_result: as for input, of the result of a node. The index of the result comes first unless it is 0.
 struct NamedLine {
   NamedKind kind = NamedKind::node;
   std::string names, text;
@@ -23,34 +24,36 @@ struct NamedLine {
 };
 
 struct NamedCuts {
-  std::string file;  // in messages: "[FILE:7] .."
+  std::string file;  // for messages: "[FILE:7] .."
   Mesh mesh;         // of the ranks of a group of stages
   std::vector<NamedLine> lines;
-  std::optional<Search> others{};  // how forward nodes are cut that no line names; none: not at all
+  std::optional<Search> others{};  // the search that cuts forward nodes not named in a line; none: they are not cut
 };
 
-/// A plan that was given for a network, instead of one that is made.
+/// A plan that was given for a network, instead of one that the planner makes.
 struct GivenPlan {
-  std::string file;             // in messages
-  int line = 0;                 // of what it says of the network
+  std::string file;             // for messages
+  int line = 0;                 // of its description of the network
   std::string description{};    // a line for people
   std::string configuration{};  // as planner/pricing/configuration.h prints it
   std::optional<NetworkFingerprint> network{};
-  std::optional<NamedCuts> cuts{};  // none: as the rest of a configuration says
+  std::optional<NamedCuts> cuts{};  // none: they follow from the rest of the configuration
 };
 
-/// What a plan says, as far as it does not follow from the rest of it; `names.others` is none.
+/// Returns the lines of a plan, without those that follow from the others. `others` of the result is none.
 NamedCuts name_cuts(const Plan& plan, const Graph& graph, const Rules& rules);
 
-/// The decisions for a graph of the network, to be completed. Throws InvalidArgument "[FILE:LINE] .." for a name that
-/// is not there (with the nearest), a node that two lines name, other sizes, an illegal cut. With `any_purpose`, for
-/// graphs of other rows or for an evaluation, what the graph does not have, or cannot cut so, is left out.
+/// Returns the decisions of the lines for a graph of the network, for `complete_plan`. Throws InvalidArgument
+/// "[FILE:LINE] .." for a name that does not exist (with the nearest), a node that two lines name, other sizes, or an
+/// illegal cut.
+/// `any_purpose`: for a graph with another batch, or of an evaluation. Lines for what it does not have, or cannot cut
+/// that way, are then skipped.
 PartialPlan partial_plan_of(const NamedCuts& named, const Graph& graph, const Rules& rules, bool any_purpose = false);
 
-/// The same completed, the rest by the search.
+/// Returns the completed plan; the search `named.others` decides the rest.
 Plan plan_of(const NamedCuts& named, const Graph& graph, const OpSet& ops, bool any_purpose = false);
 
-/// Without one of the axes of the mesh: on the ranks that differ in the others.
+/// Returns the cuts without one axis of the mesh, for the ranks that differ only in the others.
 NamedCuts without_axis(NamedCuts named, std::string_view axis);
 
 }  // namespace partita

@@ -36,7 +36,7 @@ class AlternativesMaker {
         forwards_(graph_.nodes.size()),
         alternatives_(graph_.nodes.size()) {}
 
-  /// Sums that are passed on unreduced are known once all that may make them are: values forwards, gradients backwards.
+  /// Two passes determine which unreduced sums may arrive at a node: values forwards, gradients backwards.
   std::vector<NodeAlternatives> run() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (nodes_.is_forward(n)) add_forward(n);
@@ -48,11 +48,11 @@ class AlternativesMaker {
   }
 
  private:
-  /// A cut with operands that lie as given, and what it makes of them.
+  /// A cut with given shardings of the operands.
   struct Forward {
     const Cut* cut;
     std::vector<Sharding> needs;
-    std::vector<Sharding> made, makes;  // by the node; and where that is said to lie otherwise
+    std::vector<Sharding> made, makes;  // as the node makes it; with results that are pinned elsewhere
   };
 
   const std::vector<Cut>& legal_of(size_t n) {
@@ -71,7 +71,7 @@ class AlternativesMaker {
     return cuts;
   }
 
-  /// The node apart from what is special about its place.
+  /// Key of a node, without what depends on its place in the graph.
   std::string place_of(size_t n) const {
     std::string key;
     add_pointer(key, &nodes_.program(n));
@@ -89,7 +89,8 @@ class AlternativesMaker {
     return key;
   }
 
-  /// The cuts of a node, each with every set of operands that may arrive as partial sums and pass through it.
+  /// Lists the cuts of a node, each also with every set of operands that may arrive as partial sums and pass through
+  /// it.
   void add_forward(size_t n) {
     const std::string key = place_of(n);
     auto& known = known_forwards_[key];
@@ -149,7 +150,8 @@ class AlternativesMaker {
     return forward;
   }
 
-  /// Alternatives with gradients: those that arrive whole, and as partial sums that pass through the gradient nodes.
+  /// Lists the alternatives with gradients: those that arrive reduced, and partial sums that pass through the gradient
+  /// nodes.
   void add_backward(size_t n) {
     const Node& node = graph_.nodes[n];
     std::string key = place_of(n);
@@ -220,7 +222,7 @@ class AlternativesMaker {
     found.push_back(std::move(alternative));
   }
 
-  /// What an operand costs that is an input, or a state that nobody else uses.
+  /// Adds the costs of an operand that is an input, or a state that no other node uses.
   void add_entry_costs(size_t n, size_t operand, NodeAlternative& alternative) {
     const ValueId value = graph_.nodes[n].inputs[operand];
     const Type& type = graph_.type(value);

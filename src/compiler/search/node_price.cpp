@@ -13,7 +13,7 @@ using Dims = std::vector<Axes>;
 
 double ceil_div(int64_t size, int64_t parts) { return static_cast<double>((size + parts - 1) / parts); }
 
-/// Runs through the nodes of a program as the partitioner does, and adds up what they cost.
+/// Walks the nodes of a program as the partitioner does and sums their costs.
 class PriceWalk {
  public:
   PriceWalk(const PlanCosts& costs, const Mesh& mesh, ReshardCosts& reshards)
@@ -28,7 +28,7 @@ class PriceWalk {
   const Sharding& made(size_t slot) const { return slots_[slot].there.front(); }
   void multiply(double factor) { seconds_ *= factor; }
 
-  /// `slots`: where each value of the program stands; those of results are set.
+  /// Adds the cost of a node. `slots`: the slot of each value of the program; sets those of the results.
   void run_node(const NodeProgram& program, size_t n, const Cut& cut, std::vector<size_t>& slots) {
     if (needs_expansion(program.rules()[n], cut)) return run_expansion(program, n, cut, slots);
     const Node& node = program.graph().nodes[n];
@@ -53,8 +53,8 @@ class PriceWalk {
 
  private:
   struct Slot {
-    std::vector<Sharding> there;  // as made, and what it was brought to
-    bool resolved = false;        // a partial sum that was reduced
+    std::vector<Sharding> there;  // as made, and as resharded
+    bool resolved = false;        // whether a partial sum was reduced
   };
 
   const Sharding& latest(size_t slot) const {
@@ -76,7 +76,8 @@ class PriceWalk {
     there.push_back(target);
   }
 
-  /// Nodes of an expansion are cut as the expanded node lies, the rest as it was made.
+  /// Walks the expansion of a node. Operands keep the shardings that the expanded node needs, other values those in
+  /// which they are made.
   void run_expansion(const NodeProgram& program, size_t n, const Cut& cut, std::vector<size_t>& slots) {
     const Node& node = program.graph().nodes[n];
     const ShardingRule& whole = program.rules()[n];
@@ -108,7 +109,8 @@ class PriceWalk {
   double seconds_ = 0;
 };
 
-/// Of an op that has no gradient but one that its user gives: the first that arrived as it is, where it fits.
+/// Returns stand-ins for the gradients of an op that has only a user-defined one: the first that arrived, where its
+/// type fits.
 std::vector<Value> gradients_of_users(const GradCall& call) {
   const auto arrived =
       std::find_if(call.d_outputs.begin(), call.d_outputs.end(), [](const Value& d) { return bool(d); });

@@ -1,5 +1,5 @@
 #pragma once
-// What a forward node costs under a cut, with its gradient nodes, apart from the values that it shares with others.
+// Cost of a forward node and its gradient nodes under a cut, without the values that it shares with other nodes.
 
 #include <memory>
 #include <unordered_map>
@@ -10,15 +10,15 @@
 
 namespace partita {
 
-/// Which gradients a node takes part in.
+/// Gradients that a node takes part in.
 struct NodeGradients {
-  std::vector<bool> arriving;  // per result: whether a gradient of it arrives; empty: no gradients at all
+  std::vector<bool> arriving;  // per result: whether its gradient arrives; empty: no gradients at all
   std::vector<bool> wanted;    // per operand: whether its gradient is needed
-  int copies = 0;              // recomputations of the node in the backward part
+  int copies = 0;              // recomputations of the node in the backward
   bool any() const;
 };
 
-/// A node and its gradient nodes as a graph of their own, made once for all its cuts.
+/// A node and its gradient nodes as a graph of their own, made once for all cuts. Not thread-safe: `expansion` caches.
 class NodeProgram {
  public:
   NodeProgram(const Graph& graph, const Node& node, const OpSet& ops, const NodeGradients& gradients);
@@ -28,14 +28,14 @@ class NodeProgram {
   bool is_live(size_t node) const { return live_[node]; }
   const std::vector<ValueId>& operands() const { return operands_; }
   const std::vector<ValueId>& results() const { return results_; }
-  /// The gradients of results that arrive and of operands that are given, -1 where there is none. One that is passed
-  /// on as it is is both.
+  /// Gradients of results that arrive, and of operands that are given; -1: none. A gradient that is passed on unchanged
+  /// is both.
   const std::vector<ValueId>& arriving() const { return arriving_; }
   const std::vector<ValueId>& given() const { return given_; }
   /// Whether gradient nodes read a value.
   bool reads(ValueId value) const { return read_[value]; }
   int copies() const { return copies_; }
-  /// The nodes that a node of this graph becomes where its cut needs that.
+  /// Returns the expansion of a node of this graph, for cuts that need it. Lives as long as this object.
   const NodeProgram& expansion(size_t node) const;
 
  private:
@@ -52,24 +52,25 @@ class NodeProgram {
   mutable std::unordered_map<size_t, std::unique_ptr<NodeProgram>> expansions_;
 };
 
-/// How a node needs an operand: as its cut says, without halos; a dimension with a window and fewer rows than parts is
-/// not cut.
+/// Returns the sharding in which a node needs an operand under a cut, without halos. A dimension with a window and
+/// fewer rows than parts is not cut.
 Sharding need_of(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type, const Mesh& mesh);
 
 struct NodePrice {
-  double seconds = 0;                          // of all its nodes on one rank, and of what moves between them
+  double seconds = 0;                          // of all its nodes on one rank, and of moves between them
   std::vector<Sharding> makes;                 // per result
   std::vector<std::optional<Sharding>> gives;  // per operand: its gradient as it is made
-  /// Whether the gradients that arrive as partial sums are used as such.
+  /// Whether gradients that arrive as partial sums are used without a reduction.
   bool takes_partial = true;
 };
 
-/// `needs`: how each operand lies. `wants`: how the gradient of each result arrives; empty: of the node alone.
+/// Returns the price of a node under a cut. `needs`: sharding of each operand. `wants`: sharding of the gradient of
+/// each result as it arrives; empty: price of the forward node alone.
 NodePrice price_of(const NodeProgram& program, const Cut& cut, const std::vector<Sharding>& needs,
                    const std::vector<Sharding>& wants, const PlanCosts& costs, const Mesh& mesh,
                    ReshardCosts& reshards);
 
-/// Seconds of one node on one rank, the one with the largest parts.
+/// Seconds of one node on the rank with the largest parts.
 double seconds_of(const Rules& rules, size_t node, const Graph& graph, const Cut& cut, const PlanCosts& costs,
                   const Mesh& mesh);
 

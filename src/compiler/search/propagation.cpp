@@ -22,7 +22,7 @@ class Propagation {
     for (size_t n : annotated) known_.enter(n, *known_.partial().cuts[n]);
     for (size_t n : annotated) visit_neighbours(n);
     sweep();
-    for (size_t n = 0; n < known_.graph().nodes.size(); ++n) {  // what no annotation reaches
+    for (size_t n = 0; n < known_.graph().nodes.size(); ++n) {  // nodes that no annotation reaches
       if (!known_.is_forward(n) || known_.is_decided(n)) continue;
       decide(n, n);
       sweep();
@@ -52,7 +52,7 @@ class Propagation {
     }
     for (ValueId input : node.inputs) {
       if (known_.state(input) >= 0) {
-        if (known_.graph().type(input).shape.empty()) continue;  // the counter of steps ties nothing together
+        if (known_.graph().type(input).shape.empty()) continue;  // the step counter ties no nodes together
         if (is_spread_[known_.state(input)]) continue;           // its users are queued already
         is_spread_[known_.state(input)] = true;
         for (NodeId user : known_.users(input)) add(user, n, is_compute_bound(known_, user) ? compute_bound_ : queue_);
@@ -86,7 +86,7 @@ class Propagation {
     return *best;
   }
 
-  /// All that the choice depends on, so that repeated layers are decided once.
+  /// Key of all that the choice depends on, so that repeated layers are decided once.
   std::string situation(size_t n, size_t from) const {
     const Node& node = known_.graph().nodes[n];
     std::string text = node.op + node.attrs.print();
@@ -113,9 +113,10 @@ class Propagation {
   KnownShardings known_;
   CutScorer scorer_;
   std::unordered_map<std::string, Cut> decided_;  // by situation
-  std::vector<bool> is_spread_;                   // per state: its users were queued
-  /// What is decided first. `partial_users_`: users of partial values wait for what their own users say, who may want
-  /// the value reduced. `compute_bound_`: such nodes, reached by their users, wait for their operands, which say more.
+  std::vector<bool> is_spread_;                   // per state: whether its users were queued
+  /// Queues in the order in which they are served. `partial_users_`: users of partial values wait for their own users,
+  /// which may need the value reduced. `compute_bound_`: compute-bound nodes reached by their users wait for their
+  /// operands, which determine more.
   Queue queue_, partial_users_, compute_bound_;
 };
 

@@ -5,13 +5,12 @@
 
 namespace partita {
 
-/// Decides the forward nodes breadth first from those that `partial` has cuts for (from the inputs when there are
-/// none), along the values that they share, successors before predecessors; users of a partial value wait, and so
-/// do compute-bound nodes, as products of matrices, for their operands. Of the cuts of a node the one is taken that
-/// moves the fewest bytes between it and its decided neighbours (a compute-bound one: its operands), there and back
-/// (the gradient lies as its value does); then the one that computes least on each rank; then the one whose results
-/// have the fewest bytes left to reduce; then the one with the neighbour's numbers of parts, position by position. The
-/// rest of the graph is completed.
+/// Decides the forward nodes breadth-first along shared values, from those that `partial` has cuts for (from the inputs
+/// if there are none), successors before predecessors. Users of a partial value wait, and compute-bound nodes such as
+/// matrix products wait for their operands. Then completes the plan.
+/// A node gets the cut that moves the fewest bytes between it and its decided neighbours (if it is compute-bound, its
+/// operands), forwards and back, since a gradient is sharded as its value. Ties are broken by the least computation on
+/// each rank, then by the fewest bytes left to reduce, then by the numbers of parts most like the neighbour's.
 Plan propagate(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan partial);
 
 }  // namespace partita

@@ -12,7 +12,7 @@ void erase(Cut& cut, const Axes& axes) {
   for (Axes& list : cut) std::erase_if(list, [&](int axis) { return contains(axes, axis); });
 }
 
-/// The legal cuts that have some axes on any of the factors, or on none, and are else as a cut is.
+/// Returns the legal cuts that differ from `cut` only in which factors, if any, the given axes cut.
 std::vector<Cut> with_axes(Cut cut, const std::vector<Cut>& legal, const Axes& axes) {
   erase(cut, axes);
   std::vector<Cut> found;
@@ -24,7 +24,7 @@ std::vector<Cut> with_axes(Cut cut, const std::vector<Cut>& legal, const Axes& a
   return found;
 }
 
-/// The axes of each round: each axis, then each two of them, which may move again.
+/// Returns the axes of each round: each axis, then each pair of axes.
 std::vector<Axes> rounds(const Mesh& mesh) {
   const int count = static_cast<int>(mesh.rank_axes());
   std::vector<Axes> all;
@@ -35,7 +35,7 @@ std::vector<Axes> rounds(const Mesh& mesh) {
   return all;
 }
 
-/// Into how many parts the axes that come later can cut what is there.
+/// Number of parts into which later axes can cut what is left.
 double ways_behind(int axis, const Mesh& mesh) {
   double ways = 1;
   for (int later = axis + 1; later < static_cast<int>(mesh.rank_axes()); ++later) {

@@ -1,5 +1,5 @@
 #pragma once
-// What it costs to bring values from one sharding to another, with shardings and types as numbers.
+// Costs of moving values from one sharding to another, with shardings and types as ids.
 
 #include <memory>
 #include <unordered_map>
@@ -15,21 +15,21 @@ using TypeId = int;
 
 class ReshardCosts {
  public:
-  /// The mesh outlives this.
+  /// The mesh must outlive this object.
   ReshardCosts(const Mesh& mesh, const LinkCosts& links) : mesh_(mesh), links_(links), resharder_(mesh, links) {}
-  /// With links of their own for sums of parameters' gradients.
+  /// Uses `gradient_links` for the reduction of parameters' gradients.
   ReshardCosts(const Mesh& mesh, const LinkCosts& links, const LinkCosts& gradient_links);
 
   TypeId type(const Type& type);
-  /// Of a sharding without halos.
+  /// Returns the id of a sharding, which must have no halos. Throws InternalError otherwise.
   ShardingId id(const Sharding& sharding);
   const Sharding& sharding(ShardingId id) const { return *shardings_[id]; }
 
-  /// Of the cheapest way; infinite where there is none: a sum that is there cannot become partial again.
+  /// Cost of the cheapest way; infinite if there is none, since a reduced sum cannot become partial again.
   double between(TypeId type, ShardingId from, ShardingId to);
-  /// The same of a parameter's gradient.
+  /// Cost of the cheapest way for a parameter's gradient.
   double of_gradient(TypeId type, ShardingId from, ShardingId to);
-  /// The same between a node and one that uses what it makes: a partial sum is passed on as it is, or reduced.
+  /// Cost between a node and a user of its result: a partial sum is passed on unchanged, or reduced.
   double passed(TypeId type, ShardingId from, ShardingId to);
 
  private:
@@ -37,7 +37,7 @@ class ReshardCosts {
     Type type;
     const ReshardStates* states = nullptr;  // null: too many to list
     std::vector<std::vector<double>>
-        costs;  // by a state with axes and a state, or by two shardings; NaN: not known yet
+        costs;  // by (source state, axes) and target state, or by two shardings; NaN: not yet known
   };
   const ReshardStates* states_of(size_t dims);
   double find(const Type& type, const Sharding& from, const Sharding& to);
@@ -45,8 +45,8 @@ class ReshardCosts {
   const Mesh& mesh_;
   const LinkCosts links_;
   Resharder resharder_;
-  std::unique_ptr<ReshardCosts> gradients_;                            // with types and shardings of its own
-  std::unordered_map<size_t, std::unique_ptr<ReshardStates>> states_;  // by dimensions
+  std::unique_ptr<ReshardCosts> gradients_;  // with types and shardings of its own; null: as others
+  std::unordered_map<size_t, std::unique_ptr<ReshardStates>> states_;  // by number of dimensions
   std::vector<int> state_of_;                                          // per sharding; -1: not listed
   std::unordered_map<std::string, TypeId> type_ids_;
   std::vector<Known> types_;

@@ -12,9 +12,9 @@ namespace partita {
 namespace {
 
 constexpr double kMaxStates = 1500;
-constexpr size_t kMaxListedAxes = 7;  // with the end of a list, three bits each
+constexpr size_t kMaxListedAxes = 7;  // three bits for each, and one code for the end of a list
 
-/// All but the empty one.
+/// Returns all subsequences except the empty one.
 std::vector<Axes> sublists(const Axes& axes) {
   std::vector<Axes> lists{{}};
   for (int axis : axes) {
@@ -32,7 +32,7 @@ std::vector<Axes> sublists(const Axes& axes) {
 bool ReshardStates::can_list(const Mesh& mesh, size_t dims) {
   const size_t axes = mesh.rank_axes();
   if (axes > kMaxListedAxes || (axes + dims + 1) * 3 > 64) return false;
-  // Of each number of axes that cut: which ones, in which order and dimensions; the others are partial or not used.
+  // For each number of cutting axes: which axes, in which order and dimensions. Others are partial or unused.
   double states = 0, chosen = 1;
   for (size_t cutting = 0; cutting <= axes; ++cutting) {
     states += chosen * std::pow(2.0, static_cast<double>(axes - cutting));
@@ -60,7 +60,7 @@ ReshardStates::ReshardStates(const Mesh& mesh, const LinkCosts& links, size_t di
   add_permutes();
 }
 
-/// Each axis at any place of any dimension, partial, or not used.
+/// Lists all states: each axis at any position of any dimension, partial, or unused.
 void ReshardStates::list(Sharding& sharding, size_t axis, size_t rank_axes) {
   if (axis == rank_axes) {
     states_.push_back(sharding);
@@ -107,7 +107,8 @@ void ReshardStates::add_move(size_t state, Collective kind, const Axes& axes, co
   moves_[state].push_back(move);
 }
 
-/// Axes one by one, but where several at once cost less: in an all_reduce and an all_to_all.
+/// Adds the moves from a state. They are over single axes, except where several at once cost less: all_reduce and
+/// all_to_all.
 void ReshardStates::add_moves(size_t state) {
   const Sharding now = states_[state];
   Axes used = now.partial;
@@ -147,7 +148,7 @@ void ReshardStates::add_moves(size_t state) {
   }
 }
 
-/// Between shardings with the same numbers of parts.
+/// Adds permutes between shardings with the same numbers of parts.
 void ReshardStates::add_permutes() {
   std::map<std::pair<std::vector<int64_t>, Axes>, std::vector<size_t>> alike;
   for (size_t state = 0; state < states_.size(); ++state) {
@@ -166,7 +167,7 @@ void ReshardStates::add_permutes() {
 }
 
 std::vector<double> ReshardStates::costs_from(int start, uint32_t axes, const Type& type) const {
-  std::vector<double> bytes(states_.size(), -1);  // of a part; -1: it has too many
+  std::vector<double> bytes(states_.size(), -1);  // of a part; -1: too many parts for the type
   for (size_t state = 0; state < states_.size(); ++state) {
     bool fits = true;
     for (size_t d = 0; d < type.shape.size(); ++d) fits = fits && mesh_.ways(states_[state].dims[d]) <= type.shape[d];

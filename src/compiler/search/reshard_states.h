@@ -1,6 +1,6 @@
 #pragma once
-// All shardings of values of so many dimensions on a mesh of few axes, and the moves between them: what a search asks
-// of every pair, for which ir/sharding/reshard.h looks one by one.
+// All shardings of values with a given number of dimensions on a mesh of few axes, and the moves between them. A search
+// asks for every pair; ir/sharding/reshard.h finds paths one by one.
 
 #include <cstdint>
 #include <vector>
@@ -11,21 +11,22 @@ namespace partita {
 
 class ReshardStates {
  public:
-  /// Whether there are few enough of them to list.
+  /// Whether the shardings are few enough to list.
   static bool can_list(const Mesh& mesh, size_t dims);
 
   ReshardStates(const Mesh& mesh, const LinkCosts& links, size_t dims);
 
-  /// The place of a sharding without halos among them.
+  /// Returns the index of a sharding without halos. Throws InternalError if it is not listed.
   int state(const Sharding& sharding) const;
-  /// The axes that a state uses, a bit for each.
+  /// Axes that a state uses, one bit each.
   uint32_t axes_of(int state) const { return axes_[static_cast<size_t>(state)]; }
-  /// What it costs to come from one of them to each, by the cheapest moves (Dijkstra, 1959); infinite where there is no
-  /// way. Sums are reduced over these axes, which both ends use, without a detour over others.
+  /// Returns the cost of the cheapest moves (Dijkstra, 1959) from a state to every state; infinite if there are none.
+  /// From a partial state, only moves over `axes` and permutes are allowed, so costs hold for targets that use no other
+  /// axes.
   std::vector<double> costs_from(int state, uint32_t axes, const Type& type) const;
 
  private:
-  using Code = uint64_t;  // the axes of each dimension in order, those that are partial behind them
+  using Code = uint64_t;  // the axes of each dimension in order, then the partial ones
   struct Step {
     int target;
     Collective kind;
@@ -41,7 +42,7 @@ class ReshardStates {
   const LinkCosts& links_;
   std::vector<Sharding> states_;
   std::vector<uint32_t> axes_;                // per state
-  std::vector<std::pair<Code, int>> places_;  // sorted
+  std::vector<std::pair<Code, int>> places_;  // (code, state), sorted
   std::vector<std::vector<Step>> moves_;
 };
 

@@ -14,13 +14,13 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMaxRuns = 3;  // of axes, each assigned by itself, unless pins tell more apart
-constexpr size_t kMaxAxes = 6;  // of a mesh, of which all groupings into so many runs are searched
+constexpr size_t kMaxRuns = 3;  // runs of axes, unless pins tell more apart
+constexpr size_t kMaxAxes = 6;  // axes of a mesh of which all groupings into runs are searched
 
-/// What all bytes of the fastest cuts cost, in their seconds, by how much memory is squeezed.
+/// Cost of all bytes of the fastest cuts, as a multiple of their seconds, by level of `squeeze`.
 constexpr std::array<double, kMaxSqueeze> kByteWeights{0.1, 1, 10, 1e6};
 
-using Boundaries = std::set<int>;  // axes in front of which a run ends
+using Boundaries = std::set<int>;  // axes before which a run ends
 
 /// Calls `change` with every list of axes of a partial plan.
 template <class Change>
@@ -38,7 +38,7 @@ void for_axes(PartialPlan& partial, const Change& change) {
   for (auto& [value, dims] : partial.results) for_dims(dims);
 }
 
-/// What the pins tell apart.
+/// Returns the boundaries that the pins require.
 Boundaries pinned_boundaries(const Mesh& mesh, PartialPlan pinned) {
   Boundaries boundaries;
   for_axes(pinned, [&](const Axes& axes) {
@@ -70,7 +70,7 @@ std::vector<Axes> runs_between(const Boundaries& boundaries, const Mesh& mesh) {
   return runs;
 }
 
-/// A mesh whose axes are the runs of another one, and the way there and back.
+/// A mesh whose axes are runs of another mesh's axes, and conversion in both directions.
 class Grouping {
  public:
   Grouping(const Mesh& mesh, std::vector<Axes> runs) : runs_(std::move(runs)) {
@@ -108,7 +108,7 @@ class Grouping {
     return partial;
   }
 
-  /// A run is as slow as its slowest axis.
+  /// Costs of the grouped mesh: a run is as slow as its slowest axis.
   PlanCosts grouped(PlanCosts costs) const {
     costs.links = grouped(costs.links);
     if (costs.gradient_links) costs.gradient_links = grouped(*costs.gradient_links);
@@ -134,7 +134,7 @@ class Grouping {
   Mesh mesh_;
 };
 
-/// The boundaries, and one more at each place in turn.
+/// Returns the boundaries with one more, for each possible place.
 std::set<Boundaries> with_one_more(const Boundaries& boundaries, const Mesh& mesh) {
   std::set<Boundaries> all;
   for (int axis = 1; axis < static_cast<int>(mesh.rank_axes()); ++axis) {
@@ -145,13 +145,13 @@ std::set<Boundaries> with_one_more(const Boundaries& boundaries, const Mesh& mes
   return all;
 }
 
-/// Whether the first groupings are all of those into kMaxRuns runs that the pins leave.
+/// Whether `first_groupings` returns all groupings into kMaxRuns runs that respect the pins.
 bool searches_all_groupings(const Mesh& mesh, const PartialPlan& pinned) {
   return mesh.rank_axes() <= kMaxAxes || !pinned_boundaries(mesh, pinned).empty();
 }
 
-/// Up to kMaxRuns runs: those in which the axes go together that the pins do not tell apart, and finer ones. Of meshes
-/// of many axes without pins two runs at most, and the axes as they are named.
+/// Returns groupings into at most kMaxRuns runs: the coarsest that respects the pins, and finer ones. For meshes of
+/// many axes without pins these have at most two runs, plus the grouping by the names of the axes.
 std::set<Boundaries> first_groupings(const Mesh& mesh, const PartialPlan& pinned) {
   const Boundaries fixed = pinned_boundaries(mesh, pinned);
   const bool is_small = mesh.rank_axes() <= kMaxRuns;
@@ -172,7 +172,7 @@ std::set<Boundaries> first_groupings(const Mesh& mesh, const PartialPlan& pinned
   return all;
 }
 
-/// The two runs of axes that cost the least.
+/// Returns the cheapest grouping into two runs.
 Boundaries cheapest_pair(const std::map<Boundaries, double>& costs) {
   Boundaries cheapest;
   for (const auto& [boundaries, seconds] : costs) {
@@ -186,7 +186,7 @@ SearchResult solve(const CostProblem& problem, const CutSearch& search) {
                                         : exact_search(problem, search.most_bytes);
 }
 
-/// `price`: of a byte of a rank's memory.
+/// `price`: cost of a byte of a rank's memory.
 FoundCuts search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned, const CutSearch& search,
                     double price) {
   const CostGraphOptions options{.costs = search.costs, .uneven = search.uneven};
@@ -203,7 +203,7 @@ FoundCuts search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPl
   return found_in(make_cost_graph(nodes, mesh, pinned, options));
 }
 
-/// Where bytes have a price, that follows from what the fastest cuts take.
+/// Searches with the price of a byte that follows from the fastest cuts and `search.squeeze`.
 FoundCuts squeezed_search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned,
                              const CutSearch& search) {
   FoundCuts fastest = search_on(nodes, mesh, pinned, search, 0);
@@ -238,7 +238,7 @@ FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, 
       FoundCuts found = squeezed_search_on(nodes, grouping.mesh(), grouping.grouped(pinned), own);
       costs[boundaries] = found.seconds;
       bound = std::min(bound, found.lower_bound);
-      const auto rank = [&](const FoundCuts& one) {  // the fastest that fits, or else the smallest
+      const auto rank = [&](const FoundCuts& one) {  // the fastest that fits, else the smallest
         const bool fits = one.bytes <= search.most_bytes;
         return std::pair(fits ? 0 : one.bytes, fits ? one.seconds : 0);
       };

@@ -1,5 +1,5 @@
 #pragma once
-// The searches over a cost graph: which one, over which axes of a mesh, and what they found.
+// Searches over cost graphs: which search runs over which axes of a mesh, and its result.
 
 #include <limits>
 
@@ -13,39 +13,41 @@ namespace partita {
 struct CutSearch {
   Search kind = Search::exact;  // any but propagation
   PlanCosts costs;
-  bool uneven = true;                                           // parts may differ by one
-  double most_bytes = std::numeric_limits<double>::infinity();  // of a rank's memory
-  /// How much bytes of a rank's memory weigh beside seconds, 0 (nothing) to kMaxSqueeze (more than all seconds).
+  bool uneven = true;                                           // whether parts may differ by one
+  double most_bytes = std::numeric_limits<double>::infinity();  // maximum bytes of a rank's memory
+  /// Weight of bytes of a rank's memory relative to seconds, from 0 (none) to kMaxSqueeze (more than all seconds).
   int64_t squeeze = 0;
 };
 
 struct FoundCuts {
-  PartialPlan partial;  // to be completed
+  PartialPlan partial;  // for `complete_plan`
   double seconds = 0;   // of a step, by the costs of the search
-  /// No plan over these axes that takes `most_bytes` or less, in the groupings that `search_cuts` says, costs less; 0
-  /// where the search says nothing of that.
+  /// No plan over these axes that takes at most `most_bytes`, in the groupings that `search_cuts` describes, costs
+  /// less; 0 if the search gives no bound.
   double lower_bound = 0;
   double bytes = 0;  // of a rank's memory
 };
 
-/// Cuts for the forward nodes of a graph; what `pinned` has decided stays. On a mesh of up to three axes every axis is
-/// assigned by itself. On others axes that follow one another go together, in every way to make up to three such runs
-/// of them that keeps what the pins tell apart, or as the pins do where these tell more apart; the best of these is
-/// taken, and the bound is that of all of them. On a mesh of more than six axes without pins the best two runs are
-/// found first and then parted once more, which gives no bound.
+/// Returns cuts for the forward nodes of a graph. Decisions of `pinned` are kept.
+/// On a mesh of up to three axes, every axis is assigned by itself. On others, neighbouring axes are grouped into at
+/// most three runs that are assigned as units. All such groupings that respect the pins are searched, or that of the
+/// pins alone if it has more runs. The best result is returned, with the lower bound of all of them.
+/// On a mesh of more than six axes without pins, the best two runs are found first and one of them is then split, which
+/// gives no bound.
 FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                       const PartialPlan& pinned, const CutSearch& search);
 
-/// A cut of one node, and what the best plan costs that has it.
+/// A cut of one node, and the cost of the best plan that has it.
 struct PricedCut {
   Cut cut;
   double seconds = 0;
 };
-/// All cuts of a forward node that a search compares, the cheapest first.
+/// Returns all cuts of a forward node that a search compares, the cheapest first.
 std::vector<PricedCut> price_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                                   const PartialPlan& pinned, const CutSearch& search, size_t node);
 
-/// Lists of axes that follow one another, for each grouping that is searched, but for the runs that are parted again.
+/// Returns the groupings that are searched, each as runs of neighbouring axes, except those with a run that is split
+/// later.
 std::vector<std::vector<Axes>> axis_groupings(const Mesh& mesh, const PartialPlan& pinned);
 
 }  // namespace partita

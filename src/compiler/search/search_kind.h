@@ -1,12 +1,12 @@
 #pragma once
-// The searches by name.
+// Searches by name.
 
 #include "base/names.h"
 
 namespace partita {
 
-/// How automatic parallelism finds a plan: from the annotations outwards; by dynamic programming on a cost graph; one
-/// axis after another; or exactly.
+/// How automatic parallelism finds a plan. propagation: from the annotations outwards. dynamic: dynamic programming on
+/// a cost graph. recursive: one axis after another. exact: variable elimination with lower bounds.
 enum class Search { propagation, dynamic, recursive, exact };
 template <>
 inline constexpr auto kNames<Search> = names("propagation", "dynamic", "recursive", "exact");

@@ -6,8 +6,8 @@
 namespace partita {
 namespace {
 
-constexpr int kPrices = 24;   // of a byte, that are tried
-constexpr double kRaise = 8;  // from one to the next until the choice fits
+constexpr int kPrices = 24;   // prices of a byte that are tried
+constexpr double kRaise = 8;  // factor from one to the next until the choice fits
 
 }  // namespace
 

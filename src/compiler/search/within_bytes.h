@@ -1,5 +1,5 @@
 #pragma once
-// Memory as a constraint of a search that knows none.
+// Memory as a constraint for searches that do not support one.
 
 #include <functional>
 
@@ -7,13 +7,14 @@
 
 namespace partita {
 
-/// The problem in which a byte of memory costs something, too. Variables that were alike still are.
+/// Returns the problem with `price` per byte added to its costs. Variables that share costs still do.
 CostProblem with_price(const CostProblem& problem, double price);
 
-/// The cheapest choice found that takes `most_bytes` or less, by Lagrangian relaxation (Fisher, 1981): bytes get a
-/// price, which is raised until what `solve` finds fits. The bound holds for all choices that fit. When none is found
-/// that fits, the result is the smallest one that was found; where bytes cost more than all else, that is the smallest
-/// there is.
+/// Returns the cheapest choice found that takes at most `most_bytes`, by Lagrangian relaxation (Fisher, 1981): `solve`
+/// runs with a price per byte, which is raised until the choice fits and then bisected. The lower bound holds for all
+/// choices that fit.
+/// If no choice is found that fits, returns the smallest one found. That is the smallest possible once bytes cost more
+/// than everything else.
 SearchResult search_within(const CostProblem& problem, double most_bytes,
                            const std::function<SearchResult(const CostProblem&)>& solve);
 

@@ -272,8 +272,7 @@ class Replay {
   std::vector<int> stored_;                 // per buffer of a state: the buffer that was copied to it, or -1
   std::vector<int> root_;                   // per buffer: the one whose memory it shares
   std::vector<Section> sent_in_;            // per output of a stage
-  std::vector<bool>
-      is_sum_;  // per output of a stage: whether it is a sum over micro-batches, sent without further nodes
+  std::vector<bool> is_sum_;             // per output of a stage: whether it is a sum over micro-batches, sent directly
   std::vector<bool> wants_reduced_;      // per buffer: whether it is the result of a bucket, or a view of one
   std::unordered_set<ValueId> reduced_;  // results of the buckets
 };
