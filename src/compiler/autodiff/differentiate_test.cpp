@@ -35,8 +35,8 @@ TEST(TrainingGraph, GradientNodesKnowTheirOrigin) {
   EXPECT_EQ(parse_graph(print(training.graph), all_ops()).nodes.size(), training.graph.nodes.size());
 }
 
-/// By a value that a node makes; what it is made of has a gradient of its own, where that is asked for, too: the
-/// gradients of the sum of (2 x)^2, by 2 x alone and by both.
+/// Gradients with respect to a value that a node makes. If one of its own operands is asked for too, both get a
+/// gradient. Here: the sum of (2 x)^2, with respect to 2 x alone and to both.
 TEST(Gradients, ByValuesThatNodesMake) {
   for (const bool by_both : {false, true}) {
     Builder builder(all_ops(), "between");
@@ -49,7 +49,7 @@ TEST(Gradients, ByValuesThatNodesMake) {
     EXPECT_EQ(gradients[0].type(), doubled.type());
     if (!by_both) continue;
     ASSERT_TRUE(gradients[1]);
-    // That of x is made from that of 2 x.
+    // The gradient of x is computed from that of 2 x.
     const Node& last =
         builder.graph()
             .nodes[static_cast<size_t>(builder.graph().values[static_cast<size_t>(gradients[1].id())].producer)];
@@ -63,7 +63,7 @@ TEST(TrainingGraph, ParameterWithoutGradientGetsZerosAndAWarning) {
   EXPECT_NE(training.warnings[0].find("'unused'"), std::string::npos);
 }
 
-/// 3 d for a product in place of its gradient; outer: what 5 d is for, around it.
+/// A product whose gradient is replaced by 3 d. `nested`: inside a function whose gradient is 5 d.
 Value product_with_own_gradient(Builder& builder, Value x, Value y, bool nested) {
   const auto times = [](double factor) {
     return [=](Builder& into, const std::vector<Value>& d) -> std::vector<Value> {
@@ -124,7 +124,7 @@ TEST(OwnGradients, AreRefusedWhereOnesWouldBeLost) {
               builder.own_gradient(0, {x, w}, {product, product}, none);
             }),
             "[gradient] a result is given twice, got 'mul', expected results of their own");
-  {  // a value from outside, and one from within
+  {  // a value from outside the function, and one from inside
     Builder fresh(all_ops());
     const Value from = fresh.input("x", Type{DType::f64, {}});
     const Value hidden = fresh.apply("square", {from}), inner = fresh.apply("mul", {from, hidden});

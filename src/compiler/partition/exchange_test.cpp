@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-/// A local graph of one collective.
+/// Returns a local graph of one collective.
 LocalGraph moving(const Mesh& mesh, const Type& type, const Move& move, const std::string& op, const Sharding& from) {
   LocalGraph local{{.graph = {}, .mesh = mesh, .shardings = {from, move.result}, .cuts = {{}}}};
   local.graph.values = {{type, "x"}, {type, "y", 0}};
@@ -24,7 +24,7 @@ LocalGraph moving(const Mesh& mesh, const Type& type, const Move& move, const st
   return local;
 }
 
-/// The most over all ranks, and what is enough for all.
+/// Expects `largest_staging` to be the maximum of `staging_of` over all ranks.
 void expect_enough(const LocalGraph& local, const std::string& what) {
   Staging most;
   for (int64_t place = 0; place < local.mesh.ranks(); ++place) {
@@ -36,7 +36,7 @@ void expect_enough(const LocalGraph& local, const std::string& what) {
   EXPECT_EQ(enough.receive, most.receive) << what << "\n" << print(local, all_ops());
 }
 
-// Every move on the way between random shardings.
+// Tests every move on the paths between random shardings.
 TEST(Staging, IsEnoughForEveryRankOfAReshard) {
   std::mt19937 random(1);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// x relative to the root of the sum of its squares over the batch.
+/// x divided by the root of the sum of its squares over the batch.
 constexpr const char* kRelative = R"(partita graph 1
 graph relative
 mesh data=2 | micro=2
@@ -47,13 +47,13 @@ TEST(Prologue, IsWhatLeadsToWhatMicroBatchesNeed) {
   EXPECT_EQ(print(with_own_prologue(local), all_ops()), print(local, all_ops()));
 }
 
-// One slice that both use, and what leads to it, is made twice; what the prologue alone uses is not.
+// A slice that both loops use, and what leads to it, is copied. What only the prologue uses is not.
 TEST(Prologue, SharesNothingWithTheMicroBatches) {
   const std::string twice = "%twice = add(%x, %x) : f64[8{micro,data}] ; forward cut a={micro,data}\n";
   const std::string text = changed(changed(kRelative, "%square = square(%x)", twice + "%square = square(%twice)"),
                                    "div(%x, %root)", "div(%twice, %root)");
   EXPECT_THROW(parse_local_graph(text, all_ops()), InvalidArgument);
-  // As a plan would give it, before its prologue is its own: the sum of a copy that the micro-batches use instead.
+  // A graph as a plan gives it, before `with_own_prologue`: micro-batches use the prologue's %twice, not %again.
   LocalGraph shared = parse_local_graph(
       changed(changed(text,
                       "%square =", "%again = add(%x, %x) : f64[8{micro,data}] ; forward cut a={micro,data}\n%square ="),

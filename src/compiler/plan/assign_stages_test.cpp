@@ -12,7 +12,7 @@ namespace {
 
 using NamedLayers = std::vector<std::pair<std::string, LayerPtr>>;
 
-/// Three dense layers on stages that the code gives, -1: none.
+/// Returns three dense layers with the given stages in the code; -1: no stage.
 Graph graph_of_stages(const std::vector<int>& stages) {
   NamedLayers layers;
   for (size_t i = 0; i < stages.size(); ++i) {
@@ -23,7 +23,7 @@ Graph graph_of_stages(const std::vector<int>& stages) {
                      {.batch = 4, .columns = labelled_columns({"image", {DType::f32, {7}}})});
 }
 
-/// Stages of the products, or the error.
+/// Returns the number of stages and the stage of each product, or the error.
 std::string assigned(const std::vector<int>& stages, int64_t count, const std::vector<StageMark>& marks = {}) {
   try {
     Graph graph = graph_of_stages(stages);

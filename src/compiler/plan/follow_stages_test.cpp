@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// By the names of the nodes.
+/// Returns stages by node name.
 std::map<std::string, int> stages_by_name(const Graph& graph, const StageAssignment& assignment) {
   std::map<std::string, int> stages;
   for (size_t n = 0; n < graph.nodes.size(); ++n) stages[graph.nodes[n].name] = assignment.nodes[n];
@@ -23,7 +23,7 @@ Graph graph_of(const std::string& body) {
       all_ops());
 }
 
-// The training has a product, noise, a second product and, on the next stage, a norm that keeps statistics.
+// Stages of a training: a product, noise, a second product and, on the next stage, a norm that keeps statistics.
 NamedStages trained_stages() {
   Graph graph = graph_of(R"(%a = matmul(%x, %w) : f32[4,4] ; forward scope=net/fc
 %n = relu(%a) : f32[4,4] ; forward scope=net/noise
@@ -50,7 +50,7 @@ output d = %c
 }
 
 TEST(FollowStages, NoNodeIsInFrontOfItsOperandsAndStates) {
-  // Another op takes the place of the norm; it is behind its state. What stands in front of all is with its user.
+  // Another op replaces the norm and must come after its state. Nodes before all known ones are with their user.
   const Graph graph = graph_of(R"(%p = tanh(%x) : f32[4,4] ; forward scope=net/first
 %s = add(%p, %x) : f32[4,4] ; forward scope=net/first
 %c = mul(%s, %m) : f32[4,4] ; forward scope=net/norm

@@ -54,7 +54,7 @@ TEST(NameStages, AreShort) {
     return fmt::format("{} | {}", fmt::join(names[0], " "), fmt::join(names[1], " "));
   };
   EXPECT_EQ(print_names(), "net/embedding net/add net/h/0..2 | net/h/3..5 net/ln_f net/matmul loss");
-  // Of two nodes at one place the second is on the other stage.
+  // Of two nodes with the same path, the second is on the other stage.
   const std::vector<std::string> names = network_names(graph);
   const size_t second = static_cast<size_t>(std::find(names.begin(), names.end(), "net/h/5/add#2") - names.begin());
   for (size_t n = 0; n < graph.nodes.size(); ++n) halves.nodes[n] = n < second ? 0 : 1;

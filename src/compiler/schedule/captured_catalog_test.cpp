@@ -39,7 +39,7 @@ TEST(CapturedCatalog, MakesTheSameScheduleAsTheDevice) {
   }
 }
 
-/// Refuses all, with a reason that is hard to write on a line.
+/// Refuses every query, with a reason that is hard to write on one line.
 class Refusing final : public KernelCatalog {
  public:
   KernelChoice choose(const KernelQuery&) const override {

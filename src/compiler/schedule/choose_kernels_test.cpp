@@ -28,7 +28,7 @@ output y = %y
 
 const PlanOptions kUneven{.parallel = Parallel::hybrid};
 
-/// Answers for `matmul` as told; plain memory formats and no scratch for all else. Counts the questions.
+/// Answers `matmul` queries with a given function, others with plain memory formats and no scratch. Counts the queries.
 class Told final : public KernelCatalog {
  public:
   std::function<KernelChoice(const KernelQuery&, KernelChoice plain)> matmul;
@@ -52,7 +52,7 @@ const Instruction& only(const Schedule& schedule) {
 }
 
 TEST(ChooseKernels, TheMostScratchOfAllShards) {
-  // Of 10 rows, four ranks hold 2, 3, 2 and 3.
+  // Four ranks hold 2, 3, 2 and 3 of 10 rows.
   Told catalog;
   catalog.matmul = [](const KernelQuery& query, KernelChoice choice) {
     choice.scratch_bytes = rows_of(query) == 2 ? 4096 : 64;
@@ -68,7 +68,7 @@ TEST(ChooseKernels, TheMostScratchOfAllShards) {
 
 TEST(ChooseKernels, OneKernelForAllShards) {
   Told catalog;
-  // The best kernel takes three rows alone; the other takes all.
+  // The best kernel accepts only three rows; the other accepts any number.
   catalog.matmul = [](const KernelQuery& query, KernelChoice choice) {
     const bool wants_best = query.like ? query.like->kernel == "best" : rows_of(query) == 3;
     if (query.like && wants_best && rows_of(query) != 3) return KernelChoice{.reason = "three rows alone"};
@@ -77,7 +77,7 @@ TEST(ChooseKernels, OneKernelForAllShards) {
   };
   const LocalGraph local = local_of(kProduct, 4, kUneven);
   EXPECT_EQ(only(choose_kernels(local, all_ops(), catalog)).choice.kernel, "general");
-  // No kernel takes both.
+  // No kernel accepts both numbers of rows.
   catalog.matmul = [](const KernelQuery& query, KernelChoice choice) {
     choice.kernel = rows_of(query) == 3 ? "three" : "two";
     return query.like && query.like->kernel != choice.kernel ? KernelChoice{.reason = "other rows"} : choice;
@@ -92,7 +92,7 @@ TEST(ChooseKernels, OneKernelForAllShards) {
   }
 }
 
-// What differs is asked for, whatever the number of ranks.
+// The number of queries depends on the distinct shards, not on the number of ranks.
 TEST(ChooseKernels, FewQuestionsForManyRanks) {
   const auto questions = [](std::string_view text, int64_t ranks, const PlanOptions& options) {
     const Told catalog;
@@ -114,7 +114,7 @@ output y = %y
   EXPECT_EQ(questions(product(1280, 6, 1280), 16'384, annotated), 1);
   EXPECT_EQ(questions(product(1281, 6, 1280), 16'384, annotated), 2);
   EXPECT_EQ(questions(product(1281, 6, 1283), 16'384, annotated), 4);
-  // Rows of an image with padding: the first and the last part, and those between in two sizes.
+  // Rows of an image with padding: the first and the last part differ, and those between have up to two sizes.
   const auto image = [](int64_t height) {
     return fmt::format(R"(partita graph 1
 graph image
@@ -134,7 +134,7 @@ output y = %y
   EXPECT_EQ(uneven.asked, 4);
 }
 
-// Every shard of every rank is a case of the schedule: kernels are made for them, and none asks for more scratch.
+// The schedule's kernels can be created for every shard of every rank, and none needs more scratch than it says.
 TEST(ChooseKernels, KernelsOfTheDeviceServeEveryRank) {
   const auto device = make_cpu_device(all_ops(), 1);
   for (const int ranks : {3, 4}) {

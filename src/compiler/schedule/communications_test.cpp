@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-// Two buckets that start while kernels run, and one that is reduced at once.
+// Two buckets are started, one with kernels before its wait, and one is reduced at once.
 TEST(Communications, ABucketIsExposedUnlessKernelsRunMeanwhile) {
   LocalGraph local;
   local.mesh = Mesh({{"data", 2}});

@@ -13,7 +13,7 @@ struct Block {
   int64_t offset, bytes;
 };
 
-/// The lowest offset at which the block meets none that lives at the same moment.
+/// Returns the lowest offset at which the block overlaps none that is live at the same moment.
 int64_t lowest_free(std::vector<Block> blocks, const Block& wanted, int64_t base) {
   std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.offset < b.offset; });
   int64_t offset = base;

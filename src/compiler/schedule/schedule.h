@@ -26,11 +26,11 @@ struct InFlight {
   int64_t received(size_t input, Section last) const;
 };
 
-/// Maximum bytes of gradients that are reduced in one message. Schedules pack by it, and planning prices by it.
+/// Default of `ScheduleOptions::bucket_bytes`. Schedules pack by it, and planning prices by it.
 inline constexpr int64_t kBucketBytes = int64_t{4} << 20;
 
 struct ScheduleOptions {
-  /// Maximum bytes of gradients that are reduced in one message.
+  /// Maximum bytes of gradients that are reduced in one message. A larger gradient is a message of its own.
   int64_t bucket_bytes = kBucketBytes;
   bool pack = true;     // false: each gradient is reduced by itself
   bool overlap = true;  // whether collectives are asynchronous, overlapped with computation

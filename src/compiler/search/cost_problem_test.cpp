@@ -1,4 +1,4 @@
-// The solvers on random numbers, against all choices.
+// Compares the solvers with an enumeration of all choices, on random problems.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -28,10 +28,10 @@ class ProblemDice {
 
 struct DrawnProblem {
   size_t variables = 6, alternatives = 4, edges = 8;
-  bool forbids = true;  // some pairs; the first alternatives always go together
+  bool forbids = true;  // whether some pairs are forbidden; the first alternatives are always allowed together
 };
 
-/// Whole numbers, so that sums in any order are equal. Edges may be parallel.
+/// Costs are whole numbers, so that sums in any order are equal. Edges may be parallel.
 CostProblem draw_problem(const DrawnProblem& draw, uint64_t seed) {
   ProblemDice dice(seed);
   const auto costs = [&](size_t count) {
@@ -58,7 +58,7 @@ CostProblem draw_problem(const DrawnProblem& draw, uint64_t seed) {
   return problem;
 }
 
-/// The least cost of all choices, and of those that have each alternative, of at most so many bytes.
+/// Minimum cost of all choices of at most `most_bytes`, and of those that contain each alternative.
 struct AllChoices {
   double least = kForbids;
   std::vector<std::vector<double>> with;
@@ -124,10 +124,10 @@ TEST(CostProblem, BoundsAreBelowTheLeast) {
     gap += all.least - bound.lower_bound;
     total += all.least;
   }
-  EXPECT_LT(gap, 0.05 * total);  // they are of use
+  EXPECT_LT(gap, 0.05 * total);  // the bounds are tight enough to be useful
 }
 
-// Tables that would be too large: what the bound leaves is solved, or the gap is told.
+// If tables would be too large, the reduced problem is solved or the gap is reported.
 TEST(CostProblem, WideProblemsHaveABound) {
   int exact = 0;
   for (uint64_t seed = 0; seed < 3; ++seed) {
@@ -146,7 +146,7 @@ TEST(CostProblem, WideProblemsHaveABound) {
   EXPECT_LE(exact, 3);
 }
 
-// 300 equal parts one behind the other: the limits count equal steps once, so that they do not depend on the length.
+// 300 equal parts in a chain. The limits count equal steps once, so that they do not depend on the length.
 TEST(CostProblem, RepeatedPartsAreSolvedOnce) {
   const CostProblem part = draw_problem({.variables = 5, .alternatives = 4, .edges = 9, .forbids = false}, 3);
   const auto repeated = [&](size_t count, bool apart) {

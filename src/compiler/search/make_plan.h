@@ -73,10 +73,11 @@ struct PlanOptions {
 bool uses_annotations(Parallel parallel);
 
 /// Returns the mesh of `ranks`: the first named layout among the annotations (if the mode uses them), else that of
-/// block sharding, else a single axis. Throws InvalidArgument if the layout has another number of ranks.
+/// block sharding, else a single axis; a mesh without axes for one rank. Throws InvalidArgument if the layout has
+/// another number of ranks, or the blocks' sizes do not divide them.
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options);
 
-/// Returns a warning if the graph has annotations and the mode does not use them, else "".
+/// Returns a warning if the graph has annotations, the mode does not use them and there are several ranks, else "".
 std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options);
 
 /// Returns the plan. Throws InvalidArgument, with the nearest legal choice, if the graph does not fit the mesh or

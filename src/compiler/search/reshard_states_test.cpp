@@ -1,4 +1,4 @@
-// Costs between all shardings against those of the ways that are found one by one.
+// Compares costs between all shardings with those of paths found one by one.
 
 #include "compiler/search/reshard_states.h"
 
@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-/// Every axis in some dimension, partial or not used; within a dimension in any order.
+/// Lists every sharding: each axis at any position of a dimension, partial or unused.
 void list_shardings(const Mesh& mesh, const Type& type, int axis, Sharding& now, std::vector<Sharding>& found) {
   if (axis == static_cast<int>(mesh.axes().size())) {
     found.push_back(now);
@@ -55,7 +55,7 @@ void expect_costs_of_resharder(const Mesh& mesh, const LinkCosts& links, const T
     }
   }
   const bool is_level = links.byte.front() != links.byte.back() || links.step.front() > 0;
-  // A reduction by way of axes that neither end uses is not looked for by both alike where links differ.
+  // The two do not both look for reductions over axes that neither end uses; costs may then differ on uneven links.
   EXPECT_LE(cheaper + dearer, is_level ? pairs / 20 : 0) << print(mesh) << ", " << cheaper << " and " << dearer;
   EXPECT_GE(pairs, 10);
 }

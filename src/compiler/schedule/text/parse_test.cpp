@@ -1,4 +1,4 @@
-// Texts of schedules that are wrong: refused with the line, or with what does not fit together.
+// Invalid texts of schedules are refused with the line, or with what is inconsistent.
 
 #include <gtest/gtest.h>
 
@@ -45,14 +45,14 @@ std::string message_of(const std::string& text, const LocalGraph& local) {
   return "accepted";
 }
 
-/// The text with the first `from` replaced.
+/// Returns the text with the first `from` replaced.
 std::string changed(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-/// The text without the first line that begins with `start`.
+/// Returns the text without the first line that begins with `start`.
 std::string without(const std::string& text, const std::string& start) {
   const size_t at = text.find("\n" + start);
   EXPECT_NE(at, std::string::npos) << start;
@@ -222,7 +222,7 @@ TEST(ScheduleErrors, NoTextCrashesTheReader) {
       if (round % 3 == 1) bad.replace(at, count, bad.substr(other, count));
       if (round % 3 == 2) bad[at] = static_cast<char>(below(256));
     }
-    EXPECT_NO_FATAL_FAILURE(message_of(bad, made.local));  // another error than InvalidArgument ends the test
+    EXPECT_NO_FATAL_FAILURE(message_of(bad, made.local));  // any error other than InvalidArgument ends the test
   }
 }
 

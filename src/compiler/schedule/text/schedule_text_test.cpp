@@ -1,4 +1,4 @@
-// Schedules as text: what is written is read back and runs to the same bits, and what does not fit is refused.
+// Schedules as text: a printed schedule is read back and runs to the same bits; one that does not fit is refused.
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ void append(Bits& bits, const Array& array) {
   bits.insert(bits.end(), data, data + array.type().bytes());
 }
 
-/// The outputs of two steps and the states after them, as rank 0 has them.
+/// Returns the outputs of two steps and the states after them, as held by rank 0.
 Bits run(const LocalGraph& local, const Schedule& schedule) {
   Bits bits;
   run_ranks(static_cast<int>(local.mesh.ranks()), [&](Communicator& world) {
@@ -102,7 +102,7 @@ std::string schedule_text_message_of(const std::string& text, const LocalGraph& 
   return "accepted";
 }
 
-/// The text with the first `from` replaced.
+/// Returns the text with the first `from` replaced.
 std::string changed_of_schedule_text(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -160,7 +160,7 @@ TEST(ScheduleText, SizesOfAnotherDeviceAreRefused) {
                   .starts_with(fmt::format("[schedule] the device has no such memory format, got '%{}:odd'", name)));
 }
 
-/// States that take the old values of others, and an output that does: copies, and several buffers of one value.
+/// Two states and an output take old values of states, which needs copies and several buffers of one value.
 TEST(ScheduleText, CopiesOfStatesAreReadBack) {
   const Graph graph = parse_graph(R"(partita graph 1
 graph swap
