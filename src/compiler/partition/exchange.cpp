@@ -159,7 +159,7 @@ Exchange exchange_of(const LocalGraph& local, NodeId id, int64_t rank) {
   const auto source = [&](int64_t who) {
     return permute_source(local.mesh, local.shardings[from], local.shardings[to], who);
   };
-  /// What `giver` sends to `taker`, in global indices.
+  /// Box that `giver` sends to `taker`, in global indices.
   const auto sent = [&](int64_t giver, int64_t taker) {
     if (!performs(node, Collective::permute))
       return intersection(held_by(local, from, giver), held_by(local, to, taker));

@@ -10,9 +10,9 @@ namespace partita {
 /// Graph and plan of one stage. A value that another stage makes is an input `from` that stage. A value that others use
 /// is an output "sent.NAME" `to` them; one that depends only on states is sent `once`.
 /// Every stage returns the scalar outputs of the whole graph. These, and scalars that updates of another stage need,
-/// are marked `verdict`.
-/// What runs before the micro-batches (compiler/plan/cut_micro_batches.h) depends only on inputs, which every stage
-/// receives, so each stage that uses it computes it.
+/// are marked `verdict` where they are sent.
+/// Nodes that run before the micro-batches (compiler/plan/cut_micro_batches.h) depend only on inputs, which every stage
+/// receives, so each stage that uses their results runs them.
 struct StagePart {
   Graph graph;
   Plan plan;

@@ -77,7 +77,7 @@ class StageAssigner {
       }
       if (stage >= 0) set(n, stage);
     }
-    // What depends only on inputs and states is on the stage that uses it first.
+    // A node that depends only on inputs and states is on the stage that uses it first.
     std::vector<int> lowest_user(graph_.values.size(), std::numeric_limits<int>::max());
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       if (!is_forward(n)) continue;

@@ -63,7 +63,7 @@ class BlockCutter {
   }
 
  private:
-  /// What a value is: rows [batch, sequence, width], normalised rows, columns of a product, or none of these.
+  /// Role of a value: rows [batch, sequence, width], normalised rows, columns of a product, or none of these.
   enum class Part { other, rows, normal, columns };
 
   /// The factors of y[.., columns] = sum of x[.., inner] w[inner, columns].

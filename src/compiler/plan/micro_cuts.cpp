@@ -46,8 +46,8 @@ class MicroCutFinder {
  private:
   using DimAxes = std::vector<Axes>;
 
-  /// What is known of a value: how it is cut or partial over micro-batches, or whether it is complete only after all of
-  /// them (`late`); an early one is complete after a loop over all of them that runs before the others.
+  /// A value as it is cut or partial over micro-batches. A late value is complete only after all of them; an early one
+  /// after a loop over all of them that runs before the main one.
   struct Value {
     Sharding over;
     bool late = false, early = false;

@@ -17,7 +17,7 @@ struct MicroCuts {
   std::vector<bool> late;       // per value: whether its node needs all micro-batches
 };
 
-/// What a node of one micro-batch may need of all of them.
+/// Results of all micro-batches that a node of one may need.
 enum class Needed {
   made_of_inputs,  // what depends only on inputs and on states that training does not change: an earlier loop makes it
   anything,        // any result: further passes over the rows make it

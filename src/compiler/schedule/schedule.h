@@ -133,8 +133,9 @@ std::string print(const Schedule& schedule, const LocalGraph& local);
 /// Reads what `print` writes, for the same local graph, and verifies it, except for what only the device knows (see
 /// below). Throws InvalidArgument with the line.
 Schedule parse_schedule(std::string_view text, const LocalGraph& local);
-/// Throws InternalError if a buffer is outside the arena or too small, live buffers overlap, a value is read before it
-/// is made or reduced, a state changes before the update or is not stored, or memory formats do not match.
+/// Throws InternalError if a buffer is outside the arena or too small, or if live buffers overlap. Throws it, too, if a
+/// value is read before it is made or reduced, a state changes before the update or is not stored, or memory formats do
+/// not match.
 void verify(const Schedule& schedule, const LocalGraph& local);
 /// Checks a schedule that was read against the device of the catalog. Throws InvalidArgument unless every buffer has
 /// the size of its memory format there. Kernels are checked only when they are created.

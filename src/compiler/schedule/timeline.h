@@ -1,5 +1,5 @@
 #pragma once
-// What each group of a pipeline runs in a step before the verdict, and where it sends and receives.
+// Runs of each group of a pipeline in a step before the verdict, and the points where it sends and receives.
 
 #include <optional>
 
@@ -38,8 +38,8 @@ std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const 
 std::vector<size_t> sent_by(const Run& run, const Pipeline& pipeline, const std::vector<SendPoint>& points);
 
 /// Throws InvalidArgument unless the sequence has all slots of the stages (ir/orders/check.h) and the stages keep as
-/// many copies as it has in flight, and if groups would wait for one another forever; the message names who waits for
-/// what.
+/// many copies as it has in flight. Throws InvalidArgument, too, if groups would wait for one another forever, with who
+/// waits for what.
 void verify(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
 
 }  // namespace partita

@@ -5,9 +5,9 @@
 
 namespace partita {
 
-/// Throws InternalError if a node that should run once runs in every micro-batch, or the reverse; if one micro-batch is
-/// accumulated twice, or a sum is reduced before it is complete; or if anything but a load reads the copies of an
-/// input.
+/// Throws InternalError if a node that should run once runs in every micro-batch, or the reverse. Throws it, too, if
+/// one micro-batch is accumulated twice, a sum is reduced before it is complete, or anything but a load reads the
+/// copies of an input.
 void check_sections(const Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita
