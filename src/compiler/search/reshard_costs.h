@@ -27,7 +27,7 @@ class ReshardCosts {
 
   /// Cost of the cheapest way; infinite if there is none, since a reduced sum cannot become partial again.
   double between(TypeId type, ShardingId from, ShardingId to);
-  /// Cost of the cheapest way for a parameter's gradient.
+  /// Cost of the cheapest way for a parameter's gradient. Requires the constructor with gradient links.
   double of_gradient(TypeId type, ShardingId from, ShardingId to);
   /// Cost between a node and a user of its result: a partial sum is passed on unchanged, or reduced.
   double passed(TypeId type, ShardingId from, ShardingId to);
@@ -45,7 +45,7 @@ class ReshardCosts {
   const Mesh& mesh_;
   const LinkCosts links_;
   Resharder resharder_;
-  std::unique_ptr<ReshardCosts> gradients_;  // with types and shardings of its own; null: as others
+  std::unique_ptr<ReshardCosts> gradients_;                            // with its own ids; null without gradient links
   std::unordered_map<size_t, std::unique_ptr<ReshardStates>> states_;  // by number of dimensions
   std::vector<int> state_of_;                                          // per sharding; -1: not listed
   std::unordered_map<std::string, TypeId> type_ids_;
