@@ -1,4 +1,4 @@
-// What a configuration leaves open, and which of its parts do not fit together.
+// Completion of open configuration fields, and checks that the fields fit together.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-/// Eight times the cores, and no fewer than 64.
+/// Maximum number of compute threads of a rank.
 int most_threads(int cores) { return std::max(64, 8 * cores); }
 
 void complete_ranks(RanksConfig& ranks, const Place& place) {
@@ -33,7 +33,8 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
   if (ranks.threads == 0) ranks.threads = std::max(1, std::min(place.cores / here, place.team_threads));
 }
 
-/// The most that a stage has, or the number that would be: what does not fit is seen when groups are made.
+/// Returns the largest number of ranks of a stage. Ranks that do not divide are rounded up; they are refused when
+/// groups of stages are made.
 int64_t ranks_of_stage(const JobConfig& config) {
   const PipelineOptions& pipeline = config.plan.options.pipeline;
   int64_t stages = pipeline.stages;
@@ -83,7 +84,7 @@ JobConfig completed(JobConfig config, const Place& place) {
                                       config.plan.file, place.ranks(), place.launched->launcher, config.ranks.count));
   }
   complete_ranks(config.ranks, place);
-  block_mesh(ranks_of_stage(config), config.plan.options.blocks);  // refuses what does not divide
+  block_mesh(ranks_of_stage(config), config.plan.options.blocks);  // throws if the cuts do not divide the ranks
   TrainingConfig& training = config.training;
   if (!training.batch_norm) {
     const bool is_cut = cuts_batch_alone(config) || config.plan.options.micro_batches > 1;

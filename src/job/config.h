@@ -1,6 +1,6 @@
 #pragma once
-// One typed configuration for everything that runs a network: what is trained, how, on what, and what is written.
-// Commands, configuration files, benchmarks and programs of users fill the same struct; docs/reference/configuration.md
+// The configuration of everything that runs a network: what is trained, how, on which ranks, and what is written.
+// Commands, configuration files, benchmarks and users' programs fill the same struct. docs/reference/configuration.md
 // lists its keys and flags.
 
 #include "compiler/autodiff/optimizer.h"
@@ -16,24 +16,24 @@
 
 namespace partita {
 
-/// What the statistics of a batch norm are taken over: each rank's rows of a micro-batch, or those of the global batch.
+/// Rows whose batch norm statistics are shared: each rank's rows of a micro-batch, or the rows of the global batch.
 enum class BatchNormStatistics { local, global };
 template <>
 inline constexpr auto kNames<BatchNormStatistics> = names("local", "global");
 
-/// What the update sees of the gradients of the ranks: the mean over the global batch, or the sum of the ranks' means,
-/// which is outside the promise of equal numbers.
+/// How gradients of ranks are combined: the mean over the global batch, or the sum of the ranks' means. The guarantee
+/// that plans give equal numbers does not cover `sum`.
 enum class GradientReduction { mean, sum };
 template <>
 inline constexpr auto kNames<GradientReduction> = names("mean", "sum");
 
-/// What the gradients of micro-batches add up to: the mean over the global batch, or as many times the mean as there
-/// are micro-batches, which is outside the promise of equal numbers.
+/// How gradients of micro-batches are combined: the mean over the global batch, or the sum of the micro-batches' means.
+/// The guarantee that plans give equal numbers does not cover `sum`.
 enum class MicroLoss { mean, sum };
 template <>
 inline constexpr auto kNames<MicroLoss> = names("mean", "sum");
 
-/// The ranks that print, when ranks are processes.
+/// Ranks that print when ranks are processes.
 enum class ConsoleRanks { first, all };
 template <>
 inline constexpr auto kNames<ConsoleRanks> = names("first", "all");
@@ -42,75 +42,75 @@ enum class Switch { off, on };
 template <>
 inline constexpr auto kNames<Switch> = names("off", "on");
 
-/// What a training does when a checkpoint cannot be written: it goes on, or ends.
+/// Whether a training continues or ends when a checkpoint cannot be written.
 enum class CheckpointErrors { warn, stop };
 template <>
 inline constexpr auto kNames<CheckpointErrors> = names("warn", "stop");
 
 struct DataConfig {
-  std::optional<DataSource> source{};  // none: what the model brings along, or generated rows
-  int64_t resize = 0;                  // side of the images after resizing; 0: as they are
+  std::optional<DataSource> source{};  // none: the model's own rows, or generated rows
+  int64_t resize = 0;                  // side of the images after resizing; 0: not resized
   bool augment = false;                // random crops and flips of training images
 };
 
 struct TrainingConfig {
   int64_t batch = 32;  // rows of the global batch
-  int64_t epochs = 0;  // passes over the rows; 0: as many as `steps` take, or 1 without
-  int64_t steps = 0;   // of the whole training; 0: those of the epochs. With both the lesser number counts
+  int64_t epochs = 0;  // passes over the rows; 0: as many as `steps` take, or 1 if `steps` is 0
+  int64_t steps = 0;   // steps of the whole training; 0: those of the epochs. With both, the smaller number applies
   Loss loss = Loss::sparse;
-  std::optional<int64_t> ignore_index{};            // labels of this class count for nothing
-  DType dtype = DType::f32;                         // of parameters and activations
-  uint64_t seed = 1;                                // of initial values, the order of rows and dropout
-  std::optional<BatchNormStatistics> batch_norm{};  // none: local under data parallelism on several ranks
+  std::optional<int64_t> ignore_index{};            // class whose labels are left out of losses and metrics
+  DType dtype = DType::f32;                         // type of parameters and activations
+  uint64_t seed = 1;                                // seed of initial values, the order of rows and dropout
+  std::optional<BatchNormStatistics> batch_norm{};  // none: local if ranks or micro-batches split the batch
   GradientReduction gradients = GradientReduction::mean;
   MicroLoss micro_loss = MicroLoss::mean;
-  bool validate = false;              // on the test rows after every epoch
-  std::optional<int64_t> patience{};  // epochs without a lower loss before the training ends; none: it goes on
-  bool evaluate = true;               // on the test rows after the training
+  bool validate = false;              // evaluation on the test rows after every epoch
+  std::optional<int64_t> patience{};  // epochs that may pass without a lower loss; none: no limit
+  bool evaluate = true;               // evaluation on the test rows after the training
 };
 
 struct EvaluationConfig {
-  int64_t batch = 0;  // most rows of a batch; 0: a micro-batch's, or more where they fit
-  int64_t top = 5;    // labels among so many of the largest logits are counted, too
+  int64_t batch = 0;  // maximum rows of a batch; 0: those of a micro-batch, or more if they fit in memory
+  int64_t top = 5;    // k of the top-k accuracy
 };
 
 struct RanksConfig {
   int count = 0;    // 0: as many as a launcher started, or 1
-  int threads = 0;  // compute threads of each; 0: an even share of the cores
+  int threads = 0;  // compute threads of each rank; 0: an equal share of the cores
   KernelSet kernels = KernelSet::fast;
 };
 
 struct PlanConfig {
-  std::string file{};                // of a saved plan; planner/plan_file/plan_file.h reads it into the rest
-  std::optional<GivenPlan> given{};  // its cuts
+  std::string file{};  // path of a saved plan; planner/plan_file/plan_file.h reads it into the other fields
+  std::optional<GivenPlan> given{};  // contents of the saved plan
   PlanOptions options{};
-  Recompute recompute = Recompute::none;           // in the backward
-  std::vector<RecomputeMark> recompute_layers{};   // in the backward, whatever `recompute` says of others
-  std::vector<NodeAnnotation> annotations{};       // in addition to those in the code of the network
-  std::vector<std::string> passes_switched_off{};  // by name
+  Recompute recompute = Recompute::none;           // policy of layers that `recompute_layers` does not name
+  std::vector<RecomputeMark> recompute_layers{};   // policies of single layers
+  std::vector<NodeAnnotation> annotations{};       // annotations in addition to those in the network's code
+  std::vector<std::string> passes_switched_off{};  // names of passes
 };
 
-/// FilesConfig::resume for the newest checkpoint of FilesConfig::checkpoint, where it has one.
+/// Value of FilesConfig::resume that selects the newest checkpoint in FilesConfig::checkpoint, if there is one.
 inline constexpr std::string_view kLatestCheckpoint = "latest";
 
 struct FilesConfig {
-  std::string load{}, save{};            // weights
-  std::string checkpoint{};              // a folder: whole trainings, one behind the other
-  int64_t checkpoint_every = 0;          // steps; 0: at the end alone
-  double checkpoint_seconds = 0;         // 0: as steps say
-  int64_t checkpoint_keep = 5;           // the newest that stay; 0: all
-  Switch checkpoint_async = Switch::on;  // steps go on while one is written
+  std::string load{}, save{};            // files of weights
+  std::string checkpoint{};              // folder of checkpoints, each of a whole training
+  int64_t checkpoint_every = 0;          // steps between two checkpoints; 0: only at the end
+  double checkpoint_seconds = 0;         // seconds between two checkpoints; 0: no limit
+  int64_t checkpoint_keep = 5;           // number of newest checkpoints that are kept; 0: all
+  Switch checkpoint_async = Switch::on;  // whether steps continue while a checkpoint is written
   bool checkpoint_integrated = false;    // whole tensors, written by the first rank
   CheckpointErrors checkpoint_errors = CheckpointErrors::warn;
-  std::string resume{};                    // a checkpoint, a folder of them, or "latest"
+  std::string resume{};                    // a checkpoint, a folder of checkpoints, or "latest"
   std::vector<std::string> resume_with{};  // keys that may differ from those of the checkpoint
-  std::string log{};                       // one JSON line per step
-  std::string trace{};                     // what each rank did when, in the first steps
+  std::string log{};                       // file of one JSON line per step
+  std::string trace{};                     // file of the timeline of each rank in the first steps
   int64_t trace_steps = 3;
-  std::string cluster = "cpu";  // preset or file: the machine of which a trace predicts steps
-  std::string dump{};           // a folder for what every stage made
-  std::string log_dir{};        // a folder for what each process prints
-  std::string flight_record{};  // a folder for the last calls of each rank
+  std::string cluster = "cpu";  // preset or file; the machine for which a trace predicts steps
+  std::string dump{};           // folder for the output of every compiler stage
+  std::string log_dir{};        // folder for what each process prints
+  std::string flight_record{};  // folder for the last calls of each rank
 };
 
 struct ConsoleConfig {
@@ -120,7 +120,7 @@ struct ConsoleConfig {
 };
 
 struct JobConfig {
-  std::string model{};  // "gpt:layers=4,hidden=128"; "" for a network of the program's own
+  std::string model{};  // "gpt:layers=4,hidden=128"; "" for a network defined by the program
   DataConfig data{};
   TrainingConfig training{};
   OptimizerOptions optimizer{};
@@ -130,22 +130,26 @@ struct JobConfig {
   PlanConfig plan{};
   FilesConfig files{};
   ConsoleConfig console{};
-  bool force = false;  // although the estimate says that the memory is too small
+  bool force = false;  // starts even if the estimated memory does not fit
 };
 
-/// `config` with everything decided that it leaves open: ranks, threads, statistics, the batch of an evaluation. Throws
-/// InvalidArgument for ranks and threads that are not to be had, and for a learning rate that makes no sense.
+/// Returns `config` with ranks, threads and batch norm statistics chosen where it leaves them open. Throws
+/// InvalidArgument if the ranks or threads are not available in `place`, if a saved plan was named but not read or is
+/// for another number of ranks, if block cuts do not divide the ranks, for a bad learning rate or warm-up, and for
+/// `quiet` along with `verbose`.
 JobConfig completed(JobConfig config, const Place& place);
 
-/// The steps of a training: TrainingConfig::steps and ::epochs, with so many steps an epoch.
+/// Returns the number of steps of a training that is limited by TrainingConfig::epochs and ::steps. `steps_per_epoch`
+/// is the number of steps in an epoch.
 int64_t training_steps(int64_t epochs, int64_t steps, int64_t steps_per_epoch);
 
-/// Whether ranks differ in nothing but their rows, and in the parameters that are split layerwise: data and hybrid.
+/// Whether several ranks split nothing but the rows of a batch, as the modes data and hybrid do. Parameters may still
+/// be split layerwise.
 bool cuts_batch_alone(const JobConfig& config);
 
-/// Throws InvalidArgument when the parts of a completed configuration make no training here, with the nearest legal
-/// choice: more ranks than threads of one process may be, a batch that does not divide, options that would have no
-/// effect.
+/// Checks that the parts of a completed configuration fit together. Throws InvalidArgument, with the nearest legal
+/// choice, if there are more ranks than one process can run as threads, if the batch does not divide, and for options
+/// that would have no effect.
 void verify_training(const JobConfig& config, const Place& place);
 
 }  // namespace partita

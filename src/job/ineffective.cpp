@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// Checks one part of a configuration after another.
+/// Checks of a configuration, one method per part.
 class Checks {
  public:
   Checks(const JobConfig& config, const IsSaid& is_said, OptionNames names)
@@ -84,7 +84,8 @@ class Checks {
     }
   }
 
-  /// Resuming from the latest checkpoint takes a folder of checkpoints, whoever asked for it.
+  /// Throws if the latest checkpoint is asked for without a folder of checkpoints, even if a recipe or a file asks for
+  /// it.
   void latest() const {
     if (config_.files.resume != kLatestCheckpoint || !config_.files.checkpoint.empty()) return;
     const std::string where = names_ == OptionNames::flags ? "[--resume]" : "[Model] files.resume:";

@@ -1,5 +1,5 @@
 #pragma once
-// Options that would change nothing under the rest of a configuration.
+// Refusal of options that have no effect under the rest of a configuration.
 
 #include <functional>
 #include <string>
@@ -13,21 +13,23 @@ namespace partita {
 /// 0.1").
 enum class OptionNames { flags, fields };
 
-/// "--epochs 2", or "training.epochs = 2" for a field. An empty `value` names the option alone. For a switch the values
-/// are "true" and "false".
+/// Returns "--epochs 2" for flags, "training.epochs = 2" for fields. If `value` is empty the result is the name alone.
+/// Values of a switch are "true" and "false". Throws InvalidArgument for an unknown key.
 std::string option_text(OptionNames names, std::string_view key, const std::string& value = "");
 
-/// Whether an option was asked for by its key. Recipes of models and configuration files may say what has no effect.
+/// Whether the user asked for the option with this key. Options that come from a model's recipe or a configuration file
+/// may have no effect.
 using IsSaid = std::function<bool(std::string_view key)>;
 
-/// Returns whether options of `config` differ from both their defaults and `recipe`.
+/// Returns a predicate: whether an option of `config` differs both from its default and from its value in `recipe`.
 IsSaid differs_from(const JobConfig& config, const JobConfig& recipe);
 
-/// Throws InvalidArgument, "[--flag] of no effect, .." or "[Model] section.key of no effect, ..", for an option that
-/// was asked for and has no effect under the others of a completed configuration, with what to say instead.
+/// Throws InvalidArgument for an option that was asked for but has no effect under the others of a completed
+/// configuration. The message begins "[--flag] of no effect, .." or "[Model] section.key of no effect, .." and names an
+/// alternative. Resuming from "latest" without a checkpoint folder is refused, too, whoever asked for it.
 void refuse_ineffective(const JobConfig& config, const IsSaid& is_said, OptionNames names);
 
-/// Throws the same for one option.
+/// Throws the InvalidArgument of `refuse_ineffective` for one option.
 [[noreturn]] void refuse_option(OptionNames names, std::string_view key, const std::string& why);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// The rows that a configuration names.
+// Rows of the data that a configuration names.
 
 #include "frontend/data/open_dataset.h"
 #include "job/config.h"
@@ -8,28 +8,29 @@ namespace partita {
 
 class JobRows {
  public:
-  /// Rows of `config.data` for a network that reads `format`, whose `resize`, `augment`, `dtype`, `seed` and ignored
-  /// label are those of the configuration.
+  /// Rows of `config.data` for a network that reads `format`. The format's `resize`, `augment`, `dtype`, `seed` and
+  /// ignored label are taken from `config`.
   JobRows(const JobConfig& config, RowFormat format);
-  /// Rows that the model `name` brings along.
+  /// Rows of the model `name`, which brings them along. Without `own_rows` they are those of `config.data`.
   JobRows(const JobConfig& config, RowFormat format, std::string name, DatasetPtr own_rows);
 
-  /// Whether rows are generated because no source was given.
+  /// Whether rows are generated because neither the configuration nor the model names any.
   bool is_generated() const { return is_generated_; }
   const DataSource& source() const { return source_; }
   const RowFormat& format() const { return format_; }
-  /// False when the source has no such rows.
+  /// Whether the source has such rows. A model's own rows are training rows only.
   bool has_rows(Split split) const;
   DatasetPtr rows(Split split) const;
-  /// The columns of `rows`, without reading them where the kind of the source says it.
+  /// Returns the columns of `rows`. Rows are not read if the kind of the source determines the columns.
   std::vector<Column> columns() const;
-  /// Whether a model brings its rows along.
+  /// Whether the model brings its rows along.
   bool are_own() const { return own_rows_ != nullptr; }
-  /// The source, or the name of the model that brings its rows along.
+  /// Returns the source, or the name of the model that brings its rows along.
   std::string print_source() const;
-  /// What rows are generated: "images, 28x28".
+  /// Returns the kind and size of generated rows, "images, 28x28".
   std::string print_generated() const;
-  /// Returns a warning if the source lacks a part of the rows of a training, else an empty string.
+  /// Returns a warning if the source lacks some files of its training rows, else an empty string. `rows`: the number of
+  /// rows that are there.
   std::string missing_part(int64_t rows) const;
 
  private:

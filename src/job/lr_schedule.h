@@ -1,5 +1,5 @@
 #pragma once
-// The learning rate as a function of the step.
+// Learning rate as a function of the step.
 
 #include <cstdint>
 
@@ -8,29 +8,30 @@
 
 namespace partita {
 
-/// After the warm-up: linear falls to zero at the last step; cosine falls to zero along half a wave; step multiplies by
-/// a factor after each so many steps.
+/// Shape of the learning rate after the warm-up. linear and cosine (half a wave) fall to zero at step `steps`. step
+/// multiplies by `step_factor` every `step_every` steps, counted from step 0.
 enum class LrKind { constant, linear, cosine, step };
 template <>
 inline constexpr auto kNames<LrKind> = names("constant", "linear", "cosine", "step");
 
-/// Begins with `warmup_steps` of linear rise.
+/// A learning rate that rises linearly for `warmup_steps` steps, then follows `kind`.
 struct LrSchedule {
   LrKind kind = LrKind::constant;
   double learning_rate = 0.01;
-  int64_t steps = 0;  // of the whole training; for linear and cosine
+  int64_t steps = 0;  // length of the training, in steps; not used by constant
   int64_t warmup_steps = 0;
-  int64_t step_every = 0;  // 0: a third of `steps`
+  int64_t step_every = 0;  // steps between two falls; 0: a third of `steps`
   double step_factor = 0.1;
 };
 
-/// Throws InvalidArgument for numbers that make no sense, among them a learning rate that is infinite in `dtype`.
+/// Throws InvalidArgument if the learning rate is negative, not finite or infinite in `dtype`, or if the warm-up is out
+/// of range.
 void verify(const LrSchedule& schedule, DType dtype = DType::f64);
 
-/// Whether `steps` changes any learning rate.
+/// Whether any learning rate depends on `steps`.
 bool depends_on_length(const LrSchedule& schedule);
 
-/// For step 0, 1, ...
+/// Returns the learning rate of a step, counted from 0.
 double learning_rate_at(const LrSchedule& schedule, int64_t step);
 
 }  // namespace partita

@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// Changes that give each group of rows two values per channel; it has one row of one value.
+/// Returns the changes that give each group of rows two values per channel. Each group has one row now.
 std::string remedies(int64_t groups, int64_t micro_batches) {
   const std::string batch = fmt::format("a batch of at least {}", 2 * groups);
   if (groups == 1) return batch;

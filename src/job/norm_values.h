@@ -1,12 +1,13 @@
 #pragma once
-// How many values the batch norms of a training normalise.
+// Check of the number of values that a batch norm normalises.
 
 #include "ir/graph/op_def.h"
 
 namespace partita {
 
-/// Throws InvalidArgument with the layer if a batch norm of a training has one value per channel and group of rows: its
-/// normalised value is 0, whatever the value is, and no gradient passes through it. `micro_batches`: of the training.
+/// Throws InvalidArgument, which names the layer, if a batch norm has one value per channel and group of rows. Such a
+/// value is always normalised to 0, and no gradient passes through it. `micro_batches` of the training select the
+/// advice in the message.
 void require_several_values(const Graph& graph, const OpSet& ops, int64_t micro_batches);
 
 }  // namespace partita

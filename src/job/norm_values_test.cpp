@@ -19,7 +19,7 @@ Graph graph_of_norm(const Shape& shape, int64_t groups) {
   return builder.take();
 }
 
-/// "" or the message of the refusal.
+/// Returns the message of the refusal, or "" if there is none.
 std::string refusal(const Shape& shape, int64_t groups, int64_t micro_batches = 1) {
   try {
     require_several_values(graph_of_norm(shape, groups), all_ops(), micro_batches);
@@ -57,7 +57,7 @@ TEST(NormValues, TheRefusalNamesTheLayerAndWhatWouldDo) {
             "group of rows in net/layer4/bn2/batch_norm, expected a batch of at least 2");
 }
 
-/// Whether the program of a network with a batch norm over two features is made.
+/// Whether the program of a network with a batch norm over two features compiles.
 bool is_made(ProgramRequest request, const std::string& ranks, const std::string& micro_batches) {
   JobConfig config;
   config.training.batch = request.batch;
@@ -74,7 +74,8 @@ bool is_made(ProgramRequest request, const std::string& ranks, const std::string
   return true;
 }
 
-// Trainings alone: an evaluation takes the running statistics, and a program that is only priced learns nothing.
+// Only trainings are checked: an evaluation uses the running statistics, and a program that is only priced learns
+// nothing.
 TEST(NormValues, ProgramsOfTrainingsHaveSeveral) {
   const Network network("net", sequential({dense(4), batch_norm(), dense(3)}));
   ProgramRequest request{.network = network, .batch = 4};

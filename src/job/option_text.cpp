@@ -10,7 +10,8 @@ namespace {
   throw InvalidArgument(fmt::format("[{}] bad value, got '{}', expected {}", where, text, expected));
 }
 
-/// A number that is written as a whole, with a sign or not; none otherwise, and `failure` says why.
+/// Returns the number that is the whole of `text`, with an optional sign. Returns none and sets `failure` if there is
+/// no such number.
 template <class T>
 std::optional<T> number(std::string_view text, std::errc& failure) {
   T value{};
@@ -28,7 +29,7 @@ std::optional<T> number(std::string_view text, std::errc& failure) {
   throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected a number of 64 bits", where, text));
 }
 
-/// The message of a parser, begun with "[where]" instead of its own place.
+/// Runs a parser. Rethrows its InvalidArgument with "[where]" in place of the parser's own prefix.
 template <class Parse>
 auto parsed(std::string_view where, const Parse& parse) {
   try {
@@ -83,7 +84,7 @@ void read_option(std::string_view where, std::string_view text, const Limits& li
     throw InvalidArgument(
         fmt::format("[{}] out of range, got {}, expected {} to {}", where, text, limits.least, limits.most));
   }
-  value = *given + 0.0;  // -0, which a file has as the integer 0
+  value = *given + 0.0;  // turns -0, which a file writes as the integer 0, into 0
 }
 
 void read_option(std::string_view where, std::string_view text, const Limits&, std::string& value) {

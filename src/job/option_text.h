@@ -1,5 +1,5 @@
 #pragma once
-// How single values of a configuration are read from text and printed.
+// Parsing and printing of single values of a configuration.
 
 #include <limits>
 #include <optional>
@@ -11,13 +11,13 @@ namespace partita {
 
 inline constexpr int64_t kLargestNumber = int64_t{1} << 40;
 
-/// The numbers that an option takes.
+/// Smallest and largest number that an option takes.
 struct Limits {
   double least = 0;
   double most = static_cast<double>(kLargestNumber);
 };
 
-/// Each reads `text` into `value`; throws InvalidArgument that begins with "[where]".
+/// Each parses `text` into `value`. Throws InvalidArgument that begins with "[where]".
 void read_option(std::string_view where, std::string_view text, const Limits& limits, bool& value);
 void read_option(std::string_view where, std::string_view text, const Limits& limits, int& value);
 void read_option(std::string_view where, std::string_view text, const Limits& limits, int64_t& value);
@@ -39,7 +39,7 @@ void read_option(std::string_view where, std::string_view text, const Limits& li
   read_option(where, text, limits, value.emplace());
 }
 
-/// Text that `read_option` reads back.
+/// Each returns text that `read_option` parses back to the same value.
 std::string print_option(bool value);
 std::string print_option(int value);
 std::string print_option(int64_t value);

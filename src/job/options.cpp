@@ -40,7 +40,7 @@ JobOption::Form form_of() {
   return JobOption::Form::text;
 }
 
-/// What help calls a value of the type.
+/// Returns the placeholder of a value of type T in help.
 template <class T>
 std::string value_name() {
   using Value = typename Inner<T>::type;
@@ -59,7 +59,7 @@ std::string value_name() {
   }
 }
 
-/// Whether the value says nothing: an empty text is no file.
+/// Whether the value is not set. An empty text counts as not set: no file has an empty name.
 template <class T>
 bool is_unset(const T& value) {
   if constexpr (is_optional<T>) return !value.has_value();
@@ -94,15 +94,15 @@ void take_texts(T& value, std::string_view where, const std::vector<std::string>
   }
 }
 
-constexpr int64_t kMaxPlannedRanks = int64_t{1} << 20;  // how many can run is seen when they are to
+constexpr int64_t kMaxPlannedRanks = int64_t{1} << 20;  // only for planning; running checks the real limit
 
-/// Collects the options of one section after another.
+/// Collects options, section by section.
 class List {
  public:
   std::vector<JobOption> take() { return std::move(options_); }
   void section(OptionSection section) { section_ = section; }
 
-  /// `access` gives the field of a configuration, const or not.
+  /// Adds an option of the current section. `access` returns the field of a configuration, const or not.
   template <class Access>
   JobOption& add(std::string name, std::string flag, Effect effect, Access access, std::string help,
                  Limits limits = {}) {
@@ -127,7 +127,7 @@ class List {
   OptionSection section_ = OptionSection::job;
 };
 
-// The fields of a configuration, for both const and other ones.
+// Accessor of a configuration field, for const and non-const configurations.
 #define PARTITA_FIELD(path) \
   [](auto& config) -> auto& { return config.path; }
 
@@ -219,7 +219,7 @@ void add_optimizer(List& list) {
 
 void add_schedule(List& list) {
   list.section(OptionSection::schedule);
-  constexpr double kLargestRate = 1e300;  // infinite ones in f32 are refused when the type is known
+  constexpr double kLargestRate = 1e300;  // the type's own limit (f32) is checked when the type is known
   list.add("learning_rate", "lr", Effect::program, PARTITA_FIELD(schedule.learning_rate), "Learning rate",
            {0, kLargestRate})
       .synonyms = {"learning-rate", "learningrate"};
@@ -438,7 +438,7 @@ std::vector<JobOption> make_options() {
   return list.take();
 }
 
-/// "a, b" for messages.
+/// Returns "a, b", for messages.
 std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
 }  // namespace

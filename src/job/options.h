@@ -1,7 +1,6 @@
 #pragma once
-// The one list of what a configuration can say: for each option its key in a file, its flag, its help, and how it is
-// read and printed. Command lines, configuration files, checks between ranks and between a checkpoint and the run that
-// goes on from it all follow from this list.
+// The list of all options of a configuration: key, flag, help, parser and printer of each. Command lines, configuration
+// files, the consistency check between ranks and the check of a resumed training use this list.
 
 #include <functional>
 
@@ -9,14 +8,14 @@
 
 namespace partita {
 
-/// What an option decides.
+/// What an option affects, and so where it may differ.
 enum class Effect {
-  program,    // what is computed: the same for all ranks, and when a training is resumed
-  length,     // when a training ends and what it shows: may change when it is resumed
-  placement,  // where and how it is computed: may change when it is resumed; what that changes of the program is
-              // compared
-  files,      // what is read and written: rows and weights are compared by what is in them
-  console     // what a process prints: may differ between ranks
+  program,    // what is computed; equal on all ranks and in a resumed training
+  length,     // when a training ends and what it reports; may change on resume
+  placement,  // where and how it is computed; may change on resume, but its effect on the program
+              // is compared
+  files,      // what is read and written; contents of rows and weights are compared instead
+  console     // what a process prints; may differ between ranks
 };
 
 /// Sections of a configuration file and of --help.
@@ -29,40 +28,42 @@ struct JobOption {
   enum class Form { text, number, boolean, list };
 
   OptionSection section = OptionSection::job;
-  std::string name;   // in its section: "learning_rate"
-  std::string flag;   // "lr", for --lr
-  std::string value;  // what help calls the value: "NUMBER", "FILE"; "" for a switch
+  std::string name;   // within its section: "learning_rate"
+  std::string flag;   // "lr" for --lr; "" if there is no flag
+  std::string value;  // placeholder of the value in help: "NUMBER", "FILE"; "" for a switch
   std::string help;
   Effect effect = Effect::program;
   Form form = Form::text;
-  std::vector<std::string> synonyms;  // flags that other programs use for it, to suggest this one
-  /// One text per value: none when nothing is set, several for a list.
+  std::vector<std::string> synonyms;  // flags of other programs for which this one is suggested
+  /// Returns one text per value: none if the option is not set, several for a list.
   std::function<std::vector<std::string>(const JobConfig&)> get;
-  /// Throws InvalidArgument that begins with "[where]".
+  /// Parses texts into the option's field. Throws InvalidArgument that begins with "[where]".
   std::function<void(JobConfig&, std::string_view where, const std::vector<std::string>& texts)> set;
 
   /// "schedule.learning_rate"; "model" for an option of the section `job`.
   std::string key() const;
 };
 
-/// All options, section by section.
+/// Returns all options, section by section.
 const std::vector<JobOption>& job_options();
-/// Throws InvalidArgument with the nearest key.
+/// Returns the option with this key. Throws InvalidArgument that suggests the nearest key.
 const JobOption& find_option(std::string_view key);
 
-/// What was said for one option.
+/// Values given for one option.
 struct Assignment {
   const JobOption* option = nullptr;
-  std::string where;  // "--lr", "job.toml: schedule.learning_rate"
+  std::string where;  // origin in messages: "--lr", "job.toml: schedule.learning_rate"
   std::vector<std::string> texts;
 };
+/// Sets the options in order; a later assignment wins. Throws InvalidArgument for a bad value.
 void assign(JobConfig& config, const std::vector<Assignment>& assignments);
 
-/// An option for which two configurations say something else.
+/// An option whose values differ between two configurations, as text.
 struct Difference {
   const JobOption* option = nullptr;
   std::string got, expected;
 };
+/// Returns the options that differ, in the order of job_options().
 std::vector<Difference> differences(const JobConfig& got, const JobConfig& expected);
 
 }  // namespace partita

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// What is thrown, "" when nothing is.
+/// Returns the message of what is thrown, or "" if nothing is.
 template <class Fn>
 std::string refusal_of_options(const Fn& fn) {
   try {
@@ -25,7 +25,7 @@ std::string refusal_of(const std::string& key, const std::string& text) {
   return refusal_of_options([&] { find_option(key).set(config, "--" + find_option(key).flag, {text}); });
 }
 
-/// A text that differs from the default, for every option.
+/// Returns texts that differ from the option's default.
 std::vector<std::string> other_value(const JobOption& option) {
   const std::vector<std::string> now = option.get(JobConfig());
   switch (option.form) {
@@ -64,7 +64,7 @@ TEST(JobOptions, EveryOneIsReadBackFromItsFile) {
   for (const JobOption& option : job_options()) {
     const std::vector<std::string> texts = other_value(option);
     std::vector<std::string> taken = texts;
-    if (option.form == JobOption::Form::number) {  // a whole number where only these are taken
+    if (option.form == JobOption::Form::number) {  // some options take whole numbers only
       taken = refusal_of_options([&] { option.set(config, "test", texts); }).empty() ? texts
                                                                                      : std::vector<std::string>{"7"};
     }
@@ -138,7 +138,7 @@ TEST(JobToml, BadFilesAreRefusedWithTheLine) {
             std::string::npos);
   EXPECT_NE(refused("[training]\nbatch = [1, 2]").find("wrong number of values, got 2, expected 1"), std::string::npos);
   EXPECT_NE(refused("[plan.shard]\nx = 1").find("bad kind of value, got table"), std::string::npos);
-  std::string deep = "a";  // tables in one another, for each of which a parser takes more of the stack
+  std::string deep = "a";  // nested tables, each of which takes more of a parser's stack
   for (int i = 0; i < 500'000; ++i) deep += ".a";
   EXPECT_EQ(refused("\n" + deep + " = 1\n"),
             "[configuration] job.toml:2: a key that is too deep, got more than 16 parts, expected section.key");

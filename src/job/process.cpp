@@ -14,7 +14,7 @@ constexpr const char* kFlightRecord = "PARTITA_FLIGHT_RECORD";
 
 JobProcess::JobProcess(const JobConfig& config, const Place& place) {
   if (const std::string& folder = config.files.flight_record; !folder.empty()) {
-    std::error_code failure;  // what cannot be made cannot be written either
+    std::error_code failure;  // ignored: a folder that cannot be made cannot be locked below
     std::filesystem::create_directories(folder, failure);
     const std::string use = fmt::format("rank_{}", place.rank());
     flight_record_.emplace(owned_folder("--flight-record", folder, use), /*waits=*/false, warn_of_rank);

@@ -1,5 +1,5 @@
 #pragma once
-// What a job does to the process in which it runs.
+// Effects of a job on the process in which it runs.
 
 #include "job/config.h"
 #include "runtime/launch/console.h"
@@ -7,24 +7,25 @@
 
 namespace partita {
 
-/// What a process holds while a job runs in it: which ranks print (console.ranks), the log of what it prints
-/// (files.log_dir), and the folder of its flight record (files.flight_record). To be made before the world of processes
-/// is, which begins their records.
+/// Process-wide state of a running job: which ranks print (console.ranks), the log of what they print (files.log_dir)
+/// and the folder of the flight record (files.flight_record). Create it before the world of processes, which starts the
+/// flight records. The destructor restores the environment.
 class JobProcess {
  public:
-  /// Throws RuntimeFailure(cannot_write) for a log or a flight record that another job writes.
+  /// Throws RuntimeFailure(cannot_write) if the log or the flight record cannot be written, or if another job is
+  /// writing it.
   JobProcess(const JobConfig& config, const Place& place);
   ~JobProcess();
   JobProcess(const JobProcess&) = delete;
   JobProcess& operator=(const JobProcess&) = delete;
 
  private:
-  std::optional<OwnerLock> flight_record_;     // the lock of this process's own
+  std::optional<OwnerLock> flight_record_;     // lock on this process's record
   std::optional<std::string> records_before_;  // PARTITA_FLIGHT_RECORD before the job
   std::optional<Console> console_;
 };
 
-/// Warns when the ranks of this host have more compute threads than it has cores.
+/// Calls `warn` if the ranks of this host have more compute threads than the host has cores.
 void warn_of_oversubscription(const JobConfig& config, const Place& place,
                               const std::function<void(const std::string&)>& warn);
 

@@ -27,8 +27,8 @@ Graph build(const JobConfig& config, const ProgramRequest& request, Purpose purp
   return build_graph(request.network, all_ops(), options);
 }
 
-/// The stages that a training has, and an evaluation with it. Layers of a stage may be there in a
-/// training alone.
+/// Returns the stages of the training, by which an evaluation runs. They are assigned on the training graph, since some
+/// layers of a stage may exist only there.
 NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& request) {
   if (request.training != nullptr) return named_stages(request.training->graph, request.training->assignment);
   const PipelineOptions& pipeline = config.plan.options.pipeline;
@@ -44,7 +44,7 @@ NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& 
   return named_stages(training, assign_stages(training, Rules(training, all_ops()), pipeline.stages));
 }
 
-/// Throws unless a plan that was given is for this network at the training's batch.
+/// Throws InvalidArgument if a given plan is for another network than this one at the training's batch.
 void require_planned_network(const JobConfig& config, const ProgramRequest& request) {
   const GivenPlan& given = *config.plan.given;
   if (!given.network) return;
@@ -58,7 +58,7 @@ void require_planned_network(const JobConfig& config, const ProgramRequest& requ
           : ""));
 }
 
-/// The cuts that a plan gives; of an evaluation those that its graph and its rows have.
+/// Returns the cuts of a given plan. For an evaluation, cuts that its graph or its rows do not allow are left out.
 Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool evaluation) {
   if (cuts.mesh.ranks() != ranks) {
     throw InvalidArgument(fmt::format("[{}] the plan is for another number of ranks of each stage, got {}, expected {}",
@@ -67,7 +67,8 @@ Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool e
   return plan_of(cuts, graph, all_ops(), evaluation);
 }
 
-/// The mode's, but for a batch of any number of rows: there may be fewer than annotations cut a batch into.
+/// Returns the plan of an evaluation: that of the given cuts or of the mode. A batch with fewer rows than annotations
+/// split it into gets an uneven data parallel plan.
 Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config, const ProgramRequest& request) {
   PlanOptions options = config.plan.options;
   if (request.any_rows) {
@@ -102,7 +103,7 @@ int64_t groups_of_stages(const JobConfig& config) {
   return std::max<int64_t>(1, pipeline.stages / pipeline.interleave);
 }
 
-/// Each rank of a stage has statistics of its own of its rows, and of each micro-batch.
+/// Returns the number of groups of rows with their own statistics: one per rank of a stage and micro-batch.
 int64_t statistics_groups(const JobConfig& config, const ProgramRequest& request) {
   const int64_t groups = groups_of_stages(config), ranks = request.ranks;
   if (!cuts_batch_alone(config)) return config.plan.options.micro_batches;
@@ -114,7 +115,7 @@ int64_t statistics_groups(const JobConfig& config, const ProgramRequest& request
                   ranks, groups, groups));
 }
 
-/// Of one stage.
+/// Returns the number of ranks of one stage. Throws InvalidArgument if stages have different numbers of ranks.
 int64_t ranks_that_share_a_batch(const JobConfig& config, int64_t ranks) {
   const int64_t groups = groups_of_stages(config);
   if (ranks % groups == 0 || ranks < groups) return std::max<int64_t>(1, ranks / groups);

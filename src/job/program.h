@@ -1,5 +1,5 @@
 #pragma once
-// The one pipeline from a configuration, a network and the columns it reads to what every rank runs.
+// The pipeline from a configuration, a network and its input columns to the program of every rank.
 
 #include "compiler/compile.h"
 #include "frontend/network/build_graph.h"
@@ -9,42 +9,44 @@ namespace partita {
 
 struct ProgramRequest {
   const Network& network;
-  std::vector<Column> columns;  // of the rows
+  std::vector<Column> columns;  // columns of the rows
   int64_t batch = 1;            // rows of the global batch
   int64_t ranks = 1;
   Purpose purpose = Purpose::training;
   Stage last = Stage::schedule;
-  bool any_rows = false;  // an evaluation whose batch may be cut unevenly, whatever the mode asks of a batch
-  /// Of an evaluation during a training: the training, whose stages and states it shares.
+  bool any_rows = false;  // for an evaluation whose batch may be split unevenly under any mode
+  /// For an evaluation during a training: the training's program, whose stages and states the evaluation shares.
   const Program* training = nullptr;
-  /// Of an evaluation: what is computed of a batch, in place of the network with its loss.
+  /// For an evaluation: the graph that is run on a batch, in place of the network with its loss.
   const Graph* graph = nullptr;
-  BuildUpdate own_update = nullptr;  // of a training, in place of that of the configuration's optimizer
-  bool estimates = false;            // of a training that is not run: its norms may have one value per channel
+  BuildUpdate own_update = nullptr;  // for a training: the update, in place of that of the configuration's optimizer
+  bool estimates = false;            // for a training that is not run: batch norms may have one value per channel
 };
 
-/// A graph that is not made of a network.
+/// A request for the program of a graph that is not built from a network.
 struct GraphRequest {
-  std::function<Graph()> forward;  // makes it
+  std::function<Graph()> forward;  // builds the graph
   int64_t ranks = 1;
-  bool training = false;  // with gradients and the updates of the configuration's optimizer
+  bool training = false;  // adds gradients and the updates of the configuration's optimizer
   Stage last = Stage::schedule;
 };
 
-/// `config` with the number of stages that the layers of the network say, where it leaves that open.
+/// Returns `config` with the number of pipeline stages set. If the configuration leaves it open, it is the number that
+/// the network's layers and the stage annotations use.
 JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns);
 
-/// The network with its loss in an evaluation of `request.batch` rows.
+/// Returns the graph of the network with its loss, for an evaluation of `request.batch` rows.
 Graph build_evaluation(const JobConfig& config, const ProgramRequest& request);
 
-/// Of the network that a training has, as plans name it.
+/// Returns the fingerprint of the training's network, by which plans identify it.
 NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramRequest& request);
 
-/// Commands, trainings, evaluations, benchmarks and examples make programs by these two alone. `config` is completed.
-/// Only a training is dumped. An evaluation has the stages and the mode of a training and runs a batch as a whole; a
-/// prediction has neither stages nor micro-batches.
+/// Compiles the program of a training, an evaluation or a prediction under a completed configuration. Commands,
+/// trainings, evaluations, benchmarks and examples compile programs only by this function and the next. An evaluation
+/// has the stages and the mode of the training and runs a batch as a whole. A prediction has neither stages nor
+/// micro-batches. Only programs of trainings are dumped.
 Program make_program(const JobConfig& config, const ProgramRequest& request);
-/// Makes the program of a graph under the parts of a completed configuration that do not belong to a network.
+/// Compiles the program of a graph, under those parts of a completed configuration that do not depend on a network.
 Program make_program(const JobConfig& config, const GraphRequest& request);
 
 }  // namespace partita

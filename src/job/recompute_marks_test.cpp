@@ -37,7 +37,7 @@ TEST(RecomputeMarks, ChooseTheirLayersAlone) {
     const bool is_selective = node.scope.starts_with("net/h/3") && node.op == "attention";
     EXPECT_EQ(node.recompute, is_full ? node.scope.substr(0, 7) : is_selective ? node.name : "") << node.scope;
   }
-  // The policy of all layers is that of the others.
+  // The global policy then applies to the other layers.
   choose_recomputed(marked, Recompute::selective, all_ops());
   Graph all = plain;
   choose_recomputed(all, Recompute::selective, all_ops());

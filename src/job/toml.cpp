@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr std::string_view kHeader = "# partita job 1\n";
 
-/// Seeds of 64 bits do not fit an integer of TOML and are written as texts.
+/// Whether the text fits a TOML integer or float. Seeds of 64 bits may not, and are written as strings.
 bool is_toml_number(const std::string& text) {
   return text.find_first_not_of("0123456789") != std::string::npos || text.size() < 19;
 }

@@ -1,20 +1,21 @@
 #pragma once
-// A configuration as a TOML file: "model" and "force" at its head, then a table per section.
+// A configuration as a TOML file: "model" and "force" first, then a table per section.
 
 #include "job/options.h"
 
 namespace partita {
 
-/// Every option that is set, in the order of job_options(); `parse_config` reads the same configuration back.
+/// Returns every option that is set, in the order of job_options(). `parse_config` reads the same configuration back.
 std::string print(const JobConfig& config);
-/// The same without files and what is printed: what was computed, and where.
+/// Returns `print` without options of files and of the console: what was computed, and where.
 std::string print_computation(const JobConfig& config);
 
-/// What a text says, option by option; `path` stands in messages. Throws InvalidFile with the line for what is not
-/// TOML, an unknown section or key (with the nearest), or a value of another kind; values are checked when they are
-/// assigned.
+/// Parses a text into assignments, which check the values when they are assigned. `path` is used in messages. Throws
+/// InvalidFile with the line if the text is not TOML, for an unknown section or key (with the nearest one), and for a
+/// value of another type.
 std::vector<Assignment> parse_config(std::string_view text, const std::string& path);
-/// The same of a file; throws MissingFile, too.
+/// Reads a file and parses it with `parse_config`. Throws MissingFile if the file cannot be read, InvalidFile if it is
+/// too large or as `parse_config` does.
 std::vector<Assignment> read_config(const std::string& path);
 
 }  // namespace partita

@@ -11,7 +11,7 @@ namespace {
 struct BertOptions {
   int64_t layers, hidden, heads, seq, vocab;
   double dropout = 0;
-  int64_t masked = 0;  // of a row; 0: 15 %
+  int64_t masked = 0;  // positions per row; 0: 15 %
 };
 
 const std::vector<std::pair<std::string, BertOptions>>& published_berts() {
@@ -20,8 +20,8 @@ const std::vector<std::pair<std::string, BertOptions>>& published_berts() {
   return list;
 }
 
-/// Tokens [b, s] and positions [b, k] to the logits of the tokens there, [b, k, vocab]; the table of tokens is also the
-/// last layer.
+/// Maps tokens [b, s] and positions [b, k] to the logits of the tokens at these positions, [b, k, vocab]. The token
+/// embedding is also the output layer.
 class Bert : public Layer {
  public:
   explicit Bert(const BertOptions& options)
@@ -56,7 +56,7 @@ class Bert : public Layer {
     if (dropout_) x = context.call("drop", *dropout_, x);
     x = context.call("h", *blocks_, x);
     const Shape rows = positions.shape();
-    x = apply("combine", {x, reshape(positions, {rows[0], rows[1], 1})});  // the rows at the positions
+    x = apply("combine", {x, reshape(positions, {rows[0], rows[1], 1})});  // selects the rows at the positions
     x = context.call("ln_f", *head_norm_, gelu(context.call("head", *head_, x)));
     const Value bias = context.parameter("bias", {options_.vocab}, initializer(Init::zeros, {options_.vocab}));
     return {matmul(x, table, /*transpose_a=*/false, /*transpose_b=*/true) + bias};

@@ -14,8 +14,8 @@ struct GptOptions {
   double dropout = 0;
 };
 
-/// Of GPT-3 (Brown et al., 2020, table 2.1, with heads that divide the width), then of Megatron-LM (Narayanan et al.,
-/// 2021, table 1; Korthikanti et al., 2022, table 3), whose vocabulary is padded.
+/// GPT-3 (Brown et al., 2020, table 2.1, with heads that divide the width), then Megatron-LM (Narayanan et al., 2021,
+/// table 1; Korthikanti et al., 2022, table 3), whose vocabulary is padded.
 const std::vector<std::pair<std::string, GptOptions>>& published_gpts() {
   constexpr int64_t kSeq = 2048, kVocab = 50257, kPadded = 51200;
   static const std::vector<std::pair<std::string, GptOptions>> list{
@@ -32,7 +32,7 @@ const std::vector<std::pair<std::string, GptOptions>>& published_gpts() {
   return list;
 }
 
-/// Tokens [b, s] to logits [b, s, vocab]; the table of tokens is also the last layer.
+/// Maps tokens [b, s] to logits [b, s, vocab]. The token embedding is also the output layer.
 class Gpt : public Layer {
  public:
   explicit Gpt(const GptOptions& options) : options_(options), dropout_(dropout(options.dropout)), norm_(layer_norm()) {

@@ -13,13 +13,13 @@ struct InceptionOptions {
   double dropout = 0;
 };
 
-/// A convolution with its norm and relu, of height and width in odd numbers.
+/// A convolution with batch norm and relu. Kernel sizes are odd.
 struct Unit {
   std::string name;
   int64_t channels;
   std::vector<int64_t> kernel{1, 1};
   int64_t stride = 1;
-  bool same = true;  // padded to the size of the operand
+  bool same = true;  // padded so that the output has the size of the input
 };
 
 class ConvolutionUnit : public Layer {
@@ -43,14 +43,14 @@ class ConvolutionUnit : public Layer {
 
 enum class Pool { none, average, max };
 
-/// Units one after the other, behind a pool; the last ones may be several that are side by side.
+/// An optional pool, then `units` in sequence, then `ends` in parallel.
 struct Branch {
   std::vector<Unit> units;
   std::vector<Unit> ends{};
   Pool pool = Pool::none;
 };
 
-/// The branches of one operand, concatenated along the channels.
+/// Applies branches to one input and concatenates their outputs along the channels.
 class InceptionBlock : public Layer {
  public:
   explicit InceptionBlock(std::vector<Branch> branches) : branches_(std::move(branches)) {
@@ -80,7 +80,7 @@ class InceptionBlock : public Layer {
   LayerPtr average_ = avg_pool(3, {.stride = 1, .padding = 1}), max_ = max_pool(3, {.stride = 2});
 };
 
-/// The blocks, with channels in proportion to the width.
+/// Builds the blocks; `width` scales their channels.
 class InceptionBlocks {
  public:
   explicit InceptionBlocks(int64_t width) : width_(width) {}
@@ -129,7 +129,7 @@ class InceptionBlocks {
   Unit unit(std::string name, int64_t published, std::vector<int64_t> kernel = {1, 1}) const {
     return {std::move(name), channels(published), std::move(kernel)};
   }
-  /// 3x3 to half the height and width.
+  /// A 3x3 convolution that halves height and width.
   Unit half(std::string name, int64_t published) const {
     return {std::move(name), channels(published), {3, 3}, /*stride=*/2, /*same=*/false};
   }

@@ -52,7 +52,7 @@ class LlamaBlock : public Layer {
   LayerPtr norm1_, attention_, norm2_, mlp_;
 };
 
-/// Tokens [b, s] to logits [b, s, vocab].
+/// Maps tokens [b, s] to logits [b, s, vocab].
 class Llama : public Layer {
  public:
   explicit Llama(const LlamaOptions& options) : options_(options), norm_(rms_norm()) {
@@ -86,7 +86,7 @@ class Llama : public Layer {
   LayerPtr norm_, blocks_, head_;
 };
 
-/// Two thirds of four times the width, so that three matrices have the parameters of two, in whole steps of 32.
+/// Two thirds of four times the width, rounded up to a multiple of 32. Three matrices then have the parameters of two.
 int64_t usual_intermediate(int64_t hidden) { return (8 * hidden / 3 + 31) / 32 * 32; }
 
 }  // namespace

@@ -19,7 +19,7 @@ ZooModel make_mlp(ModelSizes& options) {
                    .optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.9},
                    .schedule = {.kind = LrKind::cosine, .learning_rate = 0.03, .warmup_steps = 100}};
   RowFormat rows = image_format({1, 28, 28}, classes);
-  rows.input_shape = {};  // it flattens whatever it gets
+  rows.input_shape = {};  // any shape; the first layer flattens it
   return {"mlp", sequential(std::move(list)), std::move(rows), nullptr, std::move(recipe)};
 }
 

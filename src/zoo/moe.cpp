@@ -13,11 +13,11 @@ namespace {
 struct MoeOptions {
   int64_t layers, hidden, heads, seq, vocab;
   double dropout;
-  int64_t every;  // of so many blocks one has experts, the last
+  int64_t every;  // the last of every `every` blocks has experts
   MixtureOfExpertsOptions experts;
 };
 
-/// The sizes of a language model and its experts.
+/// Sizes of a published language model and its experts.
 struct PublishedMoe {
   int64_t layers, hidden, heads, seq, vocab, experts, inner = 0, every = 1;
   double capacity = 1.25;
@@ -58,7 +58,7 @@ class MoeBlock : public Layer {
   LayerPtr norm1_, attention_, norm2_, experts_, dropout_;
 };
 
-/// Tokens [b, s] to logits [b, s, vocab]; the table of tokens is also the last layer.
+/// Maps tokens [b, s] to logits [b, s, vocab]. The token embedding is also the output layer.
 class Moe : public Layer {
  public:
   explicit Moe(MoeOptions options)

@@ -1,4 +1,4 @@
-// Published models have the parameters that were published.
+// Parameter counts of published models.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-/// Elements of the parameters of a model for one row; nothing is allocated.
+/// Returns the number of parameters of a model. Nothing is allocated.
 double parameters_of(const std::string& spec) {
   const ZooModel model = make_model(spec);
   const Graph graph = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 1, .columns = model.columns()});
@@ -24,7 +24,7 @@ double parameters_of(const std::string& spec) {
 
 struct PublishedCount {
   std::string spec;
-  double count, tolerance = 0.02;  // of the count, which is rounded
+  double count, tolerance = 0.02;  // tolerance: relative, since published counts are rounded
 };
 
 void expect_counts(const std::vector<PublishedCount>& list) {

@@ -1,4 +1,4 @@
-// Two matrix products with one annotation between them: what sharding propagation does with the rest.
+// Two matrix products with one annotation, to show what sharding propagation does with the rest.
 
 #include <random>
 
@@ -12,7 +12,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kIn = 32, kHidden = 16, kOut = 16;
-constexpr int64_t kRows = 2, kCopies = 8, kSteps = 4;  // rows of one rank, ranks, steps of an epoch
+constexpr int64_t kRows = 2, kCopies = 8, kSteps = 4;  // rows per rank, ranks, steps per epoch
 
 class QuickstartNet : public Layer {
  public:
@@ -21,13 +21,14 @@ class QuickstartNet : public Layer {
   Value construct(Context& context, Value x) override {
     const Value w = context.parameter("w", {kIn, kHidden}, normal_initializer(0, 0.01));
     const Value w2 = context.parameter("w2", {kHidden, kOut}, normal_initializer(0, 0.01));
-    // Rows in two parts, and the sum over columns of x and rows of w in four.
+    // The rows are split in 2. The summed dimension, columns of x and rows of w, is split in 4.
     const Value out = matmul(x, w).shard({{2, 4}, {4, 1}});
     return matmul(relu(out), w2);
   }
 };
 
-/// NumPy's numbers of seed 1: rand(2, 32), then rand(2, 16), each repeated as often as there are ranks to read them.
+/// NumPy's numbers of seed 1, rand(2, 32), then rand(2, 16). They are repeated `kCopies` times, so that every rank
+/// reads the same rows.
 DatasetPtr quickstart_rows() {
   std::mt19937 words(1);
   const auto draw = [&](int64_t columns) {

@@ -1,4 +1,4 @@
-// Every model learns its generated rows by its recipe: small members, a few steps.
+// Every recipe learns its generated rows: small models, a few steps.
 
 #include <gtest/gtest.h>
 
@@ -15,10 +15,10 @@ namespace {
 struct LearningCase {
   std::string spec;
   int64_t batch, steps;
-  double ratio;  // of the mean loss of the last eighth to that of the first
+  double ratio;  // maximum ratio of the loss of the last eighth of steps to that of the first
 };
 
-/// Losses of all steps.
+/// Trains the model and returns the losses of all steps.
 std::vector<double> losses_of(const LearningCase& one) {
   JobConfig config = configured(one.spec, {});
   config.training.batch = one.batch;

@@ -1,5 +1,5 @@
-// Look-ups in a large table, as a linear model and as the input of a deep one (Cheng et al., 2016, "Wide & deep
-// learning for recommender systems").
+// Look-ups in a large table, which feed a linear model and a deep network (Cheng et al., 2016, "Wide & deep learning
+// for recommender systems").
 
 #include "frontend/network/functions.h"
 #include "frontend/network/layers/layers.h"
@@ -12,7 +12,8 @@ struct RecommenderOptions {
   int64_t fields, rows, width, features, layers, hidden;
 };
 
-/// Ids [b, fields] and features [b, n] to logits [b, 2]. Each hidden layer has half the units of the one before it.
+/// Maps ids [b, fields] and features [b, n] to logits [b, 2]. Each hidden layer has half the units of the one before
+/// it.
 class Recommender : public Layer {
  public:
   explicit Recommender(const RecommenderOptions& options) : options_(options) {
@@ -55,7 +56,7 @@ class Recommender : public Layer {
 }  // namespace
 
 ZooModel make_recommender(ModelSizes& options) {
-  // 39 fields and layers of 1024, 512, 256 and 128 as is usual for the logs of Criteo.
+  // 39 fields and layers of 1024, 512, 256 and 128 are usual for the Criteo logs.
   const RecommenderOptions base =
       options.published<RecommenderOptions>({{"criteo", {39, 200000, 80, 0, 4, 1024}}}, {8, 1000, 16, 4, 2, 64});
   const RecommenderOptions sizes{.fields = options.integer("fields", base.fields, 1, 1 << 16),

@@ -1,6 +1,6 @@
-// Residual networks (He et al., 2015, "Deep residual learning for image recognition"), with torchvision's names; wide
-// ones (Zagoruyko and Komodakis, 2016) in the sizes of Zheng et al., 2022, "Alpa: automating inter- and intra-operator
-// parallelism for distributed deep learning", table 7.
+// Residual networks (He et al., 2015, "Deep residual learning for image recognition"), with torchvision's names. The
+// wide ones (Zagoruyko and Komodakis, 2016) have the sizes of Zheng et al., 2022, "Alpa: automating inter- and
+// intra-operator parallelism for distributed deep learning", table 7.
 
 #include <array>
 #include <map>
@@ -23,12 +23,12 @@ LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride, CallLocation whe
                 where);
 }
 
-/// The projection of a skip whose shape changes.
+/// Returns the projection of a skip connection whose shape changes.
 LayerPtr projection(int64_t channels, int64_t stride) {
   return sequential(std::vector<LayerPtr>{conv(channels, 1, stride), batch_norm()});
 }
 
-/// Convolutions with their norms, relu between them, the sum with x before the last.
+/// Convolutions, each with its norm, and relu between them. The input is added before the last relu.
 class ResidualBlock : public Layer {
  public:
   ResidualBlock(std::vector<std::pair<LayerPtr, LayerPtr>> steps, LayerPtr downsample)
@@ -49,14 +49,14 @@ class ResidualBlock : public Layer {
   LayerPtr downsample_;
 };
 
-/// 3x3, 3x3.
+/// Two 3x3 convolutions; the first has the stride.
 LayerPtr basic_block(int64_t in, int64_t channels, int64_t stride, Init last_scale) {
   return share(ResidualBlock(
       {{conv(channels, 3, stride), batch_norm()}, {conv(channels, 3, 1), batch_norm({.scale = last_scale})}},
       stride != 1 || in != channels ? projection(channels, stride) : nullptr));
 }
 
-/// 1x1, 3x3 to `factor` times the channels, 1x1 to four times; the 3x3 carries the stride.
+/// 1x1, 3x3 with `factor` times the channels, 1x1 with four times the channels. The 3x3 has the stride.
 LayerPtr bottleneck(int64_t in, int64_t channels, int64_t factor, int64_t stride, Init last_scale) {
   const int64_t out = 4 * channels;
   return share(ResidualBlock({{conv(channels, 1, 1), batch_norm()},
@@ -69,12 +69,12 @@ struct Architecture {
   std::string name;
   std::array<int64_t, 4> blocks;
   bool bottlenecks = true;
-  bool small_stem = false;  // one 3x3 convolution instead of 7x7 and pooling, unless the option says otherwise
+  bool small_stem = false;  // default of the option: one 3x3 convolution instead of 7x7 and pooling
   Init last_scale = Init::zeros;
   InitRule head = normal_initializer(0, 0.01);
   JobConfig recipe;
-  int64_t classes = 10, size = 32, width = 64;  // unless options say otherwise
-  int64_t factor = 1;                           // of the channels of a 3x3 of bottlenecks
+  int64_t classes = 10, size = 32, width = 64;  // defaults of the options
+  int64_t factor = 1;                           // widens the 3x3 convolutions of bottlenecks
 };
 
 ZooModel make_resnet(const Architecture& architecture, ModelSizes& options) {
@@ -107,9 +107,9 @@ ZooModel make_resnet(const Architecture& architecture, ModelSizes& options) {
           architecture.recipe};
 }
 
-/// Blocks that begin as the identity and a small head: the first loss is about log(classes) (Goyal et al., 2017,
-/// "Accurate, large minibatch SGD", section 5.1). AdamW, since momentum hardly moves the loss of small images in the
-/// first epochs: docs/decisions/008.
+/// Recipe of networks whose blocks begin as the identity and whose head begins small, so that the first loss is about
+/// log(classes) (Goyal et al., 2017, "Accurate, large minibatch SGD", section 5.1). It uses AdamW, since momentum
+/// hardly lowers the loss on small images in the first epochs: docs/decisions/008.
 JobConfig bottleneck_recipe() {
   return {.data = {.augment = true},
           .training = {.batch = 256, .epochs = 1},

@@ -12,7 +12,7 @@ namespace partita {
 namespace {
 
 struct T5Options {
-  int64_t layers, hidden, heads, head_width, inner, seq, target, vocab;  // layers: of the encoder, and of the decoder
+  int64_t layers, hidden, heads, head_width, inner, seq, target, vocab;  // layers: in each of the two stacks
   double dropout = 0;
 };
 
@@ -31,7 +31,7 @@ LayerPtr t5_norm() { return rms_norm({.epsilon = 1e-6}); }
 Initializer t5_init(int64_t fan_in) { return normal_initializer(0, 1 / std::sqrt(static_cast<double>(fan_in))); }
 LayerPtr t5_dropout(const T5Options& options) { return options.dropout > 0 ? dropout(options.dropout) : nullptr; }
 
-/// Scores are not scaled; the weights of q are smaller instead.
+/// Returns an attention layer whose scores are not scaled. The initial weights of q are smaller instead.
 LayerPtr t5_attention(const T5Options& options) {
   return multi_head_attention(options.heads, {.head_width = options.head_width,
                                               .scale = 1,
@@ -58,8 +58,8 @@ class T5FeedForward : public Layer {
   LayerPtr in_, out_, dropout_;
 };
 
-/// Of x, the bias of its own positions and, in a decoder, the rows of the encoder: x += attn(ln_1(x));
-/// x += cross(ln_2(x), encoded); x += mlp(ln_3(x)).
+/// Inputs: x, the position bias and, in a decoder, the encoder's output. x += attn(ln_1(x)); x += cross(ln_2(x),
+/// encoded); x += mlp(ln_3(x)).
 class T5Block : public Layer {
  public:
   T5Block(const T5Options& options, bool decodes)
@@ -84,7 +84,7 @@ class T5Block : public Layer {
   LayerPtr norm1_, attention_, norm2_, cross_, norm3_, mlp_;
 };
 
-/// Blocks that share the bias of positions, between dropouts.
+/// Blocks that share one position bias, with dropout before the first and after the last.
 class T5Stack : public Layer {
  public:
   T5Stack(const T5Options& options, bool decodes)
@@ -109,8 +109,9 @@ class T5Stack : public Layer {
   std::vector<LayerPtr> blocks_;
 };
 
-/// Tokens [b, s] and what is to follow them [b, t] to the logits of the latter, [b, t, vocab], each from those before
-/// it. One table of tokens is that of both stacks and of the last layer.
+/// Maps tokens [b, s] and their continuation [b, t] to the logits of the continuation, [b, t, vocab]. Each logit
+/// depends only on earlier tokens of the continuation. One token embedding is shared by both stacks and the output
+/// layer.
 class T5 : public Layer {
  public:
   explicit T5(const T5Options& options)
@@ -136,7 +137,7 @@ class T5 : public Layer {
   }
 
  private:
-  /// Behind token 0, without the last.
+  /// Returns the tokens shifted by one position: token 0 first, the last token dropped.
   static Value shifted(Context& context, Value ids) {
     const Shape& shape = ids.shape();
     const Value first = constant(context.builder(), 0, {ids.dtype(), {shape[0], 1}});

@@ -12,7 +12,7 @@ struct VitOptions {
   double dropout = 0;
 };
 
-/// Table 1; tiny and small: Touvron et al., 2020, "Training data-efficient image transformers"; giant: Zhai et al.,
+/// Table 1. tiny and small: Touvron et al., 2020, "Training data-efficient image transformers". giant: Zhai et al.,
 /// 2021, "Scaling vision transformers", g/14.
 const std::vector<std::pair<std::string, VitOptions>>& published_vits() {
   static const std::vector<std::pair<std::string, VitOptions>> list{
@@ -22,7 +22,7 @@ const std::vector<std::pair<std::string, VitOptions>>& published_vits() {
   return list;
 }
 
-/// Images [b, c, h, w] to logits [b, classes], from a token of its own that stands before those of the patches.
+/// Maps images [b, c, h, w] to logits [b, classes], computed from a class token that is prepended to the patches.
 class Vit : public Layer {
  public:
   explicit Vit(const VitOptions& options)

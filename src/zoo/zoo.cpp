@@ -32,9 +32,9 @@ const std::vector<Entry>& entries() {
   return list;
 }
 
-/// What stands behind the colon.
+/// Options after the colon of a model's name.
 struct GivenSizes {
-  std::string published;  // the first item, when it is no name=value
+  std::string published;  // the first item, if it is not name=value
   std::vector<std::pair<std::string, std::string>> options;
 };
 

@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// What a model does not read.
+/// Throws InvalidArgument if `data` has options that the model does not use.
 void refuse_data(const ZooModel& model, const DataConfig& data) {
   const auto refuse = [&](std::string_view flag, std::string_view why, const std::string& got) {
     throw InvalidArgument(fmt::format("[{}] {} {}, got {}, expected none", flag, model.name, why, got));
@@ -32,7 +32,7 @@ JobConfig configured(const std::string& model, const std::vector<Assignment>& as
   assign(config, assignments);
   const bool says_epochs = std::any_of(assignments.begin(), assignments.end(),
                                        [](const Assignment& one) { return one.option->key() == "training.epochs"; });
-  if (config.training.steps > 0 && !says_epochs) config.training.epochs = 0;  // not those of the recipe
+  if (config.training.steps > 0 && !says_epochs) config.training.epochs = 0;  // replaces the recipe's epochs
   return config;
 }
 

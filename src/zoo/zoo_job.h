@@ -1,5 +1,5 @@
 #pragma once
-// A model of the zoo under a configuration: its network, its rows, its programs.
+// A model of the zoo under a configuration: network, rows and programs.
 
 #include "job/job_rows.h"
 #include "job/options.h"
@@ -8,7 +8,8 @@
 
 namespace partita {
 
-/// The recipe of the model, changed by what was said; "model" itself is not to be among it.
+/// Returns the recipe of the model, changed by the assignments. `assignments` must not include "model". Steps without
+/// epochs replace the recipe's epochs.
 JobConfig configured(const std::string& model, const std::vector<Assignment>& assignments);
 
 class ZooJob {
@@ -23,10 +24,11 @@ class ZooJob {
 
   const JobRows& data() const { return rows_; }
   DatasetPtr rows(Split split) const { return rows_.rows(split); }
-  /// Of these rows; without reading them where the source's kind says it.
+  /// Returns the columns of the rows. Rows are not read if the kind of the source determines the columns.
   std::vector<Column> columns() const;
 
-  /// What the ranks would run, up to a stage: the same that Model makes of this configuration and these columns.
+  /// Compiles what the ranks would run, up to the stage `last`. Model compiles the same program from this configuration
+  /// and these columns.
   Program program(Purpose purpose, Stage last = Stage::schedule) const;
 
  private:

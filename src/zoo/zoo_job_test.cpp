@@ -35,7 +35,7 @@ DataSource npy_rows(const TempDir& dir, const std::string& descr, const Shape& s
            dir.write("y.npy", npy("<i4", "(2,)", Bytes(8)))}};
 }
 
-/// Every dimension of every column that a model declares, one larger, without its last and with another one.
+/// Tries every declared column with each dimension one larger, with its last dimension removed and with one added.
 TEST(ZooJob, RowsOfAnotherShapeThanTheModelDeclaresAreRefused) {
   const std::set<std::string> any_size{"lenet"}, any_shape{"mlp", "quickstart"};
   for (const std::string& name : model_names()) {
@@ -92,7 +92,7 @@ TEST(ZooJob, ImagesAreRefusedWithBothShapes) {
   EXPECT_EQ(of("lenet", "<f4", {3, 40, 40}), "none");
   EXPECT_EQ(of("mlp", "<f4", {7}), "none");
   EXPECT_NE(of("vit", "<f4", {3072}), "none");
-  // Data sets whose shape is known are refused before they are opened.
+  // Data sets of known shape are refused before they are opened.
   EXPECT_NE(refusal([] { job_of("resnet18", DataSource{DataKind::mnist, {"none"}}).columns(); }), "none");
   EXPECT_EQ(refusal([] { job_of("resnet18", DataSource{DataKind::cifar10, {"none"}}).columns(); }), "none");
   EXPECT_EQ(refusal([] { job_of("resnet18", DataSource{DataKind::cifar10, {"none"}}, 16).columns(); }), "none");
@@ -117,7 +117,7 @@ TEST(ZooJob, BytesWithChannelsFirstAreRecognised) {
       EXPECT_NEAR(last.at(at), scaled(pixel * 3 + channel), 1e-6) << model;
     }
   }
-  // What can be both is last.
+  // An ambiguous shape is read as channels last.
   const Array both = row("lenet", {3, 3, 3});
   EXPECT_NEAR(both.at(1), scaled(3), 1e-6);
   EXPECT_TRUE(has_channels_first({3, 32, 32}, {}));
