@@ -35,7 +35,7 @@ Array Agreement::read(const std::string& name) {
                                   [&](const State& one) { return name_of(program_.graph, one) == name; });
   if (state == states.end()) throw InvalidArgument(fmt::format("[train] no such state, got '{}'", name));
   const auto number = static_cast<size_t>(state - states.begin());
-  // Counted from 1. Where callbacks of several ranks read, the largest number is everybody's next.
+  // States are numbered from 1. If callbacks of several ranks read, the largest number is gathered next.
   while (!states_.contains(number)) {
     Fields all{};
     all[kState] = static_cast<double>(number + 1);

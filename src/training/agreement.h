@@ -1,5 +1,5 @@
 #pragma once
-// What the ranks of a training tell one another between steps.
+// Agreement of the ranks of a training between its steps.
 
 #include <array>
 #include <atomic>
@@ -10,22 +10,23 @@
 
 namespace partita {
 
-/// One rank's part. All ranks call `exchange` and `await_callbacks` at the same points of a training; those whose
-/// callbacks run meanwhile may `read` before.
+/// One rank's part of the agreement. All ranks call `exchange` and `await_callbacks` at the same points of a training.
+/// Meanwhile ranks whose callbacks run may call `read`.
 class Agreement {
  public:
-  /// Of each the largest counts.
+  /// Each field is reduced to its maximum over the ranks.
   enum Field { kStop, kLearningRate, kFiles, kElapsed, kSignal, kSaves, kDue, kBusy, kState, kFields };
   using Fields = std::array<double, kFields>;
 
-  /// The arguments outlive the object. `on_all`: every rank has callbacks; otherwise rank 0 alone.
+  /// The arguments outlive the object. `on_all`: every rank runs callbacks; otherwise only rank 0 does.
   Agreement(const Program& program, RankRun& rank, bool on_all) : program_(program), rank_(rank), on_all_(on_all) {}
 
-  /// What all ranks ask for together, when none of them reads a state any more; what was read is forgotten.
+  /// Returns the maximum over the ranks of each field. Collective: returns once no rank reads a state any more, and
+  /// drops the states that were read.
   Fields exchange(const Fields& asked);
-  /// Until the callbacks of other ranks have read what they want.
+  /// Waits until the callbacks of all ranks have read the states that they want. Collective.
   void await_callbacks() { exchange({}); }
-  /// While it lives callbacks of this rank run, on the thread that makes it.
+  /// Marks that callbacks of this rank run, on the thread that constructs the object, for as long as it lives.
   class Callbacks {
    public:
     explicit Callbacks(Agreement& agreement) : agreement_(agreement) {
@@ -38,19 +39,20 @@ class Agreement {
    private:
     Agreement& agreement_;
   };
-  /// The whole values of a state, for a callback of this rank; the other ranks take part in `exchange`, or read, too.
-  /// Throws InvalidArgument for a name that is none, and outside of callbacks.
+  /// Returns the whole values of a state, for a callback of this rank. The other ranks must be in `exchange` or read,
+  /// too. Throws InvalidArgument for an unknown name, and if no callback runs on the calling thread.
   Array read(const std::string& name);
 
  private:
-  /// Collective: a rank that wants what another one has read does not wait for the others, which have it, too.
+  /// Gathers a state on all ranks or on rank 0. Collective. A rank that wants what another rank reads gets it at the
+  /// same time.
   void gather_state(size_t number);
 
   const Program& program_;
   RankRun& rank_;
   const bool on_all_;
   std::atomic<std::thread::id> reader_;
-  std::map<size_t, Array> states_;  // since the last exchange, by number; empty where no callbacks run
+  std::map<size_t, Array> states_;  // gathered since the last exchange, by number; empty arrays where no callbacks run
 };
 
 }  // namespace partita

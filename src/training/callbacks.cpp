@@ -12,7 +12,8 @@
 namespace partita {
 namespace {
 
-/// The shortest text that reads back: of an f32 loss, the shortest for f32.
+/// Returns the shortest text that parses to the same value; for the value of an f32, the shortest that parses to that
+/// f32.
 std::string shortest(double value) {
   const auto narrow = static_cast<float>(value);
   return static_cast<double>(narrow) == value ? fmt::format("{}", narrow) : fmt::format("{}", value);

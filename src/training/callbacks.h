@@ -1,5 +1,5 @@
 #pragma once
-// What a program can observe of a training. Callbacks run on rank 0, observers in every process, between steps.
+// Callbacks and observers of a training. Callbacks run on rank 0, observers in every process, both between steps.
 
 #include <cstdint>
 #include <functional>
@@ -18,55 +18,56 @@ namespace partita {
 struct Program;
 
 struct StepInfo {
-  int64_t epoch = 1;        // from 1
-  int64_t step = 1;         // in the epoch, from 1
-  int64_t global_step = 1;  // since the training began, from 1
+  int64_t epoch = 1;        // counted from 1
+  int64_t step = 1;         // within the epoch, counted from 1
+  int64_t global_step = 1;  // since the training began, counted from 1
   double loss = 0;
-  double seconds = 0;   // of this step
-  int64_t samples = 0;  // of the global batch
+  double seconds = 0;   // seconds of this step
+  int64_t samples = 0;  // rows of the global batch
   double learning_rate = 0;
-  double elapsed = 0;  // seconds of the training up to the step before, the same in all processes
-  /// Seconds in which the rank computed nothing because it communicated or waited for others; when they are measured.
+  double elapsed = 0;  // seconds of the training up to the previous step, the same in all processes
+  /// Seconds in which the rank communicated or waited and computed nothing; none if it is not measured.
   std::optional<double> exposed_communication{};
 };
 
 struct EpochInfo {
   int64_t epoch = 1;
-  int64_t steps = 0;         // that the epoch has had
-  int64_t steps_before = 0;  // of these, before the training went on from a checkpoint: in another process
-  double seconds = 0;        // of the other steps
-  double loss = 0;           // mean over all steps
-  std::optional<double> exposed_communication{};  // seconds, of the other steps
-  std::optional<Metrics> validation;              // when rows for it were given
+  int64_t steps = 0;         // steps of the epoch
+  int64_t steps_before = 0;  // steps of these that were taken before the training was resumed, in another process
+  double seconds = 0;        // seconds of the steps taken in this process
+  double loss = 0;           // mean over all steps of the epoch
+  std::optional<double> exposed_communication{};  // seconds, of the steps taken in this process
+  std::optional<Metrics> validation;              // none without validation rows
 };
 
-/// A file that a callback asks for.
+/// A checkpoint file that a callback requests.
 struct RequestedFile {
   std::string path;
-  bool own_part = false;    // what the ranks of this process hold alone, in place of whole states
-  bool background = false;  // the next steps run while it is written
+  bool own_part = false;    // only the states that the ranks of this process hold, in place of whole states
+  bool background = false;  // whether the next steps run while it is written
   auto operator<=>(const RequestedFile&) const = default;
 };
 
-/// What a callback may ask for when the training begins and after each step and epoch: the ranks agree on it before
-/// the next step.
+/// Requests of a callback when the training begins and after each step and epoch. The ranks agree on them before the
+/// next step.
 class TrainControl {
  public:
-  /// No step after this one.
+  /// Ends the training after this step.
   void stop() { stop_ = true; }
-  /// Of all steps from the next on, in place of the schedule's. Throws InvalidArgument unless finite and >= 0.
+  /// Sets the learning rate of all following steps, in place of the schedule's. Throws InvalidArgument unless it is
+  /// finite and >= 0.
   void set_learning_rate(double rate);
-  /// Writes a checkpoint of the step that has just ended (Model::save_checkpoint).
+  /// Requests a checkpoint of the step that has just ended (Model::save_checkpoint).
   void save_checkpoint(const std::string& path) { save({.path = path}); }
   void save(const RequestedFile& file) { files_.insert(file); }
-  /// The whole values of a state as the last step left it: the other ranks take part while they wait for callbacks.
-  /// Throws InvalidArgument for a name that is none, and unless it is called within an event, by its thread.
+  /// Returns the whole values of a state after the last step. The other ranks take part while they wait for callbacks.
+  /// Throws InvalidArgument for an unknown name, and unless an event calls it on its own thread.
   Array state(const std::string& name) const;
   void read_states_by(std::function<Array(const std::string&)> read) { read_ = std::move(read); }
 
   bool stopped() const { return stop_; }
   const std::optional<double>& learning_rate() const { return learning_rate_; }
-  /// What was asked for, once.
+  /// Returns the requested files and clears them.
   std::set<RequestedFile> take_files() { return std::exchange(files_, {}); }
 
  private:
@@ -79,10 +80,10 @@ class TrainControl {
 struct TrainInfo {
   int64_t epochs = 0;
   int64_t steps_per_epoch = 0;
-  int64_t steps = 0;                 // that will be taken, when nothing ends the training before
-  int64_t first_step = 0;            // taken before, when a training goes on
-  TrainControl* control = nullptr;   // lives as long as the training
-  const Program* program = nullptr;  // and so does what runs
+  int64_t steps = 0;                 // steps of the whole training, if nothing ends it early
+  int64_t first_step = 0;            // steps taken before the training was resumed
+  TrainControl* control = nullptr;   // valid for the whole training
+  const Program* program = nullptr;  // valid for the whole training
 };
 
 class Callback {
@@ -92,15 +93,15 @@ class Callback {
   virtual void on_step_end(const StepInfo&) {}
   virtual void on_epoch_end(const EpochInfo&) {}
   virtual void on_train_end() {}
-  /// Under this name a checkpoint keeps what `saved` gives; "": it keeps nothing.
+  /// Key under which checkpoints store the result of `saved`; "" stores nothing.
   virtual std::string kept_as() const { return ""; }
   virtual std::string saved() const { return ""; }
-  /// Behind on_train_begin, when a training goes on from a checkpoint that has something under its name. Throws
-  /// InvalidFile for a text that `saved` does not give.
+  /// Restores a text of `saved`. Called after on_train_begin when a training is resumed from a checkpoint that has an
+  /// entry under `kept_as`. Throws InvalidFile for a text that `saved` does not write.
   virtual void restore(const std::string&) {}
 };
 
-/// "epoch: 1 step: 20, loss is 0.31" after every `per_print_times` steps; 0 prints nothing.
+/// Prints "epoch: 1 step: 20, loss is 0.31" every `per_print_times` steps; 0 prints nothing.
 class LossMonitor : public Callback {
  public:
   LossMonitor(std::ostream& out, int64_t per_print_times = 1) : out_(out), every_(per_print_times) {}
@@ -111,8 +112,8 @@ class LossMonitor : public Callback {
   int64_t every_;
 };
 
-/// "epoch time: 1234.5 ms, per step time: 12.3 ms" after every epoch, and ", exposed communication: 1.2 ms" of a step
-/// where it is measured: of the steps that this process took.
+/// Prints "epoch time: 1234.5 ms, per step time: 12.3 ms" after every epoch, and ", exposed communication: 1.2 ms" per
+/// step if it is measured. Only steps taken in this process count.
 class TimeMonitor : public Callback {
  public:
   explicit TimeMonitor(std::ostream& out) : out_(out) {}
@@ -122,7 +123,7 @@ class TimeMonitor : public Callback {
   std::ostream& out_;
 };
 
-/// "epoch: 1, test loss is 0.31, test accuracy is 0.9021" after every epoch with a validation.
+/// Prints "epoch: 1, test loss is 0.31, test accuracy is 0.9021" after every epoch with a validation.
 class ValidationMonitor : public Callback {
  public:
   explicit ValidationMonitor(std::ostream& out) : out_(out) {}
@@ -132,15 +133,15 @@ class ValidationMonitor : public Callback {
   std::ostream& out_;
 };
 
-/// Ends a training when a number of each epoch has not become better, by more than `min_delta`, for more than
-/// `patience` epochs in a row; a NaN is never better.
+/// Ends a training if a value of each epoch has not improved by more than `min_delta` for more than `patience` epochs
+/// in a row. NaN is never an improvement.
 class EarlyStopping : public Callback {
  public:
   struct Options {
     int64_t patience = 0;
     double min_delta = 0;
     bool larger_is_better = false;
-    /// Of an epoch; when empty the loss: that of the validation, or else of the training.
+    /// Value of an epoch. If empty: the validation loss, or the training loss without a validation.
     std::function<double(const EpochInfo&)> monitor;
   };
   EarlyStopping(Options options, std::ostream& out);
@@ -158,7 +159,7 @@ class EarlyStopping : public Callback {
   int64_t waited_ = 0;
 };
 
-/// Sets the learning rate of the next step to a function of the last one and of the steps taken.
+/// Sets the learning rate of the next step to a function of the current rate and the number of steps taken.
 class LearningRateScheduler : public Callback {
  public:
   using Function = std::function<double(double learning_rate, int64_t global_step)>;
@@ -173,11 +174,11 @@ class LearningRateScheduler : public Callback {
   TrainControl* control_ = nullptr;
 };
 
-/// Asks for a checkpoint after every `every` steps and after the last one; each replaces the one before as a whole.
-/// Stands behind callbacks that may stop the training.
+/// Requests a checkpoint every `every` steps and after the last step. Each checkpoint replaces the previous one as a
+/// whole. Must come after callbacks that may stop the training.
 class CheckpointSaver : public Callback {
  public:
-  /// `every` 0: after the last step alone. Throws InvalidArgument when it is negative.
+  /// `every` 0: only after the last step. Throws InvalidArgument if it is negative.
   CheckpointSaver(std::string path, int64_t every);
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
@@ -189,7 +190,7 @@ class CheckpointSaver : public Callback {
   TrainControl* control_ = nullptr;
 };
 
-/// From functions; the empty ones are skipped.
+/// Calls functions; empty ones are skipped.
 class LambdaCallback : public Callback {
  public:
   std::function<void(const TrainInfo&)> train_begin;

@@ -16,9 +16,9 @@ namespace {
 constexpr const char *kProgram = "partita.program", *kRows = "partita.rows", *kScheduleSteps = "partita.schedule_steps";
 constexpr const char* kScheduleKey = "schedule.steps";
 
-/// What a training graph computes, as text: without what changes when its code is moved (the files and lines of
-/// calls), when it has other stages, or when it keeps less (copies of nodes in the backward, outputs with rows). The
-/// backward follows from the forward.
+/// Returns what a training graph computes, as text. Left out is what changes when code moves (source locations), when
+/// there are other stages, or when less is kept (recomputed nodes of the backward, outputs with rows). The backward is
+/// left out, since it follows from the forward.
 std::string print_computed(Graph graph) {
   std::erase_if(graph.nodes, [](const Node& node) { return node.phase == Phase::backward; });
   std::erase_if(graph.outputs, [&](const Output& output) { return graph.type(output.value).rank() > 0; });
@@ -35,8 +35,8 @@ bool is_allowed(const JobConfig& config, const std::string& key) {
   return std::find(allowed.begin(), allowed.end(), key) != allowed.end();
 }
 
-/// The effective steps of the schedule of a saved training. Files of programs that did not write them have a
-/// configuration of which both lengths counted.
+/// Returns the number of steps of a saved training's schedule. Older files do not store it; both lengths of their
+/// configuration applied.
 int64_t saved_schedule_steps(const JobConfig& then, const TrainingPosition& saved, const std::string& path) {
   if (const auto said = saved.metadata.find(kScheduleSteps); said != saved.metadata.end()) {
     const std::string& text = said->second;
@@ -92,7 +92,7 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
     changed = true;
     add(option->key(), fmt::format(" = {} instead of {}", shown(got), shown(expected)));
   }
-  // A learning rate that a callback has set stays whatever the schedule is.
+  // A learning rate set by a callback does not depend on the schedule.
   if (depends_on_length(config.schedule) && depends_on_length(then.schedule) && !position.learning_rate) {
     const std::string& got = now.at(kScheduleSteps);
     const std::string expected = fmt::format("{}", saved_schedule_steps(then, position, path));
@@ -106,7 +106,7 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
     changed = true;
     add("rows", " that are others");
   }
-  // What a configuration does not say: a network in code, statistics over other groups.
+  // Differences that the configuration does not show: a network in code, other groups of statistics.
   if (!changed && now.at(kProgram) != saved.at(kProgram)) add("program", " that computes something else");
   if (found.empty()) return;
   throw InvalidFile(fmt::format(

@@ -1,5 +1,5 @@
 #pragma once
-// A training that goes on must be the training that was saved.
+// The checks that a resumed training is the training that was saved, and descriptions of programs.
 
 #include "compiler/compile.h"
 #include "frontend/data/dataset.h"
@@ -9,35 +9,35 @@
 
 namespace partita {
 
-/// Of the configuration in what describe_training says.
+/// Key of the configuration in the metadata of describe_training.
 inline constexpr const char* kConfigKey = "partita.config";
 
-/// What a file of weights or a checkpoint says of the training: its configuration, a digest of its program without the
-/// places of the code, one of its first rows, and the steps of its schedule of learning rates.
+/// Returns the metadata of a training for files of weights and checkpoints: its configuration, a digest of its program
+/// without source locations, a digest of its first rows, and the number of steps of its learning rate schedule.
 Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows, int64_t schedule_steps);
 
-/// What a file of weights says: the configuration alone.
+/// Returns the metadata of a file of weights: only the configuration.
 Metadata describe_weights(const JobConfig& config);
 
-/// Of the rows of the first batch, all columns.
+/// Returns a digest of all columns of the first batch.
 uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 
-/// Throws InvalidFile, naming `path` and every difference, when the training in `saved` differs from `now` in what it
-/// computes, but for the keys that `config.files.resume_with` lists. Files without such metadata pass. A schedule that
-/// was as long as the training stays as long as it was, unless `config` says how long it is.
+/// Throws InvalidFile, which names `path` and every difference, if the training in `saved` computes something else than
+/// `now`. Keys in `config.files.resume_with` may differ. Files without such metadata pass. A schedule as long as the
+/// training must keep its length, unless `config` sets the length.
 void require_same_training(const JobConfig& config, const Metadata& now, const TrainingPosition& saved,
                            const std::string& path);
 
-/// A few lines for people: the plan, the memory of a rank, the time of each pass.
+/// Returns a few lines for people: the plan, the memory of a rank, the time of each pass.
 std::string describe_program(const Program& program);
 
-/// A line more where the ranks of a training evaluate: the memory of a rank, which is the largest of both.
+/// Returns a line with the memory of a rank of a training that runs the evaluation: the larger of both.
 std::string describe_evaluation(const Program& training, const Evaluation& evaluation);
 
-/// What a rank does of each of its stages.
+/// Returns the local graphs of a rank, one per stage that it runs.
 std::string print_rank(const Program& program, const OpSet& ops, int64_t rank);
 
-/// Throws InvalidArgument with the nearest key when `config.files.resume_with` names none that may differ.
+/// Throws InvalidArgument, with the nearest key, if `config.files.resume_with` contains a key that may not differ.
 void verify_resume_with(const JobConfig& config);
 
 }  // namespace partita

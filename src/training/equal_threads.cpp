@@ -5,7 +5,8 @@
 namespace partita {
 namespace {
 
-/// All others, those of f64 among them, add in an order that does not depend on their threads.
+/// Whether the kernel's order of additions depends on its number of threads. That of all others, the f64 kernels among
+/// them, does not.
 bool depends_on_threads(const Instruction& instruction) { return instruction.choice.kernel.starts_with("onednn."); }
 
 /// Whether no two ranks compute the same part of a node.

@@ -13,8 +13,8 @@
 namespace partita {
 namespace {
 
-/// Rows per batch: at most `most`, a multiple of the ranks where that allows it; one that leaves no rest when there is
-/// one that is not much smaller.
+/// Returns the rows of a batch: at most `most`, and a multiple of the ranks if possible. A divisor of `rows` is
+/// preferred if it is more than half the largest choice.
 int64_t choose_batch(int64_t rows, int64_t ranks, int64_t most) {
   if (rows <= most && (rows < ranks || rows % ranks == 0)) return rows;
   const int64_t step = std::min(most, rows) < ranks ? 1 : ranks;
@@ -25,7 +25,7 @@ int64_t choose_batch(int64_t rows, int64_t ranks, int64_t most) {
   return largest;
 }
 
-/// The labels of the rows and positions of logits that lie in `box`; `labels` begin at row `first` of the batch.
+/// Returns the labels of the rows and positions of logits in `box`. `labels` begin at row `first` of the batch.
 Array labels_of(const ConstTensor& labels, const Box& box, int64_t first) {
   Type type = labels.type;
   Box own;
@@ -43,7 +43,7 @@ Array labels_of(const ConstTensor& labels, const Box& box, int64_t first) {
   return part;
 }
 
-/// This rank's executor of the first stage that makes an output; null: it is another rank's.
+/// Returns this rank's executor of the first stage that makes an output; null if that is another rank's stage.
 const StageExecutor* stage_that_makes(const Program& program, const Executor& executor, std::string_view name) {
   const auto makes = [&](const Graph& graph) {
     return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const Output& output) {
@@ -59,7 +59,7 @@ const StageExecutor* stage_that_makes(const Program& program, const Executor& ex
   return nullptr;
 }
 
-/// Whether this rank is the one that hands on what all ranks of a stage have.
+/// Whether this rank passes on results that all ranks of a stage have.
 bool is_first(const StageExecutor& stage) {
   return std::all_of(stage.coordinates().begin(), stage.coordinates().end(), [](int64_t at) { return at == 0; });
 }
@@ -74,12 +74,12 @@ class LabelledPart {
     box_ = local_ranges(local.graph.type(logits), sharding, local.mesh, stage.coordinates());
     is_owned_ = owns_part(sharding, local.mesh, stage.coordinates());
   }
-  /// Of the ranks that hold the same logits one owns them.
+  /// Whether this rank counts the logits, of all ranks that hold them.
   bool is_owned() const { return is_owned_; }
   bool lies_in(const RowRange& rows) const {
     return box_.at(0).begin >= rows.first && box_.at(0).end <= rows.first + rows.size();
   }
-  /// `first`: the row of the whole batch that `batch` begins with.
+  /// Returns the labels of this rank's logits. `first`: the first row of `batch` within the global batch.
   Array labels(const Batch& batch, int64_t first) const {
     return labels_of(batch.arrays[column_].tensor(), box_, first);
   }
@@ -92,13 +92,13 @@ class LabelledPart {
 
 }  // namespace
 
-/// What is counted of rows.
+/// Counts of rows.
 class Evaluation::Counter {
  public:
   Counter(const EvaluationOptions& options, const EvaluationProgress& progress, int64_t rows, size_t passes)
       : options_(options), progress_(progress), rows_(rows), passes_(static_cast<int64_t>(passes)) {}
 
-  /// `labels`: of the logits that this rank holds.
+  /// `labels`: those of the logits that this rank holds.
   void add_classified(const Array& logits, const Array& labels) {
     const std::optional<int64_t> ignored = options_.ignored_label;
     sums_[kCorrect] += count_correct(logits.tensor(), labels.tensor(), 1, ignored);
@@ -114,9 +114,9 @@ class Evaluation::Counter {
     if (progress_) progress_(std::min(done_ / passes_, rows_), rows_);
   }
 
-  /// Without the scalars.
+  /// Returns the counts summed over the ranks, without the scalars.
   Metrics reduced(bool classifies, Communicator& comm) {
-    std::vector<double> sums(sums_.begin(), sums_.end());  // exact
+    std::vector<double> sums(sums_.begin(), sums_.end());  // exact: counts fit the 53 bits of a double
     comm.all_reduce(sums.data(), static_cast<int64_t>(sums.size()), DType::f64, Reduce::sum);
     const auto count = [&](Count which) { return static_cast<int64_t>(sums[which]); };
     return {.samples = count(kSamples),
@@ -136,7 +136,7 @@ class Evaluation::Counter {
   std::array<int64_t, kCounts> sums_{};
 };
 
-/// Joins the results of a pass over batches, and then hands them to all ranks.
+/// Joins the results of a pass over its batches, then passes them to all ranks.
 class Evaluation::Joiner {
  public:
   explicit Joiner(const RowPasses::Pass& pass) : pass_(pass) {
@@ -149,7 +149,7 @@ class Evaluation::Joiner {
     }
   }
 
-  /// Of the batch that has just run; of each result one rank has it.
+  /// Joins the results of the batch that has just run. Each result is read on one rank.
   void add(const Program& program, const Executor& executor) {
     for (size_t i = 0; i < joined_.size(); ++i) {
       const RowPasses::Result& result = pass_.results[i];
@@ -188,8 +188,8 @@ class Evaluation::Joiner {
   }
 
   const RowPasses::Pass& pass_;
-  std::vector<std::vector<double>> joined_;  // per result
-  std::vector<bool> is_own_;                 // this rank has it
+  std::vector<std::vector<double>> joined_;  // values of each result
+  std::vector<bool> is_own_;                 // per result: whether this rank has it
 };
 
 Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const Maker& make)
@@ -204,7 +204,7 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
   };
   try {
     row_passes_.emplace(passes_of(batch));
-  } catch (const InvalidArgument&) {  // all rows, where a batch may have them
+  } catch (const InvalidArgument&) {  // all rows in one batch, if they fit
     if (batch == rows_ || rows_ > options.most_rows) throw;
     batch = rows_;
     row_passes_.emplace(passes_of(batch));
@@ -287,7 +287,7 @@ void Evaluation::run_part(const Part& part, RankRun& rank, bool makes_logits, Co
   const bool reads = rank.reads_rows() || labelled;
   Batcher rows = rank.rows(part.rows, part.batch);
   RowRange own = rows_of_rank(part.batch, rows.options().rank, rows.options().ranks);
-  if (labelled && !labelled->lies_in(own)) {  // feed() takes what is needed of all
+  if (labelled && !labelled->lies_in(own)) {  // feed() selects the needed rows
     rows = Batcher(part.rows, {.batch = part.batch});
     own = rows_of_rank(part.batch, 0, 1);
   }
@@ -300,7 +300,7 @@ void Evaluation::run_part(const Part& part, RankRun& rank, bool makes_logits, Co
     rank.executor().run();
     counter.report_progress(part.batch);
     joiner.add(part.program, rank.executor());
-    // Of the ranks that hold the same logits one counts them.
+    // Only one of the ranks that hold the same logits counts them.
     if (labelled && labelled->is_owned()) {
       counter.add_classified(rank.executor().output("logits"), labelled->labels(batch, own.first));
     }

@@ -1,5 +1,5 @@
 #pragma once
-// A network in evaluation on every row of a data set.
+// Evaluation of a network on every row of a data set.
 
 #include <functional>
 
@@ -10,44 +10,46 @@
 namespace partita {
 
 struct EvaluationOptions {
-  int ranks = 1;                           // that run a batch
-  int64_t most_rows = 256;                 // of a batch
-  int64_t top = 5;                         // of Metrics::correct_in_top
-  std::optional<int64_t> ignored_label{};  // rows of this class count for nothing; none: what the loss leaves out
+  int ranks = 1;                           // ranks that run a batch
+  int64_t most_rows = 256;                 // maximum rows of a batch
+  int64_t top = 5;                         // k of Metrics::correct_in_top
+  std::optional<int64_t> ignored_label{};  // class whose rows do not count; none: the one that the loss ignores
 };
 
-/// Called on the first rank: how many rows are done, of how many.
+/// Called on the first rank with the number of rows done and the total.
 using EvaluationProgress = std::function<void(int64_t done, int64_t rows)>;
 
-/// Compiled once; run as often as there are new states. The scalars are those of all rows in one batch, whatever the
-/// batches and ranks. The rows that do not fill a batch have a program of their own, on the same ranks.
+/// An evaluation that is compiled once and can be run with any states. The scalars are those of all rows in one batch,
+/// for any number of batches and ranks. Rows that do not fill a batch are run by a program of their own, on the same
+/// ranks.
 class Evaluation {
  public:
-  /// How an evaluation makes what it runs.
+  /// Functions that build and compile the graphs of an evaluation.
   struct Maker {
-    BuildForRows build;                                                   // the network with its loss
-    std::function<Program(const Graph& of_batch, int64_t rows)> compile;  // the graph of a batch of so many rows
+    BuildForRows build;                                                   // builds the network with its loss
+    std::function<Program(const Graph& of_batch, int64_t rows)> compile;  // compiles the graph of a batch
   };
 
-  /// Rows are counted as right or wrong when the network has an output "logits" and the rows a column "label". Throws
-  /// InvalidArgument for an empty data set, and for a network that needs all rows at once where they are more than a
-  /// batch.
+  /// Compiles the programs of all passes. Correct rows are counted if the network has an output "logits" and the rows a
+  /// column "label". Throws InvalidArgument for an empty data set, and for a network that needs all rows at once if
+  /// they are more than a batch.
   Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const Maker& make);
 
-  /// The same result on every rank of `comm`, which has as many ranks as the options say; all take part.
+  /// Evaluates all rows with `states`. Collective over `comm`, which has as many ranks as the options say. Every rank
+  /// gets the same result.
   Metrics run(const States& states, const RankOptions& options, Communicator& comm,
               const EvaluationProgress& progress = nullptr) const;
-  /// Of programs that were compiled for the states of a training, where this rank of it has them. Until its next step
-  /// the training keeps no other memory.
+  /// Evaluates with the states that this rank of a training holds. The programs must be compiled for these states
+  /// (CompileOptions::holder). Frees the training's other memory until its next step.
   Metrics run(RankRun& training, const EvaluationProgress& progress = nullptr) const;
   int ranks() const { return options_.ranks; }
-  /// A graph with the states that a run needs.
+  /// Returns a graph with the states that a run needs.
   const Graph& graph() const { return program().graph; }
-  /// Of the batches of the first pass; the others are like it.
+  /// Returns the program of a full batch in the first pass.
   const Program& program() const { return passes_.front().front().program; }
-  /// Rows of a batch.
+  /// Returns the number of rows of a batch.
   int64_t batch() const { return passes_.front().front().batch; }
-  /// All programs; one runs after another.
+  /// Returns all programs, in the order in which they run.
   std::vector<const Program*> programs() const;
 
  private:
@@ -59,7 +61,7 @@ class Evaluation {
   class Counter;
   class Joiner;
   using MakeRank = std::function<std::unique_ptr<RankRun>(const Program&)>;
-  /// Values of all rows by their names.
+  /// Values over all rows, by name.
   using Values = std::map<std::string, Array>;
 
   Metrics run(const MakeRank& make, Communicator& comm, const EvaluationProgress& progress) const;

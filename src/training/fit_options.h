@@ -1,5 +1,5 @@
 #pragma once
-// How a training goes on, what observes it, and how it ended.
+// How a training is run, what observes it, and how it ended.
 
 #include "frontend/data/dataset.h"
 #include "job/ineffective.h"
@@ -11,38 +11,38 @@
 
 namespace partita {
 
-/// How a training ended.
+/// Outcome of a training.
 struct TrainingEnd {
   int64_t step = 0;              // steps taken
-  int stopped_by = 0;            // a signal
-  int64_t saved_step = -1;       // of the last checkpoint; -1: none was written
-  std::string checkpoint_error;  // why the last one could not be written; "" where it could
-  std::optional<Metrics> test;   // on the test rows; none where a signal or an error ended the training
+  int stopped_by = 0;            // number of the signal; 0: none
+  int64_t saved_step = -1;       // step of the last checkpoint; -1: none was written
+  std::string checkpoint_error;  // why the last checkpoint could not be written; "" if it was
+  std::optional<Metrics> test;   // on the test rows; none if a signal or an error ended the training
 };
 
-/// What a call says of a training besides its configuration. Fields that are set replace what the configuration says.
+/// Options of one call of `train`. Fields that are set replace those of the configuration.
 struct FitOptions {
-  std::optional<int64_t> epochs{};                 // none: as configured
-  std::optional<int64_t> most_steps{};             // in all; 0: those of the epochs; none: as configured
-  DatasetPtr validation = nullptr;                 // evaluated after every epoch when given
-  std::vector<Callback*> callbacks{};              // called on the first rank
-  std::vector<Callback*> observers{};              // called in every process; of their requests files are granted
+  std::optional<int64_t> epochs{};      // none: as configured
+  std::optional<int64_t> most_steps{};  // of the whole training; 0: those of the epochs; none: as configured
+  DatasetPtr validation = nullptr;      // if given, rows that are evaluated after every epoch
+  std::vector<Callback*> callbacks{};   // called on the first rank
+  std::vector<Callback*> observers{};   // called in every process; only their requests for files are honoured
   std::optional<CheckpointOptions> checkpoints{};  // where the training is saved; none: as configured
-  std::function<SignalRequests()> signals{};       // asked after each step, in every process (runtime/launch/signals.h)
-  /// Whether the model has the states after the training, gathered as a whole on the first rank and in every process.
-  /// Without them the ranks and checkpoints alone do: what needs states is refused then, until some are loaded.
+  std::function<SignalRequests()> signals{};  // polled after each step, in every process (runtime/launch/signals.h)
+  /// Whether the model gets the states after the training, gathered as a whole on the first rank and in every process.
+  /// If not, only the ranks and checkpoints hold them. Calls that need states are then refused until some are loaded.
   bool keeps_states = true;
-  /// Test rows: evaluated after the last step by the ranks of the training, unless `training.evaluate` is off, and
-  /// after every epoch where `training.validate` is on and no rows for it are given.
+  /// Test rows. The ranks of the training evaluate them after the last step, unless `training.evaluate` is off. With
+  /// `training.validate` and without `validation`, they are evaluated after every epoch, too.
   DatasetPtr test = nullptr;
-  /// Called on the first rank, and in every process, after the last step and before the test, with a model that has
-  /// the states that it keeps.
+  /// Called on the first rank, and in every process, after the last step and before the test. The model has the states
+  /// that it keeps by then.
   std::function<void(const TrainingEnd&)> ended{};
-  /// Prints what `partita train` prints to std::cout: progress, what was saved, why it ended. `console.quiet` leaves
-  /// the progress out; false prints nothing.
+  /// Prints to std::cout what `partita train` prints: progress, what was saved, why it ended. `console.quiet` leaves
+  /// out the progress. false prints nothing.
   bool prints = true;
-  /// Whether an option was asked for, so that it is refused where it has no effect; none: whether it differs from its
-  /// default and from the recipe of the model.
+  /// Whether an option was asked for, so that it is refused if it has no effect. Empty: whether it differs from its
+  /// default and from the model's recipe.
   IsSaid is_said{};
 };
 

@@ -17,7 +17,7 @@
 namespace partita {
 namespace {
 
-/// The step of a line, 0 of any other text.
+/// Returns the step of a line, 0 if the line is not one of a log.
 int64_t step_of(std::string_view line) {
   constexpr std::string_view kStart = R"({"step":)";
   int64_t step = 0;
@@ -25,8 +25,8 @@ int64_t step_of(std::string_view line) {
   return step;
 }
 
-/// Where the lines of steps up to `last` end: before the first of a later step, or one that was not finished. What
-/// others wrote is kept. None of a file that cannot be read.
+/// Returns the offset where the lines of steps up to `last` end: before the first line of a later step or an unfinished
+/// line. Lines that others wrote are kept. Returns none if the file cannot be read.
 std::optional<uintmax_t> end_of_steps(const std::string& path, int64_t last) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
@@ -63,7 +63,7 @@ bool JsonLines::wait_for_reader(short events) const {
   return !must_end_ || !must_end_();
 }
 
-/// Neither here nor later does it stop in a call that a signal would not end.
+/// Opens without blocking: here and later, no call blocks that a signal would not end.
 void JsonLines::open(bool goes_on) {
   constexpr int kMode = 0666;
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (goes_on ? O_APPEND : O_TRUNC);
@@ -82,8 +82,8 @@ void JsonLines::on_train_begin(const TrainInfo& info) {
   std::error_code missing;
   if (goes_on && std::filesystem::is_regular_file(path_, missing)) {
     const std::optional<uintmax_t> end = end_of_steps(path_, info.first_step);
-    if (!end) throw RuntimeFailure(ExitCode::cannot_write, failure(path_));  // rather than lose what it has
-    std::error_code uncut;  // a file that cannot be cut cannot be opened for writing either
+    if (!end) throw RuntimeFailure(ExitCode::cannot_write, failure(path_));  // keeps its contents
+    std::error_code uncut;  // ignored: opening it for writing below reports the error
     std::filesystem::resize_file(path_, *end, uncut);
     begins_line = ends_a_line(path_);
   }

@@ -1,7 +1,7 @@
 #pragma once
-// One JSON object per line: for each step {"step", "epoch", "loss", "learning_rate", "step_seconds",
-// "samples_per_second", "exposed_communication_seconds" (of the first rank, where it is measured)}, for each epoch with
-// a validation {"step", "epoch", "validation_loss", "validation_accuracy"}.
+// A log of one JSON object per line. Each step has {"step", "epoch", "loss", "learning_rate", "step_seconds",
+// "samples_per_second", "exposed_communication_seconds" (of the first rank, if it is measured)}. Each epoch with a
+// validation has {"step", "epoch", "validation_loss", "validation_accuracy"}.
 
 #include <cstdint>
 #include <functional>
@@ -13,14 +13,15 @@
 
 namespace partita {
 
-/// Begins its file when a training begins, and not before; of a training that goes on it keeps the lines of the steps
-/// taken before. Writes each line at once, so that a log can be followed. A log that cannot be opened, or that another
-/// job writes, throws RuntimeFailure(cannot_write) and stays as it is; one that cannot be written any more is left,
-/// with one warning: the training goes on. A pipe is waited for until it has a reader, and while it is full.
+/// Writes the log. The file is opened when a training begins; a resumed training keeps the lines of the steps taken
+/// before. Each line is written at once, so that the log can be followed. A pipe is waited for until it has a reader,
+/// and while it is full. If later writes fail, the log is closed with one warning and the training continues.
+/// on_train_begin throws RuntimeFailure(cannot_write), and leaves the file as it is, if the log cannot be opened or
+/// another job writes it.
 class JsonLines : public Callback {
  public:
   using Warn = std::function<void(const std::string&)>;
-  /// `must_end`: whether a pipe that nobody reads is not to be waited for any longer; none: it is waited for.
+  /// `must_end`: whether to stop waiting for a pipe that has no reader; empty: waits without limit.
   JsonLines(std::string path, Warn warn, std::function<bool()> must_end = nullptr);
   ~JsonLines() override { close(); }
   JsonLines(const JsonLines&) = delete;
@@ -32,7 +33,7 @@ class JsonLines : public Callback {
  private:
   void open(bool goes_on);
   void close();
-  /// Waits a little for a reader of the pipe; false when it is not to be waited for.
+  /// Waits a moment for a reader of the pipe. Returns whether to go on waiting.
   bool wait_for_reader(short events) const;
   void write(std::string_view line);
 
@@ -41,7 +42,7 @@ class JsonLines : public Callback {
   std::function<bool()> must_end_;
   std::optional<OwnerLock> lock_;
   int file_ = -1;
-  int64_t step_ = 0;  // the last one
+  int64_t step_ = 0;  // last step logged
 };
 
 }  // namespace partita

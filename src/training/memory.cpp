@@ -12,7 +12,7 @@ constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 int64_t saturating_add(int64_t a, int64_t b) { return a > kMost - b ? kMost : a + b; }
 int64_t saturating_mul(int64_t a, int64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
 
-/// The most that a group of ranks has of all its stages.
+/// Returns the maximum over the groups of ranks of the bytes of a group's stages.
 int64_t largest(const Program& program, const std::function<int64_t(size_t stage)>& bytes_of) {
   const std::vector<int64_t> bytes = bytes_of_groups(program.pipeline, bytes_of);
   return *std::max_element(bytes.begin(), bytes.end());

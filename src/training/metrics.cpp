@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-/// The first of the largest, or -1 when an element is NaN.
+/// Returns the index of the first largest element, or -1 if an element is NaN.
 template <class T>
 int64_t argmax(const T* row, int64_t classes) {
   int64_t best = 0;

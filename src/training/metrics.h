@@ -1,5 +1,5 @@
 #pragma once
-// How good predictions are: counts over the rows of a batch, which batches and ranks add up.
+// Quality of predictions: counts over rows, which are added over batches and ranks.
 
 #include <optional>
 #include <utility>
@@ -8,16 +8,16 @@
 
 namespace partita {
 
-/// Over the rows (of a language model: the positions) of a data set, but for those whose label is ignored.
+/// Metrics over the rows of a data set (for a language model: the positions), without those whose label is ignored.
 struct Metrics {
   int64_t samples = 0;
-  bool classified = true;      // the counts below say something: the network has logits and the rows labels
-  int64_t correct = 0;         // the label has the largest logit
-  int64_t correct_in_top = 0;  // it is among the `top` largest
+  bool classified = true;      // whether the counts below are valid: the network has logits and the rows labels
+  int64_t correct = 0;         // rows whose label has the largest logit
+  int64_t correct_in_top = 0;  // rows whose label is among the `top` largest logits
   int64_t top = 5;
-  int64_t non_finite = 0;                                // a logit is NaN or infinite
-  double loss = 0;                                       // mean
-  std::vector<std::pair<std::string, double>> others{};  // means of the other scalars of the network's loss
+  int64_t non_finite = 0;                                // rows with a logit that is NaN or infinite
+  double loss = 0;                                       // mean loss
+  std::vector<std::pair<std::string, double>> others{};  // means of the loss's other scalars
 
   double accuracy() const { return share(correct); }
   double top_accuracy() const { return share(correct_in_top); }
@@ -28,19 +28,20 @@ struct Metrics {
   }
 };
 
-/// Rows whose label is among the `top` largest logits, of equal ones the first. `logits` is [.., classes]; `labels`
-/// are ids [..] of an integer type, or one-hot rows of the shape of `logits`. A row with a NaN is never right, nor is
-/// one whose id is `ignored`.
+/// Returns the number of rows whose label is among the `top` largest logits; among equal logits the first counts as
+/// larger. `logits` is [.., classes]. `labels` are ids [..] of an integer type, or one-hot rows of the shape of
+/// `logits`. A row with a NaN is never correct, nor is one whose id is `ignored`. Throws InvalidArgument if the labels
+/// do not fit the logits.
 int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int64_t top = 1,
                       std::optional<int64_t> ignored = std::nullopt);
 
-/// Ids of an integer type that are `ignored`.
+/// Returns the number of ids that are `ignored`; `labels` have an integer type.
 int64_t count_ignored(const ConstTensor& labels, int64_t ignored);
 
-/// Rows of logits [.., classes] that hold a NaN or an infinite number.
+/// Returns the number of rows of logits [.., classes] with a NaN or an infinite value.
 int64_t count_non_finite(const ConstTensor& logits);
 
-/// Throws RuntimeFailure(non_finite) unless the loss and all logits were finite.
+/// Throws RuntimeFailure(non_finite) unless the loss and all logits are finite.
 void check_finite(const Metrics& metrics);
 
 }  // namespace partita

@@ -12,8 +12,8 @@
 namespace partita {
 namespace {
 
-/// With the plan that it names, where nobody has read it yet. What the plan decides and the program says otherwise, not
-/// `recipe`, is refused.
+/// Returns `config` with the plan that it names, if that is not read yet. Throws InvalidArgument for an option that
+/// contradicts the plan, unless it comes from `recipe`.
 JobConfig planned(const JobConfig& config, const JobConfig& recipe) {
   const std::string& file = config.plan.file;
   if (file.empty() || config.plan.given) return config;
@@ -38,7 +38,7 @@ ModelJob job_of(Network network, const JobConfig& config, const Place& place) {
           }};
 }
 
-/// Numbers of images of the program's own files are not known to be classes.
+/// Returns the rows of the configuration's source, or none. Whether integer labels are classes is not known here.
 std::unique_ptr<JobRows> rows_of(const JobConfig& config) {
   return config.data.source ? std::make_unique<JobRows>(config, RowFormat()) : nullptr;
 }
@@ -66,7 +66,7 @@ Model::Model(const ZooJob& job, const Place& place) : Model(job.network(), job.c
 Model::Model(Model&&) noexcept = default;
 Model::~Model() = default;
 
-/// A network of layers has its loss already; that of the configuration is for models of the zoo.
+/// A network of layers already has its loss. That of the configuration is for models of the zoo.
 void Model::refuse_other_loss() const {
   const TrainingConfig& training = job_.config.training;
   const Network& network = job_.network;
@@ -86,7 +86,7 @@ void Model::refuse_other_loss() const {
 
 IsSaid Model::said_by(const FitOptions& fit) const {
   if (fit.is_said) return fit.is_said;
-  // What a plan decides was not asked for one by one.
+  // Options that a plan sets were not asked for one by one.
   return [is_said = differs_from(job_.config, recipe_), has_plan = job_.config.plan.given.has_value()](
              std::string_view key) { return !(has_plan && is_planned(key)) && is_said(key); };
 }

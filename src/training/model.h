@@ -1,5 +1,5 @@
 #pragma once
-// A network under a configuration, trained on any number of ranks.
+// A network under a configuration that can be trained, evaluated and saved, on any number of ranks.
 
 #include "training/fit_options.h"
 #include "training/model_states.h"
@@ -13,75 +13,77 @@ class JobRows;
 class TrainingSession;
 class ZooJob;
 
-/// States (parameters, statistics, optimizer states, the step) stay with the model from one call to the next.
-///
-/// Every field of the configuration is obeyed: what is to be loaded, resumed, saved, logged and printed, and when a
-/// training is validated, tested and ended. A field that has no effect is refused by its name (job/ineffective.h).
+/// A model, whose states (parameters, statistics, optimizer states, the step) persist between calls.
+/// The model honours every field of the configuration: what is loaded, resumed, saved, logged and printed, and when a
+/// training is validated, tested and ended. A field without effect is refused by its name (job/ineffective.h).
 class Model {
  public:
-  /// Completes the configuration (job/config.h) and reads the plan that it names. Ranks are threads of this process or,
-  /// when a launcher started several processes, these: std::cout of all but the first is silent then while the model
-  /// lives, unless `console.ranks` says all. Throws InvalidArgument as `completed` does, and for a loss of the
-  /// configuration that the network does not have.
+  /// Completes the configuration (job/config.h) and reads the plan that it names. Ranks are threads of this process, or
+  /// the processes that a launcher started. std::cout of all processes but the first is then silent while the model
+  /// lives, unless `console.ranks` is all. Throws InvalidArgument as `completed` does, for a loss in the configuration
+  /// that is not the network's, and for an option that contradicts the plan.
   Model(Network network, const JobConfig& config, const Place& place = this_place());
-  /// The model of the zoo that `config.model` names, with the rows that the configuration names.
+  /// Makes the model of the zoo that `config.model` names, with the rows that the configuration names.
   explicit Model(const JobConfig& config, const Place& place = this_place());
   explicit Model(const ZooJob& job, const Place& place = this_place());
   Model(Model&&) noexcept;
   ~Model();
 
   const JobConfig& config() const { return job_.config; }
-  /// Called with warnings; by default they are lines on stderr.
+  /// Sets the receiver of warnings. By default they are lines on stderr.
   void on_warning(std::function<void(const std::string&)> warn) { job_.warn = std::move(warn); }
-  /// The updates of trainings, in place of those of the configuration's optimizer.
+  /// Sets the updates of trainings, in place of those of the configuration's optimizer.
   void update_by(BuildUpdate update) { job_.own_update = std::move(update); }
-  /// Called with a description of each program of a training: its plan, its memory, the time of its passes.
+  /// Sets the receiver of a description of each training program: its plan, its memory, the time of its passes.
   void on_program(std::function<void(const std::string&)> report) { job_.report = std::move(report); }
 
-  /// Trains on the rows that the configuration names, and tests on its test rows where there are some. After `resume`
-  /// the steps of the checkpoint count as taken. Throws RuntimeFailure: out_of_memory when the estimate is larger than
-  /// the machine, unless forced; non_finite before the update when a loss is not finite, and at the end when a weight
-  /// is not; cannot_write for files of the configuration.
+  /// Trains on the rows that the configuration names, and tests on its test rows if there are some. After `resume`, the
+  /// steps of the checkpoint count as taken. Throws RuntimeFailure: out_of_memory if the estimate exceeds the machine's
+  /// memory, unless forced; non_finite before the update if a loss is not finite, and at the end if a weight is not;
+  /// cannot_write for files of the configuration. Throws InvalidArgument if the configuration names no rows, or an
+  /// option has no effect.
   TrainingEnd train(const FitOptions& fit = {});
-  /// The same on rows of the program's own, which are in the order of training already; a last partial batch is left
-  /// out.
+  /// Trains on rows of the program, which are in the order of training already. A last partial batch is left out.
+  /// Throws as the other `train` does.
   TrainingEnd train(const DatasetPtr& dataset, const FitOptions& fit = {});
-  /// What `train` would run.
+  /// Compiles the program that `train` would run. Throws InvalidArgument if the configuration does not fit the rows.
   Program training_program(const DatasetPtr& dataset) const;
-  /// Over every test row that the configuration names. On a terminal it shows how far it is.
+  /// Evaluates all test rows that the configuration names, and shows the progress on a terminal. Throws InvalidArgument
+  /// if it names none, RuntimeFailure(non_finite) for a loss or logits that are not finite.
   Metrics eval();
-  /// Over every row, a last partial batch too. `progress`: see Evaluation.
+  /// Evaluates all rows, a last partial batch too. `progress`: see Evaluation.
   Metrics eval(const DatasetPtr& dataset, const EvaluationProgress& progress = nullptr);
-  /// What the network makes of a batch, computed by one rank: each column [rows, ..row], each output by its name.
+  /// Returns the network's outputs for a batch, by name, computed by one rank. Each column is [rows, ..row].
   NamedArrays predict(const NamedArrays& columns);
-  /// The same for a network of layers: the logits of its input, whatever the column is called.
+  /// Returns the logits for a batch of inputs of a network of layers, whatever the column's name.
   Array predict(const Array& inputs);
-  /// The same for many batches of one type: compiled once, with the weights of now. For one thread at a time.
+  /// Compiles a function that predicts batches of one type with the present weights. It is for one thread at a time.
   Predictor predictor(const std::vector<Column>& columns, int64_t rows);
 
-  /// A safetensors file, or a folder of a checkpoint. Takes effect, and is checked, at once where there are states,
-  /// else when the next call makes them.
+  /// Loads weights from a safetensors file or a folder of a checkpoint. If the model has states they are checked and
+  /// take effect at once, else when the next call creates states.
   void load(const std::string& path) { states_.load(path); }
-  /// Throws InvalidArgument while the model has no states: before its first training, evaluation or prediction.
+  /// Writes the weights. Throws InvalidArgument if the model has no states, that is before its first training,
+  /// evaluation or prediction, and RuntimeFailure(non_finite) for a weight that is not finite.
   void save(const std::string& path) const { states_.save(job_, path); }
-  /// Values of states by name, in place of those that they have or begin with; of states that the network does not
-  /// have they are ignored. Checked against their types when the next call makes a program.
+  /// Replaces values of states by name, or sets the values with which states begin. Names that the network does not
+  /// have are ignored. Types are checked when the next call compiles a program.
   void assign(States values) { states_.assign(std::move(values)); }
-  /// All states as a whole by name, as the last call left them; none before the first.
+  /// Returns all states as a whole, by name, as the last call left them. Empty before the first call.
   const States& states() const { return states_.all(); }
-  /// Goes on from a checkpoint, which the next training reads and checks: of a training with the same configuration,
-  /// but for what may change (job/options.h), and the same number of rows. `path`: the folder of a checkpoint, of which
-  /// each rank reads what it holds; a folder with checkpoints, for the newest that is whole (those that are damaged are
-  /// warned of); or a file of save_checkpoint, where what callbacks keep, as the best loss of EarlyStopping, begins
-  /// anew.
+  /// Sets the checkpoint from which the next training is resumed; that training reads and checks it. It must be of a
+  /// training with the same number of rows and the same configuration, except for options that may change
+  /// (job/options.h). `path` is one of three. The folder of a checkpoint: each rank reads its own parts. A folder with
+  /// checkpoints: the newest undamaged one is used, with warnings of damaged ones. A file of save_checkpoint: the state
+  /// of callbacks, such as the best loss of EarlyStopping, starts anew.
   void resume(const std::string& path) { resume_.set(path); }
-  /// Keeps other jobs from saving to a folder of checkpoints for as long as the model lives, or until it saves to
-  /// another one; `train` does so with its own folder. Of several processes the first holds the folder. `goes_on`:
-  /// waits for an earlier attempt of the same job to end. Throws RuntimeFailure(cannot_write), naming the process that
-  /// holds it.
+  /// Keeps other jobs from saving to a folder of checkpoints, for as long as the model lives or until it saves to
+  /// another folder. `train` does so with its own folder. Of several processes the first holds the folder. `goes_on`:
+  /// waits for an earlier attempt of the same job to end. Throws RuntimeFailure(cannot_write), which names the process
+  /// that holds it.
   void hold_checkpoints(const std::string& folder, bool goes_on = false);
-  /// All states after the last training, as CheckpointSaver writes them while it runs. Throws InvalidArgument when
-  /// there was none.
+  /// Writes all states after the last training, in the format of CheckpointSaver. Throws InvalidArgument if there was
+  /// no training.
   void save_checkpoint(const std::string& path) const { states_.save_checkpoint(job_, path); }
 
  private:
@@ -89,13 +91,14 @@ class Model {
   void refuse_other_loss() const;
   TrainingSession begin(const FitOptions& fit);
   void tell_generated(const std::string& use, const std::function<void(const std::string&)>& tell) const;
-  /// Test rows of the configuration that a training needs; none, with a warning, where the data come without them.
+  /// Returns the test rows that a training needs. Returns none, with a warning, if the data have none. Throws
+  /// InvalidArgument if `training.validate` asks for them then.
   DatasetPtr open_test_rows() const;
 
   ModelJob job_;
-  JobConfig recipe_{};  // what the model of the zoo says
+  JobConfig recipe_{};  // recipe of the model of the zoo
   std::unique_ptr<JobProcess> process_;
-  std::unique_ptr<JobRows> rows_;  // that the configuration names; none: the program's own
+  std::unique_ptr<JobRows> rows_;  // rows that the configuration names; none: rows are arguments
   ModelStates states_;
   ResumePoint resume_;
   CheckpointHold hold_;

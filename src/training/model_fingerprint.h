@@ -1,5 +1,5 @@
 #pragma once
-// What all processes of a job have to agree on before they run a model.
+// The values that all processes of a job must have in common before they run a model.
 
 #include "runtime/launch/fingerprint.h"
 #include "training/fit_options.h"
@@ -9,10 +9,10 @@ namespace partita {
 
 struct TrainingRun;
 
-/// Of a program on `rows` that begins with `states`.
+/// Returns the fingerprint of a program on `rows` that begins with `states`.
 LaunchFingerprint fingerprint_of(const ModelJob& job, const Program& program, const DatasetPtr& rows,
                                  const States& states);
-/// Of a training, with where it begins and how long it is.
+/// Returns the fingerprint of a training, which includes its first step and its length.
 LaunchFingerprint fingerprint_of(const ModelJob& job, const TrainingRun& run, const FitOptions& fit,
                                  const States& states);
 

@@ -9,17 +9,17 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kLargeEvaluationBatch = 256;     // rows, where nobody says how many
-constexpr int64_t kFreeBytes = int64_t{32} << 20;  // that an evaluation may take of a rank whatever a training takes
+constexpr int64_t kLargeEvaluationBatch = 256;     // rows, if no batch is configured
+constexpr int64_t kFreeBytes = int64_t{32} << 20;  // available to an evaluation on each rank
 
-/// A network may hold arrays with as many rows as a batch has.
+/// Returns the types of the states. A network may hold arrays with as many rows as a batch.
 std::map<std::string, Type> state_types(const Graph& graph) {
   std::map<std::string, Type> types;
   for (const State& state : graph.states) types.emplace(graph.values[state.entry].name, graph.type(state.entry));
   return types;
 }
 
-/// Bytes of a rank while an evaluation runs, with the states.
+/// Returns the bytes of a rank while an evaluation runs, with the states.
 int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) {
   int64_t bytes = 0;
   for (const Program* program : evaluation.programs()) {
@@ -29,7 +29,7 @@ int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) 
   return bytes;
 }
 
-/// In batches of at most so many rows, whether or not it fits.
+/// Compiles an evaluation in batches of at most `most_rows` rows, whether or not it fits.
 Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const Program* training, int64_t most_rows) {
   const EvaluationOptions evaluation{.ranks = job.config.ranks.count,
                                      .most_rows = most_rows,
@@ -49,22 +49,22 @@ Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const
   return Evaluation(dataset, evaluation, {.build = build, .compile = compile});
 }
 
-/// In batches of as many rows as fit where a training does.
+/// Compiles an evaluation in batches of as many rows as fit into the memory of a training.
 Evaluation make_fitting(const ModelJob& job, const DatasetPtr& dataset, const Program* training) {
   const int64_t least = std::max<int64_t>(1, job.config.training.batch / job.config.plan.options.micro_batches);
   std::optional<Evaluation> made;
   try {
     made.emplace(make_in_batches(job, dataset, training, least));
-  } catch (const InvalidArgument&) {  // it may need all rows at once
+  } catch (const InvalidArgument&) {  // the network may need all rows at once
     if (dataset->size() <= least || dataset->size() > kLargeEvaluationBatch) throw;
     try {
       return make_in_batches(job, dataset, training, dataset->size());
-    } catch (const std::exception&) {  // nor does it take all of them
+    } catch (const std::exception&) {  // nor does it take all rows
     }
     throw;
   }
   if (made->batch() >= std::min(dataset->size(), kLargeEvaluationBatch)) return std::move(*made);
-  // A large batch runs faster; it takes no more memory than a training, which has at least gradients besides.
+  // A large batch runs faster. It needs no more memory than a training, which holds at least the gradients, too.
   const int64_t states = largest_states(training != nullptr ? *training : made->program());
   const int64_t used = largest_arena_of(*made, training) - states;
   const int64_t room = training != nullptr ? largest_arena(*training) - states : std::max(used, kFreeBytes);
@@ -74,7 +74,7 @@ Evaluation make_fitting(const ModelJob& job, const DatasetPtr& dataset, const Pr
     Evaluation larger = make_in_batches(job, dataset, training, rows);
     const bool has_same_states = state_types(larger.graph()) == state_types(made->graph());
     if (has_same_states && largest_arena_of(larger, training) - states <= room) return larger;
-  } catch (const std::exception&) {  // a network may take the rows of its training alone
+  } catch (const std::exception&) {  // a network may take only the rows of its training
   }
   return std::move(*made);
 }
@@ -94,7 +94,7 @@ ProgramRequest ModelJob::request(const std::vector<Column>& columns, int64_t bat
 
 Program ModelJob::program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const {
   Program program = make_program(config, request(columns, batch, ranks, purpose));
-  if (purpose == Purpose::training) {  // its evaluations would repeat them
+  if (purpose == Purpose::training) {  // evaluations would repeat them
     for (const std::string& warning : program.warnings) warn(warning);
   }
   return program;
@@ -117,7 +117,7 @@ Evaluation make_evaluation(const ModelJob& job, const DatasetPtr& rows, const Pr
   const int64_t given = job.config.evaluation.batch;
   const auto limits = [&] {
     if (training != nullptr) return table_limits(training->graph, all_ops());
-    // Of a number of rows that the network takes, if it takes one alone.
+    // The number of rows must be one that the network takes.
     const int64_t batch = std::min(rows->size(), given > 0 ? given : job.config.training.batch);
     return table_limits(build_evaluation(job.config, job.request(rows->columns(), std::max<int64_t>(1, batch),
                                                                  job.config.ranks.count, Purpose::evaluation)),
@@ -126,7 +126,7 @@ Evaluation make_evaluation(const ModelJob& job, const DatasetPtr& rows, const Pr
   const DatasetPtr dataset = checked_ids(rows, limits());
   Evaluation made = given > 0 ? make_in_batches(job, dataset, training, given) : make_fitting(job, dataset, training);
   for (const Program* program : made.programs()) {
-    // Within a training the ranks have the states.
+    // Within a training the ranks hold the states.
     job.require_room(*program, job.config.ranks.count, training != nullptr ? 0 : kCopiesOfStates, training);
   }
   return made;

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// Of a safetensors file, or of a checkpoint folder or the newest of several.
+/// Returns the weights in a safetensors file, in a checkpoint folder, or in the newest of several.
 std::map<std::string, Array> weights_in(const std::string& path) {
   if (!std::filesystem::is_directory(path)) return load_weights(path);
   SavedStates states(path);

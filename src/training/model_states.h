@@ -1,5 +1,5 @@
 #pragma once
-// The states of a model between its calls: parameters, statistics, optimizer states, the step.
+// States of a model between its calls: parameters, statistics, optimizer states, the step.
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/states.h"
@@ -9,34 +9,37 @@ namespace partita {
 
 class ModelStates {
  public:
-  /// Weights of a safetensors file, or of a folder of a checkpoint. They take effect, and are checked, at once where
-  /// there are states, else when the next call makes them.
+  /// Loads weights from a safetensors file or a folder of a checkpoint. If there are states they are checked and take
+  /// effect at once, else when the next call creates states.
   void load(const std::string& path);
   /// Replaces states by name, and adds those that are not there.
   void assign(States values);
-  /// Writes the weights, and the configuration as metadata. Throws InvalidArgument while there are no states.
+  /// Writes the weights, with the configuration as metadata. Throws InvalidArgument if there are no states,
+  /// RuntimeFailure(non_finite) for a weight that is not finite.
   void save(const ModelJob& job, const std::string& path) const;
-  /// Writes all states after the last training. Throws InvalidArgument when there was none.
+  /// Writes all states after the last training. Throws InvalidArgument if there was none.
   void save_checkpoint(const ModelJob& job, const std::string& path) const;
 
-  /// All states as a whole by name, as the last call left them; none before the first.
+  /// Returns all states as a whole, by name, as the last call left them. Empty before the first call.
   const States& all() const { return states_; }
   States& all() { return states_; }
 
-  /// Makes the states that `graph` needs and are not there, checks the others, and takes the weights that wait.
-  /// `makes_them` false: the ranks of a training make or read theirs. `resumes`: a checkpoint waits to be read. Throws
-  /// InvalidArgument when a training before did not keep its states and nothing replaces them.
+  /// Creates the states of `graph` that are missing, checks the types of the others, and takes the weights that wait to
+  /// be loaded. `makes_them` false: nothing is created, since the ranks of a training create or read their own.
+  /// `resumes`: a checkpoint waits to be read. Throws InvalidArgument if an earlier training did not keep its states
+  /// and nothing replaces them.
   void prepare(const Graph& graph, uint64_t seed, bool makes_them, bool resumes);
-  /// Whether only the seed says what the states are.
+  /// Whether the seed alone determines the states.
   bool are_fresh() const { return states_.empty() && loaded_path_.empty(); }
-  /// Takes the states at the end of a training at `position`. Throws RuntimeFailure(non_finite).
+  /// Takes the states of a training that ended at `position`. Throws RuntimeFailure(non_finite) for a weight that is
+  /// not finite.
   void take(States&& states, TrainingPosition position);
-  /// A training did not keep its states.
+  /// Drops the states, after a training that did not keep them.
   void spend();
-  /// After a training that failed: what it began with, where that can be known.
+  /// Restores the states after a failed training: a model that had none gets those of its seed if `makes_them`.
   void restore(const Graph& graph, uint64_t seed, bool makes_them);
 
-  /// What a failed training puts back.
+  /// State that is put back after a failed training.
   struct Waiting {
     std::string loaded_path;
     bool is_spent = false;
@@ -48,11 +51,11 @@ class ModelStates {
   void require_some() const;
 
   States states_;
-  Graph known_{};  // the states of the last program: no nodes
+  Graph known_{};  // states of the last program; no nodes
   std::vector<std::string> weight_names_;
   std::string loaded_path_;
   TrainingPosition position_;  // after the last training
-  bool is_spent_ = false;      // by a training whose states were not kept
+  bool is_spent_ = false;      // dropped by a training that did not keep them
 };
 
 }  // namespace partita

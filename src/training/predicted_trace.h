@@ -1,16 +1,16 @@
 #pragma once
-// What a cluster says that a step takes, as spans beside those that a rank recorded.
+// A cluster model's prediction of a step, as spans to compare with those that a rank recorded.
 
 #include "planner/simulation/simulate_program.h"
 #include "runtime/trace/chrome_trace.h"
 
 namespace partita {
 
-/// A step of a program on a cluster, a preset or a file, with its spans. Throws what `open_cluster` does, and
-/// InvalidArgument for a cluster of too few ranks.
+/// Simulates a step of a program on a cluster (a preset or a file), with its spans. Throws what `open_cluster` throws,
+/// and InvalidArgument for a cluster with too few ranks.
 SimulatedStep predict_step(const Program& program, const std::string& cluster, int threads);
 
-/// The spans of a rank in each step that the first rank recorded, from where that began there.
+/// Returns the predicted spans of a rank, once per step that the first rank recorded, from the begin of that step.
 RankTrace predicted_trace(const SimulatedStep& step, const Program& program, int rank, const RankTrace& first);
 
 }  // namespace partita

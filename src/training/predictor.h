@@ -1,15 +1,16 @@
 #pragma once
-// What a network makes of batches of one type, computed by one rank.
+// Predictions of a network for batches of one type, computed by one rank.
 
 #include "training/model_states.h"
 
 namespace partita {
 
-/// Named arrays in an order of their own.
+/// Named arrays, in order.
 using NamedArrays = std::vector<std::pair<std::string, Array>>;
 using Predictor = std::function<NamedArrays(const NamedArrays&)>;
 
-/// Compiles the network for batches of `rows` rows, with the states of now. For one thread at a time.
+/// Compiles the network for batches of `rows` rows, with the present states. The result is for one thread at a time,
+/// and throws InvalidArgument if a column is missing.
 Predictor make_predictor(const ModelJob& job, ModelStates& states, bool resumes, const std::vector<Column>& columns,
                          int64_t rows);
 

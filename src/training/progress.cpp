@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kErase = "\r\033[K";
 constexpr auto kPause = std::chrono::milliseconds(100);
-constexpr double kNew = 0.1;  // weight of the newest step in the smoothed time
+constexpr double kNew = 0.1;  // weight of the latest step in the smoothed time
 constexpr size_t kUnknownColumns = 80;
 
 /// "3:12", "2:03:45".
@@ -37,7 +37,7 @@ bool is_terminal() {
   return isatty(STDOUT_FILENO) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
 }
 
-DrawnLine::~DrawnLine() { erase(); }  // an error message has its own line
+DrawnLine::~DrawnLine() { erase(); }  // an error message gets its own line
 
 bool DrawnLine::is_due(bool at_once) {
   const auto now = Clock::now();
@@ -48,7 +48,7 @@ bool DrawnLine::is_due(bool at_once) {
 
 void DrawnLine::draw(const std::string& text) {
   open_ = true;
-  // A full last column would begin a line of its own.
+  // Text in the last column would wrap to a new line.
   out_ << kErase << text.substr(0, std::max<size_t>(columns_(), 2) - 1) << std::flush;
 }
 
@@ -70,7 +70,7 @@ void ProgressLine::on_train_begin(const TrainInfo& info) {
 void ProgressLine::on_step_end(const StepInfo& info) {
   step_seconds_ = step_seconds_ == 0 ? info.seconds : (1 - kNew) * step_seconds_ + kNew * info.seconds;
   if (!line_.is_due(/*at_once=*/info.global_step == train_.steps)) return;
-  // The last epoch may be cut short.
+  // The last epoch may be partial.
   const int64_t steps = std::min(train_.steps_per_epoch, train_.steps - (info.epoch - 1) * train_.steps_per_epoch);
   line_.draw(fmt::format("epoch {}/{} step {}/{} loss {:.4f} {:.0f} samples/s {} left", info.epoch, train_.epochs,
                          info.step, steps, info.loss, static_cast<double>(info.samples) / step_seconds_,

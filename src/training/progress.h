@@ -1,5 +1,5 @@
 #pragma once
-// A line on a terminal that is drawn anew while something runs.
+// A line on a terminal that is redrawn while something runs.
 
 #include <chrono>
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace partita {
 
-/// Columns of the terminal behind standard output now; 80 when it does not say.
+/// Returns the columns of the terminal at standard output, or 80 if they are not known.
 size_t terminal_columns();
-/// Whether standard output is a terminal that understands a drawn line.
+/// Whether standard output is a terminal on which a line can be redrawn.
 bool is_terminal();
 
-/// One line of a terminal, which knows how to go back to the start of a line and to erase it. Drawn at most ten times a
-/// second; never longer than the terminal is wide.
+/// A redrawn line of a terminal. It is drawn at most ten times a second and is never longer than the terminal is wide.
+/// The destructor erases it.
 class DrawnLine {
  public:
   using Columns = std::function<size_t()>;
@@ -25,10 +25,10 @@ class DrawnLine {
   DrawnLine(const DrawnLine&) = delete;
   DrawnLine& operator=(const DrawnLine&) = delete;
 
-  /// Whether it is time to draw again; `at_once`: it always is.
+  /// Whether it is time to draw again; `at_once`: always.
   bool is_due(bool at_once);
   void draw(const std::string& text);
-  /// Puts a line that stays in its place.
+  /// Replaces the drawn line by one that stays.
   void replace(const std::string& text);
   void erase();
 
@@ -38,11 +38,11 @@ class DrawnLine {
   std::ostream& out_;
   Columns columns_;
   Clock::time_point drawn_{};
-  bool open_ = false;  // a line is there that does not stay
+  bool open_ = false;  // whether a line is drawn that does not stay
 };
 
-/// "epoch 2/10 step 45/78 loss 1.8342 1512 samples/s 3:12 left"; after each epoch a line that stays: its number, mean
-/// loss, validation accuracy and time.
+/// Draws "epoch 2/10 step 45/78 loss 1.8342 1512 samples/s 3:12 left". After each epoch it prints a line that stays:
+/// number, mean loss, validation accuracy and time.
 class ProgressLine : public Callback {
  public:
   ProgressLine(std::ostream& out, DrawnLine::Columns columns) : line_(out, std::move(columns)) {}
@@ -53,10 +53,10 @@ class ProgressLine : public Callback {
  private:
   DrawnLine line_;
   TrainInfo train_;
-  double step_seconds_ = 0;  // smoothed
+  double step_seconds_ = 0;  // seconds per step, smoothed
 };
 
-/// Draws "tested 512 of 10000 rows", erased when all are done.
+/// Draws "tested 512 of 10000 rows", and erases it when all rows are done.
 EvaluationProgress drawn_evaluation(std::ostream& out, DrawnLine::Columns columns = terminal_columns);
 
 }  // namespace partita

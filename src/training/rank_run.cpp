@@ -12,7 +12,7 @@ namespace {
 
 const std::string& name_of(const Graph& graph, int value) { return graph.values[static_cast<size_t>(value)].name; }
 
-/// The rows of a batch that a rank has.
+/// A rank's share of the rows of a batch.
 struct Share {
   int64_t index = 0, ways = 1;
   bool operator==(const Share&) const = default;
@@ -78,7 +78,7 @@ void RankRun::feed(StageExecutor& stage, const std::string& name, ConstTensor ro
   const Type& whole = local.graph.type(value);
   const int64_t micro_batches =
       micro_sharding(local.shardings[value], local.mesh).whole() ? 1 : local.mesh.micro_batches();
-  // The batch holds more of the input than this rank is to: all of it, or this rank's rows of each micro-batch.
+  // The batch may hold more of the input than this rank needs: all of it, or this rank's rows of each micro-batch.
   for (int64_t m = 0; m < micro_batches; ++m) {
     std::vector<int64_t> coordinates = stage.coordinates();
     if (micro_batches > 1) coordinates[static_cast<size_t>(local.mesh.micro_axis())] = m;
@@ -126,7 +126,7 @@ Batcher RankRun::rows(const DatasetPtr& dataset, int64_t batch) const {
       share = own;
     }
   }
-  if (!share || !alike) return Batcher(dataset, {.batch = batch});  // feed() takes what is needed of it
+  if (!share || !alike) return Batcher(dataset, {.batch = batch});  // feed() selects the needed rows
   return Batcher(dataset, {.batch = batch,
                            .rank = share->index,
                            .ranks = share->ways,

@@ -1,5 +1,5 @@
 #pragma once
-// One rank of a run: its device and executor, bound to the program that all ranks share.
+// One rank of a run: its device and executor, for the program that all ranks share.
 
 #include "compiler/compile.h"
 #include "frontend/data/loading/batch.h"
@@ -16,46 +16,48 @@ struct RankOptions {
   KernelSet kernels = KernelSet::fast;
 };
 
-/// Gives this rank's part of a state: the elements of a box of the whole value, dense, go to `to`.
+/// Writes this rank's part of a state: the elements of `box` of the whole value, dense, to `to`.
 using FillState = std::function<void(const std::string& name, const Box& box, DType dtype, void* to)>;
 
 /// Calls `fill` for each state of this rank's stages.
 void fill_states(Executor& executor, const FillState& fill);
 
-/// What one rank holds of the states.
+/// The parts of the states that one rank holds.
 struct StateParts {
   States values;
-  Metadata boxes{};  // "box:NAME": which elements of the whole value these are ("0:16,0:64 of 64,64")
+  Metadata boxes{};  // "box:NAME": the elements of the whole value ("0:16,0:64 of 64,64")
 };
 
 class RankRun {
  public:
-  /// `program` and `comm` outlive the object; `states` are copied.
+  /// `program` and `comm` outlive the object. `states` are copied.
   RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
-  /// `fill` is called for each state of this rank's stages, and for nothing else of it.
+  /// `fill` is called for the parts of states that this rank holds, and for no others.
   RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm);
-  /// Of a program that was compiled for the states of another one (CompileOptions::holder), on its device. `holder`
-  /// runs that one on the same rank, outlives the object, and keeps the states.
+  /// Runs a program that was compiled for the states of another one (CompileOptions::holder), on the same device.
+  /// `holder` runs that other program on the same rank. It holds the states and outlives the object.
   RankRun(const Program& program, const RankRun& holder);
 
   Executor& executor() { return *executor_; }
   Communicator& comm() const { return comm_; }
 
-  /// Throws InvalidArgument for an array that is neither the whole of its input, nor this rank's rows or part of it.
+  /// Sets the inputs that the program has among the batch's columns. Throws InvalidArgument for an array that is
+  /// neither the whole input, nor this rank's rows or part of it.
   void feed(const Batch& batch);
-  /// An input, as a whole or as this rank has it.
+  /// Sets an input, given as a whole or as this rank's part. Throws as above.
   void feed(const std::string& name, ConstTensor rows);
+  /// Throws InvalidArgument if the rate is infinite in the type of the input.
   void feed_learning_rate(double rate);
-  /// This rank's rows of every global batch; all of them where the batch is not cut, or not in the same way for every
-  /// input.
+  /// Returns this rank's rows of every global batch. They are all rows if the batch is not split, or not in the same
+  /// way for every input.
   Batcher rows(const DatasetPtr& dataset, int64_t batch) const;
   /// Whether a stage of this rank reads rows.
   bool reads_rows() const;
-  /// Every state as a whole, on every rank; all ranks take part.
+  /// Returns every state as a whole, on every rank. Collective.
   States states() const;
-  /// The same on rank 0 alone; the others send it what they own, and get nothing.
+  /// Returns every state as a whole on rank 0, nothing on the others, which send their parts. Collective.
   States states_on_first() const;
-  /// Without a word to others.
+  /// Returns this rank's parts of the states, without communication.
   StateParts own_parts() const;
 
  private:

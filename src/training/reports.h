@@ -1,5 +1,5 @@
 #pragma once
-// What a training shows and writes while it runs, as its configuration says.
+// Progress and log files of a running training, as its configuration says.
 
 #include <memory>
 #include <ostream>
@@ -13,23 +13,23 @@ namespace partita {
 class Reports {
  public:
   struct Options {
-    bool validates = false;                          // shows what epochs are validated with
-    bool prints = true;                              // to std::cout; otherwise to nothing
-    std::function<void(const std::string&)> warn{};  // of a log that cannot be written any more
+    bool validates = false;                          // whether validations are shown
+    bool prints = true;                              // whether to print to std::cout; false prints nothing
+    std::function<void(const std::string&)> warn{};  // receives the failure to write a log
     std::function<bool()> must_end{};                // see JsonLines
   };
   Reports(const JobConfig& config, const Place& place, const Options& options);
   Reports(const Reports&) = delete;
   Reports& operator=(const Reports&) = delete;
 
-  /// Those for the first rank, and those for every process.
+  /// Callbacks for the first rank, and observers for every process.
   std::vector<Callback*> callbacks() const { return pointers(callbacks_); }
   std::vector<Callback*> observers() const { return pointers(observers_); }
-  /// Shows how far an evaluation is; nullptr where nothing does.
+  /// Returns a function that draws the progress of an evaluation; nullptr if progress is not drawn.
   EvaluationProgress evaluation_progress() const;
-  /// Prints text, also where progress is not printed.
+  /// Prints text, even if progress is not printed.
   void tell(const std::string& text);
-  /// Prints text where progress is printed.
+  /// Prints text if progress is printed.
   void tell_progress(const std::string& text);
 
  private:

@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// Ranks that are threads of one process have the whole among them.
+/// Ranks that are threads of one process hold the whole states together.
 bool RequestedFiles::is_whole(const RequestedFile& file) const { return !file.own_part || !run_.own_process; }
 
 RequestedFiles::Needed RequestedFiles::needed() const {
@@ -17,7 +17,7 @@ RequestedFiles::Needed RequestedFiles::needed() const {
 }
 
 void RequestedFiles::write(Needed needed, int64_t step, const std::optional<double>& learning_rate) {
-  if (needed != Needed::nothing || !files_.empty()) writer_.finish();  // its copy of the states goes first
+  if (needed != Needed::nothing || !files_.empty()) writer_.finish();  // frees its copy of the states
   std::shared_ptr<const States> whole;
   if (needed != Needed::nothing) {
     whole = std::make_shared<States>(needed == Needed::on_all ? rank_.states() : rank_.states_on_first());

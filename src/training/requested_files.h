@@ -1,5 +1,5 @@
 #pragma once
-// The files that callbacks ask for behind a step.
+// Files that callbacks request after a step.
 
 #include "runtime/checkpoint/background_writer.h"
 #include "training/callbacks.h"
@@ -9,10 +9,10 @@ namespace partita {
 
 struct TrainingRun;
 
-/// One rank's part of writing them: whole states are gathered by all ranks, parts are written by each alone.
+/// One rank's part of writing the files. All ranks gather whole states; each rank writes its own parts alone.
 class RequestedFiles {
  public:
-  /// What the ranks are to gather; of all ranks the largest counts.
+  /// States that the ranks have to gather. The maximum over the ranks applies.
   enum class Needed { nothing, on_first, on_all };
 
   /// The arguments outlive the object.
@@ -20,9 +20,9 @@ class RequestedFiles {
 
   void ask_for(std::set<RequestedFile> files) { files_ = std::move(files); }
   Needed needed() const;
-  /// Writes what was asked for; all ranks call it when any of them needs something.
+  /// Writes the requested files. Collective if any rank needs whole states.
   void write(Needed needed, int64_t step, const std::optional<double>& learning_rate);
-  /// Until everything is written; throws what writing in the background has thrown.
+  /// Waits until everything is written. Throws what a background write has thrown.
   void finish() { writer_.finish(); }
 
  private:

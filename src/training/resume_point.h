@@ -1,5 +1,5 @@
 #pragma once
-// What the next training of a model begins with, in place of the states that the model has.
+// The checkpoint from which the next training of a model is resumed, and the hold on a folder of checkpoints.
 
 #include <functional>
 
@@ -11,23 +11,23 @@
 
 namespace partita {
 
-/// A checkpoint that the next training goes on from. Only that training reads it.
+/// A checkpoint from which the next training is resumed. Only that training reads it.
 class ResumePoint {
  public:
   using Tell = std::function<void(const std::string&)>;
 
-  /// A file, the folder of a checkpoint, a folder of them, or kLatestCheckpoint.
+  /// Sets the path: a file, the folder of a checkpoint, a folder of checkpoints, or kLatestCheckpoint.
   void set(const std::string& path) { path_ = path; }
   const std::string& path() const { return path_; }
   bool is_set() const { return !path_.empty(); }
-  /// Takes kLatestCheckpoint for the newest checkpoint of `folder`. Where there is none the training begins, which
-  /// `tell` is called with.
+  /// Replaces kLatestCheckpoint by `folder`, if that has an undamaged checkpoint. Otherwise clears the path, so that
+  /// the training starts from the beginning, warns of damaged checkpoints and passes a message to `tell`.
   void find_latest(const std::string& folder, const Tell& warn, const Tell& tell);
-  /// The checkpoint folders that the training may begin with, the one that is to be taken last; none where it begins
-  /// with no folder. Throws MissingFile and InvalidFile.
+  /// Returns the checkpoint folders from which the training may be resumed; the last one is to be tried first. Empty if
+  /// it is not resumed from a folder. Throws MissingFile if there is no undamaged checkpoint, and InvalidFile.
   std::vector<FoundCheckpoint> folders(const Tell& warn) const;
-  /// Where the training goes on: at the checkpoint of `reader`, else at the file that was set, whose states it reads
-  /// into `states`, else at `fresh`. Throws InvalidFile for a checkpoint of another training.
+  /// Returns where the training starts: at the checkpoint of `reader`, else at the file that was set, whose states it
+  /// reads into `states`, else at `fresh`. Throws InvalidFile for a checkpoint of another training.
   TrainingPosition position(const JobConfig& config, const Graph& graph, const CheckpointReader* reader,
                             const TrainingPosition& fresh, States& states) const;
 
@@ -35,11 +35,11 @@ class ResumePoint {
   std::string path_;
 };
 
-/// Keeps other jobs from saving to a folder of checkpoints.
+/// A lock that keeps other jobs from saving to a folder of checkpoints.
 class CheckpointHold {
  public:
-  /// Holds `folder` until another one is held. `waits`: for an earlier attempt of the same job to end. Throws
-  /// RuntimeFailure(cannot_write), naming the process that holds it.
+  /// Holds `folder` until another one is held. `waits`: waits for an earlier attempt of the same job to end. Throws
+  /// RuntimeFailure(cannot_write), which names the process that holds it.
   void hold(const std::string& folder, bool waits, const OwnerLock::Warn& warn);
   OwnerLock* lock() { return lock_ ? &*lock_ : nullptr; }
 

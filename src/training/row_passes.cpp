@@ -14,7 +14,7 @@ namespace {
 
 using DimAxes = std::vector<Axes>;
 
-/// What is wanted of a forward graph: its scalars and logits. No state is written: the rows all see those of the entry.
+/// Returns the graph of the scalars and the logits. No state is written: all rows read the states at entry.
 Graph wanted_part(Graph graph, bool logits) {
   std::erase_if(graph.outputs, [&](const Output& output) {
     return graph.type(output.value).rank() > 0 && !(logits && output.name == "logits");
@@ -23,7 +23,7 @@ Graph wanted_part(Graph graph, bool logits) {
   return remove_dead_nodes(std::move(graph));
 }
 
-/// Whether both are one network for different numbers of rows.
+/// Whether both graphs are one network for different numbers of rows.
 bool is_alike(const Graph& a, const Graph& b) {
   const auto same_node = [](const Node& one, const Node& other) {
     return one.op == other.op && one.inputs == other.inputs && one.outputs == other.outputs;
@@ -42,7 +42,7 @@ InvalidArgument depends_on_rows(int64_t rows, int64_t others, int64_t batch) {
                   rows, others, batch));
 }
 
-/// Without micro-batches: nothing is cut.
+/// Returns cuts for a graph without micro-batches.
 MicroCuts no_cuts(const Graph& graph, const Rules& rules) {
   MicroCuts cuts;
   for (const ValueInfo& value : graph.values) cuts.values.emplace_back(value.type.shape.size());
@@ -54,34 +54,34 @@ MicroCuts no_cuts(const Graph& graph, const Rules& rules) {
 
 }  // namespace
 
-/// A graph of all rows, and how batches cut it.
+/// A graph of all rows, and how batches split it.
 struct RowPasses::Analysis {
   const OpSet& ops;
   RowBatches batches;
   Graph whole;
-  int64_t rows = 1;     // of `whole`
-  int64_t repeats = 1;  // batches that have as many rows each
-  bool means = false;   // whether each batch has scalars of its own, whose means are taken
+  int64_t rows = 1;     // rows of `whole`
+  int64_t repeats = 1;  // number of batches, each with the rows of `whole`
+  bool means = false;   // whether the scalars of each batch are averaged
   Rules rules;
-  Rules cut_rules;  // of a graph that is like it, with fewer rows where micro-batches cannot be as many
+  Rules cut_rules;  // rules of the same graph with fewer rows, if there would be too many micro-batches
   Mesh mesh;
   MicroCuts cuts;
   std::vector<int> level{};  // per value: the pass that makes it, or after which it is computed
 
   bool is_cut_value(ValueId value) const { return is_cut(cuts.values[value]); }
   bool is_partial(ValueId value) const { return cuts.partial[value] != Reduce::none; }
-  /// Whether each batch makes its part of what a node makes.
+  /// Whether a node's result is made in parts, one per batch.
   bool is_loop(size_t n) const {
     const std::vector<ValueId>& outputs = whole.nodes[n].outputs;
     return is_cut(cuts.nodes[n]) ||
            std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) { return is_partial(output); });
   }
-  /// Whether a value is computed once, of what all batches made.
+  /// Whether a value is computed once, from the results of all batches.
   bool is_late(ValueId value) const {
     const NodeId maker = whole.values[value].producer;
     return maker >= 0 && cuts.late[value] && !is_loop(static_cast<size_t>(maker));
   }
-  /// Whether a node of a batch takes a value of all batches, which an earlier pass made.
+  /// Whether a node of a batch takes a value over all batches, which an earlier pass made.
   bool is_given(size_t n, ValueId operand) const {
     return is_late(operand) || (is_partial(operand) && is_cut(cuts.nodes[n]));
   }
@@ -103,8 +103,8 @@ struct RowPasses::Analysis {
     }
   }
 
-  /// Whether batches that are repeated make means over all rows, and ratios of sums over them: no scalar has a divisor
-  /// of its own, which says how many rows a batch has.
+  /// Whether repeated batches yield exact means over all rows and ratios of sums. They do if no scalar has a divisor of
+  /// its own, which would depend on the number of rows in a batch.
   bool has_ratios_alone() const {
     std::vector<Degree> degrees;
     for (const ValueInfo& value : whole.values) {
@@ -115,7 +115,7 @@ struct RowPasses::Analysis {
     });
   }
 
-  /// How a value grows with the number of batches whose sums are joined.
+  /// Growth of a value with the number of batches whose sums are joined.
   enum class Degree { none, linear, unknown };
   Degree degree_of(size_t n, const std::vector<Degree>& known) const {
     const Node& node = whole.nodes[n];
@@ -133,8 +133,8 @@ struct RowPasses::Analysis {
     const std::optional<int> found = degree ? degree(node.attrs, inputs) : std::nullopt;
     return found == 0 ? Degree::none : found == 1 ? Degree::linear : Degree::unknown;
   }
-  /// For a mean over rows of a batch: the attributes with which it makes the share of one of `parts` equal batches in
-  /// the mean over all. Nothing for a sum that is scaled otherwise.
+  /// For a mean over the rows of a batch: returns attributes that make it the share of one of `parts` equal batches in
+  /// the mean over all. Returns none for a sum with another scale.
   std::optional<Attrs> share_of_mean(size_t n, int64_t parts) const {
     const Node& node = whole.nodes[n];
     const auto& share = rules.op(n).traits.share_of_mean;
@@ -151,7 +151,7 @@ struct RowPasses::Analysis {
   }
 };
 
-/// The graph of a batch, node by node.
+/// Builds the graph of a batch, node by node.
 class RowPasses::BatchGraph {
  public:
   BatchGraph(const Analysis& found, int64_t batch)
@@ -184,7 +184,7 @@ class RowPasses::BatchGraph {
     }
     for (const auto& [name, value] : outputs) {
       Value result = made_[value];
-      if (a_.whole.values[value].producer < 0) {  // a state itself
+      if (a_.whole.values[value].producer < 0) {  // the output is a state itself
         result = builder_.apply("reshape", {result}, ReshapeAttrs{.shape = result.shape()});
       }
       if (a_.means && result.shape().empty()) {
@@ -196,7 +196,7 @@ class RowPasses::BatchGraph {
   }
 
  private:
-  /// The inputs, with the rows of a batch, and the states.
+  /// Returns a graph of the inputs, with the rows of a batch, and the states.
   Graph head() {
     Graph head;
     head.name = a_.whole.name;
@@ -216,7 +216,7 @@ class RowPasses::BatchGraph {
     return head;
   }
 
-  /// The rows [first, first + batch) of what batches cut in proportion.
+  /// Returns rows [first, first + batch) of a dimension of `size`, which batches split in proportion.
   Range rows_of(int64_t size, int64_t first) const {
     PARTITA_CHECK(size * batch_ % a_.rows == 0, "{} of {} rows do not cut {}", batch_, a_.rows, size);
     return {size * first / a_.rows, size * (first + batch_) / a_.rows, size};
@@ -253,8 +253,8 @@ class RowPasses::BatchGraph {
     return shard;
   }
 
-  /// Attributes of the part of a node that a batch has. Throws InvalidArgument where they depend on which rows these
-  /// are.
+  /// Returns the attributes of a batch's part of a node. Throws InvalidArgument if they depend on which rows the batch
+  /// has.
   Attrs attrs_of(size_t n, const Cut& cut) const {
     const Node& node = a_.whole.nodes[n];
     const OpDef& op = a_.rules.op(n);
@@ -265,7 +265,7 @@ class RowPasses::BatchGraph {
     return first;
   }
 
-  /// Of a batch that is one of several: its means are shares of means over all.
+  /// Returns the attributes in a batch that is one of several: means become shares of means over all rows.
   Attrs repeated(size_t n) const {
     const Node& node = a_.whole.nodes[n];
     if (!a_.is_partial(node.outputs[0])) return node.attrs;
@@ -303,21 +303,22 @@ class RowPasses::BatchGraph {
     return a_.rules.op(n).infer({attrs, inputs, none});
   }
 
-  /// A value as the batch has it, made now where only a slice of another one needs it.
+  /// Returns a value as the batch has it. Makes it now if only a slice of another value needs it.
   Value whole(ValueId value) {
     const NodeId maker = a_.whole.values[value].producer;
     if (!made_[value] && maker >= 0) make(static_cast<size_t>(maker));
     return made_[value];
   }
 
-  /// What an earlier pass made.
+  /// Returns an input for a value that an earlier pass made.
   Value given(ValueId value) {
     if (given_.contains(value)) return given_.at(value);
     const ValueInfo& info = a_.whole.values[value];
     return given_[value] = builder_.input(given_name(info.name), info.type);
   }
 
-  /// The rows of a batch of a value that is there as a whole (a constant, a number for every row): made anew.
+  /// Returns the rows of a batch of a value that is not split (a constant, a number for every row), by computing it
+  /// anew.
   Value slice(size_t user, ValueId value, const DimAxes& dims) {
     if (slices_.contains({value, dims})) return slices_.at({value, dims});
     const NodeId maker = a_.whole.values[value].producer;
@@ -366,7 +367,7 @@ RowPasses::RowPasses(const BuildForRows& build_for, const OpSet& ops, const RowB
     try {
       all = build(batches.rows);
       if (!is_alike(*all, whole)) all.reset();
-    } catch (const std::exception&) {  // of any kind: the network is a function of the user's
+    } catch (const std::exception&) {  // any exception: the network is a user's function
       error = std::current_exception();
     }
     if (all) {
@@ -380,7 +381,7 @@ RowPasses::RowPasses(const BuildForRows& build_for, const OpSet& ops, const RowB
       throw depends_on_rows(batches.rows, rows, rows);
     }
   }
-  // Every batch begins at a multiple of what divides them all.
+  // `unit` divides the first row of every batch.
   int64_t unit = repeats > 1 ? 1 : std::gcd(batches.batch, rows);
   if (repeats > 1) {
     while (rows / unit > kMaxMicroBatches || rows % unit != 0) ++unit;
@@ -418,7 +419,7 @@ void RowPasses::find_repeated(Analysis& found) {
       find_passes(found);
       return;
     }
-  } catch (const InvalidArgument&) {  // an array that it holds has as many rows as a batch
+  } catch (const InvalidArgument&) {  // the network may hold an array with as many rows as a batch
   }
   found.means = true;
   found.cuts = no_cuts(found.whole, found.rules);
@@ -430,7 +431,7 @@ void RowPasses::find_repeated(Analysis& found) {
 void RowPasses::find_passes(Analysis& found) {
   found.find_levels();
   find_results();
-  // Throws what is refused.
+  // Building the graphs throws what is refused.
   for (size_t pass = 0; pass < passes_.size(); ++pass) batch_graph(pass, found.batches.batch);
 }
 

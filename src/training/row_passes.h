@@ -1,6 +1,6 @@
 #pragma once
-// An evaluation in batches that is that of all rows: which results of a batch are added over the batches, and what is
-// computed of the sums.
+// Evaluation in batches with the results of one batch of all rows: which results are reduced over the batches, and what
+// is computed from the reduced values.
 
 #include <map>
 #include <memory>
@@ -9,49 +9,52 @@
 
 namespace partita {
 
-/// How a network is to be evaluated.
+/// How a network is evaluated in batches.
 struct RowBatches {
-  int64_t rows = 1;    // in all
+  int64_t rows = 1;    // total rows
   int64_t batch = 1;   // rows of a batch; the last one may have fewer
   bool logits = true;  // whether the output "logits" is wanted, too
 };
 
-/// The forward graph of a network for a number of rows.
+/// Returns the forward graph of a network for a number of rows.
 using BuildForRows = std::function<Graph(int64_t rows)>;
 
-/// A forward graph of all rows, as passes over the rows in batches. Each pass computes what is a sum (a maximum, a
-/// minimum) over the rows; between passes, and after the last one, what needs the whole of such sums is computed once.
-/// A ratio of two sums takes one pass, the variance of a result two.
+/// A forward graph of all rows, split into passes over the rows in batches. Each pass computes sums (maxima, minima)
+/// over the rows. Values that need complete sums are computed once, between passes and after the last one. A ratio of
+/// two sums takes one pass, the variance of a result two.
 class RowPasses {
  public:
-  /// A value that each batch makes its part of.
+  /// A value that is reduced over the batches.
   struct Result {
     std::string name;
     Type type;
-    Reduce join;  // over the batches; none: it is the same in each of them
+    Reduce join;  // reduction over the batches; none: each batch has the same value
   };
   struct Pass {
     std::vector<Result> results;
     bool makes_logits = false;
   };
 
-  /// Throws InvalidArgument for a network that needs all rows at once where there are several batches, naming the node,
-  /// and for one that `build` cannot make for as many rows as there are. A network that takes one number of rows alone
-  /// is repeated where that is the batch and divides the rows. Its means over a batch are shares of means over all, and
-  /// so are ratios of its sums; other scalars are computed of each batch, as it says, and their mean is taken.
+  /// Splits the graph. A network that takes only one number of rows is repeated, if that number is the batch and
+  /// divides the rows. Its means over a batch are then scaled to shares of the means over all rows, and ratios of its
+  /// sums are exact. Other scalars are computed per batch, as the network defines them, and averaged. Throws
+  /// InvalidArgument, which names the node, for a network that needs all rows at once if there are several batches.
+  /// Throws it, too, if the network depends on the number of rows. Rethrows what `build` throws for all rows, unless
+  /// the network is repeated.
   RowPasses(const BuildForRows& build, const OpSet& ops, const RowBatches& batches);
 
   const std::vector<Pass>& passes() const { return passes_; }
-  /// What a batch of so many rows computes in a pass: results are outputs by their names, logits are "logits". What
-  /// earlier passes made are inputs without rows, called as `given_name` says.
+  /// Returns the graph that a batch of `batch` rows computes in a pass. Its outputs are the results, by name, and
+  /// "logits". Values of earlier passes are inputs without rows, named by `given_name`.
   Graph batch_graph(size_t pass, int64_t batch) const;
   static std::string given_name(const std::string& value) { return value + ".of_all_rows"; }
-  /// What is computed when the results of a pass are joined: of inputs called as values are, into outputs called so.
+  /// Returns the graph of what is computed when the results of a pass are joined. Its inputs and outputs have the names
+  /// of the values.
   Graph joined_graph(size_t pass) const;
-  /// The scalar outputs of the network, "loss" first: their names, and the names of their values among results and
-  /// outputs of joined graphs.
+  /// Returns the scalar outputs of the network, "loss" first. Each is a name and the name of its value among results
+  /// and outputs of joined graphs.
   const std::vector<std::pair<std::string, std::string>>& scalars() const { return scalars_; }
-  /// The graph of all rows, or of a batch where the network takes no other number of rows.
+  /// Returns the graph of all rows, or of one batch if the network takes no other number of rows.
   const Graph& whole() const;
 
  private:

@@ -14,9 +14,9 @@
 namespace partita {
 namespace {
 
-/// A counter that nodes read and none has written counts calls.
+/// Increments counters that nodes read and none writes, so that they count calls.
 void count_calls(Builder& builder) {
-  const std::vector<State> states = builder.graph().states;  // nodes that are added may move them
+  const std::vector<State> states = builder.graph().states;  // a copy: nodes that are added may move them
   for (const State& state : states) {
     if (state.kind != StateKind::counter || state.exit >= 0) continue;
     const Value count = builder.value(state.entry);

@@ -1,5 +1,5 @@
 #pragma once
-// A graph that a function builds, run call by call: for loops of one's own, where Model::train is not to have them.
+// A graph that a function builds and that is run call by call, for training loops other than Model::train.
 
 #include <functional>
 
@@ -13,25 +13,27 @@ namespace partita {
 class Stepper {
  public:
   using NamedArrays = std::vector<std::pair<std::string, Array>>;
-  /// Adds inputs, nodes, states and outputs to the builder of the context, which is one of a training. Gradients and
-  /// updates are nodes that it adds itself.
+  /// Adds inputs, nodes, states and outputs to the builder of the context, which is one of a training. It must add
+  /// gradients and updates itself.
   using Build = std::function<void(Context&)>;
 
-  /// Compiles what `build` made, on one rank of this thread or, when a launcher started several processes, on these:
-  /// then every process makes the same stepper and calls it at the same time, and inputs with a batch are its own rows.
-  /// States begin as `initial` says, which is called when the graph is built, or as their initializers do. Throws as
-  /// compilation does, and InvalidArgument when a value is of another type than its state.
+  /// Compiles the graph of `build`, on one rank of this thread or, if a launcher started several processes, on these.
+  /// Every process then makes the same stepper and makes the same calls at the same time; inputs with a batch are its
+  /// own rows. `initial` is called when the graph is compiled. It returns values of states; other states begin with
+  /// their initializers. Throws what compilation throws, and InvalidArgument if there is no output or a value has
+  /// another type than its state.
   Stepper(const JobConfig& config, const Place& place, const Build& build, const std::function<States()>& initial);
 
   const Graph& graph() const { return program_.graph; }
   const std::vector<std::string>& warnings() const { return program_.warnings; }
 
-  /// This rank's part of each output, in their order. `inputs` has a value for each input; throws InvalidArgument when
-  /// one is missing or does not fit.
+  /// Runs the graph and returns this rank's part of each output, in order. `inputs` has a value for each input. Throws
+  /// InvalidArgument if one is missing or does not fit.
   std::vector<Array> run(const NamedArrays& inputs);
 
-  /// The whole of a state; collective over processes.
+  /// Returns the whole values of a state. Collective over processes.
   Array state(const std::string& name) const { return rank_->executor().state(name); }
+  /// Sets the whole values of a state. Throws InvalidArgument for an unknown name or another type.
   void set_state(const std::string& name, const Array& whole);
 
  private:

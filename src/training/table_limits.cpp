@@ -6,7 +6,8 @@
 namespace partita {
 namespace {
 
-/// The inputs and states whose elements `value` has, all of them: a slice may leave out what is no id.
+/// Returns the inputs and states all of whose elements `value` has. Slices are not followed, since they may leave out
+/// elements that are no ids.
 std::set<ValueId> sources_of(const Graph& graph, const OpSet& ops, ValueId value) {
   std::set<ValueId> found, seen;
   std::vector<ValueId> left{value};

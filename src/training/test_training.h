@@ -34,7 +34,7 @@ inline Model small_model(int ranks, OptimizerKind optimizer = OptimizerKind::ada
   return Model(small_network(), small_config(ranks, optimizer), Place{.cores = 1});
 }
 
-/// Keeps what it is told.
+/// Records the events of a training.
 class EventRecorder : public Callback {
  public:
   std::vector<StepInfo> steps;

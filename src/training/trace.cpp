@@ -8,7 +8,7 @@ namespace {
 
 constexpr Timeout kPatienceOfRescue = std::chrono::seconds(5);
 
-/// What travels in front of the spans of a rank.
+/// Sent before the spans of a rank.
 struct TraceHeader {
   ClockOffset first, last;
   int64_t spans = 0, lost = 0;
@@ -52,7 +52,7 @@ void Trace::rescue(Recorder& recorder, bool all_fail) noexcept {
     if (all_fail) {
       try {
         return gather(trace, kPatienceOfRescue);
-      } catch (const Error&) {  // some rank fails otherwise
+      } catch (const Error&) {  // some rank does not fail, or fails otherwise
         if (comm_.rank() == 0) return;
       }
     }
@@ -61,7 +61,7 @@ void Trace::rescue(Recorder& recorder, bool all_fail) noexcept {
       file.add(trace);
       add_predicted(file, trace);
     });
-  } catch (...) {  // what the training fails with is told
+  } catch (...) {  // the error of the training is reported instead
   }
 }
 
@@ -77,7 +77,7 @@ void Trace::gather(const RankTrace& own, Timeout timeout) {
       file.add(own);
       try {
         for (int rank = 1; rank < comm_.size(); ++rank) file.add(receive(rank, timeout));
-      } catch (const Error&) {  // the file is to be whole with those that came
+      } catch (const Error&) {  // write the file with the spans that were received
         lost = std::current_exception();
       }
       add_predicted(file, own);
@@ -89,7 +89,7 @@ void Trace::gather(const RankTrace& own, Timeout timeout) {
     const int64_t bytes = header.spans * static_cast<int64_t>(sizeof(Span));
     if (bytes > 0) comm_.send(own.spans.data(), bytes, DType::u8, 0, timeout);
   }
-  comm_.barrier(timeout);  // a rank that fails would end the others before they have sent theirs
+  comm_.barrier(timeout);  // a rank that fails early would end the others before they have sent their spans
 }
 
 void Trace::add_predicted(ChromeTrace& file, const RankTrace& first) const {

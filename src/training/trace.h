@@ -12,35 +12,35 @@ namespace partita {
 
 struct TraceOptions {
   std::string path;             // "": no trace
-  int64_t steps = 3;            // the first of the training
-  std::string cluster = "cpu";  // for which a step is predicted: a preset or a file
-  int threads = 1;              // of each rank
-  bool goes_on = false;         // the training does
+  int64_t steps = 3;            // number of first steps that are traced
+  std::string cluster = "cpu";  // preset or file; the machine for which a step is predicted
+  int threads = 1;              // compute threads of each rank
+  bool goes_on = false;         // whether the training is resumed
 };
 
 class Trace {
  public:
-  /// All ranks of `comm` make one at the same time; the first begins the file. The arguments outlive the object. `warn`
-  /// is called when the file cannot be written any more. Throws RuntimeFailure(cannot_write), and what the cluster is
-  /// refused with.
+  /// Starts a trace; the first rank opens the file. Collective over `comm`. The arguments outlive the object. `warn` is
+  /// called if the file cannot be written later. Throws RuntimeFailure(cannot_write), and what a cluster is refused
+  /// with.
   Trace(const TraceOptions& options, const Program& program, Communicator& comm, bool ranks_are_processes,
         std::function<void(const std::string&)> warn);
 
-  /// Whether the next step belongs to it.
+  /// Whether the next step is traced.
   bool takes_step() const { return !is_written_ && steps_ < options_.steps; }
-  /// Of a step that belongs to it, between the steps. Behind the last of them the first rank gets the spans of all and
-  /// writes them; all ranks take part, as in `finish`.
+  /// Ends a traced step; called between steps. After the last one the first rank gathers the spans of all ranks and
+  /// writes them. Collective then, as `finish`.
   void end_step(Recorder& recorder);
-  /// Writes what there is, when the training ends before.
+  /// Writes the steps traced so far, when the training ends early. Collective.
   void finish(Recorder& recorder);
-  /// Of a training that fails: the first rank writes what all have when `all_fail` says that all fail alike, or else
-  /// each rank writes its own spans, the first to the file, rank R to FILE.rank_R.
+  /// Saves the spans of a failing training. If `all_fail`, the first rank gathers and writes the spans of all ranks.
+  /// Otherwise each rank writes its own: the first to the file, rank R to FILE.rank_R.
   void rescue(Recorder& recorder, bool all_fail) noexcept;
 
  private:
   RankTrace own(Recorder& recorder) const;
   void gather(const RankTrace& own, Timeout timeout);
-  /// What was predicted of all ranks, beside what the first one measured.
+  /// Adds the predicted spans of all ranks, aligned with the steps of the first rank.
   void add_predicted(ChromeTrace& file, const RankTrace& first) const;
   RankTrace receive(int rank, Timeout timeout);
   void open(const std::string& path);
@@ -54,10 +54,10 @@ class Trace {
   bool ranks_are_processes_;
   std::function<void(const std::string&)> warn_;
   std::string path_;
-  std::optional<OwnerLock> lock_;  // of the first rank's file
+  std::optional<OwnerLock> lock_;  // lock on the first rank's file
   std::ofstream out_;
   ClockOffset clock_;
-  int64_t steps_ = 0;  // recorded
+  int64_t steps_ = 0;  // steps recorded
   bool is_written_ = false;
 };
 

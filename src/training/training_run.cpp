@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// Of this rank.
+/// Throws if a weight of this rank is not finite.
 void check_weights(RankRun& rank) {
   for (const auto& stage : rank.executor().stages()) {
     for (const std::string& name : weight_names(stage->local().graph)) {
@@ -23,7 +23,7 @@ void check_weights(RankRun& rank) {
   }
 }
 
-/// What callbacks keep across a restart, by their names.
+/// Returns the state that callbacks store in a checkpoint, by name.
 std::map<std::string, std::string> saved_callbacks(const std::vector<Callback*>& callbacks) {
   std::map<std::string, std::string> saved;
   for (const Callback* callback : callbacks) {
@@ -39,16 +39,16 @@ void restore_callbacks(const std::vector<Callback*>& callbacks, const std::map<s
   }
 }
 
-/// An epoch that is not over.
+/// An epoch in progress.
 struct EpochSoFar {
-  Clock::time_point begin;  // in this process
-  double losses = 0;        // the sum of those of all its steps
+  Clock::time_point begin;  // begin in this process
+  double losses = 0;        // sum over all steps of the epoch
   double exposed = 0;       // seconds of communication in this process
   int64_t steps = 0;
-  int64_t steps_before = 0;  // of these, before the training went on
+  int64_t steps_before = 0;  // steps of these taken before the training was resumed
 };
 
-/// A loss that is not finite is told with the step and its rows, of all ranks.
+/// Runs a step. The error of a loss that is not finite names the step and the global batch's rows.
 void run_step(Executor& executor, const TrainingRun& run, int64_t step) {
   try {
     executor.step();
@@ -111,7 +111,7 @@ class Loop {
       agree(step);
       if (trace_ && trace_->takes_step()) trace_->end_step(*recorder_);
     }
-    if (epoch_.steps > 0) {  // the last epoch was not whole: a training that goes on ends it
+    if (epoch_.steps > 0) {  // the last epoch is partial; a resumed training completes it
       if (saving_) save_last(step);
       end_epoch((step - 1) / info.steps_per_epoch + 1);
       agree(step);
@@ -122,7 +122,7 @@ class Loop {
     result_.step = step;
   }
 
-  /// What becomes of the states.
+  /// Collects the result, reports it and runs the test.
   void end() {
     result_.learning_rate = control_.learning_rate();
     result_.stopped_by = stopped_by_;
@@ -149,14 +149,14 @@ class Loop {
     if (reports) run_.tested(test);
   }
 
-  /// What callbacks and the epoch kept.
+  /// Restores the state of callbacks and of the epoch.
   void restore(const Manifest& manifest) {
     epoch_.losses = manifest.losses;
     epoch_.steps = epoch_.steps_before = manifest.losses_steps;
     if (comm_.rank() == 0) restore_callbacks(run_.callbacks, manifest.callbacks);
   }
 
-  /// Every rank's part of a checkpoint of now.
+  /// Writes this rank's part of a checkpoint of the current step.
   void save(int64_t step) {
     TrainingMoment moment{
         .position = run_.position, .losses = epoch_.losses, .losses_steps = epoch_.steps, .plan = run_.plan};
@@ -175,7 +175,7 @@ class Loop {
     saving_->finish();
   }
 
-  /// As rank 0 sees it, behind a step.
+  /// Whether a checkpoint is due after a step, as rank 0 sees it.
   bool is_due(int64_t step) const {
     if (!saving_ || step == last_saved_) return false;
     const CheckpointOptions& options = *run_.checkpoints;
@@ -254,7 +254,7 @@ class Loop {
     begin_epoch();
   }
 
-  /// Every rank does what the callbacks of rank 0 and the signals of all asked for, and gives what others need of it.
+  /// Agrees with the other ranks on what rank 0's callbacks and all ranks' signals requested, and does it.
   void agree(int64_t step) {
     files_.ask_for((comm_.rank() == 0 ? control_ : unacknowledged_).take_files());
     const SignalRequests signals =
@@ -296,12 +296,12 @@ class Loop {
   std::optional<Trace> trace_;
   std::optional<CheckpointSaving> saving_;
   const Clock::time_point begin_ = Clock::now();
-  double elapsed_ = 0;  // since then, as all ranks know it
+  double elapsed_ = 0;  // seconds since `begin_`, agreed on by all ranks
   Clock::time_point last_save_ = Clock::now();
-  int64_t last_saved_ = -1;                // the step of the last checkpoint that was begun
-  int64_t saves_ = 0;                      // asked for by signals, and begun
-  int stopped_by_ = 0;                     // a signal
-  TrainControl control_, unacknowledged_;  // `unacknowledged_`: what observers on other ranks ask for
+  int64_t last_saved_ = -1;                // step of the last checkpoint that was begun
+  int64_t saves_ = 0;                      // checkpoints requested by signals and begun
+  int stopped_by_ = 0;                     // number of the signal; 0: none
+  TrainControl control_, unacknowledged_;  // `unacknowledged_`: requests of observers on other ranks
   RequestedFiles files_{run_, rank_};
   Batch batch_;
   TrainingResult result_;
@@ -316,7 +316,7 @@ std::string run_training(const TrainingRun& run, Communicator& comm) {
     Loop(run, rank, comm).train();
     return "";
   }
-  // What a rank cannot read ends it for all.
+  // If one rank cannot read its part, all ranks end.
   RankOutcome outcome;
   CheckpointReader reader(run.resumed->path(), run.resumed->manifest());
   RankRun rank(

@@ -14,53 +14,53 @@
 namespace partita {
 
 struct TrainingResult {
-  States states;     // where they are kept
+  States states;     // whole states, if they are kept
   int64_t step = 0;  // steps taken
   std::optional<double> learning_rate;
-  int stopped_by = 0;            // a signal
-  int64_t saved_step = -1;       // of the last checkpoint
-  std::string checkpoint_error;  // why the last one was not written
+  int stopped_by = 0;            // number of the signal; 0: none
+  int64_t saved_step = -1;       // step of the last checkpoint; -1: none
+  std::string checkpoint_error;  // why the last checkpoint was not written
 };
 
-/// What all ranks of a training know.
+/// The description of a training that all ranks share.
 struct TrainingRun {
   const Program& program;
   DatasetPtr rows;
-  int64_t batch = 0;  // global
+  int64_t batch = 0;  // rows of the global batch
   LrSchedule schedule;
   RankOptions rank;
   TrainInfo info;
   std::vector<Callback*> callbacks;                // called on rank 0
   std::vector<Callback*> observers;                // called in every process
-  const CheckpointOptions* checkpoints = nullptr;  // where it is saved; none: nowhere
-  OwnerLock* owner = nullptr;                      // of their folder, in the process of rank 0
-  FillState begin{};                               // the states it begins with; called on all ranks at once
-  const CheckpointReader* resumed = nullptr;       // in place of these
-  std::function<SignalRequests()> signals{};       // asked after each step, on rank 0 and in every process
-  TrainingPosition position{};                     // of the first step
-  std::string plan{};                              // for checkpoints, on rank 0
-  const Evaluation* validation = nullptr;          // after every epoch
-  std::optional<double> learning_rate;             // of a training that goes on, when a callback had set it
+  const CheckpointOptions* checkpoints = nullptr;  // where the training is saved; null: nowhere
+  OwnerLock* owner = nullptr;                      // lock on the checkpoint folder, in the process of rank 0
+  FillState begin{};                               // fills the initial states; called on all ranks at once
+  const CheckpointReader* resumed = nullptr;       // checkpoint of the initial states, in place of `begin`
+  std::function<SignalRequests()> signals{};       // polled after each step, on rank 0 and in every process
+  TrainingPosition position{};                     // position of the first step
+  std::string plan{};                              // text of the plan for checkpoints, on rank 0
+  const Evaluation* validation = nullptr;          // run after every epoch
+  std::optional<double> learning_rate;             // set by a callback before the training was resumed
   TraceOptions trace{};
-  bool measures_communication = false;  // StepInfo::exposed_communication
+  bool measures_communication = false;  // sets StepInfo::exposed_communication
   std::function<void(const std::string&)> warn{};
-  bool own_process = false;            // ranks are processes: each has callbacks and a result of its own
-  bool keeps_states = true;            // as a whole, on rank 0 and in every process
-  const Evaluation* test = nullptr;    // of the states at the end, unless a signal ended it
+  bool own_process = false;            // ranks are processes; each has callbacks and a result of its own
+  bool keeps_states = true;            // whole states are gathered on rank 0 and in every process
+  const Evaluation* test = nullptr;    // run on the final states, unless a signal ended the training
   EvaluationProgress test_progress{};  // called on rank 0
-  /// Called on rank 0, and in every process, behind the last step and before the test.
+  /// Called on rank 0, and in every process, after the last step and before the test.
   std::function<void(TrainingResult&&)> ended{};
-  /// The same behind it.
+  /// Called with the metrics of the test, on the same ranks.
   std::function<void(const Metrics&)> tested{};
-  /// Writes a checkpoint; called on rank 0, and in every process whose observers ask for one, by any thread. `boxes`:
-  /// metadata that say what of their values `states` are, where they are not whole.
+  /// Writes a checkpoint. Called on rank 0, and in every process whose observers request one, by any thread. `boxes`:
+  /// metadata of the boxes of `states` that are not whole.
   std::function<void(const std::string& path, const States& states, const Metadata& boxes, int64_t step,
                      const std::optional<double>& learning_rate)>
       save;
 };
 
-/// Trains; all ranks of `comm` take part. Gives why the checkpoint that it was to begin with is damaged, the same on
-/// all ranks, and has not trained then; "" otherwise.
+/// Trains. Collective over `comm`. Returns "" after the training. If the checkpoint to resume from is damaged, no step
+/// is taken, and the reason is returned, the same on all ranks.
 std::string run_training(const TrainingRun& run, Communicator& comm);
 
 }  // namespace partita

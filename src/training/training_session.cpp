@@ -20,12 +20,12 @@
 namespace partita {
 namespace {
 
-/// One file written over another would destroy it.
+/// Throws InvalidArgument if one file would be written over another.
 void refuse_shared_files(const FilesConfig& files) {
   const std::pair<const char*, const std::string*> all[] = {
       {"--log", &files.log},   {"--trace", &files.trace},  {"--save", &files.save}, {"--checkpoint", &files.checkpoint},
       {"--load", &files.load}, {"--resume", &files.resume}};
-  // Weights may replace those that were loaded, and a checkpoint the one before.
+  // Weights may replace those that were loaded, and a checkpoint may replace the one before.
   const std::set<std::pair<std::string, std::string>> allowed{{"--save", "--load"}, {"--checkpoint", "--resume"}};
   for (const auto& [written, path] : std::span(all).first(4)) {
     for (const auto& [flag, other] : all) {
@@ -37,7 +37,7 @@ void refuse_shared_files(const FilesConfig& files) {
   }
 }
 
-/// What cannot be written is known before hours of training, not after.
+/// Checks that files can be written before hours of training, not after.
 void require_writable(const FilesConfig& files, const Place& place) {
   if (!files.save.empty()) check_writable(files.save);
   if (!files.checkpoint.empty() && place.is_first()) check_checkpoint_folder(files.checkpoint);
@@ -54,7 +54,7 @@ std::optional<CheckpointOptions> checkpoint_options(const FilesConfig& files) {
                            .stop_on_error = files.checkpoint_errors == CheckpointErrors::stop};
 }
 
-/// What the call says, with what the configuration says where the call is silent.
+/// Returns the options of the call, completed by the configuration.
 FitOptions completed_fit(FitOptions fit, const FilesConfig& files) {
   if (!fit.checkpoints) fit.checkpoints = checkpoint_options(files);
   fit.keeps_states = fit.keeps_states || !files.save.empty();
@@ -103,13 +103,13 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
   if (config_.plan.given && !config_.plan.given->description.empty()) {
     reports_.tell_progress(config_.plan.given->description + "\n");
   }
-  // Before the newest checkpoint is looked for: an earlier attempt may still be writing one.
+  // The lock comes before the search for the newest checkpoint, since an earlier attempt may still be writing one.
   if (fit_.checkpoints && model.job.writes_files()) {
     model.hold.hold(fit_.checkpoints->folder, /*waits=*/model.resume.is_set(), model.job.warn);
   }
 }
 
-/// Evaluations follow the same configuration whenever they run, and a checkpoint may be named by a call.
+/// Options of evaluations apply whenever one runs, and a call may name a checkpoint.
 void TrainingSession::require_effects(const IsSaid& is_said) const {
   const auto is_asked = [&](std::string_view key) {
     if (key.starts_with("evaluation.") || (key == "files.resume_with" && model_.resume.is_set())) return false;
@@ -129,8 +129,8 @@ void TrainingSession::choose_tests(const DatasetPtr& test) {
   if (!tests_) fit_.test = nullptr;
 }
 
-/// Where both lengths were given the training ends before one of them. A warm-up that was asked for, and would not be
-/// over at the end, is refused; that of a recipe may be.
+/// Reports which of two given lengths ends the training. Throws InvalidArgument if the user asked for a warm-up longer
+/// than the training; a recipe may have one.
 void TrainingSession::tell_length(int64_t rows) {
   if (!uses_configured_length_) return;
   const TrainingConfig& training = config_.training;
@@ -156,14 +156,14 @@ TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& tes
                             [this](const std::string& text) { reports_.tell(text); });
   try {
     return train_program(training_program(model_.job, rows), rows);
-  } catch (...) {  // what it was to go on from, it still is
+  } catch (...) {  // restores the resume state, so that a failed call can be retried
     model_.states.put_back(states);
     model_.resume.set(resumed);
     throw;
   }
 }
 
-/// With as many copies of the states as a whole as there are in this process.
+/// Counts the copies of whole states in this process.
 void TrainingSession::require_room(const Program& program, bool is_fresh, bool reads_folder) const {
   const bool copies_share = fit_.checkpoints && fit_.checkpoints->asynchronous;
   model_.job.require_room(program, config_.ranks.count,
@@ -178,7 +178,7 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
     if (config_.console.verbose) reports_.tell(text);
   };
   report(describe_program(program));
-  // States that only the seed says are made by the ranks, each its part.
+  // Each rank creates its part of states that only the seed determines.
   const bool is_fresh = model_.states.are_fresh() && !model_.resume.is_set();
   std::vector<FoundCheckpoint> folders = model_.resume.folders(job.warn);
   require_room(program, is_fresh, !folders.empty());
@@ -207,7 +207,7 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
   try {
     run_from(run, std::move(folders));
   } catch (...) {
-    // Without whole states the model is again what it was.
+    // Restores the model's states if the training did not return whole ones.
     model_.states.restore(program.graph, config_.training.seed, is_fresh && fit_.keeps_states);
     throw;
   }
@@ -215,7 +215,7 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
   return ended;
 }
 
-/// What this process takes a training to be, but for what depends on where it begins.
+/// Returns this process's description of the training, without what depends on its first step.
 TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& rows, bool is_fresh) const {
   const ModelJob& job = model_.job;
   TrainingRun run{.program = program,
@@ -256,7 +256,7 @@ std::string TrainingSession::plan_of(const Program& program, const std::vector<C
   return print(*plan);
 }
 
-/// Which steps a training has that begins with the first.
+/// Sets the length of the training, counted from its first step.
 void TrainingSession::plan_steps(TrainingRun& run) const {
   const int64_t epochs = fit_.epochs.value_or(config_.training.epochs);
   const int64_t most_steps = fit_.most_steps.value_or(config_.training.steps);
@@ -273,7 +273,7 @@ void TrainingSession::plan_steps(TrainingRun& run) const {
   if (run.schedule.steps == 0) run.schedule.steps = info.steps;
 }
 
-/// Which of them are left.
+/// Sets the first step that is left to take.
 void TrainingSession::go_on_from(TrainingRun& run, TrainingPosition position) const {
   run.position = std::move(position);
   run.learning_rate = run.position.learning_rate;

@@ -11,7 +11,7 @@ namespace partita {
 struct TrainingResult;
 struct TrainingRun;
 
-/// What a training takes of its model.
+/// The parts of its model that a training uses.
 struct TrainedModel {
   const ModelJob& job;
   ModelStates& states;
@@ -19,7 +19,7 @@ struct TrainedModel {
   CheckpointHold& hold;
 };
 
-/// The program that a training on `rows` runs. Throws InvalidArgument where configuration and rows make none.
+/// Compiles the program of a training on `rows`. Throws InvalidArgument if the configuration does not fit the rows.
 Program training_program(const ModelJob& job, const DatasetPtr& rows);
 
 class TrainingSession {
@@ -30,26 +30,27 @@ class TrainingSession {
   TrainingSession(const TrainedModel& model, const FitOptions& fit, const IsSaid& is_said);
 
   Reports& reports() { return reports_; }
-  /// `test`: rows that the configuration names, where the call gives none.
+  /// Trains on `rows`. `test`: test rows that the configuration names, used if the call gives none. If it throws, the
+  /// same checkpoint is resumed by the next call.
   TrainingEnd train(const DatasetPtr& rows, const DatasetPtr& test = nullptr);
 
  private:
   void require_effects(const IsSaid& is_said) const;
-  /// Rows of validation and test, as the call and the configuration say.
+  /// Sets the rows of validation and test, from the call and the configuration.
   void choose_tests(const DatasetPtr& test);
   void tell_length(int64_t rows);
   void warn(const std::string& message) const { model_.job.warn(message); }
   TrainingEnd train_program(const Program& program, const DatasetPtr& given);
   void require_room(const Program& program, bool is_fresh, bool reads_folder) const;
   TrainingRun make_run(const Program& program, const DatasetPtr& rows, bool is_fresh) const;
-  /// From the newest checkpoint that is whole, where there are some.
+  /// Trains from the newest checkpoint that is not damaged, if there are checkpoints.
   void run_from(TrainingRun& run, std::vector<FoundCheckpoint> folders);
   void plan_steps(TrainingRun& run) const;
   void go_on_from(TrainingRun& run, TrainingPosition position) const;
-  /// After the last step: keeps the states, saves what the configuration names, and says so.
+  /// Runs after the last step: keeps the states, saves what the configuration names, and reports it.
   TrainingEnd end(TrainingResult&& result, const TrainingRun& run);
   void report_end(const TrainingEnd& end);
-  /// The plan as text; "" for a program that the lines of a plan cannot say.
+  /// Returns the plan as text; "" for a program that a plan file cannot express.
   std::string plan_of(const Program& program, const std::vector<Column>& columns) const;
 
   const TrainedModel model_;
@@ -57,7 +58,7 @@ class TrainingSession {
   FitOptions fit_;
   const bool uses_configured_length_;
   Reports reports_;
-  bool tests_ = false;  // after the last step
+  bool tests_ = false;  // whether to test after the last step
 };
 
 }  // namespace partita
