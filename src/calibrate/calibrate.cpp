@@ -24,7 +24,7 @@ constexpr int kGroupSizes[] = {2, 4, 8};
 constexpr int64_t kFewestRanks = 8, kWholeSteps = 300, kFewestWholeSteps = 6;
 constexpr double kMinThreadShare = 0.01, kMaxSkew = 1e-3;
 
-/// Bytes that are read and written in a second by copies of `threads` threads at once, each of memory of its own.
+/// Returns the bytes read and written per second by copies on `threads` threads at once, each in its own memory.
 double copy_bandwidth(int threads) {
   constexpr size_t kBytes = size_t{64} << 20;
   constexpr int kCopies = 6;
@@ -49,7 +49,7 @@ double copy_bandwidth(int threads) {
   return all;
 }
 
-/// The rate of the fastest product.
+/// Returns the flop/s of the fastest product.
 double best_rate(const TrainingTime& time) {
   double best = 0;
   for (const NodeTime& node : time.nodes) {
@@ -58,11 +58,11 @@ double best_rate(const TrainingTime& time) {
   return best;
 }
 
-/// What steps of several ranks take beside what is predicted: seconds of each, and seconds that a collective waits for
-/// another rank.
+/// Fits the costs of steps on several ranks that the prediction lacks: seconds per step, and seconds that a collective
+/// waits for each other rank.
 void set_rank_costs(Cluster& cluster, const std::vector<TrainingCase>& cases, const std::vector<double>& steps) {
   struct RankStep {
-    double measured = 0, predicted = 0, waits = 0;  // waits: of collectives for other ranks
+    double measured = 0, predicted = 0, waits = 0;  // waits: number of waits of exposed collectives for another rank
   };
   std::vector<RankStep> all;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -94,7 +94,7 @@ double instruction_seconds(const TrainingTime& time) {
   return seconds;
 }
 
-/// The length of a call in which a training spends its time: the mean of the logarithms, weighted by the calls'
+/// Returns the typical length of a training's calls: the mean of the logarithms of their seconds, weighted by their
 /// seconds.
 double typical_call(const TrainingTime& time) {
   double sum = 0, seconds = 0;
@@ -106,7 +106,7 @@ double typical_call(const TrainingTime& time) {
   return std::exp(sum / seconds);
 }
 
-/// Points by size as a curve: more work takes no less time.
+/// Returns a curve through points by size. Shares are lowered where more work would take less time.
 Curve curve_through(std::map<double, double> points) {
   Curve curve;
   for (auto [size, share] : points) {
@@ -128,7 +128,7 @@ void set_thread_shares(Cluster& cluster, const std::vector<ThreadGain>& gains) {
   cluster.thread_shares = curve_through(std::move(shares));
 }
 
-/// How much slower trainings are, each on a core of its own, than one alone.
+/// Returns the speed of trainings that run on all cores at once, one per core, relative to one that runs alone.
 double busy_share(const CalibrationOptions& options, double seconds) {
   double alone = 0, together = 0;
   for (const TrainingCase& training : options.core_cases) {
@@ -146,7 +146,7 @@ double busy_share(const CalibrationOptions& options, double seconds) {
   return std::clamp(share, 0.01, 1.0);
 }
 
-/// All measurements, once.
+/// One round of all measurements.
 class MachineRound {
  public:
   explicit MachineRound(const CalibrationOptions& options)
@@ -217,7 +217,7 @@ class MachineRound {
   Measurements measured_;
 };
 
-/// To four digits: more of them mean nothing and are hard to read.
+/// Rounds to four digits, since more would be meaningless and hard to read.
 void round_numbers(Cluster& cluster) {
   const auto round = [](double& number) { number = std::strtod(fmt::format("{:.4g}", number).c_str(), nullptr); };
   const auto round_curve = [&](Curve& curve) {

@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// Everything but the length of the measurements, which are too short to be good.
+/// Checks everything but the durations, which are too short to be accurate.
 TEST(Calibrate, WhatItWritesReadsBack) {
   std::vector<std::string> said;
   const CalibrationOptions options{.name = "test",
@@ -27,7 +27,7 @@ TEST(Calibrate, WhatItWritesReadsBack) {
   EXPECT_EQ(cluster.ranks(), 8);
   EXPECT_EQ(cluster.cores, 2);
   EXPECT_GT(said.size(), 5U);
-  // Anything that runs this test computes and copies at these rates.
+  // Every machine that runs this test copies and computes at these rates.
   EXPECT_GT(cluster.device.peak.at(DType::f32), 1e8);
   EXPECT_GT(cluster.device.memory_bandwidth, 1e8);
   EXPECT_FALSE(cluster.device.measured.at("matmul").empty());
@@ -44,7 +44,7 @@ TEST(Calibrate, TheWorstDisturbanceCounts) {
   EXPECT_EQ(measured.disturbance(), 1.5);
 }
 
-// A round that other programs disturbed is in none of the medians.
+// A single disturbed round does not affect the medians.
 TEST(Calibrate, RoundsAreOneByTheirMedians) {
   const auto round = [](double number) {
     return Measurements{.copy_bandwidth = number,
@@ -78,7 +78,7 @@ TEST(TrainingTimes, OfEveryNode) {
     if (node.work.kind == WorkKind::product) products += node.work.flops;
     seconds += node.seconds;
   }
-  // Two layers, forward and for weights, and the second one's input: each 2 x rows x in x out.
+  // Two layers forward and for the weights, and one for the second layer's input: 2 x rows x in x out each.
   EXPECT_NEAR(products, 2.0 * 8 * (2 * 784 * 32 + 3 * 32 * 10), 20);
   EXPECT_GT(seconds, 0);
   EXPECT_NEAR(seconds, time.step, 1e-3 * time.step);

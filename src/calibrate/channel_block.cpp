@@ -14,7 +14,7 @@ int64_t channel_block(const KernelCatalog& catalog) {
                                               .inputs = {image, filter},
                                               .outputs = {image},
                                               .input_formats = {any, any}});
-  // One channel takes the memory of a block.
+  // An image of one channel is padded to one block.
   const Type pixel{DType::f32, {1, 1, 1, 1}};
   const int64_t block = catalog.bytes(pixel, choice.outputs[0]) / pixel.bytes();
   return block > 1 ? block : 0;

@@ -1,11 +1,12 @@
 #pragma once
-// How convolutions have images in memory.
+// The memory format of images in convolutions.
 
 #include "ir/kernels/kernel_catalog.h"
 
 namespace partita {
 
-/// In blocks of how many channels the kernels of a device have images of many channels; 0: one by one.
+/// Returns the number of channels in a block of the format that the device's kernels choose for images of many
+/// channels; 0: channels are not blocked.
 int64_t channel_block(const KernelCatalog& catalog);
 
 }  // namespace partita

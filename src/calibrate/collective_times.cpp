@@ -13,7 +13,7 @@ constexpr Collective kKinds[] = {Collective::all_reduce, Collective::all_gather,
                                  Collective::all_to_all};
 constexpr int kFewestCalls = 5, kMaxCalls = 200;
 
-/// What one rank has: the whole of what is reduced or gathered, and its part of that.
+/// Buffers of one rank: the whole of what is reduced or gathered, and its part.
 struct RankBuffers {
   std::vector<float> whole, other, part;
   std::vector<int64_t> counts;
@@ -41,7 +41,7 @@ void call(Collective kind, Communicator& comm, RankBuffers& buffers) {
   }
 }
 
-/// One call, the same on every rank.
+/// Returns the seconds of one call, the same on every rank.
 double time_call(Collective kind, Communicator& comm, RankBuffers& buffers) {
   auto& written = kind == Collective::all_gather ? buffers.part : buffers.whole;
   std::fill(written.begin(), written.end(), 1.0F);
@@ -58,7 +58,7 @@ double time_call(Collective kind, Communicator& comm, RankBuffers& buffers) {
 double time_calls(Collective kind, Communicator& comm, RankBuffers& buffers, double seconds) {
   time_call(kind, comm, buffers);
   std::vector<double> times;
-  double spent = 0;  // the same on every rank
+  double spent = 0;  // the same on every rank, so that all make as many calls
   for (int i = 0; i < kMaxCalls && (i < kFewestCalls || spent < seconds); ++i) {
     times.push_back(time_call(kind, comm, buffers));
     spent += times.back();
@@ -75,7 +75,7 @@ std::vector<CollectiveTime> time_collectives(int ranks, double seconds) {
       RankBuffers buffers(comm.rank(), ranks, bytes);
       for (const Collective kind : kKinds) {
         const double taken = time_calls(kind, comm, buffers, seconds);
-        // Each rank exchanges as much as it has a part of.
+        // Each rank exchanges as much as its part.
         const double sent = static_cast<double>(bytes) / (kind == Collective::all_to_all ? ranks : 1);
         if (comm.rank() == 0) times.push_back({kind, ranks, sent, taken});
       }

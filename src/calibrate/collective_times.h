@@ -1,5 +1,5 @@
 #pragma once
-// What collectives take between ranks that are threads of this process.
+// Times of collectives between ranks that are threads of this process.
 
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace partita {
 
-/// `bytes` as in planner/cluster/collective_seconds.h.
+/// Time of one collective. `bytes` as in planner/cluster/collective_seconds.h.
 struct CollectiveTime {
   Collective kind = Collective::all_reduce;
   int ranks = 2;
@@ -15,8 +15,9 @@ struct CollectiveTime {
   double seconds = 0;
 };
 
-/// Reductions and gathers of 1 KiB to 8 MiB, each for `seconds` and a few times at least: from the first rank's start
-/// to the last rank's end, the shortest. Every rank writes its buffer before a call, as a training does.
+/// Times all_reduce, all_gather, reduce_scatter and all_to_all of 1 KiB to 8 MiB. Each is called for `seconds`, but at
+/// least a few times. A call lasts from the first rank's start to the last rank's end; the result is the median of the
+/// calls. Every rank writes its buffer before a call, as a training does.
 std::vector<CollectiveTime> time_collectives(int ranks, double seconds);
 
 }  // namespace partita

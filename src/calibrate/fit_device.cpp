@@ -11,9 +11,9 @@ namespace partita {
 namespace {
 
 constexpr double kMinShare = 1e-4, kMinExtra = 0.1, kMaxExtra = 1024;
-constexpr double kMaxFlopShare = 1, kMaxByteShare = 100;  // caches are faster than memory
+constexpr double kMaxFlopShare = 1, kMaxByteShare = 100;  // bytes may exceed 1: caches are faster than memory
 
-/// Sizes, two in a decade, over what those of some nodes span.
+/// Returns sizes, two per decade, over the range of the nodes' sizes.
 std::vector<double> sizes_of(const std::vector<const NodeTime*>& nodes, double Work::*size) {
   double least = 1e30, most = 0;
   for (const NodeTime* node : nodes) {
@@ -30,7 +30,7 @@ std::vector<double> sizes_of(const std::vector<const NodeTime*>& nodes, double W
   return sizes;
 }
 
-/// The shares at some sizes that keep a curve monotone.
+/// Returns a curve of shares by size, lowered where more work would take less time.
 Curve monotone_curve(const std::vector<double>& sizes, const double* shares, double most) {
   Curve curve;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -41,7 +41,8 @@ Curve monotone_curve(const std::vector<double>& sizes, const double* shares, dou
   return curve;
 }
 
-/// What is to be found for one kind of work: a curve by bytes, one by operations where that limits it, and of products
+/// Fit of one kind of work: a curve by bytes, one by operations if they limit it, and for products the extra rows,
+/// columns and depth.
 /// the extra rows, columns and depth.
 class KindFit {
  public:
@@ -72,7 +73,7 @@ class KindFit {
  private:
   static double weight_of(const NodeTime& node) { return std::pow(node.seconds, 0.25); }
 
-  /// What the nodes reach at least, which is less than what the curves allow.
+  /// Returns shares that the nodes reach, as a starting point. The curves of the fit may allow more.
   std::vector<double> start(double extra) const {
     std::vector<double> numbers;
     double fastest = 0;
@@ -83,7 +84,7 @@ class KindFit {
     return numbers;
   }
 
-  /// The largest share of a rate, of the nodes of about a size or, when there are none, of all.
+  /// Returns the largest share of a rate that nodes of about this size reach, or all nodes if none has such a size.
   double reached(double Work::*amount, double size, double rate) const {
     double near = 0, any = 0;
     for (const NodeTime* node : nodes_) {
@@ -125,7 +126,7 @@ class KindFit {
   double weight_ = 0, measured_ = 0;
 };
 
-/// Of nodes that do next to nothing.
+/// Returns the shortest time of nodes that do next to nothing.
 double launch_overhead_of(const std::vector<NodeTime>& nodes) {
   constexpr double kFewFlops = 2e3, kFewBytes = 2e3;
   std::vector<double> times;
@@ -135,7 +136,7 @@ double launch_overhead_of(const std::vector<NodeTime>& nodes) {
   return shortest(times);
 }
 
-/// Curves for all ops of a kind.
+/// Fits curves that all ops of a kind share.
 void fit_kinds(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
   for (size_t k = 0; k < kNames<WorkKind>.size(); ++k) {
     const auto kind = static_cast<WorkKind>(k);
@@ -148,7 +149,7 @@ void fit_kinds(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
 }
 
 MeasuredCall call_of(const NodeTime& node, const DeviceSpec& device) {
-  constexpr double kMinPart = 0.1;  // of a call that is not the overhead
+  constexpr double kMinPart = 0.1;  // minimum share of a call that is not overhead
   const Work& work = node.work;
   const double seconds = std::max(node.seconds - device.launch_overhead, kMinPart * node.seconds);
   const double amount = is_compute_bound(work) ? work.flops : work.bytes;
@@ -161,7 +162,7 @@ MeasuredCall call_of(const NodeTime& node, const DeviceSpec& device) {
           .share = amount / seconds / rate_of(work, device)};
 }
 
-/// Each size of an op once: the median of what calls of nearly the same size reach.
+/// Returns one call per size of an op: the median share of calls of nearly the same size.
 std::vector<MeasuredCall> distinct_calls(const std::vector<const NodeTime*>& nodes, const DeviceSpec& device) {
   constexpr double kPartsOfOctave = 4;
   using Key = std::array<long, 6>;

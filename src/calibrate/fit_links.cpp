@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// Kinds of which the share of the links' bandwidth is found; all_reduce has all of it.
+/// Collectives whose share of the links' bandwidth is fitted; all_reduce has a share of 1.
 constexpr Collective kShared[] = {Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all};
 constexpr double kMinLinkShare = 1e-3, kMinSeconds = 1e-9;
 
@@ -24,12 +24,13 @@ void set_links(Cluster& cluster, const std::vector<double>& numbers) {
   }
 }
 
-/// What the collectives reached of what the links say. More bytes take no less time.
+/// Sets the shares of the modelled speed that collectives reached. Shares are lowered where more bytes would take less
+/// time.
 void set_measured(Cluster& cluster, const std::vector<CollectiveTime>& times) {
   struct Point {
     double links, seconds;
   };
-  std::map<Collective, std::map<int, std::map<double, Point>>> points;  // by ranks and bytes
+  std::map<Collective, std::map<int, std::map<double, Point>>> points;  // by kind, ranks and bytes
   for (const CollectiveTime& time : times)
     points[time.kind][time.ranks][time.bytes] = {predicted_seconds(cluster, time), time.seconds};
   for (const auto& [kind, groups] : points) {

@@ -1,16 +1,16 @@
 #pragma once
-// The links between ranks of one host, from times of collectives.
+// Links between ranks of one host, fitted to times of collectives.
 
 #include "calibrate/collective_times.h"
 #include "planner/cluster/cluster.h"
 
 namespace partita {
 
-/// `cluster`, of one protocol and one level, with the overhead, latency, bandwidths and shares by kind of collective
-/// with which these times are met best.
+/// Returns `cluster`, which has one protocol and one level, with the overhead, latency, bandwidths and shares by kind
+/// of collective that fit the times best.
 Cluster fit_links(Cluster cluster, const std::vector<CollectiveTime>& times);
 
-/// The seconds of one of them by the model.
+/// Returns the seconds that the cluster's model predicts for one of the collectives.
 double predicted_seconds(const Cluster& cluster, const CollectiveTime& time);
 
 }  // namespace partita

@@ -21,7 +21,7 @@ TEST(Minimise, FindsTheLeast) {
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i] / wanted[i], 1, 0.01);
 }
 
-/// A device with efficiencies that a fit has to find from the times of some nodes.
+/// A device with efficiencies that a fit has to recover from the times of some nodes.
 DeviceSpec hidden_device() {
   DeviceSpec device{
       .name = "hidden", .peak = {{DType::f32, 1e11}}, .memory = 1e9, .memory_bandwidth = 1e10, .launch_overhead = 5e-7};
@@ -71,7 +71,7 @@ TEST(FitDevice, FindsWhatTheTimesCameFrom) {
   }
   EXPECT_LT(error, 0.1);
   EXPECT_NEAR(predicted / measured, 1, 0.03);
-  // Sizes between those that were measured.
+  // Sizes between the measured ones.
   double between = 0, count = 0;
   for (const double elements : {96.0, 3e3, 5e4, 1.5e6, 6e6}) {
     for (const char* op : {"fast", "slow"}) {
@@ -81,7 +81,7 @@ TEST(FitDevice, FindsWhatTheTimesCameFrom) {
     }
   }
   EXPECT_LT(between / count, 0.15);
-  // What was not measured has the curves of its kind.
+  // An op that was not measured uses the curves of its kind.
   EXPECT_GT(seconds_of({.flops = 1e6, .bytes = 8e6, .op = "other"}, found), 0);
   EXPECT_FALSE(found.measured.contains("other"));
 }

@@ -1,13 +1,14 @@
 #pragma once
-// Fits positive constants.
+// Fit of positive constants.
 
 #include <functional>
 #include <vector>
 
 namespace partita {
 
-/// The positive numbers near which a loss is least: one after the other is multiplied or divided as long as that helps,
-/// by factors that become smaller (coordinate descent on logarithms). Deterministic.
+/// Returns positive numbers near a local minimum of `loss`, by coordinate descent on logarithms from `numbers`. Each
+/// number in turn is multiplied or divided by a factor as long as that helps; the factors shrink towards 1.
+/// Deterministic.
 std::vector<double> minimise(std::vector<double> numbers,
                              const std::function<double(const std::vector<double>&)>& loss);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Times of one thing that was done several times.
+// Statistics of repeated timings.
 
 #include <algorithm>
 #include <chrono>
@@ -13,12 +13,12 @@ inline double seconds_since(CalibrationClock::time_point begin) {
   return std::chrono::duration<double>(CalibrationClock::now() - begin).count();
 }
 
-/// The shortest, what else the machine did being none of it; of no times 0.
+/// Returns the shortest time, the one least disturbed by other work; 0 if there are none.
 inline double shortest(const std::vector<double>& times) {
   return times.empty() ? 0 : *std::min_element(times.begin(), times.end());
 }
 
-/// The median: what a step takes as a rule; of no times 0.
+/// Returns the median, the time that a step usually takes; 0 if there are none.
 inline double median(std::vector<double> times) {
   if (times.empty()) return 0;
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);

@@ -33,7 +33,7 @@ ZooJob job_of(const TrainingCase& training) {
   return {config, Place{.cores = training.threads * training.ranks}};
 }
 
-/// Normal numbers; ids of the first few rows of a table.
+/// Returns normal numbers, or ids of the first rows of a table.
 Array random_array(const Type& type, const std::string& name) {
   constexpr double kLearningRate = 1e-3;
   constexpr uint64_t kIds = 2;
@@ -60,20 +60,20 @@ void fill(Executor& executor, const Graph& graph) {
   }
 }
 
-/// Of this thread alone, whatever else runs on its core.
+/// Returns the CPU seconds of this thread, whatever else runs on its core.
 double cpu_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Seconds of each instruction, step by step, and of whole steps that are not looked into.
+/// Seconds of each instruction per step, and of steps without timers inside.
 struct StepTimes {
   std::vector<std::vector<double>> instructions;
   std::vector<double> steps;
 };
 
-/// The same number of steps on all ranks: the first one says whether another one follows.
+/// Runs the same number of steps on all ranks: the first rank decides whether another one follows.
 StepTimes run_steps(Executor& executor, int threads, double seconds, Communicator& world) {
   const StageExecutor& stage = *executor.stages().front();
   StepTimes times;
@@ -95,7 +95,7 @@ StepTimes run_steps(Executor& executor, int threads, double seconds, Communicato
   }
 }
 
-/// What the instructions compute or copy, and its median.
+/// Returns the work of the instructions and their median times.
 std::vector<NodeTime> node_times(const LocalGraph& local, const Schedule& schedule, const StepTimes& times) {
   const Rules rules(local.graph, all_ops());
   std::vector<NodeTime> nodes;
@@ -127,7 +127,7 @@ TrainingTime time_training(const TrainingCase& training, double seconds) {
     for (const NodeTime& node : result.nodes) sum += node.seconds;
     result.disturbance = std::max(1.0, sum / result.step);
     if (training.threads > 1) return;
-    // What stands between instructions is a part of them; of several ranks their communication is, too.
+    // Time between instructions is attributed to them. With several ranks, communication is part of it.
     const double times_as_long = training.ranks > 1 ? result.disturbance : sum / result.step;
     for (NodeTime& node : result.nodes) node.seconds /= times_as_long;
   });

@@ -1,5 +1,5 @@
 #pragma once
-// What the nodes of a training step take on this machine.
+// Times of the nodes of a training step on this machine.
 
 #include <string>
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace partita {
 
-/// A model of the zoo, with its sizes. Several ranks cut it as the exact search finds, so that shards of nodes and what
-/// cut nodes expand to are timed, too.
+/// A training of a zoo model. Several ranks split it as the exact search finds, so that shards of nodes and the
+/// collectives of split nodes are timed, too.
 struct TrainingCase {
   std::string model;
   int64_t batch = 32;
   DType dtype = DType::f32;
-  int threads = 1;  // of a rank
+  int threads = 1;  // compute threads of each rank
   int ranks = 1;
 };
 
-/// What an instruction computes or copies, and its seconds.
+/// Work of an instruction, and its seconds.
 struct NodeTime {
   std::string op;
   Work work;
@@ -27,22 +27,21 @@ struct NodeTime {
 };
 
 struct TrainingTime {
-  std::vector<NodeTime> nodes;  // of all instructions
-  double step = 0;              // seconds of a step, nothing measured inside of it; of one thread its own time
-  /// How many times as long as the step all nodes took, more than 1 when other programs had the core meanwhile; the
-  /// nodes of one thread are without that.
+  std::vector<NodeTime> nodes;  // one per instruction that computes or copies
+  double step = 0;              // seconds of a step without timers inside; CPU time if it has one thread
+  /// Ratio of the summed node times to the step, at least 1. It exceeds 1 if other programs used the core. Node times
+  /// of one thread are divided by it.
   double disturbance = 1;
 };
 
-/// What its ranks run.
+/// Returns the program that the ranks of the case run.
 Program program_of(const TrainingCase& training);
 
-/// Trains a few steps on random rows, as many as take `seconds` and one at least. Each time is the median of those of
-/// the steps.
+/// Trains on random rows, for about `seconds` and at least one step. Each time is the median over the steps.
 TrainingTime time_training(const TrainingCase& training, double seconds);
 
-/// The median step of a training as users run it, rows and reports included. Of many steps several trainings: those
-/// of ranks on as many cores differ from one to another.
+/// Returns the median seconds of a step as users run it, rows and reports included. Many steps are split over several
+/// trainings, since times of ranks on as many cores differ from one training to another.
 double time_whole_step(const TrainingCase& training, int64_t steps);
 
 }  // namespace partita

@@ -35,7 +35,7 @@ std::string print_time(int64_t seconds) {
   return text;
 }
 
-/// A line for each tensor: what of it is in which file.
+/// Prints a line for each tensor: which part of it is in which file.
 void print_pieces(const Manifest& manifest) {
   for (const ManifestTensor& tensor : manifest.tensors) {
     std::string pieces;
@@ -49,7 +49,7 @@ void print_pieces(const Manifest& manifest) {
   }
 }
 
-/// One line for each checkpoint of a folder, the newest last, or all of one checkpoint.
+/// Prints a line for each checkpoint of a folder, the newest last, or all tensors of one checkpoint.
 void run_list(const CheckpointFlags& flags) {
   std::vector<FoundCheckpoint> found;
   if (is_checkpoint_folder(flags.path)) {
@@ -101,7 +101,7 @@ void run_merge(const CheckpointFlags& flags) {
   std::cout << fmt::format("{} merged into {}\n", states.path(), flags.out);
 }
 
-/// Each rank has everything: they share it evenly.
+/// Returns even shares of all states for ranks that hold everything.
 std::vector<std::vector<StateShare>> even_shares(const SavedStates& states, int ranks) {
   std::vector<HeldState> held;
   for (const auto& entry : states.entries()) {
@@ -111,7 +111,7 @@ std::vector<std::vector<StateShare>> even_shares(const SavedStates& states, int 
   return share_states(held, ranks);
 }
 
-/// The training of a checkpoint under another plan.
+/// Compiles the training of a checkpoint under another plan. Throws InvalidArgument if neither names a model.
 Program program_under(const PlanFile& plan, const SavedStates& states) {
   const Metadata& metadata = states.metadata();
   const auto saved = metadata.find(kConfigKey);
@@ -135,7 +135,7 @@ Program program_under(const PlanFile& plan, const SavedStates& states) {
   return job.program(Purpose::training, Stage::partition);
 }
 
-/// What the ranks of a plan hold, shared by those that hold it alike.
+/// Returns the parts that the ranks of a plan hold, split evenly among those that hold the same.
 SplitTarget planned_target(const SavedStates& states, const std::string& path) {
   const PlanFile plan = read_plan_file(path);
   const Program program = program_under(plan, states);
@@ -209,7 +209,7 @@ void run_compare(const CheckpointFlags& flags) {
 
 using CheckpointAction = void (*)(const CheckpointFlags&);
 
-/// An action with its first argument.
+/// Adds an action with its first argument.
 CLI::App* add_action(CLI::App& command, const std::shared_ptr<CheckpointFlags>& flags, const char* name,
                      const char* help, const char* path_help, CheckpointAction run) {
   CLI::App* action = command.add_subcommand(name, help);

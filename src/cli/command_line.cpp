@@ -20,7 +20,7 @@
 namespace partita {
 namespace {
 
-/// As this_rank, but nothing when the environment makes no sense, which is then what is being reported.
+/// Returns this_rank, or nullopt if the launcher's environment is invalid, which is then the reported error.
 std::optional<LaunchedRank> launched() {
   try {
     return this_rank();
@@ -29,7 +29,8 @@ std::optional<LaunchedRank> launched() {
   }
 }
 
-/// An error that all ranks meet alike is told by the first, whose end makes the launcher end the others.
+/// Delay of the errors of all ranks but the first. An error common to all ranks is printed by the first, whose end
+/// makes the launcher end the others.
 constexpr std::chrono::milliseconds kPatience{300};
 
 int report_shortage() {
@@ -42,7 +43,7 @@ void print_error(ExitCode code, const std::string& message) {
   std::cout.flush();
   std::string who;
   if (const auto rank = launched(); rank && rank->rank > 0) {
-    // Each rank says itself which one it misses, at once.
+    // Each rank reports at once which rank it misses.
     if (code != ExitCode::peer_lost && code != ExitCode::peer_stalled) std::this_thread::sleep_for(kPatience);
     who = fmt::format("rank {}: ", rank->rank);
   }
@@ -80,21 +81,21 @@ std::string_view advice_for(std::string_view name) {
   return "";
 }
 
-/// ", did you mean '--batch'?" for --batch-size and for --bacth. `value`: what stands after the flag.
+/// Returns ", did you mean '--batch'?" for --batch-size and for --bacth. `value`: the word after the flag.
 std::string suggestion(const std::string& flag, const std::string& value, const std::vector<std::string>& names) {
   const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
   const bool is_count = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
   if (const std::string_view advice = advice_for(name); !advice.empty() && !is_count) return std::string(advice);
   const std::string meant = name.empty() ? "" : flag_by_synonym(name);
   if (std::find(names.begin(), names.end(), meant) != names.end()) return fmt::format(", did you mean '{}'?", meant);
-  // Without the dashes, which all flags have: they do not make two names more alike.
+  // Dashes are left out: all flags have them, so they would make any two names look alike.
   std::vector<std::string> bare;
   for (const std::string& one : names) bare.push_back(one.substr(2));
   const std::string best = nearest(name, bare);
   return best.empty() ? "" : fmt::format(", did you mean '--{}'?", best);
 }
 
-/// What nobody took: an unknown command, flag or a word too many.
+/// Throws InvalidArgument for an unknown command or flag, or an extra word.
 [[noreturn]] void refuse_rest(const CLI::App& app) {
   const auto commands = app.get_subcommands();
   const std::vector<std::string> rest = app.remaining(true);
@@ -121,7 +122,7 @@ std::string suggestion(const std::string& flag, const std::string& value, const 
   throw InvalidArgument(fmt::format("[{}] a word too many, got '{}', expected none", command.get_name(), rest.at(0)));
 }
 
-/// `text` as a flag of the type that CLI11 calls INT or FLOAT takes it.
+/// Throws InvalidArgument unless `text` is a number of the type that CLI11 calls INT or FLOAT.
 void check_number(const std::string& flag, const std::string& text, bool whole) {
   const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
   const auto read = [&](auto value) { return std::from_chars(digits.data(), digits.data() + digits.size(), value); };
@@ -145,7 +146,7 @@ void check_numbers(CLI::App& command) {
   }
 }
 
-/// Flags that are on when they are given, and nothing else.
+/// Throws InvalidArgument for a switch that is given a value.
 void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
   const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
   const auto command = std::find_if(commands.begin(), commands.end(),
@@ -173,7 +174,7 @@ void run(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::ExtrasError&) {
     refuse_rest(app);
   } catch (const CLI::RuntimeError&) {
-    throw;  // a command has ended with an exit code of its own
+    throw;  // a command ends with its own exit code
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       app.exit(error, std::cout, std::cerr);
@@ -190,15 +191,15 @@ void run(CLI::App& app, int argc, char** argv) {
   }
 }
 
-/// Uses a MiB of the stack of the first thread, which grows by use.
+/// Touches a MiB of the stack of the first thread, since the stack grows only by use.
 __attribute__((noinline)) void grow_stack() {
   constexpr size_t kPage = 4096;
   volatile char used[1 << 20];
   for (size_t i = 0; i < sizeof used; i += kPage) used[i] = 0;
 }
 
-/// Where addresses are limited: every arena of malloc takes 64 MiB of them for its thread, and a stack that cannot grow
-/// any more is a signal.
+/// Prepares for a limit on the address space. Each malloc arena would take 64 MiB of it per thread, and a stack that
+/// cannot grow later would end the process by a signal.
 void spare_addresses() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
@@ -256,8 +257,8 @@ void refuse_empty(const CLI::App& command) {
 
 int run_command_line(int argc, char** argv) {
   open_standard_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit of file sizes fails like one to a full disk
-  std::signal(SIGPIPE, SIG_IGN);  // one to a closed pipe fails, too, and what was to be saved is saved
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit then fails as on a full disk
+  std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe fails, so that files are still saved
   spare_addresses();
   try {
     return run_commands(argc, argv);

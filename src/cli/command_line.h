@@ -5,7 +5,7 @@
 
 namespace partita {
 
-/// Each adds one command, which runs when the command line was read as a whole.
+/// Each adds one command, which runs after the whole command line is parsed.
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_generate(CLI::App& app);
@@ -25,13 +25,13 @@ void add_diagnose(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_completion(CLI::App& app);
 
-/// Adds all of these. `app` has to outlive the run of a command.
+/// Adds all commands. `app` has to outlive the run of a command.
 void add_commands(CLI::App& app);
 
-/// Refuses an option of `command` that was given without a text, as in --save "".
+/// Throws InvalidArgument for an option of `command` with an empty value, such as --save "".
 void refuse_empty(const CLI::App& command);
 
-/// Runs the command and returns the exit code; errors go to stderr as one line.
+/// Runs the command and returns the exit code. Errors are printed to stderr as one line.
 int run_command_line(int argc, char** argv);
 
 }  // namespace partita

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// Splits "off|on" into its words; returns none for the name of a kind of value, as in "FILE" or "DIR|FILE|latest".
+/// Splits "off|on" into its words. Returns none for the name of a kind of value, such as "FILE" or "DIR|FILE|latest".
 std::vector<std::string> listed_values(const std::string& type) {
   if (type.find('|') == std::string::npos) return {};
   std::vector<std::string> values;

@@ -30,7 +30,7 @@ std::vector<std::string> commands_of(const std::vector<CommandWords>& all) {
   return names;
 }
 
-/// Replaces every character of `special` by an escaped one, as `escape` followed by it.
+/// Returns `text` with `escape` before every character of `special`.
 std::string escaped(const std::string& text, std::string_view special, char escape = '\\') {
   std::string result;
   for (const char c : text) {

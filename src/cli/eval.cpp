@@ -18,7 +18,7 @@ bool takes(const JobOption& option) {
     case OptionSection::training:
       return option.name == "batch" || option.name == "dtype" || option.name == "seed" || option.name == "loss" ||
              option.name == "ignore_index";
-    case OptionSection::plan:  // a forward runs a batch as a whole
+    case OptionSection::plan:  // an evaluation runs a batch as a whole
       return option.name != "micro_batches" && option.name != "order" && option.name != "recompute" &&
              !option.name.starts_with("zero");
     case OptionSection::files: return option.name == "load" || option.name == "log_dir";
@@ -30,7 +30,7 @@ bool takes(const JobOption& option) {
 void run_eval(const JobFlags& flags) {
   const Place place = this_place();
   JobConfig config = configuration(flags);
-  // Without a training there is but one batch.
+  // Without a training, --batch can only mean the batch of the evaluation.
   if (is_given(flags, "training.batch") && !is_given(flags, "evaluation.batch")) {
     config.evaluation.batch = config.training.batch;
   }

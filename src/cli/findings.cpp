@@ -10,8 +10,8 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-constexpr int64_t kMinMemory = 256 * kMiB;        // LeNet with its rows takes less
-constexpr int64_t kMinSharedMemory = 128 * kMiB;  // a container has 64 MiB unless it is told otherwise
+constexpr int64_t kMinMemory = 256 * kMiB;        // LeNet with its rows needs less
+constexpr int64_t kMinSharedMemory = 128 * kMiB;  // a container has 64 MiB by default
 constexpr int64_t kMinOpenFiles = 256, kMinProcesses = 64;
 
 class Findings {

@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a machine, and how to mend it.
+// Problems of a machine and their remedies.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace partita {
 
 struct Finding {
-  bool is_broken = false;  // trainings fail; otherwise they run, with less than the machine has
+  bool is_broken = false;  // trainings fail; otherwise they run with less than the machine has
   std::string where;       // "shared memory"
   std::string what;        // "what is wrong, got A, expected B"
   std::string remedy;      // what to do

@@ -26,7 +26,7 @@ MachineFacts sound_machine() {
   return facts;
 }
 
-/// Expects one finding of the machine that `change` makes of a sound one.
+/// Expects one finding for the machine that `change` makes of a sound one.
 template <class Change>
 void expect_finding(bool is_broken, const std::string& where, const std::string& what, Change change) {
   MachineFacts facts = sound_machine();
@@ -126,7 +126,7 @@ TEST(MachineFacts, ReadsProcessorsAndControlGroups) {
   EXPECT_EQ(facts.memory_limit, 1 << 20);
   EXPECT_FALSE(facts.onednn_version.empty());
   EXPECT_GT(facts.usable_cores, 0);
-  // Without limits, and of the first version of control groups.
+  // Without limits, and with version 1 of control groups.
   write(root / "sys/fs/cgroup/cpu.max", "max 100000\n");
   write(root / "sys/fs/cgroup/memory.max", "max\n");
   facts = read_machine_facts(root.string());

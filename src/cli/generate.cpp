@@ -23,7 +23,8 @@ struct GenerateFlags {
   double temperature = 0.8;
 };
 
-/// An index drawn from softmax(logits / temperature), or the largest logit at temperature 0.
+/// Returns an index drawn from softmax(logits / temperature), or the index of the largest logit if the temperature is
+/// 0. Throws RuntimeFailure(non_finite) for a distribution that is not finite.
 int64_t draw(const float* logits, int64_t count, double temperature, uint64_t key, uint64_t step) {
   const int64_t best = std::max_element(logits, logits + count) - logits;
   if (temperature == 0) return best;
@@ -77,7 +78,7 @@ void run_generate(const GenerateFlags& flags) {
   std::cout << flags.prompt;
   for (int64_t step = 0; step < flags.length; ++step) {
     const int64_t context = std::min(window, static_cast<int64_t>(text.size()));
-    std::copy_n(text.end() - context, context, tokens.as<int32_t>());  // what stands behind is not seen
+    std::copy_n(text.end() - context, context, tokens.as<int32_t>());  // tokens after the context are masked
     const Array logits = cast(predict({{"tokens", tokens}}).at(0).second, DType::f32);
     const int64_t next = draw(logits.as<float>() + (context - 1) * vocabulary, vocabulary, flags.temperature, key,
                               static_cast<uint64_t>(step));

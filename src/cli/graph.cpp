@@ -23,7 +23,7 @@ struct GraphFlags {
   bool training = false, run = false;
 };
 
-/// Floats are normal; integers are 0 or 1, which are ids of any table.
+/// Returns random inputs: normal floats, and integers 0 or 1, which are valid ids of any table.
 Array random_input(const Type& type, uint64_t key) {
   Array array(type);
   for (int64_t i = 0; i < type.elements(); ++i) {
@@ -55,10 +55,10 @@ void run_graph(const Graph& graph, uint64_t seed) {
   }
 }
 
-/// Up to what is printed: the graph, or on several ranks what one of them has.
+/// Returns the last stage that is printed: the graph or, for several ranks, the local graph of one.
 Stage last_stage(const JobConfig& config) { return config.ranks.count > 1 ? Stage::partition : Stage::training; }
 
-/// Of a file, under the parts of the configuration that do not belong to a network.
+/// Compiles the graph of a file, under the parts of the configuration that do not depend on a network.
 Program compile_file(const std::string& path, const JobConfig& config, bool training) {
   // A forward graph on one rank is printed with its dead nodes.
   const Stage last = training || config.ranks.count > 1 ? last_stage(config) : Stage::graph;

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kNameColumns = 34;  // columns of the names, their indent included
+constexpr size_t kNameColumns = 34;  // columns of the names, indent included
 constexpr size_t kMinColumns = 60, kMaxColumns = 110;
 
 size_t columns() { return std::clamp<size_t>(terminal_columns(), kMinColumns, kMaxColumns); }

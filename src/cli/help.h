@@ -1,5 +1,5 @@
 #pragma once
-// --help: groups of flags, wrapped to the terminal.
+// --help: groups of flags, wrapped to the width of the terminal.
 
 #include <CLI/CLI.hpp>
 
@@ -12,7 +12,8 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_footer(const CLI::App* app) const override;
 };
 
-/// `text` in lines of at most `columns`, those behind the first begun with `indent` spaces.
+/// Returns `text` in lines of at most `columns` columns. Lines after the first begin with `indent` spaces; the first
+/// has its indent already. A longer word gets a line of its own.
 std::string wrapped(const std::string& text, size_t columns, size_t indent);
 
 }  // namespace partita

@@ -19,13 +19,13 @@ namespace {
 constexpr const char* kTitles[] = {"Job",        "Data",  "Training", "Optimizer", "Learning rate",
                                    "Evaluation", "Ranks", "Plan",     "Files",     "Console"};
 
-/// Options whose value is the model's when nobody says it.
+/// Whether the option's default is the recipe of the model.
 bool is_of_recipe(const JobOption& option) {
   return option.section == OptionSection::training || option.section == OptionSection::optimizer ||
          option.section == OptionSection::schedule;
 }
 
-/// " [default: fast]"
+/// Returns " [default: fast]", or "" if the default says nothing.
 std::string default_note(const JobOption& option) {
   if (is_of_recipe(option)) return "";
   const std::vector<std::string> texts = option.get(JobConfig());
@@ -39,7 +39,7 @@ void add_option(CLI::App& command, const JobOption& option, std::vector<Assignme
   const std::string title = kTitles[static_cast<size_t>(option.section)];
   CLI::Option* added = nullptr;
   if (option.form == JobOption::Form::boolean) {
-    // No value after "=": what follows a switch is another word.
+    // A switch takes no value after "=". The word after it is not its value.
     added = command.add_flag_function(
         fmt::format("{},!--no-{}", flag, option.flag),
         [&given, &option, flag](int64_t count) {
@@ -67,7 +67,7 @@ void add_option(CLI::App& command, const JobOption& option, std::vector<Assignme
   added->group(title);
 }
 
-/// Nodes and sizes that tell the model of a training from that of its plan: nothing when both are of the zoo and alike.
+/// Throws InvalidArgument if the model of the training is not that of its plan, with the nodes and sizes that differ.
 void require_planned_model(const JobConfig& config, const PlanFile& plan) {
   if (plan.model.empty() || config.model.empty() || plan.model == config.model) return;
   const auto graph_of_model = [&](const std::string& text) {
@@ -79,7 +79,7 @@ void require_planned_model(const JobConfig& config, const PlanFile& plan) {
   try {
     difference = network_difference(graph_of_model(config.model), graph_of_model(plan.model));
   } catch (const Error&) {
-    return;  // the fingerprint tells
+    return;  // the fingerprint of the network is compared later
   }
   if (difference.empty()) return;
   throw InvalidArgument(fmt::format("[--plan] {} is for another network, got {}, expected {}: {}", plan.path,
@@ -88,7 +88,7 @@ void require_planned_model(const JobConfig& config, const PlanFile& plan) {
 
 bool names_model(const Assignment& assignment) { return assignment.option->key() == "model"; }
 
-/// Of the file, and then of the flags.
+/// Returns the assignments of the file, then those of the flags.
 std::vector<Assignment> assignments_of(const JobFlags& flags) {
   std::vector<Assignment> all = flags.config_file.empty() ? std::vector<Assignment>() : read_config(flags.config_file);
   all.insert(all.end(), flags.given.begin(), flags.given.end());
@@ -107,7 +107,7 @@ constexpr std::string_view kAuto = "auto";
 
 bool is_auto(const std::string& plan) { return plan == kAuto || plan.starts_with("auto:"); }
 
-/// The best plan for the ranks at hand, on processors or on the cluster behind "auto:".
+/// Returns the best plan for the ranks that will run, for processors or for the cluster after "auto:".
 PlanFile made_plan(const std::string& plan, const JobConfig& config) {
   const int launched = this_place().ranks();
   const int64_t ranks = config.ranks.count > 0 ? config.ranks.count : std::max(1, launched);
@@ -140,7 +140,7 @@ std::vector<Assignment> network_in(const std::string& path) {
   return all;
 }
 
-/// The path of weights of a command that only uses them; "": none was given.
+/// Returns the path of the weights if the command only uses them, else "".
 std::string used_weights(const JobFlags& flags, const std::vector<Assignment>& all) {
   if (flags.command != "eval" && flags.command != "generate") return "";
   JobConfig only_files;
@@ -152,7 +152,8 @@ std::string used_weights(const JobFlags& flags, const std::vector<Assignment>& a
 
 std::string joined_texts(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
-/// The configuration under a plan; what was said otherwise for a key that the plan decides is refused.
+/// Returns the configuration under a plan. Throws InvalidArgument if another value was given for a key that the plan
+/// decides.
 JobConfig planned_config(JobConfig config, const std::vector<Assignment>& all, const PlanFile& plan) {
   const auto is_said = [&](std::string_view key) {
     return std::any_of(all.begin(), all.end(), [&](const Assignment& one) { return one.option->key() == key; });
@@ -211,11 +212,11 @@ JobConfig configuration(const JobFlags& flags) {
   std::string model = flags.model;
   const std::string weights = used_weights(flags, all);
   if (model.empty() && !weights.empty() && std::none_of(all.begin(), all.end(), names_model)) {
-    std::vector<Assignment> saved = network_in(weights);  // what was said comes after it
+    std::vector<Assignment> saved = network_in(weights);  // other assignments come after it and win
     saved.insert(saved.end(), all.begin(), all.end());
     all = std::move(saved);
   }
-  // The model comes first: it brings the recipe that the rest changes.
+  // The model comes first: its recipe is what the others change.
   const auto named = std::find_if(all.begin(), all.end(), names_model);
   if (named != all.end()) {
     JobConfig only_model;

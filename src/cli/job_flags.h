@@ -1,5 +1,5 @@
 #pragma once
-// The flags of a command that says something of a job.
+// The flags of a command that describe a job.
 
 #include <CLI/CLI.hpp>
 
@@ -8,38 +8,41 @@
 
 namespace partita {
 
-/// What a command line said.
+/// Values given on the command line.
 struct JobFlags {
-  std::string command;              // its name
-  std::string model;                // "" when the configuration file names it
+  std::string command;              // name of the command
+  std::string model;                // "" if the configuration file names it
   std::string config_file;          // --config
-  bool print_config = false;        // --print-config: print it and do nothing else
+  bool print_config = false;        // --print-config
   std::vector<Assignment> given{};  // by flags
 };
 
-/// Adds MODEL, --config, --print-config and the flags of the options that `takes` says. A switch gets a --no- form too.
+/// Adds MODEL, --config, --print-config and the flags of the options for which `takes` is true. A switch gets a --no-
+/// form, too.
 void add_job_flags(CLI::App& command, JobFlags& flags, const std::function<bool(const JobOption&)>& takes);
 
-/// The flags alone.
+/// Adds only the flags of options.
 void add_option_flags(CLI::App& command, JobFlags& flags, const std::function<bool(const JobOption&)>& takes);
 
-/// Options that change what is compiled: those of the commands that print programs and run none.
+/// Whether the option changes what is compiled. Commands that print programs and run none take these options.
 bool decides_program(const JobOption& option);
 
-/// What the file and then the flags say, without the model that the file names.
+/// Returns the assignments of the file, then those of the flags, without one of the model.
 std::vector<Assignment> assignments_without_model(const JobFlags& flags);
 
-/// What the command line says as a whole: the recipe of the model, changed by the file, changed by the flags. Throws
-/// InvalidArgument when nothing names a model.
+/// Returns the configuration of the command line: the recipe of the model, changed by the file, then by the flags, then
+/// by the plan that these name. "auto" searches a plan. Commands that only use weights get the model from them, if it
+/// is not given. Throws InvalidArgument if nothing names a model, or if a value contradicts the plan.
 JobConfig configuration(const JobFlags& flags);
 
-/// Whether a flag said something for the option. A file may say all of a configuration, also what has no effect.
+/// Whether a flag set the option. Values from a file do not count, since a file may contain options that have no
+/// effect.
 bool is_given(const JobFlags& flags, std::string_view key);
 
-/// Prints the configuration when --print-config asks for it; true: nothing else is to be done.
+/// Prints the configuration if --print-config asks for it. Returns whether it did; the command then ends.
 bool printed_config(const JobFlags& flags, const JobConfig& config);
 
-/// Flags that are called so in other programs: "batch-size" -> "--batch"; "" when none is known.
+/// Returns the flag for another program's name of it, "batch-size" -> "--batch"; "" if none is known.
 std::string flag_by_synonym(std::string_view flag);
 
 }  // namespace partita

@@ -33,7 +33,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// Returns the number at the beginning of a file, or nullopt for "max" and for a file that is not there.
+/// Returns the number at the beginning of a file, or nullopt for "max" and for a missing file.
 std::optional<int64_t> number_in(const std::string& path) {
   std::ifstream file(path);
   int64_t number = 0;
@@ -46,7 +46,7 @@ void read_processor(MachineFacts& facts, const std::string& root) {
   for (std::string line; std::getline(file, line);) {
     const size_t colon = line.find(':');
     if (colon == std::string::npos) {
-      if (!facts.isa.empty()) break;  // the others are alike
+      if (!facts.isa.empty()) break;  // all cores are alike
       continue;
     }
     const std::string value = colon + 2 <= line.size() ? line.substr(colon + 2) : "";
@@ -70,7 +70,7 @@ void read_processor(MachineFacts& facts, const std::string& root) {
   facts.onednn_isa = onednn.isa;
 }
 
-/// Reads the limits of the control group, of its second version or of its first.
+/// Reads the limits of the control group, version 2 or else version 1.
 void read_control_group(MachineFacts& facts, const std::string& root) {
   const std::string group = root + "/sys/fs/cgroup/";
   std::istringstream second(first_line(group + "cpu.max"));
@@ -86,7 +86,7 @@ void read_control_group(MachineFacts& facts, const std::string& root) {
   }
   facts.memory_limit = number_in(group + "memory.max");
   if (!facts.memory_limit) facts.memory_limit = number_in(group + "memory/memory.limit_in_bytes");
-  // The first version writes a number near the largest one for "no limit".
+  // Version 1 writes a number near the largest one for "no limit".
   constexpr int64_t kNoLimit = int64_t{1} << 60;
   if (facts.memory_limit && *facts.memory_limit >= kNoLimit) facts.memory_limit.reset();
 }

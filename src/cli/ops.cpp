@@ -12,11 +12,11 @@ namespace partita {
 namespace {
 
 struct OpsFlags {
-  std::string name;  // one op only
-  JobFlags job;      // a model whose kernels are listed
+  std::string name;  // the only op to list; "": all
+  JobFlags job;      // the model whose kernels are listed
 };
 
-/// The first sample in another float type.
+/// Returns a call with the op's first sample, its floats in type `dtype`.
 OpCall sample_call(const OpDef& op, DType dtype, std::vector<Type>& inputs, std::vector<Type>& outputs) {
   const Sample& sample = op.samples.at(0);
   for (const SampleInput& input : sample.inputs) {

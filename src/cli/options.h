@@ -1,5 +1,5 @@
 #pragma once
-// What several commands read from the command line.
+// Checks of values that several commands share.
 
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// Files that a command writes beside what it prints.
+// Files that a command writes in addition to its printed output.
 
 #include <string>
 #include <string_view>
@@ -7,14 +7,14 @@
 
 namespace partita {
 
-/// What a flag names; no path: the flag was not given.
+/// A flag and the file that it names; an empty path: the flag was not given.
 struct FlagFile {
   std::string_view flag;
   std::string path;
 };
 
-/// Before anything takes time. Throws InvalidArgument for a file that two flags name, RuntimeFailure(cannot_write) with
-/// the flag for one that cannot be written.
+/// Checks output files before anything takes time. Throws InvalidArgument if two flags name one file, and
+/// RuntimeFailure(cannot_write), which names the flag, for a file that cannot be written.
 void require_outputs(const std::vector<FlagFile>& written, const std::vector<FlagFile>& read = {});
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// What commands print of an evaluation.
+// Printing of evaluation results.
 
 #include <ostream>
 
@@ -7,10 +7,10 @@
 
 namespace partita {
 
-/// accuracy: the line of a training. all: with counts, the loss and its other scalars, and the labels among the `top`.
+/// Lines to print. accuracy: the line of a training. all: also counts, the loss and its other scalars.
 enum class ResultLines { accuracy, all };
 
-/// "test accuracy 0.9895", or the loss of a network without classes.
+/// Prints "test accuracy 0.9895", or the loss of a network without classes. `with_top`: prints the top-k accuracy, too.
 void print_result(std::ostream& out, const Metrics& metrics, ResultLines lines, bool with_top = false);
 
 }  // namespace partita

@@ -25,7 +25,7 @@ struct ScheduleFlags {
   std::string cluster;
 };
 
-/// "micro" is the forward where the backward is a section of its own.
+/// Returns the name of a section. "micro" is the forward if the backward is a section of its own.
 std::string_view section_name(Section section, const LocalGraph& local) {
   return section == Section::micro && local.is_stage() ? "forward" : name_of(section);
 }
@@ -35,7 +35,7 @@ std::string print_ranks(const RankGroup& group) {
                           : fmt::format("ranks {} to {}", group.first, group.first + group.count - 1);
 }
 
-/// What a step takes on a cluster.
+/// Prediction of a step on a cluster.
 struct Prediction {
   std::string cluster;
   StepPrices prices;
@@ -49,7 +49,7 @@ std::optional<Prediction> predict(const Program& program, const std::string& clu
   return Prediction{cluster, std::move(prices), std::move(step)};
 }
 
-/// The seconds of the sections of each stage in a micro-batch, what they communicate within their stage included.
+/// Returns the seconds of each stage's sections in a micro-batch, including communication within the stage.
 std::vector<StageTimes> section_seconds(const Program& program, const StepPrices& prices) {
   std::vector<StageTimes> times;
   for (size_t s = 0; s < program.stages.size(); ++s) {
@@ -66,7 +66,7 @@ std::vector<StageTimes> section_seconds(const Program& program, const StepPrices
   return times;
 }
 
-/// A line for each group of ranks: where its time goes.
+/// Returns a line for each group of ranks with where its time goes.
 std::string print_prediction(const Program& program, const Prediction& prediction) {
   const SimulatedStep& step = prediction.step;
   const auto milliseconds = [](double seconds) { return fmt::format("{:.4g} ms", 1e3 * seconds); };
@@ -88,7 +88,7 @@ std::string print_prediction(const Program& program, const Prediction& predictio
   return text;
 }
 
-/// The order of the stages, as text and drawn under the estimated or predicted times.
+/// Returns the order of the stages, as text and as a drawing with the estimated or predicted times.
 std::string print_order(const Program& program, Order order, const std::optional<Prediction>& prediction) {
   const Pipeline& pipeline = program.pipeline;
   PipelineShape shape = pipeline.shape;
@@ -101,7 +101,7 @@ std::string print_order(const Program& program, Order order, const std::optional
          "\n";
 }
 
-/// How often what lies between two sections is there at once, under the order.
+/// Returns how many micro-batches' values between two sections are held at once under the order.
 std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGraph& local, const Schedule& schedule) {
   const InFlight in_flight = in_flight_of(pipeline, stage, local);
   std::string text = fmt::format("forward to backward {}", in_flight.micro_to_backward);
@@ -118,7 +118,7 @@ std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGrap
   return text;
 }
 
-/// A line for those of a section that are alike but for their sizes.
+/// Returns a line for each kind of communication in a section; those that differ only in size are added.
 std::string print_communications(const StageProgram& stage, Section of) {
   struct Sum {
     int64_t count = 0, bytes = 0, kernels = 0;
@@ -170,7 +170,7 @@ std::string print_stage(const Program& program, size_t index) {
 
 std::string print_transfers(const Program& program) {
   std::string text = "transfers\n";
-  std::set<std::pair<int, size_t>> verdict;  // a number goes to all stages at once
+  std::set<std::pair<int, size_t>> verdict;  // all stages receive each number in one all_gather
   for (const Transfer& transfer : program.pipeline.transfers) {
     const LocalGraph &from = program.stages[static_cast<size_t>(transfer.from_stage)].local,
                      &to = program.stages[static_cast<size_t>(transfer.to_stage)].local;
@@ -188,7 +188,7 @@ std::string print_transfers(const Program& program) {
                             verdict.size() == 1 ? "" : "s");
 }
 
-/// For people; print(Schedule) is all that runs.
+/// Returns a summary for people. print(Schedule) prints everything that runs.
 std::string print_overview(const Program& program, Order order, const std::optional<Prediction>& prediction) {
   const bool has_stages = program.stages.size() > 1;
   std::string text = has_stages ? print_order(program, order, prediction)

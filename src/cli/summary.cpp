@@ -11,15 +11,15 @@
 namespace partita {
 namespace {
 
-/// One layer: the nodes and parameters of one scope.
+/// A layer: the nodes and parameters of one scope.
 struct LayerRow {
   std::string name;
   std::vector<std::string> ops;
-  std::optional<Type> output;  // none: it has parameters alone, which another layer reads
+  std::optional<Type> output;  // none: only parameters, which another layer reads
   int64_t parameters = 0;
 };
 
-/// "net/h/0/attn" -> "h.0.attn", as in the names of parameters; the network itself is "net".
+/// Returns "h.0.attn" for "net/h/0/attn", as in the names of parameters, and "net" for the network itself.
 std::string layer_name(std::string scope) {
   constexpr std::string_view kNet = "net/";
   if (!scope.starts_with(kNet)) return scope.empty() ? "net" : scope;
@@ -28,13 +28,13 @@ std::string layer_name(std::string scope) {
   return scope;
 }
 
-/// "conv1.weight" -> "conv1"; parameters of the network itself have no dot.
+/// Returns "conv1" for "conv1.weight", and "net" for parameters of the network itself, which have no dot.
 std::string owner_of(const std::string& parameter) {
   const size_t dot = parameter.rfind('.');
   return dot == std::string::npos ? "net" : parameter.substr(0, dot);
 }
 
-/// Layers in the order of their first node.
+/// Returns the layers in the order of their first node.
 std::vector<LayerRow> layer_rows(const Graph& graph) {
   std::vector<LayerRow> rows;
   std::map<std::string, size_t> places;
@@ -57,7 +57,7 @@ std::vector<LayerRow> layer_rows(const Graph& graph) {
   return rows;
 }
 
-/// "conv2d, bias_add", shortened.
+/// Returns "conv2d, bias_add", shortened after three ops.
 std::string print_ops(const std::vector<std::string>& ops) {
   constexpr size_t kShown = 3;
   std::string text;

@@ -18,13 +18,13 @@ struct TrainFlags {
   bool deterministic = false;
 };
 
-/// A file may say 0 epochs, which are as many as its steps take.
+/// Throws InvalidArgument for a training with neither epochs nor steps. A file may set 0 epochs if it sets steps.
 void refuse_no_length(const TrainingConfig& training) {
   if (training.epochs > 0 || training.steps > 0) return;
   throw InvalidArgument("[--epochs] a training without a length, got 0 and no --steps, expected 1 epoch or more");
 }
 
-/// Why a training ended before its end.
+/// Throws RuntimeFailure if a training ended early, with the reason.
 void report_failure(const TrainingEnd& end) {
   if (!end.checkpoint_error.empty()) throw RuntimeFailure(ExitCode::cannot_write, end.checkpoint_error);
   if (end.stopped_by == 0) return;

@@ -10,8 +10,8 @@
 namespace partita {
 namespace {
 
-/// Spins of a waiting thread. libgomp estimates 100,000 in a millisecond, so this is about 20 microseconds, far shorter
-/// than a time slice of the system; bench/waiting.py compares it. `python/partita/_waiting.py` has the same.
+/// Spins of a waiting thread. libgomp estimates 100,000 per millisecond, so this is about 20 microseconds, far shorter
+/// than a time slice of the system. bench/waiting.py compares values. `python/partita/_waiting.py` uses the same value.
 constexpr const char* kMaxSpins = "2000";
 
 constexpr std::string_view kComputing[] = {"train", "eval", "generate"};
@@ -24,7 +24,7 @@ void bound_spinning(char** words) {
   if (std::thread::hardware_concurrency() <= 1) return;
   if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
   if (::setenv("GOMP_SPINCOUNT", kMaxSpins, 1) == 0) ::execv("/proc/self/exe", words);
-  // It can be started anew nearly everywhere; where it cannot, threads spin for longer.
+  // If the restart is not possible, which is rare, threads spin for longer.
 }
 
 }  // namespace partita
