@@ -85,7 +85,7 @@ TEST(TrainingTimes, OfEveryNode) {
   EXPECT_GE(time.disturbance, 1);
 }
 
-// Two ranks cut a network: what they compute together is less than twice what one does, of half of the rows or columns.
+// Two ranks split a network. Together they compute less than twice what one rank does with half of the rows or columns.
 TEST(TrainingTimes, OfShards) {
   const TrainingCase training{.model = "mlp:layers=2,hidden=64", .batch = 16, .ranks = 2};
   const TrainingTime time = time_training(training, 0);

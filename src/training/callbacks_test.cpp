@@ -38,7 +38,7 @@ TEST(Callbacks, TimeMonitor) {
   out.str("");
   TimeMonitor(out).on_epoch_end({.epoch = 1, .steps = 4, .seconds = 0.5, .exposed_communication = 0.1});
   EXPECT_EQ(out.str(), "epoch time: 500.000 ms, per step time: 125.000 ms, exposed communication: 25.000 ms\n");
-  // 6 of the 10 steps were taken before the training went on.
+  // 6 of the 10 steps were taken before the training was resumed.
   out.str("");
   TimeMonitor(out).on_epoch_end(
       {.epoch = 1, .steps = 10, .steps_before = 6, .seconds = 0.5, .exposed_communication = 0.1});

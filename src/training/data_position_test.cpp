@@ -1,4 +1,4 @@
-// Which samples a training sees when it is stopped, and goes on on other ranks: each once per epoch.
+// Samples of a training that is stopped and resumed on other ranks: each is seen once per epoch.
 
 #include <gtest/gtest.h>
 
@@ -20,14 +20,14 @@ namespace {
 
 constexpr int64_t kSamples = 48, kSamplesOfBatch = 12;
 
-/// Sample i is the number 2^i: the sum of a batch says which samples it had.
+/// Sample i is the number 2^i, so the sum of a batch shows its samples.
 DatasetPtr powers_of_two() {
   std::vector<double> numbers;
   for (int64_t i = 0; i < kSamples; ++i) numbers.push_back(std::ldexp(1.0, static_cast<int>(i)));
   return shuffle(memory_rows({{"number", Array({kSamples, 1}, numbers)}}), /*seed=*/4);
 }
 
-/// Its loss is the mean of the numbers of a batch: the parameter stays one.
+/// A network whose loss is the mean of a batch's numbers. The learning rate is 0, so its parameter stays 1.
 Network mean_of_numbers() {
   const auto forward = [](Context& context, Columns& rows) -> NamedValues {
     const Value one = context.parameter("one", {1, 1}, constant_initializer(1));
@@ -46,7 +46,7 @@ struct SeenSamples : Callback {
   }
 };
 
-/// Trains to `steps` on `ranks`, from what `folder` has.
+/// Trains to `steps` on `ranks`, resumed from `folder` if it exists.
 void train_to(int64_t steps, int ranks, const std::string& folder, SeenSamples& seen) {
   JobConfig config{.training = {.batch = kSamplesOfBatch, .epochs = 5, .steps = steps, .dtype = DType::f64},
                    .optimizer = {.kind = OptimizerKind::sgd},
@@ -80,7 +80,7 @@ TEST(DataPosition, SamplesAreNeitherLostNorSeenTwiceOnOtherRanks) {
   EXPECT_NE(stopped.batches[0], stopped.batches[4]) << "another order in each epoch";
 }
 
-/// Early stopping counts on.
+/// Early stopping keeps its count.
 TEST(DataPosition, WhatCallbacksKeepGoesOn) {
   const TempDir folder;
   const std::string run = (folder.path() / "run").string();
@@ -102,10 +102,10 @@ TEST(DataPosition, WhatCallbacksKeepGoesOn) {
     }
     return step;
   };
-  // The loss of every epoch is the same: the second, third and fourth are no better than the first.
+  // The loss of every epoch is the same, so the second, third and fourth do not improve on the first.
   EXPECT_EQ(stopped_at({0}), 16);
   EXPECT_EQ(stopped_at({6, 13, 0}), 16) << "in the middle of epochs";
-  // An epoch that goes on counts once.
+  // A resumed epoch counts once.
   monitor = [](const EpochInfo&) { return 1.0; };
   EXPECT_EQ(stopped_at({0}), 16);
   EXPECT_EQ(stopped_at({6, 7, 13, 0}), 16);

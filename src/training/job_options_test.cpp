@@ -1,5 +1,5 @@
-// Every option of a job has its effect in a program that sets the field of its configuration, or is refused by name. An
-// option that is new fails here until its case is in the list.
+// Every option of a job either takes effect in a program that sets its configuration field, or is refused by name. A
+// new option fails here until its case is in the list.
 
 #include <gtest/gtest.h>
 
@@ -28,10 +28,10 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kFileRows = 96;
 
-/// What the effect of an option is seen in.
+/// Where the effect of an option shows.
 enum class Seen { losses, program, passes, printed, files, files_of_steps, metrics, warnings, evaluation, error };
 
-/// What a training did, as a program can see it.
+/// Observed results of a training, as a program can see them.
 using Observation = std::map<Seen, std::string>;
 
 using Texts = std::vector<std::pair<std::string, std::vector<std::string>>>;  // key, values
@@ -40,19 +40,19 @@ struct OptionCase {
   std::string key;
   std::vector<std::string> values;
   Seen seen;
-  Texts others{};          // that both trainings have
-  bool has_norm = false;   // a network of the program's own, with a batch norm
-  std::string contains{};  // in what is seen with the option
+  Texts others{};          // options of both trainings
+  bool has_norm = false;   // uses a network in code with a batch norm
+  std::string contains{};  // expected text of the observation with the option
 };
 
-/// Puts std::cout into a text.
+/// Redirects std::cout to a text.
 class Printed {
  public:
   Printed() : before_(std::cout.rdbuf(text_.rdbuf())) {}
   ~Printed() { std::cout.rdbuf(before_); }
   Printed(const Printed&) = delete;
   Printed& operator=(const Printed&) = delete;
-  /// Without times, which differ from run to run.
+  /// Returns the text without times, which differ from run to run.
   std::string text() const { return std::regex_replace(text_.str(), std::regex("[0-9.]+ ms"), "T ms"); }
 
  private:
@@ -60,7 +60,7 @@ class Printed {
   std::streambuf* before_;
 };
 
-/// Images and their classes in files of NumPy; the test rows are the same.
+/// Writes images and their classes to NumPy files. The test rows are the same.
 std::string write_rows(const fs::path& folder, int64_t side = 8, int shift = 0) {
   const auto write = [&](const std::string& name, const Bytes& bytes) {
     std::ofstream(folder / name, std::ios::binary)
@@ -89,7 +89,7 @@ std::string read_text(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Keeps what steps show.
+/// Records losses and files of steps.
 class Watch : public Callback {
  public:
   Watch(Observation& seen, fs::path folder) : seen_(seen), folder_(std::move(folder)) {}
@@ -136,7 +136,7 @@ class ObeyedOptions : public testing::Test {
     return config;
   }
 
-  /// Files that a training writes are gone afterwards.
+  /// Trains and returns what was observed. Files that the training writes are removed.
   Observation observe(const Texts& texts, bool has_norm) const {
     const fs::path run = dir_.path() / "run";
     fs::create_directory(run);
@@ -173,7 +173,7 @@ class ObeyedOptions : public testing::Test {
     return seen;
   }
 
-  /// Names of what the trace shows: without times.
+  /// Returns the names in the trace and their counts, without times.
   static std::string trace_of(const fs::path& path) {
     std::map<std::string, int> names;
     const std::string text = read_text(path);
@@ -192,7 +192,7 @@ class ObeyedOptions : public testing::Test {
     return bases_.at(at);
   }
 
-  /// Whether the option has the effect that its case names, or is refused as it says.
+  /// Expects that the option has the effect that its case names, or is refused as it says.
   void check(const OptionCase& one) {
     SCOPED_TRACE(one.key);
     const Observation& without = base(one.others, one.has_norm);
@@ -232,7 +232,7 @@ Texts operator+(Texts first, const Texts& second) {
   return first;
 }
 
-/// Cases of what is computed and how long.
+/// Cases of what is computed, and for how long.
 std::vector<OptionCase> computed_cases() {
   return {
       {"model", {"mlp:hidden=9,layers=1,classes=4"}, Seen::program},
@@ -278,7 +278,7 @@ std::vector<OptionCase> computed_cases() {
   };
 }
 
-/// Cases of how the work is shared.
+/// Cases of how the work is split.
 std::vector<OptionCase> plan_cases() {
   const Texts stages = kTwoRanks + Texts{{"plan.stages", {"2"}}};
   return {
@@ -348,7 +348,7 @@ std::vector<OptionCase> file_cases() {
   };
 }
 
-/// Options whose effect takes more to be seen; each has a test below.
+/// Options whose effect needs more to be seen; each has a test below.
 const std::set<std::string> kTested{"force", "plan.file", "files.resume_with", "files.checkpoint_errors",
                                     "console.ranks"};
 
@@ -400,7 +400,7 @@ TEST_F(ObeyedOptions, ResumeWithAcceptsADifference) {
       observe(resumes + Texts{{"files.resume_with", {"schedule.learning_rate"}}}, /*has_norm=*/false);
   EXPECT_FALSE(accepted.contains(Seen::error));
   EXPECT_EQ(accepted.at(Seen::losses).find(" at 0.1"), std::string::npos) << "the new rate";
-  // The newest checkpoint of a folder that has none yet is the beginning.
+  // Without a checkpoint in the folder, "latest" starts from the beginning.
   const Texts latest{{"files.resume", {"latest"}}};
   EXPECT_NE(observe(latest + kCheckpoint, false).at(Seen::printed).find("the training begins"), std::string::npos);
   EXPECT_EQ(observe(latest, false).at(Seen::error),
@@ -454,7 +454,7 @@ TEST_F(ObeyedOptions, APlanOfAFileIsRun) {
             "[Model] plan.file of no effect, got auto, which only partita train searches, expected the file of a plan");
 }
 
-// The states would be larger than all addresses of a process.
+// The states would exceed the address space of a process.
 TEST_F(ObeyedOptions, ForceBeginsWhatDoesNotFit) {
   const auto refused = [](bool force) {
     const auto forward = [](Context& context, Columns& columns) -> NamedValues {
@@ -471,7 +471,7 @@ TEST_F(ObeyedOptions, ForceBeginsWhatDoesNotFit) {
   EXPECT_EQ(refused(true).find("--force"), std::string::npos) << refused(true);
 }
 
-// Which of several processes print is decided by the process itself.
+// The process itself decides whether it prints.
 TEST_F(ObeyedOptions, ConsoleRanksDecideWhichProcessesPrint) {
   for (const ConsoleRanks ranks : {ConsoleRanks::first, ConsoleRanks::all}) {
     for (const int rank : {0, 1}) {
@@ -573,7 +573,7 @@ TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
             "[Model] no rows to test on, got neither data.source nor an argument of eval, expected one of both");
 }
 
-// A program shows how its training goes, as the command does, unless it says that it does not want that.
+// A program prints the progress of its training, as the command does, unless it opts out.
 TEST_F(ObeyedOptions, ProgressIsShownByDefault) {
   JobConfig config = config_of({});
   config.console = {};

@@ -40,7 +40,7 @@ TEST(JsonLines, EveryStepIsThereAtOnce) {
   std::filesystem::remove(path);
 }
 
-/// The steps of a log, -1 for what is no line of one.
+/// Returns the steps of a log, -1 for other lines.
 std::vector<int64_t> steps_of(const std::string& path) {
   std::vector<int64_t> steps;
   std::ifstream file(path);
@@ -51,7 +51,7 @@ std::vector<int64_t> steps_of(const std::string& path) {
   return steps;
 }
 
-// A training that goes on from step 3 of a run that was killed in its sixth step.
+// A training resumed from step 3 of a run that was killed in its sixth step.
 TEST(JsonLines, ATrainingThatGoesOnKeepsWhatItHasTaken) {
   const std::string path = (std::filesystem::temp_directory_path() / "partita_jsonl_resumed.jsonl").string();
   const auto log_steps = [&](int64_t first, int64_t last) {
@@ -68,14 +68,14 @@ TEST(JsonLines, ATrainingThatGoesOnKeepsWhatItHasTaken) {
   std::ofstream(path, std::ios::app) << R"({"step":7,"epo)";
   log_steps(6, 8);
   EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
-  log_steps(20, 21);  // more steps than the log knows of
+  log_steps(20, 21);  // more steps than the log has
   EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 21}));
   log_steps(0, 1);  // a new training
   EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1}));
   std::filesystem::remove(path);
-  log_steps(2, 3);  // no log so far
+  log_steps(2, 3);  // no log yet
   EXPECT_EQ(steps_of(path), (std::vector<int64_t>{3}));
-  // What others wrote is kept.
+  // Lines of other writers are kept.
   std::ofstream(path, std::ios::app) << "a note\n{\"epoch\":1,\"accuracy\":0.5}\nno end";
   log_steps(3, 4);
   EXPECT_EQ(steps_of(path), (std::vector<int64_t>{3, -1, -1, -1, 4}));

@@ -18,7 +18,7 @@ TEST(Metrics, IgnoredIdsAreNeitherRightNorCounted) {
   const Array labels({3}, std::vector<int32_t>{1, 0, -100});
   EXPECT_EQ(count_correct(kLogits.tensor(), labels.tensor(), 1, -100), 2);
   EXPECT_EQ(count_ignored(labels.tensor(), -100), 1);
-  EXPECT_EQ(count_correct(kLogits.tensor(), labels.tensor(), 2, 0), 1);  // a class of the logits
+  EXPECT_EQ(count_correct(kLogits.tensor(), labels.tensor(), 2, 0), 1);  // 0 is a class of the logits, too
   EXPECT_EQ(count_ignored(labels.tensor(), 7), 0);
 }
 

@@ -1,4 +1,4 @@
-// What a Model says of rows that it does not train on.
+// Evaluation and prediction of a Model on rows that it is not trained on.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace partita {
 namespace {
 
-// Where nobody asks for the states they stay with the ranks, which test them; the numbers are those of an evaluation.
+// Without keeps_states the ranks hold the states and test them. The metrics equal those of an evaluation.
 TEST(Model, TestsWithoutGatheringItsStates) {
   const DatasetPtr rows = rows_of(Split::train), test = rows_of(Split::test);
   for (const int ranks : {1, 3}) {
@@ -78,7 +78,7 @@ class SplitDense : public Layer {
 
 // Each rank gets the logits of the rows whose labels it has, and no others.
 TEST(Evaluation, LogitsMoveToTheirRows) {
-  /// The collectives of values with the shape of the logits.
+  /// Returns the collectives whose results have the shape of the logits.
   const auto moves_of = [](LayerPtr net) {
     const Graph forward = build_graph(
         {"split", std::move(net)}, all_ops(),
@@ -102,8 +102,8 @@ TEST(Evaluation, LogitsMoveToTheirRows) {
   EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"head", dense(4)}})), Moves{});
 }
 
-// Logits that lie otherwise than the rows of a batch: cut by classes, or as sums of all ranks. Counts are those of one
-// rank, also of batches that do not fill one.
+// Logits that are not split by rows: split by classes, or partial sums on all ranks. Counts equal those of one rank,
+// also for a last partial batch.
 TEST(Model, EvaluatesLogitsHoweverTheyAreCut) {
   const auto net = [](int64_t hidden, int64_t classes) {
     const LayerPtr head = hidden == 0 ? share(SplitDense(classes)) : dense(classes);
@@ -135,7 +135,7 @@ TEST(Model, EvaluatesLogitsHoweverTheyAreCut) {
   }
 }
 
-// What is trained on is the scalar called "loss", wherever it stands among the results of a function.
+// Training uses the scalar called "loss", at any position among the results of a function.
 TEST(Model, TheLossIsTheOneOfThatName) {
   const auto metrics = [](bool loss_first, int ranks, double* validated) {
     auto head = dense(4);

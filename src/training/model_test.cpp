@@ -31,7 +31,7 @@ TEST(Model, ResumedTrainingHasTheSameNumbers) {
   EventRecorder whole, rest;
   Model model = small_model(2);
   CheckpointSaver saver(path, 6);
-  LambdaCallback keep;  // the checkpoint of step 6, in the middle of the second epoch
+  LambdaCallback keep;  // copies the checkpoint of step 6, in the middle of the second epoch
   const std::string kept = (dir.path() / "kept.safetensors").string();
   keep.step_end = [&](const StepInfo& info) {
     if (info.global_step == 7) std::filesystem::copy_file(path, kept);
@@ -49,7 +49,7 @@ TEST(Model, ResumedTrainingHasTheSameNumbers) {
     EXPECT_EQ(rest.steps[i].global_step, whole.steps[i + 6].global_step);
     EXPECT_EQ(rest.steps[i].epoch, whole.steps[i + 6].epoch);
   }
-  // The last step was saved too: going on from there takes no step.
+  // The last step was saved, too. Resuming from it takes no step.
   EventRecorder nothing;
   Model third = small_model(2);
   third.resume(path);
@@ -65,7 +65,7 @@ TEST(Model, ResumesOnAnotherNumberOfRanks) {
   CheckpointSaver saver(path, 0);
   small_model(1).train(rows_of(Split::train), {.epochs = 2, .callbacks = {&whole}});
   Model first = small_model(3);
-  LambdaCallback cut;  // as an interruption would
+  LambdaCallback cut;  // stops as an interruption would
   TrainControl* control = nullptr;
   cut.train_begin = [&](const TrainInfo& info) { control = info.control; };
   cut.step_end = [&](const StepInfo& info) { info.global_step == 5 ? control->stop() : void(); };
@@ -90,7 +90,7 @@ TEST(Model, CallbacksDirectAllRanksFromTheBegin) {
     model.train(rows_of(Split::train), {.epochs = 3, .callbacks = {&recorder, &callback}});
     ASSERT_EQ(recorder.steps.size(), kSmallSteps + 1);
     for (const StepInfo& step : recorder.steps) EXPECT_EQ(step.learning_rate, 0.125);
-    ASSERT_EQ(recorder.epochs.size(), 2);  // the one that was cut short too
+    ASSERT_EQ(recorder.epochs.size(), 2);  // with the partial epoch
     EXPECT_EQ(recorder.epochs[1].steps, 1);
 
     callback.train_begin = [&](const TrainInfo& info) { info.control->stop(); };
@@ -130,7 +130,7 @@ TEST(Model, CallbacksReadStates) {
   }
 }
 
-/// Reads a state where no rank awaits it: while a checkpoint is begun.
+/// Reads a state outside of events, where no rank waits for it: while a checkpoint is begun.
 class ReadsWhenSaved : public Callback {
  public:
   std::string kept_as() const override { return "reads"; }
@@ -167,7 +167,7 @@ TEST(Model, TwoSaversAtOneStep) {
   std::vector<std::string> warnings;
   small_model(2).train(rows_of(Split::train), {.callbacks = {&often, &last}});
   EXPECT_TRUE(std::filesystem::exists(one) && std::filesystem::exists(two));
-  // With no step left a checkpoint is written all the same.
+  // With no step left, a checkpoint is still written.
   const std::string three = (dir.path() / "three").string();
   CheckpointSaver again(three, 0);
   Model model = small_model(1);
@@ -198,7 +198,7 @@ TEST(Model, ABrokenTrainingLeavesModelAndCheckpoint) {
   EXPECT_EQ(rest.steps.at(0).global_step, 3);
   Model other = small_model(1);
   other.load(path);
-  EXPECT_TRUE(std::isfinite(other.eval(rows_of(Split::test)).loss));  // no NaN was written into it
+  EXPECT_TRUE(std::isfinite(other.eval(rows_of(Split::test)).loss));  // no NaN was written to it
 }
 
 TEST(Model, RefusesLengthsAndInputsThatAreNone) {
@@ -245,7 +245,7 @@ TEST(Model, RowsOfAnotherElementTypeAreConverted) {
   }
 }
 
-// The last line of defence: a batch that is made by hand.
+// A batch made by hand reaches the last check.
 TEST(RankRun, BatchesThatDoNotFitAreRefused) {
   for (const int ranks : {1, 2}) {
     const Graph forward = build_graph(small_network("hidden=4,layers=1,classes=4"), all_ops(),
@@ -304,13 +304,13 @@ TEST(Model, SavesNothingThatItDoesNotHave) {
   expect_error<InvalidArgument>([&] { fresh.save(path); },
                                 fmt::format("no weights to save, got weights of {} that wait, {}", path, before));
   EXPECT_EQ(bytes_of(path), saved);
-  // Any use makes the states; what was loaded is what is saved.
+  // Any use creates the states. The loaded weights are saved.
   fresh.predict(Array(Type{DType::f64, {1, 1, 8, 8}}));
   fresh.save(second);
   EXPECT_EQ(bytes_of(second), saved);
   expect_error<InvalidArgument>([&] { fresh.save_checkpoint(second); }, "no training to go on with");
   EXPECT_EQ(bytes_of(second), saved);
-  // What could not be read is asked for again.
+  // A file that could not be read is requested again.
   Model broken = small_model(1);
   broken.load((dir.path() / "missing").string());
   for (int again = 0; again < 2; ++again) {
@@ -318,7 +318,7 @@ TEST(Model, SavesNothingThatItDoesNotHave) {
     expect_error<InvalidArgument>([&] { broken.save(path); }, "that wait");
   }
   EXPECT_EQ(bytes_of(path), saved);
-  // A model that has states takes weights at once, or stays as it is.
+  // A model with states takes weights at once, or stays unchanged.
   Model other = small_model(1);
   other.train(rows_of(Split::train), {.most_steps = 4});
   other.save(second);
@@ -345,7 +345,7 @@ TEST(Model, SavesNothingWhileItTrains) {
   model.train(rows_of(Split::train), {.most_steps = 2, .callbacks = {&saves}});
   EXPECT_EQ(calls, 2);
   model.save(path);
-  // A training that fails leaves what was there before it: of a fresh model what its seed says.
+  // A failed training leaves the earlier states; a fresh model has those of its seed.
   Model failing = small_model(2), fresh = small_model(1);
   LambdaCallback fails;
   fails.step_end = [](const StepInfo&) { throw InvalidArgument("[test] enough"); };
@@ -390,13 +390,13 @@ TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
                             "another seed, got 7");
   expect_error<InvalidFile>([&] { resumed(as_before, take(rows_of(Split::train), 50)); },
                             "another number of rows, got 50, expected 100");
-  // A checkpoint holds weights: it can be loaded as such.
+  // A checkpoint contains weights, so `load` accepts it.
   Model fourth = small_model(1);
   fourth.load(path);
   EXPECT_EQ(fourth.eval(rows_of(Split::test)).loss, model.eval(rows_of(Split::test)).loss);
 }
 
-// A training that fails leaves a model that still is to go on from its checkpoint, or still is spent.
+// After a failed training, the model still has its checkpoint to resume, or still has no states.
 TEST(Model, IsWhatItWasAfterATrainingThatFails) {
   const TempDir dir;
   const DatasetPtr rows = rows_of(Split::train);

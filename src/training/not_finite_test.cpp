@@ -1,4 +1,4 @@
-// A loss that is not a number: where it came from is told.
+// The error of a loss that is not finite names its origin.
 
 #include <gtest/gtest.h>
 

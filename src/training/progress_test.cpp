@@ -13,10 +13,10 @@ TEST(ProgressLine, ShowsWhereTheTrainingIs) {
   line.on_train_begin({.epochs = 2, .steps_per_epoch = 100, .steps = 200});
   line.on_step_end({.epoch = 1, .step = 5, .global_step = 5, .loss = 1.25, .seconds = 0.5, .samples = 32});
   EXPECT_EQ(out.str(), "\r\033[Kepoch 1/2 step 5/100 loss 1.2500 64 samples/s 1:38 left");
-  line.on_step_end({.epoch = 1, .step = 6, .global_step = 6});  // too soon after the last
+  line.on_step_end({.epoch = 1, .step = 6, .global_step = 6});  // too soon after the last draw
   EXPECT_EQ(out.str().find("step 6"), std::string::npos);
   line.on_step_end({.epoch = 2, .step = 100, .global_step = 200, .loss = 1, .seconds = 0.5, .samples = 32});
-  EXPECT_NE(out.str().find("step 100/100"), std::string::npos);  // the last is always drawn
+  EXPECT_NE(out.str().find("step 100/100"), std::string::npos);  // the last step is always drawn
 }
 
 TEST(ProgressLine, EpochsStay) {

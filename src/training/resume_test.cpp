@@ -1,4 +1,4 @@
-// How long a training is, what of it is left when it goes on, and who may write what it writes.
+// Length of a training, the steps left when it is resumed, and locks on the files that it writes.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ struct Resumed {
   TrainingEnd end;
 };
 
-/// Trains to so many steps, from the newest checkpoint of the folder where there is one.
+/// Trains to `steps`, from the newest checkpoint of the folder if it exists.
 Resumed train_in(const std::string& run, JobConfig config, int64_t steps) {
   config.training.epochs = 4;
   config.training.steps = steps;
@@ -54,7 +54,7 @@ std::string refusal(const std::string& run, const JobConfig& config, int64_t ste
   }
 }
 
-/// A checkpoint as programs wrote it that did not write the steps of the schedule.
+/// Removes the steps of the schedule from checkpoints, as in files of older programs.
 void forget_schedule(const std::string& run) {
   for (FoundCheckpoint& one : list_checkpoints(run)) {
     ASSERT_EQ(one.manifest->position.metadata.erase("partita.schedule_steps"), 1u);
@@ -78,8 +78,8 @@ TEST(Resume, StepsAloneGovern) {
   EXPECT_EQ(steps_of(3, 10), 10);
 }
 
-// The learning rates of a training that is stopped anywhere are those of one that never was; more steps are refused
-// where they would change the rates.
+// A training that is stopped at any step has the learning rates of one that was not. More steps are refused if they
+// would change the rates.
 TEST(Resume, AScheduleKeepsItsLength) {
   constexpr int64_t kSteps = 9, kMore = 12;
   for (const LrSchedule& schedule : {LrSchedule{.kind = LrKind::cosine},
@@ -133,7 +133,7 @@ TEST(Resume, ASchedulesLengthIsNotAskedForWithoutNeed) {
     forget_schedule(run);
     EXPECT_EQ(refusal(run, config, 6), "") << name_of(schedule.kind);
   }
-  // Two lengths that are named differ as any other key.
+  // Two explicit lengths differ as any other key does.
   const TempDir dir;
   const std::string run = (dir.path() / "run").string();
   train_in(run, config_of({.kind = LrKind::cosine, .steps = 40}), 3);
@@ -143,7 +143,8 @@ TEST(Resume, ASchedulesLengthIsNotAskedForWithoutNeed) {
             std::string::npos);
 }
 
-// Seconds are of the steps that this process took, of an epoch that began in another one, too; the mean loss is of all.
+// Seconds are those of steps taken in this process, also in an epoch that began in another one. The mean loss is over
+// all steps.
 TEST(Resume, EpochsSayWhichStepsTheirSecondsAreOf) {
   const JobConfig config = config_of({});
   const TempDir never_stopped;
@@ -190,7 +191,7 @@ TEST(Resume, OneModelAtATimeSavesToAFolder) {
     const std::string text = refused([&] { second.train(rows, into(run)); });
     EXPECT_NE(text.find(fmt::format("got {} held by process {} on ", run, ::getpid())), std::string::npos) << text;
     EXPECT_EQ(refused([&] { second.train(rows, into(other)); }), "");
-    // Who only reads needs no lock.
+    // Reading needs no lock.
     Model reader = small_model(1);
     reader.load(run);
     EXPECT_GT(reader.eval(rows_of(Split::test)).samples, 0);
@@ -240,7 +241,7 @@ TEST(Resume, OneTrainingAtATimeWritesALogAndATrace) {
   const std::string text = text_of(log);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), kSmallSteps);
   EXPECT_NE(text_of(trace).find("traceEvents"), std::string::npos);
-  model.train(rows_of(Split::train));  // the trace is nobody's any more
+  model.train(rows_of(Split::train));  // the lock on the trace is released
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 const Place kAlone{.cores = 1};
 
-/// loss = mean((x w)^2), one step of gradient descent, and what x w is.
+/// Builds loss = mean((x w)^2), one step of gradient descent, and the output x w.
 void build_step(Context& context) {
   Builder& builder = context.builder();
   const Value x = builder.input("x", Type{DType::f64, {2, 3}}, /*batch_dim=*/0);

@@ -15,7 +15,8 @@
 namespace partita {
 namespace {
 
-/// Looks up `first` in a table of `rows` through a cast, a reshape and a reversal, or only a part of it, twice.
+/// Looks up `first` in a table of `rows` rows, through a cast, a reshape and a reversal. `slices`: looks up only its
+/// first half, twice.
 Network looked_up(int64_t rows, bool slices = false) {
   return Network(
       "net",
@@ -41,7 +42,7 @@ TEST(TableLimits, AreFoundThroughCastsAndMoves) {
   EXPECT_EQ(table_limits(graph, all_ops())[0], (IdLimit{"first", 7, "table.weight"}));
 }
 
-// What a slice leaves out need not be an id: columns of other numbers, or of another table.
+// Elements that a slice leaves out need not be ids: they may be numbers, or ids of another table.
 TEST(TableLimits, OfSlicesAreUnknown) {
   const Graph graph = build_graph(looked_up(7, /*slices=*/true), all_ops(), {.batch = 4, .columns = kIdColumns});
   EXPECT_TRUE(table_limits(graph, all_ops()).empty());
@@ -60,11 +61,11 @@ TEST(TableLimits, OfTheModelsAreTheirVocabularies) {
     }
     const std::string first = job.columns()[0].name;
     EXPECT_TRUE(columns.contains(first)) << name;
-    EXPECT_FALSE(columns.contains("label")) << name;  // t5 looks up all of them but the last, which is a slice
+    EXPECT_FALSE(columns.contains("label")) << name;  // t5 looks up all labels but the last, through a slice
   }
 }
 
-// Whatever the vocabulary, generated texts have no other bytes.
+// Generated texts have only valid bytes, for any vocabulary.
 TEST(TableLimits, GeneratedTextsFitTheirModels) {
   for (const std::string model : {"gpt", "llama", "moe", "bert", "t5"}) {
     for (const int64_t vocabulary : {2, 24, 25, 97, 121, 122, 256}) {
@@ -75,7 +76,7 @@ TEST(TableLimits, GeneratedTextsFitTheirModels) {
             << spec;
       }
       const IntegerRange letters = *job.rows(Split::train)->integers(1);
-      EXPECT_GE(letters.greatest.value, letters.least.value + (spec == "bert:vocab=2" ? 0 : 1)) << spec;  // its mask
+      EXPECT_GE(letters.greatest.value, letters.least.value + (spec == "bert:vocab=2" ? 0 : 1)) << spec;  // one mask
       if (vocabulary > 121) {
         EXPECT_EQ(letters.least.value, 'a') << spec;
         EXPECT_EQ(letters.greatest.value, 'a' + 23) << spec;
