@@ -104,6 +104,7 @@ int64_t groups_of_stages(const JobConfig& config) {
 }
 
 /// Returns the number of groups of rows with their own statistics: one per rank of a stage and micro-batch.
+/// Throws InvalidArgument if stages with a batch norm have different numbers of ranks.
 int64_t statistics_groups(const JobConfig& config, const ProgramRequest& request) {
   const int64_t groups = groups_of_stages(config), ranks = request.ranks;
   if (!cuts_batch_alone(config)) return config.plan.options.micro_batches;

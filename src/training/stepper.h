@@ -19,8 +19,8 @@ class Stepper {
 
   /// Compiles the graph of `build`, on one rank of this thread or, if a launcher started several processes, on these.
   /// Every process then makes the same stepper and makes the same calls at the same time; inputs with a batch are its
-  /// own rows. `initial` is called when the graph is compiled. It returns values of states; other states begin with
-  /// their initializers. Throws what compilation throws, and InvalidArgument if there is no output or a value has
+  /// own rows. `initial` is called once the graph is compiled. It returns values of states; other states begin
+  /// with their initializers. Throws what compilation throws, and InvalidArgument if there is no output or a value has
   /// another type than its state.
   Stepper(const JobConfig& config, const Place& place, const Build& build, const std::function<States()>& initial);
 
