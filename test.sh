@@ -28,6 +28,7 @@ source tools/test_pool.sh
 check layers tools/check_layers.py
 check op_names tools/check_op_names.py
 check sizes tools/check_size.py
+check prose tools/check_prose.py
 building=
 if [[ ${1:-} == --sanitizers ]]; then
   # Many tests wait more than they compute: the other builds take what they leave.
