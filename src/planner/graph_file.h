@@ -1,15 +1,15 @@
 #pragma once
-// Graphs in files.
+// Reading graphs from files.
 
 #include "ir/graph/graph.h"
 
 namespace partita {
 
-/// Whether the name of a model is that of a file: "graph.txt", "folder/graph".
+/// Whether the name of a model is the path of a file, such as "graph.txt" or "folder/graph".
 bool is_graph_file(const std::string& model);
 
-/// Throws MissingFile for one that cannot be read, InvalidFile for one that is too large, InvalidArgument with the line
-/// for one that is no graph.
+/// Reads a graph from a text file. Throws MissingFile if the file cannot be read, InvalidFile if it has more than
+/// 16 MiB, and InvalidArgument with the line if it is not a graph.
 Graph read_graph(const std::string& path);
 
 }  // namespace partita

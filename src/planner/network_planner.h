@@ -1,5 +1,6 @@
 #pragma once
-// One network on one cluster, priced under many configurations. Keeps what it lowered, so that the next price is cheap.
+// Prices one network on one cluster under many configurations. It caches what it lowered, so that later prices are
+// cheap.
 
 #include "planner/plan_file/plan_file.h"
 #include "planner/plan_request.h"
@@ -9,37 +10,40 @@ namespace partita {
 
 class NetworkPlanner {
  public:
-  /// `cuts`: of a saved plan, priced as they are; no layers are folded then. Throws InvalidArgument for a network or a
-  /// cluster that there is not, and for ranks, rows or memory out of range.
+  /// With `cuts`, prices the cuts of a saved plan as they are, without folding repeated layers. Throws InvalidArgument
+  /// for an unknown model or cluster, and for ranks, rows or memory out of range.
   explicit NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cuts = std::nullopt);
 
   const PlanRequest& request() const { return request_; }
   const Cluster& cluster() const { return cluster_; }
-  /// Throws InvalidArgument if the request has the file of a graph, which cannot be trained.
+  /// The network to train. Throws InvalidArgument if the request names the file of a graph, which cannot be trained.
   const TrainedNetwork& trained() const;
   bool is_graph() const { return !trained_; }
   std::string name() const;
   int64_t batch() const { return batch_; }
   const Precision& precision() const { return precision_; }
   const Graph& forward() const { return forward_; }
-  /// Of the network that is trained. Its batch norms have statistics of all rows, those of `forward` of each row.
+  /// The fingerprint of the network as it is trained: its batch norms take statistics over all rows, while those of
+  /// `forward` take them per row. Throws InvalidArgument for a graph.
   NetworkFingerprint fingerprint() const;
   NetworkCosts& costs() { return costs_; }
-  double memory() const;  // bytes of each device
+  double memory() const;  // bytes for tensors on each device
 
-  /// Prices a completed configuration.
+  /// Prices a completed configuration. On CPU clusters memory is measured on the compiled program.
   PricedPlan priced(const Configuration& configuration);
   PricedPlan priced(const PricedConfiguration& found);
-  /// The best configuration that fits. On processors its compiled program fits. `any`: only whether something fits.
+  /// Searches for the best configuration that fits. On CPU clusters its compiled program fits, too. `any` stops at the
+  /// first configuration that fits.
   ConfigurationSearch searched(const Pins& pins, bool runner_up = false, bool any = false);
 
-  /// The configuration of a training that runs the plan.
+  /// The completed job configuration of a training that runs the plan.
   JobConfig job_of_plan(const PricedPlan& plan);
   PlanFile plan_file(const PricedPlan& plan);
-  /// Throws InvalidArgument "[FILE:LINE] .." for cuts that the training of the plan would refuse.
+  /// Checks the cuts of a plan file. Throws InvalidArgument "[FILE:LINE] .." for cuts that its training would refuse.
   void require_trainable(const PlanFile& plan) const;
+  /// Prices the cuts of a plan file as they are.
   Price price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const;
-  /// The plan of the folded forward graph under a configuration, on the ranks of a stage.
+  /// The plan of the folded forward graph on the ranks of one stage.
   Plan folded_plan(const PricedPlan& plan);
 
  private:
@@ -53,7 +57,7 @@ class NetworkPlanner {
 
   const PlanRequest request_;
   const std::optional<NamedCuts> cuts_;
-  const std::optional<TrainedNetwork> trained_;  // none: a graph alone
+  const std::optional<TrainedNetwork> trained_;  // none: the request names the file of a graph
   const Cluster cluster_;
   const Precision precision_;
   const Graph forward_;
@@ -61,8 +65,8 @@ class NetworkPlanner {
   NetworkCosts costs_;
 };
 
-/// Whether the cuts of a plan file are priced again: a search over all layers may cut repeated layers in turns, while
-/// prices are made of folded layers, which are cut alike.
+/// Whether a plan file under this configuration is priced again by its own cuts. A search over all layers may cut
+/// repeated layers in different ways, while prices come from folded layers, whose copies are all cut alike.
 bool has_searched_cuts(const Configuration& configuration);
 
 }  // namespace partita

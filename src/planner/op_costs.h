@@ -1,5 +1,5 @@
 #pragma once
-// What other cuts of an op of a saved plan would cost, on one of its micro-batches.
+// Costs of the alternative cuts of an op of a plan, for one micro-batch.
 
 #include "ir/graph/rules.h"
 #include "planner/explain/alternatives.h"
@@ -9,32 +9,34 @@ namespace partita {
 
 class OpCosts {
  public:
-  /// The planner is that of the plan and outlives this.
+  /// `planner` is the planner of the plan. It and the plan must outlive this object.
   OpCosts(const PlanFile& plan, NetworkPlanner& planner);
 
-  /// The node that stands for the one of this name, or for the first that a pattern names. Throws InvalidArgument with
-  /// the nearest.
+  /// The training node that stands for the first forward node that matches a name or a pattern. Copies of a repeated
+  /// layer share one node. Throws InvalidArgument with the nearest name if none matches.
   size_t node_named(const std::string& name) const;
-  /// Forward nodes that compute most, the most first, one of each layer that is repeated.
+  /// The `count` forward nodes with the most FLOPs over all copies of their layer, largest first. A repeated layer
+  /// contributes the nodes of one copy.
   std::vector<size_t> largest(size_t count) const;
   std::string name(size_t node) const { return names_.at(node); }
-  /// Of the whole network, the first that a pattern names.
+  /// Name of the first node of the whole network that matches a name or a pattern. Throws InvalidArgument with the
+  /// nearest name if none matches.
   std::string whole_name(const std::string& name) const { return whole_names_.at(place_of(name)); }
-  /// What all is about, in a line.
+  /// One line that describes the op, the micro-batch and the ranks that the alternatives are for.
   std::string title(size_t node) const;
-  /// None where one rank runs all.
-  /// It is said why of the first `most`.
+  /// The cuts of a node, cheapest first; empty if one rank runs everything. The first `most` say why they cost more or
+  /// less than the chosen one.
   std::vector<CutAlternative> alternatives(size_t node, bool free, size_t most) const;
 
  private:
-  /// Among the nodes of the whole forward graph.
+  /// Index among the nodes of the whole forward graph.
   size_t place_of(const std::string& name) const;
 
   const PlanFile& plan_;
   const NetworkPlanner& planner_;
   const int64_t rounds_;  // micro-batches
   FoldedGraph folded_;
-  std::vector<std::string> whole_names_, names_;  // of the whole forward graph, of the training of the folded one
+  std::vector<std::string> whole_names_, names_;  // of the whole forward graph; of `training_`
   Graph training_;
   NamedCuts cuts_;
   PartialPlan partial_;

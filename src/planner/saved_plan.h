@@ -1,5 +1,5 @@
 #pragma once
-// A plan that was saved, priced: as it is, also where it was edited.
+// Prices a saved plan, including what was edited in its file.
 
 #include "planner/planner.h"
 
@@ -7,32 +7,35 @@ namespace partita {
 
 class SavedPlan {
  public:
-  /// Reads it. `cluster`: instead of its own, "" for that. Throws InvalidArgument when it does not say what it is for,
-  /// or the network has changed since.
+  /// Reads a plan file. `cluster` replaces the one of the file unless it is "". Throws MissingFile if the file cannot
+  /// be read, and InvalidArgument if it is malformed, has no line for model or cluster, belongs to another network, or
+  /// has cuts that a training would refuse.
   explicit SavedPlan(const std::string& path, const std::string& cluster = "");
 
   const PlanFile& file() const { return file_; }
-  /// Under its cuts, with their price.
+  /// The plan with its price, under the cuts of the file where these can be priced (see `warning`).
   PlannedJob job() const;
-  /// "8 nodes are cut otherwise than the configuration does, net/h/0/mlp/gelu first"; "" for none.
+  /// A description of the edited cuts, "8 nodes are cut otherwise than the configuration does, net/h/0/mlp/gelu first";
+  /// "" if there are none.
   std::string edits() const;
-  /// Of what was edited and is not in the price; "" for nothing.
+  /// A warning about an edit that the price does not include; "" if there is none.
   std::string warning() const;
 
  private:
   void compare_cuts(const NamedCuts& configured);
 
   PlanFile file_;
-  std::shared_ptr<NetworkPlanner> planner_, edited_;  // of its configuration, of its cuts
-  size_t edited_nodes_ = 0, unpriced_nodes_ = 0;      // unpriced: in what the ranks of `data` do
+  std::shared_ptr<NetworkPlanner> planner_, edited_;  // prices its configuration; its cuts, or null
+  size_t edited_nodes_ = 0, unpriced_nodes_ = 0;      // unpriced: with another share of the ranks of `data`
   std::string first_edited_, first_unpriced_;
 };
 
-/// How two saved plans differ.
+/// The differences of two saved plans.
 struct PlanDifferences {
   std::string text;                     // a line for each difference, then step and memory of both
-  std::vector<std::string> warnings{};  // of what was edited and is not in a price
+  std::vector<std::string> warnings{};  // about edits that a price does not include
 };
+/// Compares two saved plans, their predicted steps and their memory.
 PlanDifferences diff(const SavedPlan& first, const SavedPlan& second);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// The one list of what a cluster file says: reading, printing and checking follow from it.
+// The fields of a cluster file. Reading, printing and checking all use this list.
 
 #include <array>
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace partita {
 
-/// What a number may be; everything is finite.
+/// The allowed values of a number; all of them are finite.
 struct NumberRange {
   double least = 0, most = 0;
-  bool above_least = false;  // `least` itself is refused
-  bool or_none = false;      // 0 is allowed, too
+  bool above_least = false;  // whether `least` itself is refused
+  bool or_none = false;      // whether 0 is allowed in addition
   std::string print() const;
   bool contains(double number) const;
 };
@@ -32,15 +32,16 @@ inline constexpr NumberRange kElements{0, 1e9};
 
 inline constexpr int64_t kMaxScoreKernels = 1000, kMaxChannelBlock = 1024;
 
-/// The numbers of a measured call, as a file lists them.
+/// Pointers to the numbers of a measured call, in the order of the file.
 template <class AnyCall>
 auto numbers_of(AnyCall& call) {
   return std::array{&call.flops, &call.bytes, &call.batch, &call.rows, &call.columns, &call.depth, &call.share};
 }
 
-/// The key of an entry of a map.
+/// The file key of a map entry.
 inline std::string_view name_of(const std::string& key) { return key; }
 
+/// Calls `visit` for the fields of the software costs (see `visit_fields`).
 template <class AnySoftware, class Visit>
 void visit_software(AnySoftware& software, Visit& visit) {
   visit.text("name", software.name);
@@ -85,7 +86,7 @@ void visit_software(AnySoftware& software, Visit& visit) {
   });
 }
 
-/// Those of its device.
+/// Calls `visit` for the fields of a device (see `visit_fields`).
 template <class AnyDevice, class Visit>
 void visit_device(AnyDevice& device, Visit& visit) {
   visit.text("name", device.name);
@@ -111,9 +112,9 @@ void visit_device(AnyDevice& device, Visit& visit) {
   visit.named("measured", device.measured, [&](std::string_view name, auto& calls) { visit.calls(name, calls); });
 }
 
-/// Calls `visit` for every field of a cluster, in the order of the file: `number`, `whole`, `flag` and `text` for one
-/// value, `numbers`, `texts` and `choices` for a list, `curve`, `calls`, and `table` and `tables` for those that have a
-/// heading of their own.
+/// Calls `visit` for every field of a cluster, in the order of the file: `number`, `whole`, `flag` and `text` for
+/// single values, `numbers`, `texts` and `choices` for lists, `curve` and `calls` for those types, `named` for maps,
+/// and `table` and `tables` for fields with a heading of their own.
 template <class AnyCluster, class Visit>
 void visit_fields(AnyCluster& cluster, Visit& visit) {
   visit.text("name", cluster.name);
@@ -146,10 +147,11 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
   });
 }
 
-/// The first thing that is wrong with a cluster: `key` as in "level[1].bandwidth".
+/// A fault of a cluster; `key` is a path such as "level[1].bandwidth".
 struct ClusterFault {
   std::string key, what, got, expected;
 };
+/// The first fault of a cluster; none if it is valid.
 std::optional<ClusterFault> first_fault(const Cluster& cluster);
 
 }  // namespace partita

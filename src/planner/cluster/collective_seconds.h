@@ -1,27 +1,31 @@
 #pragma once
-// Seconds of a collective.
+// The time that a collective takes.
 
 #include "base/collective.h"
 #include "planner/cluster/place.h"
 
 namespace partita {
 
-/// Seconds of a collective of a group, while the groups that share its links do the same. `bytes` of one rank:
-///   all_reduce, reduce_scatter, all_to_all, broadcast   what it puts in, the whole buffer
-///   all_gather                                          what it gets, the whole result
-///   permute, send, recv, halo_exchange                  the message; of a halo, to each neighbour
-/// The fastest of the algorithms and protocols that the cluster's library has: latency of the steps at each level, and
-/// the bytes over the bandwidth of the slowest. Monotone: more bytes, slower links or longer latencies never take less
-/// time. What takes no part in communication (slice, accumulate, stack, split, leave) and a group of one cost 0;
-/// kernels of these are priced as computation. `cluster` is verified.
+/// Seconds of a collective of a group, while all groups that share its links run the same collective. `bytes` are those
+/// of one rank:
+///   all_reduce, reduce_scatter, all_to_all, broadcast   its whole input buffer
+///   all_gather                                          its whole result
+///   permute, send, recv, halo_exchange                  the message; for a halo, to each neighbour
+/// The result is the minimum over the algorithms and protocols of the cluster's library. Each takes the latency of its
+/// steps at every level, plus the bytes over the bandwidth of the slowest level. The result is monotone: more bytes,
+/// slower links or longer latencies never take less time. Collectives that do not communicate (slice, accumulate,
+/// stack, split, leave) and groups of one rank cost 0; their kernels are priced as computation. `cluster` must be
+/// verified.
 double seconds_of(Collective kind, double bytes, const GroupPlace& place, const Cluster& cluster);
 
-/// The lines of which the fastest counts, for tests and explanations: "ring LL128" and its seconds.
+/// One algorithm and protocol for a collective, such as ring with LL128, and its seconds.
 struct CollectiveOption {
   CollectiveAlgorithm algorithm;
-  size_t protocol = 0;
+  size_t protocol = 0;  // index in the protocols of the cluster
   double seconds = 0;
 };
+/// The options among which `seconds_of` takes the fastest; empty if the collective costs nothing. For tests and
+/// explanations.
 std::vector<CollectiveOption> collective_options(Collective kind, double bytes, const GroupPlace& place,
                                                  const Cluster& cluster);
 

@@ -1,27 +1,27 @@
 #pragma once
-// Seconds of a computation on one device.
+// The time that a computation takes on one device.
 
 #include "planner/cluster/cluster.h"
 
 namespace partita {
 
-/// The longer of computing and moving bytes (a roofline: Williams, Waterman, Patterson, 2009), each at the share of the
-/// device's rate that this kind reaches at this size, and the overhead of a launch. More work never takes less time,
-/// nor does a slower device; of an op with measured calls they say how long. Work of no operations and no bytes is no
-/// call: 0 seconds.
+/// Seconds of a call on a device, by a roofline model (Williams, Waterman, Patterson, 2009): the longer of computing
+/// and moving bytes, plus the launch overhead. Each rate is scaled by the share that this kind of work reaches at this
+/// size. More work never takes less time, nor does a slower device. For ops with measured calls, the time is
+/// interpolated from these. Work without operations and bytes takes 0 seconds.
 double seconds_of(const Work& work, const DeviceSpec& device);
 
-/// Whether the share of a measured call is one of the peak, as that of products, convolutions and attention, and not of
-/// the memory's bandwidth.
+/// Whether the peak limits this work rather than the memory bandwidth: true for products, convolutions, attention and
+/// work without bytes.
 bool is_compute_bound(const Work& work);
-/// That rate.
+/// The rate that limits this work: flop/s if it is compute-bound, else bytes/s.
 double rate_of(const Work& work, const DeviceSpec& device);
 
-/// flop/s of dense products in this type, or in the nearest that holds it when the device says nothing of it: f16 as
-/// bf16 and the other way, any other one as the next wider float, or as the widest that is there.
+/// Peak flop/s of dense products in this type. If the device does not specify the type, f16 and bf16 stand for each
+/// other, then the next wider float counts, and last the lowest peak of the device; 0 if it has none.
 double peak_of(const DeviceSpec& device, DType dtype);
 
-/// What `curve` says at a size; 1 without points.
+/// The share of a curve at a size; 1 if the curve is empty.
 double share_at(const Curve& curve, double size);
 
 }  // namespace partita

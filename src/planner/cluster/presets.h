@@ -1,24 +1,25 @@
 #pragma once
-// Clusters by name.
+// Predefined clusters, by name.
 
 #include "planner/cluster/cluster.h"
 
 namespace partita {
 
-/// v100 a100-40 a100-80 h100 h200 b200 ascend910 cpu, in nodes of 8 with the network that they usually have.
+/// The names of the presets: v100, a100-40, a100-80, h100, h200, b200, ascend910 and cpu. Each is made of nodes of 8
+/// with their usual network.
 std::vector<std::string> preset_names();
 
-/// "NAME" for one node, "NAME:NODES" for several, "NAME:NODES@SOFTWARE" with other software (software.h) than what is
-/// usually run there. Throws InvalidArgument with the nearest name.
+/// Returns a preset by name: "NAME" for one node, "NAME:NODES" for several, "NAME:NODES@SOFTWARE" for other than its
+/// usual software (software.h). Throws InvalidArgument with the nearest name if a name is unknown.
 Cluster cluster_named(std::string_view text);
 
-/// The name of the same preset and software with so many times as many nodes. Throws InvalidArgument as `cluster_named`
-/// does, but knows nothing of presets.
+/// The name of the same preset and software with `times` times as many nodes. Does not check that the preset exists.
+/// Throws InvalidArgument for a malformed number of nodes.
 std::string with_more_nodes(std::string_view text, int64_t times);
 
-/// A text with '/' or ".toml" at its end is a file, any other a name.
+/// Whether a text is a file name: it contains '/' or ends in ".toml".
 bool is_cluster_file(std::string_view text);
-/// A preset, or the file of this name.
+/// Reads the file of this name or returns the preset. Throws as `read_cluster` or `cluster_named` does.
 Cluster open_cluster(std::string_view text);
 
 }  // namespace partita

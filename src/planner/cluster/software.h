@@ -1,18 +1,20 @@
 #pragma once
-// Software that trains on clusters, by name: what it adds to the kernels of a graph.
+// Training software, by name: the costs that it adds to the kernels of a graph.
 
 #include "planner/cluster/cluster.h"
 
 namespace partita {
 
+/// The names of the known software:
 /// partita       the kernels of the graph, launched without waiting for a host
-/// megatron-lm   Megatron-LM and Megatron-DeepSpeed of 2021 and 2022: scores of attention in memory, kernels issued one
-///               by one from Python, collectives beside nothing
-/// megatron-core Megatron Core of 2024: fused attention, collectives beside products and gradients
+/// megatron-lm   Megatron-LM and Megatron-DeepSpeed of 2021 and 2022: attention scores in memory, kernels issued one by
+///               one from Python, collectives not overlapped
+/// megatron-core Megatron Core of 2024: fused attention, collectives overlapped with products and gradients
 std::vector<std::string> software_names();
 
-/// Puts what the software of this name costs into the place of the cluster's own; which algorithms the collective
-/// library has, and what these reach, is kept. Throws InvalidArgument with the nearest name.
+/// Replaces the software costs of the cluster by those of the software of this name. Keeps the algorithms of the
+/// collective library, their shares of the bandwidth and the overlap slowdown. Throws InvalidArgument with the nearest
+/// name if the software is unknown.
 void use_software(Cluster& cluster, std::string_view name);
 
 }  // namespace partita

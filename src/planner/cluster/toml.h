@@ -1,21 +1,22 @@
 #pragma once
-// A cluster as a TOML file.
+// Clusters as TOML files.
 
 #include "planner/cluster/cluster.h"
 
 namespace partita {
 
-/// Every field but zeros and empty lists, which are the defaults, in one order and with numbers that read back:
-/// printing what was read gives the same text.
+/// The TOML text of a cluster, with its fields in a fixed order. Zeros and empty lists are left out, since they are the
+/// defaults. Numbers are exact: reading the text and printing the result gives the same text.
 std::string print(const Cluster& cluster);
 
-/// The keys whose values were fitted, and these values as the file has them.
+/// The keys whose values were fitted, with these values as the file prints them.
 std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cluster);
 
-/// Reads and verifies a cluster; `path` stands in messages. Throws InvalidFile with the line and the key for what is
-/// not TOML, an unknown key (with the nearest), one that is missing, a value of another kind or outside of its range.
+/// Parses and verifies a cluster; `path` is its name in messages. Throws InvalidFile with the line and the key if the
+/// text is not TOML, a key is unknown (with the nearest one) or missing, or a value has the wrong type or is out of
+/// range.
 Cluster parse_cluster(std::string_view text, const std::string& path);
-/// The same of a file; throws MissingFile, too.
+/// Reads, parses and verifies a cluster file. Throws MissingFile if it cannot be read, and as `parse_cluster` does.
 Cluster read_cluster(const std::string& path);
 
 }  // namespace partita

@@ -1,34 +1,35 @@
 #pragma once
-// What other cuts of one op would cost.
+// The costs of the alternative cuts of one op.
 
 #include "compiler/search/search_cuts.h"
 #include "planner/pricing/price.h"
 
 namespace partita {
 
+/// All that it refers to must outlive its use.
 struct AlternativesRequest {
   const Graph& training;
   const OpSet& ops;
   const Mesh& mesh;
-  const PartialPlan& plan;  // what is decided of the whole graph
+  const PartialPlan& plan;  // decisions for the whole graph; the node has a cut
   const Cluster& cluster;
   const Precision& precision;
-  double gradient_part = 1;  // of the time of sums of parameters' gradients that counts
-  bool free = false;         // the other nodes may be cut anew for each alternative
-  size_t most = 12;          // of which it is said why
+  double gradient_part = 1;  // share of the time of parameters' gradient sums that counts
+  bool free = false;         // whether each alternative may cut the other nodes anew
+  size_t most = 12;          // number of alternatives that get an explanation
 };
 
 struct CutAlternative {
-  std::string cut;         // "A={data} j={tensor}"; "" for none
-  double seconds = 0;      // of a micro-batch: all nodes
-  bool is_chosen = false;  // by the plan
-  std::string why{};       // what it costs more or less than the chosen one
+  std::string cut;         // "A={data} j={tensor}"; "" for not cut
+  double seconds = 0;      // seconds of a micro-batch, all nodes together
+  bool is_chosen = false;  // whether the plan has this cut
+  std::string why{};       // what it computes and moves more or less than the chosen cut
 };
 
-/// All cuts of a forward node that a search compares, the cheapest first, with the chosen one among them.
+/// The cuts of a forward node that a search compares, including the chosen one, cheapest first.
 std::vector<CutAlternative> alternatives_of(const AlternativesRequest& request, size_t node);
 
-/// A table for people; `name` is that of the node.
+/// Formats the first `most` alternatives, and the chosen one, as a table. `name` is the name of the node.
 std::string print(const std::vector<CutAlternative>& all, const std::string& name, size_t most);
 
 }  // namespace partita

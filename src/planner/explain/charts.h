@@ -1,5 +1,5 @@
 #pragma once
-// Drawings of a step as SVG, in classes of the page's style sheet.
+// SVG charts of a step. They use the classes of the page's style sheet.
 
 #include <string>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace partita {
 
-/// A row for each group of ranks: what it computes, and below it what is sent beside that.
+/// Timeline of a step with one row per group of ranks: its computation, and below it the overlapped communication.
 std::string timeline_chart(const LayerStep& step, bool stages_share_ranks);
-/// Bytes of groups of ranks over the same time; `device`: what a device has.
+/// Memory of the groups of ranks over the same time. `device` is the memory of a device in bytes.
 std::string memory_chart(const LayerStep& step, double device);
 
 }  // namespace partita

@@ -4,7 +4,8 @@
 
 namespace partita {
 
-/// The path that the scopes of nodes [begin, end) have in common: "net/h/3"; "" for none.
+/// The longest common path of the scopes of the nodes [begin, end), such as "net/h/3"; "" if there is none. The range
+/// must not be empty.
 std::string common_scope(const Graph& graph, size_t begin, size_t end);
 
 }  // namespace partita

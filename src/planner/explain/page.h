@@ -1,5 +1,5 @@
 #pragma once
-// A plan as one HTML file that needs nothing else: for people to look at.
+// A plan as a self-contained HTML page.
 
 #include "planner/explain/alternatives.h"
 #include "planner/explain/layer_table.h"
@@ -8,21 +8,21 @@
 
 namespace partita {
 
-/// Another plan for the same, or what it would take.
+/// Another plan for the same network and cluster, shown for comparison.
 struct PageOther {
   std::string name;
   Configuration configuration;
   double seconds = 0;
-  double memory = 0;  // bytes of a device
+  double memory = 0;  // peak bytes of a device
   bool fits = true;
 };
 
-/// A group of ranks that communicate, and where it lies.
+/// A group of ranks that communicate, and the slowest links between them.
 struct PageGroup {
   std::string name;  // "tensor"
   int64_t ranks = 1;
-  std::string level;     // of the links that it needs, the slowest
-  double bandwidth = 0;  // bytes/s of one of these
+  std::string level;     // level of its slowest links
+  double bandwidth = 0;  // bytes/s of one of these links
 };
 
 struct PageOp {
@@ -33,20 +33,20 @@ struct PageOp {
 struct PageContents {
   const PricedPlan& plan;
   const Cluster& cluster;
-  double memory = 0;  // bytes of each device
+  double memory = 0;  // bytes for tensors on each device
   std::vector<LayerRow> layers;
-  std::vector<std::pair<std::string, std::string>> cuts;  // of nodes by name, those of repeated layers as ranges
+  std::vector<std::pair<std::string, std::string>> cuts;  // names of nodes (ranges for repeated layers) and their cuts
   LayerStep step;                                         // with spans and memory
   std::vector<PageOther> others;
   std::vector<PageGroup> groups;
   std::vector<PageOp> ops;
-  std::string text;  // the plan file
+  std::string text;  // text of the plan file
 };
 
-/// Well-formed, with no reference to anything outside of it; all texts are escaped.
+/// Formats a well-formed page without external references; all texts are escaped.
 std::string html_page(const PageContents& contents);
 
-/// "&lt;" for "<", and so on.
+/// Returns the text with the special characters of HTML escaped, such as "&lt;" for "<".
 std::string escaped_html(std::string_view text);
 
 }  // namespace partita

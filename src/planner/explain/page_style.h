@@ -1,5 +1,5 @@
 #pragma once
-// How a page looks, in light and in dark.
+// The style sheet of the page, for light and dark mode.
 
 #include <string_view>
 

@@ -1,5 +1,5 @@
 #pragma once
-// A plan as a text that people read and edit, and that a training runs:
+// Plan files: plans as a text that people read and edit, and that a training runs:
 //
 //   partita training plan 1
 //   model gpt:layers=4,hidden=64,heads=4
@@ -19,7 +19,7 @@
 //   predicted step_seconds 0.25
 //   end
 //
-// Lines in any order; empty ones and those that begin with '#' are not read.
+// Lines may be in any order. Empty lines and lines that begin with '#' are ignored.
 
 #include "compiler/compile.h"
 #include "compiler/plan/stages.h"
@@ -28,57 +28,58 @@
 
 namespace partita {
 
-/// What was said of a plan when it was made; a training does not look at it.
+/// The predictions made along with a plan. A training ignores them.
 struct PredictedStep {
   double step_seconds = 0;
-  std::vector<double> memory_bytes{};  // by group of stages
+  std::vector<double> memory_bytes{};  // of a rank, per group of stages
   bool operator==(const PredictedStep&) const = default;
 };
 
 struct PlanFile {
-  std::string path{};   // in messages
-  std::string model{};  // "" for a network of the program's own
+  std::string path{};   // file name in messages
+  std::string model{};  // "" for a network of the calling program
   int64_t batch = 1;    // rows of the global batch
   DType dtype = DType::f32;
   std::string cluster{};
   int64_t ranks = 1;
-  std::optional<NetworkFingerprint> network{};                 // none: the cuts alone have to fit
+  std::optional<NetworkFingerprint> network{};                 // none: only the cuts must match the network
   Configuration configuration{};                               // completed
-  Parallel parallel = Parallel::data;                          // what else there is to decide is decided so
-  std::vector<std::vector<std::string>> stages{};              // the layers of each; none: as they balance
-  std::map<Recompute, std::vector<std::string>> recomputed{};  // the layers, where the configuration counts them
-  std::optional<NamedCuts> cuts{};                             // none: as the configuration says
+  Parallel parallel = Parallel::data;                          // how the cuts that the file leaves open are decided
+  std::vector<std::vector<std::string>> stages{};              // layers of each stage; empty: balanced automatically
+  std::map<Recompute, std::vector<std::string>> recomputed{};  // layers, if the configuration counts them
+  std::optional<NamedCuts> cuts{};                             // none: those of the configuration
   std::optional<PredictedStep> predicted{};
-  int network_line = 0, dtype_line = 0;
+  int network_line = 0, dtype_line = 0;  // line numbers for messages; 0: no such line
 };
 
-/// Reading what was printed and printing it again gives the same text.
+/// The text of a plan file. Parsing it and printing the result gives the same text.
 std::string print(const PlanFile& plan);
-/// Throws InvalidArgument "[PATH:LINE] .." for everything that is not a plan, also one that ends too early.
+/// Parses the text of a plan file; `path` is its name in messages. Throws InvalidArgument "[PATH:LINE] .." if the text
+/// is malformed, inconsistent or truncated.
 PlanFile parse_plan_file(std::string_view text, const std::string& path);
-/// The same of a file; throws MissingFile, too.
+/// Reads and parses a plan file. Throws MissingFile if it cannot be read, and as `parse_plan_file` does.
 PlanFile read_plan_file(const std::string& path);
 
-/// The configuration with what the plan decides: batch, ranks, stages, micro-batches, cuts and the rest of [plan].
+/// Returns `config` with everything that the plan decides: batch, ranks, stages, micro-batches, cuts and the rest of
+/// [plan].
 JobConfig with_plan(JobConfig config, const PlanFile& plan);
-/// Of a plan whose predictions are for another type than that of the training, which computes in f32 or f64; "" for the
-/// same.
+/// A warning if the plan predicts steps in another type than the training computes in (f32 or f64); else "".
 std::string dtype_warning(const PlanFile& plan, DType trained);
-/// Whether a plan decides the value of a key of the configuration.
+/// Whether a plan decides the value of this key of a job configuration, such as "training.batch".
 bool is_planned(std::string_view key);
 
-/// What a training is to run.
+/// A training for which a plan file is written.
 struct PlannedTraining {
   const JobConfig& config;  // completed
   const Configuration& configuration;
-  const Graph& training;  // with the marks of its stages
+  const Graph& training;  // with the stage annotations
   const OpSet& ops;
 };
-/// By names; without the network, the cluster and what is predicted.
+/// The plan file of a planned training, which names nodes and layers. Its network, cluster and predictions stay empty.
 PlanFile plan_file_of(const PlannedTraining& planned);
-/// Of a program of the training that a completed configuration says, without the network and what is predicted. None
-/// where the lines of a plan cannot say it: groups of stages with different numbers of ranks, a batch that does not
-/// divide, layers that were named one by one to be recomputed.
+/// The plan file of a compiled program under a completed job configuration. Its network, cluster and predictions stay
+/// empty. None if a plan file cannot express the program: groups of stages with different numbers of ranks, a batch
+/// that does not divide, or layers that were named one by one to be recomputed.
 std::optional<PlanFile> plan_file_of(const JobConfig& config, const Program& program, const OpSet& ops);
 
 }  // namespace partita

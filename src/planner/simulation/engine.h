@@ -1,29 +1,30 @@
 #pragma once
-// Tasks on queues, followed from event to event. Nothing here knows graphs, schedules or clusters.
+// A discrete-event simulation of tasks on queues. Nothing here depends on graphs, schedules or clusters.
 
 #include <cstddef>
 #include <vector>
 
 namespace partita {
 
-/// What a group of ranks does at once: a task of each queue, in the order in which they were added.
+/// The queues of a group of ranks. They run concurrently; each runs one task at a time, in the order of `add`.
 enum class TaskQueue { compute, communicate, transfer };
 inline constexpr int kTaskQueues = 3;
 
 struct Task {
-  int group = 0;  // of ranks, from 0
+  int group = 0;  // group of ranks, from 0
   TaskQueue queue = TaskQueue::compute;
-  double seconds = 0;  // with nothing beside it
-  double cores = 0;    // of a machine whose ranks share cores: how many it keeps busy
-  bool slows = true;   // one that communicates or transfers: what its group computes meanwhile takes longer
+  double seconds = 0;  // duration while nothing else runs
+  double cores = 0;    // cores that it keeps busy, on a machine whose ranks share cores
+  bool slows = true;   // for communicate and transfer: whether it slows down the computation of its group
 };
 
-/// A list of tasks and what they wait for, beside the task in front of them in their queue.
+/// Tasks and their dependencies. In addition, each task waits for the previous one of its queue.
 class TaskGraph {
  public:
-  /// Returns the number of the task.
+  /// Appends a task to its queue and returns its number, from 0. Throws InternalError for a negative group, negative
+  /// cores, or seconds that are negative or not finite.
   int add(const Task& task);
-  /// `task` begins no sooner than `earlier` ends; of a pair that is given twice the second one adds nothing.
+  /// Adds a dependency: `task` begins after `earlier` ends. Adding it twice has no effect.
   void need(int task, int earlier);
 
   const std::vector<Task>& tasks() const { return tasks_; }
@@ -39,21 +40,22 @@ class TaskGraph {
   int groups_ = 0;
 };
 
-/// What tasks that run at the same time take from one another.
+/// How tasks that run at the same time slow each other down.
 struct Contention {
-  double overlap_slowdown = 1;  // a computation takes this times as long beside a message of its group
-  double cores = 0;             // that all groups share, each task as much of them as the others; 0: nothing is shared
-  double busy_share = 1;        // of its speed that a core has while all others are busy, and in between with some
+  double overlap_slowdown = 1;  // factor on the time of a computation while a message of its group runs
+  double cores = 0;             // cores that all groups share fairly; 0: nothing is shared
+  double busy_share = 1;        // share of a core's speed while all others are busy; interpolated with some of them
 };
 
+/// Times of a task, in seconds from the start.
 struct TimedTask {
-  double free = 0;   // when the queue had nothing else to do
-  double begin = 0;  // seconds from the start
+  double free = 0;  // end of the previous task of its queue
+  double begin = 0;
   double end = 0;
 };
 
-/// When each task runs. n log(groups) for n tasks without shared cores, n x groups with them. Throws InternalError when
-/// tasks wait for one another without end.
+/// Simulates the tasks and returns the times of each. Takes O(n log(groups)) for n tasks without shared cores, and
+/// O(n x groups) with them. Throws InternalError if dependencies form a cycle.
 std::vector<TimedTask> run(const TaskGraph& graph, const Contention& contention);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// One step of a program as its schedules say it, followed on queues: what runs when, what waits for what, the memory.
+// Simulation of one step of a compiled program: when each instruction runs, what it waits for, and the memory in use.
 
 #include <map>
 
@@ -8,45 +8,45 @@
 
 namespace partita {
 
-/// Something that the ranks of a group do.
+/// An activity of the ranks of a group.
 struct PredictedSpan {
   enum Kind { section, instruction, send, receive, verdict } kind = instruction;
   int stage = 0;
-  size_t index = 0;  // of an instruction or a transfer; of a section that itself as a number
+  size_t index = 0;  // number of the instruction or transfer; for a section, its enum value
   int64_t micro_batch = 0;
-  int thread = 0;             // 0: that computes; 1 + k: that communicates for the k-th stage of the group
+  int thread = 0;             // 0: compute thread; 1 + k: communication thread of the k-th stage of the group
   double begin = 0, end = 0;  // seconds from the start of the step
 };
 
 struct MemoryPoint {
   double seconds = 0;
-  double bytes = 0;  // in use from then on
+  double bytes = 0;  // bytes in use from then on
 };
 
-/// What a group of ranks does in a step. Compute, exposed, bubble and the step's overhead add up to its seconds.
+/// The step of a group of ranks. `compute`, `exposed`, `bubble` and the overhead of the step add up to its seconds.
 struct SimulatedGroup {
-  double compute = 0;                      // seconds
-  std::map<Collective, double> exposed{};  // seconds in which it computes nothing because it communicates
-  double bubble = 0;                       // seconds in which it waits for other groups
-  double peak_bytes = 0;                   // of a rank: what the schedules of its stages take
-  std::vector<MemoryPoint> memory{};       // of a rank: what of that holds values, by time
-  std::vector<PredictedSpan> spans{};
+  double compute = 0;                      // seconds of computation
+  std::map<Collective, double> exposed{};  // seconds of communication that no computation overlaps
+  double bubble = 0;                       // seconds of waiting for other groups
+  double peak_bytes = 0;                   // arena bytes of a rank, for all of its stages
+  std::vector<MemoryPoint> memory{};       // bytes of the arena that hold values, by time; on request
+  std::vector<PredictedSpan> spans{};      // on request
 };
 
 struct SimulatedStep {
   double seconds = 0;
-  double overhead = 0;  // of the step, beside what the groups do
+  double overhead = 0;  // seconds of the step in which no group does anything
   std::vector<SimulatedGroup> groups;
-  /// The part of the time in which the average group waits for others.
+  /// The average share of the step that a group waits for others, 0 to 1.
   double bubble() const;
 };
 
 struct SimulationOptions {
-  bool spans = false, memory = false;  // whether they are kept
+  bool spans = false, memory = false;  // whether the result includes them
 };
 
-/// The schedules of the stages and the sequence of the pipeline decide what runs in which order on which queue, as an
-/// executor does; prices decide how long it takes. The pipeline is verified.
+/// Simulates one step. As in an executor, the schedules of the stages and the sequence of the pipeline decide the order
+/// of each queue; `prices` decides how long each task takes. The pipeline must be verified.
 SimulatedStep simulate_program(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
                                const StepPrices& prices, const SimulationOptions& options = {});
 

@@ -1,38 +1,38 @@
 #pragma once
-// What a schedule's instructions and messages take on a cluster.
+// The times that the instructions and messages of a program take on a cluster.
 
 #include "compiler/schedule/stage_program.h"
 #include "planner/cluster/compute_seconds.h"
 
 namespace partita {
 
-/// A value that a stage sends to another one, for one micro-batch.
+/// Seconds of a transfer of a value from one stage to another, for one micro-batch.
 struct TransferPrice {
-  double send = 0;     // seconds of the ranks that send, which compute nothing meanwhile
-  double message = 0;  // on the links, beside what both compute
-  double receive = 0;  // seconds of the ranks that receive
+  double send = 0;     // on the sending ranks, which compute nothing meanwhile
+  double message = 0;  // on the links, overlapped with the computation of both stages
+  double receive = 0;  // on the receiving ranks, which compute nothing meanwhile
 };
 
-/// Seconds with nothing else at the same time.
+/// Seconds of each part of a step, while nothing else runs.
 struct StepPrices {
-  std::vector<std::vector<double>> instructions;  // by stage; of a start those of the message
+  std::vector<std::vector<double>> instructions;  // per stage; for a start, the seconds of its message
   std::vector<TransferPrice> transfers;
-  double verdict = 0;   // of the numbers that all stages share
-  double overhead = 0;  // of a step, beside its instructions
-  double overlap_slowdown = 1;
-  double cores = 0;         // that all ranks share; 0: each has a device of its own
-  double rank_threads = 1;  // cores that a rank keeps busy while it computes
-  double busy_share = 1;    // of a core's speed that is left while all others are busy
+  double verdict = 0;           // all-gather of the few numbers that all stages share
+  double overhead = 0;          // of a step, in addition to its instructions
+  double overlap_slowdown = 1;  // factor on computation while a message overlaps it
+  double cores = 0;             // cores that all ranks share; 0: each rank has its own device
+  double rank_threads = 1;      // cores that a rank keeps busy while it computes
+  double busy_share = 1;        // share of a core's speed that is left while all others are busy
 };
 
-/// The kernel of each instruction by what it does on the largest shard, each collective by the place of its group, at
-/// their sizes in the schedule; what is a view costs nothing. The cluster is resized to the ranks of the pipeline.
-/// `threads`: of each rank, where ranks share cores; 0: as many as there are cores for each. Throws InvalidArgument for
-/// a cluster of too few ranks.
+/// Prices a program. Kernels are priced by their work on the largest shard, collectives by the placement of their
+/// group, at the sizes of the schedule; views are free. The cluster is resized to the ranks of the pipeline. `threads`
+/// is the number of threads of each rank if ranks share cores; 0: its share of the cores. Throws InvalidArgument if the
+/// cluster has too few ranks.
 StepPrices prices_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops,
                      const Cluster& cluster, int threads = 0);
 
-/// What an instruction computes, or copies within its rank; 0 bytes for one that does neither.
+/// The work of an instruction that computes or copies within its rank; empty work for any other.
 Work instruction_work(const Instruction& instruction, const LocalGraph& local, const Schedule& schedule,
                       const Rules& rules);
 
