@@ -1,5 +1,5 @@
 #pragma once
-// What a search for cuts counts on a cluster.
+// The cost model of a search for cuts on a cluster.
 
 #include "compiler/search/plan_costs.h"
 #include "planner/cluster/cluster.h"
@@ -8,17 +8,17 @@
 
 namespace partita {
 
-/// Seconds on a mesh of ranks that begin at the first of the cluster. A search knows no sizes of kernels: operations
-/// and bytes are taken at the rates that large ones reach. `gradient_part`: of the time that sums of parameters'
-/// gradients take, what other work does not hide.
+/// Costs in seconds on a mesh whose ranks begin at rank 0 of the cluster. A search does not know the sizes of kernels,
+/// so operations and bytes are priced at the rates that large kernels reach. `gradient_part` is the share of the time
+/// of parameters' gradient sums that no other work hides.
 PlanCosts cluster_costs(const Mesh& mesh, const Cluster& cluster, const Precision& precision, double gradient_part);
 
-/// The same for a class of links, 1 to kMaxLinks, whatever the bandwidths of the cluster are; `groups` of ranks compute
-/// rows of their own.
+/// Costs for a class of links, 1 to kMaxLinks, which do not depend on the bandwidths of the cluster. `groups` is the
+/// number of rank groups, each of which computes its own rows.
 PlanCosts costs_of_link_class(int64_t links, const Mesh& mesh, const Cluster& cluster, const Precision& precision,
                               double groups);
-/// The classes of links that are near those of a mesh: their own, and slower ones, which are still there when links get
-/// faster.
+/// The classes of links to search for a mesh, ascending: those near its own links, and slower ones, so that faster
+/// links do not change which classes are searched.
 std::vector<int64_t> link_classes(const Mesh& mesh, const Cluster& cluster, const Precision& precision);
 
 }  // namespace partita

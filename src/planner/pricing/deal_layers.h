@@ -1,5 +1,5 @@
 #pragma once
-// Which layers each pipeline stage gets.
+// Assignment of layers to pipeline stages.
 
 #include <cstdint>
 #include <vector>
@@ -10,20 +10,21 @@ namespace partita {
 
 /// One copy of a unit of layers, in the order of the network.
 struct DealtLayer {
-  size_t unit = 0;
-  double seconds = 0;
-  bool repeated = false;
+  size_t unit = 0;        // index of the unit in the folded graph
+  double seconds = 0;     // of a micro-batch
+  bool repeated = false;  // whether it is one of several copies
 };
 
-/// How layers are dealt out to stages. even: each gets as many of the repeated ones, with what stands in front and
-/// behind at the ends; balanced, and even where these do not divide: the slowest stage takes as little time as it can,
-/// and of such deals the stages in front, which keep more micro-batches, get the fewest layers.
+/// How layers are assigned to stages. even: each stage gets the same number of repeated layers; the layers before and
+/// after these go to the first and the last stage. balanced: the slowest stage takes the least possible time. Among
+/// such assignments the first stages, which keep more micro-batches, get the fewest layers. If the number of stages
+/// does not divide the repeated layers, `even` means `balanced`.
 enum class Deal { even, balanced };
 template <>
 inline constexpr auto kNames<Deal> = names("even", "balanced");
 
-/// Contiguous stages: the first layer of each and, at the end, the number of layers. Throws InvalidArgument for more
-/// stages than layers.
+/// Assigns layers to contiguous stages. Returns the first layer of each stage and, last, the number of layers. Throws
+/// InvalidArgument if there are more stages than layers.
 std::vector<size_t> deal_layers(const std::vector<DealtLayer>& layers, int64_t stages, Deal deal);
 
 }  // namespace partita

@@ -1,25 +1,27 @@
 #pragma once
-// A configuration as a job that can be run.
+// The job that runs a configuration.
 
 #include "job/config.h"
 #include "planner/pricing/network_costs.h"
 
 namespace partita {
 
-/// The recipe with a configuration's ranks, micro-batches, sharding, stages and recomputation. Stages, and layers that
-/// are recomputed, are marked by the names of layers, as the price dealt them out.
+/// Returns `recipe` with the ranks, micro-batches, sharding, stages and recomputation of a configuration. Stages and
+/// recomputed layers are given by the names of layers, in the assignment of the price.
 JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Price& price, const FoldedGraph& folded,
                  const Graph& forward, const OpSet& ops);
 
-/// What the paths of each stage's layers begin with, as the price dealt them out.
+/// The prefixes of the layers' paths for each stage, in the assignment of the price.
 std::vector<std::vector<std::string>> stage_names(const Price& price, const FoldedGraph& folded, const Graph& forward);
 
-/// What the paths of layers begin with that are recomputed, by policy.
+/// The prefixes of the paths of recomputed layers, by policy.
 using RecomputedNames = std::map<Recompute, std::vector<std::string>>;
+/// The names of the recomputed layers, in the assignment of the price.
 RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, const Graph& forward, const OpSet& ops);
+/// A recomputation annotation for each of these names.
 std::vector<RecomputeMark> recompute_marks(const RecomputedNames& recomputed);
 
-/// Of the layers of each stage.
+/// A stage annotation for each of these prefixes; `stages` lists them by stage.
 std::vector<StageMark> stage_marks(const std::vector<std::vector<std::string>>& stages);
 
 }  // namespace partita

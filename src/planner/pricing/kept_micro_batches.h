@@ -1,5 +1,5 @@
 #pragma once
-// How many micro-batches the stages of a pipeline keep at once.
+// The number of micro-batches that the stages of a pipeline keep at once.
 
 #include <map>
 #include <set>
@@ -9,17 +9,18 @@
 
 namespace partita {
 
-/// Of a group of stages: how many micro-batches each of its stages keeps, at moments none of which has fewer everywhere
-/// than another one.
+/// The numbers of micro-batches that the stages of a group keep at the same time, one entry per stage. Only maximal
+/// moments are included: none has at most as many on every stage as another one.
 using KeptMicroBatches = std::set<std::vector<int64_t>>;
 
-/// By group of `groups`, whose stages a micro-batch passes in turns.
+/// Finds the maximal moments of each of `groups` groups. A micro-batch passes the groups in turn: stage s is on group s
+/// modulo `groups`.
 std::vector<KeptMicroBatches> kept_micro_batches(const Sequence& sequence, Order order, int64_t groups);
 
-/// The same, each sequence looked at once.
+/// A cache of `kept_micro_batches` by sequence.
 class KnownKeptMicroBatches {
  public:
-  /// The sequence outlives this.
+  /// The result for a sequence, which must outlive this object and always come with the same order and groups.
   const std::vector<KeptMicroBatches>& of(const Sequence& sequence, Order order, int64_t groups) {
     const auto [known, fresh] = known_.try_emplace(&sequence);
     if (fresh) known->second = kept_micro_batches(sequence, order, groups);

@@ -1,5 +1,5 @@
 #pragma once
-// Orders of pipeline stages, each made once.
+// A cache of orders of pipeline stages.
 
 #include <map>
 #include <tuple>
@@ -9,16 +9,18 @@
 
 namespace partita {
 
-/// Of stages in a chain, dealt to groups of ranks in turn. What a group runs depends on the times of the stages in the
-/// zero-bubble order alone.
+/// A cache of the sequences of stages that form a chain and are assigned to groups of ranks in turn. Only the
+/// zero-bubble order depends on the times of the stages.
 class KnownOrders {
  public:
-  /// Of a single stage each micro-batch runs forward and backward, whatever the order.
+  /// The sequence of a shape, made on first use; it lives as long as this object. A single stage always runs 1f1b: each
+  /// micro-batch forward and backward.
   const Sequence& of(Order order, const PipelineShape& shape);
 
  private:
   using Times = std::vector<double>;
-  std::map<std::tuple<Order, int, int, int64_t, Times>, Sequence> known_;  // by groups, stages and micro-batches
+  std::map<std::tuple<Order, int, int, int64_t, Times>, Sequence>
+      known_;  // by order, groups, stages, micro-batches and times
 };
 
 }  // namespace partita

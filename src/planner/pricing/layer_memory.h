@@ -1,55 +1,60 @@
 #pragma once
-// What the units of a folded graph keep of a micro-batch, and what comes and goes.
+// The memory of a micro-batch in the units of a folded graph: what is kept for the backward, and what is temporary.
 
 #include "planner/pricing/layer_values.h"
 
 namespace partita {
 
-/// A moment of the backward of a single micro-batch, when activations are going and gradients of parameters come.
+/// The change of memory at a moment of the backward of a single micro-batch, while activations are released and
+/// gradients of parameters are made.
 struct BackwardMoment {
   double bytes = 0;      // of activations
-  double gradients = 0;  // elements
+  double gradients = 0;  // elements of parameters' gradients
 };
 
-/// The backward of a unit alone.
+/// The change of memory by the backward of one unit.
 struct UnitBackward {
-  BackwardMoment left;                 // what is there behind it that was not before
-  std::vector<BackwardMoment> within;  // what is there more than before it, at moments none of which others exceed
+  BackwardMoment left;                 // change from before to after it
+  std::vector<BackwardMoment> within;  // changes since its begin, at the moments that no later one exceeds in both
 };
 
-/// For any number of rows in a micro-batch.
+/// The memory of the units of a folded graph for any number of rows in a micro-batch. `rows` is in units of
+/// `LoweringRequest::rows`.
 class LayerMemory {
  public:
+  /// The values need not outlive this object.
   explicit LayerMemory(const LayerValues& values);
 
-  /// Bytes of a unit: from the forward to the backward; what it gets from the units in front, and what of that these
-  /// do not read in their own backward.
+  /// Bytes that a unit keeps from the forward to the backward.
   double kept(size_t unit, double rows) const { return kept_[unit].at(rows) + results_[unit].at(rows); }
+  /// Bytes of the values that cross from the units before a unit to it or to later ones.
   double boundary(size_t unit, double rows) const { return boundaries_[unit].at(rows); }
+  /// Bytes of `boundary` that are kept for the backward of this unit and later ones only.
   double handed(size_t unit, double rows) const { return handed_[unit].at(rows); }
+  /// Bytes of the rows of the inputs.
   double inputs(double rows) const { return inputs_.at(rows); }
-  /// Bytes that a micro-batch takes beside what is kept, the most at once.
+  /// Peak bytes of a micro-batch in addition to what is kept.
   double workspace(double rows) const;
   /// Bytes of the largest value that is gathered again in the backward.
   double gathered(double rows) const { return gathered_.at(rows); }
-  /// By unit.
+  /// The backward of each unit.
   std::vector<UnitBackward> backward(double rows) const;
 
  private:
   friend class MemoryWeighing;
-  /// In the order of the nodes.
+  /// The change of live bytes by a node.
   struct Change {
     size_t unit = 0;
     bool backward = false;
     PerRow made, freed;
-    double gradients = 0;  // elements that are made
+    double gradients = 0;  // elements of parameters' gradients that it makes
   };
-  std::vector<Change> changes_;
+  std::vector<Change> changes_;                     // in execution order
   std::vector<PerRow> kept_, boundaries_, handed_;  // per unit
-  std::vector<PerRow> results_;                     // per unit: of what is recomputed, kept for others
+  std::vector<PerRow> results_;                     // per unit: kept results of recomputed nodes
   PerRow inputs_;
-  PerRow gathered_;            // the largest value that is gathered again in the backward
-  double gradient_bytes_ = 0;  // of an element of a gradient before it is added to those of other micro-batches
+  PerRow gathered_;            // largest value that is gathered again in the backward
+  double gradient_bytes_ = 0;  // per element of a gradient, before it is added to those of other micro-batches
 };
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// The tasks of a step of a configuration, layer by layer.
+// The tasks of a step of a configuration.
 
 #include "planner/pricing/simulate_step.h"
 #include "planner/simulation/engine.h"
@@ -8,24 +8,26 @@ namespace partita {
 
 struct LayerTask {
   LayerSpan span;
-  std::optional<Collective> kind{};  // of a message
-  bool is_join = false;              // takes no time: what comes behind it waits for messages
+  std::optional<Collective> kind{};  // kind of a message
+  bool is_join = false;              // a task without duration that makes its successors wait for messages
 };
 
-/// Those of the last micro-batch's backward are layers, others slots of the order.
+/// The tasks of a step. In the backward of the last micro-batch each layer is a task; elsewhere each entry of the order
+/// is one task.
 class LayerTasks {
  public:
-  /// `prices` outlives this.
+  /// `prices` must outlive this object. `zero` is the level of optimizer sharding, instead of that of the
+  /// configuration.
   LayerTasks(const StagePrices& prices, int64_t zero);
 
   const TaskGraph& graph() const { return graph_; }
-  const std::vector<LayerTask>& tasks() const { return tasks_; }  // those of the graph
+  const std::vector<LayerTask>& tasks() const { return tasks_; }  // in the order of the graph
   int groups() const { return static_cast<int>(prices_.request().configuration.pipeline); }
-  /// Of the micro-batches, the part that is not followed, since it repeats others.
+  /// The share of the micro-batches that are not simulated, since they repeat others.
   double repeated() const { return 1 - static_cast<double>(micro_batches_) / static_cast<double>(all_micro_batches_); }
-  /// Seconds in which a group sends gradients and gathers parameters of all micro-batches, where each does.
+  /// Seconds per step in which a group reduces gradients and gathers parameters, counting what every micro-batch does.
   double sending(int group) const;
-  /// Whether the gradients of weights are slots of their own.
+  /// Whether the gradients of weights are separate entries of the order.
   bool has_weight() const { return has_weight_; }
   const UnitCosts& costs_of(const LayerOfStage& layer) const {
     return prices_.costs().costs(layer.policy).units[layer.unit];
@@ -33,24 +35,25 @@ class LayerTasks {
   const SoftwareCosts& software() const { return prices_.request().cluster.software; }
 
  private:
-  /// Of a stage, a layer: which unit, and seconds of what it sends to the ranks that share the batch.
+  /// A layer of a stage, and the seconds of its messages among the ranks that share the batch.
   struct Layer {
     LayerOfStage of{};
-    double gather = 0, reduce = 0, ahead = 0;  // ahead: gathered once, behind the update or in front of the next step
+    double gather = 0, reduce = 0,
+           ahead = 0;  // ahead: gathered once per step, after the update or before the next step
     Collective reduction = Collective::all_reduce;
-    double bytes = 0;  // of gradients
+    double bytes = 0;  // bytes of its gradients
     SecondsByKind late{};
   };
   struct Group {
     std::vector<int> computed;  // tasks of the compute queue, in their order
     std::vector<int> reductions;
-    std::vector<int> gathers;  // of what the update left, that the first forward waits for
+    std::vector<int> gathers;  // gathers of updated parameters that the first forward waits for
   };
-  /// What stands behind one another on the compute queue of a group: a slot, or a layer of one.
+  /// An item of the compute queue of a group: an entry of the order, or one of its layers.
   struct Item {
     LayerSpan span;
     double seconds = 0;
-    double first_gather = 0, gather = 0;  // of the parameters of its first layer, and of the others
+    double first_gather = 0, gather = 0;  // seconds to gather the parameters of its first layer, and of the others
   };
   struct Behind {
     int group = 0;
@@ -58,10 +61,10 @@ class LayerTasks {
     LayerTask task;
   };
 
-  /// To another stage: the task behind which it has come, or on which the receiver begins to spend its seconds.
+  /// A transfer to another stage.
   struct Sent {
-    int task = -1;  // -1: nothing
-    double seconds = 0;
+    int task = -1;       // task after which it has arrived, or can be received; -1: no transfer
+    double seconds = 0;  // seconds that the receiver spends on it; 0: it has arrived
   };
 
   size_t slot_number(int stage, StageSection section, int64_t micro_batch) const {
@@ -93,8 +96,8 @@ class LayerTasks {
   TaskGraph graph_;
   std::vector<LayerTask> tasks_;
   std::vector<Group> groups_;
-  std::vector<Behind> behind_;  // reductions that begin when the backward is done
-  std::vector<Sent> sent_;      // to each slot, by slot_number
+  std::vector<Behind> behind_;  // reductions that begin after the backward
+  std::vector<Sent> sent_;      // by slot_number of the receiver
 };
 
 }  // namespace partita

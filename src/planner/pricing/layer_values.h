@@ -1,5 +1,5 @@
 #pragma once
-// The program of a rank as its price needs it: which unit a node belongs to, how large a value is, and who reads it.
+// The program of a rank as prices need it: the unit of each node, the size of each value, and who reads it.
 
 #include "compiler/autodiff/recompute.h"
 #include "compiler/partition/local_graph.h"
@@ -11,7 +11,7 @@
 
 namespace partita {
 
-/// A number that grows with the rows of a rank's micro-batch.
+/// A number that is linear in the rows of a rank's micro-batch. `rows` is in units of `LoweringRequest::rows`.
 struct PerRow {
   double fixed = 0, row = 0;
   double at(double rows) const { return fixed + row * rows; }
@@ -21,19 +21,21 @@ struct PerRow {
   }
 };
 
+/// All that it refers to must outlive its use.
 struct LoweringRequest {
   const FoldedGraph& folded;
-  const LocalGraph& local;  // of the folded graph's training, in micro-batches of `rows`
+  const LocalGraph& local;  // training of the folded graph, in micro-batches of `rows`
   int64_t rows = 1;
   RuleTable& rules;
   const Cluster& cluster;
   Precision precision;
-  Recompute recompute = Recompute::none;  // that `local` was made with
+  Recompute recompute = Recompute::none;  // policy with which `local` was made
 };
 
+/// Properties of the nodes and values of a lowered training.
 class LayerValues {
  public:
-  /// The request outlives this.
+  /// The request must outlive this object.
   explicit LayerValues(const LoweringRequest& request);
 
   const LoweringRequest& request() const { return request_; }
@@ -43,25 +45,31 @@ class LayerValues {
   const Rules& rules() const { return rules_; }
   Phase phase(size_t node) const { return phases_[node]; }
   size_t unit(size_t node) const { return static_cast<size_t>(node_unit_[node]); }
-  /// The unit that makes a value, or uses it first.
+  /// The unit that makes a value, or the first that uses it if it is an input or state.
   size_t unit_of_value(ValueId value) const { return static_cast<size_t>(std::max(0, value_unit_[value])); }
 
+  /// Elements of a value on one rank.
   double elements_of(ValueId value) const;
+  /// Bytes of a value on one rank, at the precision of activations.
   PerRow bytes_of(ValueId value) const;
+  /// Work of a node on one rank.
   Work work_at(size_t node) const;
 
+  /// Whether a node runs in every micro-batch rather than once per step.
   bool is_each_micro_batch(size_t node) const;
+  /// Whether micro-batches cut over one of the axes.
   bool is_cut_by_rows(const Axes& axes) const;
-  /// Recomputed in the backward.
+  /// Whether a node is recomputed in the backward.
   bool is_again(size_t node) const;
-  /// A sum that only the update reads.
+  /// Whether a backward node makes a value that only the update reads.
   bool is_of_gradient(size_t node) const;
-  /// Of a product of the backward: whether it makes the gradient of a parameter, which has no rows of the batch.
+  /// Whether the first output of a node is summed over micro-batches; in the backward this is a parameter's gradient.
   bool leads_to_weights(size_t node) const;
+  /// Whether a backward node makes this value as the gradient of a parameter.
   bool is_gradient_of_state(ValueId value) const;
-  /// By the backward.
+  /// Whether the backward reads a value.
   bool is_read(ValueId value) const { return is_read_[value]; }
-  /// A value that the software gathers again in the backward rather than keep it.
+  /// Whether the software gathers a value again in the backward instead of keeping it.
   bool is_regathered(ValueId value) const;
 
  private:
@@ -75,8 +83,8 @@ class LayerValues {
   const std::vector<Phase> phases_;
   const int micro_;
   std::vector<int> value_unit_, node_unit_;
-  std::vector<bool> is_read_;     // per value: by the backward
-  std::vector<bool> for_update_;  // per value: whether the update alone reads it
+  std::vector<bool> is_read_;     // per value: whether the backward reads it
+  std::vector<bool> for_update_;  // per value: whether only the update reads it
 };
 
 }  // namespace partita

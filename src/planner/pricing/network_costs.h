@@ -1,5 +1,5 @@
 #pragma once
-// One network on one cluster, to be priced under many configurations.
+// The costs of one network on one cluster, under many configurations.
 
 #include <map>
 #include <memory>
@@ -11,62 +11,65 @@
 
 namespace partita {
 
-/// Seconds of all layers for a row of a rank's micro-batch, forward and backward.
+/// Seconds of all layers per row of a rank's micro-batch, forward and backward.
 struct RowSeconds {
   double all = 0;
-  double weights = 0;  // of these, of gradients of parameters alone
+  double weights = 0;  // part of `all` that makes only gradients of parameters
 };
 
-/// What configurations of one network cost. Each is priced once, from layers that are lowered once (NetworkLowering).
+/// Prices configurations of one network. Prices, stages and lowered layers are cached.
 class NetworkCosts {
  public:
-  /// `forward` has the rows of the global batch. The ops and the cluster outlive this.
+  /// `forward` has the rows of the global batch. `ops` and `cluster` must outlive this object.
   NetworkCosts(const Graph& forward, const OpSet& ops, const Cluster& cluster, NetworkOptions options)
       : lowering_(forward, ops, cluster, std::move(options)) {}
   NetworkCosts(const NetworkCosts&) = delete;  // parts of it refer to others
 
-  /// Completes the configuration. Throws InvalidArgument for one that does not divide, or cannot be lowered.
+  /// Completes and prices a configuration. Throws InvalidArgument if the batch does not divide, or if the network
+  /// cannot be lowered so.
   Price price(const Configuration& configuration);
-  /// The stages of a completed configuration.
+  /// The stages of a completed configuration, for any level of optimizer sharding. The reference is valid until
+  /// `forget_many_stages`. Throws InvalidArgument for more stages than layers, or if the network cannot be lowered so.
   StagePrices& stages(Configuration configuration);
-  /// The same configuration with the recomputation of layers that adds the least time to each group of stages and lets
-  /// a step fit into some bytes; none when recomputing all is not enough.
+  /// Returns the configuration with as many recomputed layers in each group of stages as a step needs to fit in
+  /// `memory` bytes, chosen to add the least time. None if it does not fit so.
   std::optional<Configuration> recomputed_to_fit(const Configuration& configuration, double memory);
-  /// Bytes of states that the largest group of stages has at least, whatever is recomputed.
+  /// A lower bound of the bytes of parameters and optimizer states in the largest group of stages.
   double least_states(const Configuration& configuration);
-  /// Forgets stages that were asked for when there are many: what `stages` returned is no longer there.
+  /// Evicts the stage cache when it grows large. Invalidates references returned by `stages`.
   void forget_many_stages();
-  /// Only what decides the lowering counts.
+  /// Seconds per row. Only the values of the configuration that decide the lowering, its micro-batch and its number of
+  /// groups count. Throws InvalidArgument if the network cannot be lowered so.
   RowSeconds row_seconds(const Configuration& configuration);
-  /// Whether its layers are lowered, so that their costs take no time to find.
+  /// Whether the layers of a configuration are already lowered, so that their costs are cheap to find.
   bool is_lowered(const Configuration& configuration) const {
     return lowering_.is_lowered(lowering_.key_of(configuration));
   }
-  /// What the layers of a completed configuration cost in other units than those of stages: contiguous nodes of the
-  /// folded graph.
+  /// The costs of a completed configuration by other units than those of stages: ranges of nodes of the folded graph.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
     return lowering_.costs_of_units(configuration, std::move(units));
   }
   int64_t batch() const { return lowering_.batch(); }
-  /// Whether cuts are searched at all.
+  /// Whether cuts can be searched, that is unless the search is propagation.
   bool searches() const { return lowering_.searches(); }
-  /// Throws InvalidArgument unless cuts can be searched.
+  /// Checks that cuts can be searched or are given. Throws InvalidArgument if not.
   void require_search() const { lowering_.require_search(); }
-  /// The classes of links near those that the ranks of `tensor` have, for searched cuts.
+  /// The classes of links to search for the ranks of `tensor` (`link_classes`).
   std::vector<int64_t> links(const Configuration& configuration) { return lowering_.links(configuration); }
-  /// How the nodes of a stage are cut on its ranks. This outlives the result.
+  /// The options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive them.
   PlanOptions plan_options(const Configuration& configuration) {
     return lowering_.plan_options(lowering_.key_of(configuration));
   }
-  /// Of a micro-batch.
+  /// Rows of the smallest micro-batch.
   int64_t least_rows(const Configuration& configuration) const {
     return lowering_.least_rows(lowering_.key_of(configuration));
   }
-  /// Of the whole network: units that stages can consist of, and those that are copies.
+  /// Number of layers of the whole network that can be assigned to stages.
   int64_t layers() const;
+  /// Number of these layers that are copies of a repeated one.
   int64_t repeated_layers() const;
   const FoldedGraph& folded() const { return lowering_.folded(); }
-  /// Floating-point operations of a step on all ranks, nothing recomputed.
+  /// Floating-point operations of a step on all ranks together, without recomputation.
   double step_flops();
 
  private:
@@ -75,9 +78,9 @@ class NetworkCosts {
   NetworkLowering lowering_;
   KnownOrders orders_;
   KnownKeptMicroBatches kept_micro_batches_;
-  std::map<Configuration, std::unique_ptr<StagePrices>> stages_;  // whatever the level of optimizer sharding
+  std::map<Configuration, std::unique_ptr<StagePrices>> stages_;  // with zero = 0: valid for any level
   std::map<Configuration, Price> prices_;
-  std::map<std::pair<Configuration, double>, std::optional<Configuration>> fitted_;  // into bytes
+  std::map<std::pair<Configuration, double>, std::optional<Configuration>> fitted_;  // by memory in bytes
   double step_flops_ = 0;
 };
 

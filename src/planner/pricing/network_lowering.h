@@ -1,5 +1,5 @@
 #pragma once
-// The layers of one network, lowered for the ranks that share rows, under any configuration.
+// Lowers the layers of one network for the ranks that share rows, under any configuration.
 
 #include <functional>
 #include <map>
@@ -14,19 +14,19 @@
 
 namespace partita {
 
-/// Of the global batch. Throws InvalidArgument for a graph without one.
+/// Rows of the global batch of a graph. Throws InvalidArgument if no input has a batch.
 int64_t rows_of(const Graph& forward);
 
 struct NetworkOptions {
   TrainingOptions training{};
   Precision precision{};
-  bool fold = true;               // false: all layers are lowered, for tests
-  Search search = Search::exact;  // for cuts that are searched
-  /// How the ranks that share the same rows cut a graph, instead of what a configuration asks for.
+  bool fold = true;               // false: all layers are lowered, for saved plans and tests
+  Search search = Search::exact;  // how searched cuts are found
+  /// Makes the plan of a graph on the ranks that share the same rows, instead of the configuration.
   std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
 };
 
-/// What decides how layers are lowered on the ranks that share rows.
+/// The values of a configuration that decide how layers are lowered on the ranks that share rows.
 struct LoweringKey {
   int64_t tensor = 1, context = 1;
   TensorCuts cuts = TensorCuts::blocks;
@@ -34,53 +34,58 @@ struct LoweringKey {
   int64_t links = 0;
   bool sequence_parallel = false;
   Recompute recompute = Recompute::none;
-  int64_t part = 0;  // of the cluster, that has work
+  int64_t part = 0;  // part of the cluster that has work (BusyParts::number_of)
   auto operator<=>(const LoweringKey&) const = default;
 };
 
-/// What a configuration costs depends on few of its numbers where one rank's layers are concerned (LoweringKey); each
-/// combination of these is lowered once, on the folded graph: gradients, plan, collectives, as for a training.
+/// Lowers layers and caches the results. The costs of one rank's layers depend only on a few values of a configuration
+/// (LoweringKey). Each combination of these is lowered once, on the folded graph, as for a training: with gradients,
+/// plan and collectives.
 class NetworkLowering {
  public:
-  /// `forward` has the rows of the global batch. The ops and the cluster outlive this.
+  /// `forward` has the rows of the global batch. `ops` and `cluster` must outlive this object. Throws InvalidArgument
+  /// if no input of `forward` has a batch.
   NetworkLowering(const Graph& forward, const OpSet& ops, const Cluster& cluster, NetworkOptions options);
   NetworkLowering(const NetworkLowering&) = delete;  // parts of it refer to others
 
   const NetworkOptions& options() const { return options_; }
   const FoldedGraph& folded() const { return folded_; }
-  /// Whether a policy recomputes something of each unit of `folded`.
+  /// Per unit of `folded`, whether one of the policies recomputes something of it.
   const std::vector<bool>& recomputable() const { return recomputable_; }
   int64_t batch() const { return batch_; }
-  /// Whether cuts are searched at all.
+  /// Whether cuts can be searched, that is unless the search is propagation.
   bool searches() const { return options_.search != Search::propagation; }
-  /// Throws InvalidArgument unless cuts can be searched.
+  /// Checks that cuts can be searched or are given. Throws InvalidArgument if not.
   void require_search() const;
 
   LoweringKey key_of(const Configuration& configuration) const;
-  /// The ranks that have work.
+  /// The part of the cluster that has work.
   BusyRanks& part(const LoweringKey& key) { return parts_.of(key.part); }
-  /// Groups of ranks that share their rows, as many of those at work as it takes for all to lie alike.
+  /// The smallest number of groups of ranks that share rows for which placements equal those of all groups
+  /// (`Places::fewest_alike`).
   int64_t groups_of(const Configuration& configuration);
-  /// Whether layers are lowered, so that their costs take no time to find.
+  /// Whether layers are already lowered, so that their costs are cheap to find.
   bool is_lowered(const LoweringKey& key) const { return known_.contains(key); }
-  /// Costs for a micro-batch of so many rows; `groups`: of ranks that share their rows, all at work. They stay where
-  /// they are. Throws InvalidArgument for what cannot be lowered.
+  /// The costs for a micro-batch of `micro_batch` rows, while `groups` groups of ranks that share rows work at once.
+  /// The reference lives as long as this object. Throws InvalidArgument if the network cannot be lowered so.
   const LayerCosts& layer_costs(const LoweringKey& key, int64_t groups, int64_t micro_batch);
-  /// What layers cost in other units than those of stages: contiguous nodes of the folded graph.
+  /// The costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
-  /// Rows of the least micro-batch, and of one that is lowered: what depends on the rows grows with them, whatever
-  /// their number.
+  /// Rows of the smallest micro-batch.
   int64_t least_rows(const LoweringKey& key) const;
+  /// Rows of the micro-batch that is lowered; costs scale linearly from it to other numbers of rows. Throws
+  /// InvalidArgument if the batch does not divide into a legal number of micro-batches.
   int64_t lowered_rows(const LoweringKey& key) const;
-  /// The classes of links near those that the ranks of `tensor` have, for searched cuts; of squeezed ones the nearest.
+  /// The classes of links to search for the ranks of `tensor` (`link_classes`); for squeezed cuts the two nearest.
   std::vector<int64_t> links(const Configuration& configuration);
-  /// How the nodes of a stage are cut on its ranks. This outlives the result.
+  /// The options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive them.
+  /// Throws InvalidArgument if the key asks for a search and cuts can be neither searched nor given.
   PlanOptions plan_options(const LoweringKey& key);
 
  private:
   double exposed_gradients(const LoweringKey& key);
   PlanCosts costs_of_links(const LoweringKey& key, const Mesh& mesh);
-  /// Groups of ranks with rows of their own, as many as the batch allows.
+  /// The number of groups of ranks with their own rows that the batch allows, each rank having one row.
   double most_groups(const LoweringKey& key) const {
     return std::max(1.0, static_cast<double>(batch_) / static_cast<double>(key.tensor));
   }
@@ -95,8 +100,8 @@ class NetworkLowering {
   TrainingLowering lowering_;
   BusyParts parts_;
   std::map<LoweringKey, LoweredLayers> known_;
-  std::map<LoweringKey, InvalidArgument> refused_;                         // why a lowering is not to be had
-  std::map<std::tuple<LoweringKey, int64_t, int64_t>, LayerCosts> costs_;  // with groups, and the rows of a micro-batch
+  std::map<LoweringKey, InvalidArgument> refused_;                         // errors of failed lowerings
+  std::map<std::tuple<LoweringKey, int64_t, int64_t>, LayerCosts> costs_;  // by key, groups and rows of a micro-batch
 };
 
 }  // namespace partita

@@ -1,14 +1,14 @@
 #pragma once
-// The memory of a plan whose program is there.
+// Memory of a plan, measured on its compiled program.
 
 #include "compiler/compile.h"
 #include "planner/pricing/price.h"
 
 namespace partita {
 
-/// What the schedules of a program take on the largest rank of each group of its stages: their arenas, in parts.
-/// Activations are what the backward reads of the forward; gradients those that the update reads, with what is
-/// reduced to them, as far as they do not lie where activations were; workspace is the rest.
+/// The arena bytes of each group of stages on its largest rank, in parts. Activations are values of the forward that
+/// the backward reads. Gradients are those that the update reads, and their unreduced forms, as far as they do not
+/// reuse the memory of activations. Workspace is the rest of the arena.
 std::vector<StageMemory> placed_memory(const Program& program);
 
 }  // namespace partita

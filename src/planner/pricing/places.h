@@ -1,5 +1,5 @@
 #pragma once
-// Where groups of ranks lie on a cluster, and what collectives take there, each found once.
+// A cache of the placements of rank groups on a cluster, and of the times of collectives there.
 
 #include <map>
 #include <set>
@@ -10,28 +10,30 @@
 
 namespace partita {
 
-/// Of stages on contiguous ranks, data x context x tensor of them, the fastest last.
+/// Placements of the rank groups of stages, which have contiguous ranks. Returned placements live as long as this
+/// object. Finding one throws InvalidArgument if the cluster has too few ranks.
 class Places {
  public:
+  /// The ranks of a stage: data x context x tensor; `tensor` varies fastest.
   struct Ranks {
     int64_t data = 1, context = 1, tensor = 1;
     int64_t count() const { return data * context * tensor; }
     auto operator<=>(const Ranks&) const = default;
   };
 
-  /// The cluster outlives this.
+  /// The cluster must outlive this object.
   explicit Places(const Cluster& cluster) : cluster_(cluster) {}
 
-  /// The ranks of a stage that share the same cut of a batch.
+  /// The placement of the groups over `tensor`, which share the same rows, of a stage that begins at `first_rank`.
   const GroupPlace& tensor(const Ranks& ranks, int64_t first_rank) { return group(ranks, Sharing::tensor, first_rank); }
-  /// Those that share parameters.
+  /// The placement of the groups over `data` and `context`, which share parameters.
   const GroupPlace& batch(const Ranks& ranks, int64_t first_rank) { return group(ranks, Sharing::batch, first_rank); }
-  /// A rank of a stage and its counterpart in another one.
+  /// The placement of a rank of a stage and its counterpart in another one (`place_between`).
   const GroupPlace& between(int64_t first, int64_t second, int64_t ranks);
-  /// The fewest of so many groups of contiguous ranks, one after the other from the first rank on, among which each
-  /// lies and shares links as it does among all of them.
+  /// The smallest number of groups whose placements and shared links equal those of all `groups` groups. Groups are
+  /// contiguous ranks, one after the other from rank 0.
   int64_t fewest_alike(int64_t groups, int64_t ranks_of_group) const;
-  /// Of a collective in a place that this has found.
+  /// Seconds of a collective at a placement that this object returned.
   double seconds(Collective kind, double bytes, const GroupPlace& place);
 
  private:
@@ -42,7 +44,7 @@ class Places {
   const Cluster& cluster_;
   std::map<std::tuple<Ranks, Sharing, int64_t>, const GroupPlace*> groups_;
   std::map<std::tuple<int64_t, int64_t, int64_t>, const GroupPlace*> between_;
-  std::set<GroupPlace> places_;  // many groups lie alike
+  std::set<GroupPlace> places_;  // each placement once, since many groups have equal ones
   std::map<std::tuple<const GroupPlace*, Collective, double>, double> seconds_;
 };
 

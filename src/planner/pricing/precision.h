@@ -1,18 +1,18 @@
 #pragma once
-// How many bytes the numbers of a training take.
+// The precision of the numbers of a training.
 
 #include "base/dtype.h"
 
 namespace partita {
 
-/// How many bytes the elements of a training take. Values of other types than floats are what they are.
+/// Bytes per element of a training. Values of non-float types keep their own size.
 struct Precision {
-  DType compute = DType::f32;                       // of activations and of what kernels read
+  DType compute = DType::f32;                       // type of activations and kernel operands
   double activation = 4, weight = 4, gradient = 4;  // bytes
-  double master = 0;                                // of a copy of the parameters that is updated, 0: none
-  double state = 4;                                 // of the optimizer
-  /// f32 and f64 as they are; of 16 bits: f32 gradients and masters, as mixed precision is usually trained
-  /// (Micikevicius et al., 2018).
+  double master = 0;                                // bytes of the master copy of a parameter; 0: no copy
+  double state = 4;                                 // bytes of an optimizer state
+  /// The precision for a compute type. f32 and f64 use the same type for everything. 16-bit types use f32 gradients,
+  /// masters and optimizer states, as usual in mixed precision (Micikevicius et al., 2018).
   static Precision of(DType dtype);
 };
 

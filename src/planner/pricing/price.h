@@ -1,5 +1,5 @@
 #pragma once
-// Seconds and bytes of one training step under a configuration, and where they go.
+// Time and memory of one training step under a configuration, and their breakdown.
 
 #include <optional>
 #include <utility>
@@ -12,32 +12,34 @@
 
 namespace partita {
 
-/// What makes up a step of the slowest rank; the parts add up to the step.
+/// Breakdown of a step in seconds, for the group of ranks that waits least for others. The parts add up to the step.
 struct Breakdown {
-  double compute = 0;             // seconds in kernels
-  double waiting = 0;             // for the host to issue kernels
-  SecondsByKind communication{};  // seconds in which nothing else runs
-  double bubble = 0;              // in which the ranks of a stage wait for another stage
-  double update = 0;              // of parameters, and what the software adds to a step
+  double compute = 0;             // kernels
+  double waiting = 0;             // waiting for the host to issue kernels
+  SecondsByKind communication{};  // exposed communication
+  double bubble = 0;              // waiting for another stage
+  double update = 0;              // update of parameters, and the overhead of the software per step
 };
 
 struct Price {
   double step_seconds = 0;
-  double tflops_per_device = 0;  // 1e12 floating-point operations of the network, without what is recomputed
+  double tflops_per_device = 0;  // 1e12 floating-point operations per second, without recomputation
   Breakdown breakdown;
   std::vector<StageMemory> memory;  // by group of stages
-  /// Of that, what layers take of which there is one alone, as embeddings and heads; none where that is not known.
+  /// The part of `memory` that unrepeated layers take, such as embeddings and heads; empty if it is not known.
   std::vector<StageMemory> single_layers{};
   std::vector<StageLayers> layers{};  // by stage
+
+  /// Bytes of the group that takes most.
 
   double peak_memory() const { return peak_of(memory); }
 };
 
-/// The stages of a configuration and what they cost, before a step of them is followed: by parts, and what is asked of
-/// them together.
+/// The stages of a configuration with their costs, without simulating a step.
 class StagePrices {
  public:
-  /// Throws InvalidArgument for more stages than layers. What the request refers to outlives this.
+  /// What the request refers to must outlive this object. Throws InvalidArgument for more stages than layers, or more
+  /// recomputed layers than a group has.
   explicit StagePrices(PriceRequest request);
   StagePrices(const StagePrices&) = delete;  // parts of it refer to others
 
@@ -49,17 +51,19 @@ class StagePrices {
   int64_t stages() const { return costs_.stages(); }
   int group_of(int64_t stage) const { return costs_.group_of(stage); }
   std::vector<StageLayers> layers() const;  // by stage
+  /// Whether the stages have the same layers with the same policies.
   bool has_layers_of(const StagePrices& other) const { return costs_.has_layers_of(other.costs_); }
+  /// Seconds of a micro-batch on the slowest stage, and on average over the stages, without transfers.
   double slowest_stage() const { return seconds_.slowest(); }
   double average_stage() const { return seconds_.average(); }
-  /// No step of these stages takes less time (StepBound).
+  /// A lower bound of the seconds of a step at a level of optimizer sharding (StepBound).
   double lower_bound(int64_t zero) { return bound_.seconds(zero); }
-  /// Bytes of the largest group, or less, without making the order.
+  /// A lower bound of the bytes of the largest group, which does not need the order.
   double least_memory(int64_t zero) { return memory_.least(zero); }
-  /// Of each group. The order is made once, whatever the levels that are asked for.
+  /// The memory of each group of stages. The order is made on the first call, for all levels.
   std::vector<StageMemory> memory(int64_t zero) const { return memory_.of_groups(zero); }
-  /// How many layers of each group are to be recomputed that a step fits into some bytes: those that add the least time
-  /// to the group. Of stages that are not recomputed; none when recomputing all of them is not enough.
+  /// The number of layers to recompute in each group so that a step fits in `memory` bytes; the choice adds the least
+  /// time to the group. The configuration must not recompute anything. None if recomputing all layers is not enough.
   std::optional<RecomputedLayers> least_recomputation(int64_t zero, double memory) const;
   const PipelineShape& shape() const { return seconds_.shape(); }
   const Sequence& sequence() const { return seconds_.sequence(); }

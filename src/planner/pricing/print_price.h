@@ -1,31 +1,32 @@
 #pragma once
-// A price for people and for programs.
+// Formats a price as text for people and as JSON for programs.
 
 #include "planner/pricing/job_of.h"
 
 namespace partita {
 
-/// What a plan was asked for, and what was found.
+/// A request for a plan, and its result.
 struct PricedPlan {
   std::string model, cluster, software{};
-  std::vector<std::pair<std::string, std::string>> fitted{};  // what of the cluster was fitted, and to which values
+  std::vector<std::pair<std::string, std::string>> fitted{};  // fitted keys of the cluster and their values
   int64_t ranks = 1, batch = 1;
   Configuration configuration;
   Price price;
-  std::vector<std::vector<std::string>> stages{};  // what the paths of the layers of each begin with
-  RecomputedNames recomputed{};                    // the same of the layers that are recomputed
-  std::vector<std::string> notes{};                // what the price stands on
-  double lower_bound_seconds = 0;                  // no configuration that was searched takes less time
-  std::string searched{};                          // which those are; empty: this one alone
+  std::vector<std::vector<std::string>> stages{};  // prefixes of the layers' paths, by stage
+  RecomputedNames recomputed{};                    // prefixes of the recomputed layers' paths
+  std::vector<std::string> notes{};                // sentences of `price_notes`
+  double lower_bound_seconds = 0;                  // no searched configuration takes less; 0: unknown
+  std::string searched{};                          // what was searched; empty: no search
   double search_seconds = 0;
 };
 
-/// A page: the step and its parts, the stages with their layers and their memory.
+/// A text about the plan: its step in parts, and its stages with their layers and memory.
 std::string print(const PricedPlan& plan);
 
-/// One JSON object: step_seconds, lower_bound_seconds, searched, search_seconds, peak_memory_bytes (by stage),
-/// memory_bytes (the same in parts), single_layers_bytes (of that, what layers take that are not repeated; empty where
-/// the arena of a program is the memory), tflops_per_device, breakdown, notes, plan.
+/// One JSON object: model, cluster, software, fitted, ranks, batch, step_seconds, lower_bound_seconds, searched,
+/// search_seconds, peak_memory_bytes (by group of stages), memory_bytes (the same in parts), single_layers_bytes (the
+/// part of unrepeated layers; empty if memory is measured on a program), tflops_per_device, breakdown, recomputed,
+/// notes and plan (the configuration).
 std::string to_json(const PricedPlan& plan);
 
 }  // namespace partita

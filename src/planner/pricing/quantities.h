@@ -1,5 +1,5 @@
 #pragma once
-// Seconds and bytes for people.
+// Formats seconds and bytes for people.
 
 #include <string>
 

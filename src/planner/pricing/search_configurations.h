@@ -1,11 +1,11 @@
 #pragma once
-// Which configuration of a network on a cluster takes the least time and fits in its memory.
+// Search for the fastest configuration of a network that fits in the memory of a cluster.
 
 #include "planner/pricing/network_costs.h"
 
 namespace partita {
 
-/// What a user fixes; the rest is searched.
+/// The values of a configuration that the user fixes; the others are searched.
 struct Pins {
   std::optional<int64_t> data{}, tensor{}, context{}, pipeline{}, interleave{}, micro_batch{}, zero{}, squeeze{},
       links{};
@@ -14,20 +14,22 @@ struct Pins {
   std::optional<RecomputedLayers> recompute{};
   std::optional<Deal> deal{};
   std::optional<Order> order{};
-  bool delays_weights = true;  // whether orders may run gradients of weights behind the rest of a backward
+  bool delays_weights = true;  // whether the search includes orders that delay gradients of weights (zero_bubble)
 };
 
-/// "tensor=8,recompute=none": the keys of a configuration. Throws InvalidArgument "[--pin] ..".
+/// Parses pins from the keys of a configuration, such as "tensor=8,recompute=none". Throws InvalidArgument "[--pin] .."
+/// for unknown or repeated keys and bad values.
 Pins parse_pins(std::string_view text);
 
 struct SearchRequest {
   NetworkCosts& costs;
-  int64_t ranks = 1;        // that there are
-  double memory_bytes = 0;  // of a device, for tensors
+  int64_t ranks = 1;        // ranks of the cluster
+  double memory_bytes = 0;  // bytes for tensors on each device
   Pins pins{};
-  bool runner_up = false;  // is looked for, too
+  bool runner_up = false;  // whether to search for the runner-up, too
   bool idle = true;        // whether ranks may be left without work
-  /// Only whether something fits is asked: each way to share ranks is tried in the form that takes the least memory.
+  /// Whether to find only if something fits. Each assignment of ranks is tried in the form that takes the least memory,
+  /// and the search stops at the first configuration that fits.
   bool any = false;
 };
 
@@ -37,26 +39,27 @@ struct PricedConfiguration {
 };
 
 struct ConfigurationSearch {
-  std::optional<PricedConfiguration> best;         // none: nothing fits
-  std::optional<PricedConfiguration> least;        // the one that takes the least memory, when nothing fits
-  std::optional<PricedConfiguration> runner_up{};  // the best that shares the ranks otherwise: another data, tensor, ..
-  double lower_bound_seconds = 0;                  // no configuration that is searched and fits takes less
-  std::string searched{};                          // which those are (SearchedSpace::text)
+  std::optional<PricedConfiguration> best;         // fastest that fits; none: nothing fits
+  std::optional<PricedConfiguration> least;        // the one that takes the least memory; only if nothing fits
+  std::optional<PricedConfiguration> runner_up{};  // best with another data, context, tensor or pipeline, on request
+  double lower_bound_seconds = 0;                  // no searched configuration that fits takes less; 0: nothing fits
+  std::string searched{};                          // what was searched (SearchedSpace::text)
 };
 
-/// Ways to share a training that people know, each the best of its kind: data parallel, sharded data parallel (ZeRO 3)
-/// and what Megatron-LM does (tensor and pipeline parallel, states of the optimizer sharded).
+/// A well-known way to share a training, as pins.
 struct KnownTemplate {
   std::string name;
   Pins pins;
 };
+/// The known templates: data parallel, sharded data parallel (ZeRO 3), and that of Megatron-LM (tensor and pipeline
+/// parallel with sharded optimizer states).
 std::vector<KnownTemplate> known_templates();
 
-/// Cuts that are searched are squeezed where no configuration fits otherwise, with all layers recomputed or not.
-/// Branch and bound over all divisors: a configuration whose lower bound is above the best step is not simulated. The
-/// first bound is the seconds of its layers, nothing recomputed, dealt out evenly over the groups of stages, at the
-/// micro-batch for which that is least; then at its own micro-batch; then `StagePrices::lower_bound`.
-/// Throws InvalidArgument when the pins allow nothing.
+/// Searches the configurations of SearchedSpace by branch and bound. A configuration whose lower bound exceeds the best
+/// step is not simulated. The first bound is the time of its layers without recomputation, divided evenly among the
+/// groups of stages, at the micro-batch for which it is least. The next ones use its own micro-batch, then
+/// `StagePrices::lower_bound`. If nothing fits otherwise, searched cuts are squeezed. Throws InvalidArgument if the
+/// pins allow no configuration, or if none can be lowered.
 ConfigurationSearch search_configurations(const SearchRequest& request);
 
 }  // namespace partita

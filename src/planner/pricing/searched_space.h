@@ -1,29 +1,29 @@
 #pragma once
-// Which configurations a search chooses among, and seconds that no step of them is below.
+// The configurations that a search considers, and lower bounds of their steps.
 
 #include "planner/pricing/search_configurations.h"
 
 namespace partita {
 
-/// The configurations that pins leave open, of these:
-/// - `tensor`: all numbers of up to 16 ranks; of more ranks their divisors and powers of two;
-/// - `pipeline`: the same of the ranks that are left, and numbers that divide the repeated layers; at most the layers;
-/// - `data`: divisors of the batch; ranks that are left over are idle;
+/// The configurations that the pins leave open among these:
+/// - `tensor`: for up to 16 ranks all numbers; for more their divisors and powers of two;
+/// - `pipeline`: the same for the remaining ranks, and divisors of the repeated layers; at most the number of layers;
+/// - `data`: divisors of the batch; remaining ranks are idle;
 /// - `context`: 1;
-/// - `cuts` and `sequence_parallel`: both, where several ranks share a tensor;
-/// - `squeeze` of searched cuts: 0; where nothing fits so, 1 to 4;
-/// - `links` of searched cuts: the six classes near those of the cluster, two of squeezed cuts;
-/// - `micro_batch`: divisors of a rank's rows that searched cuts divide;
+/// - `cuts` and `sequence_parallel`: both values, if `tensor` is above 1;
+/// - `squeeze` of searched cuts: 0; if nothing fits, 1 to 4;
+/// - `links` of searched cuts: the six classes near the links of the cluster, two if cuts are squeezed;
+/// - `micro_batch`: divisors of a rank's rows that are multiples of what searched cuts need;
 /// - `interleave`: 1 to 8 stages of a group, as far as there are layers;
-/// - `order`: `interleaved` of several stages of a group, `1f1b` and `zero_bubble` of one;
-/// - `deal`: both; `zero`: all levels; `recompute`: nothing where all fits, else as few layers as must be, or all.
-/// What is pinned may lie outside of that.
+/// - `order`: `interleaved` for several stages of a group; `1f1b` and `zero_bubble` for one;
+/// - `deal`: both values; `zero`: all levels; `recompute`: nothing if that fits, else as few layers as possible, or
+/// all. Pinned values may lie outside of these.
 class SearchedSpace {
  public:
-  /// The request outlives this.
+  /// The request must outlive this object.
   explicit SearchedSpace(const SearchRequest& request) : request_(request), costs_(request.costs) {}
 
-  /// Each list is for a configuration in which what stands in front of it is chosen.
+  /// The values of each key, in the order of choice: the configuration has the values of the keys above.
   std::vector<int64_t> tensors() const;
   std::vector<int64_t> contexts() const;
   std::vector<TensorCuts> cuts(const Configuration& configuration) const;
@@ -36,17 +36,18 @@ class SearchedSpace {
   std::vector<Order> orders(const Configuration& configuration) const;
   std::vector<Deal> deals(const Configuration& configuration) const;
   std::vector<int64_t> levels(const Configuration& configuration) const;
-  /// Whether a completed configuration is one of these, whatever it recomputes.
+  /// Whether a completed configuration is in the space; its recomputation is ignored.
   bool contains(const Configuration& configuration) const;
 
-  /// The keys that are open, and what the others are: "data, tensor, .. (context=1)".
+  /// The open keys, and the values of the others: "data, tensor, .. (context=1)".
   std::string text() const;
 
-  /// Seconds that no step is below which shares the ranks so, whatever the rest is; infinite where there is no rest.
+  /// A lower bound of the seconds of steps with this assignment of ranks, for any values of the other keys; infinite if
+  /// these have none.
   double bound_of_sizes(Configuration configuration) const;
-  /// The same of steps with that micro-batch, interleaving, order and level.
+  /// A lower bound for steps that also have this micro-batch, interleaving and order.
   double bound_of_layers(Configuration configuration) const;
-  /// The same of steps with the layers of each stage, whatever is recomputed of them.
+  /// A lower bound for steps that also have these layers on each stage and this level, for any recomputation.
   double bound_of_excess(Configuration configuration) const;
 
  private:

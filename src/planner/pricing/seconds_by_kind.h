@@ -1,5 +1,5 @@
 #pragma once
-// Seconds of collectives, by their kinds.
+// Seconds of collectives by kind.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace partita {
 
-/// What a map of them would be, in the order of the kinds, without memory elsewhere: prices add up many.
+/// A map from kind to seconds, ordered by kind. It does not allocate, since prices add up many of them.
 class SecondsByKind {
  public:
   using Item = std::pair<Collective, double>;
@@ -21,7 +21,7 @@ class SecondsByKind {
     for (const auto& [kind, seconds] : items) (*this)[kind] = seconds;
   }
 
-  /// 0 of a kind that was not there.
+  /// The seconds of a kind; inserts 0 if it is missing. Throws InternalError for more kinds than fit.
   double& operator[](Collective kind) {
     Item* const place = std::find_if(begin(), end(), [&](const Item& item) { return item.first >= kind; });
     if (place != end() && place->first == kind) return place->second;
@@ -31,12 +31,14 @@ class SecondsByKind {
     *place = {kind, 0};
     return place->second;
   }
+  /// Adds `times` times the seconds of each kind of `other`.
   void add(const SecondsByKind& other, double times = 1) {
     for (const auto& [kind, seconds] : other) (*this)[kind] += times * seconds;
   }
   bool contains(Collective kind) const {
     return std::any_of(begin(), end(), [&](const Item& item) { return item.first == kind; });
   }
+  /// The seconds of a kind. Throws InternalError if it is missing.
   double at(Collective kind) const {
     const Item* const place = std::find_if(begin(), end(), [&](const Item& item) { return item.first == kind; });
     PARTITA_CHECK(place != end(), "no seconds of {}", name_of(kind));
@@ -49,7 +51,7 @@ class SecondsByKind {
   const Item* end() const { return items_.data() + count_; }
 
  private:
-  static constexpr size_t kMost = 8;  // those between ranks that graphs and stages have
+  static constexpr size_t kMost = 8;  // kinds between ranks that graphs and stages use
   std::array<Item, kMost> items_{};
   size_t count_ = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// A step of a configuration, followed layer by layer: what of its communication is exposed, when what runs, the memory.
+// Simulation of a step of a configuration, layer by layer: its exposed communication, its timeline and its memory.
 
 #include "planner/pricing/price.h"
 #include "planner/simulation/simulate_program.h"
@@ -7,11 +7,12 @@
 namespace partita {
 
 struct LayerOfStage {
-  size_t unit = 0;  // of the folded graph
+  size_t unit = 0;  // index in the folded graph
   Recompute policy = Recompute::none;
 };
 
-/// Something that a group of stages does. Micro-batches in front of the last one are whole: `layer` is none.
+/// An activity of a group of stages. Only the backward of the last micro-batch has spans per layer; elsewhere `layer`
+/// is none and a span is a whole section.
 struct LayerSpan {
   enum Kind { forward, backward, weight, gather, reduce, transfer, update } kind = forward;
   int stage = 0;
@@ -20,34 +21,35 @@ struct LayerSpan {
   double begin = 0, end = 0;  // seconds from the start of the step
 };
 
-/// The parts add up to the step, but for what the software adds to it.
+/// The step of a group of stages. Its seconds add up to the step without the overhead of the software.
 struct LayerStepGroup {
   double compute = 0, update = 0;     // seconds in kernels
-  double waiting = 0;                 // seconds in which the device waits for the host to issue one
-  SecondsByKind exposed{};            // seconds in which nothing is computed because of it
-  double bubble = 0;                  // seconds in which it waits for other groups
-  std::vector<MemoryPoint> memory{};  // bytes of a rank, by time
-  std::vector<LayerSpan> spans{};
+  double waiting = 0;                 // seconds of waiting for the host to issue a kernel
+  SecondsByKind exposed{};            // seconds of exposed communication
+  double bubble = 0;                  // seconds of waiting for other groups
+  std::vector<MemoryPoint> memory{};  // bytes of a rank, by time; on request
+  std::vector<LayerSpan> spans{};     // on request
 };
 
 struct LayerStep {
   double seconds = 0;
-  /// Of these, those of micro-batches that repeat others; they have no spans.
+  /// The part of `seconds` of micro-batches that repeat others; these have no spans.
   double repeated = 0;
   std::vector<LayerStepGroup> groups;
 };
 
 struct LayerStepOptions {
-  bool spans = false, memory = false;  // whether they are kept
+  bool spans = false, memory = false;  // whether the result includes them
 };
 
-/// The step of some stages under a level of optimizer sharding (of a price of that level). Gradients are reduced beside
-/// the backward of the last micro-batch, layer after layer in messages of a few MiB, parameters of level 3 gathered a
-/// layer ahead, values of other stages sent beside what is computed; computation is slower meanwhile, as the cluster
-/// says. Of many micro-batches a few rounds are followed; the others repeat the busiest group of these.
+/// Simulates a step of the stages at level `zero` of optimizer sharding, instead of that of their configuration.
+/// Gradients are reduced in buckets of a few MiB, overlapped with the backward of the last micro-batch. At level 3
+/// parameters are prefetched one layer ahead. Values are sent between stages while both compute. Overlapped
+/// communication slows computation down by the cluster's factor. If there are many micro-batches, only a few rounds are
+/// simulated; the others repeat the busiest group.
 LayerStep simulate_step(StagePrices& stages, int64_t zero, const LayerStepOptions& options = {});
 
-/// The same as a price: of the group that waits least for others.
+/// Simulates a step and returns its price. The breakdown is that of the group that waits least for others.
 Price price_of(StagePrices& stages, int64_t zero);
 
 }  // namespace partita

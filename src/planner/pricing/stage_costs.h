@@ -1,5 +1,5 @@
 #pragma once
-// The layers of each pipeline stage under a configuration, and what they cost.
+// The layers of each pipeline stage under a configuration, and their costs.
 
 #include <array>
 #include <functional>
@@ -14,29 +14,30 @@
 
 namespace partita {
 
+/// What the costs of stages are made of. All that it refers to must outlive its use.
 struct PriceRequest {
   const FoldedGraph& folded;
-  const std::vector<bool>& recomputable;  // whether a policy recomputes something of each unit of `folded`
-  /// Of layers that are all recomputed by a policy, for the micro-batch of the configuration. What it returns outlives
-  /// the request. Throws InvalidArgument where nothing can be recomputed so.
+  const std::vector<bool>& recomputable;  // per unit of `folded`, whether a policy recomputes something of it
+  /// The costs of layers that all have the same policy, for the micro-batch of the configuration. The result must
+  /// outlive the request. Throws InvalidArgument if nothing can be recomputed so.
   std::function<const LayerCosts&(Recompute)> costs;
   Configuration configuration;  // completed
   int64_t batch = 1;            // rows of the global batch
-  double step_flops = 0;        // floating-point operations of the network in a step, on all ranks together
+  double step_flops = 0;        // floating-point operations of a step on all ranks together, without recomputation
   const Cluster& cluster;
-  const DeviceSpec& device;  // of a rank of that cluster
-  Places& places;            // on it
+  const DeviceSpec& device;  // device of a rank of the cluster
+  Places& places;            // placements on the cluster
   KnownOrders& orders;
   KnownKeptMicroBatches& kept_micro_batches;
   Precision precision;
 };
 
-/// Stages are contiguous units; the configuration says how they are dealt out. Sums of the costs of layers, before what
-/// the ranks that share the batch send to one another.
+/// The costs of stages: sums over their layers, without the messages among the ranks that share the batch. Stages are
+/// contiguous units, assigned by the configuration.
 class StageCosts {
  public:
-  /// Throws InvalidArgument for more stages than layers, or more recomputed layers than a group has. What the request
-  /// refers to outlives this.
+  /// What the request refers to must outlive this object. Throws InvalidArgument for more stages than layers, or more
+  /// recomputed layers than a group has.
   explicit StageCosts(PriceRequest request);
   StageCosts(const StageCosts&) = delete;  // it refers to its own request
 
@@ -45,31 +46,32 @@ class StageCosts {
   int64_t micro_batches() const { return micro_batches_; }
   /// The ranks of a group of stages.
   const Places::Ranks& ranks() const { return ranks_; }
-  /// Number of ranks that share the batch, each with rows of its own.
+  /// Number of ranks that share the batch, each with its own rows.
   int64_t sharing_ranks() const { return configuration_.data * configuration_.context; }
   int64_t stages() const { return configuration_.pipeline * configuration_.interleave; }
   int group_of(int64_t stage) const { return static_cast<int>(stage % configuration_.pipeline); }
 
-  /// Of layers that are all recomputed by a policy. Throws InvalidArgument where nothing can be.
+  /// The costs of layers that all have this policy. Throws InvalidArgument if nothing can be recomputed so.
   const LayerCosts& costs(Recompute policy) const;
-  /// The same by the policy of all layers, for what recomputation does not change.
+  /// The costs under the policy `recompute.all`, for values that do not depend on recomputation.
   const LayerCosts& costs() const { return costs(configuration_.recompute.all); }
   const UnitCosts& stage(int64_t stage) const { return stages_[static_cast<size_t>(stage)]; }
   const UnitCosts& group(int64_t group) const { return groups_[static_cast<size_t>(group)]; }
-  /// Of the layers of a stage of which the network has one alone. What a layer keeps for those after it alone is
-  /// theirs.
+  /// The costs of the unrepeated layers of a stage. Values that only later layers need count for these.
   UnitCosts single_costs(int64_t stage) const;
 
+  /// The layers of each stage of a group.
   const std::vector<StageLayers>& layers_of(int64_t group) const { return layers_[static_cast<size_t>(group)]; }
   const StageLayers& layers_of_stage(int64_t stage) const {
     return layers_of(group_of(stage))[static_cast<size_t>(stage / configuration_.pipeline)];
   }
+  /// Whether the stages have the same layers with the same policies.
   bool has_layers_of(const StageCosts& other) const { return layers_ == other.layers_; }
   /// Bytes that a micro-batch keeps on a stage from its forward to its last section.
   double kept(int64_t stage) const { return this->stage(stage).kept + boundary(stage); }
-  /// The same, were the layers of the stage these.
+  /// Bytes that a micro-batch would keep on a stage with these layers and policies.
   double kept(int64_t stage, const StageLayers& layers) const;
-  /// Bytes that such layers keep, those that only the next stage reads among them.
+  /// Bytes that these layers keep, including those that only the next stage reads.
   double kept_by(const StageLayers& layers) const;
 
  private:
@@ -83,10 +85,10 @@ class StageCosts {
   const Configuration& configuration_;
   const int64_t micro_batches_;
   const Places::Ranks ranks_;
-  mutable std::array<const LayerCosts*, kNames<Recompute>.size()> costs_{};  // those that were needed
-  std::vector<std::vector<StageLayers>> layers_;                             // of the stages of each group
+  mutable std::array<const LayerCosts*, kNames<Recompute>.size()> costs_{};  // by policy; null: not needed yet
+  std::vector<std::vector<StageLayers>> layers_;                             // per group and stage of the group
   std::vector<UnitCosts> stages_, groups_;
-  std::vector<double> handed_;  // per stage: bytes that it keeps and that only the next one reads
+  std::vector<double> handed_;  // per stage: bytes of its layers that only the next stage keeps
 };
 
 }  // namespace partita

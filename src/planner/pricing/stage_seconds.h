@@ -1,5 +1,5 @@
 #pragma once
-// Seconds of the stages of a configuration: what they compute and send, before a step of them is followed.
+// The times of the stages of a configuration, without simulating a step.
 
 #include <map>
 #include <tuple>
@@ -9,32 +9,35 @@
 
 namespace partita {
 
-/// Seconds of stages and of groups of ranks, whatever the order that runs them.
+/// Seconds of stages and of groups of stages, for any order.
 class StageSeconds {
  public:
-  /// `stages` outlives this.
+  /// `stages` must outlive this object.
   explicit StageSeconds(const StageCosts& stages);
 
-  /// Seconds of a micro-batch on the slowest stage, without transfers, and of all stages on average.
+  /// Seconds of a micro-batch on the slowest stage, and on average over the stages, without transfers.
   double slowest() const;
   double average() const;
-  /// What the order is made for: sections of stages with their seconds, transfers included, and the micro-batches that
-  /// are followed, of which the others are repetitions.
+  /// The pipeline that the order is made for: the sections of stages with their seconds, including transfers, and the
+  /// micro-batches to simulate. The other micro-batches repeat these.
   const PipelineShape& shape() const { return shape_; }
-  /// The order of these, of a single stage as well.
+  /// The order of the sections, made on first use; a single stage has one, too.
   const Sequence& sequence() const;
 
-  // Of a group, all micro-batches of a step.
+  /// Seconds of all micro-batches of a step in the sections of a group.
   double computed(int64_t group) const;
+  /// Seconds of all transfers of a group in a step.
   double transfers(int64_t group) const;
-  /// Were each as those in the middle of a step.
+  /// Seconds of a group in a step if all micro-batches took as long as those in the middle of it. Transfers overlap
+  /// with computation unless the software waits for them.
   double repeated(int64_t group) const;
 
-  /// Seconds in which a stage gets what a micro-batch has at its boundary: each element is sent once, and gathered
-  /// where several ranks need it. 0 for the first stage.
+  /// Seconds in which a stage receives the boundary values of a micro-batch. Each element is sent once, and gathered if
+  /// several ranks need it. 0 for the first stage, and without a pipeline.
   double transfer(int64_t stage) const;
-  /// Of what a layer sends to the ranks that share the batch, besides what is late of it. Groups that lie alike take as
-  /// long, and those of a level are found once.
+  /// Seconds per step of a layer's messages among the ranks that share the batch, without its late sums (UnitCosts):
+  /// the reduction of gradients, and the gathers of parameters at level `zero`. Results are cached by placement and
+  /// level.
   const SecondsByKind& gradients(size_t unit, int64_t group, int64_t zero) const;
   /// Seconds of the kernels that update the parameters of `costs`.
   double update(const UnitCosts& costs, int64_t zero) const;
@@ -42,13 +45,13 @@ class StageSeconds {
  private:
   const StageCosts& stages_;
   const Configuration& configuration_;
-  std::vector<double> seconds_;    // per stage: of a micro-batch, without transfers
-  std::vector<double> transfers_;  // per stage: seconds of what it sends and gets, for a micro-batch
+  std::vector<double> seconds_;    // per stage: a micro-batch, without transfers
+  std::vector<double> transfers_;  // per stage: what it sends and receives for a micro-batch
   PipelineShape shape_;
-  std::vector<const GroupPlace*> batch_places_;  // per group: of the ranks that share parameters, if several
-  mutable std::map<std::tuple<int, int, double>, double> known_transfers_;  // by groups and bytes
+  std::vector<const GroupPlace*> batch_places_;  // per group: ranks that share parameters; empty: one rank
+  mutable std::map<std::tuple<int, int, double>, double> known_transfers_;  // by both groups and bytes
   mutable std::map<std::tuple<const GroupPlace*, size_t, int64_t>, SecondsByKind> known_gradients_;
-  mutable const Sequence* sequence_ = nullptr;  // once it was asked for
+  mutable const Sequence* sequence_ = nullptr;  // null: not made yet
 };
 
 }  // namespace partita

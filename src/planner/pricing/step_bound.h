@@ -1,5 +1,5 @@
 #pragma once
-// Seconds that a step of a configuration takes at least, without following one.
+// A lower bound of the time of a step, without a simulation.
 
 #include <array>
 #include <optional>
@@ -9,26 +9,28 @@
 
 namespace partita {
 
+/// Computes and caches lower bounds by level of optimizer sharding.
 class StepBound {
  public:
-  /// Both outlive this.
+  /// Both arguments must outlive this object.
   StepBound(const StageCosts& stages, const StageSeconds& seconds) : stages_(stages), seconds_(seconds) {}
 
-  /// No step of these stages takes less time. A group runs all of its sections, the first behind the forward of the
-  /// stages in front and the last in front of their backward; what it sends beside them slows it down, and what is left
-  /// of the last gradients comes behind. For `zero` in the place of the configuration's level.
+  /// A lower bound of the seconds of a step of these stages at level `zero`, instead of that of the configuration. A
+  /// group runs all of its sections: its first after the forward of the stages before it, its last before their
+  /// backward. Overlapped messages slow it down, and the rest of the last gradients follows.
   double seconds(int64_t zero);
 
  private:
-  /// Seconds in which a group sends to the ranks that share the batch, each layer by itself.
+  /// Seconds of a group's messages among the ranks that share the batch, each layer by itself.
   struct Messages {
-    double beside = 0;  // in all of a step, beside what is computed
-    double last = 0;    // of these, of gradients that come of its last section
-    double first = 0;   // of these, of parameters for the first forward
-    double ahead = 0;   // of what the update made in parts, beside the first forward
-    double behind = 0;  // the same, and gradients where the software reduces them so, when all is computed
+    double beside = 0;  // all messages of a step that overlap with computation
+    double last = 0;    // part of `beside`: gradients of its last section
+    double first = 0;   // part of `beside`: parameters for the first forward
+    double ahead = 0;   // parameters updated in parts, gathered overlapped with the first forward
+    double behind = 0;  // parameters gathered after the update, and gradients reduced after the backward
   };
-  /// When a group has run its last section, and when its update is done, at the soonest; how long that takes.
+  /// The earliest time at which a group has run its last section, the earliest finish of its update, and the seconds
+  /// of that update.
   struct Ends {
     double computed = 0, updated = 0, update = 0;
   };
@@ -39,7 +41,7 @@ class StepBound {
 
   const StageCosts& stages_;
   const StageSeconds& seconds_;
-  std::array<std::optional<double>, kMaxZero + 1> known_{};  // by level, once it was asked for
+  std::array<std::optional<double>, kMaxZero + 1> known_{};  // by level; none: not computed yet
 };
 
 }  // namespace partita

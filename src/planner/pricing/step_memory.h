@@ -1,5 +1,5 @@
 #pragma once
-// Bytes that a step of a configuration takes.
+// The memory of a step of a configuration.
 
 #include <array>
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace partita {
 
-/// Bytes of the largest rank of a stage.
+/// Bytes on the largest rank of a stage or of a group of stages.
 struct StageMemory {
-  double parameters = 0, gradients = 0, optimizer = 0;  // optimizer: states and the masters
-  double activations = 0;                               // of all micro-batches in flight
+  double parameters = 0, gradients = 0, optimizer = 0;  // optimizer: its states and the master copies
+  double activations = 0;                               // activations of all micro-batches in flight
   double workspace = 0;
   double total() const { return parameters + gradients + optimizer + activations + workspace; }
   void add(const StageMemory& other);
@@ -23,21 +23,21 @@ struct StageMemory {
 /// Bytes of the group that takes most.
 double peak_of(const std::vector<StageMemory>& memory);
 
-/// The memory of the groups of stages, for `zero` in the place of the configuration's level.
+/// The memory of groups of stages. `zero` is the level of optimizer sharding, instead of that of the configuration.
 class StepMemory {
  public:
-  /// Both outlive this. The order of `seconds` is made when it is needed.
+  /// Both arguments must outlive this object. The order of `seconds` is made when it is needed.
   StepMemory(const StageCosts& stages, const StageSeconds& seconds) : stages_(stages), seconds_(seconds) {}
 
-  /// Bytes of the largest group, or less, without making the order.
+  /// A lower bound of the bytes of the largest group, which does not need the order.
   double least(int64_t zero);
-  /// Of each group. The order is made once, whatever the levels that are asked for.
+  /// The memory of each group. The order is made on the first call, for all levels.
   std::vector<StageMemory> of_groups(int64_t zero) const;
-  /// Of that, what layers take of which the network has one alone, without workspace.
+  /// The part of each group's memory that unrepeated layers take, without workspace.
   std::vector<StageMemory> single_layers(int64_t zero) const;
-  /// Of a group, with `in_flight` bytes of activations.
+  /// The memory of a group with `in_flight` bytes of activations.
   StageMemory of_group(int64_t group, int64_t zero, double in_flight) const;
-  /// Of a group with such layers on its stages, with what is in flight of them.
+  /// The memory of a group if its stages had these layers and policies, with their activations in flight.
   StageMemory of_group(int64_t group, int64_t zero, const std::vector<StageLayers>& layers) const;
 
  private:
@@ -55,7 +55,7 @@ class StepMemory {
 
   const StageCosts& stages_;
   const StageSeconds& seconds_;
-  std::array<std::optional<double>, kMaxZero + 1> least_{};  // by level, once it was asked for
+  std::array<std::optional<double>, kMaxZero + 1> least_{};  // by level; none: not computed yet
 };
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// For tests: networks of the zoo on clusters, and what an exhaustive search finds.
+// For tests: networks of the zoo on clusters, and an exhaustive search.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ inline Graph forward_of_model(const std::string& model, int64_t batch) {
                      {.batch = batch, .columns = zoo.columns(), .statistics_groups = batch});
 }
 
-/// A network on a cluster, with all that its costs refer to.
+/// A network on a cluster, which owns all that its costs refer to.
 struct Priced {
   Priced(Graph forward, Cluster given, bool fold = true)
       : cluster(std::move(given)), graph(std::move(forward)), costs(make(fold)) {}
@@ -44,7 +44,7 @@ struct Priced {
   std::unique_ptr<NetworkCosts> costs;
 };
 
-/// All uniform configurations that use every rank, by themselves.
+/// All configurations with the same policy everywhere that use every rank; listed independently of SearchedSpace.
 inline std::vector<Configuration> uniform_grid(int64_t ranks, int64_t layers, int64_t batch) {
   std::vector<Configuration> all;
   for (int64_t tensor = 1; tensor <= ranks; ++tensor) {
@@ -73,7 +73,8 @@ inline std::vector<Configuration> uniform_grid(int64_t ranks, int64_t layers, in
   return all;
 }
 
-/// The seconds of the best of them that fits; infinite where none does. None may take less than its bound.
+/// The seconds of the best configuration of the grid that fits; infinite if none does. Expects that no configuration
+/// takes less time than its lower bound.
 inline double best_of_grid(const Priced& priced, double memory) {
   double best = std::numeric_limits<double>::infinity();
   for (const Configuration& configuration :

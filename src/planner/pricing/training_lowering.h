@@ -1,5 +1,5 @@
 #pragma once
-// The training of a network as the program of a rank, for one way to cut it after another.
+// Lowers the training of a network to the program of a rank, repeatedly with different cuts.
 
 #include <optional>
 
@@ -12,31 +12,31 @@ namespace partita {
 
 /// How a training is lowered.
 struct LoweringOptions {
-  int64_t ranks = 1;  // that share one copy of a batch's rows
+  int64_t ranks = 1;  // ranks that share the same rows of a batch
   PlanOptions plan = {};
-  /// A plan of one's own for the graph that is run, instead of the one that `plan` asks for.
+  /// Makes the plan of the training graph, instead of `plan`.
   std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
   Recompute recompute = Recompute::none;
 };
 
-/// Runs the stages of the flow (compiler/compile.h) from a forward graph to the program of a rank. What no cut changes
-/// is made once: training graphs, the rules of their nodes, and how micro-batches cut them.
+/// Runs the stages of the compiler (compiler/compile.h) from a forward graph to the program of a rank. Results that do
+/// not depend on cuts are cached: training graphs, the rules of their nodes, and how micro-batches cut them.
 class TrainingLowering {
  public:
-  /// What it is made from outlives it.
+  /// All arguments must outlive this object.
   TrainingLowering(const Graph& forward, const OpSet& ops, const TrainingOptions& training)
       : forward_(forward), training_(training), table_(ops) {}
 
-  /// Throws InvalidArgument where the network cannot be cut so.
+  /// Lowers the training to the program of a rank. Throws InvalidArgument if the network cannot be cut so.
   LocalGraph lower(const LoweringOptions& options);
-  /// Of whatever was lowered.
+  /// The rules of all nodes that were lowered so far.
   RuleTable& rules() { return table_; }
 
  private:
   struct Training {
     Graph graph;
     Rules rules;
-    std::map<int64_t, MicroCuts> micro_cuts;  // by how many micro-batches there are
+    std::map<int64_t, MicroCuts> micro_cuts;  // by number of micro-batches
   };
   Training& training(Recompute recompute, bool in_micro_batches);
   Plan plan_of(const Training& training, const LoweringOptions& options);
@@ -44,7 +44,7 @@ class TrainingLowering {
   const Graph& forward_;
   const TrainingOptions& training_;
   RuleTable table_;
-  std::map<std::pair<Recompute, bool>, Training> trainings_;  // with whether it runs in micro-batches
+  std::map<std::pair<Recompute, bool>, Training> trainings_;  // by policy, and whether it runs in micro-batches
 };
 
 }  // namespace partita

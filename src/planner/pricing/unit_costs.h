@@ -1,5 +1,5 @@
 #pragma once
-// What the layers of a network cost on one rank, from the program that the rank would run.
+// The costs of the layers of a network on one rank, from the program that the rank would run.
 
 #include "planner/cluster/compute_seconds.h"
 #include "planner/cluster/place.h"
@@ -8,50 +8,57 @@
 
 namespace partita {
 
-/// Seconds of one rank, each communication as if nothing but what the software says overlapped it.
+/// The costs of a forward or backward on one rank. Communication is exposed except for the share that the software
+/// overlaps.
 struct SectionCosts {
   double flops = 0;    // floating-point operations
-  double compute = 0;  // seconds
-  double waiting = 0;  // seconds in which the device waits for the host to issue the next kernel
+  double compute = 0;  // seconds in kernels
+  double waiting = 0;  // seconds of waiting for the host to issue the next kernel
   SecondsByKind communication{};
 
+  /// Seconds of computation, waiting and communication together.
   double seconds() const;
-  /// Takes away the `share` of the communication that computation hides, and adds what the host needs beyond both.
+  /// Removes the `share` of communication that computation can hide. Sets `waiting` to the time by which the `issuing`
+  /// seconds of the host exceed both.
   void overlap(double share, double issuing);
+  /// Adds `times` times the costs of `other`.
   void add(const SectionCosts& other, double times = 1);
 };
 
-/// What a rank does of a unit of layers (ir/work/repeated_layers.h), before optimizer sharding and without what the
-/// ranks that share the batch send to one another.
+/// The costs of a unit of layers (ir/work/repeated_layers.h) on one rank, before optimizer sharding and without the
+/// messages among the ranks that share the batch.
 struct UnitCosts {
-  SectionCosts forward, backward;  // of a micro-batch; backward with what it recomputes
-  /// Of a step, when all micro-batches are done: sums of parameters' gradients over the ranks that share the rows.
+  SectionCosts forward, backward;  // of a micro-batch; backward includes recomputation
+  /// Seconds once per step, after all micro-batches: sums of parameters' gradients over the ranks that share the rows.
   SecondsByKind late{};
-  double backward_weights = 0;  // the seconds of `backward` that lead to gradients of parameters alone
-  double parameters = 0;        // elements of a rank
-  double tied = 0;              // elements of parameters that units in front own
-  double lent = 0;              // elements of own parameters that units behind use, too
-  double optimizer = 0;         // elements of the optimizer's states
+  double backward_weights = 0;  // part of the seconds of `backward` that makes only gradients of parameters
+  double parameters = 0;        // elements on a rank
+  double tied = 0;              // elements of parameters that earlier units own
+  double lent = 0;              // elements of its own parameters that later units use, too
+  double optimizer = 0;         // elements of optimizer states
   double kept = 0;              // bytes that a micro-batch keeps from forward to backward
-  double boundary = 0;          // bytes that a micro-batch gets from the units in front
-  double handed = 0;            // of these, which the units in front keep only for those behind
+  double boundary = 0;          // bytes of a micro-batch that cross from earlier units to this or later ones
+  double handed = 0;            // part of `boundary` that earlier units keep only for this and later ones
+  /// Adds `times` times the costs of `other`, except for `boundary` and `handed`.
   void add(const UnitCosts& other, double times = 1);
 };
 
-/// The same for the units of a folded graph, one copy of each.
+/// The costs of the units of a folded graph, one copy of each.
 struct LayerCosts {
   std::vector<UnitCosts> units;
   std::vector<UnitBackward> backward;  // by unit
-  double gathered = 0;                 // bytes that are gathered again in the backward, the most at once
-  double workspace = 0;                // bytes that a micro-batch takes beside what is kept, the most at once
+  double gathered = 0;                 // bytes of the largest value that is gathered again in the backward
+  double workspace = 0;                // peak bytes of a micro-batch in addition to what is kept
   double inputs = 0;                   // bytes of a micro-batch's rows
 };
 
-/// What the ranks that share one copy of a batch's rows run, apart from how many rows a micro-batch has.
+/// The kernels, messages and states on the ranks that share the same rows, for any number of rows in a micro-batch.
 class LoweredLayers {
  public:
+  /// The request need not outlive this object.
   explicit LoweredLayers(const LoweringRequest& request);
-  /// `ranks`: all that work at once, the axes of those that share the rows by the names that they have in the program.
+  /// The costs for a micro-batch of `micro_batch` rows. `ranks` is the mesh of all ranks that work at once; its axes
+  /// that share the rows have the names of the program.
   LayerCosts costs(int64_t micro_batch, const Cluster& cluster, const Mesh& ranks) const;
 
  private:
@@ -60,34 +67,34 @@ class LoweredLayers {
   friend class LayerLowering;
   struct Kernel {
     size_t unit = 0;
-    bool backward = false, weights = false;  // weights: it leads to gradients of parameters alone
-    Work work;                               // of one row, without its bytes
+    bool backward = false, weights = false;  // weights: makes only gradients of parameters
+    Work work;                               // work for `lowered_rows_`, without its bytes
     PerRow bytes;
-    double Work::*scaled = nullptr;  // the size of a product that grows with the rows
-    bool grows = false;              // with the rows
-    bool again = false;              // recomputed
-    double factor = 1;               // of its bytes and operations, in this software
+    double Work::*scaled = nullptr;  // size of a product that is proportional to the rows
+    bool grows = false;              // whether its operations are proportional to the rows
+    bool again = false;              // whether it is recomputation
+    double factor = 1;               // factor on bytes and operations in this software
   };
   struct Message {
     size_t unit = 0;
     bool backward = false, late = false;
     Collective kind = Collective::all_reduce;
     PerRow bytes;
-    size_t axes = 0;     // which of `axes_` it goes over
-    bool again = false;  // recomputed
+    size_t axes = 0;     // index in `axes_`
+    bool again = false;  // whether it is recomputation
   };
-  /// Seconds of the device, and how many kernels the host issues.
+  /// Seconds on the device, and the number of kernels that the host issues.
   struct KernelCosts {
     double seconds = 0;
     int64_t kernels = 1;
   };
-  double lowered_rows_ = 1;  // what a row is, of all below
+  double lowered_rows_ = 1;  // rows of the lowered micro-batch; the unit of all PerRow below
   KernelCosts costs_of(const Kernel& kernel, const Work& work, const Cluster& cluster, const DeviceSpec& device) const;
 
   std::vector<Kernel> kernels_;
   std::vector<Message> messages_;
-  std::vector<std::vector<std::string>> axes_;  // lists of names of axes that messages go over, each once
-  std::vector<UnitCosts> states_;               // per unit: elements of states
+  std::vector<std::vector<std::string>> axes_;  // names of the axes of messages; each list once
+  std::vector<UnitCosts> states_;               // per unit: only elements of parameters and optimizer states
   LayerMemory memory_;
 };
 
