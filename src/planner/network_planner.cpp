@@ -26,7 +26,8 @@ void require_ranges(const PlanRequest& request) {
   }
 }
 
-/// The part of the cluster with the ranks of the request; others are idle.
+/// The part of the cluster that the ranks of the request use. Throws InvalidArgument for a number of ranks out of
+/// range.
 Cluster cluster_of(const PlanRequest& request) {
   Cluster cluster = open_cluster(request.cluster);
   if (!request.tf32) cluster = without_tf32(std::move(cluster));
@@ -40,11 +41,11 @@ Cluster cluster_of(const PlanRequest& request) {
                                     request.where, request.ranks, cluster.ranks(), cluster.name));
 }
 
-/// None for the file of a graph.
+/// The network to train; none if the request names the file of a graph.
 std::optional<TrainedNetwork> trained_of(const PlanRequest& request) {
   if (request.network) {
     TrainedNetwork own = *request.network;
-    own.config.plan = {};  // what the planner decides
+    own.config.plan = {};  // the planner decides it
     own.config.ranks = {.kernels = own.config.ranks.kernels};
     return own;
   }
@@ -62,7 +63,7 @@ DType dtype_of(const PlanRequest& request, const std::optional<TrainedNetwork>& 
 
 constexpr double kLess = 1 - 1e-6;
 
-/// How the ranks that share the same rows cut a graph under the cuts of a saved plan.
+/// Makes the plan of a graph on the ranks that share the same rows, from the cuts of a saved plan.
 std::function<Plan(const Graph&, int64_t)> plan_of_cuts(const NamedCuts& cuts) {
   return [own = without_axis(cuts, "data")](const Graph& graph, int64_t) {
     return plan_of(own, graph, all_ops(), /*any_purpose=*/true);
@@ -109,7 +110,7 @@ NetworkFingerprint NetworkPlanner::fingerprint() const {
 }
 
 Graph NetworkPlanner::make_forward() const {
-  // Of batch norms each row has statistics of its own, so that any micro-batch can be priced.
+  // Batch norms take statistics per row, so that any micro-batch can be priced.
   if (trained_) return build_network(rows_of_network());
   Graph graph = read_graph(request_.model);
   for (const Node& node : graph.nodes) {
@@ -138,7 +139,7 @@ const TrainedNetwork& NetworkPlanner::trained() const {
 
 double NetworkPlanner::memory() const {
   if (request_.memory > 0) return request_.memory;
-  const double shared = cluster_.cores > 0 ? static_cast<double>(cluster_.levels.front().size) : 1;  // of a host
+  const double shared = cluster_.cores > 0 ? static_cast<double>(cluster_.levels.front().size) : 1;  // ranks of a host
   return cluster_.device.memory / shared - cluster_.reserve_memory;
 }
 
@@ -153,7 +154,7 @@ PricedPlan NetworkPlanner::priced(const PricedConfiguration& found) {
   PricedPlan plan = unplaced(found);
   if (!is_placed()) return plan;
   plan.price.memory = placed(plan);
-  plan.price.single_layers.clear();  // an arena does not say it
+  plan.price.single_layers.clear();  // unknown for an arena
   return plan;
 }
 
@@ -172,14 +173,15 @@ PricedPlan NetworkPlanner::unplaced(const PricedConfiguration& found) const {
           .notes = price_notes(cluster_, precision_, found.configuration, found.price)};
 }
 
-/// Whether memory is that of the compiled program: ranks on processors run the kernels that are there.
+/// Whether memory is measured on the compiled program. This needs a network to train on CPUs in f32 or f64, since their
+/// kernels exist.
 bool NetworkPlanner::is_placed() const {
   const bool can_run = precision_.compute == DType::f32 || precision_.compute == DType::f64;
   return cluster_.cores > 0 && trained_ && can_run;
 }
 
-/// Compute threads of each rank: its share of the cluster's cores, at most those of this machine, whose kernels are
-/// asked what scratch they take.
+/// Compute threads of each rank: its share of the cluster's cores, but at most those of this machine, whose kernels
+/// report how much scratch they take.
 int NetworkPlanner::threads(int64_t ranks) const {
   const Place here = this_place();
   const int64_t cores = std::min<int64_t>(cluster_.cores, here.cores);
@@ -199,8 +201,8 @@ std::vector<StageMemory> NetworkPlanner::placed(const PricedPlan& plan) {
                                           .estimates = true}));
 }
 
-/// The search uses estimates. If the compiled program needs more memory, it searches again with a smaller budget. The
-/// configuration that takes the least may fit although its estimate does not.
+/// The search uses estimates. If the compiled program needs more memory, search again with a smaller budget. The
+/// configuration with the least memory may fit although its estimate does not.
 ConfigurationSearch NetworkPlanner::searched(const Pins& pins, bool runner_up, bool any) {
   SearchRequest request{.costs = costs_,
                         .ranks = cluster_.ranks(),
@@ -209,7 +211,7 @@ ConfigurationSearch NetworkPlanner::searched(const Pins& pins, bool runner_up, b
                         .runner_up = runner_up,
                         .idle = request_.idle,
                         .any = any};
-  double bound = std::numeric_limits<double>::infinity();  // of the first search: the others leave out what may fit
+  double bound = std::numeric_limits<double>::infinity();  // the first search's: later ones leave out what may fit
   for (;;) {
     ConfigurationSearch search = search_configurations(request);
     if (!is_placed()) return search;
@@ -240,7 +242,7 @@ PlanFile NetworkPlanner::plan_file(const PricedPlan& plan) {
                                        .ranks = plan.configuration.ranks(),
                                        .last = Stage::training,
                                        .estimates = true});
-  // As it was priced, in micro-batches.
+  // The graph in micro-batches, as it was priced.
   PlanFile file = plan_file_of({job, plan.configuration, with_scalar_outputs(std::move(program.graph)), all_ops()});
   file.dtype = precision_.compute;
   file.cluster = request_.cluster;

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-constexpr double kExposedGradients = 0.1;  // of sums of gradients, behind the backward
+constexpr double kExposedGradients = 0.1;  // share of gradient sums after the backward
 
 Graph forward_of_micro_batch(const PlanFile& plan, const NetworkPlanner& planner) {
   const TrainedNetwork& trained = planner.trained();
@@ -18,7 +18,7 @@ Graph forward_of_micro_batch(const PlanFile& plan, const NetworkPlanner& planner
                      {.batch = rows, .columns = trained.columns, .statistics_groups = rows});
 }
 
-/// All of it decided, but for how states lie: as their users need them.
+/// A partial plan with all forward cuts decided. The layout of states stays open, so that it follows their users.
 PartialPlan decided(const NamedCuts& cuts, const Graph& training) {
   PartialPlan partial = partial_plan_of(cuts, training, Rules(training, all_ops()), /*any_purpose=*/true);
   const Plan whole = plan_of(cuts, training, all_ops(), /*any_purpose=*/true);
@@ -68,7 +68,7 @@ size_t OpCosts::node_named(const std::string& name) const {
 
 std::vector<size_t> OpCosts::largest(size_t count) const {
   const Rules rules(training_, all_ops());
-  std::map<std::string_view, double> weights;  // by name
+  std::map<std::string_view, double> weights;  // number of copies, by name
   for (const FoldedUnit& unit : folded_.units) {
     const bool is_end = unit.is_copy && unit.count == 1;
     for (size_t n = unit.begin; n < unit.end && !is_end; ++n) {

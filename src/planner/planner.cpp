@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kShownAlternatives = 12;
 
-/// Refuses pins that exclude one another, or need more than there is.
+/// Checks the pins. Throws InvalidArgument if they contradict each other, or need more ranks or rows than there are.
 void require_possible(const Pins& pins, const NetworkPlanner& planner) {
   Configuration least{.data = pins.data.value_or(1),
                       .context = pins.context.value_or(1),
@@ -36,7 +36,7 @@ void require_possible(const Pins& pins, const NetworkPlanner& planner) {
   completed(least, least.ranks(), planner.batch(), "--pin");
 }
 
-/// Measures what a plan took to find.
+/// Measures the time of a search since its construction.
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
@@ -45,7 +45,7 @@ class Stopwatch {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// What the price of a job is made of.
+/// The planner that made the price of a job.
 NetworkPlanner& pricer_of(const PlannedJob& job) { return job.edited_planner ? *job.edited_planner : *job.planner; }
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMaxFactor = 32;  // of nodes, and of the batch
+constexpr int64_t kMaxFactor = 32;  // by which nodes or the batch change
 
-/// Whether something fits; a request that is refused for another reason does not.
+/// Whether some configuration fits; false if the request is refused for another reason.
 bool fits(const PlanRequest& request) {
   try {
     return NetworkPlanner(request).searched(request.pins, /*runner_up=*/false, /*any=*/true).best.has_value();
@@ -21,7 +21,7 @@ bool fits(const PlanRequest& request) {
   }
 }
 
-/// GiB, no fewer than these bytes, in four digits.
+/// The bytes in GiB, rounded up to four digits.
 std::string print_enough(double bytes) {
   const double gib = bytes / kGiB, digit = std::pow(10, std::floor(std::log10(gib)) - 3);
   return fmt::format("{:.5g}", std::ceil(gib / digit) * digit);
@@ -33,7 +33,7 @@ std::optional<Remedy> more_nodes(const NetworkPlanner& planner) {
   const std::string before = request.cluster;
   for (int64_t factor = 2; factor <= kMaxFactor; factor *= 2) {
     request.cluster = with_more_nodes(before, factor);
-    if (planner.cluster().cores > 0) request.memory = planner.memory();  // of a rank: its hosts are others
+    if (planner.cluster().cores > 0) request.memory = planner.memory();  // per rank, not per host
     if (fits(request)) {
       return Remedy{static_cast<double>(factor), fmt::format("--cluster {}", request.cluster)};
     }
@@ -42,7 +42,7 @@ std::optional<Remedy> more_nodes(const NetworkPlanner& planner) {
 }
 
 std::optional<Remedy> smaller_batch(const NetworkPlanner& planner) {
-  if (planner.is_graph()) return std::nullopt;  // its rows are a part of it
+  if (planner.is_graph()) return std::nullopt;  // the graph fixes its rows
   PlanRequest request = planner.request();
   for (int64_t factor = 2; factor <= kMaxFactor && planner.batch() / factor > 0; factor *= 2) {
     if (planner.batch() % factor != 0) break;
@@ -52,7 +52,7 @@ std::optional<Remedy> smaller_batch(const NetworkPlanner& planner) {
   return std::nullopt;
 }
 
-/// The pins, each with a way to let it go.
+/// The name of each pin in use, with a function that removes it.
 std::vector<std::pair<std::string, std::function<void(Pins&)>>> loosenings(const Pins& pins) {
   std::vector<std::pair<std::string, std::function<void(Pins&)>>> result;
   const auto add = [&](std::string name, const auto& member) {

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// Of "A={data.0,tensor} j={tensor}" the factors that ranks of `data` share: "A=data.0".
+/// The factors of a cut that ranks of `data` share: "A=data.0 " for "A={data.0,tensor} j={tensor}".
 std::string cuts_over_data(std::string_view cut) {
   std::string result, factor;
   for (size_t at = 0; at < cut.size();) {
@@ -71,7 +71,7 @@ PlannedJob SavedPlan::job() const {
 
 void SavedPlan::compare_cuts(const NamedCuts& configured) {
   const auto texts = [&](const NamedCuts& cuts) { return cuts_of_nodes(cuts, planner_->forward(), all_ops()); };
-  const bool same_axes = file_.cuts->mesh == configured.mesh;  // those that prices are made of
+  const bool same_axes = file_.cuts->mesh == configured.mesh;  // those that prices use
   const std::vector<std::string> given = texts(*file_.cuts), made = texts(configured);
   const std::vector<std::string> names = network_names(planner_->forward());
   for (size_t n = 0; n < given.size(); ++n) {

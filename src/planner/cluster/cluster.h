@@ -179,8 +179,8 @@ struct Cluster {
 /// Returns the cluster with f32 products at their full precision (`plain_f32`) instead of TF32.
 Cluster without_tf32(Cluster cluster);
 
-/// Checks every number of a cluster. Throws InvalidArgument "[cluster] bad KEY, got .., expected .." if one is out of
-/// range.
+/// Checks every field of a cluster, and fields against each other. Throws InvalidArgument "[cluster] KEY: .., got ..,
+/// expected .." for the first that is wrong.
 void verify(const Cluster& cluster);
 
 /// Returns the same machines for `ranks` ranks. Levels shrink to whole parts from the outermost on, so the result can

@@ -9,16 +9,16 @@
 namespace partita {
 namespace {
 
-/// The levels that a group crosses, with what one protocol reaches on them.
+/// A level that a group crosses, with the rates that one protocol reaches there.
 struct Crossed {
   size_t level = 0;
-  double parts = 1;    // of the level that have members
-  double inner = 1;    // members in one of them
+  double parts = 1;    // parts of the level that have members
+  double inner = 1;    // members in one of these parts
   double latency = 0;  // seconds of a step
   double tree_latency = 0;
   double bandwidth = 0;  // bytes/s out of a part, for this group
-  double reduce = 0;     // bytes/s of a rank where the level reduces in the network; 0: it does not
-  double copy = 0;       // seconds of a byte of a rank's own buffer
+  double reduce = 0;     // bytes/s of a rank if the level reduces in the network; 0: it does not
+  double copy = 0;       // seconds per byte of copying a rank's own buffer
 };
 
 double bandwidth_of(const LinkLevel& level, size_t l, const GroupPlace& place, const LinkProtocol& protocol) {
@@ -49,11 +49,11 @@ std::vector<Crossed> crossed_levels(const GroupPlace& place, const Cluster& clus
   return crossed;
 }
 
-/// Doublings until there are as many.
+/// Number of doublings from 1 to at least `count`.
 double rounds(double count) { return std::ceil(std::log2(count) - 1e-9); }
 
-/// Once around a ring through all ranks, each of which passes on all but its own part of `bytes`. Every level carries
-/// as much out of each of its parts.
+/// Seconds of one pass around a ring through all ranks. Each rank passes on all of `bytes` but its own part, and so
+/// does each part of every level.
 double ring_pass(const std::vector<Crossed>& levels, double ranks, double bytes) {
   const double passed_on = (ranks - 1) / ranks;
   double seconds = 0, hops = 0, slowest = 0;
@@ -66,8 +66,9 @@ double ring_pass(const std::vector<Crossed>& levels, double ranks, double bytes)
   return seconds + bytes * slowest;
 }
 
-/// Up and down two binary trees over the outer parts, each for half of the bytes (Sanders, Speck, Traff, 2009), and
-/// along chains of the ranks of a node: of two parts each sends its half once, of more a part sends twice what it has.
+/// Seconds of a reduction up and down two binary trees over the outer parts, each with half of the bytes (Sanders,
+/// Speck, Traff, 2009), and along chains of the ranks of a node. With two parts, each sends its half once; with more, a
+/// part sends its bytes twice.
 double tree_reduce(const std::vector<Crossed>& levels, double bytes, double share) {
   double seconds = 0, slowest = 0;
   for (const Crossed& level : levels) {
@@ -79,8 +80,8 @@ double tree_reduce(const std::vector<Crossed>& levels, double bytes, double shar
   return seconds + bytes * slowest;
 }
 
-/// The innermost switch reduces and multicasts: each rank sends its bytes and gets them back reduced; outer levels do
-/// trees.
+/// Seconds of a reduction in the network. The innermost switch reduces and multicasts: each rank sends its bytes and
+/// receives the reduced ones. Outer levels use trees.
 double network_reduce(const std::vector<Crossed>& levels, double bytes, double share) {
   const Crossed& inner = levels.front();
   const double within = bytes * (1 + 1 / inner.parts) / inner.reduce;
@@ -90,19 +91,19 @@ double network_reduce(const std::vector<Crossed>& levels, double bytes, double s
   return 2 * inner.latency + latency + std::max(within, tree_reduce(outer, bytes, share) - latency);
 }
 
-/// Scatters inside, passes each part around outside, gathers inside, one after the other. `passes`: 2 to reduce and to
-/// gather, 1 for one of them.
+/// Seconds of scattering inside, passing each part around outside, and gathering inside, one after the other. `passes`
+/// is 2 to reduce and gather, 1 for one of them.
 double hierarchical_pass(const std::vector<Crossed>& levels, double bytes, double passes) {
   double seconds = 0, inner = 1;
   for (const Crossed& level : levels) {
-    const double links = level.bandwidth / level.inner;  // of one member
+    const double links = level.bandwidth / level.inner;  // bytes/s of one member
     seconds += passes * ((level.parts - 1) * level.latency + (level.parts - 1) / level.parts * bytes / inner / links);
     inner *= level.parts;
   }
   return seconds;
 }
 
-/// All ranks to all others at once. What stays inside uses the innermost links, the rest those out of the parts.
+/// Seconds of an all-to-all. Messages within a part use the innermost links, the others those out of the parts.
 double exchange_all(const std::vector<Crossed>& levels, double ranks, double bytes, double at_once) {
   double seconds = 0, slowest = 0;
   for (const Crossed& level : levels) {
@@ -115,7 +116,7 @@ double exchange_all(const std::vector<Crossed>& levels, double ranks, double byt
   return seconds + bytes * slowest;
 }
 
-/// From each rank to one other; of those of a part all (`every`) or one leaves it.
+/// Seconds of a message from each rank to one other. Either all messages of a part leave it (`every`), or one.
 double send_message(const std::vector<Crossed>& levels, double bytes, bool every) {
   double slowest = 0;
   for (const Crossed& level : levels) slowest = std::max(slowest, (every ? level.inner : 1) / level.bandwidth);
@@ -131,7 +132,7 @@ double broadcast_all(const std::vector<Crossed>& levels, double bytes) {
   return seconds + bytes * slowest;
 }
 
-/// None where the algorithm does not do this.
+/// Seconds of a reduction or gather; none if the algorithm does not support the kind.
 std::optional<double> reduction_seconds(CollectiveAlgorithm algorithm, Collective kind, double bytes,
                                         const std::vector<Crossed>& levels, double ranks, const Cluster& cluster) {
   const bool all = kind == Collective::all_reduce || kind == Collective::barrier;
@@ -162,7 +163,7 @@ double other_seconds(Collective kind, double bytes, const std::vector<Crossed>& 
   }
 }
 
-/// Of the speed that follows from the links; 1 where nothing was measured.
+/// The measured share of the speed that the links suggest; 1 without measurements.
 double measured_share(Collective kind, double bytes, const GroupPlace& place, const Cluster& cluster) {
   const auto found = cluster.software.measured.find(kind);
   if (found == cluster.software.measured.end() || place.members[0] != place.ranks) return 1;

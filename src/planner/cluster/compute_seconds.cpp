@@ -37,7 +37,7 @@ double peak_of(const DeviceSpec& device, DType dtype) {
 
 namespace {
 
-/// Of the op or else of the kind; all of both rates when nothing is said.
+/// The efficiency of the op, or else of its kind; full rates if neither is specified.
 const Efficiency& efficiency_of(const Work& work, const DeviceSpec& device) {
   static const Efficiency kFull;
   if (const auto of_op = device.op_efficiency.find(work.op); of_op != device.op_efficiency.end()) return of_op->second;
@@ -45,13 +45,13 @@ const Efficiency& efficiency_of(const Work& work, const DeviceSpec& device) {
   return of_kind == device.efficiency.end() ? kFull : of_kind->second;
 }
 
-/// Octaves up to a size from which on a rate hardly depends on it, and a few beyond.
+/// The logarithm of a size to base 2; above `large`, where rates hardly depend on the size, it grows more slowly.
 double octaves(double size, double large) {
   constexpr double kBeyond = 0.2;
   return size <= large ? std::log2(size) : std::log2(large) + kBeyond * std::log2(size / large);
 }
 
-/// Of the calls, by how far their sizes are apart: the mean of the logarithms, weighted.
+/// The geometric mean of the calls' shares, weighted by the inverse square of the distance between sizes.
 double share_near(const std::vector<MeasuredCall>& calls, const Work& work) {
   constexpr double kNear = 1e-3, kLargeSide = 256, kLargeBytes = 64e6, kLargeNumber = 1;
   double weights = 0, sum = 0;

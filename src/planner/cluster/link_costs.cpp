@@ -14,7 +14,7 @@ LinkCosts link_costs(const Mesh& mesh, int64_t first_rank, const Cluster& cluste
     const double others = static_cast<double>(mesh.axes()[axis].size - 1);
     const double small = seconds_of(Collective::all_gather, kSmall, place, cluster);
     const double large = seconds_of(Collective::all_gather, kLarge, place, cluster);
-    const double byte = (large - small) / (kLarge - kSmall);  // of the result
+    const double byte = (large - small) / (kLarge - kSmall);  // seconds per byte of the result
     costs.step[axis] = (small - kSmall * byte) / others;
     costs.byte[axis] = byte * (others + 1) / others;
   }

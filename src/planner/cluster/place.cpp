@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// Ranks of a part of each level, from one rank on, and behind them those of the whole cluster.
+/// The ranks of a part of each level, beginning with 1, and last the ranks of the whole cluster.
 std::vector<int64_t> part_sizes(const Cluster& cluster) {
   std::vector<int64_t> sizes{1};
   for (const LinkLevel& level : cluster.levels) sizes.push_back(sizes.back() * level.size);
@@ -21,7 +21,7 @@ GroupPlace alone(size_t levels) {
           std::vector<int64_t>(levels, 0)};
 }
 
-/// How many of the positions on an axis of some stride and size lie within one part; none when that differs.
+/// The number of positions on an axis of this stride and size that lie within one part; none if parts differ.
 std::optional<int64_t> within(int64_t stride, int64_t size, int64_t part) {
   if (stride * size <= part) return part % (stride * size) == 0 ? std::optional(size) : std::nullopt;
   if (stride >= part) return stride % part == 0 ? std::optional<int64_t>(1) : std::nullopt;
@@ -29,12 +29,12 @@ std::optional<int64_t> within(int64_t stride, int64_t size, int64_t part) {
   return part % stride == 0 && size % positions == 0 ? std::optional(positions) : std::nullopt;
 }
 
-/// Members of a group and of the whole mesh in a part of each level, and in the cluster.
+/// The members of a group, and of the whole mesh, in a part of each level and in the cluster.
 struct PartCounts {
   std::vector<int64_t> group, mesh;
 };
 
-/// None unless all groups lie alike.
+/// Counts members in closed form; none unless all groups have the same placement.
 std::optional<PartCounts> counts_of(const Mesh& mesh, const Axes& axes, int64_t first, const Cluster& cluster) {
   if (!mesh.rank_list().empty()) return std::nullopt;
   PartCounts counts;
@@ -70,7 +70,7 @@ GroupPlace place_from(const PartCounts& counts) {
   return place;
 }
 
-/// To those of the next rank.
+/// Advances to the coordinates of the next rank.
 void step(const Mesh& mesh, std::vector<int64_t>& coordinates) {
   for (size_t axis = mesh.rank_axes(); axis-- > 0;) {
     if (++coordinates[axis] < mesh.axes()[axis].size) return;
@@ -83,17 +83,17 @@ struct GroupMember {
   auto operator<=>(const GroupMember&) const = default;
 };
 
-/// Counts members and groups one by one. `members` are sorted.
+/// Counts members and groups one by one. `members` must be sorted.
 GroupPlace count_places(const std::vector<GroupMember>& members, int64_t ranks, const Cluster& cluster) {
   const std::vector<int64_t> parts = part_sizes(cluster);
   GroupPlace place = alone(cluster.levels.size());
   place.ranks = ranks;
   for (size_t l = 0; l < cluster.levels.size(); ++l) {
     const int64_t inner = parts[l], outer = parts[l + 1];
-    std::vector<int64_t> sharing(static_cast<size_t>(cluster.ranks() / inner));   // groups by part
-    std::vector<int64_t> crossing(static_cast<size_t>(cluster.ranks() / outer));  // and by level
+    std::vector<int64_t> sharing(static_cast<size_t>(cluster.ranks() / inner));   // groups, by part
+    std::vector<int64_t> crossing(static_cast<size_t>(cluster.ranks() / outer));  // groups, by whole level
     int64_t fewest = outer;
-    std::vector<std::pair<int64_t, int64_t>> held;  // parts of one level, with their members of one group
+    std::vector<std::pair<int64_t, int64_t>> held;  // parts of one level, with their members of a group
     for (size_t i = 0; i < members.size();) {
       held.clear();
       const GroupMember& first = members[i];
@@ -119,21 +119,22 @@ GroupPlace count_places(const std::vector<GroupMember>& members, int64_t ranks, 
   return place;
 }
 
-/// Pairs of a rank and the one `distance` behind it that lie in one level and in different parts of it, in closed form:
-/// ranks of whole levels are alike, so that only those around the first and the last ranks are looked at.
+/// Counts pairs of a rank and the one `distance` after it that lie in one whole level but in different parts of it. The
+/// counts are in closed form: inner whole levels are all alike, so only those around the first and last ranks are
+/// examined.
 class PairCounts {
  public:
   PairCounts(int64_t first, int64_t second, int64_t ranks, int64_t part, int64_t level)
       : first_(first), distance_(second - first), ranks_(ranks), part_(part), level_(level) {}
 
-  /// Of a level, the most.
+  /// The maximum number of pairs in one whole level.
   int64_t most_crossing() const {
     int64_t most = 0;
     for (const int64_t at : levels()) most = std::max(most, crossing(at * level_, (at + 1) * level_));
     return most;
   }
 
-  /// With either rank in a part, the most.
+  /// The maximum number of pairs with either rank in one part.
   int64_t most_sharing() const {
     int64_t most = 0;
     const auto look_around = [&](int64_t rank) {
@@ -153,18 +154,18 @@ class PairCounts {
   std::array<int64_t, 4> ends() const {
     return {first_, first_ + ranks_ - 1, first_ + distance_, first_ + distance_ + ranks_ - 1};
   }
-  /// Those that hold the ends, and those beside them.
+  /// The whole levels that contain the ends, and their neighbours.
   std::set<int64_t> levels() const {
     std::set<int64_t> result;
     for (const int64_t rank : ends()) result.insert({rank / level_ - 1, rank / level_, rank / level_ + 1});
     return result;
   }
-  /// Of the pairs whose first rank is in a range.
+  /// The number of crossing pairs whose first rank is in [begin, end).
   int64_t crossing(int64_t begin, int64_t end) const {
     begin = std::max(begin, first_), end = std::min(end, first_ + ranks_);
     return begin < end ? within_one(begin, end, level_) - within_one(begin, end, part_) : 0;
   }
-  /// Those that lie in one part of a size.
+  /// The number of pairs with the first rank in [begin, end) that lie in one part of `size` ranks.
   int64_t within_one(int64_t begin, int64_t end, int64_t size) const {
     if (distance_ >= size) return 0;
     const auto before = [&](int64_t rank) {

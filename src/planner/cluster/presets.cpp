@@ -14,19 +14,19 @@ namespace {
 
 constexpr double kGB = 1e9, kTera = 1e12;
 constexpr int64_t kNodeRanks = 8;
-/// Products in front of a loss took longer than their operations say where one device has all of a vocabulary as
-/// columns, on A100 and on H100.
+/// Share of the rate by columns for products before a loss. On A100 and H100 they took longer than their operations
+/// suggest if one device has a whole vocabulary as columns.
 const Curve kWideProducts = {{32768, 1}, {51200, 0.25}};
 
-/// The share of the peak by size, of what reaches `best` at large sizes.
+/// The share of the peak by size, for work that reaches `best` at large sizes.
 Curve computing(double best) {
   Curve curve{{1e8, 0.2}, {1e9, 0.5}, {1e10, 0.8}, {1e11, 0.95}, {1e12, 1}};
   for (CurvePoint& point : curve) point.share = std::round(point.share * best * 1000) / 1000;
   return curve;
 }
 
-/// Products at the `product` share of the peak, but for tiles that their sizes do not fill, attention as products are
-/// unless its share is given, and kernels that move bytes at what they reach of the memory's bandwidth.
+/// The efficiencies of a GPU. Products reach the share `product` of the peak, except for tiles that their sizes do not
+/// fill. Attention is like products if `attention` is 0. Other kernels reach their share of the memory bandwidth.
 std::map<WorkKind, Efficiency> gpu_efficiency(double product, double attention) {
   const Curve moving = {{1, 0.85}}, best = {{1, product}};
   const Efficiency products{best, moving, 16, 16, 64};
@@ -40,21 +40,21 @@ std::map<WorkKind, Efficiency> gpu_efficiency(double product, double attention) 
           {WorkKind::copy, {{}, moving}}};
 }
 
-/// A protocol of NCCL, and seconds of its steps within a node and between nodes.
+/// A protocol of NCCL.
 struct NcclProtocol {
   std::string_view name;
-  double overhead, share, step, network_step;
+  double overhead, share, step, network_step;  // steps: seconds within a node, and between nodes
 };
 
 struct GpuFacts {
   std::string device;
   double f16_peak, f32_peak, f64_peak;  // flop/s
-  double plain_f32 = 0;                 // where products of f32 are TF32
+  double plain_f32 = 0;                 // flop/s without TF32, if f32_peak is that of TF32; else 0
   double memory, memory_bandwidth;
   double best_product;   // share of the peak that large products reach
-  double attention = 0;  // and fused attention, by operations of all scores; 0: as products
+  double attention = 0;  // share that fused attention reaches, counting all scores; 0: as products
   double links;          // bytes/s of a rank within the node
-  double adapter;        // bytes/s of one
+  double adapter;        // bytes/s of one network adapter
   int64_t adapters;
   std::vector<NcclProtocol> protocols;
 };
@@ -85,14 +85,20 @@ Cluster gpu_cluster(const GpuFacts& facts) {
   return cluster;
 }
 
-// Peaks and memories are those of the data sheets. Links have what NCCL reaches on them with large messages, and
-// protocols what it takes, as nccl-tests measured them: V100 and A100 by vTrain (its traces of 2 to 8 devices), A100,
-// H200 and B200 by ml-engineering; bench_cluster_fit prints how well they are met. Adapters of 100, 200 and 400 Gb/s
-// have 12, 24 and 48 GB/s (NVIDIA, GTC 2024 S62129), network steps are those of NCCL's own model (tuning.cc), 5, 8.5
-// and 14 us, and so are steps within a node of 1.9 and 3.4 us, where none are measured. Products of A100 and H100 reach
-// what they do in the training steps that docs/guide/planning.md has; those of V100 and B200 are taken to be as far
-// below the best that ml-engineering measured. `fitted` names all values that were chosen so that prices meet
-// measurements.
+// Sources of the numbers:
+// - Peaks and memories are from the data sheets.
+// - Links and protocols are fitted to nccl-tests: V100 and A100 by vTrain (traces of 2 to 8 devices), A100, H200 and
+// B200
+//   by ml-engineering. Links have the bandwidth that NCCL reaches with large messages. bench_cluster_fit prints the
+//   errors of the fit.
+// - Adapters of 100, 200 and 400 Gb/s have 12, 24 and 48 GB/s (NVIDIA, GTC 2024 S62129).
+// - Network steps of 5, 8.5 and 14 us are from NCCL's own model (tuning.cc), as are steps within a node of 1.9 and 3.4
+// us
+//   if none are measured.
+// - Products of A100 and H100 reach what they do in the training steps of docs/guide/planning.md. Those of V100 and
+// B200
+//   are assumed to be as far below the best that ml-engineering measured.
+// `fitted` names all values that were chosen so that prices match measurements.
 
 Cluster v100() {
   Cluster cluster = gpu_cluster({.device = "V100-SXM2-32GB",
@@ -108,7 +114,7 @@ Cluster v100() {
                                  .protocols = {{"LL", 9.1e-6, 0.08, 2.35e-6, 5e-6},
                                                {"LL128", 18.4e-6, 0.65, 2.91e-6, 8.5e-6},
                                                {"Simple", 12.9e-6, 1, 5.38e-6, 14e-6}}});
-  // A hybrid cube mesh: how many of the six rings through all eight go through the first 2, 3, .. 8 devices.
+  // A hybrid cube mesh: the share of the six rings through all eight devices that pass through the first 2, 3, .. 8.
   cluster.levels[0].share_by_members = {0.167, 0.333, 0.667, 0.275, 0.333, 0.667, 1};
   cluster.fitted = {"level[0].bandwidth",          "level[0].latency",
                     "protocol[0].overhead",        "protocol[1].overhead",
@@ -120,7 +126,7 @@ Cluster v100() {
 Cluster a100(double memory, double memory_bandwidth) {
   Cluster cluster = gpu_cluster({.device = fmt::format("A100-SXM4-{}GB", memory / kGB),
                                  .f16_peak = 312 * kTera,
-                                 .f32_peak = 156 * kTera,  // as TF32, which the libraries take for products of f32
+                                 .f32_peak = 156 * kTera,  // TF32, which the libraries use for products of f32
                                  .f64_peak = 19.5 * kTera,
                                  .plain_f32 = 19.5 * kTera,
                                  .memory = memory,
@@ -178,7 +184,7 @@ Cluster hopper(std::string device, double memory, double memory_bandwidth) {
   return cluster;
 }
 
-/// Its network steps are those of 400 Gb/s EFA adapters, which take longer than InfiniBand.
+/// Network steps are those of 400 Gb/s EFA adapters, which are slower than InfiniBand.
 Cluster b200() {
   Cluster cluster =
       gpu_cluster({.device = "B200-SXM-180GB",
@@ -202,8 +208,8 @@ Cluster b200() {
   return cluster;
 }
 
-/// Two rings of four over HCCS, a 100 Gb/s adapter for each device. From memory of the vendor's pages: nothing of it is
-/// fitted.
+/// Two rings of four over HCCS, and a 100 Gb/s adapter for each device. The numbers are recalled from the vendor's
+/// pages; none is fitted.
 Cluster ascend910() {
   Cluster cluster = gpu_cluster({.device = "Ascend 910",
                                  .f16_peak = 256 * kTera,
@@ -221,7 +227,7 @@ Cluster ascend910() {
   return cluster;
 }
 
-/// Eight cores of a server processor with AVX2, a rank on each; nodes on a 25 Gb/s Ethernet.
+/// Eight cores of a server processor with AVX2, one rank on each, and 25 Gb/s Ethernet between nodes.
 Cluster cpu() {
   Cluster cluster;
   cluster.device = {.name = "CPU core",
@@ -274,7 +280,7 @@ int64_t parse_nodes(std::string_view text, std::string_view nodes) {
   return count;
 }
 
-/// "NAME:NODES@SOFTWARE"
+/// The parts of "NAME:NODES@SOFTWARE". Throws InvalidArgument for a bad number of nodes.
 struct ClusterName {
   explicit ClusterName(std::string_view text) {
     const size_t at = std::min(text.find('@'), text.size());
@@ -287,7 +293,7 @@ struct ClusterName {
 
   std::string_view preset;
   int64_t nodes = 1;
-  std::optional<std::string_view> software{};  // none: what is usually run there
+  std::optional<std::string_view> software{};  // none: the usual software of the preset
 };
 
 }  // namespace

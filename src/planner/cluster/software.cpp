@@ -8,10 +8,10 @@
 namespace partita {
 namespace {
 
-/// Logits and what the loss makes of them are f32 where the rest is of 16 bits, and are passed over once more.
+/// Factors of the ops of a loss: with 16-bit activations, logits and losses are still f32, and are read once more.
 const std::map<std::string, double, std::less<>> kWideLoss = {{"sub", 2.9}, {"exp", 2.9}, {"cross_entropy_grad", 2.9}};
 
-/// What all versions of Megatron have in common, as their source says.
+/// The costs that all versions of Megatron have in common, according to their source code.
 SoftwareCosts megatron() {
   SoftwareCosts software;
   software.recomputes_whole = software.regathers = software.joins_products = software.keeps_gradients = true;
@@ -21,8 +21,8 @@ SoftwareCosts megatron() {
   return software;
 }
 
-/// Bytes of scores as its kernels read and write them, forward: products 2 + 2, softmax 2 + 2, dropout 2 + 3; backward:
-/// products 2 x 4, dropout 3 + 2, softmax 4 + 2. Kept: the softmax, the mask and what it left.
+/// Bytes per score that its kernels read and write. Forward: products 2 + 2, softmax 2 + 2, dropout 2 + 3. Backward:
+/// products 2 x 4, dropout 3 + 2, softmax 4 + 2. Kept: the softmax, the mask and the masked softmax.
 SoftwareCosts megatron_lm() {
   SoftwareCosts software = megatron();
   software.step_overhead = 1e-3;
@@ -48,7 +48,7 @@ SoftwareCosts megatron_core() {
 struct NamedSoftware {
   std::string_view name;
   SoftwareCosts (*make)();
-  std::vector<std::string> fitted;  // fields
+  std::vector<std::string> fitted;  // keys of fitted values
 };
 
 const std::vector<NamedSoftware>& all_software() {

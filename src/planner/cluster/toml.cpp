@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kMaxClusterBytes = size_t{1} << 20;
 constexpr std::string_view kClusterHeader = "# partita cluster 1: bytes, seconds, bytes/s, flop/s\n";
 
-/// A number as engineers write it, 24e9 or 14e-6, that reads back as the same one.
+/// A number in engineering notation, such as 24e9 or 14e-6, that reads back exactly.
 std::string toml_number(double value) {
   if (std::abs(value) >= 1e-3 && std::abs(value) < 1e6) return fmt::format("{}", value);
   for (int exponent = 21; value != 0 && exponent >= -15; exponent -= 3) {
@@ -36,7 +36,7 @@ std::string toml_number(double value) {
 class ClusterPrinter {
  public:
   std::string result{kClusterHeader};
-  std::map<std::string, std::string, std::less<>> values;  // by key, as in "level[0].bandwidth"
+  std::map<std::string, std::string, std::less<>> values;  // by key, such as "level[0].bandwidth"
 
   void number(std::string_view name, double value, const NumberRange&) {
     if (value != 0) line(name, toml_number(value));
@@ -118,7 +118,7 @@ class ClusterPrinter {
   }
 
   std::string path_, key_;
-  std::string item_;  // "[0]" of the table that comes next, where it is one of a list
+  std::string item_;  // "[0]": index of the next table if it is one of a list
 };
 
 class ClusterReader {
@@ -238,7 +238,7 @@ class ClusterReader {
     fail(path_ + std::string(name), "bad kind of value", kind.str(), expected);
   }
 
-  /// Of the key or, when it is not there, of the nearest one around it.
+  /// The line of a key or, if it is missing, of the innermost table around it.
   Line line_of(std::string key) const {
     for (;; key.resize(key.find_last_of(".["))) {
       if (const auto found = lines_.find(key); found != lines_.end()) return found->second;
@@ -246,7 +246,7 @@ class ClusterReader {
     }
   }
 
-  /// The value of a key of this table, if it is there.
+  /// The value of a key of this table; null if it is missing. Registers the key as known.
   const toml::node* find(std::string_view name) {
     known_.emplace_back(name);
     const toml::node* node = here_->get(name);
@@ -297,7 +297,7 @@ class ClusterReader {
     }
   }
 
-  /// Reads the fields of a table and refuses what else is in it.
+  /// Reads the fields of a table. Throws InvalidFile if it has other keys.
   template <class Fields>
   void inside(std::string_view name, const toml::table& table, const Fields& fields) {
     const std::string outer = path_;
@@ -316,8 +316,8 @@ class ClusterReader {
 
   const toml::table* here_;
   std::string file_, path_;
-  std::vector<std::string> known_;     // the keys that this table can have
-  std::map<std::string, Line> lines_;  // of the keys that were found
+  std::vector<std::string> known_;     // keys that this table may have
+  std::map<std::string, Line> lines_;  // lines of the keys that were found
 };
 
 }  // namespace

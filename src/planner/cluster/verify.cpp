@@ -18,7 +18,7 @@ bool NumberRange::contains(double number) const {
 
 namespace {
 
-/// Checks every field by itself, and keeps the first that is wrong.
+/// Checks every field by itself, and keeps the first fault.
 class FieldCheck {
  public:
   std::optional<ClusterFault> fault;
@@ -121,7 +121,7 @@ void check_measured(FieldCheck& check, const SoftwareCosts& software) {
   }
 }
 
-/// What holds between fields.
+/// Checks fields against each other.
 void check_whole(FieldCheck& check, const Cluster& cluster) {
   check.require(!cluster.device.peak.empty(), "device.peak", "no rate of any type", "none", "a table of types");
   check.require(cluster.reserve_memory < cluster.device.memory, "reserve_memory", "no memory is left",

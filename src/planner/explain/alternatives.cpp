@@ -13,10 +13,10 @@ namespace {
 
 constexpr size_t kShownMoves = 3;
 
-/// What a plan computes and sends, as far as it can be told in a sentence.
+/// The computation and communication of a plan, as far as an explanation mentions them.
 struct Traffic {
-  double flops = 0;                                              // of a rank, of the node and its gradients
-  std::map<std::pair<Collective, std::string>, double> bytes{};  // of the whole values, by what is done over which axes
+  double flops = 0;                                              // on a rank, of the node and its gradients
+  std::map<std::pair<Collective, std::string>, double> bytes{};  // of whole values, by collective and axes
 };
 
 class Alternatives {
@@ -54,7 +54,7 @@ class Alternatives {
     partial.cuts[node_] = cut;
     const Node& node = request_.training.nodes[node_];
     for (ValueId output : node.outputs) partial.results.erase(output);
-    for (size_t s = 0; s < request_.training.states.size(); ++s) {  // they lie as the node needs them
+    for (size_t s = 0; s < request_.training.states.size(); ++s) {  // states follow the node
       const ValueId entry = request_.training.states[s].entry;
       const bool is_used = std::find(node.inputs.begin(), node.inputs.end(), entry) != node.inputs.end();
       if (is_used && cut != *request_.plan.cuts[node_]) partial.states[s].reset();
@@ -77,7 +77,7 @@ class Alternatives {
     return result;
   }
 
-  /// "tensor" for all of its sub-axes.
+  /// The names of axes, "data,tensor"; sub-axes are merged if all of an axis are there.
   static std::string named_axes(const Axes& axes, const Mesh& mesh) {
     std::string text;
     std::string last;
@@ -95,7 +95,8 @@ class Alternatives {
     return text;
   }
 
-  /// "computes 2 times as much; 16.0 KiB more by all_gather over tensor".
+  /// How a cut differs from the chosen one: "computes 2 times as much on a rank; 16.0 KiB more by all_gather over
+  /// tensor".
   std::string difference(const Traffic& own, const Cut& cut) const {
     constexpr double kSame = 1e-3;
     Traffic other;

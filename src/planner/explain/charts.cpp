@@ -12,22 +12,22 @@ namespace {
 constexpr double kChartWidth = 1080, kLeft = 78, kRight = 12;
 constexpr size_t kMaxSpans = 8000;
 constexpr int kMaxRows = 32, kMinRows = 4, kMaxLines = 6;
-constexpr double kBeside = 6;  // pixels of what is sent
+constexpr double kBeside = 6;  // height of overlapped communication in pixels
 
-/// "1.5 s": round numbers are short.
+/// Formats seconds with as few digits as possible: "1.5 s".
 std::string print_tick(double seconds) {
   if (seconds == 0) return "0";
   if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
   return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
 }
 
-/// Seconds to pixels.
+/// Maps seconds to horizontal pixels.
 class TimeAxis {
  public:
   explicit TimeAxis(double seconds) : seconds_(std::max(seconds, 1e-12)) {}
   double at(double seconds) const { return kLeft + seconds / seconds_ * (kChartWidth - kLeft - kRight); }
 
-  /// Lines and labels at round times.
+  /// SVG of vertical lines and labels at round times.
   std::string ticks(double top, double bottom) const {
     const double rough = seconds_ / 6, power = std::pow(10, std::floor(std::log10(rough)));
     double step = power;
@@ -47,7 +47,7 @@ class TimeAxis {
   double seconds_;
 };
 
-/// At most so many of `count`, the first and the last among them.
+/// Picks at most `most` of `count` groups, evenly spaced, including the first and the last.
 std::vector<int> some_of_groups(int count, int most) {
   std::vector<int> groups;
   const int shown = std::min(count, most);
@@ -60,7 +60,7 @@ std::string open_svg(double height, std::string_view what) {
   return fmt::format(R"(<svg viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">)", kChartWidth, height, what);
 }
 
-/// How long the groups that are drawn take.
+/// End of the last span in seconds.
 double drawn_seconds(const LayerStep& step) {
   double seconds = 0;
   for (const LayerStepGroup& group : step.groups) {
@@ -83,14 +83,14 @@ std::string_view class_of(const LayerSpan& span) {
   }
 }
 
-/// "F3", "F3.1" where a group runs several stages, or what it is.
+/// The label of a span: "F3", "F3.1" if a group runs several stages, or its kind, such as "gather".
 std::string name_of_span(const LayerSpan& span, bool with_stage) {
   constexpr std::array kNames{"", "", "", "gather", "reduce", "transfer", "update"};
   if (span.kind > LayerSpan::weight) return kNames[span.kind];
   return short_name({span.stage, static_cast<StageSection>(span.kind), span.micro_batch}, with_stage);
 }
 
-/// What a group does between two times, as a rectangle with its name.
+/// Draws a span as a labelled rectangle.
 class SpanPainter {
  public:
   SpanPainter(const TimeAxis& axis, bool with_stage) : axis_(axis), with_stage_(with_stage) {}

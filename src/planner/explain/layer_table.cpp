@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kShownOps = 3;
 
-/// "net/h/12" in its parts "net/h/" and 12.
+/// Splits "net/h/12" into "net/h/" and 12; none if the last part is not a number.
 std::optional<std::pair<std::string, int64_t>> numbered_scope(const std::string& scope) {
   const size_t slash = scope.rfind('/');
   if (slash == scope.npos) return std::nullopt;
@@ -30,7 +30,7 @@ std::string_view layer_of(const std::string& scope) {
   return std::string_view(scope).substr(0, first == scope.npos ? first : scope.find('/', first + 1));
 }
 
-/// The name of a part of a path that has nodes of its own alone: with their ops.
+/// The name of a range of nodes: its layer, or, for nodes directly in the top scope, the scope with their ops.
 std::string name_of_nodes(const Graph& graph, size_t begin, size_t end) {
   const std::string scope(layer_of(graph.nodes[begin].scope));
   if (scope.find('/') != scope.npos) return scope;
@@ -43,7 +43,7 @@ std::string name_of_nodes(const Graph& graph, size_t begin, size_t end) {
   return fmt::format("{}{}{}{}", scope, scope.empty() ? "" : ": ", fmt::join(ops, ", "), has_more ? ", .." : "");
 }
 
-/// Units of the folded graph, those that are no copies in their layers, and the rows that these add up to.
+/// Units of the folded graph and the rows that they belong to. Units without copies are split into layers.
 class LayerGroups {
  public:
   explicit LayerGroups(const FoldedGraph& folded) : folded_(folded) {
@@ -57,7 +57,7 @@ class LayerGroups {
   }
 
   std::vector<FoldedUnit> units;
-  std::vector<size_t> whole_units;  // per unit: which of the folded graph it is of
+  std::vector<size_t> whole_units;  // per unit: its unit of the folded graph
   std::vector<size_t> row_of_unit;
   std::vector<LayerRow> rows;
 
@@ -116,7 +116,7 @@ class LayerGroups {
   std::optional<std::pair<std::string, int64_t>> first_number_;
 };
 
-/// What a factor is of what a node makes.
+/// The dimension of a node's result that a factor cuts, such as "batch" or "columns"; "sums" if it is reduced.
 std::string part_of_result(const TensorMap& output, int factor) {
   const size_t rank = output.size();
   for (size_t d = 0; d < rank; ++d) {
@@ -129,7 +129,7 @@ std::string part_of_result(const TensorMap& output, int factor) {
   return "sums";
 }
 
-/// What the rows take, of so many copies of each unit.
+/// Adds the costs of units to their rows; `counts` is the number of copies of each unit.
 void add_costs(NetworkCosts& costs, const Configuration& configuration, const Precision& precision,
                const LayerGroups& groups, const std::vector<double>& counts, std::vector<LayerRow>& rows) {
   if (std::all_of(counts.begin(), counts.end(), [](double count) { return count == 0; })) return;

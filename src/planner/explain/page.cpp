@@ -15,7 +15,7 @@ std::string print_share(double part, double whole) {
   return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0);
 }
 
-/// "name=value" of a configuration as chips.
+/// Formats the items of a text, such as "name=value", as chips.
 std::string chips(std::string_view text, char separator) {
   std::string result;
   while (!text.empty()) {
@@ -70,7 +70,7 @@ class Page {
     return text + "</div>\n";
   }
 
-  /// Name, class, seconds.
+  /// The parts of the step: name, CSS class and seconds.
   std::vector<std::tuple<std::string, std::string, double>> parts() const {
     const Breakdown& all = price_.breakdown;
     std::vector<std::tuple<std::string, std::string, double>> result{{"compute", "forward", all.compute}};

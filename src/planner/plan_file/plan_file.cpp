@@ -190,7 +190,7 @@ class PlanFileReader : private Scanner {
     return *plan_.cuts;
   }
 
-  /// What lines say together.
+  /// Checks the lines against each other and returns the completed plan.
   PlanFile checked() {
     for (const std::string_view name : {"batch", "ranks", "configuration"}) {
       if (!lines_.at(name).second) fail(fmt::format("no line '{}'", name), "end", fmt::format("{} ..", name));
@@ -238,7 +238,7 @@ class PlanFileReader : private Scanner {
   }
 
   using Read = void (PlanFileReader::*)();
-  /// Lines that are given once, and whether they were.
+  /// Lines that may be given once: their reader, and whether they were given.
   std::map<std::string_view, std::pair<Read, bool>> lines_{
       {"model", {&PlanFileReader::read_model, false}},
       {"batch", {&PlanFileReader::read_batch, false}},
@@ -373,7 +373,7 @@ PlanFile plan_file_of(const PlannedTraining& planned) {
 
 namespace {
 
-/// In the numbers of a configuration; none where they cannot say it.
+/// The configuration that a program runs; none if a configuration cannot express it.
 std::optional<Configuration> configuration_of(const JobConfig& config, const Program& program) {
   if (config.plan.given && !config.plan.given->configuration.empty()) {
     return parse_configuration(config.plan.given->configuration);
@@ -393,7 +393,7 @@ std::optional<Configuration> configuration_of(const JobConfig& config, const Pro
                               .recompute = config.plan.recompute,
                               .zero = options.zero.level};
   if (options.parallel == Parallel::automatic && !options.blocks.any()) {
-    // Of ranks that a search let do what it found best, those that cut the batch.
+    // A search chose all cuts: the axes that cut the batch become `data`, the others `tensor`.
     for (size_t i = 0; i < program.graph.inputs.size(); ++i) {
       if (program.graph.inputs[i].batch_dim != 0) continue;
       configuration.data = program.cuts->mesh.ways(program.cuts->inputs[i][0]);

@@ -10,8 +10,8 @@
 namespace partita {
 namespace {
 
-/// Queues have a task at most that runs. Its rate is the part of a second of its work that a second does; it changes
-/// with what runs beside it.
+/// Each queue runs at most one task at a time. The rate of a task is the seconds of its work that are done per second;
+/// it changes when other tasks start or finish.
 class EventLoop {
  public:
   EventLoop(const TaskGraph& graph, const Contention& contention)
@@ -50,13 +50,13 @@ class EventLoop {
  private:
   struct Queue {
     std::vector<int> tasks;
-    size_t next = 0;   // the first that has not begun
-    int running = -1;  // a task
-    double left = 0;   // seconds of its work, at `since`
+    size_t next = 0;   // index of the first task that has not begun
+    int running = -1;  // running task, or -1
+    double left = 0;   // seconds of its work that are left at `since`
     double rate = 1;
     double since = 0;  // when the rate was set
     double free = 0;   // when the last task ended
-    int version = 0;   // of the event that ends it
+    int version = 0;   // version of the event that ends it; older events are ignored
   };
   struct Event {
     double time = 0;
@@ -104,7 +104,7 @@ class EventLoop {
     start_next(q);
   }
 
-  /// Gives the tasks whose surroundings have changed the rates that they have from now on.
+  /// Updates the rates of all tasks that a change affects.
   void settle() {
     if (contention_.cores > 0) {
       for (size_t q = 0; q < queues_.size(); ++q) set_rate(q);
@@ -142,7 +142,7 @@ class EventLoop {
     return std::min(1.0, contention_.cores / busy_cores_) * (1 - (1 - contention_.busy_share) * others);
   }
 
-  /// Whether a message runs beside what a queue computes.
+  /// Whether a message overlaps the computation of a queue.
   bool is_slowed(size_t q) const {
     for (size_t other = q + 1; other < q + kTaskQueues; ++other) {
       const int number = queues_[other].running;
@@ -154,8 +154,8 @@ class EventLoop {
   const TaskGraph& graph_;
   const Contention& contention_;
   std::vector<TimedTask> times_;
-  std::vector<int> waiting_;    // per task: for how many others
-  std::vector<size_t> begins_;  // per task: of those that wait for it in `users_`
+  std::vector<int> waiting_;    // per task: number of unfinished tasks that it waits for
+  std::vector<size_t> begins_;  // per task: begin in `users_` of those that wait for it
   std::vector<int> users_;
   std::vector<Queue> queues_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-/// Buffers that an instruction touches.
+/// The buffers that an instruction reads or writes.
 std::vector<int> touched(const Instruction& instruction, const Schedule& schedule) {
   std::vector<int> buffers = instruction.inputs;
   buffers.insert(buffers.end(), instruction.outputs.begin(), instruction.outputs.end());
@@ -40,7 +40,7 @@ LiveMemory::LiveMemory(const StageProgram& stage)
     const auto root = static_cast<size_t>(roots[static_cast<size_t>(buffer)]);
     if (first[root] != kNever) last[root] = schedule.instructions.size() - 1;
   }
-  std::map<std::pair<size_t, int64_t>, bool> ends;  // of buffers, by the instruction and the offset
+  std::map<std::pair<size_t, int64_t>, bool> ends;  // whether a buffer ends, by instruction and offset
   for (size_t buffer = 0; buffer < count; ++buffer) {
     if (first[buffer] != kNever) ends[{last[buffer], schedule.buffers[buffer].offset}] = true;
   }
@@ -52,7 +52,7 @@ LiveMemory::LiveMemory(const StageProgram& stage)
     Changes &begin = changes_[first[buffer]], &end = changes_[last[buffer]];
     (begins_often && !ends_often ? begin.taken_first : begin.taken) += bytes;
     (ends_often && !begins_often ? end.released_last : end.released) += bytes;
-    // A result in the place of an operand.
+    // The result takes the memory of an operand.
     if (first[buffer] < last[buffer] && ends.contains({first[buffer], schedule.buffers[buffer].offset}))
       begin.in_place += bytes;
   }

@@ -19,13 +19,14 @@ bool computes(const Instruction& instruction, const LocalGraph& local) {
 
 namespace {
 
-/// Of a stage's schedule: where something other than computing happens, and sums of seconds up to each instruction.
+/// The points of a stage's schedule at which something other than computation happens, and its seconds up to each
+/// instruction.
 struct StagePoints {
   std::vector<size_t> points;  // ascending
-  std::vector<double> before;  // seconds of what is computed, per instruction and behind the last one
+  std::vector<double> before;  // seconds of computation before each instruction, and last the sum
   std::vector<std::vector<size_t>> reads;
-  std::map<size_t, std::vector<size_t>> sends;      // behind an instruction
-  std::map<Section, std::vector<size_t>> at_begin;  // of a section
+  std::map<size_t, std::vector<size_t>> sends;      // transfers sent after an instruction
+  std::map<Section, std::vector<size_t>> at_begin;  // transfers sent at the begin of a section
   double seconds(size_t begin, size_t end) const { return before[end] - before[begin]; }
 };
 
@@ -119,7 +120,7 @@ class TaskBuilder {
     last_task_ = -1;
     const std::vector<Run>& runs = result_.runs[static_cast<size_t>(group)];
     for (at_ = 0; at_ < runs.size(); ++at_) add_run(runs[at_]);
-    for (size_t t = 0; t < pipeline_.transfers.size(); ++t) {  // what only the update or outputs take
+    for (size_t t = 0; t < pipeline_.transfers.size(); ++t) {  // values that only the update or outputs read
       const Transfer& transfer = pipeline_.transfers[t];
       if (transfer.verdict || pipeline_.shape.groups[static_cast<size_t>(transfer.to_stage)] != group) continue;
       const int64_t micro_batches = transfer.in_micro_batches() ? pipeline_.shape.micro_batches : 1;
@@ -140,7 +141,7 @@ class TaskBuilder {
         }
       }
     }
-    size_t done = run.begin;  // instructions that have tasks
+    size_t done = run.begin;  // instructions before it have tasks
     const auto compute_up_to = [&](size_t end) {
       if (done < end) last_task_ = add_compute(run, done, end);
       done = std::max(done, end);
@@ -167,7 +168,7 @@ class TaskBuilder {
     compute_up_to(run.end);
   }
 
-  /// A collective, or the start of one, or the wait for it.
+  /// Adds the task of a collective, of the start of one, or of the wait for it.
   void add_message(const Run& run, size_t index) {
     const auto stage = static_cast<size_t>(run.stage);
     const Instruction& instruction = stages_[stage].schedule.instructions[index];
@@ -205,7 +206,7 @@ class TaskBuilder {
     sent_[{t, micro_batch}] = task;
   }
 
-  /// The messages of a transfer up to that of a micro-batch that have not been received.
+  /// Adds receives for all messages of a transfer up to a micro-batch that have not been received.
   void await(const Run& run, size_t t, int64_t micro_batch) {
     const int64_t wanted = pipeline_.transfers[t].in_micro_batches() ? micro_batch : 0;
     for (; received_[t] <= wanted; ++received_[t]) {
@@ -217,7 +218,7 @@ class TaskBuilder {
     }
   }
 
-  /// All groups meet before the update.
+  /// Adds the barrier of all groups before the update.
   void add_verdict() {
     const int meeting = result_.graph.add({.queue = TaskQueue::transfer});
     result_.tasks.push_back({.kind = ProgramTask::verdict});
@@ -250,13 +251,13 @@ class TaskBuilder {
   const std::vector<std::optional<size_t>> relayed_;
   ProgramTasks result_;
   std::vector<StagePoints> points_;
-  std::vector<int64_t> received_;  // per transfer: how often
+  std::vector<int64_t> received_;  // per transfer: number of receives so far
   std::map<std::pair<size_t, int64_t>, int> sent_;
   std::vector<int> receives_;
-  std::map<std::tuple<int, int, NodeId>, int> messages_;  // that were started last
+  std::map<std::tuple<int, int, NodeId>, int> messages_;  // last started message of each collective
   std::vector<int> last_;                                 // per group: its last task before the verdict
-  int last_task_ = -1;                                    // of the compute thread that is followed
-  size_t at_ = 0;                                         // the run
+  int last_task_ = -1;                                    // last task of the current group's compute thread
+  size_t at_ = 0;                                         // index of the current run
 };
 
 }  // namespace

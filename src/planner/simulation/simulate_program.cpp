@@ -15,7 +15,7 @@ Collective kind_of(const Instruction& instruction, const LocalGraph& local) {
   return *collective_of(local.graph.nodes[static_cast<size_t>(instruction.node)]);
 }
 
-/// What the times of tasks say of the groups.
+/// Derives the results of a step from the times of its tasks.
 class StepResult {
  public:
   StepResult(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const StepPrices& prices)
@@ -54,7 +54,7 @@ class StepResult {
     return kind_of(stage_of(task).schedule.instructions[task.begin], stage_of(task).local);
   }
 
-  /// What a task of the compute thread, and the wait for it, take of the group's time. What is left is a bubble.
+  /// Adds the time of a task of the compute thread, and of the wait before it, to its group. The rest is a bubble.
   void account(size_t t, SimulatedGroup& group) const {
     const ProgramTask& task = program_.tasks[t];
     const double seconds = times_[t].end - times_[t].begin;
@@ -74,7 +74,7 @@ class StepResult {
 
   const ProgramTask& message_of(size_t t) const { return program_.tasks[static_cast<size_t>(program_.awaited[t])]; }
 
-  /// How long a task waits while the message runs that it waits for.
+  /// Seconds that a task waits while the awaited message runs.
   double beside_message(size_t t) const {
     if (program_.awaited[t] < 0) return 0;
     const auto message = static_cast<size_t>(program_.awaited[t]);
@@ -84,7 +84,7 @@ class StepResult {
     return std::max(0.0, times_[t].begin - std::max(times_[t].free, times_[message].begin));
   }
 
-  /// Calls `use(instruction, begin, end)` with the times of what a task computes.
+  /// Calls `use(instruction, begin, end)` for each instruction that a task computes.
   template <class Use>
   void for_instructions(size_t t, const Use& use) const {
     const ProgramTask& task = program_.tasks[t];
@@ -127,7 +127,7 @@ class StepResult {
     for (size_t group = 0; group < step.groups.size(); ++group) {
       double at = 0;
       for (PredictedSpan section : sections[group]) {
-        if (section.end < section.begin) section.begin = section.end = at;  // nothing runs in it
+        if (section.end < section.begin) section.begin = section.end = at;  // an empty section
         at = section.end;
         step.groups[group].spans.push_back(section);
       }

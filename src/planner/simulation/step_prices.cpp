@@ -22,7 +22,7 @@ double bytes_of(const std::vector<int>& buffers, const Schedule& schedule) {
   return bytes;
 }
 
-/// How fast a rank with some threads is, with nothing beside it.
+/// The speed of a rank with some threads, while nothing else runs.
 struct RankSpeed {
   const Cluster& cluster;
   double threads = 1;
@@ -35,7 +35,7 @@ struct RankSpeed {
   }
 };
 
-/// One stage's instructions on its ranks.
+/// Prices the instructions of one stage.
 class StagePricing {
  public:
   StagePricing(const StageProgram& stage, const OpSet& ops, const Cluster& cluster, const RankSpeed& speed,
@@ -67,7 +67,7 @@ class StagePricing {
     }
   }
 
-  /// What ranks that meet wait for one another; of ranks that take turns on cores no more than these.
+  /// Seconds that the ranks of a collective wait for each other. If ranks share cores, at most as many ranks count.
   double skew(const GroupPlace& place) const {
     const int64_t others = (cluster_.cores > 0 ? std::min(place.ranks, cluster_.cores) : place.ranks) - 1;
     return cluster_.software.rank_skew * static_cast<double>(std::max<int64_t>(0, others));
@@ -111,7 +111,7 @@ TransferPrice price_of(const Transfer& transfer, const Pipeline& pipeline, const
   const StageProgram& to = stages[static_cast<size_t>(transfer.to_stage)];
   const RankGroup &sender = pipeline.group_of(transfer.from_stage), &receiver = pipeline.group_of(transfer.to_stage);
   const double bytes = static_cast<double>(to.local.largest(to.local.graph.inputs[transfer.input].value).bytes());
-  // What the receivers hold is sent once, by as many ranks as there are.
+  // The receivers' values are sent once, split among the senders.
   const double sent = bytes * receiver.count / sender.count;
   const double copying = speed.seconds(copy_of_bytes("copy", sent));
   if (cluster.cores > 0 || sender == receiver) {
@@ -154,7 +154,7 @@ StepPrices prices_of(const Pipeline& pipeline, const std::vector<StageProgram>& 
   if (cluster.cores > 0) {
     const int64_t share = std::max<int64_t>(1, cluster.cores / pipeline.ranks());
     prices.rank_threads = static_cast<double>(threads > 0 ? threads : share);
-    prices.busy_share = pipeline.ranks() > 1 ? cluster.busy_share : 1;  // thread shares say it of several threads
+    prices.busy_share = pipeline.ranks() > 1 ? cluster.busy_share : 1;  // for one rank, thread shares include it
   }
   const RankSpeed speed{cluster, prices.rank_threads};
   for (size_t stage = 0; stage < stages.size(); ++stage) {
@@ -165,7 +165,7 @@ StepPrices prices_of(const Pipeline& pipeline, const std::vector<StageProgram>& 
     prices.transfers.push_back(price_of(transfer, pipeline, stages, cluster, speed));
   }
   if (stages.size() > 1 && pipeline.ranks() > 1) {
-    constexpr double kBytes = 64;  // of each rank: a few numbers
+    constexpr double kBytes = 64;  // a few numbers of each rank
     const Mesh all = Mesh::undivided({{"ranks", pipeline.ranks()}});
     Axes axes;
     for (int axis = 0; axis < static_cast<int>(all.axes().size()); ++axis) axes.push_back(axis);
