@@ -51,7 +51,7 @@ double octaves(double size, double large) {
   return size <= large ? std::log2(size) : std::log2(large) + kBeyond * std::log2(size / large);
 }
 
-/// The geometric mean of the calls' shares, weighted by the inverse square of the distance between sizes.
+/// The geometric mean of the calls' shares. Weights are the inverse square of the squared distance of sizes in octaves.
 double share_near(const std::vector<MeasuredCall>& calls, const Work& work) {
   constexpr double kNear = 1e-3, kLargeSide = 256, kLargeBytes = 64e6, kLargeNumber = 1;
   double weights = 0, sum = 0;

@@ -10,20 +10,20 @@
 namespace partita {
 namespace {
 
-constexpr double kFaster = 4;            // a byte over the links of a class takes so many times one of that before
-constexpr double kShares[] = {0.1, 1};   // of sums of gradients that nothing hides
-constexpr double kUnboundedLinks = 1e6;  // times the bandwidth: only latencies are left
-constexpr int64_t kNearClasses = 6;      // those of the cluster's links and of slower ones
+constexpr double kFaster = 4;            // ratio of the seconds of a byte between pairs of classes
+constexpr double kShares[] = {0.1, 1};   // exposed share of gradient sums, by class of a pair
+constexpr double kUnboundedLinks = 1e6;  // factor on bandwidths, so that only latencies remain
+constexpr int64_t kNearClasses = 6;      // number of classes to search
 
-/// Seconds of a byte over links, in those of a byte of memory.
+/// The ratio of the seconds of a byte over links of this class to those of a byte of memory.
 double ratio_of(int64_t links) { return std::pow(kFaster, static_cast<double>((links + 1) / 2)); }
 
 }  // namespace
 
 PlanCosts cluster_costs(const Mesh& mesh, const Cluster& cluster, const Precision& precision, double gradient_part) {
-  constexpr double kLarge = 1e12;  // of operations or bytes
+  constexpr double kLarge = 1e12;  // operations or bytes
   const DeviceSpec device = cluster.rank_device();
-  const double in_graph = precision.compute == DType::f64 ? 8 : 4;  // bytes of a float
+  const double in_graph = precision.compute == DType::f64 ? 8 : 4;  // bytes of a float in the graph
   const double narrower = precision.activation / in_graph;
   const LinkCosts links = link_costs(mesh, 0, cluster);
   PlanCosts costs{

@@ -28,7 +28,7 @@ bool read_bool(std::string_view where, std::string_view text) {
   throw InvalidArgument(fmt::format("[{}] bad switch, got '{}', expected true or false", where, text));
 }
 
-/// How one member is read and printed.
+/// A key of a configuration: how its value is parsed and printed.
 struct Key {
   std::string name;
   std::function<void(Configuration&, std::string_view where, std::string_view text)> read;
@@ -52,7 +52,7 @@ Key choice(const std::string& name, Enum Configuration::*member) {
           [=](const Configuration& from) { return std::string(name_of(from.*member)); }};
 }
 
-/// The counts of one policy, by group: "12", "4/2/0".
+/// Parses the counts of one policy, by group: "12" or "4/2/0".
 std::vector<int64_t> read_counts(std::string_view where, std::string_view text, int64_t most) {
   std::vector<int64_t> counts;
   while (true) {
@@ -63,7 +63,7 @@ std::vector<int64_t> read_counts(std::string_view where, std::string_view text, 
   }
 }
 
-/// "full:4/2+selective:1"; one number stands for all groups.
+/// Parses a policy, or counts such as "full:4/2+selective:1"; one number stands for all groups.
 RecomputedLayers read_recomputed_layers(std::string_view where, std::string_view text, int64_t most) {
   if (text.find(':') == text.npos) return parse_name<Recompute>(where, text);
   std::array<std::vector<int64_t>, 2> of_policies;  // full, selective
@@ -116,7 +116,8 @@ std::vector<Key> keys() {
           count("zero", &Configuration::zero, 0, kMaxZero)};
 }
 
-/// "KEY=VALUE,.." with its keys by their places in `known`, each once.
+/// Splits "KEY=VALUE,.." into pairs of an index in `known` and a value. Throws InvalidArgument for unknown or repeated
+/// keys.
 std::vector<std::pair<size_t, std::string_view>> items_of(std::string_view text, std::string_view where,
                                                           const std::vector<Key>& known) {
   std::vector<std::string> names;
@@ -140,7 +141,7 @@ std::vector<std::pair<size_t, std::string_view>> items_of(std::string_view text,
   return items;
 }
 
-/// The divisor of a number that is nearest to another one.
+/// The divisor of `number` that is nearest to `wanted`.
 int64_t nearest_divisor(int64_t number, int64_t wanted) {
   for (int64_t distance = 0;; ++distance) {
     for (int64_t candidate : {wanted - distance, wanted + distance}) {
@@ -208,7 +209,7 @@ std::vector<std::string> keys_of(std::string_view text) {
 
 namespace {
 
-/// Completes how the batch is divided.
+/// Completes the micro-batch. Throws InvalidArgument if ranks or rows do not divide.
 void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, std::string_view where) {
   if (configuration.ranks() != ranks) {
     throw InvalidArgument(fmt::format(
@@ -245,7 +246,8 @@ void require_stages(const Configuration& configuration, std::string_view where) 
   }
 }
 
-/// Completes the counts of recomputed layers: one for each group of stages, or none.
+/// Completes the counts of recomputed layers: one for each group of stages, or none. Throws InvalidArgument for another
+/// number of counts.
 void complete_recomputation(Configuration& configuration, std::string_view where) {
   std::vector<RecomputedLayers::Counts>& counts = configuration.recompute.counts;
   if (counts.size() > 1 && counts.size() != static_cast<size_t>(configuration.pipeline)) {

@@ -9,10 +9,10 @@
 namespace partita {
 namespace {
 
-constexpr double kPrecision = 1e-12;  // of sums of seconds
+constexpr double kPrecision = 1e-12;  // relative precision of sums of seconds
 
-/// Stages filled up to a number of seconds from the last one on, each leaving at least one layer to those in front of
-/// it; empty when they do not hold all layers.
+/// Fills stages up to `most` seconds, from the last one on. Each leaves at least one layer to every stage before it.
+/// Returns the first layer of each stage; empty if not all layers fit.
 std::vector<size_t> filled(const std::vector<DealtLayer>& layers, size_t stages, double most) {
   most *= 1 + kPrecision;
   std::vector<size_t> begins(stages + 1, layers.size());
@@ -28,7 +28,7 @@ std::vector<size_t> filled(const std::vector<DealtLayer>& layers, size_t stages,
   return begins;
 }
 
-/// The least that the slowest stage can take is found by halving what is between bounds of it.
+/// Minimises the time of the slowest stage by bisection.
 std::vector<size_t> balanced(const std::vector<DealtLayer>& layers, size_t stages) {
   double low = 0, high = 0;
   for (const DealtLayer& layer : layers) {

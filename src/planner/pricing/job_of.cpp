@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// The stages of the whole graph's nodes: layers are dealt out in their order.
+/// The stages of the whole graph's nodes. Copies of a unit are assigned in their order.
 StageAssignment dealt_stages(const Price& price, const FoldedGraph& folded, const Graph& forward) {
   StageAssignment assignment{.stages = static_cast<int64_t>(price.layers.size()), .nodes = {}, .states = {}};
   assignment.nodes.assign(forward.nodes.size(), 0);
@@ -27,7 +27,7 @@ RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, 
                                  const OpSet& ops) {
   StageAssignment assignment{.stages = kNames<Recompute>.size(), .nodes = {}, .states = {}};
   assignment.nodes.assign(forward.nodes.size(), 0);
-  std::vector<size_t> next;  // node of each unit
+  std::vector<size_t> next;  // per unit: its next node
   for (const FoldedUnit& unit : folded.units) next.push_back(unit.whole_begin);
   for (const StageLayers& stage : price.layers) {
     for (size_t u = 0; u < next.size(); ++u) {

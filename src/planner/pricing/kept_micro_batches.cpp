@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-/// Leaves those of which no other has as many in every place.
+/// Removes all vectors that another one dominates: has at least as many in every place.
 void remove_lesser(KeptMicroBatches& all) {
   std::erase_if(all, [&](const std::vector<int64_t>& one) {
     return std::any_of(all.begin(), all.end(), [&](const std::vector<int64_t>& other) {
@@ -17,7 +17,7 @@ void remove_lesser(KeptMicroBatches& all) {
 
 }  // namespace
 
-/// Those whose forward has run and whose last section has not, when a forward begins.
+/// A stage keeps the micro-batches whose forward has begun and whose last section has not finished.
 std::vector<KeptMicroBatches> kept_micro_batches(const Sequence& sequence, Order order, int64_t groups) {
   const StageSection last = order == Order::zero_bubble ? StageSection::weight : StageSection::backward;
   int highest = 0;

@@ -29,7 +29,7 @@ class MemoryWeighing {
   }
 
  private:
-  /// Bytes that the software keeps for a value: with the scores of attention, and masks.
+  /// Bytes that the software keeps for a value, including the scores of attention and masks.
   PerRow held_bytes(ValueId value) const {
     PerRow held;
     held.add(values_.bytes_of(value), is_image_[value] ? blocked_channels(graph_.type(value).shape[1]) : 1);
@@ -54,13 +54,13 @@ class MemoryWeighing {
     return held;
   }
 
-  /// How many times their memory channels take in blocks.
+  /// The factor by which blocks of channels increase the memory of an image.
   double blocked_channels(int64_t channels) const {
     const int64_t block = software_.channel_block;
     return static_cast<double>((channels + block - 1) / block * block) / static_cast<double>(channels);
   }
 
-  /// What convolutions make, and what is made of that.
+  /// Marks the 4-dimensional results of convolutions, and of ops on such results, as images.
   void find_images() {
     for (size_t n = 0; n < graph_.nodes.size() && software_.channel_block > 0; ++n) {
       const Node& node = graph_.nodes[n];
@@ -72,7 +72,7 @@ class MemoryWeighing {
     }
   }
 
-  /// What the forward makes and the backward reads.
+  /// Sums the values that the forward makes and the backward reads.
   void weigh_kept() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (values_.phase(n) != Phase::forward || !values_.is_each_micro_batch(n)) continue;
@@ -91,7 +91,8 @@ class MemoryWeighing {
     }
   }
 
-  /// What units get from those in front, in the forward, and what of it these do not read in their own backward.
+  /// Sums the values that cross to each unit in the forward, and those of them that earlier units do not read in their
+  /// backward.
   void weigh_boundaries() {
     constexpr int kNever = std::numeric_limits<int>::max();
     std::vector<int> furthest(graph_.values.size(), -1), first_reader(graph_.values.size(), kNever);
@@ -114,7 +115,7 @@ class MemoryWeighing {
     }
   }
 
-  /// What is alive in a micro-batch; gradients of parameters are counted apart.
+  /// Records the changes of live bytes in a micro-batch. Gradients of parameters are counted separately.
   void follow() {
     std::vector<NodeId> order;
     for (const SectionNodes& section : in_sections(values_.local())) {
@@ -142,7 +143,7 @@ class MemoryWeighing {
         if (graph_.values[input].producer < 0 || last_use[input] != i + 1 || values_.is_gradient_of_state(input))
           continue;
         change.freed.add(held_bytes(input));
-        last_use[input] = 0;  // an operand that a node takes twice is freed once
+        last_use[input] = 0;  // free an operand once if the node reads it twice
       }
     }
   }
@@ -151,7 +152,7 @@ class MemoryWeighing {
   LayerMemory& memory_;
   const SoftwareCosts& software_;
   const Graph& graph_;
-  std::vector<bool> is_image_;  // per value: its channels lie in blocks
+  std::vector<bool> is_image_;  // per value: whether its channels lie in blocks
 };
 
 LayerMemory::LayerMemory(const LayerValues& values) { MemoryWeighing(values, *this).run(); }

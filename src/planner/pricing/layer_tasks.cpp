@@ -83,7 +83,7 @@ double LayerTasks::seconds_of(StageSection section, const UnitCosts& costs) cons
   return 0;
 }
 
-/// Whether the gradients of weights are there behind a section.
+/// Whether a section completes the gradients of weights.
 bool LayerTasks::makes_gradients(StageSection section) const {
   return section == (has_weight_ ? StageSection::weight : StageSection::backward);
 }
@@ -93,7 +93,7 @@ int LayerTasks::add(int group, TaskQueue queue, double seconds, LayerTask task) 
   return graph_.add({.group = group, .queue = queue, .seconds = std::max(0.0, seconds)});
 }
 
-/// What the update of the step before made in parts.
+/// Adds the gathers of parameters that the update of the previous step made in parts.
 void LayerTasks::gather_ahead() {
   if (!software().gathers_ahead) return;
   for (int s = 0; s < prices_.stages(); ++s) {
@@ -125,7 +125,7 @@ void LayerTasks::add_slot(const Slot& slot) {
   add_transfer(slot);
 }
 
-/// The last layer first; gradients are reduced as soon as a message of them is there.
+/// Adds a task per layer, the last layer first. Gradients are reduced as soon as a bucket is full.
 void LayerTasks::add_layers(const Slot& slot) {
   const std::vector<Layer>& layers = layers_[static_cast<size_t>(slot.stage)];
   double bytes = 0, seconds = 0;
@@ -146,7 +146,7 @@ void LayerTasks::add_layers(const Slot& slot) {
   }
 }
 
-/// Parameters are gathered while what is computed before runs.
+/// Adds a computation. Its parameters are gathered while the previous one runs.
 void LayerTasks::add_item(const Item& item, bool begins_slot, const Slot& slot) {
   Group& own = group(item.span.stage);
   const int first = item.first_gather > 0 ? add_gather(item, item.first_gather) : -1;
@@ -205,7 +205,7 @@ void LayerTasks::add_transfer(const Slot& slot) {
   sent = {task};
 }
 
-/// What a slot waits for that another stage sends; -1 where none does.
+/// The task of the transfer that a slot waits for; -1 if there is none.
 int LayerTasks::receive(const Slot& slot) {
   const Sent& sent = sent_[slot_number(slot.stage, slot.section, slot.micro_batch)];
   if (sent.task < 0 || sent.seconds == 0) return sent.task;

@@ -22,8 +22,8 @@ LayerValues::LayerValues(const LoweringRequest& request)
   find_read();
 }
 
-/// Forward nodes have the names that they have in the folded graph; gradients the origin; what moves a value belongs
-/// where that was made, or where it is used first.
+/// Finds units by name: forward nodes are named as in the folded graph, and gradients have that name as their origin. A
+/// node that moves a value belongs to the unit that makes the value, or else to the first that uses it.
 void LayerValues::find_units() {
   std::unordered_map<std::string_view, int> by_name;
   for (size_t u = 0; u < request_.folded.units.size(); ++u) {
@@ -40,7 +40,7 @@ void LayerValues::find_units() {
     if (node_unit_[n] < 0) node_unit_[n] = first_unit(node);
     for (ValueId output : node.outputs) value_unit_[output] = node_unit_[n];
   }
-  for (size_t n = graph().nodes.size(); n-- > 0;) {  // what is made of inputs and states alone
+  for (size_t n = graph().nodes.size(); n-- > 0;) {  // made only from inputs and states
     const Node& node = graph().nodes[n];
     for (ValueId output : node.outputs) {
       if (node_unit_[n] < 0) node_unit_[n] = value_unit_[output];
@@ -52,8 +52,8 @@ void LayerValues::find_units() {
   }
 }
 
-/// Of the operands. A sum of gradients belongs to the layer that made the value, whose own gradients it has; those of
-/// the layers behind it come through them.
+/// The first unit of the operands. So a sum of gradients belongs to the layer that made the value: its own gradients
+/// are operands, and those of later layers arrive through them.
 int LayerValues::first_unit(const Node& node) const {
   int first = -1;
   for (ValueId input : node.inputs) {
@@ -76,7 +76,7 @@ PerRow LayerValues::bytes_of(ValueId value) const {
   return grows ? PerRow{0, bytes} : PerRow{bytes, 0};
 }
 
-/// What backward nodes take, and what those of the update take alone.
+/// Finds the values that the backward reads, and those that only the update reads.
 void LayerValues::find_read() {
   std::vector<bool> in_forward(graph().values.size(), false);
   for (size_t n = 0; n < graph().nodes.size(); ++n) {

@@ -1,4 +1,4 @@
-// How many layers of each group of stages are recomputed where a step does not fit otherwise.
+// Chooses how many layers of each group of stages are recomputed if a step does not fit otherwise.
 
 #include <algorithm>
 #include <limits>
@@ -10,17 +10,17 @@ namespace {
 
 constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
-/// Groups are chosen one by one: what a group keeps depends on its own layers and on the order, which is the same
-/// whatever the times of the stages are (but for zero_bubble). Recomputation adds to the backward of a stage the sum of
-/// what its layers add, and to nothing else. So the least sum in each group makes every section as short as can be, and
-/// with it every path through the sections of the order: no choice of more or of other layers has a shorter step. That
-/// messages slow computation down and are hidden by it changes which path is the longest, not the order of the two.
+/// Groups are independent: the memory of a group depends on its own layers and on the order, which does not depend on
+/// the times of the stages (except in zero_bubble). Recomputation only lengthens the backward of a stage, by the sum
+/// over its layers. So the least sum in each group makes every section as short as possible, and with it every path
+/// through the sections of the order. No choice of more or of other layers has a shorter step. Overlap with messages
+/// changes which path is the longest, but not this order.
 ///
-/// In a group of alike layers the sum depends on how many there are of each policy alone, as does what they keep: for
-/// each number of layers that are recomputed in full, the least number of selective ones that fits is the best.
+/// In a group of equal layers, the sum and the memory depend only on the number of layers of each policy. For each
+/// number of layers that are recomputed in full, the least number of selective ones that fits is the best.
 class RecomputationFit {
  public:
-  /// `stages` and `memory` outlive this.
+  /// `stages` and `memory` must outlive this object.
   RecomputationFit(const StageCosts& stages, const StepMemory& memory, int64_t zero, double limit)
       : stages_(stages),
         memory_(memory),
@@ -46,7 +46,7 @@ class RecomputationFit {
   }
 
  private:
-  /// Whether anything can be recomputed so.
+  /// Whether the policy can recompute anything.
   bool has(Recompute policy) const {
     try {
       stages_.costs(policy);
@@ -58,7 +58,7 @@ class RecomputationFit {
 
   int64_t layer_count() const { return static_cast<int64_t>(full_.size()) - 1; }
 
-  /// Seconds that the first layers of the group add to a micro-batch when they are recomputed.
+  /// Sums up the seconds that recomputation of the first layers of the group adds to a micro-batch.
   void add_up() {
     full_.assign(1, 0);
     selective_.assign(1, 0);
@@ -97,10 +97,11 @@ class RecomputationFit {
     return best;
   }
 
-  /// Layers that can be recomputed selectively beside those that are in full.
+  /// The number of layers that can be recomputed selectively in addition to `full` others.
   int64_t others(int64_t full) const { return has_selective_ ? layer_count() - full : 0; }
 
-  /// The least number for which something is true that then is true of all more but for 0, at most `most`; else more.
+  /// The least number up to `most` for which `is_true` holds; `most` + 1 if there is none. Except for 0, if `is_true`
+  /// holds for a number it must hold for all larger ones.
   template <class Test>
   static int64_t least_that(int64_t most, const Test& is_true) {
     if (is_true(0)) return 0;
@@ -126,8 +127,8 @@ class RecomputationFit {
   const std::vector<bool> recomputable_;
   const bool has_full_, has_selective_;
   int64_t group_ = 0;
-  std::vector<StageLayers> layers_, tried_;  // of the group's stages: none recomputed, and some
-  std::vector<double> full_, selective_;     // by number of layers
+  std::vector<StageLayers> layers_, tried_;  // the group's stages: without, and with recomputation
+  std::vector<double> full_, selective_;     // by number of layers: added seconds
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMaxStagesKept = 4096;  // that are kept, of a search
+constexpr size_t kMaxStagesKept = 4096;  // size of the cache during a search
 
 }  // namespace
 
@@ -99,7 +99,7 @@ std::optional<Configuration> NetworkCosts::recomputed_to_fit(const Configuration
 }
 
 std::optional<Configuration> NetworkCosts::fit(Configuration configuration, double memory) {
-  constexpr int kRounds = 4;  // where an order depends on the times of stages what is in flight may be more, too
+  constexpr int kRounds = 4;  // zero_bubble orders depend on times, so more may be in flight than assumed
   configuration.recompute = {};
   StagePrices& kept = stages(configuration);
   for (double limit = memory, round = 0; round < kRounds; ++round) {

@@ -9,9 +9,8 @@
 namespace partita {
 namespace {
 
-constexpr size_t kSqueezedClasses = 2;  // of links, for squeezed cuts: each level of them is searched anew
-
-constexpr double kMinExposed = 0.1;  // of sums of gradients: the last ones come after the backward
+constexpr size_t kSqueezedClasses = 2;  // classes of links for squeezed cuts: each level of them is searched anew
+constexpr double kMinExposed = 0.1;     // share of gradient sums: the last ones come after the backward
 
 }  // namespace
 
@@ -57,10 +56,11 @@ int64_t NetworkLowering::least_rows(const LoweringKey& key) const {
   return rows;
 }
 
-/// Of sums of gradients over the ranks of `tensor`, if all of these cut the batch: what the backward does not hide. The
-/// graph has the rows of all groups of ranks, of which one computes its own alone: to these sums weigh more. One search
-/// serves any number of groups, so that a price knows nothing of ranks without work: as many as the batch allows, where
-/// each rank has one row. What fewer groups would find, that the ranks of `data` share the batch finds, too.
+/// The share of the time of gradient sums over the ranks of `tensor` that the backward does not hide, if all of these
+/// ranks cut the batch. It is multiplied by the number of groups, since the graph has the rows of all groups while each
+/// group computes only its own. One search serves any number of groups, so that prices do not depend on idle ranks: the
+/// number of groups is the largest that the batch allows, with one row per rank. Cuts that fewer groups would prefer
+/// are found by sharing the batch among the ranks of `data`.
 double NetworkLowering::exposed_gradients(const LoweringKey& key) {
   const double groups = most_groups(key);
   const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);
@@ -93,7 +93,7 @@ void NetworkLowering::require_search() const {
       "[--search] cuts=searched needs a search, got propagation, expected dynamic, recursive or exact, or cuts=blocks");
 }
 
-/// Costs that no bandwidth changes, so that cuts do not either: what links are is a class of them.
+/// Costs by the class of links, so that neither they nor the cuts depend on bandwidths.
 PlanCosts NetworkLowering::costs_of_links(const LoweringKey& key, const Mesh& mesh) {
   return costs_of_link_class(key.links, mesh, parts_.of(key.part).cluster, options_.precision, most_groups(key));
 }
@@ -124,7 +124,7 @@ PlanOptions NetworkLowering::plan_options(const LoweringKey& key) {
     options.costs = [this, key, share, kept_share](const Mesh& mesh) {
       PlanCosts costs = key.links > 0 ? costs_of_links(key, mesh)
                                       : cluster_costs(mesh, parts_.of(key.part).cluster, options_.precision, share);
-      costs.kept_share = kept_share;  // of the least micro-batch
+      costs.kept_share = kept_share;  // for the smallest micro-batch
       return costs;
     };
   }

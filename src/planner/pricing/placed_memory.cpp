@@ -7,8 +7,8 @@
 namespace partita {
 namespace {
 
-/// Of the values of a stage, which are what a micro-batch keeps for its backward, and which gradients that the update
-/// reads, or what such are reduced of.
+/// Classifies the values of a stage: those that a micro-batch keeps for its backward, and gradients that the update
+/// reads, including their unreduced forms.
 struct ValueKinds {
   std::vector<bool> is_kept, is_gradient;
 
@@ -55,7 +55,7 @@ StageMemory placed_memory(const StageProgram& stage) {
     if (kinds.is_kept[value]) count(activations, buffer);
     if (kinds.is_gradient[value]) count(gradients, buffer);
   }
-  // A value in several memory formats is not there in all of them at once.
+  // A value in several memory formats does not occupy all of them at once.
   double rest = static_cast<double>(schedule.arena_bytes) - memory.total();
   rest -= memory.activations = std::min(rest, activations);
   rest -= memory.gradients = std::min(rest, gradients);

@@ -7,7 +7,7 @@
 
 namespace partita {
 
-/// The one that is kept of equal places.
+/// The stored instance of equal placements.
 const GroupPlace& Places::only(GroupPlace place) { return *places_.insert(std::move(place)).first; }
 
 const GroupPlace& Places::between(int64_t first, int64_t second, int64_t ranks) {
@@ -36,7 +36,7 @@ int64_t Places::fewest_alike(int64_t groups, int64_t ranks_of_group) const {
   for (size_t l = 0; l < cluster_.levels.size(); ++l) {
     const LinkLevel& level = cluster_.levels[l];
     part *= level.size;
-    const bool is_limited = level.total_bandwidth > 0;  // all groups of the level share what goes through it
+    const bool is_limited = level.total_bandwidth > 0;  // all groups share the bandwidth of the level
     if (l + 1 == cluster_.levels.size()) {
       if (is_limited) return groups;
       break;

@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-constexpr double kDecides = 0.1;  // of a step
+constexpr double kDecides = 0.1;  // share of a step from which on a note is made
 
 std::string of_tf32(const DeviceSpec& device) {
   constexpr double kTera = 1e12;
@@ -27,7 +27,7 @@ std::string of_overhead(const SoftwareCosts& software, double overhead, double s
                      software.name, print_seconds(overhead));
 }
 
-/// Of the ranks that share their rows, from the first on.
+/// The note on groups of ranks that share rows and span nodes; "" if none does.
 std::string of_nodes(const Cluster& cluster, const Configuration& configuration) {
   const int64_t ranks = configuration.tensor * configuration.context, node = cluster.levels.front().size;
   if (ranks == 1 || cluster.levels.size() == 1 || node % ranks == 0 || configuration.ranks() <= node) return "";

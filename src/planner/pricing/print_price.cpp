@@ -21,7 +21,7 @@ nlohmann::ordered_json parts_of(const std::vector<StageMemory>& memory) {
   return parts;
 }
 
-/// Of the layers of a stage: " (recomputed: 3 full, 1 selective)".
+/// The recomputed layers of a stage: " (recomputed: 3 full, 1 selective)"; "" if there are none.
 std::string print_recomputed(const StageLayers& stage) {
   std::string text;
   for (const Recompute policy : {Recompute::full, Recompute::selective}) {

@@ -10,45 +10,46 @@
 namespace partita {
 namespace {
 
-constexpr double kTie = 1e-9;  // prices that differ by rounding alone
+constexpr double kTie = 1e-9;  // relative difference of prices that is rounding
 
-/// Whether layers are counted for so many groups of stages, or for each of them alike, which is written out then.
+/// Whether counts of recomputed layers are given for `groups` groups, or not at all. A single entry for all groups is
+/// written out.
 bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
   std::vector<RecomputedLayers::Counts>& counts = recompute.counts;
   if (counts.size() == 1) counts.resize(static_cast<size_t>(groups), counts[0]);
   return counts.empty() || counts.size() == static_cast<size_t>(groups);
 }
 
-/// Of two that take as long the lesser is taken: less is recomputed, gathered and cut.
+/// The sort key of configurations with equal times. The lesser is preferred: it recomputes, gathers and cuts less.
 auto simplicity(const Configuration& configuration) {
   return std::tuple(configuration.cuts, configuration.squeeze, configuration.links, configuration.recompute,
                     configuration.zero, configuration.interleave, configuration.order, configuration.sequence_parallel,
                     configuration.pipeline, configuration.tensor, configuration.deal);
 }
 
-/// What the bound of a candidate knows, each more than the one before.
+/// The values that the bound of a candidate takes into account; each includes the previous ones.
 enum class Known {
-  sizes,   // how many ranks share what, for any micro-batch, interleaving and level of optimizer sharding
-  layers,  // these as well: the layers are dealt out evenly
+  sizes,   // data, context, tensor and pipeline
+  layers,  // micro-batch, interleaving, order and level; layers are assumed to be split evenly
   stages,  // the layers of each stage
-  excess,  // these as well: without recomputation they do not fit
+  excess,  // that the configuration does not fit without recomputation
 };
 
-/// A configuration whose lowering is known, with what no price of it is below.
+/// A configuration that can be lowered, with a lower bound of its price.
 struct Candidate {
   double bound = 0;
   Configuration configuration;
   Known known = Known::layers;
-  bool operator<(const Candidate& other) const { return bound > other.bound; }  // the least first
+  bool operator<(const Candidate& other) const { return bound > other.bound; }  // least first
 };
 
 /// A configuration that does not fit.
 struct Refused {
-  double memory = 0;  // bytes of its largest group, or less
+  double memory = 0;  // lower bound of the bytes of its largest group
   Configuration configuration;
 };
 
-/// The one that takes the least, of those that can be lowered.
+/// The configuration that takes the least memory, among those that can be lowered; none if there are none.
 std::optional<Configuration> least_of(std::vector<Refused> all, NetworkCosts& costs) {
   std::stable_sort(all.begin(), all.end(), [](const Refused& a, const Refused& b) { return a.memory < b.memory; });
   std::optional<Configuration> least;
@@ -66,7 +67,7 @@ std::optional<Configuration> least_of(std::vector<Refused> all, NetworkCosts& co
   return least;
 }
 
-/// Why something could not be lowered; that of the simplest configuration says most.
+/// The reason why a configuration could not be lowered. It keeps that of the simplest one, which is the most helpful.
 struct Refusal {
   void keep(const Configuration& of, const char* reason) {
     const auto order = [](const Configuration& one) { return std::pair(one.tensor * one.context, simplicity(one)); };
@@ -79,19 +80,19 @@ struct Refusal {
   Configuration configuration{};
 };
 
-/// The best for each way to share the ranks: how many of them are data, tensor, ..
+/// The best configuration of each shape: data, context, tensor and pipeline.
 class BestOfShapes {
  public:
   void keep(const Configuration& configuration, const Price& price) {
     const auto [entry, fresh] = all_.try_emplace(shape_of(configuration), PricedConfiguration{configuration, price});
     if (!fresh && price.step_seconds < entry->second.price.step_seconds) entry->second = {configuration, price};
   }
-  /// Of those that share them otherwise; infinite where none does.
+  /// Seconds of the best configuration with another shape than `best`; infinite if there is none.
   double seconds_of_second(const Configuration& best) const {
     const PricedConfiguration* found = second(best);
     return found == nullptr ? std::numeric_limits<double>::infinity() : found->price.step_seconds;
   }
-  /// Null where none does.
+  /// The best configuration with another shape than `best`; null if there is none.
   const PricedConfiguration* second(const Configuration& best) const {
     const PricedConfiguration* found = nullptr;
     for (const auto& [shape, priced] : all_) {
@@ -109,7 +110,7 @@ class BestOfShapes {
   std::map<Shape, PricedConfiguration> all_;
 };
 
-/// Whether cuts that take less memory may fit: none leave a rank with less than its share of the states.
+/// Whether squeezed cuts may fit. No cuts leave a rank with less than its share of the states.
 bool may_be_squeezed(const SearchRequest& request, const Configuration& configuration) {
   Configuration whole = configuration;
   whole.cuts = TensorCuts::blocks;
@@ -117,7 +118,7 @@ bool may_be_squeezed(const SearchRequest& request, const Configuration& configur
   whole.tensor = 1;
   try {
     return request.costs.least_states(whole) <= request.memory_bytes * static_cast<double>(configuration.tensor);
-  } catch (const InvalidArgument&) {  // a batch that only more ranks divide
+  } catch (const InvalidArgument&) {  // only more ranks divide the batch
     return true;
   }
 }
@@ -146,7 +147,7 @@ class ConfigurationSearcher {
       if (!least) throw InvalidArgument(refusal_.text);
       result_.least = {*least, costs_.price(*least)};
     } else {
-      result_.lower_bound_seconds = result_.best->price.step_seconds;  // all others are above it
+      result_.lower_bound_seconds = result_.best->price.step_seconds;  // all others are bounded by it
       if (const auto* second = shapes_.second(result_.best->configuration)) result_.runner_up = *second;
     }
     result_.searched = space_.text();
@@ -154,8 +155,8 @@ class ConfigurationSearcher {
   }
 
  private:
-  /// Whether anything fits under squeezed cuts: of few configurations, those that take the least memory. What takes the
-  /// least of them is kept for the refusal.
+  /// Whether anything may fit under squeezed cuts. Tries only the few configurations that take the least memory, and
+  /// keeps the least of them as a refused one.
   bool fits_squeezed() {
     SearchRequest few = request_;
     few.any = true;
@@ -165,7 +166,7 @@ class ConfigurationSearcher {
       if (search.best) return true;
       refused_.push_back({search.least->price.peak_memory(), search.least->configuration});
       return false;
-    } catch (const InvalidArgument&) {  // none of these can be lowered, of the others some may
+    } catch (const InvalidArgument&) {  // none of these can be lowered, but others may be
       return true;
     }
   }
@@ -189,7 +190,7 @@ class ConfigurationSearcher {
     }
   }
 
-  /// No configuration above it is of interest.
+  /// Seconds above which no configuration is of interest.
   double most_seconds() const {
     if (!result_.best) return std::numeric_limits<double>::infinity();
     if (request_.runner_up) return shapes_.seconds_of_second(result_.best->configuration);
@@ -214,7 +215,7 @@ class ConfigurationSearcher {
     }
   }
 
-  /// Those of the pass: nothing fits that takes more memory when cuts are squeezed.
+  /// The values of `squeeze` in this pass. The second pass skips cuts that are not squeezed, since none of them fit.
   std::vector<int64_t> squeezes(const Configuration& configuration) const {
     const bool is_searched = configuration.cuts == TensorCuts::searched;
     if (!squeezes_) return {is_searched ? request_.pins.squeeze.value_or(0) : 0};
@@ -240,7 +241,8 @@ class ConfigurationSearcher {
     for (const Configuration& one : all) enumerate_size(one);
   }
 
-  /// All of them, at the highest level of optimizer sharding; of squeezed cuts those that may fit.
+  /// The values of pipeline and data, at the highest level of optimizer sharding; for squeezed cuts only those that may
+  /// fit.
   std::vector<Configuration> sizes(Configuration configuration) const {
     std::vector<Configuration> result;
     for (const int64_t pipeline : space_.pipelines(configuration)) {
@@ -278,15 +280,15 @@ class ConfigurationSearcher {
 
   void enumerate_levels(Configuration configuration) {
     const double least = space_.bound_of_layers(configuration);
-    configuration.deal = space_.deals(configuration).front();  // `balance` takes the others
+    configuration.deal = space_.deals(configuration).front();  // `balance` adds the others
     for (const int64_t zero : space_.levels(configuration)) {
       configuration.zero = zero;
-      if (costs_.least_states(configuration) > request_.memory_bytes) continue;  // the highest level may fit
+      if (costs_.least_states(configuration) > request_.memory_bytes) continue;  // higher levels may fit
       queue_.push({least, configuration, Known::layers});
     }
   }
 
-  /// Not even the states fit at the highest level.
+  /// Records configurations whose states do not fit even at the highest level.
   void refuse_sizes(Configuration configuration, double states) {
     const std::vector<int64_t> rows = space_.micro_batches(configuration);
     if (rows.empty()) return;
@@ -300,7 +302,7 @@ class ConfigurationSearcher {
     }
   }
 
-  /// Whether the network can be cut so at all. What can without recomputation can with it.
+  /// Whether the network can be cut so. Recomputation does not affect this.
   bool can_lower(Configuration configuration) {
     configuration.recompute = Recompute::none;
     configuration.micro_batch = costs_.least_rows(configuration);
@@ -313,7 +315,7 @@ class ConfigurationSearcher {
     }
   }
 
-  /// More may be known of its layers than when it was enumerated.
+  /// Computes the bound of a candidate again, since more of its layers may be lowered by now.
   void bound_again(const Candidate& candidate) {
     const double now = space_.bound_of_layers(candidate.configuration);
     if (now <= candidate.bound * (1 + kTie)) return bound(candidate.configuration);
@@ -329,7 +331,7 @@ class ConfigurationSearcher {
     queue_.push({prices->lower_bound(configuration.zero), configuration, Known::stages});
   }
 
-  /// The same with layers dealt out so that the slowest stage takes less.
+  /// Bounds the configuration with balanced layers, too, if these differ from the even ones.
   void balance(Configuration configuration, const StagePrices& even) {
     if (request_.pins.deal || configuration.deal == Deal::balanced || configuration.pipeline == 1) return;
     if (configuration.recompute.is_counted()) return;
@@ -339,7 +341,7 @@ class ConfigurationSearcher {
     if (!costs_.stages(configuration).has_layers_of(even)) bound(configuration);
   }
 
-  /// Its memory takes less time to find than its step.
+  /// Prices a configuration and keeps it if it is the best. Checks its memory first, which is faster than its step.
   void follow(const Configuration& configuration) {
     StagePrices& prices = *stage_prices(configuration);
     const double memory = peak_of(prices.memory(configuration.zero));
@@ -355,14 +357,16 @@ class ConfigurationSearcher {
     result_.best = {configuration, std::move(price)};
   }
 
-  /// What does not fit may do so when some of its layers are recomputed, which takes no less time: its bound holds.
+  /// Refuses a configuration that does not fit, and queues it for recomputation. Since recomputation never takes less
+  /// time, its bound holds.
   void refuse(const Configuration& configuration, double memory) {
     refused_.push_back({memory, configuration});
     if (request_.pins.recompute || configuration.recompute != Recompute::none) return;
     queue_.push({space_.bound_of_excess(configuration), configuration, Known::excess});
   }
 
-  /// As few layers as must be, and all of them: what a longer backward hides may make up for it where groups wait.
+  /// Bounds the configuration with as few recomputed layers as possible, and with all of them. A longer backward may
+  /// hide more communication, which can outweigh it if groups wait.
   void recompute(Configuration configuration) {
     const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
     if (fitted) bound(*fitted);
@@ -372,7 +376,7 @@ class ConfigurationSearcher {
     }
   }
 
-  /// None where the network cannot be lowered so.
+  /// The stages of a configuration; null if the network cannot be lowered so.
   StagePrices* stage_prices(const Configuration& configuration) {
     try {
       return &costs_.stages(configuration);
@@ -385,7 +389,7 @@ class ConfigurationSearcher {
   const SearchRequest& request_;
   NetworkCosts& costs_;
   const SearchedSpace space_;
-  bool squeezes_ = false;  // whether cuts are squeezed: nothing fits that is not
+  bool squeezes_ = false;  // whether this is the second pass, with squeezed cuts
   std::priority_queue<Candidate> queue_;
   Refusal refusal_;
   std::vector<Refused> refused_;

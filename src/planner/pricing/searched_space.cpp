@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kMaxInterleave = 8;
 constexpr int64_t kFewRanks = 16;
 
-/// In increasing order.
+/// The divisors of `number` up to `most`, ascending.
 std::vector<int64_t> divisors(int64_t number, int64_t most) {
   std::vector<int64_t> result;
   for (int64_t d = 1; d * d <= number; ++d) {
@@ -22,8 +22,8 @@ std::vector<int64_t> divisors(int64_t number, int64_t most) {
   return result;
 }
 
-/// Of ranks that are to be divided: divisors, and others that leave some of them idle: all of few ranks, of many powers
-/// of two, and what divides `parts`.
+/// The numbers of groups into which ranks may be divided, ascending: divisors of `ranks`, divisors of `parts`, and
+/// numbers that leave ranks idle (all of them for few ranks, powers of two for many).
 std::vector<int64_t> shares(int64_t ranks, int64_t most, int64_t parts) {
   std::vector<int64_t> result = divisors(ranks, most);
   for (const int64_t divisor : divisors(parts, std::min(ranks, most))) result.push_back(divisor);
@@ -35,7 +35,7 @@ std::vector<int64_t> shares(int64_t ranks, int64_t most, int64_t parts) {
   return result;
 }
 
-/// The pinned value alone, or all of those given.
+/// Only the pinned value, or `all` without a pin.
 template <class T>
 std::vector<T> allowed(const std::optional<T>& pin, std::vector<T> all) {
   if (pin) return {*pin};
@@ -104,7 +104,7 @@ std::vector<int64_t> SearchedSpace::micro_batches(const Configuration& configura
 std::vector<int64_t> SearchedSpace::interleaves(const Configuration& configuration) const {
   const int64_t pipeline = configuration.pipeline;
   std::vector<int64_t> result{1};
-  // Only that order is made for several stages of a group.
+  // Only the interleaved order runs several stages of a group.
   const bool may_be = !request_.any && request_.pins.order.value_or(Order::interleaved) == Order::interleaved;
   for (int64_t interleave = 2; pipeline > 1 && may_be && interleave <= kMaxInterleave; ++interleave) {
     if (pipeline * interleave <= costs_.layers()) result.push_back(interleave);
@@ -117,7 +117,7 @@ std::vector<int64_t> SearchedSpace::interleaves(const Configuration& configurati
 std::vector<Order> SearchedSpace::orders(const Configuration& configuration) const {
   const std::optional<Order>& pin = request_.pins.order;
   if (configuration.interleave > 1) {
-    const bool is_other = pin && *pin != Order::one_forward_one_backward;  // of several stages that is interleaved
+    const bool is_other = pin && *pin != Order::one_forward_one_backward;  // 1f1b becomes interleaved
     return {is_other ? *pin : Order::interleaved};
   }
   std::vector<Order> all{Order::one_forward_one_backward};
@@ -188,7 +188,7 @@ double SearchedSpace::bound_of_sizes(Configuration configuration) const {
   double least = std::numeric_limits<double>::infinity();
   const std::vector<int64_t> stages = interleaves(configuration);
   if (stages.empty()) return least;
-  configuration.interleave = stages.front();  // of several stages of a group the bound is that of 1f1b
+  configuration.interleave = stages.front();  // the bound is the same for all of them
   for (const int64_t rows : micro_batches(configuration)) {
     configuration.micro_batch = rows;
     for (const Order order : orders(configuration)) {
@@ -199,9 +199,9 @@ double SearchedSpace::bound_of_sizes(Configuration configuration) const {
   return least;
 }
 
-/// A micro-batch goes through all layers, one after the other, and no group of stages takes less than its share of
-/// these. Gradients of weights may wait until a micro-batch has passed all stages. Recomputation only adds to all that,
-/// as much as is known of it.
+/// A micro-batch passes all layers one after the other, and the slowest group of stages takes at least the average.
+/// Gradients of weights may be delayed until a micro-batch has passed all stages. Recomputation only adds time; it is
+/// included if its layers are already lowered.
 double SearchedSpace::bound_of_layers(Configuration configuration) const {
   if (!costs_.is_lowered(configuration)) configuration.recompute = Recompute::none;
   const RowSeconds seconds = costs_.row_seconds(configuration);

@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// What the times of the tasks say of the groups.
+/// Derives the results of a step from the times of its tasks.
 class StepSimulation {
  public:
   StepSimulation(StagePrices& prices, int64_t zero)
@@ -38,7 +38,8 @@ class StepSimulation {
   }
 
  private:
-  /// Of all micro-batches: what is computed beside messages takes longer, and nothing is sooner done than they are.
+  /// Seconds of all micro-batches of a group. Messages slow the overlapped computation down, and the group takes at
+  /// least as long as they do.
   double seconds_of_all(int group) const {
     return std::max(prices_.seconds().repeated(group) + slowed(group), sending(group));
   }
@@ -49,7 +50,7 @@ class StepSimulation {
     return (sending(group) + transfers) * (1 - 1 / software.overlap_slowdown);
   }
 
-  /// The micro-batches that were not followed.
+  /// Adds the micro-batches that were not simulated.
   void repeat(int group, LayerStepGroup& own) const {
     const double part = tasks_.repeated(), rounds = static_cast<double>(prices_.costs().micro_batches()) * part;
     for (int64_t s = group; s < prices_.stages(); s += tasks_.groups()) {
@@ -67,7 +68,7 @@ class StepSimulation {
     if (more > 0) own.exposed[zero_ == 3 ? Collective::all_gather : Collective::reduce_scatter] += more * part;
   }
 
-  /// What ends when a task of the compute queue begins, and is a message.
+  /// Per task, the dependency that ends last; -1 without dependencies.
   std::vector<int> blockers() const {
     std::vector<int> blocking(tasks_.tasks().size(), -1);
     for (const TaskGraph::Need& need : tasks_.graph().needs()) {
@@ -91,7 +92,8 @@ class StepSimulation {
     }
     if (task.queue != TaskQueue::compute) return;
     if (blocking >= 0 && tasks_.tasks()[static_cast<size_t>(blocking)].kind) {
-      // What a group sends to ranks that share its batch waits for what it sent before; a transfer for another group.
+      // All of the wait for a message among ranks that share the batch is exposed, since earlier messages delay it. The
+      // wait before a transfer begins is a bubble, since another group delays it.
       const bool is_transfer = tasks_.graph().tasks()[static_cast<size_t>(blocking)].queue == TaskQueue::transfer;
       const double begin = is_transfer ? times_[static_cast<size_t>(blocking)].begin : time.free;
       const double beside = time.begin - std::max(time.free, begin);
@@ -116,7 +118,8 @@ class StepSimulation {
     }
   }
 
-  /// Of a slot or a layer of it; gradients of weights by themselves send nothing to the ranks that share rows.
+  /// The costs of a section of a stage, or of one of its layers. Separate gradients of weights have no communication
+  /// among the ranks that share rows.
   SectionCosts costs_of(const LayerSpan& span) const {
     SectionCosts sum;
     if (span.kind == LayerSpan::weight) return sum;
@@ -130,9 +133,9 @@ class StepSimulation {
     return sum;
   }
 
-  /// States, and the activations of the micro-batches in flight.
+  /// Adds the memory over time: states, and the activations of the micro-batches in flight.
   void add_memory(int number, LayerStepGroup& own) const {
-    // The gradients of a single micro-batch come as its activations go: they depend on these.
+    // The gradients of a single micro-batch are made while its activations are released, so they depend on these.
     const double in_flight = prices_.shape().stages() == 1 ? prices_.costs().kept(0) : 0;
     double bytes = prices_.memory().of_group(number, zero_, in_flight).total() - in_flight;
     std::vector<std::pair<double, double>> changes;

@@ -83,7 +83,7 @@ UnitCosts StageCosts::costs_of(const StageLayers& layers) const {
   return sum;
 }
 
-/// Sums of layers, and what stands between stages.
+/// Sums up layers, and finds the boundaries between stages.
 void StageCosts::add_up() {
   groups_.resize(static_cast<size_t>(configuration_.pipeline));
   handed_.assign(static_cast<size_t>(stages()), 0);

@@ -8,9 +8,9 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kFollowedRounds = 4;  // of as many micro-batches as groups: from then on an order repeats itself
+constexpr int64_t kFollowedRounds = 4;  // rounds of one micro-batch per group, after which an order repeats
 
-/// Micro-batches of which the others are repetitions.
+/// Number of micro-batches to simulate; the others repeat these.
 int64_t followed(int64_t micro_batches, int64_t groups) {
   const int64_t most = kFollowedRounds * groups;
   return micro_batches <= most ? micro_batches : most + micro_batches % groups;

@@ -15,7 +15,7 @@ double StepBound::find(int64_t zero) const {
   for (int64_t group = 0; group < stages_.configuration().pipeline; ++group) {
     const Ends ends = soonest(group, zero, before);
     if (group == 0) behind = ends.update;
-    // Gradients of weights may come behind the last backward.
+    // Gradients of weights may come after the last backward.
     double weights = 0;
     for (int64_t s = group; s < stages_.stages(); s += stages_.configuration().pipeline)
       weights += seconds_.shape().times[s].weight;
@@ -25,19 +25,19 @@ double StepBound::find(int64_t zero) const {
     before += seconds_.shape().times[group].forward;
     behind += seconds_.shape().times[group].backward;
   }
-  double through = 0;  // of a micro-batch: the stages one after the other, forward and back
+  double through = 0;  // a micro-batch through all stages, forward and backward
   for (const StageTimes& stage : seconds_.shape().times) through += stage.forward + stage.backward;
   return std::max(longest, through) + stages_.request().cluster.overhead_of_step(stages_.configuration().ranks());
 }
 
-/// Of m seconds of messages and c of computation, which may overlap, neither is done before m, nor before
-/// c + m (1 - 1 / slowdown). What comes of the last section is sent no sooner than that begins; parameters of the first
-/// forward may be gathered before it.
+/// If m seconds of messages overlap with c seconds of computation, both take at least m, and at least
+/// c + m (1 - 1 / slowdown). Messages of the last section are sent after that begins. Parameters of the first forward
+/// may be gathered before it.
 StepBound::Ends StepBound::soonest(int64_t group, int64_t zero, double before) const {
   const Messages sent = messages(group, zero);
   const double first = stages_.stage(group).forward.seconds(), last = stages_.stage(group).backward.seconds();
-  // Transfers take time of their own in the micro-batches that repeat others, and in all of them where they are waited
-  // for.
+  // Transfers are included in the micro-batches that repeat others, and in all of them if the software waits for
+  // transfers.
   const double followed =
       static_cast<double>(seconds_.shape().micro_batches) / static_cast<double>(stages_.micro_batches());
   const double repeated = stages_.request().cluster.software.waits_for_transfers ? 1 : 1 - followed;
@@ -63,7 +63,7 @@ StepBound::Messages StepBound::messages(int64_t group, int64_t zero) const {
     for (size_t u = 0; u < layers.size(); ++u) {
       const auto count = static_cast<double>(layers[u].count());
       if (count == 0) continue;
-      const UnitCosts& unit = stages_.costs().units[u];  // what is recomputed has no gradients
+      const UnitCosts& unit = stages_.costs().units[u];  // recomputation does not change gradients
       SecondsByKind sent_seconds = unit.late;
       sent_seconds.add(seconds_.gradients(u, group, zero));
       for (const auto& [kind, seconds] : sent_seconds) {

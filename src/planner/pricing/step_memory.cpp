@@ -64,10 +64,12 @@ StageMemory StepMemory::of_group(int64_t group, int64_t zero, double in_flight,
                      .activations = in_flight,
                      .workspace = workspace(layers)};
   if (group == 0) memory.activations += stages_.costs().inputs * static_cast<double>(stages_.micro_batches());
-  if (group + 1 < configuration().pipeline) memory.workspace += stages_.stage(group + 1).boundary;  // its gradient
+  if (group + 1 < configuration().pipeline)
+    memory.workspace += stages_.stage(group + 1).boundary;  // the gradient of a boundary
   memory.workspace += whole_layers(layers, zero);
   if (stages_.request().cluster.software.keeps_gradients) return memory;
-  const double lent = configuration().pipeline > 1 ? own.lent : 0;  // from other stages
+  const double lent =
+      configuration().pipeline > 1 ? own.lent : 0;  // gradients of parameters that other stages use, too
   memory.gradients = gradient_bytes(parameters + lent, zero, memory, layers[0]);
   return memory;
 }
@@ -98,10 +100,10 @@ const std::vector<KeptMicroBatches>& StepMemory::kept_micro_batches() const {
   return stages_.request().kept_micro_batches.of(seconds_.sequence(), configuration().order, configuration().pipeline);
 }
 
-/// Behind the first backward of a group, which all of its stages have run the forward of. In each order of a stage
-/// each, that then has as many micro-batches as there are stages behind it, and its own, or more; of whole rounds of
-/// interleaved stages the group has begun those that 1f1b of its last stage would let come first, chunk by chunk
-/// (ir/orders/orders.h).
+/// Activations held right after a group's first backward, when all of its stages have run their forward. If each group
+/// has one stage, it then holds at least as many micro-batches as there are stages from it to the last one. With whole
+/// rounds of interleaved stages, the group has begun the forwards that 1f1b of its last stage runs first, chunk by
+/// chunk (ir/orders/orders.h).
 double StepMemory::least_in_flight(int64_t group) const {
   const int64_t groups = configuration().pipeline, chunks = configuration().interleave,
                 all = seconds_.shape().micro_batches;
@@ -118,7 +120,8 @@ double StepMemory::least_in_flight(int64_t group) const {
   return bytes;
 }
 
-/// When the stages of a group, of which a micro-batch keeps so many bytes, take most; how many are in flight on each.
+/// The number of micro-batches in flight on each stage of a group at the moment when they take most memory. `kept` is
+/// the bytes of a micro-batch per stage.
 const std::vector<int64_t>& StepMemory::fullest_moment(int64_t group, const std::vector<double>& kept) const {
   const auto bytes_of = [&](const std::vector<int64_t>& moment) {
     double bytes = 0;
@@ -130,7 +133,7 @@ const std::vector<int64_t>& StepMemory::fullest_moment(int64_t group, const std:
                            [&](const auto& a, const auto& b) { return bytes_of(a) < bytes_of(b); });
 }
 
-/// Bytes of a group with such layers.
+/// Peak bytes of activations in flight on a group with these layers.
 double StepMemory::most_in_flight(int64_t group, const std::vector<StageLayers>& layers) const {
   std::vector<double> kept;
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -142,8 +145,9 @@ double StepMemory::most_in_flight(int64_t group, const std::vector<StageLayers>&
   return bytes;
 }
 
-/// Of all layers on one rank, when activations go and gradients of parameters come: the layers are followed from the
-/// last to the first, of copies that are alike the first and the last: between them all goes evenly.
+/// Peak bytes in the backward of all layers on one rank, while activations are released and gradients of parameters are
+/// made. Layers are followed from the last to the first. Of equal copies only the first and the last are examined,
+/// since memory is linear in between.
 double StepMemory::most_in_backward(const StageLayers& layers,
                                     const std::function<double(double)>& bytes_of_gradients) const {
   BackwardMoment before{.bytes = stages_.kept_by(layers)};
@@ -168,8 +172,9 @@ double StepMemory::most_in_backward(const StageLayers& layers,
   return most + gathered;
 }
 
-/// Beside what is kept, the most that a layer of a group takes. Without a pipeline, when the backward comes to the
-/// layers of a policy, those behind them have left what they kept; stages keep that for the micro-batches that follow.
+/// The largest workspace of a layer of a group, in addition to what is kept. Without a pipeline, later layers have
+/// released what they kept when the backward reaches the layers of a policy. With one, stages keep it for the next
+/// micro-batches.
 double StepMemory::workspace(const std::vector<StageLayers>& layers) const {
   double most = 0;
   for (const StageLayers& stage : layers) {
@@ -188,8 +193,8 @@ double StepMemory::workspace(const std::vector<StageLayers>& layers) const {
   return most;
 }
 
-/// Level 3 gathers the parameters of a layer, and meanwhile those of the next; from level 2 on gradients of a layer are
-/// whole until they are scattered.
+/// Bytes of whole parameters and gradients under optimizer sharding. Level 3 gathers the parameters of a layer while it
+/// prefetches those of the next. From level 2 on the gradients of a layer are whole until they are scattered.
 double StepMemory::whole_layers(const std::vector<StageLayers>& layers, int64_t zero) const {
   const auto ranks = static_cast<double>(stages_.sharing_ranks());
   double largest = 0, all = 0;
@@ -201,16 +206,17 @@ double StepMemory::whole_layers(const std::vector<StageLayers>& layers, int64_t 
       all += elements * static_cast<double>(stage[u].count());
     }
   }
-  const double others = 1 - 1 / ranks;  // of which a rank has its own part already
+  const double others = 1 - 1 / ranks;  // a rank already has its own part
   double bytes = 0;
   if (zero >= 3) bytes += std::min(2 * largest, all) * stages_.request().precision.weight * others;
   if (zero >= 2 && stages_.micro_batches() > 1) bytes += largest * stages_.request().precision.gradient * others;
   return bytes;
 }
 
-/// Gradients of several micro-batches are added up, and from level 1 on scattered when all are done: the parts of them
-/// and of the parameters that a rank updates lie where activations were. Of a single micro-batch they come as
-/// activations go, in whole buckets where they are reduced, and stay until what is scattered of them has arrived.
+/// Bytes of gradients in addition to `beside`. With several micro-batches they are accumulated, and from level 1 on
+/// scattered at the end: the parts that a rank updates, of them and of the parameters, reuse the memory of activations.
+/// With a single micro-batch, gradients are made while activations are released. They are in whole buckets if they are
+/// reduced, and stay until their scattered parts have arrived.
 double StepMemory::gradient_bytes(double elements, int64_t zero, const StageMemory& beside,
                                   const StageLayers& layers) const {
   const Precision& precision = stages_.request().precision;

@@ -19,7 +19,8 @@ TrainingLowering::Training& TrainingLowering::training(Recompute recompute, bool
   return trainings_.emplace(key, Training{std::move(graph), std::move(rules), {}}).first->second;
 }
 
-/// Cuts are searched as if nothing were recomputed: recomputation then only adds to what a layer costs.
+/// The plan of a training. Cuts are searched without recomputation, so that recomputation only adds to the costs of a
+/// layer.
 Plan TrainingLowering::plan_of(const Training& training, const LoweringOptions& options) {
   const auto& [graph, rules, micro_cuts] = training;
   if (options.own_plan) return options.own_plan(graph, options.ranks);

@@ -14,7 +14,7 @@
 
 namespace partita {
 
-/// The kernels, messages and states of the layers.
+/// Finds the kernels, messages and states of the layers.
 class LayerLowering {
  public:
   LayerLowering(const LayerValues& values, LoweredLayers& lowered)
@@ -35,7 +35,7 @@ class LayerLowering {
   }
 
  private:
-  /// Whether a node adds two gradients that one product would have made at once.
+  /// Whether a node adds two gradients that a merged product would have made at once.
   bool adds_products(size_t n) const {
     const Node& node = graph_.nodes[n];
     if (!software_.joins_products || values_.phase(n) != Phase::backward) return false;
@@ -44,7 +44,7 @@ class LayerLowering {
   }
 
   void lower(size_t n) {
-    if (values_.phase(n) == Phase::update) return;  // priced with the states, of which each rank may update a part
+    if (values_.phase(n) == Phase::update) return;  // priced by StageSeconds::update, since each rank may update a part
     const Node& node = graph_.nodes[n];
     const bool backward = values_.phase(n) == Phase::backward;
     if (const std::optional<Collective> kind = collective_of(node)) {
@@ -83,7 +83,7 @@ class LayerLowering {
     lowered_.kernels_.push_back(std::move(kernel));
   }
 
-  /// Of layers of which something is recomputed all of the forward is.
+  /// Recomputes the whole forward of every layer of which something is recomputed.
   void recompute_layers() {
     std::vector<bool> is_recomputed(request_.folded.units.size(), false);
     const auto repeat = [&](auto& all) {
@@ -144,7 +144,7 @@ class LayerLowering {
   const SoftwareCosts& software_;
   const LocalGraph& local_;
   const Graph& graph_;
-  std::vector<bool> is_product_;  // per value: made by a product, or the sum of such
+  std::vector<bool> is_product_;  // per value: whether it is made by products, or a sum of such values
   std::map<Axes, size_t> axes_;
 };
 
@@ -180,7 +180,7 @@ LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster, con
                    .inputs = memory_.inputs(rows)};
   const DeviceSpec device = cluster.rank_device();
   const SoftwareCosts& software = cluster.software;
-  std::vector<std::array<double, 2>> issuing(costs.units.size());  // seconds of the host, of forward and backward
+  std::vector<std::array<double, 2>> issuing(costs.units.size());  // seconds of the host: forward, backward
   for (const Kernel& kernel : kernels_) {
     UnitCosts& unit = costs.units[kernel.unit];
     SectionCosts& section = kernel.backward ? unit.backward : unit.forward;
