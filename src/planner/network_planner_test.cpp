@@ -11,9 +11,9 @@
 namespace partita {
 namespace {
 
-constexpr double kRounding = 1e-5;  // other rows are lowered
+constexpr double kRounding = 1e-5;  // the two prices lower different rows
 
-/// A step under a configuration, and as the cuts of its plan file make it.
+/// The price of a configuration (`folded`), and of the cuts of its plan file (`whole`).
 struct PricedTwice {
   PricedTwice(const std::string& model, const std::string& text) {
     const Configuration given = parse_configuration(text);
@@ -59,11 +59,11 @@ TEST(NetworkPlanner, PredictsTheSearchedCutsThatItWrites) {
   }
 }
 
-/// Bytes of the largest rank of the program that a training runs which was given the text of a plan.
+/// Bytes of the largest rank of the program that a training compiles from the text of a plan.
 double arena_of(const std::string& model, const PlanFile& planned) {
   const PlanFile plan = parse_plan_file(print(planned), "plan.txt");
   const ZooModel zoo = make_model(model);
-  const auto cores = static_cast<int>(cluster_named("cpu").cores);  // no more threads than the cluster has
+  const auto cores = static_cast<int>(cluster_named("cpu").cores);  // at most the threads of the cluster
   const JobConfig config = completed(with_plan(zoo.recipe, plan), Place{.cores = std::min(cores, this_place().cores)});
   const Program program = make_program(config, {.network = zoo.network(config.training.loss),
                                                 .columns = zoo.columns(),
@@ -74,8 +74,8 @@ double arena_of(const std::string& model, const PlanFile& planned) {
 
 struct MemoryCase {
   std::string model;
-  bool has_blocks = true;  // of a transformer, that can be cut and recomputed
-  bool has_copies = true;  // layers that stages can share
+  bool has_blocks = true;  // whether it has transformer blocks, to cut and recompute
+  bool has_copies = true;  // whether it has repeated layers for stages
 };
 
 class PlannedMemory : public testing::TestWithParam<MemoryCase> {};

@@ -19,7 +19,7 @@ void expect_refused(const std::function<void()>& call, const std::string& messag
   }
 }
 
-/// The model as a network of the program's own.
+/// A model of the zoo as a network of the calling program.
 TrainedNetwork own_network() {
   ZooModel model = make_model(kModel);
   model.recipe.model.clear();

@@ -18,7 +18,7 @@ constexpr Collective kPriced[] = {Collective::all_reduce, Collective::reduce_sca
 
 Mesh mesh_of(std::vector<std::pair<std::string, int64_t>> named) { return Mesh::undivided(named); }
 
-/// A cluster with every algorithm, so that each is compared with itself.
+/// A cluster with every algorithm, so that each is tested.
 Cluster full(std::string_view name) {
   Cluster cluster = cluster_named(name);
   cluster.software.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::tree,
@@ -37,7 +37,7 @@ std::vector<GroupPlace> places(const Cluster& cluster) {
   return places;
 }
 
-// A share of 0.5 takes twice as long as the links say; between sizes and numbers of ranks lie shares between.
+// A share of 0.5 doubles the time that the links suggest. Shares are interpolated between sizes and numbers of ranks.
 TEST(CollectiveSeconds, AsMeasured) {
   const Cluster links = cluster_named("cpu:2");
   Cluster measured = links;
@@ -56,7 +56,7 @@ TEST(CollectiveSeconds, AsMeasured) {
   EXPECT_GT(times(Collective::all_reduce, 3, 1e4), 2);
   EXPECT_LT(times(Collective::all_reduce, 3, 1e4), 4);
   EXPECT_EQ(times(Collective::all_gather, 2, 1e4), 1);
-  EXPECT_EQ(times(Collective::all_reduce, 16, 1e4), 1);  // of two nodes
+  EXPECT_EQ(times(Collective::all_reduce, 16, 1e4), 1);  // across two nodes nothing is measured
 }
 
 TEST(CollectiveSeconds, ByHand) {
@@ -77,12 +77,12 @@ TEST(CollectiveSeconds, ByHand) {
   // Eight groups of two share the link.
   const GroupPlace pairs = place_of(mesh_of({{"a", 2}, {"b", 8}}), {0}, 0, cluster);
   EXPECT_NEAR(seconds_of(Collective::all_gather, bytes, pairs, cluster), 10e-6 + 5e-6 + 0.5 * bytes / (1e9 / 8), 1e-12);
-  // Each rank sends half of what it has to the other node, eight over one link.
+  // Each rank sends half of its bytes to the other node, eight ranks over one link.
   EXPECT_NEAR(seconds_of(Collective::all_to_all, bytes, all, cluster),
               10e-6 + 7 * 1e-6 + 8 * 5e-6 + 8 * 0.5 * bytes / 1e9, 1e-12);
   EXPECT_NEAR(seconds_of(Collective::send, bytes, place_between(0, 8, 8, cluster), cluster),
               10e-6 + 5e-6 + bytes / (1e9 / 8), 1e-12);
-  // What each rank copies beside what it sends.
+  // Each rank copies its buffer in addition to sending.
   cluster.levels[0].copy_bandwidth = 2e9;
   EXPECT_NEAR(seconds_of(Collective::all_gather, bytes, node, cluster),
               10e-6 + 7e-6 + 7 / 8.0 * bytes / 4e9 + bytes / 2e9, 1e-12);
@@ -160,7 +160,7 @@ TEST(CollectiveSeconds, SlowerLinksNeverTakeLessTime) {
   }
 }
 
-/// The same number of ranks, farther apart or with more groups beside them, never takes less time.
+/// The same number of ranks never takes less time if they are farther apart, or if more groups share their links.
 TEST(CollectiveSeconds, FartherApartNeverTakesLessTime) {
   const Cluster cluster = cluster_named("a100-80:8");
   const GroupPlace near = place_of(mesh_of({{"a", 8}, {"b", 8}}), {1}, 0, cluster);
@@ -169,7 +169,7 @@ TEST(CollectiveSeconds, FartherApartNeverTakesLessTime) {
   only.sharing[1] = only.crossing[1] = 1;
   for (const Collective kind : kPriced) {
     for (const double bytes : {0.0, 1e4, 1e6, 1e9}) {
-      // Trees between nodes take fewer steps than rings inside of one.
+      // For few bytes, trees between nodes can be faster than rings within one: they take fewer steps.
       if (bytes >= 1e6) {
         EXPECT_LE(seconds_of(kind, bytes, near, cluster), seconds_of(kind, bytes, only, cluster));
       }

@@ -20,7 +20,7 @@ DeviceSpec simple() {
                          {WorkKind::copy, {{}, {{1e4, 4}, {1e6, 1}}}}}};
 }
 
-// Of an op with measured calls those count, the nearest most; a rank that takes turns on a core is slower by that.
+// Measured calls of an op decide its time; the nearest have the largest weights.
 TEST(ComputeSeconds, BetweenMeasuredCalls) {
   DeviceSpec device = simple();
   device.measured["relu"] = {{.flops = 1e4, .bytes = 8e4, .share = 4}, {.flops = 1e6, .bytes = 8e6, .share = 1}};
@@ -30,7 +30,7 @@ TEST(ComputeSeconds, BetweenMeasuredCalls) {
   };
   EXPECT_NEAR(relu(1e4), 8e4 / 4e11 + 1e-6, 1e-10);
   EXPECT_NEAR(relu(1e6), 8e6 / 1e11 + 1e-6, 1e-8);
-  EXPECT_NEAR(relu(1e5), 8e5 / 2e11 + 1e-6, 1e-8);  // as far from both: the mean of the logarithms
+  EXPECT_NEAR(relu(1e5), 8e5 / 2e11 + 1e-6, 1e-8);  // equally far from both: the mean of the logarithms
   for (double elements = 10; elements < 1e9; elements *= 3) EXPECT_LT(relu(elements), relu(3 * elements));
   const Work product{.kind = WorkKind::product,
                      .flops = 2e9,
@@ -41,7 +41,7 @@ TEST(ComputeSeconds, BetweenMeasuredCalls) {
                      .op = "matmul"};
   EXPECT_NEAR(seconds_of(product, device), 2e9 / 0.5e12 + 1e-6, 1e-9);
   Work other = product;
-  other.op = "matmul_rows";  // as its kind
+  other.op = "matmul_rows";  // not measured: priced by its kind
   EXPECT_NE(seconds_of(other, device), seconds_of(product, device));
 }
 

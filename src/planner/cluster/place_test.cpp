@@ -12,7 +12,7 @@ namespace {
 
 using Counts = std::vector<int64_t>;
 
-/// Levels of these sizes, innermost first.
+/// A cluster with levels of these sizes, innermost first.
 Cluster of_sizes(const Counts& sizes) {
   Cluster cluster = cluster_named("cpu");
   const LinkLevel level = cluster.levels[1];
@@ -75,7 +75,7 @@ TEST(GroupPlace, Levels) {
   EXPECT_EQ(data.crossing, (Counts{2, 2, 2}));
 }
 
-/// The ways of counting agree: a list of all ranks in order makes it count one by one.
+/// The closed form agrees with counting one by one, which a list of all ranks in order enforces.
 TEST(GroupPlace, InClosedFormAsCounted) {
   std::mt19937 random(5);
   const auto draw = [&](int most) { return static_cast<int64_t>(random() % most + 1); };
@@ -134,7 +134,7 @@ TEST(GroupPlace, Between) {
   EXPECT_EQ(astride.sharing[1], 4);
 }
 
-/// As counted pair by pair.
+/// The closed form agrees with counting pair by pair.
 TEST(GroupPlace, BetweenAnyParts) {
   std::mt19937 random(5);
   const auto number = [&](int64_t least, int64_t most) {

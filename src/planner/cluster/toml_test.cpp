@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// What is said of a text, without the beginning that all messages share.
+/// The message with which a text is refused; "read" if it is accepted.
 std::string refusal_of(const std::string& text) {
   try {
     parse_cluster(text, "my.toml");
@@ -156,7 +156,7 @@ TEST(ClusterToml, TellsTheLineOfWhatIsNotToml) {
             "[cluster] my.toml:1: a key that is too deep, got more than 16 parts, expected fewer");
 }
 
-/// Every beginning of a file is refused or is a whole cluster; none crashes.
+/// Every prefix of a file is either refused or a whole cluster; none crashes.
 TEST(ClusterToml, TruncatedFiles) {
   const std::string text = print(cluster_named("h100:4"));
   int read = 0;

@@ -8,8 +8,8 @@
 namespace partita {
 namespace {
 
-/// What is wrong with a page as XML: tags that are not closed in their order, attributes without quotes, a bare '&' or
-/// '<'. "" for nothing.
+/// The first fault of a page as XML: tags that are not closed in order, attributes without quotes, a bare '&' or '<';
+/// "" if there is none.
 std::string fault_of_page(const std::string& html) {
   std::vector<std::string> open;
   const std::string begin = "<!DOCTYPE html>\n";
@@ -61,7 +61,7 @@ PricedPlan priced_of_pipeline() {
   return plan;
 }
 
-/// Two groups with a stage each, 6 micro-batches.
+/// A step of two groups with one stage each and 6 micro-batches.
 LayerStep two_groups() {
   LayerStep step{.seconds = 30};
   for (int stage : {0, 1}) {
@@ -108,7 +108,7 @@ TEST(Page, IsWellFormedAndNeedsNothingElse) {
                            "Memory", "does not fit", "<svg"}) {
     EXPECT_NE(html.find(part), std::string::npos) << part;
   }
-  EXPECT_NE(fault_of_page("<!DOCTYPE html>\n<p>a < b</p>"), "");  // the check sees
+  EXPECT_NE(fault_of_page("<!DOCTYPE html>\n<p>a < b</p>"), "");  // the check detects faults
   EXPECT_NE(fault_of_page("<!DOCTYPE html>\n<p><b>a</p>"), "");
   EXPECT_NE(fault_of_page("<!DOCTYPE html>\n<p>a & b</p>"), "");
 }

@@ -45,7 +45,7 @@ std::string refusal_of_plan(const std::string& text) {
   return "";
 }
 
-/// The refusal of the text with `from` replaced.
+/// The message with which the text is refused after `from` is replaced.
 std::string refused_with(const std::string& from, const std::string& to) {
   std::string text = kPlan;
   text.replace(text.find(from), from.size(), to);
@@ -167,10 +167,10 @@ TEST(PlanFile, SaysThatCutsAreSearched) {
                     searched = with_plan({}, parse_plan_file(text + ",cuts=searched\nend\n", "p.txt")).plan.options;
   EXPECT_FALSE(blocks.blocks.searched);
   EXPECT_TRUE(searched.blocks.searched);
-  EXPECT_EQ(searched.search, Search::exact);  // as it is priced
+  EXPECT_EQ(searched.search, Search::exact);  // the search that prices use
 }
 
-/// A change of a text: a byte, a line, a piece of it elsewhere, a number.
+/// Returns the text with up to three random changes: of a byte, a line, a moved piece or a number.
 std::string mutated_text(std::string text, std::mt19937& random) {
   const auto below = [&](size_t count) { return std::uniform_int_distribution<size_t>(0, count - 1)(random); };
   const auto line_at = [&](size_t at) {
@@ -196,7 +196,7 @@ std::string mutated_text(std::string text, std::mt19937& random) {
   return text;
 }
 
-/// Reads, prints and applies it to a network; false when it is refused.
+/// Reads and prints a plan file, and applies it to a network; false if it is refused.
 bool is_taken(const std::string& text, const Graph& graph) {
   try {
     const PlanFile plan = parse_plan_file(text, "p.txt");

@@ -1,4 +1,4 @@
-// Whatever fits is found to fit.
+// If any configuration fits, the search finds one.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ std::vector<double> memory_of_all(const Priced& priced) {
   const auto add = [&](Configuration configuration) {
     try {
       all.push_back(priced.costs->price(configuration).peak_memory());
-    } catch (const InvalidArgument&) {  // what cannot be cut or recomputed so
+    } catch (const InvalidArgument&) {  // cannot be cut or recomputed so
     }
   };
   for (Configuration one : uniform_grid(priced.cluster.ranks(), priced.costs->layers(), priced.costs->batch())) {

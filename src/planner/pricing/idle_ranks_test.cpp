@@ -1,4 +1,5 @@
-// Ranks without work change no price: what is found, the same pinned, and the same alone on the ranks that it takes.
+// Ranks without work change no price: that of a found configuration, of the same one pinned, and of the same one on a
+// cluster of just its ranks.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 
-/// A cluster of three levels, whose nodes are 6 ranks on links that all of them share.
+/// A cluster of three levels. Its nodes have 6 ranks, which share the bandwidth of their links.
 Cluster odd_cluster() {
   Cluster cluster = cluster_named("v100:4");
   cluster.levels[0].size = 6;
@@ -25,7 +26,7 @@ Cluster odd_cluster() {
 
 int64_t pick(std::mt19937& random, const std::vector<int64_t>& all) { return all[random() % all.size()]; }
 
-/// Of a configuration on the ranks that it takes, by itself.
+/// Seconds of a step of a configuration on a cluster of just its ranks.
 double alone(const Graph& graph, const Cluster& cluster, const std::string& text) {
   return Priced(graph, resized(cluster, parse_configuration(text).ranks())).price(text).step_seconds;
 }

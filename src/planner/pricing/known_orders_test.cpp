@@ -30,7 +30,8 @@ TEST(KnownOrders, AreThoseOfTheTimes) {
   }
 }
 
-/// What a group has begun at its first backward is found without the order; it is the most in 1f1b and in whole rounds.
+/// The lower bound of memory, which needs no order, is at most the memory of the order. It is exact in 1f1b and in
+/// whole rounds.
 TEST(StagePrices, LeastMemoryIsWithinThatOfTheOrder) {
   const Priced priced(forward_of_model("gpt:layers=24,hidden=64,heads=4,seq=32,vocab=100", 48), "a100-80");
   for (const int64_t pipeline : {2, 3, 4, 6, 8}) {

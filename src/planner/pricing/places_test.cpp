@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// Where the groups over some axes lie, without what no link asks for.
+/// The placement of the groups over some axes as a text, without numbers that no link depends on.
 std::string place_among(int64_t groups, int64_t context, int64_t tensor, const std::string& axis,
                         const Cluster& cluster) {
   const Mesh mesh({{"data", groups}, {"context", context}, {"tensor", tensor}});

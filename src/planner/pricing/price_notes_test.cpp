@@ -9,7 +9,7 @@ namespace {
 
 using Notes = std::vector<std::string>;
 
-/// Of a step of 100 ms, 5 ms of which are waited for the host.
+/// The notes on a step of 100 ms that waits 5 ms for the host.
 Notes notes_of(const Cluster& cluster, DType dtype, const std::string& configuration, double waiting = 5e-3) {
   return price_notes(cluster, Precision::of(dtype), parse_configuration(configuration),
                      {.step_seconds = 0.1, .breakdown = {.waiting = waiting}});
@@ -42,7 +42,7 @@ TEST(PriceNotes, SayThatTheHostDecides) {
   cluster.software.step_overhead = 0.02;
   EXPECT_EQ(notes_of(cluster, DType::bf16, "data=8"),
             Notes{"20 % of a step is what megatron-lm adds to it whatever is computed: 20.000 ms"});
-  // As it is priced: a small network on many devices.
+  // A real price: a small network on many devices.
   const Priced priced(forward_of_model("resnet18:size=32", 64), "a100-80");
   const Configuration configuration = parse_configuration("data=8,micro_batch=8");
   const Notes notes =

@@ -70,7 +70,7 @@ TEST(SearchConfigurations, RanksThatShareCoresAreNoSlowerForIdleOnes) {
 }
 
 TEST(SearchConfigurations, LeavesRanksIdleWhereThatIsFaster) {
-  // Sums of gradients over Ethernet take longer than what they save.
+  // Gradient sums over Ethernet take longer than more ranks save.
   Cluster cluster = cluster_named("v100:4");
   cluster.levels.back().bandwidth = 1e8;
   const Priced priced(forward_of("mlp:hidden=512", 48), cluster);
@@ -81,12 +81,12 @@ TEST(SearchConfigurations, LeavesRanksIdleWhereThatIsFaster) {
 }
 
 TEST(SearchConfigurations, CutsOtherNetworksThanTransformers) {
-  // Wide products of few rows: their parameters are better kept in parts than reduced.
+  // With wide products of few rows, sharding parameters is faster than reducing their gradients.
   const Priced priced(forward_of("mlp:hidden=8192,layers=4", 64), "a100-80");
   const PricedConfiguration found = *priced.search().best;
   EXPECT_EQ(found.configuration.cuts, TensorCuts::searched);
   EXPECT_LT(found.price.step_seconds, 0.8 * priced.search(0, parse_pins("tensor=1")).best->price.step_seconds);
-  // Among what is searched is that all cut the batch: as much is computed as under data parallelism where that is best.
+  // Searched cuts include cutting the batch. If that is best, each rank computes as much as under data parallelism.
   const Priced convolutions(forward_of("resnet18:size=32", 256), "a100-80");
   const double data = convolutions.price("data=8").breakdown.compute;
   EXPECT_LT(convolutions.price("tensor=8,cuts=searched").breakdown.compute, 1.05 * data);
@@ -154,7 +154,7 @@ TEST(SearchConfigurations, KeepsPinsOfDealsAndOrders) {
   EXPECT_EQ(found("interleave=2").order, Order::interleaved);
 }
 
-// 32 layers on four groups: 2 and 4 stages of each would divide them.
+// With 32 layers on four groups, 2 and 4 stages per group would divide the layers.
 TEST(SearchConfigurations, TriesStagesThatDoNotDivideTheLayers) {
   const Priced priced(forward_of("gpt:6.7b", 48), "a100-80:12");
   const std::string pins = "data=12,tensor=2,pipeline=4,micro_batch=1,cuts=blocks";
@@ -164,7 +164,7 @@ TEST(SearchConfigurations, TriesStagesThatDoNotDivideTheLayers) {
             0.99 * priced.search(0, parse_pins(pins + ",interleave=4")).best->price.step_seconds);
 }
 
-// A micro-batch is through all stages before some of its gradients of weights are there.
+// A micro-batch passes all stages before some of its gradients of weights are made.
 TEST(SearchConfigurations, BoundsOrdersThatDelayGradientsOfWeights) {
   const Priced priced(forward_of("vit:huge", 12), "h200:2");
   const SearchRequest request{.costs = *priced.costs, .ranks = 16, .memory_bytes = priced.cluster.device.memory};
@@ -185,7 +185,7 @@ TEST(SearchConfigurations, BoundsOrdersThatDelayGradientsOfWeights) {
   EXPECT_LE(found.lower_bound_seconds, least);
 }
 
-/// With some ranks, nothing pinned.
+/// The searched space of a model on some ranks of a cluster.
 struct SpaceOf {
   SpaceOf(const std::string& model, const std::string& cluster, int64_t ranks, const std::string& pins = "")
       : priced(forward_of(model, 24), cluster, ranks),
@@ -223,7 +223,7 @@ TEST(SearchedSpace, IsWhatThePageSays) {
             "interleave=1, order=gpipe, recompute=full:2)");
 }
 
-/// Of the configurations that recompute each group of a pipeline of two by some counts, the shortest step that fits.
+/// The shortest step that fits, among all counts of recomputed layers in each group of a pipeline of two.
 double best_of_counts(const Priced& priced, Configuration configuration, int64_t layers, double memory) {
   std::vector<RecomputedLayers::Counts> all;
   for (int64_t full = 0; full <= layers; ++full) {
@@ -276,7 +276,7 @@ TEST(SearchConfigurations, RecomputesAsFewLayersAsMustBe) {
   EXPECT_GT(faster, 24);  // of 32
 }
 
-// With what fits nothing is recomputed, nor lowered to be.
+// If everything fits, nothing is recomputed.
 TEST(SearchConfigurations, EarlyStagesRecomputeMore) {
   const Priced priced(forward_of(kGpt), "a100-80", 4);
   const Pins pins = parse_pins("data=1,tensor=1,pipeline=4,interleave=1,micro_batch=2");
@@ -369,7 +369,7 @@ TEST(NetworkCosts, OfMoreRowsThanMicroBatches) {
       const Configuration of_few = completed(parse_configuration(text), 8, 1 << 12);
       const Configuration of_many = completed(parse_configuration(text), 8, 1 << 18);
       const double seconds = few.costs->row_seconds(of_few).all;
-      // What starting a node costs beside other rows decides of cuts, too.
+      // Cuts also depend on launch overheads, whose share differs with the rows.
       const double tolerance = of_few.cuts == TensorCuts::searched ? 0.05 : 1e-6;
       EXPECT_NEAR(many.costs->row_seconds(of_many).all, seconds, tolerance * seconds);
       EXPECT_GT(many.price(text).step_seconds, 30 * few.price(text).step_seconds);
@@ -406,7 +406,7 @@ TEST(NetworkCosts, DependOnNoNames) {
   for (size_t v = 0; v < other.values.size(); ++v) other.values[v].name = fmt::format("v{}", v * 7919 % 10007);
   const Priced renamed(other, "a100-80");
   for (const std::string text : kConfigurations) {
-    if (text.find("recompute=full") != std::string::npos) continue;  // blocks are those of numbered scopes
+    if (text.find("recompute=full") != std::string::npos) continue;  // it finds blocks by numbered scopes
     EXPECT_EQ(priced.price(text).step_seconds, renamed.price(text).step_seconds) << text;
     EXPECT_EQ(priced.price(text).peak_memory(), renamed.price(text).peak_memory()) << text;
   }
@@ -445,7 +445,7 @@ TEST(DealLayers, BalancesTheSlowestStage) {
   EXPECT_THROW(dealt({1, 2}, 3, 0, 0, Deal::balanced), InvalidArgument);
 }
 
-/// Seconds of the slowest stage.
+/// Seconds of the slowest of the stages that begin at these layers.
 double slowest_of(const std::vector<double>& seconds, const std::vector<size_t>& begins) {
   double most = 0;
   for (size_t stage = 0; stage + 1 < begins.size(); ++stage) {
@@ -456,7 +456,7 @@ double slowest_of(const std::vector<double>& seconds, const std::vector<size_t>&
   return most;
 }
 
-/// The least that the slowest stage takes, of all ways to part the layers from `begin` on.
+/// The minimum of the slowest stage's seconds over all splits of the layers from `begin` on.
 double least_slowest(const std::vector<double>& seconds, size_t begin, int64_t stages) {
   if (stages == 1) return slowest_of(seconds, {begin, seconds.size()});
   double least = std::numeric_limits<double>::infinity();
@@ -481,7 +481,7 @@ TEST(DealLayers, NoOtherDealHasAFasterSlowestStage) {
   }
 }
 
-// A vocabulary that takes as long as several blocks.
+// The vocabulary takes as long as several blocks.
 TEST(SearchConfigurations, GivesFewerBlocksToAStageWithMore) {
   const Priced priced(forward_of("gpt:layers=8,hidden=1024,heads=8,seq=256,vocab=50000"), "a100-80@partita", 4);
   const std::string pins = "data=1,tensor=1,pipeline=4,micro_batch=2,interleave=1";

@@ -39,7 +39,7 @@ constexpr const char* kSimulatedSteps[] = {
     "data=4,pipeline=2,micro_batch=1,order=gpipe,zero=3",
 };
 
-/// Links that send in no time, and nothing beside kernels.
+/// The cluster with links that take no time and without overheads of communication.
 Cluster without_links(Cluster cluster) {
   for (LinkLevel& level : cluster.levels) {
     level.bandwidth = 1e18;
@@ -53,7 +53,7 @@ Cluster without_links(Cluster cluster) {
   return cluster;
 }
 
-// Only what slots take is left, and the update of the first group, or of a slower one.
+// The step then consists of its slots and the update of the first group, or of a slower one.
 TEST(SimulateStep, WithoutLinksItIsTheOrderAlone) {
   const SimulatedNetwork network(without_links(cluster_named("a100-80")));
   for (const std::string text : kSimulatedSteps) {
@@ -71,7 +71,7 @@ TEST(SimulateStep, WithoutLinksItIsTheOrderAlone) {
   }
 }
 
-// What a search leaves out is slower than what it finds.
+// So configurations that a search leaves out are slower than the one it finds.
 TEST(SimulateStep, TakesNoLessThanItsBound) {
   for (const char* name : {"a100-80", "h100", "v100", "cpu", "a100-80@partita"}) {
     for (const double slower : {1.0, 30.0}) {
@@ -89,8 +89,8 @@ TEST(SimulateStep, TakesNoLessThanItsBound) {
   }
 }
 
-// The layers of a configuration and the instructions of its program, on the same engine. The program has more of them:
-// the loss, scalars, counters and copies, each with a launch.
+// Compares the layers of a configuration with the instructions of its program on the same engine. The program has more
+// kernels: the loss, scalars, counters and copies, each with a launch.
 TEST(SimulateStep, IsNearTheStepOfTheProgram) {
   const ZooModel zoo = make_model("gpt:layers=8,hidden=1024,heads=16,seq=512,vocab=8000");
   const Graph forward = build_graph(zoo.network(zoo.recipe.training.loss), all_ops(),
@@ -158,7 +158,7 @@ TEST(SimulateStep, PartsAddUpAndLieWithinTheStep) {
   }
 }
 
-// Slower links never make a step shorter, and a slowdown of what is computed beside them never does.
+// Slower links never make a step shorter, nor does a slowdown of overlapped computation.
 TEST(SimulateStep, GrowsWithSlowerLinks) {
   for (const std::string text : kSimulatedSteps) {
     double before = 0;
@@ -177,8 +177,7 @@ TEST(SimulateStep, GrowsWithSlowerLinks) {
   }
 }
 
-// Micro-batches that are not followed gather and send as those that are: four times as many take about four times as
-// long.
+// Micro-batches that are not simulated communicate like the others: four times as many take about four times as long.
 TEST(SimulateStep, RepeatedMicroBatchesCommunicate) {
   Cluster cluster = cluster_named("a100-80");
   for (LinkLevel& level : cluster.levels) level.bandwidth /= 100;
@@ -186,13 +185,13 @@ TEST(SimulateStep, RepeatedMicroBatchesCommunicate) {
   for (const std::string zero : {"2", "3"}) {
     const double four = network.step("data=2,micro_batch=4,zero=" + zero).seconds,
                  sixteen = network.step("data=2,micro_batch=1,zero=" + zero).seconds;
-    EXPECT_GT(sixteen / four, 3.2) << zero;  // what is computed stays the same
+    EXPECT_GT(sixteen / four, 3.2) << zero;  // computation stays the same
     EXPECT_LT(sixteen / four, 4.2) << zero;
   }
 }
 
-// Of micro-batches that are not followed transfers hide as those of the others do: 128 take no longer than eight times
-// 16, which fill and drain the stages eight times.
+// Transfers of micro-batches that are not simulated overlap like those of the others: 128 micro-batches take at most
+// eight times as long as 16, which fill and drain the stages eight times.
 TEST(SimulateStep, RepeatedMicroBatchesHideTheirTransfers) {
   Cluster cluster = open_cluster("a100-80@partita");
   for (LinkLevel& level : cluster.levels) level.bandwidth /= 30;
@@ -203,7 +202,7 @@ TEST(SimulateStep, RepeatedMicroBatchesHideTheirTransfers) {
   EXPECT_LE(seconds_of(128), 8 * seconds_of(16));
 }
 
-// Reductions hide behind the backward but for those of the first layers.
+// Reductions overlap with the backward, except for those of the first layers.
 TEST(SimulateStep, ReductionsOverlapTheBackward) {
   const SimulatedNetwork network(cluster_named("h100"));
   const LayerStep step = network.step("data=8");

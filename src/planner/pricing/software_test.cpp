@@ -32,7 +32,7 @@ TEST(Software, HostsAreHiddenByLongKernelsAlone) {
   };
   EXPECT_EQ(hosted(kSmall, 0), 0);
   EXPECT_EQ(hosted("gpt:layers=6,hidden=4096,heads=32,seq=2048,vocab=2048", 5e-6), 0);
-  // Each kernel of a small network waits: twice the overhead is twice the time.
+  // Each kernel of a small network waits for the host, so twice the overhead takes twice the time.
   const double once = hosted(kSmall, 1e-2), twice = hosted(kSmall, 2e-2);
   EXPECT_GT(once, 1);
   EXPECT_NEAR(twice / once, 2, 0.01);
@@ -69,7 +69,7 @@ TEST(Software, MoreOfAnythingIsNotFaster) {
   }
 }
 
-/// Bytes that a layer of Megatron-LM keeps of a row (Korthikanti et al., 2022, section 4), in seq x hidden.
+/// Bytes that a layer of Megatron-LM keeps per row, in units of seq x hidden (Korthikanti et al., 2022, section 4).
 TEST(Software, KeepsWhatMegatronKeeps) {
   constexpr double kSeq = 2048, kHidden = 6144, kHeads = 64, kTensor = 8;
   const auto kept = [](const std::string& text) {
@@ -87,7 +87,7 @@ TEST(Software, KeepsWhatMegatronKeeps) {
   EXPECT_NEAR(kept(",recompute=full"), 2, 0.01);
 }
 
-// The figure of Korthikanti et al. counts 18 bytes for each parameter of the transformer layers alone.
+// The figure of Korthikanti et al. counts 18 bytes per parameter, of the transformer layers only.
 TEST(Software, LayersThatAreNotRepeatedAreEmbeddingsAndHeads) {
   constexpr double kHidden = 1024, kVocab = 51200, kSeq = 512, kTensor = 2, kBytes = 18;
   for (const int64_t stages : {1, 2, 4}) {
@@ -103,12 +103,12 @@ TEST(Software, LayersThatAreNotRepeatedAreEmbeddingsAndHeads) {
     const double words = kBytes * kVocab * kHidden / kTensor, positions = kBytes * kSeq * kHidden,
                  norm = kBytes * 2 * kHidden;
     EXPECT_NEAR(states(first), words + positions + (stages == 1 ? norm : 0), 1);
-    // The head has the words of the embedding once more where it lies elsewhere, without states of its own.
+    // On another stage the head has a copy of the word embedding, without optimizer states.
     if (stages > 1) {
       EXPECT_NEAR(states(last), words / kBytes * 6 + norm, 1);
     }
     for (int64_t group = 1; group + 1 < stages; ++group) EXPECT_EQ(eight.single_layers[group].total(), 0);
-    for (int64_t group = 0; group < stages; ++group) {  // what is left goes with the layers
+    for (int64_t group = 0; group < stages; ++group) {  // the rest is proportional to the layers
       const double few = states(eight.memory[group]) - states(eight.single_layers[group]),
                    many = states(sixteen.memory[group]) - states(sixteen.single_layers[group]);
       EXPECT_NEAR(many / few, 2, 1e-6);
@@ -125,10 +125,10 @@ TEST(Software, RecomputesWholeLayers) {
     };
     return of_layers(12).breakdown.compute - of_layers(8).breakdown.compute;
   };
-  // A backward takes about twice as long as a forward, so that four thirds are the whole of it.
+  // A backward takes about twice as long as a forward, so one more forward makes four thirds.
   const double none = compute("megatron-lm", "none"), full = compute("megatron-lm", "full");
   EXPECT_NEAR(full / none, 4.0 / 3, 0.03);
-  EXPECT_LT(compute("partita", "full") / compute("partita", "none"), 1.28);  // without the last product
+  EXPECT_LT(compute("partita", "full") / compute("partita", "none"), 1.28);  // does not recompute the last product
   EXPECT_LT(none, compute("megatron-lm", "selective"));
   EXPECT_LT(compute("megatron-lm", "selective"), full);
 }
@@ -156,8 +156,8 @@ constexpr ArenaCase kArenas[] = {
     {"lenet", 32, 1, 0.2},
 };
 
-/// What a search goes by, which has no scratch of kernels: gradients of a single micro-batch come as its activations
-/// go, those of several are added up; channels lie in blocks.
+/// The estimates of a search, without the scratch of kernels, match the arena. Gradients of a single micro-batch are
+/// made while its activations are released; those of several are accumulated. Channels lie in blocks.
 TEST(Software, MemoryIsThatOfTheArena) {
   for (const ArenaCase& of : kArenas) {
     const ZooModel zoo = make_model(of.model);

@@ -32,7 +32,7 @@ TEST(SimulateEngine, AQueueRunsOneTaskAtATimeAndQueuesRunBesideOneAnother) {
   EXPECT_EQ(times[other].end, 10);
 }
 
-// Beside 4 seconds of a message a computation of 5 does 2 at half its rate, and then 3.
+// A message of 4 seconds overlaps a computation of 5, which does 2 seconds of work at half its rate and then 3.
 TEST(SimulateEngine, WhatIsComputedBesideAMessageOfTheGroupTakesLonger) {
   TaskGraph graph;
   const int compute = graph.add({.seconds = 5}), behind = graph.add({.seconds = 1});
@@ -45,7 +45,7 @@ TEST(SimulateEngine, WhatIsComputedBesideAMessageOfTheGroupTakesLonger) {
   EXPECT_EQ(times[other].end, 5);
 }
 
-// Four ranks take turns on two cores, until one of two groups is done.
+// Four ranks share two cores until one of two groups is done.
 TEST(SimulateEngine, TasksShareCores) {
   TaskGraph graph;
   const int shorter = graph.add({.seconds = 1, .cores = 2}), behind = graph.add({.seconds = 2, .cores = 1});
@@ -56,7 +56,7 @@ TEST(SimulateEngine, TasksShareCores) {
   EXPECT_DOUBLE_EQ(times[longer].end, 5);
 }
 
-// Beside another one a core has 0.8 of its speed: 1 second of work of both takes 1.25, and the other one goes on alone.
+// While both cores are busy, each has 0.8 of its speed: 1 second of work on both takes 1.25, then one continues alone.
 TEST(SimulateEngine, CoresAreSlowerBesideOthers) {
   TaskGraph graph;
   const int shorter = graph.add({.seconds = 1, .cores = 1}), longer = graph.add({.group = 1, .seconds = 2, .cores = 1});
@@ -72,7 +72,7 @@ TEST(SimulateEngine, TasksThatWaitForOneAnotherAreAnError) {
   EXPECT_THROW(run(graph, {}), InternalError);
 }
 
-/// The tasks of a sequence: a slot each.
+/// Simulates a sequence with one task per slot.
 std::vector<TimedTask> run_sequence(const Sequence& sequence, const PipelineShape& shape,
                                     const std::vector<Dependency>& dependencies, bool has_weight) {
   const SectionGraph sections(shape, dependencies, has_weight);

@@ -32,7 +32,7 @@ Program program_of(const Training& training) {
   return ZooJob(config, Place{}).program(Purpose::training);
 }
 
-/// All instructions and messages take no time.
+/// Prices under which all instructions and messages take no time.
 StepPrices free_prices(const Program& program) {
   StepPrices prices;
   for (const StageProgram& stage : program.stages)
@@ -62,7 +62,7 @@ std::vector<Training> pipelines_of(Order order) {
   return all;
 }
 
-/// An instruction of a section behind all that is received in it and before all that is sent; none without any.
+/// An instruction of a section after all its receives and before all its sends; none if the section is empty.
 std::optional<size_t> kernel_of(const Program& program, size_t stage, Section section) {
   const Schedule& schedule = program.stages[stage].schedule;
   if (schedule.begin(section) == schedule.end(section)) return std::nullopt;
@@ -74,8 +74,8 @@ std::optional<size_t> kernel_of(const Program& program, size_t stage, Section se
   return at;
 }
 
-// All that a section computes takes a second (of the backward and the weights' where these are one, two), and nothing
-// else takes time.
+// The computation of a section takes one second, or two if the backward includes the gradients of weights. Nothing else
+// takes time.
 TEST(SimulateProgram, WithoutCommunicationItEqualsTheSimulationOfTheOrder) {
   for (const Order order : {Order::gpipe, Order::one_forward_one_backward, Order::interleaved, Order::zero_bubble}) {
     for (const Training& training : pipelines_of(order)) {
@@ -102,7 +102,7 @@ TEST(SimulateProgram, WithoutCommunicationItEqualsTheSimulationOfTheOrder) {
         EXPECT_DOUBLE_EQ(step.groups[group].bubble, expected.idle[group]);
         for (const auto& [kind, seconds] : step.groups[group].exposed) EXPECT_EQ(seconds, 0) << name_of(kind);
       }
-      for (const TimedSlot& slot : expected.slots) {  // each at its time
+      for (const TimedSlot& slot : expected.slots) {  // each has its span
         const Section section = section_of(slot.slot.section);
         if (slot.start == slot.end) continue;
         const auto& spans = step.groups[static_cast<size_t>(shape.groups[static_cast<size_t>(slot.slot.stage)])].spans;
@@ -117,7 +117,7 @@ TEST(SimulateProgram, WithoutCommunicationItEqualsTheSimulationOfTheOrder) {
   }
 }
 
-/// The times of the parts of a group add up.
+/// Expects that the seconds of each group add up to the step.
 void expect_whole(const SimulatedStep& step) {
   for (const SimulatedGroup& group : step.groups) {
     double sum = group.compute + group.bubble + step.overhead;
@@ -131,8 +131,9 @@ size_t index_of(const Schedule& schedule, Instruction::Kind kind, size_t from = 
   return from;
 }
 
-// A bucket that starts behind a second and takes three, beside kernels of two seconds that take twice as long
-// meanwhile: 1 + 3 + (2 - 3 / 2) of compute, and nothing is waited for. Of ten seconds, 10 - 4 are waited for.
+// A bucket starts after one second and takes three. It overlaps kernels of two seconds, which take twice as long
+// meanwhile: 1 + 3 + (2 - 3 / 2) seconds of compute, and nothing is exposed. If it takes ten seconds, 10 - 4 are
+// exposed.
 TEST(SimulateProgram, BucketsOverlapTheBackward) {
   const Program program = program_of({.model = "gpt:layers=4,hidden=256,heads=4,seq=16,vocab=64", .ranks = 2});
   const Schedule& schedule = program.schedule();
@@ -164,7 +165,8 @@ TEST(SimulateProgram, BucketsOverlapTheBackward) {
   EXPECT_DOUBLE_EQ(message->end, 11);
 }
 
-// Two stages, one micro-batch, forward 1 and backward 2 on each. A message of 0.5 is waited for in both directions.
+// Two stages and one micro-batch; each stage takes 1 forward and 2 backward, and each direction waits 0.5 for a
+// message.
 TEST(SimulateProgram, TransfersAreWaitedFor) {
   const Program program = program_of({.model = "mlp:layers=3,hidden=16", .ranks = 2, .stages = 2});
   StepPrices prices = free_prices(program);
@@ -202,8 +204,8 @@ TEST(SimulateProgram, RanksTakeTurnsOnCores) {
   EXPECT_DOUBLE_EQ(simulated(program, prices).seconds, 1);
 }
 
-// On every preset: something is computed, the parts add up, what is live fits into the arena and comes back to where
-// it began, and spans lie within the step.
+// On several presets: every group computes, the parts add up, live memory fits into the arena and returns to its begin,
+// and spans lie within the step.
 TEST(SimulateProgram, PricesOfClustersAndMemoryOverTime) {
   for (const char* cluster : {"cpu", "a100-80", "h100"}) {
     for (const Training& training :
@@ -239,7 +241,7 @@ TEST(SimulateProgram, PricesOfClustersAndMemoryOverTime) {
   }
 }
 
-// Of the nodes of a perceptron those that are views have no instruction: what is priced is what runs.
+// The views of a perceptron have no instruction, so only nodes that run are priced.
 TEST(SimulateProgram, ViewsAreFree) {
   const Program program = program_of({.model = "mlp"});
   const StepPrices prices = prices_of(program.pipeline, program.stages, all_ops(), cluster_named("cpu"));
