@@ -27,13 +27,14 @@ class NetworkPlanner {
   /// `forward` take them per row. Throws InvalidArgument for a graph.
   NetworkFingerprint fingerprint() const;
   NetworkCosts& costs() { return costs_; }
-  double memory() const;  // bytes for tensors on each device
+  double memory() const;  // bytes for tensors of each rank
 
-  /// Prices a completed configuration. On CPU clusters memory is measured on the compiled program.
+  /// Prices a completed configuration. For trainings in f32 or f64 on CPU clusters, memory is measured on the compiled
+  /// program. Throws InvalidArgument if the network cannot be lowered so.
   PricedPlan priced(const Configuration& configuration);
   PricedPlan priced(const PricedConfiguration& found);
-  /// Searches for the best configuration that fits. On CPU clusters its compiled program fits, too. `any` stops at the
-  /// first configuration that fits.
+  /// Searches for the best configuration that fits, by the memory that `priced` reports. `any` stops at the first that
+  /// fits. Throws InvalidArgument if the pins allow no configuration.
   ConfigurationSearch searched(const Pins& pins, bool runner_up = false, bool any = false);
 
   /// The completed job configuration of a training that runs the plan.

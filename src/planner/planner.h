@@ -28,8 +28,8 @@ struct PlannedJob {
 };
 
 /// Searches for the fastest configuration that fits. If nothing fits, returns the one that takes the least memory, with
-/// `fits` false. On CPU clusters memory is measured on the compiled program. Throws InvalidArgument if the request
-/// allows no configuration.
+/// `fits` false. For trainings in f32 or f64 on CPU clusters, memory is measured on the compiled program. Throws
+/// InvalidArgument if the request allows no configuration.
 PlannedJob plan(const PlanRequest& request);
 /// Prices one configuration without a search. If the request has no ranks, the configuration decides how many there
 /// are. Pins are ignored. Throws InvalidArgument if the ranks or the batch do not divide, or if the network cannot be

@@ -12,8 +12,8 @@ struct LayerTask {
   bool is_join = false;              // a task without duration that makes its successors wait for messages
 };
 
-/// The tasks of a step. In the backward of the last micro-batch each layer is a task; elsewhere each entry of the order
-/// is one task.
+/// The tasks of a step. Each entry of the order is one task, except in the last micro-batch: its section that makes
+/// gradients of weights has a task per layer.
 class LayerTasks {
  public:
   /// `prices` must outlive this object. `zero` is the level of optimizer sharding, instead of that of the
@@ -38,8 +38,7 @@ class LayerTasks {
   /// A layer of a stage, and the seconds of its messages among the ranks that share the batch.
   struct Layer {
     LayerOfStage of{};
-    double gather = 0, reduce = 0,
-           ahead = 0;  // ahead: gathered once per step, after the update or before the next step
+    double gather = 0, reduce = 0, ahead = 0;  // ahead: once per step, after the update or before the next step
     Collective reduction = Collective::all_reduce;
     double bytes = 0;  // bytes of its gradients
     SecondsByKind late{};

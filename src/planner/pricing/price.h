@@ -31,7 +31,6 @@ struct Price {
   std::vector<StageLayers> layers{};  // by stage
 
   /// Bytes of the group that takes most.
-
   double peak_memory() const { return peak_of(memory); }
 };
 
