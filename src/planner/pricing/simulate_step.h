@@ -11,8 +11,8 @@ struct LayerOfStage {
   Recompute policy = Recompute::none;
 };
 
-/// An activity of a group of stages. Only the backward of the last micro-batch has spans per layer; elsewhere `layer`
-/// is none and a span is a whole section.
+/// An activity of a group of stages. Only the section of the last micro-batch that makes gradients of weights has spans
+/// per layer. Elsewhere `layer` is none, and a span is a whole section.
 struct LayerSpan {
   enum Kind { forward, backward, weight, gather, reduce, transfer, update } kind = forward;
   int stage = 0;
