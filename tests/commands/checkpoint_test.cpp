@@ -269,7 +269,8 @@ TEST(Checkpointing, AResumedJobWaitsForTheOneBefore) {
   ASSERT_TRUE(wait_until([&] { return output().find("[checkpoint] waits for " + run) != std::string::npos; }))
       << output();
   first.signal(SIGTERM);
-  EXPECT_EQ(WEXITSTATUS(first.wait()), 128 + SIGTERM);
+  const int status = first.wait();
+  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM) << "status " << status << "\n" << text_in(folder.path() / "first");
   const std::vector<int64_t> saved = steps_in(run);
   ASSERT_EQ(saved.size(), 1u) << "at its end";
   ASSERT_TRUE(wait_until([&] {
