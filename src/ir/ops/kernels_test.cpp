@@ -201,7 +201,9 @@ TEST(FloorDiv, OfIntegersIsExact) {
     const std::vector<double> found = numbers(run_of_kernels("floor_div", {edges, by})[0]);
     EXPECT_EQ(found[0], static_cast<double>(Range::max()));
     EXPECT_EQ(found[1], 0);
-    if (std::is_signed_v<T>) EXPECT_EQ(found[2], static_cast<double>(Range::min()));
+    if (std::is_signed_v<T>) {
+      EXPECT_EQ(found[2], static_cast<double>(Range::min()));
+    }
     EXPECT_EQ(found[3], static_cast<double>(Range::min()));
     EXPECT_EQ(numbers(run_of_kernels("remainder", {edges, by})[0])[0], 5);
   };

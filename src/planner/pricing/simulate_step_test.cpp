@@ -6,6 +6,7 @@
 #include "ir/orders/simulate.h"
 #include "planner/pricing/test_pricing.h"
 #include "planner/simulation/simulate_program.h"
+#include "runtime/device/device.h"
 
 namespace partita {
 namespace {
