@@ -1,5 +1,5 @@
 #pragma once
-// Rows to train on: readers of files and of memory, views of their rows, transforms of their values.
+// Training data: readers of files and memory, views that select or combine rows, and transforms of their values.
 
 #include "frontend/data/open_dataset.h"
 #include "frontend/data/readers/cifar10.h"

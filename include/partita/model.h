@@ -1,5 +1,5 @@
 #pragma once
-// A network under a configuration: trained, evaluated, saved on any number of ranks.
+// Training, evaluation and saving of a network under a configuration, on any number of ranks.
 
 #include "job/config.h"
 #include "job/toml.h"

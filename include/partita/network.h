@@ -1,5 +1,5 @@
 #pragma once
-// Networks: layers, functions over symbolic values, initial values, losses.
+// Networks: layers, functions over symbolic values, initializers and losses.
 
 #include "frontend/network/functions.h"
 #include "frontend/network/initializers.h"

@@ -1,4 +1,4 @@
 #pragma once
-// The networks that are there already, and their recipes.
+// Ready-made networks and their training recipes.
 
 #include "zoo/zoo_job.h"

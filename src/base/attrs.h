@@ -9,17 +9,19 @@
 
 namespace partita {
 
-/// (name, text) of each field, the one path for printing, equality and hashing.
+/// (name, text) per field. Printing, equality and hashing all use it.
 using FieldTexts = std::vector<std::pair<std::string, std::string>>;
 
+/// The attributes of one op: a struct of any type with a field list, or none. Copies share the struct.
 class Attrs {
  public:
-  /// No attributes.
+  /// Makes empty attributes.
   Attrs() = default;
   template <class T>
   requires requires { T::fields(); }
   Attrs(T value) : holder_(std::make_shared<Holder<T>>(std::move(value))) {}  // NOLINT: a value
 
+  /// Returns the struct, which lives as long as a copy of these attributes. Throws InternalError if it is not a T.
   template <class T>
   const T& as() const {
     const auto* holder = dynamic_cast<const Holder<T>*>(holder_.get());
@@ -27,19 +29,25 @@ class Attrs {
     return holder->value;
   }
 
+  /// Whether there is no struct.
   bool empty() const { return holder_ == nullptr; }
-  /// The same for copies of one value, which share what they hold; equal values may have several.
+  /// Returns a pointer that is the same for all copies of one value. Equal values made separately may have different
+  /// ones.
   const void* identity() const { return holder_.get(); }
-  /// Whether both are of one struct, or both have none.
+  /// Whether both hold structs of the same type, or both are empty.
   bool same_type(const Attrs& other) const;
   FieldTexts texts() const { return holder_ ? holder_->texts() : FieldTexts{}; }
-  /// "{axis=1, keep=true}", or "" without fields.
+  /// Returns "{axis=1, keep=true}", or "" if there are no fields.
   std::string print() const;
-  /// This value with the named fields changed; an unknown name throws and suggests the nearest.
+  /// Returns a copy with the named fields changed. Throws InvalidArgument for an unknown name, with the nearest as a
+  /// suggestion, and for a value that does not parse.
   Attrs with(const FieldTexts& changes) const;
-  /// Reads what `print` writes; fields not named keep this value's.
+  /// Returns a copy with the fields that `text` names, as `print` writes them; other fields keep their values. Throws
+  /// InvalidArgument for any other text, unknown names and names given twice.
   Attrs parse(std::string_view text) const;
+  /// Returns a 64-bit hash of the printed text.
   uint64_t hash() const;
+  /// Whether the fields have the same names and texts. The types of the structs are not compared.
   bool operator==(const Attrs& other) const { return texts() == other.texts(); }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Reads JSON that others wrote: files of other people, lines of other processes.
+// Reads JSON from untrusted sources, such as files of other people and messages of other processes.
 
 #include <fmt/format.h>
 
@@ -11,21 +11,21 @@
 
 namespace partita {
 
-inline constexpr int kMaxJsonDepth = 16;                     // lists and objects in one another
-inline constexpr int64_t kMaxJsonKeys = 100'000;             // keys of one object
-inline constexpr int64_t kMaxJsonValues = int64_t{1} << 22;  // values of a document
+inline constexpr int kMaxJsonDepth = 16;                     // levels of nested lists and objects
+inline constexpr int64_t kMaxJsonKeys = 100'000;             // keys per object
+inline constexpr int64_t kMaxJsonValues = int64_t{1} << 22;  // values per document
 
-/// Error of a document that is no JSON or exceeds a limit. Its text follows "got": "an error at byte 7".
+/// Error of a document that is not JSON or exceeds a limit. Its text completes "got ..": "an error at byte 7".
 struct BadJson : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// Counts what a parser meets and throws BadJson above a limit, before the parser allocates it.
+/// Counts what a parser meets, and throws BadJson above a limit before the parser allocates the value.
 class JsonLimits {
  public:
   explicit JsonLimits(int64_t max_values) : max_values_(max_values) {}
 
-  /// `depth`: how many lists and objects are open.
+  /// Counts one event of the parser. `depth` is the number of open lists and objects. Throws BadJson above a limit.
   void count(int depth, nlohmann::json::parse_event_t event) {
     using Event = nlohmann::json::parse_event_t;
     const auto at = static_cast<size_t>(depth);
@@ -51,11 +51,11 @@ class JsonLimits {
   }
 
   int64_t max_values_, values_ = 0;
-  std::array<int64_t, kMaxJsonDepth> keys_{};  // of the object that is open at each depth
+  std::array<int64_t, kMaxJsonDepth> keys_{};  // keys so far of the open object at each depth
 };
 
-/// The document of a text, in which objects are found by their keys through a map; of a key that comes twice the last
-/// one counts. Throws BadJson for a text that is not JSON or exceeds a limit.
+/// Parses a JSON document. Objects find their keys through a map; the last value wins if a key comes twice. Throws
+/// BadJson if the text is not JSON or exceeds a limit.
 inline nlohmann::json parse_bounded_json(std::string_view text, int64_t max_values = kMaxJsonValues) {
   using Json = nlohmann::json;
   JsonLimits limits(max_values);

@@ -1,5 +1,5 @@
 #pragma once
-// Where in a program a call stands. As CallLocation, which clang 14 does not have.
+// Source location of a call. Like std::source_location, which clang 14 lacks.
 
 namespace partita {
 

@@ -1,6 +1,6 @@
 #pragma once
-// What ranks do together: the moves of a reshard, the collective nodes of a local graph and the calls of a communicator
-// are values of one enumeration, with one name each.
+// The collectives: the moves of a reshard, the collective nodes of a local graph and the calls of a communicator are
+// values of one enumeration, with one name each.
 
 #include <optional>
 
@@ -8,8 +8,9 @@
 
 namespace partita {
 
-/// accumulate and stack bring the micro-batches of a rank together: their sum, or their slices one behind the other.
-/// Nodes of local graphs come first, up to `halo_exchange`; the values behind it are calls of communicators alone.
+/// What ranks do together. accumulate and stack join the micro-batches of one rank: as their sum, or their slices
+/// concatenated. Values up to `halo_exchange` are nodes of local graphs; those after it are only calls of
+/// communicators.
 enum class Collective {
   slice,
   accumulate,
@@ -33,10 +34,10 @@ inline constexpr auto kNames<Collective> = names("slice_shard", "accumulate", "s
                                                  "halo_exchange", "broadcast", "barrier", "split", "send", "recv",
                                                  "leave");
 
-/// The collectives that are nodes of local graphs.
+/// Number of collectives that are nodes of local graphs; they come first in the enumeration.
 inline constexpr size_t kNodeCollectives = static_cast<size_t>(Collective::halo_exchange) + 1;
 
-/// The collective that an op of a local graph is, if any.
+/// Returns the collective that the op of a local graph is, or nothing if it is none.
 constexpr std::optional<Collective> collective_of(std::string_view op) {
   for (size_t i = 0; i < kNodeCollectives; ++i) {
     if (kNames<Collective>[i] == op) return static_cast<Collective>(i);
@@ -44,18 +45,18 @@ constexpr std::optional<Collective> collective_of(std::string_view op) {
   return std::nullopt;
 }
 
-/// Whether it combines the values of the ranks, or of micro-batches.
+/// Whether the collective combines the values of ranks or of micro-batches.
 constexpr bool reduces(Collective collective) {
   return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
          collective == Collective::accumulate;
 }
 
-/// Whether ranks take no part in what others do.
+/// Whether the ranks do it without communicating.
 constexpr bool is_local(Collective collective) {
   return collective == Collective::slice || collective == Collective::accumulate || collective == Collective::stack;
 }
 
-/// Whether it takes the values of all micro-batches.
+/// Whether the collective takes the values of all micro-batches.
 constexpr bool joins_micro_batches(Collective collective) {
   return collective == Collective::accumulate || collective == Collective::stack;
 }

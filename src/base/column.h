@@ -1,5 +1,5 @@
 #pragma once
-// A named part of every row of a data set, and of every batch.
+// A named part of each row of a data set, and of each batch.
 
 #include <string>
 
@@ -9,7 +9,7 @@ namespace partita {
 
 struct Column {
   std::string name;  // "image", "label"
-  Type type;         // of one row, without a batch dimension
+  Type type;         // type of one row, without a batch dimension
   bool operator==(const Column&) const = default;
 };
 

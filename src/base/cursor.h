@@ -9,34 +9,39 @@
 
 namespace partita {
 
-/// What every reader of our text forms is made of. Spaces in front of a token are skipped. A derived class words
-/// what is said of a text that is refused.
+/// Base of the readers of our text forms. Spaces before a token are skipped. A derived class formats the error message
+/// of a refused text.
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  /// Throws InvalidArgument with the message.
+  /// Throws InvalidArgument with the derived class's message.
   [[noreturn]] void fail(std::string_view what, std::string_view got, std::string_view expected) const;
 
-  /// What is left of the line.
+  /// Returns the unread part of the line.
   std::string_view rest() const { return rest_; }
+  /// Skips `token` and returns true if the rest begins with it. Otherwise skips nothing and returns false.
   bool take(std::string_view token);
+  /// Skips `token`. Throws InvalidArgument if the rest does not begin with it.
   void expect(std::string_view token);
-  /// What stands before `token`, which is skipped too.
+  /// Returns the text before the next `token`, and skips both. Throws InvalidArgument if `token` does not occur.
   std::string_view until(std::string_view token);
-  /// The next `count` characters; spaces behind them are skipped.
+  /// Returns the next `count` characters, or fewer at the end of the line, and skips the spaces after them.
   std::string_view take(size_t count);
+  /// Returns the unread part of the line and skips it.
   std::string_view take_rest() { return std::exchange(rest_, {}); }
-  /// Letters, digits and the characters of `also`; one at least.
+  /// Reads a word of ASCII letters, digits and the characters of `also`. Throws InvalidArgument, with `expected`, if
+  /// there is none.
   std::string word(std::string_view also = "_.-/", std::string_view expected = "a name");
-  /// What stands before the next space; "" at the end of the line.
+  /// Reads the text up to the next space; "" at the end of the line.
   std::string_view token() { return take(std::min(rest_.size(), rest_.find(' '))); }
-  /// 2^60, so that no sum of two overflows.
+  /// 2^60, so that the sum of two such numbers does not overflow.
   static constexpr int64_t kMaxNumber = int64_t{1} << 60;
-  /// Decimal digits; `expected` is said of others, the range when it is empty.
+  /// Reads a decimal integer from `least` to `most`. Throws InvalidArgument for anything else; the message says
+  /// `expected`, or the range if that is empty.
   int64_t number(int64_t least = 0, int64_t most = kMaxNumber, std::string_view expected = "");
-  /// Any number that an int holds.
+  /// Reads any integer that an int holds. Throws InvalidArgument for anything else.
   int integer();
-  /// Nothing is left of the line.
+  /// Throws InvalidArgument unless the whole line has been read.
   void end(std::string_view expected = "the end of the line") const;
 
  protected:

@@ -16,17 +16,19 @@ enum class DType : uint8_t { f64, f32, bf16, f16, i64, i32, u8, u32, boolean };
 inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::bf16, DType::f16,    DType::i64,
                                        DType::i32, DType::u8,  DType::u32,  DType::boolean};
 
-/// Bytes of one element.
+/// Returns the size of one element in bytes.
 size_t size_of(DType dtype);
-/// "f64", "f32", "bf16", "f16", "i64", "i32", "u8", "u32", "bool".
+/// Returns the name of an element type: "f64", "f32", "bf16", "f16", "i64", "i32", "u8", "u32" or "bool".
 std::string_view name_of(DType dtype);
+/// Returns the element type called `name`, or nothing if there is none.
 std::optional<DType> parse_dtype(std::string_view name);
+/// Whether `dtype` is f64, f32, bf16 or f16.
 bool is_float(DType dtype);
 
-/// The one promotion table: the type of the result of mixing `a` and `b`.
+/// Returns the result type of an operation that mixes `a` and `b`. This is the only promotion table.
 DType promote(DType a, DType b);
 
-/// Brain float: the upper half of an f32; rounds to nearest even.
+/// Brain float: the upper half of an f32. Conversion from float rounds to nearest even.
 struct bf16 {
   uint16_t bits = 0;
   bf16() = default;
@@ -34,7 +36,7 @@ struct bf16 {
   operator float() const { return std::bit_cast<float>(uint32_t{bits} << 16); }  // NOLINT
 };
 
-/// IEEE half precision; rounds to nearest even.
+/// IEEE half precision. Conversion from float rounds to nearest even.
 struct f16 {
   uint16_t bits = 0;
   f16() = default;
@@ -81,7 +83,7 @@ struct DTypeOf<bool> {
   static constexpr DType value = DType::boolean;
 };
 
-/// Calls `fn` with a zero of the C++ type of a float dtype; refuses the others.
+/// Calls `fn` with a zero of the C++ type of a float dtype. Throws InternalError for other dtypes.
 template <class Fn>
 void for_float(DType dtype, Fn&& fn) {
   switch (dtype) {
@@ -93,7 +95,7 @@ void for_float(DType dtype, Fn&& fn) {
   }
 }
 
-/// Calls `fn` with a zero of the C++ type of an integer or bool dtype.
+/// Calls `fn` with a zero of the C++ type of an integer or bool dtype. Throws InternalError for other dtypes.
 template <class Fn>
 void for_integer(DType dtype, Fn&& fn) {
   switch (dtype) {
@@ -106,6 +108,7 @@ void for_integer(DType dtype, Fn&& fn) {
   }
 }
 
+/// Calls `fn` with a zero of the C++ type of any dtype.
 template <class Fn>
 void for_dtype(DType dtype, Fn&& fn) {
   if (is_float(dtype)) return for_float(dtype, fn);

@@ -8,9 +8,10 @@
 namespace partita {
 namespace {
 
-/// Insertions, deletions, substitutions and exchanges of neighbours: optimal string alignment (Damerau, 1964).
+/// Returns the number of insertions, deletions, substitutions and swaps of adjacent bytes between `a` and `b` (optimal
+/// string alignment; Damerau, 1964).
 size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);  // of the beginnings of a, two to none shorter
+  std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);  // rows of the table: two back, previous, current
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 0; i < a.size(); ++i) {
     before = std::exchange(last, row);
@@ -24,16 +25,17 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// So many that a short name is not taken for another one.
+/// Returns the largest edit distance at which two names still count as near. Kept small so that a short name is not
+/// taken for another.
 size_t most_edits(std::string_view name) { return name.size() <= 4 ? 1 : name.size() / 2; }
 
-constexpr size_t kMaxValue = 160;     // characters of a value that is shown as it is
-constexpr size_t kShownValue = 80;    // of one that is not
-constexpr size_t kMaxMessage = 4000;  // of a message, whatever it is made of
+constexpr size_t kMaxValue = 160;     // bytes of a value that is shown in full
+constexpr size_t kShownValue = 80;    // bytes shown of a longer value
+constexpr size_t kMaxMessage = 4000;  // bytes of a whole message
 constexpr std::string_view kAfterQuote = " ,.:;)]?!";
 constexpr std::string_view kAfterWord = ",.:;)?!";
 
-/// The end of the quoted value that begins at `begin`; npos when no quotation mark there begins one.
+/// Returns the end of the quoted value that begins at `begin`, or npos if no quotation mark there begins one.
 size_t end_of_quoted(std::string_view text, size_t begin) {
   if (text[begin] != '\'' || (begin > 0 && std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0)) {
     return std::string_view::npos;
@@ -50,7 +52,7 @@ size_t characters_of(std::string_view text) {
   return text.size() - static_cast<size_t>(std::count_if(text.begin(), text.end(), continues_character));
 }
 
-/// The first `count` bytes, or fewer so that no character is cut.
+/// Returns the first `count` bytes, or fewer so that no UTF-8 character is cut.
 std::string_view beginning_of(std::string_view text, size_t count) {
   while (count > 0 && continues_character(text[count])) --count;
   return text.substr(0, count);
@@ -78,14 +80,14 @@ std::string shortened(std::string_view message) {
       at = end;
     } else {
       const size_t end_of_word = std::min(message.find(' ', at), message.size());
-      size_t last = end_of_word;  // punctuation is not of the word
+      size_t last = end_of_word;  // trailing punctuation is not part of the word
       while (last > at + 1 && kAfterWord.find(message[last - 1]) != std::string_view::npos) --last;
       append_shortened(out, message.substr(at, last - at), "");
       out += message.substr(last, end_of_word - last);
       at = end_of_word;
     }
   }
-  std::replace(out.begin(), out.end(), '\0', '?');  // what() would end there
+  std::replace(out.begin(), out.end(), '\0', '?');  // '\0' would end what()
   if (out.size() <= kMaxMessage) return out;
   return fmt::format("{}... ({} characters)", beginning_of(out, kMaxMessage / 2), characters_of(message));
 }
@@ -94,7 +96,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   std::string best;
   size_t best_distance = most_edits(name) + 1;
   for (const std::string& candidate : candidates) {
-    // So many edits at least: texts of files may be long.
+    // The difference of the lengths bounds the distance from below, and texts of files may be long.
     const size_t lengths = std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size());
     if (lengths >= best_distance) continue;
     const size_t distance = edit_distance(name, candidate);

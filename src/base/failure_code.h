@@ -1,5 +1,5 @@
 #pragma once
-// Exit codes that come from elsewhere: from other processes, and from files.
+// Exit codes read from other processes and from files.
 
 #include <cstdint>
 
@@ -7,7 +7,8 @@
 
 namespace partita {
 
-/// The failure that a number means: `internal` for one with which no program of the project fails.
+/// Returns the failure that `code` stands for: a failure of ExitCode or 128 + a signal's number (1 to 64). Any other
+/// code, 0 included, is `internal`.
 ExitCode failure_of(int64_t code);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// One list of fields per attribute struct; printing, parsing, equality and hashing follow from it.
+// One list of fields per attribute struct. Printing, parsing, equality and hashing follow from it.
 //
 //   struct ConcatAttrs {
 //     int64_t axis = 0;
@@ -19,6 +19,7 @@
 
 namespace partita {
 
+/// A member of an attribute struct with its name in texts.
 template <class Struct, class Member>
 struct Field {
   std::string_view name;
@@ -30,13 +31,15 @@ constexpr Field<Struct, Member> field(std::string_view name, Member Struct::*mem
   return {name, member};
 }
 
-/// Text of one field value; `from_text` reads it back and throws InvalidArgument otherwise.
+/// Returns the text of a field value. `from_text` reads it back. A string may not contain '"' if it is to be read back
+/// from a list.
 std::string to_text(int64_t value);
-std::string to_text(double value);  // shortest form that reads back
+std::string to_text(double value);  // shortest form that reads back exactly
 std::string to_text(bool value);
 std::string to_text(const std::string& value);  // quoted
 std::string to_text(DType value);
 std::string to_text(Reduce value);
+/// Reads what `to_text` writes into `value`. Throws InvalidArgument for any other text.
 void from_text(std::string_view text, int64_t& value);
 void from_text(std::string_view text, double& value);
 void from_text(std::string_view text, bool& value);
@@ -44,7 +47,8 @@ void from_text(std::string_view text, std::string& value);
 void from_text(std::string_view text, DType& value);
 void from_text(std::string_view text, Reduce& value);
 
-/// The elements of "[a,b,[c,d]]" at the outer level; throws InvalidArgument when brackets do not match.
+/// Returns the elements of "[a,b,[c,d]]" at the outer level: "a", "b" and "[c,d]". Throws InvalidArgument if the text
+/// is not a list in brackets or its brackets or quotes do not match.
 std::vector<std::string_view> split_list(std::string_view text);
 
 template <class T>

@@ -15,7 +15,7 @@ namespace {
 template <class T>
 using BitsOf = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
 
-/// All bits of the exponent.
+/// Returns the bits of infinity: all exponent bits are set.
 template <class T>
 BitsOf<T> infinity() {
   BitsOf<T> bits;
@@ -24,7 +24,7 @@ BitsOf<T> infinity() {
   return bits;
 }
 
-/// A float is not finite when all bits of its exponent are set: that is as large as they can be.
+/// Whether no float has all exponent bits set, i.e. the largest masked exponent is not that of infinity.
 template <class T>
 bool are_finite(const std::byte* from, int64_t count) {
   using Bits = BitsOf<T>;
@@ -40,10 +40,10 @@ bool are_finite(const std::byte* from, int64_t count) {
 
 constexpr size_t kVector = kPastCacheBytes;
 
-/// What is left is less than a vector, or begins where none does.
+/// Copies bytes that are too few for a vector, or lie before the first aligned one.
 template <class T>
 bool copy_few(std::byte* to, const std::byte* from, size_t bytes) {
-  if (bytes == 0) return true;  // there may be no place
+  if (bytes == 0) return true;  // the pointers may be null
   std::memcpy(to, from, bytes);
   return are_finite<T>(from, static_cast<int64_t>(bytes / sizeof(T)));
 }

@@ -1,22 +1,22 @@
 #pragma once
-// An exception that leaves a thread of a team.
+// Carries an exception out of a team of threads.
 
 #include <exception>
 #include <mutex>
 
 namespace partita {
 
-/// Keeps the first exception of several threads, for the one that waits for them.
+/// Keeps the first exception of several threads, for the thread that waits for them.
 class FirstError {
  public:
-  /// Called in a handler; true for the first error.
+  /// Keeps the exception being handled; called in a catch block, from any thread. Returns true for the first one.
   bool keep() {
     const std::lock_guard lock(mutex_);
     if (error_ != nullptr) return false;
     error_ = std::current_exception();
     return true;
   }
-  /// Calls `fn` and keeps what it throws: an exception must not leave a parallel region.
+  /// Calls `fn` and keeps what it throws. For parallel regions, which an exception must not leave.
   template <class Fn>
   void run(Fn&& fn) {
     try {
@@ -25,12 +25,12 @@ class FirstError {
       keep();
     }
   }
-  /// Threads may ask at any time, whether there is something left for them to do.
+  /// Whether an error was kept. May be called from any thread at any time, to find out if work is left.
   bool is_kept() const {
     const std::lock_guard lock(mutex_);
     return error_ != nullptr;
   }
-  /// When all threads have ended.
+  /// Rethrows the kept exception, if any. Called after all threads have ended.
   void rethrow() const {
     if (error_ != nullptr) std::rethrow_exception(error_);
   }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kAllBytes = std::numeric_limits<int64_t>::max();
 
-/// The number after `key` in a file of "key: number kB" lines, in bytes.
+/// Returns the number after `key` in a file of "key: number kB" lines, in bytes. Nothing if the file lacks it.
 std::optional<int64_t> kilobytes(const char* path, std::string_view key) {
   std::ifstream file(path);
   std::string name;

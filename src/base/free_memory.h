@@ -1,5 +1,5 @@
 #pragma once
-// How much memory there is.
+// How much memory this process can use.
 
 #include <cstdint>
 #include <optional>
@@ -7,11 +7,11 @@
 
 namespace partita {
 
-/// Bytes that this process can still take: the least of what the machine has, what its control group may use, and
-/// the limit of its address space. Nothing when none of them is known.
+/// Returns the bytes that this process can still allocate: the smallest of the machine's available memory, what its
+/// control group may still use, and what is left of its address-space limit. Nothing if none of them is known.
 std::optional<int64_t> available_memory();
 
-/// "1.5 GiB".
+/// Returns a size with its unit: "1.5 GiB", or "12 bytes" below 1 KiB.
 std::string print_bytes(int64_t bytes);
 
 }  // namespace partita

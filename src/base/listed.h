@@ -1,5 +1,5 @@
 #pragma once
-// Lists in texts for people. Texts about thousands of ranks stay short.
+// Lists in texts for people, shortened so that texts about thousands of ranks stay readable.
 
 #include <fmt/format.h>
 
@@ -9,10 +9,11 @@
 
 namespace partita {
 
-/// Longer lists are shortened to their first three elements and the last.
+/// Longest list that is printed in full. Longer ones show their first three elements and the last.
 inline constexpr int64_t kMaxListed = 16;
 
-/// "3, 5" with the separator ", "; of more than kMaxListed elements "0, 1, 2, .., 99". `at(i)` gives element i.
+/// Returns "3, 5" with the separator ", ", or "0, 1, 2, .., 99" for more than kMaxListed elements. `at(i)` returns
+/// element i.
 template <class At>
 std::string listed(int64_t count, const At& at, std::string_view separator) {
   std::string text;
@@ -28,6 +29,7 @@ std::string listed(int64_t count, const At& at, std::string_view separator) {
   return text;
 }
 
+/// Returns the elements of `values` as text, shortened likewise.
 template <class List>
 std::string listed(const List& values, std::string_view separator) {
   return listed(

@@ -15,7 +15,7 @@ int open_log_file(std::string_view where, const std::string& path, bool appends)
   const auto refuse = [&](const std::string& why) {
     throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[{}] cannot write {}: {}", where, path, why));
   };
-  // Emptied once it is known to be a file.
+  // No O_TRUNC: the file is emptied only after it is known to be a regular file.
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (appends ? O_APPEND : 0);
   const int file = ::open(path.c_str(), flags, 0644);
   if (file < 0) refuse(errno == ELOOP ? "got a symbolic link, expected a regular file" : std::strerror(errno));

@@ -1,14 +1,14 @@
 #pragma once
-// Files that only this program writes.
+// Log files: files that only this program writes.
 
 #include <string>
 #include <string_view>
 
 namespace partita {
 
-/// Opens a log: a regular file, made when it is missing. Neither a symbolic link, which may lead to a file of somebody
-/// else, nor a pipe, which may have no reader. Returns its descriptor. Throws RuntimeFailure(cannot_write), which
-/// begins with "[where]".
+/// Opens the regular file at `path` for writing, creating it if it is missing, and returns its descriptor, which the
+/// caller closes. The file is emptied unless `appends`. Refuses a symbolic link, which may lead to another user's file,
+/// and a pipe, which may have no reader. Throws RuntimeFailure(cannot_write), beginning with "[where]".
 int open_log_file(std::string_view where, const std::string& path, bool appends);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// Enumerations whose values have names: what flags, configurations, attributes and text forms call them.
+// Enumerations whose values have names, as written in flags, configurations, attributes and text forms.
 //
 //   enum class Loss { sparse, mse };
 //   template <>
@@ -14,7 +14,7 @@
 
 namespace partita {
 
-/// The names of the values 0, 1, .. of an enumeration; specialised next to it.
+/// The names of the values 0, 1, .. of an enumeration. Specialised next to each enumeration.
 template <class Enum>
 inline constexpr std::array<std::string_view, 0> kNames{};
 
@@ -28,20 +28,23 @@ inline constexpr bool kHasNames = !kNames<Enum>.empty();
 template <class Enum>
 concept Named = std::is_enum_v<Enum> && kHasNames<Enum>;
 
+/// Returns the name of `value`.
 template <Named Enum>
 constexpr std::string_view name_of(Enum value) {
   return kNames<Enum>[static_cast<size_t>(value)];
 }
 
+/// Returns the names of all values, in their order.
 template <Named Enum>
 std::vector<std::string> names_of() {
   return {kNames<Enum>.begin(), kNames<Enum>.end()};
 }
 
-/// The position of `text` among `names`. Throws InvalidArgument with the nearest name: "[where] unknown name, got ..".
+/// Returns the position of `text` in `names`. Throws InvalidArgument with the nearest name as a suggestion: "[where]
+/// unknown name, got ..".
 size_t position_of_name(std::string_view where, std::string_view text, const std::vector<std::string>& names);
 
-/// The value called `text`; throws InvalidArgument, which begins with "[where]" and suggests the nearest name.
+/// Returns the value called `text`. Throws InvalidArgument that begins with "[where]" and suggests the nearest name.
 template <Named Enum>
 Enum parse_name(std::string_view where, std::string_view text) {
   return static_cast<Enum>(position_of_name(where, text, names_of<Enum>()));

@@ -10,6 +10,7 @@
 
 namespace partita {
 
+/// Whether `value` is NaN; always false for integers.
 template <class T>
 bool is_nan(T value) {
   if constexpr (std::is_integral_v<T>)
@@ -18,10 +19,11 @@ bool is_nan(T value) {
     return std::isnan(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(value));
 }
 
-/// A variance that rounding left a little below zero, as zero; a NaN stays.
+/// Returns a variance with a value below zero, left by rounding, replaced by zero. A NaN stays NaN.
 inline double not_below_zero(double variance) { return variance < 0 ? 0 : variance; }
 
-/// In another type: clamped to what an integer type holds, where NaN becomes 0.
+/// Converts a number to another type. Integer types clamp to their range and map NaN to 0. bool is true for every
+/// nonzero value, NaN included.
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, bool>) {

@@ -1,5 +1,5 @@
 #pragma once
-// One use of an op: what its inference, rule and kernels look at.
+// One use of an op, as seen by its shape inference, sharding rule and kernels.
 
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace partita {
 
-/// `outputs` is empty while they are being inferred.
+/// References into the caller's data. `outputs` is empty during shape inference.
 struct OpCall {
   const Attrs& attrs;
   const std::vector<Type>& inputs;

@@ -1,5 +1,5 @@
 #pragma once
-// The one runner of all passes: times, verifies and dumps each by its name, and knows which are switched off.
+// Runs all compiler passes: times, verifies and dumps each by name, and knows which are switched off.
 
 #include <chrono>
 #include <functional>
@@ -10,26 +10,30 @@
 namespace partita {
 
 struct PassOptions {
-  std::string dump_dir;                   // "" = no dumps
-  std::vector<std::string> switched_off;  // names of passes to leave out
+  std::string dump_dir;                   // directory of the dumps; "" = no dumps
+  std::vector<std::string> switched_off;  // names of passes to skip
 };
 
-/// A pass of a flow.
+/// A pass of a flow, by name.
 struct PassName {
   std::string_view name;
-  bool is_optional = false;  // whether it may be switched off
+  bool is_optional = false;  // whether the user may switch it off
 };
 
+/// Wall time of a pass that has run, in seconds.
 struct PassTime {
   std::string name;
   double seconds = 0;
 };
 
+/// The runner of the passes of one compilation.
 class Passes {
  public:
   explicit Passes(PassOptions options) : options_(std::move(options)) {}
 
-  /// Runs `make`, then `verify(result)`, and writes `print(result)` to N_name.txt in the dump folder.
+  /// Runs `make`, checks the result with `verify`, and returns it. Writes `print(result)` to N_name.txt in the dump
+  /// directory, where N counts stages from 1. Throws what `make` and `verify` throw, and RuntimeFailure(cannot_write)
+  /// if the dump fails.
   template <class Make, class Verify, class Print>
   auto stage(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
     auto result = part(name, make, verify, print);
@@ -37,7 +41,7 @@ class Passes {
     return result;
   }
 
-  /// A pass that works towards the next stage, whose number its dump has.
+  /// Like `stage`, for a pass that works towards the next stage: its dump carries that stage's number.
   template <class Make, class Verify, class Print>
   auto part(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
     const auto begin = std::chrono::steady_clock::now();
@@ -49,12 +53,12 @@ class Passes {
   }
 
   bool dumping() const { return !options_.dump_dir.empty(); }
-  /// Writes a file of the dump folder.
+  /// Writes a file in the dump directory, creating the directory. Throws RuntimeFailure(cannot_write).
   void write(const std::string& name, const std::string& text) const;
-  /// Whether a pass is to run, i.e. was not switched off.
+  /// Whether the pass runs, i.e. was not switched off.
   bool runs(std::string_view name) const;
-  /// Throws InvalidArgument, with the names of optional passes, if a pass is switched off that is not optional or not
-  /// among `passes`.
+  /// Throws InvalidArgument listing the optional passes if a pass is switched off that is not optional or not in
+  /// `passes`.
   void check_switched_off(const std::vector<PassName>& passes) const;
   const std::vector<PassTime>& times() const { return times_; }
 
@@ -63,7 +67,7 @@ class Passes {
 
   PassOptions options_;
   std::vector<PassTime> times_;
-  int stages_ = 0;  // that were made
+  int stages_ = 0;  // number of finished stages
 };
 
 }  // namespace partita

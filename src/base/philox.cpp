@@ -9,15 +9,15 @@
 namespace partita {
 namespace {
 
-uint64_t mix(uint64_t word) {  // the finaliser of splitmix64
+uint64_t mix(uint64_t word) {  // finalizer of splitmix64
   word += 0x9e3779b97f4a7c15;
   word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
   word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
   return word ^ (word >> 31);
 }
 
-// P. J. Acklam's rational approximation of the inverse normal distribution, refined by one step of
-// Halley's method to full double precision.
+// Computes the inverse normal distribution: P. J. Acklam's rational approximation, refined by one step of Halley's
+// method to full double precision.
 double inverse_normal(double p) {
   constexpr double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
                           1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};

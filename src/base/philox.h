@@ -1,9 +1,9 @@
 #pragma once
 // Counter-based random numbers: Philox4x32-10.
 //
-// Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011. Element e of a tensor owns lane e mod 4 of counter (e / 4, step), e being its row-major
-// index in the *global* shape, so that any split of the tensor draws the same bits.
+// Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Element e of
+// a tensor uses lane e mod 4 of counter (e / 4, step), where e is its row-major index in the *global* shape. So every
+// split of the tensor draws the same bits.
 
 #include <array>
 #include <cstdint>
@@ -13,27 +13,28 @@ namespace partita {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 
+/// Returns the four words of one counter: ten rounds of Philox4x32.
 PhiloxBlock philox(PhiloxBlock counter, uint64_t key);
 
-/// The word of element `element` at time `step`.
+/// Returns the 32-bit word of element `element` at time `step`.
 uint32_t random_word(uint64_t key, uint64_t element, uint64_t step);
 
-/// Four words at once: elements 4 * block .. 4 * block + 3.
+/// Returns four words at once: those of elements 4 * block .. 4 * block + 3.
 PhiloxBlock random_block(uint64_t key, uint64_t block, uint64_t step);
 
-/// In (0, 1), from the upper 24 bits: never 0 and never 1.
+/// Returns a number in the open interval (0, 1), made from the upper 24 bits.
 double uniform_of(uint32_t word);
 
-/// Standard normal; elements 2j and 2j + 1 share one Box-Muller pair.
+/// Returns a standard normal number. Elements 2j and 2j + 1 share one Box-Muller pair.
 double random_normal(uint64_t key, uint64_t element, uint64_t step);
 
-/// Standard normal cut to [-2, 2], by the inverse distribution (no rejection).
+/// Returns a standard normal number truncated to [-2, 2], by the inverse distribution (no rejection).
 double random_truncated_normal(uint64_t key, uint64_t element, uint64_t step);
 
-/// The key of a named stream of numbers: a 64-bit mix of the seed and the scoped name.
+/// Returns the key of a named stream of numbers: a 64-bit mix of the seed and the scoped name.
 uint64_t random_key(uint64_t seed, std::string_view scoped_name);
 
-/// A uniform integer in [0, bound) from two words; bias below 2^-32 for bound < 2^32.
+/// Returns a uniform integer in [0, bound), made from two words. Its bias is below 2^-32 for bound < 2^32.
 uint64_t random_below(uint64_t key, uint64_t element, uint64_t step, uint64_t bound);
 
 }  // namespace partita

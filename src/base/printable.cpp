@@ -5,7 +5,8 @@
 namespace partita {
 namespace {
 
-/// Bytes of the character that begins here: its length in UTF-8, or 0 when it is none or a control character.
+/// Returns the length in bytes of the UTF-8 character at the start of `text`, or 0 if it is invalid or a control
+/// character.
 size_t printable_length(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto continues = [&](size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
@@ -14,8 +15,8 @@ size_t printable_length(std::string_view text) {
   if (!continues(1)) return 0;
   if (first >= 0xc2 && first <= 0xdf) return first == 0xc2 && second < 0xa0 ? 0 : 2;
   if (!continues(2)) return 0;
-  if (first == 0xe0 && second < 0xa0) return 0;   // longer than it need be
-  if (first == 0xed && second >= 0xa0) return 0;  // half of a pair of UTF-16
+  if (first == 0xe0 && second < 0xa0) return 0;   // overlong encoding
+  if (first == 0xed && second >= 0xa0) return 0;  // UTF-16 surrogate
   if ((first & 0xf0u) == 0xe0) return 3;
   if (!continues(3) || first < 0xf0 || first > 0xf4) return 0;
   return (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90) ? 0 : 4;

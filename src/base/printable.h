@@ -1,12 +1,12 @@
 #pragma once
-// Text for a terminal.
+// Text made safe for a terminal.
 
 #include <string>
 #include <string_view>
 
 namespace partita {
 
-/// Replaces each byte that is not UTF-8, and each control character, by '?'.
+/// Returns the text with each byte that is not valid UTF-8, and each control character, replaced by '?'.
 std::string printable(std::string_view text);
 
 /// Like `printable`, but keeps line breaks.

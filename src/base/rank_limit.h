@@ -2,7 +2,7 @@
 
 namespace partita {
 
-/// Ranks of one job, and so slots of hosts, readers and writers of files.
+/// Largest number of ranks of one job. Also bounds the slots of hosts and the readers and writers of files.
 inline constexpr int kMaxJobRanks = 65536;
 
 }  // namespace partita

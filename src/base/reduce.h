@@ -1,5 +1,5 @@
 #pragma once
-// How partial results of several ranks are combined.
+// Reductions that combine the partial results of several ranks.
 
 #include <optional>
 #include <string_view>
@@ -13,6 +13,7 @@ constexpr std::string_view name_of(Reduce reduce) {
   return names[static_cast<int>(reduce)];
 }
 
+/// Returns the reduction called `name`, or nothing if there is none.
 constexpr std::optional<Reduce> parse_reduce(std::string_view name) {
   for (Reduce reduce : {Reduce::none, Reduce::sum, Reduce::max, Reduce::min}) {
     if (name_of(reduce) == name) return reduce;

@@ -13,7 +13,7 @@
 namespace partita {
 namespace {
 
-/// One for the process: its memory and its threads are.
+/// The mutex of all reservations. One for the process, since memory and threads are limits of the process.
 std::mutex& turn() {
   static std::mutex mutex;
   return mutex;

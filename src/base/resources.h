@@ -1,5 +1,5 @@
 #pragma once
-// Threads and memory, asked for in a way that makes a lack of them an error rather than the end of the process.
+// Threads and memory, requested so that a lack of them is an error instead of the end of the process.
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -15,25 +15,25 @@
 
 namespace partita {
 
-/// Held while code runs that ends the process when it gets no memory, as a library that generates code. While one is
-/// held, nothing that takes this class, or starts threads by the functions here, gets any.
+/// Lock held while code runs that ends the process if it gets no memory, such as a library that generates code. There
+/// is one lock per process: while it is held, other reservations and `start_thread` wait.
 class Reservation {
  public:
-  /// Enough for all that such a library needs at a time.
+  /// Bytes that cover what such a library needs at a time.
   static constexpr size_t kUsual = size_t{32} << 20;
-  /// Throws RuntimeFailure(out_of_memory), naming `what`, unless there are `bytes` of addresses and memory. 0: what
-  /// follows reports a lack of memory itself.
+  /// Waits for its turn, then checks that `bytes` of address space and memory are available; 0 skips the check, for
+  /// code that reports a lack of memory itself. Throws RuntimeFailure(out_of_memory), naming `what`.
   explicit Reservation(std::string_view what, size_t bytes = kUsual);
 
  private:
   std::lock_guard<std::mutex> lock_;
 };
 
-/// So many threads that do nothing, for as long as the object lives: proof that they can be started.
+/// Idle threads that live as long as the object: proof that this many threads can be started.
 class WaitingThreads {
  public:
-  /// Throws RuntimeFailure(out_of_memory), naming `what`, when one cannot be started. Stacks have `stack_bytes`; 0: as
-  /// many as those of any new thread.
+  /// Starts `count` threads with stacks of `stack_bytes` bytes; 0 = the default size. Throws
+  /// RuntimeFailure(out_of_memory), naming `what`, if one cannot be started; those already started have ended by then.
   WaitingThreads(int count, std::string_view what, size_t stack_bytes = 0);
   ~WaitingThreads() { release(); }
   WaitingThreads(const WaitingThreads&) = delete;
@@ -41,7 +41,7 @@ class WaitingThreads {
 
  private:
   static void* wait(void* self);
-  /// Returns when the system counts them no more.
+  /// Ends the threads, and returns once the system no longer counts them.
   void release();
 
   std::mutex mutex_;
@@ -51,8 +51,8 @@ class WaitingThreads {
   std::vector<pid_t> ids_;
 };
 
-/// Calls `start`, which gives an error number or 0, again for a while as long as that is EAGAIN: a thread that has just
-/// ended still counts.
+/// Calls `start`, which returns an error number or 0, until it returns anything but EAGAIN: at most 50 times, 1 ms
+/// apart. A thread that has just ended still counts towards the limit. Returns the last result.
 template <class Start>
 int start_patiently(Start&& start) {
   constexpr int kAttempts = 50;
@@ -64,9 +64,10 @@ int start_patiently(Start&& start) {
   return failure;
 }
 
+/// Throws RuntimeFailure(out_of_memory): `what` cannot be started, for `reason`.
 [[noreturn]] void throw_cannot_start(std::string_view what, std::string_view reason);
 
-/// A thread that runs `body`. Throws RuntimeFailure(out_of_memory), naming `what`, when it cannot be started.
+/// Starts a thread that runs `body`. Throws RuntimeFailure(out_of_memory), naming `what`, if it cannot be started.
 template <class Body>
 std::jthread start_thread(std::string_view what, const Body& body) {
   const Reservation turn(what, 0);

@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// Absolute, with the links resolved as far as the path is there, also a last one that leads to nothing yet.
+/// Returns the absolute path with links resolved as far as the path exists, including a final link to a missing file.
 std::filesystem::path real_path(std::filesystem::path path) {
   std::error_code failure;
   for (int links = 0; links < 40 && std::filesystem::is_symlink(path, failure); ++links) {

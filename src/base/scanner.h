@@ -1,5 +1,5 @@
 #pragma once
-// Reads the text forms of graphs, plans, schedules and catalogs line by line; every failure names its line.
+// Reads the text forms of graphs, plans, schedules and catalogs line by line. Every failure names its line.
 
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace partita {
 
-/// The result of `read`, whose errors then begin with "[PLACE]".
+/// Returns the result of `read`. Rethrows its Errors as InvalidArgument whose message begins with "[PLACE]".
 template <class Read>
 auto with_place(std::string_view place, const Read& read) {
   try {
@@ -19,35 +19,38 @@ auto with_place(std::string_view place, const Read& read) {
   }
 }
 
-/// The same with "[WHAT line LINE]".
+/// Like `with_place`, with "[WHAT line LINE]".
 template <class Read>
 auto with_line(std::string_view what, int line, const Read& read) {
   return with_place(fmt::format("{} line {}", what, line), read);
 }
 
+/// Reads a text whose first line is "partita WHAT 1", line by line. The cursor reads the current line, without trailing
+/// spaces.
 class Scanner : public Cursor {
  public:
-  /// `what` is the word in messages: "[schedule line 7] ...", or in those of a `file` "[FILE:7] ...". The text outlives
-  /// the scanner. Throws InvalidArgument when it is too large, or its first line is not "partita WHAT 1": `otherwise`
-  /// is said of a text of another kind, and `version` of another version.
+  /// `what` is the word in messages: "[schedule line 7] ...". With a `file` they read "[FILE:7] ...". The text must
+  /// outlive the scanner. Throws InvalidArgument if the text exceeds 64 MiB or its first line is not "partita WHAT 1";
+  /// the message is `otherwise` for a text of another kind and `version` for another version.
   Scanner(std::string what, std::string_view text, std::string_view otherwise = "wrong first line",
           std::string_view version = "another version", std::string file = "");
 
-  /// Goes to the next line that is neither empty nor a comment ('#'); false at the end.
+  /// Goes to the next line that is neither empty nor a comment ('#'). Returns false at the end of the text.
   bool next();
-  /// Goes to a line that was read before.
+  /// Makes `rest` the current line, with number `line`: returns to a line that was read before.
   void go_to(int line, std::string_view rest);
-  /// The result of `read`, whose errors then begin with the line.
+  /// Returns the result of `read`. Rethrows its Errors as InvalidArgument whose message begins with the current line.
   template <class Read>
   auto with_line(const Read& read) const {
     return with_place(place(), read);
   }
-  /// Of this line, as messages name it.
+  /// Returns the current line as messages name it: "schedule line 7" or "FILE:7".
   std::string place() const;
 
-  /// Fails when what a text gives once was seen before.
+  /// Sets `seen`. Throws InvalidArgument if it was set: a text gives `name` at most once.
   void once(bool& seen, std::string_view name) const;
 
+  /// Number of the current line, from 1.
   int line() const { return line_; }
 
  protected:
@@ -62,7 +65,7 @@ class Scanner : public Cursor {
   int line_ = 0;
 };
 
-/// A piece of the line at which a scanner is; what it refuses names that line.
+/// Reads a piece of a scanner's current line; errors name that line. The scanner must outlive it.
 class LinePart : public Cursor {
  public:
   LinePart(const Scanner& scanner, std::string_view piece) : Cursor(piece), scanner_(scanner) {}

@@ -1,5 +1,5 @@
 #pragma once
-// Shapes, types of tensors, and dense row-major views of their elements.
+// Shapes, types of tensors, and dense row-major tensors.
 
 #include <limits>
 #include <memory>
@@ -12,20 +12,22 @@ namespace partita {
 
 using Shape = std::vector<int64_t>;
 
-/// The most elements of a tensor: its bytes and its strides stay far from overflow.
+/// Maximum number of elements of a tensor. Keeps its bytes and strides far from overflow.
 inline constexpr int64_t kMaxElements = std::numeric_limits<int64_t>::max() / 16;
-/// The most dimensions of a tensor. Reshapes between two such shapes have the most factors of all sharding rules, 5 for
-/// every 4 dimensions: a letter names each.
+/// Maximum number of dimensions of a tensor. A reshape between two such shapes has the most factors of all sharding
+/// rules, 5 for every 4 dimensions, and each factor is named by one letter.
 inline constexpr int kMaxDims = 20;
-/// Whether no size is negative and the elements (each 0 taken as 1) are at most kMaxElements.
+/// Whether no size is negative and the number of elements, with each 0 counted as 1, is at most kMaxElements.
 bool is_countable(const Shape& shape);
 
+/// Returns the number of elements, 1 for a scalar.
 int64_t elements(const Shape& shape);
-/// Row-major strides, in elements.
+/// Returns the row-major strides, in elements.
 Shape strides_of(const Shape& shape);
-/// "[2,3]".
+/// Returns the shape as text: "[2,3]".
 std::string print(const Shape& shape);
 
+/// Element type and shape of a tensor.
 struct Type {
   DType dtype = DType::f32;
   Shape shape;
@@ -36,18 +38,19 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
-/// "f32[2,3]".
+/// Returns the type as text: "f32[2,3]".
 std::string print(const Type& type);
-/// "f32[2,3], i64[2]".
+/// Returns the types as text: "f32[2,3], i64[2]".
 std::string print(const std::vector<Type>& types);
-/// Reads what `print` writes; throws InvalidArgument.
+/// Reads a type as `print` writes it. Throws InvalidArgument for other texts and for shapes above the limits.
 Type parse_type(std::string_view text);
 
-/// A borrowed dense row-major tensor.
+/// A borrowed, read-only, dense row-major tensor.
 struct ConstTensor {
   Type type;
   const void* data = nullptr;
 
+  /// Returns the elements. Throws InternalError if T is not the element type.
   template <class T>
   const T* as() const {
     PARTITA_CHECK(DTypeOf<T>::value == type.dtype, "tensor is {}", print(type));
@@ -55,10 +58,12 @@ struct ConstTensor {
   }
 };
 
+/// A borrowed dense row-major tensor.
 struct Tensor {
   Type type;
   void* data = nullptr;
 
+  /// Returns the elements. Throws InternalError if T is not the element type.
   template <class T>
   T* as() const {
     PARTITA_CHECK(DTypeOf<T>::value == type.dtype, "tensor is {}", print(type));
@@ -67,7 +72,7 @@ struct Tensor {
   operator ConstTensor() const { return {type, data}; }  // NOLINT
 };
 
-/// An owned dense row-major tensor, zero-filled on creation; copies share nothing.
+/// An owned dense row-major tensor, zero-filled on creation. Copies are deep.
 class Array {
  public:
   Array() = default;
@@ -93,7 +98,7 @@ class Array {
   }
   Tensor tensor() { return {type_, bytes_.data()}; }
   ConstTensor tensor() const { return {type_, bytes_.data()}; }
-  /// Element `index` as a double, whatever the type.
+  /// Returns element `index` of any type as a double. The index is not checked.
   double at(int64_t index) const;
   void set(int64_t index, double value);
 
@@ -102,7 +107,7 @@ class Array {
   std::vector<std::byte> bytes_;
 };
 
-/// The same values in another element type.
+/// Returns the same values converted to another element type.
 Array cast(const Array& array, DType dtype);
 
 }  // namespace partita

@@ -12,7 +12,7 @@ constexpr uint64_t kFlush = 0x8000 | 0x0040;  // FTZ (results) and DAZ (operands
 uint64_t read_control() { return _mm_getcsr(); }
 void write_control(uint64_t control) { _mm_setcsr(static_cast<uint32_t>(control)); }
 #elif defined(__aarch64__)
-constexpr uint64_t kFlush = uint64_t{1} << 24;  // FZ of FPCR, operands and results; f16 has a bit of its own
+constexpr uint64_t kFlush = uint64_t{1} << 24;  // FZ of FPCR: operands and results; f16 has a separate bit
 uint64_t read_control() {
   uint64_t control;
   asm volatile("mrs %0, fpcr" : "=r"(control));

@@ -1,6 +1,6 @@
 #pragma once
-// What arithmetic does with subnormal numbers: floats so small that their first digit is 0, with which some processors
-// compute a hundred times slower. Every thread has a setting of its own, which new threads take from their maker.
+// Handling of subnormal numbers: floats so small that their leading digit is 0. Some processors compute a hundred times
+// slower with them. Each thread has its own setting, inherited by the threads it starts.
 
 #include <cstdint>
 #include <optional>
@@ -9,21 +9,22 @@
 
 namespace partita {
 
-/// keep: computed with as IEEE 754 says; flush: zero wherever arithmetic reads or would make one.
+/// keep: computed as IEEE 754 says. flush: treated as zero wherever arithmetic reads or would produce one.
 enum class Subnormals { keep, flush };
 
-/// For work on elements of one type: f64 is exact, other floats flush, and to the rest it is all one.
+/// Returns the setting for work on elements of one type: `keep` for f64, `flush` for other floats, nothing for other
+/// types, to which it makes no difference.
 std::optional<Subnormals> subnormals_of(DType dtype);
-/// For work on elements of both kinds: exact where one of them is.
+/// Returns the setting for work on elements of two kinds: `keep` if either needs it.
 std::optional<Subnormals> subnormals_of_both(std::optional<Subnormals> a, std::optional<Subnormals> b);
 
-/// A thread's setting, of subnormal numbers alone. On processors other than x86-64 and AArch64 there is one, `keep`.
+/// A thread's setting for subnormal numbers. Processors other than x86-64 and AArch64 have only `keep`.
 class SubnormalSetting {
  public:
   explicit SubnormalSetting(Subnormals subnormals);
-  /// Of the calling thread; it may flush operands or results alone, or both.
+  /// Returns the setting of the calling thread. It may flush only operands, only results, or both.
   static SubnormalSetting current();
-  /// Makes it that of the calling thread; rounding, exceptions and the rest stay as they are.
+  /// Applies this setting to the calling thread. Rounding, exceptions and other modes stay as they are.
   void apply() const;
   bool operator==(const SubnormalSetting&) const = default;
 
@@ -32,7 +33,7 @@ class SubnormalSetting {
   uint64_t bits_;
 };
 
-/// Applies a setting to the calling thread until the end of the scope.
+/// Applies a setting to the calling thread until the end of the scope. Nothing = no change.
 class SubnormalScope {
  public:
   explicit SubnormalScope(std::optional<Subnormals> wanted) {

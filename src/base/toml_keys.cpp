@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// Behind the string or comment that begins at `at`.
+/// Returns the position after the string or comment that begins at `at`.
 size_t end_of_token(std::string_view text, size_t at) {
   const char quote = text[at];
   if (quote == '#') return std::min(text.find('\n', at), text.size());
@@ -18,7 +18,7 @@ size_t end_of_token(std::string_view text, size_t at) {
   while (i < text.size() && !ends(i)) i += quote == '"' && text[i] == '\\' ? 2 : 1;
   if (i >= text.size()) return text.size();
   if (!has_lines) return text[i] == '\n' ? i : i + 1;
-  // Up to two quotation marks in front of the last three are of the text.
+  // Up to two quotation marks before the closing three belong to the string.
   i += 3;
   for (int more = 0; more < 2 && i < text.size() && text[i] == quote; ++more) ++i;
   return i;

@@ -5,10 +5,11 @@
 
 namespace partita {
 
+/// Maximum number of parts of a dotted key.
 inline constexpr int kMaxTomlKeyParts = 16;
 
-/// The line of the first key like "a.b.c" with more parts than that. A parser nests a table for each part and so
-/// overflows the stack; it limits only what brackets and braces nest.
+/// Returns the line of the first key such as "a.b.c" with more than kMaxTomlKeyParts parts, or nothing. A parser nests
+/// a table per part, so such a key overflows the stack: its own limit covers only brackets and braces.
 std::optional<int> line_of_deep_key(std::string_view text);
 
 }  // namespace partita

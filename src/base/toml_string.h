@@ -5,7 +5,7 @@
 
 namespace partita {
 
-/// A text as a basic string of TOML, in quotes and with escapes.
+/// Returns `text` as a basic string of TOML, in quotes and with escapes.
 std::string toml_string(std::string_view text);
 
 }  // namespace partita

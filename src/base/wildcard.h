@@ -4,7 +4,8 @@
 
 namespace partita {
 
-/// Whether `text` is `pattern`, in which '*' stands for any letters. Takes as long as both lengths multiplied.
+/// Whether `text` matches `pattern`, in which '*' stands for any sequence of characters. Takes time proportional to the
+/// product of both lengths.
 bool matches_wildcard(std::string_view pattern, std::string_view text);
 
 }  // namespace partita

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kShownNames = 8;
 
-/// Some of the names, those first that hold `text`.
+/// Returns up to kShownNames of the names, those that contain `text` first.
 std::string some_of(std::vector<std::string> names, std::string_view text) {
   std::stable_partition(names.begin(), names.end(),
                         [&](const std::string& name) { return name.find(text) != std::string::npos; });
@@ -19,14 +19,14 @@ std::string some_of(std::vector<std::string> names, std::string_view text) {
   return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more);
 }
 
-/// "net/fc1/matmul"
+/// Returns the scope and op of a node: "net/fc1/matmul".
 std::string place_of(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
 
-/// The forward nodes that `nodes` names.
+/// Returns the forward nodes that match `nodes`. Throws InvalidArgument if there are none.
 std::vector<size_t> nodes_named(const Graph& graph, const std::string& nodes) {
   std::vector<size_t> found;
   std::vector<std::string> places;
-  // As a graph's text has it, %matmul2, or without the sign.
+  // A leading '%' is accepted, as in graph texts.
   const std::string_view name = std::string_view(nodes).substr(nodes.starts_with('%') ? 1 : 0);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
@@ -45,7 +45,7 @@ std::vector<size_t> nodes_named(const Graph& graph, const std::string& nodes) {
 }  // namespace
 
 NodeAnnotation parse_node_annotation(std::string_view text) {
-  // Named layouts have '=' too, but behind the first parenthesis or bracket.
+  // Named layouts contain '=' too, but after the first parenthesis or bracket.
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || text.find_first_of("([") < equals) {
     throw InvalidArgument(

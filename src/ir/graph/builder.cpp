@@ -23,7 +23,7 @@ Value Value::shard(const std::vector<TensorLayout>& inputs, const std::vector<Te
 
 namespace {
 
-/// So that there is one name of both.
+/// Whether the node and its only result share a name, which is then entered once.
 bool names_its_value(const Graph& graph, const Node& node) {
   return node.outputs.size() == 1 && graph.values[node.outputs[0]].name == node.name;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The intermediate representation: single-assignment nodes over typed values, and state that is read
-// at entry and written once at exit.
+// The intermediate representation: single-assignment nodes over typed values, and state that is read at entry and
+// written once at exit.
 
 #include <functional>
 #include <optional>
@@ -17,18 +17,20 @@ namespace partita {
 using ValueId = int32_t;
 using NodeId = int32_t;
 
-constexpr int64_t kMaxStages = 1024;  // of a pipeline
+constexpr int64_t kMaxStages = 1024;  // stages of a pipeline
 
 enum class Phase { forward, backward, update };
+/// Returns "forward", "backward" or "update".
 std::string_view name_of(Phase phase);
 
-/// Where in the source the user calls.
+/// Source location of the user's call.
 struct SourceLocation {
   std::string file;
   int line = 0;
   bool operator==(const SourceLocation&) const = default;
 };
 
+/// One use of an op.
 struct Node {
   std::string op;
   Attrs attrs;
@@ -39,47 +41,53 @@ struct Node {
   Phase phase = Phase::forward;
   std::string origin;  // name of the forward node of a gradient node, or ""
   std::optional<ShardingAnnotation> annotation;
-  /// Nodes of one name are recomputed together: the backward makes their results again instead of keeping them. Of a
-  /// node of the backward: it is such a copy, of `origin`. "": neither.
+  /// Name of a recomputation group, or "" for none. The backward recomputes the results of a group's forward nodes
+  /// instead of keeping them. On a backward node it marks such a copy, of the node `origin`.
   std::string recompute;
-  int stage = -1;  // of a pipeline, as the user chose; -1: as its neighbours
+  int stage = -1;  // pipeline stage that the user chose; -1: that of its neighbours
 };
 
+/// A value of the graph: an input, a state at entry or a result of a node.
 struct ValueInfo {
   Type type;
   std::string name;      // "matmul2", "layer_norm.1", "image", "conv1.weight"
   NodeId producer = -1;  // -1: an input or a state at entry
-  int output = 0;        // which output of the producer
+  int output = 0;        // index among the producer's outputs
 };
 
+/// A value that is given for each step.
 struct Input {
   ValueId value = -1;
   int batch_dim = -1;  // the dimension that counts samples, or -1
-  /// Of a graph that is one stage of a pipeline: the stage that makes the value, or -1 for an input of the whole.
+  /// In the graph of one pipeline stage: the stage that sends the value, or -1 for an input of the whole graph.
   int from_stage = -1;
-  bool once = false;     // it comes before the first micro-batch
-  bool verdict = false;  // it comes with the verdict, which all stages share before they update anything
+  bool once = false;     // received before the first micro-batch
+  bool verdict = false;  // received with the verdict, which all stages share before they update anything
 };
 
-/// parameter: trained; statistic: running values of a norm; optimizer: what an optimizer keeps for a parameter;
-/// counter: the step.
+/// Role of a state. parameter: trained. statistic: running values of a norm. optimizer: what an optimizer keeps per
+/// parameter. counter: the step.
 enum class StateKind { parameter, statistic, optimizer, counter };
+/// Returns "parameter", "statistic", "optimizer" or "counter".
 std::string_view name_of(StateKind kind);
 
 /// How a state is filled before the first step: zeros, ones, constant(value), normal(mean, sigma),
-/// truncated_normal(mean, sigma), uniform(low, high). Scales of xavier and he are computed by the layer.
+/// truncated_normal(mean, sigma) or uniform(low, high). Layers compute the scales of xavier and he initialization.
 enum class InitKind { zeros, ones, constant, normal, truncated_normal, uniform };
 template <>
 inline constexpr auto kNames<InitKind> = names("zeros", "ones", "constant", "normal", "truncated_normal", "uniform");
 
+/// A kind of initial values with its arguments.
 struct Initializer {
   InitKind kind = InitKind::zeros;
   std::vector<double> args;
   bool operator==(const Initializer&) const = default;
 };
-/// Throws InvalidArgument unless there are as many arguments as the kind takes, finite and in order.
+/// Throws InvalidArgument unless the number of arguments fits the kind and they are finite, with sigma >= 0 and low <=
+/// high.
 void check_arguments(const Initializer& init);
 
+/// A value that is kept from step to step.
 struct State {
   ValueId entry = -1;
   ValueId exit = -1;  // -1: never written
@@ -87,33 +95,35 @@ struct State {
   Initializer init;
   bool requires_grad = true;
   std::string owner;  // optimizer: the parameter it belongs to
-  /// Layerwise parallel: the dimension that is split over all ranks, and whose gradient is therefore not reduced; -1:
-  /// none.
+  /// Layerwise parallel: the dimension that is split over all ranks, so that its gradient is not reduced; -1: none.
   int layerwise = -1;
 };
 
+/// A named result of the graph.
 struct Output {
   std::string name;  // "loss", "logits"
   ValueId value = -1;
-  std::vector<int> to_stages{};  // of a graph that is one stage of a pipeline: those that it is sent to
-  bool once = false;             // it is sent before the first micro-batch
-  bool verdict = false;          // it is sent with the verdict
+  std::vector<int> to_stages{};  // in the graph of one pipeline stage: the stages that receive it
+  bool once = false;             // sent before the first micro-batch
+  bool verdict = false;          // sent with the verdict
 };
 
 class Builder;
 class Value;
 
-/// Nodes whose gradient is not made of theirs, until the graph is differentiated.
+/// Nodes [begin, end) with a custom gradient, used in place of theirs when the graph is differentiated.
 struct OwnGradient {
   NodeId begin = 0, end = 0;
   std::vector<ValueId> inputs, outputs;
-  /// Appends nodes; one gradient per input, empty = none, from those of the outputs, empty where none arrived.
+  /// Appends the gradient nodes. Takes one gradient per output, empty where none arrived, and returns one per input,
+  /// empty = none.
   std::function<std::vector<Value>(Builder&, const std::vector<Value>& d_outputs)> gradient;
 };
 
+/// A graph. Ids are positions in `nodes` and `values`.
 struct Graph {
   std::string name;
-  std::vector<Node> nodes;  // in an order in which every value is made before it is used
+  std::vector<Node> nodes;  // in topological order: each value is made before it is used
   std::vector<ValueInfo> values;
   std::vector<Input> inputs;
   std::vector<State> states;
@@ -122,26 +132,28 @@ struct Graph {
 
   const Type& type(ValueId value) const { return values[value].type; }
   std::vector<Type> types(const std::vector<ValueId>& ids) const;
-  /// Throws InvalidArgument when there is none.
+  /// Returns the input or output of this name. Throws InvalidArgument, listing the names, if there is none.
   ValueId input(std::string_view input_name) const;
   ValueId output(std::string_view output_name) const;
-  /// Looks through all of them: for one look-up.
+  /// Returns the state of this name, or null. Linear in the states; for many look-ups use `states_by_name`.
   const State* find_state(std::string_view state_name) const;
-  /// The place of each state by the name of its value at entry; names are those of the graph.
+  /// Returns the index of each state by the name of its value at entry. The keys point into this graph.
   std::unordered_map<std::string_view, size_t> states_by_name() const;
-  /// Nodes that use each value.
+  /// Returns, per value, the nodes that use it, in ascending order and each once.
   std::vector<std::vector<NodeId>> users() const;
 };
 
 class OpSet;
 
-/// "partita graph 1 ..."; `parse_graph(print(graph))` is the same graph.
+/// Returns the text form, "partita graph 1 ...". `parse_graph` reads it back, without custom gradients.
 std::string print(const Graph& graph);
-/// Throws InvalidArgument with the line number; the result is verified.
+/// Parses and verifies a graph. Throws InvalidArgument with the line number, also for a graph split over ranks or into
+/// sections.
 Graph parse_graph(std::string_view text, const OpSet& ops);
-/// Throws InvalidArgument naming the node: types, attributes, order, names, states.
+/// Throws InvalidArgument, naming the node or value, unless names are unique, operands are made before use, types are
+/// as inferred, and states and outputs are made with the right types.
 void verify(const Graph& graph, const OpSet& ops);
-/// Without nodes whose values nobody needs.
+/// Returns the graph without nodes that no output or stored state needs. Custom gradients are dropped.
 Graph remove_dead_nodes(Graph graph);
 
 }  // namespace partita

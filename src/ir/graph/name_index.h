@@ -1,5 +1,5 @@
 #pragma once
-// Names in the order in which they came, found by their text.
+// Names in insertion order, with look-up by text.
 
 #include <cstdint>
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace partita {
 
-/// A flat hash table over one text: graphs have hundreds of thousands of names, and an allocation for each would take
+/// A flat hash table over one text. Graphs have hundreds of thousands of names, and an allocation per name would take
 /// longer than the nodes themselves.
 class NameIndex {
  public:
-  /// The position of the name; -1 when it is not there.
+  /// Returns the position of the name in insertion order, or -1 if it is absent.
   int64_t find(std::string_view name) const;
-  /// False when it was there already.
+  /// Appends the name. Returns false if it was present.
   bool insert(std::string_view name);
   size_t size() const { return names_.size(); }
+  /// Prepares for `names` names in all.
   void reserve(size_t names);
 
  private:
@@ -25,13 +26,13 @@ class NameIndex {
     size_t begin, length;  // in the text
   };
 
-  /// Of the name, or where it would be.
+  /// Returns the slot of the name, or the empty slot where it belongs.
   size_t slot_of(uint64_t hash, std::string_view name) const;
   void rehash(size_t slots);
 
   std::string text_;
   std::vector<Name> names_;
-  std::vector<int32_t> slots_;  // positions, or -1; a power of two of them, at most half of them taken
+  std::vector<int32_t> slots_;  // positions, or -1; their number is a power of two, at most half of them in use
 };
 
 }  // namespace partita

@@ -48,7 +48,8 @@ std::string read_quoted_path(Scanner& text) {
   text.fail("no end of a quoted path", text.rest().substr(0, 20), "at=\"FILE\":LINE");
 }
 
-/// FILE:LINE, or "FILE":LINE with \" \\ and \n in the path.
+/// Reads FILE:LINE, or "FILE":LINE with the escapes \" \\ and
+///  in the path.
 SourceLocation read_source(Scanner& text) {
   SourceLocation source;
   if (text.rest().starts_with('"')) {
@@ -78,10 +79,10 @@ int read_stage(Scanner& text) { return static_cast<int>(text.number(0, kMaxStage
 
 namespace {
 
-/// The kind `optimizer` in graphs that were written earlier.
+/// Older graph texts call the kind `optimizer` "slot".
 constexpr std::string_view kOptimizerBefore = "slot";
 
-/// What follows ';'. Over which axes a collective works, its group and its bytes follow from its attributes.
+/// Reads the properties after ';'. Skips a collective's axes, group and bytes, which follow from its attributes.
 void read_properties(Scanner& text, NodeLine& entry) {
   constexpr std::string_view kExpected = "a phase, scope=, at=, of=, recompute=, stage=, shard= or cut";
   Node& node = entry.node;

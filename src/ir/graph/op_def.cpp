@@ -15,8 +15,8 @@ std::vector<Value> BuildCall::apply_all(std::string_view op, const std::vector<V
 
 namespace {
 
-/// `infer`, refusing results of too many dimensions, and those whose elements cannot be counted: a kernel would write
-/// outside its memory.
+/// Returns `infer` with a check that rejects results of too many dimensions and results whose elements cannot be
+/// counted. A kernel would write outside its memory for these.
 std::function<std::vector<Type>(const OpCall&)> checked(const OpDef& op) {
   return [name = op.name, infer = op.infer](const OpCall& call) {
     std::vector<Type> types = infer(call);

@@ -1,5 +1,5 @@
 #pragma once
-// The contract of an op: everything the system needs to know of it, in one definition.
+// The definition of an op: everything the system needs to know about it.
 
 #include <functional>
 #include <optional>
@@ -17,46 +17,50 @@ class Value;
 using Inputs = std::span<const ConstTensor>;
 using Outputs = std::span<const Tensor>;
 
-/// What builds nodes for an op: a node with one output, or with several.
+/// Context in which an op's functions build nodes.
 struct BuildCall {
   Builder& builder;
   const Attrs& attrs;
   std::vector<Value> inputs;
 
+  /// Adds a node and returns its first result (Builder::apply).
   Value apply(std::string_view op, const std::vector<Value>& operands, const Attrs& attributes = {}) const;
+  /// Adds a node and returns all its results.
   std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& operands,
                                const Attrs& attributes = {}) const;
 };
 
-/// What a gradient function sees: values of the forward node and the gradients that arrived.
+/// Arguments of a gradient function: values of the forward node and the gradients that arrived.
 struct GradCall : BuildCall {
   std::vector<Value> outputs;
   std::vector<Value> d_outputs;  // an empty Value where no gradient arrived
 };
 
-/// What an expansion sees: built from global types and attributes.
+/// Arguments of an expansion, which builds nodes from global types and attributes.
 struct ExpandCall : BuildCall {
+  /// Global types of the node's results.
   const std::vector<Type>& outputs;
 };
 
-/// How the laws fill an operand: random values away from kinks.
+/// How the op tests fill an operand: with random values away from kinks.
 struct Fill {
   enum Kind { normal, positive, distinct, unit, ids, boolean, step } kind = normal;
   int64_t below = 0;  // ids: in [0, below)
 };
+/// An operand of a sample.
 struct SampleInput {
   Type type;
   Fill fill = {};
 };
-/// One small case that every law runs on; floats are f64.
+/// A small case that every op test runs on; floats are f64. Without `attrs` it gets the op's defaults.
 struct Sample {
   std::vector<SampleInput> inputs;
   Attrs attrs = {};
 };
 
-/// The formula of a pointwise op, bound to its attributes, as loops: result[i] is the formula of operands[k][i *
-/// steps[k]] for i below `count`, where a step is 1, or 0 for an operand that stays. The result may lie in the place of
-/// an operand of step 1. Made by `ir/ops/pointwise.h`.
+/// The loops of a pointwise op, bound to its attributes: result[i] = formula(operands[k][i * steps[k]], ...) for i
+/// below `count`. A step is 1, or 0 for an operand that is broadcast. `result` may alias an operand of step 1. Made by
+/// `ir/ops/pointwise.h`.
 struct Pointwise {
   template <class T>
   using Loop = std::function<void(const T* const* operands, const int64_t* steps, T* result, int64_t count)>;
@@ -64,67 +68,73 @@ struct Pointwise {
   int operands = 1;
   Loop<double> f64;
   Loop<float> f32;
-  Loop<int64_t> i64;  // empty: floats only
+  Loop<int64_t> i64;  // empty: only floats are supported
 };
 
-/// How an op normalises each channel over the rows of a batch.
+/// How an op normalizes each channel over the rows of a batch.
 struct BatchStatistics {
-  int64_t groups = 1;  // groups of rows, each with statistics of its own
-  int64_t values = 1;  // values that one statistic is computed from
+  int64_t groups = 1;  // groups of rows with separate statistics
+  int64_t values = 1;  // values per statistic
 };
 
-/// What other folders ask of an op, so that none of them compares its name. Each member is optional.
+/// Properties of an op that other folders query instead of comparing its name. Each is optional.
 struct OpTraits {
-  /// Whether the result is the sum of the operands, so that what makes an operand can accumulate into it.
+  /// Whether the result is the sum of the operands, so that the producer of an operand can accumulate into it.
   bool is_sum = false;
-  /// Whether the results hold every element of the operands, moved, repeated or converted, and no other element.
+  /// Whether the results hold every element of the operands, moved, repeated or converted, and nothing else.
   bool moves_elements = false;
-  /// Whether selective recomputation makes the results again in the backward.
+  /// Whether selective recomputation recomputes the results in the backward.
   bool is_selected_for_recompute = false;
-  /// Degree of the result in a number t when operand k is of degree `degrees[k]`, i.e. grows as t to that power.
-  /// Nothing if the result is no such power. A maximum and a choice count as their fastest growing operand, an equality
-  /// as constant: networks use them to guard a divisor against 0.
+  /// Returns the degree of the result in a number t if operand k has degree `degrees[k]`, i.e. grows as t to that
+  /// power. Returns nothing if the result has no degree. A maximum or a selection has the degree of its fastest-growing
+  /// operand, and an equality is constant: networks use them to guard a divisor against 0.
   std::function<std::optional<int>(const Attrs&, const std::vector<int>& degrees)> degree = nullptr;
-  /// Attributes for one of `parts` equal parts of the operand, so that the results of all parts add up to the mean of
-  /// the whole. Nothing if the node makes no mean.
+  /// Returns the attributes for one of `parts` equal parts of the operand, such that the results of all parts sum to
+  /// the mean of the whole. Returns nothing if the node computes no mean.
   std::function<std::optional<Attrs>(const OpCall&, int64_t parts)> share_of_mean = nullptr;
-  /// Number of rows of the table in operand 0, of which operand 1 holds row numbers.
+  /// Returns the number of rows of the table in operand 0; operand 1 holds row numbers.
   std::function<int64_t(const OpCall&)> table_rows = nullptr;
-  /// Present for an op that normalises over the rows of a batch, and for its gradient.
+  /// Returns how the op normalizes over the rows of a batch. Set for such ops and their gradients.
   std::function<BatchStatistics(const OpCall&)> batch_statistics = nullptr;
 };
 
+/// Definition of one op. Members without a default are required.
 struct OpDef {
   std::string name;
   std::string summary;  // one line: the formula
   Attrs attrs = {};     // default value; fixes the attribute type
 
-  /// Output types, or InvalidArgument; rejects all that the kernel cannot take. Callable with local types.
+  /// Infers the output types from global or local input types. Throws InvalidArgument for everything that the kernel
+  /// cannot take.
   std::function<std::vector<Type>(const OpCall&)> infer;
-  /// A function of types and attributes, never of a mesh or a plan.
+  /// Returns the sharding rule. It depends on types and attributes only, never on a mesh or a plan.
   std::function<ShardingRule(const OpCall&)> rule;
-  /// Optional: attributes on one shard; the identity on the whole.
+  /// Optional: returns the attributes on one shard, unchanged if the shard is the whole.
   std::function<Attrs(const Attrs&, const Shard&)> localize = nullptr;
-  /// One value per input, empty = none. Absent: a gradient arriving here is an error.
+  /// Optional: returns one gradient per input, empty = none. Without it, a gradient that arrives here is an error.
   std::function<std::vector<Value>(const GradCall&)> grad = nullptr;
-  /// One value per output; present iff some factor is `expand`.
+  /// Returns one value per output, built from other ops. Set if and only if a factor is `expand`.
   std::function<std::vector<Value>(const ExpandCall&)> expand = nullptr;
-  /// Floating-point operations per point of the iteration space: what a kernel has to compute, without its memory.
+  /// Floating-point operations per point of the iteration space, not counting memory traffic.
   double flops_per_point = 1;
-  /// Plain loops over dense row-major operands; zero-sized operands are legal.
+  /// Computes the outputs with plain loops over dense row-major operands, which may have zero elements.
   std::function<void(const Attrs&, Inputs, Outputs)> kernel;
-  /// Only of pointwise ops: what their kernels are made of, the reference and the vectorised one of a device.
+  /// Only for pointwise ops: returns the loops from which the reference kernel and a device's vectorized kernel are
+  /// made.
   std::function<Pointwise(const Attrs&)> pointwise = nullptr;
   OpTraits traits = {};
   std::vector<Sample> samples;
 };
 
-/// The look-up of ops that graph functions are handed, so that `graph` does not depend on `ops`.
+/// The set of all ops. Graph functions receive it, so that `graph` does not depend on `ops`.
 class OpSet {
  public:
+  /// Takes the definitions, whose names must differ. Wraps each `infer` so that it also rejects results that exceed the
+  /// limits on dimensions and elements.
   explicit OpSet(std::vector<OpDef> ops);
-  /// Throws InvalidArgument with the nearest name.
+  /// Returns the op. Throws InvalidArgument with the nearest name.
   const OpDef& at(std::string_view name) const;
+  /// Returns the op, or null.
   const OpDef* find(std::string_view name) const;
   const std::vector<OpDef>& all() const { return ops_; }
 
@@ -133,7 +143,7 @@ class OpSet {
   std::map<std::string, size_t, std::less<>> index_;
 };
 
-/// The sharding rule of a node of a graph.
+/// Returns the sharding rule of a node. Throws InvalidArgument for an unknown op.
 ShardingRule rule_of(const Graph& graph, const Node& node, const OpSet& ops);
 
 }  // namespace partita

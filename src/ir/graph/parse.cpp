@@ -1,5 +1,5 @@
-// Reads the text form of a graph. Lines may stand in any order after the header: nodes are sorted so
-// that every value is made before it is used, and a cycle is an error that names its nodes.
+// Parses the text form of a graph. Lines may come in any order after the header. Nodes are sorted so that each value is
+// made before it is used; a cycle is an error that names its nodes.
 
 #include <algorithm>
 #include <unordered_map>
@@ -59,7 +59,7 @@ class Parser : private Scanner {
 
   void graph_line() {
     once(has_name_, "graph");
-    graph_.name = take_rest();  // that of a network, which may be any text
+    graph_.name = take_rest();  // a network's name, which may be any text
   }
 
   void mesh_line() {
@@ -107,7 +107,7 @@ class Parser : private Scanner {
     graph_.states.back().entry = entry;
   }
 
-  // Nodes in text order where that is possible, later ones first where it is not.
+  // Adds nodes in text order where possible; a node that uses a later one comes after it.
   void add_nodes() {
     std::unordered_map<std::string, size_t> makers;
     for (size_t i = 0; i < lines_.size(); ++i) {

@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// A path as it is, or in quotes where it would not end at the next ':' and number.
+/// Returns the path, in quotes and escaped if it contains spaces, quotes or control characters.
 std::string print_path(const std::string& path) {
   const bool plain =
       std::all_of(path.begin(), path.end(), [](unsigned char c) { return c > ' ' && c != '"' && c != 127; });

@@ -1,6 +1,6 @@
 #pragma once
-// The text form of graphs. Local graphs print and parse through the same functions, with what they add to
-// types and nodes, so that on one rank both texts are equal.
+// The text form of graphs. Local graphs print and parse through the same functions plus their additions to types and
+// nodes, so that on one rank both texts are equal.
 
 #include <functional>
 
@@ -8,16 +8,18 @@
 
 namespace partita {
 
+/// The additions that a text makes to a graph.
 struct GraphTexts {
-  std::string mesh;      // a line of its own, or ""
-  std::string sections;  // behind "sections" on a line of its own, or ""
+  std::string mesh;      // printed on a separate line; "" = none
+  std::string sections;  // printed after "sections" on a separate line; "" = none
   std::function<std::string(ValueId)> type;
-  std::function<std::string(NodeId)> note = nullptr;  // printed after the other properties of a node
+  std::function<std::string(NodeId)> note = nullptr;  // printed after a node's other properties
 };
+/// Returns the text form of `graph` with these additions.
 std::string print(const Graph& graph, const GraphTexts& texts);
 
-/// A graph and what its text says beyond: the mesh line, each value's type as it was written
-/// ("f32[6{data},4] +sum{data}"), the cut of each node ("n={data}"), with the lines where these stand.
+/// A graph and the additions its text makes: the mesh line, each value's type as written ("f32[6{data},4] +sum{data}")
+/// and each node's cut ("n={data}"), with their line numbers.
 struct AnnotatedGraph {
   Graph graph;
   std::string mesh, sections;
@@ -25,7 +27,8 @@ struct AnnotatedGraph {
   int mesh_line = 0, sections_line = 0;
   std::vector<int> value_lines, node_lines;
 };
-/// Throws InvalidArgument with the line number; the graph is verified, its annotations are not.
+/// Parses a graph with annotations. Verifies the graph, but not the additions. Throws InvalidArgument with the line
+/// number.
 AnnotatedGraph parse_annotated(std::string_view text, const OpSet& ops);
 
 }  // namespace partita

@@ -1,23 +1,24 @@
 #pragma once
-// A graph made again node by node, with other nodes in between.
+// Rebuilds a graph node by node, with changes.
 
 #include "ir/graph/builder.h"
 
 namespace partita {
 
+/// A new graph under construction, and the map from old values to new ones.
 class Rewrite {
  public:
-  /// Begins with the inputs and states of `from`, under their names and in their order. Names of `from` are kept free.
-  /// The arguments outlive the object.
+  /// Begins with the inputs and states of `from`, in their order and under their names. Keeps all names of `from` free.
+  /// The arguments must outlive the object.
   Rewrite(const Graph& from, const OpSet& ops);
 
   Builder& builder() { return builder_; }
-  /// What stands for a value of `from`.
+  /// Returns the new value that replaces a value of `from`; empty if it has none yet.
   Value operator[](ValueId old) const { return made_[old]; }
   std::vector<Value> operator[](const std::vector<ValueId>& old) const;
-  /// `results` stand for those of a node of `from`.
+  /// Makes `results` the replacements of the results of `node`, a node of `from`.
   void set(const Node& node, const std::vector<Value>& results);
-  /// The graph, with the stores and outputs of `from`.
+  /// Returns the new graph, with the stores and outputs of `from`. Custom gradients are not copied. Called once.
   Graph finish();
 
  private:

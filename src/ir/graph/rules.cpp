@@ -34,7 +34,7 @@ const RuleTable::Entry* RuleTable::find(const Graph& graph, const Node& node) {
   return seen->second.entry;
 }
 
-/// Equal texts are of nodes that have the same rule, and of no others.
+/// Nodes share a rule exactly if these texts are equal.
 const RuleTable::Entry* RuleTable::make(const Graph& graph, const Node& node) {
   const OpDef* op = ops_.find(node.op);
   if (op == nullptr || !op->rule) return nullptr;

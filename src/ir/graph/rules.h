@@ -1,5 +1,5 @@
 #pragma once
-// The sharding rules of all nodes of a graph, for the passes that look at them.
+// The sharding rules of all nodes of a graph.
 
 #include <deque>
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace partita {
 
-/// Each rule is made once: nodes of one op with equal attributes and types share it, in whichever graphs they are.
+/// Cache of rules. Nodes of one op with equal attributes and types share a rule, across graphs.
 class RuleTable {
  public:
   struct Entry {
@@ -17,37 +17,39 @@ class RuleTable {
     ShardingRule rule;
   };
 
-  /// `ops` outlives this object.
+  /// `ops` must outlive this object.
   explicit RuleTable(const OpSet& ops) : ops_(ops) {}
 
   const OpSet& ops() const { return ops_; }
-  /// None for a node whose op is not among the ops (the collectives of a local graph). Stays where it is.
+  /// Returns the rule of a node, or null if its op is not in `ops` (the collectives of a local graph). The pointer is
+  /// valid for the lifetime of the table.
   const Entry* find(const Graph& graph, const Node& node);
-  /// How many rules were made.
+  /// Returns the number of rules made so far.
   size_t made() const { return entries_.size(); }
 
  private:
   struct Seen {
-    Attrs attrs;  // kept, so that no others come where they are
+    Attrs attrs;  // kept, so that no other attributes get this address
     const Entry* entry;
   };
   const Entry* make(const Graph& graph, const Node& node);
 
   const OpSet& ops_;
   std::deque<Entry> entries_;
-  std::unordered_map<std::string, const Entry*> known_;  // by the text of the attributes
-  std::unordered_map<std::string, Seen> seen_;           // by their identity: nodes that were copied share it
-  std::string key_;                                      // of the node in turn
+  std::unordered_map<std::string, const Entry*> known_;  // by the text of the attributes and types
+  std::unordered_map<std::string, Seen> seen_;           // by the address of the attributes, which copied nodes share
+  std::string key_;                                      // key of the current look-up; reused
 };
 
-/// A graph of repeated layers has few rules.
+/// The rules of one graph's nodes, by node. A graph of repeated layers has few distinct rules.
 class Rules {
  public:
-  /// The ops outlive this object; the graph need not.
+  /// Makes the rules. `ops` must outlive this object; the graph need not.
   Rules(const Graph& graph, const OpSet& ops);
-  /// Rules that the table knows, or learns. It outlives this object.
+  /// Takes the rules from `table`, adding missing ones. `table` must outlive this object.
   Rules(const Graph& graph, RuleTable& table);
 
+  /// Returns the sharding rule of a node. Throws InternalError if the node has none.
   const ShardingRule& operator[](size_t node) const { return entry(node).rule; }
   const OpDef& op(size_t node) const { return *entry(node).op; }
   /// Whether the op has an expansion, so that its `expand` factors may be cut.
@@ -59,7 +61,7 @@ class Rules {
     return *nodes_[node];
   }
 
-  std::unique_ptr<RuleTable> own_;  // unless they are those of another table
+  std::unique_ptr<RuleTable> own_;  // null if the rules belong to another table
   std::vector<const RuleTable::Entry*> nodes_;
 };
 
