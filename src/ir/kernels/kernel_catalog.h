@@ -1,5 +1,5 @@
 #pragma once
-// What a device can run, as plain data: the only thing that scheduling knows of hardware.
+// The kernels of a device as plain data: all that scheduling knows about hardware.
 
 #include <map>
 #include <memory>
@@ -11,50 +11,51 @@
 
 namespace partita {
 
-/// How the elements of a tensor lie in memory. "plain" is dense row-major; other tags are names that
-/// the device gave ("acdb", "aBcd16b"); "any" leaves the choice to the kernel.
+/// How the elements of a tensor lie in memory. "plain" is dense row-major; "any" leaves the choice to the kernel; other
+/// tags are names given by the device ("acdb", "aBcd16b").
 struct MemoryFormat {
   std::string tag = "plain";
-  int64_t bytes = 0;  // with padding; 0 for "plain" and "any": the dense size
+  int64_t bytes = 0;  // with padding; 0 = the dense size, for "plain" and "any"
 
   bool plain() const { return tag == "plain"; }
   bool any() const { return tag == "any"; }
   bool operator==(const MemoryFormat&) const = default;
 };
 
-/// Accepts or refuses with a reason.
+/// The kernel that runs a node, or a refusal with its reason.
 struct KernelChoice {
-  std::string kernel;                         // "onednn.conv2d", "" when refused
-  std::string reason;                         // why the more special kernels, or all, refused
-  std::vector<MemoryFormat> inputs, outputs;  // memory formats that it needs and makes; never "any"
+  std::string kernel;                         // "onednn.conv2d"; "" if refused
+  std::string reason;                         // why more specialized kernels, or all, refused
+  std::vector<MemoryFormat> inputs, outputs;  // required and produced memory formats; never "any"
   int64_t scratch_bytes = 0;
-  std::vector<std::pair<int, int>> in_place;  // (input, output) that may share a buffer
+  std::vector<std::pair<int, int>> in_place;  // (input, output) pairs that may share a buffer
   bool view = false;                          // output 0 is the memory of input 0: nothing runs
 
   bool accepted() const { return !kernel.empty(); }
 };
 
-/// One node with its (local) types and the memory formats in which its operands lie now; "any" for an
-/// operand whose memory format is still free: a parameter nobody has used, an input before it is filled.
+/// One node with its (local) types and the current memory formats of its operands. "any" marks an operand whose format
+/// is still free: a parameter not used yet, or an input before it is filled.
 struct KernelQuery {
   std::string op;
   Attrs attrs;
   std::vector<Type> inputs, outputs;
   std::vector<MemoryFormat> input_formats;
-  /// The choice for another shard of the node: this kernel in these memory formats, or a refusal.
+  /// The choice made for another shard of the node. The answer is this kernel in these memory formats, or a refusal.
   std::optional<KernelChoice> like = std::nullopt;
 };
 
-/// Whether both choices are of memory formats with the same tags, whatever their bytes.
+/// Whether both choices have memory formats with the same tags, whatever their bytes.
 bool same_formats(const KernelChoice& a, const KernelChoice& b);
 
+/// The kernels that a device offers.
 class KernelCatalog {
  public:
   virtual ~KernelCatalog() = default;
-  /// The most special kernel that takes the query; the reference kernel takes everything. With `like` that kernel
-  /// alone.
+  /// Returns the most specialized kernel that accepts the query; the reference kernel accepts everything. If `like` is
+  /// set, only that kernel is tried.
   virtual KernelChoice choose(const KernelQuery& query) const = 0;
-  /// Bytes of a type in a memory format.
+  /// Returns the bytes of a tensor of this type in a memory format.
   virtual int64_t bytes(const Type& type, const MemoryFormat& format) const = 0;
 };
 

@@ -1,11 +1,11 @@
 #pragma once
-// Which kernels a device offers.
+// Which kernels a device uses.
 
 #include "base/names.h"
 
 namespace partita {
 
-/// `fast`: the most special kernel that takes a node. `reference`: the reference kernel of its op, always.
+/// fast: the most specialized kernel that accepts a node. reference: always the op's reference kernel.
 enum class KernelSet { fast, reference };
 template <>
 inline constexpr auto kNames<KernelSet> = names("fast", "reference");

@@ -86,7 +86,7 @@ class AnnotationReader : public Cursor {
     return result;
   }
 
-  /// A comma, or the end of the list.
+  /// Reads a comma, or stops before the end of the list.
   void separate(std::string_view close) {
     if (!take(",") && !rest().starts_with(close)) fail("", "", "a comma or the end of the list");
   }
@@ -187,7 +187,7 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
     axes_.emplace_back(name, sizes[i]);
   }
   check_rank_list(rank_list_, ranks);
-  if (std::is_sorted(rank_list_.begin(), rank_list_.end())) rank_list_.clear();  // every rank at its own place
+  if (std::is_sorted(rank_list_.begin(), rank_list_.end())) rank_list_.clear();  // every rank is at its own place
 }
 
 TensorLayout ShardLayout::operator()(const std::vector<std::string>& dims) const {

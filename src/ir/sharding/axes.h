@@ -1,5 +1,5 @@
 #pragma once
-// Sub-axes as sets and as lists.
+// Set and list operations on sub-axes.
 
 #include <algorithm>
 
@@ -9,10 +9,12 @@ namespace partita {
 
 inline bool contains(const Axes& axes, int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
 
+/// Whether the two lists share an axis.
 inline bool any_of(const Axes& axes, const Axes& others) {
   return std::any_of(axes.begin(), axes.end(), [&](int axis) { return contains(others, axis); });
 }
 
+/// Returns the axes that are not in `taken`, in their order.
 inline Axes without(const Axes& axes, const Axes& taken) {
   Axes rest;
   for (int axis : axes) {

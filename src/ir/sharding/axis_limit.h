@@ -4,7 +4,7 @@
 
 namespace partita {
 
-/// Of a mesh and of a layout. Only twenty of them can have more than one rank.
+/// Maximum number of named axes of a mesh or a layout. Only 20 of them can have more than one rank.
 inline constexpr size_t kMaxNamedAxes = 64;
 
 }  // namespace partita

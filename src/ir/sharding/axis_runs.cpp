@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kLast = -1, kUnused = -2, kPartial = -3;
 
-/// The axis right behind this one in its dimension, or why there is none.
+/// Returns the axis right after this one in its dimension, or the reason why there is none.
 int follower(const Sharding& sharding, int axis) {
   for (const Axes& axes : sharding.dims) {
     const auto at = std::find(axes.begin(), axes.end(), axis);
@@ -18,8 +18,9 @@ int follower(const Sharding& sharding, int axis) {
   return contains(sharding.partial, axis) ? kPartial : kUnused;
 }
 
-/// The axis that stands behind this one on both sides, or on one, while on the other both are unused or partial. Of
-/// axes that are partial on one side and unused on the other each is followed by the next. -1: none.
+/// Returns the axis that joins this one in a run, or -1: the one that follows it on both sides, or on one side while
+/// both are unused or partial on the other. Axes that are partial on one side and unused on the other join the next
+/// such axis.
 int joint(const ReshardEnds& ends, int axis) {
   const int here = follower(ends.from, axis), there = follower(ends.to, axis);
   if (here >= 0 && (there == here || (there != kLast && there < 0 && follower(ends.to, here) == there))) return here;

@@ -1,11 +1,11 @@
 #pragma once
-// The axes that a search from one sharding to another moves as one.
+// Runs: axes that a reshard search moves as one.
 
 #include "ir/sharding/move.h"
 
 namespace partita {
 
-/// What is to be resharded, and what its messages cost; all of it outlives the search.
+/// A value to reshard, its two shardings, and the costs of messages. Everything referenced must outlive the search.
 struct ReshardEnds {
   const Type& type;
   const Sharding &from, &to;
@@ -13,17 +13,19 @@ struct ReshardEnds {
   const LinkCosts& costs;
 };
 
-/// Axes that stand side by side in both shardings in one run; those that neither side uses are in none.
+/// Returns the axes with those that are adjacent in both shardings joined into runs. Axes that neither side uses are
+/// left out.
 std::vector<Axes> merged_runs(const ReshardEnds& ends);
 
-/// Each axis is a run of its own. Where messages are free and a sum is open, axes that neither side uses are in none
-/// here either: slicing by them, reducing and gathering again would save bytes at the price of any number of messages.
+/// Returns each axis as a separate run. Where messages are free and a partial value must be reduced, axes that neither
+/// side uses are left out too: slicing by them, reducing and gathering would save bytes at the price of any number of
+/// messages.
 std::vector<Axes> single_runs(const ReshardEnds& ends);
 
-/// The run that begins at position `at` of a dimension, or none when `at` is inside of one.
+/// Returns the run that begins at position `at` of a dimension, or null if `at` is inside a run.
 const Axes* run_at(const std::vector<Axes>& runs, const Axes& axes, size_t at);
 
-/// Neither cuts a dimension by the axis nor is partial over it.
+/// Whether the value is neither cut by the axis nor partial over it.
 bool is_unused(const Sharding& sharding, int axis);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// Boxes of dense row-major arrays: what two of them have in common, run by run.
+// Boxes of dense row-major arrays, and the contiguous runs that two arrays share.
 
 #include <algorithm>
 #include <array>
@@ -11,26 +11,28 @@
 
 namespace partita {
 
+/// Returns the box that covers the whole array.
 inline Box whole_box(const Shape& shape) {
   Box box;
   for (const int64_t size : shape) box.push_back({0, size, size});
   return box;
 }
 
+/// Returns the number of elements of a box.
 inline int64_t elements_of(const Box& box) {
   int64_t count = 1;
   for (const Range& range : box) count *= range.count();
   return count;
 }
 
-/// The shape of a box as an array of its own.
+/// Returns the shape that a box has as a separate array.
 inline Shape shape_of(const Box& box) {
   Shape shape;
   for (const Range& range : box) shape.push_back(range.count());
   return shape;
 }
 
-/// What both have; none when they share no element. Both are parts of one array.
+/// Returns the intersection of two boxes of one array, or nothing if they share no element.
 inline std::optional<Box> common_box(const Box& a, const Box& b) {
   Box common = a;
   for (size_t d = 0; d < a.size(); ++d) {
@@ -41,15 +43,15 @@ inline std::optional<Box> common_box(const Box& a, const Box& b) {
   return common;
 }
 
-/// Calls fn(first, other first, elements) for the runs of `part` that are contiguous in the arrays of two boxes around
-/// it; `first` is the place of the run's first element in the array of `a`, `other first` in that of `b`. Runs are in
-/// row-major order, and as long as they can be.
+/// Calls fn(first, other first, elements) for the runs of `part` that are contiguous in the arrays of the boxes `a` and
+/// `b`, both of which contain it. `first` is the index of the run's first element in the array of `a`, `other first`
+/// that in `b`. Runs come in row-major order and are as long as possible.
 template <class Fn>
 void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
   if (elements_of(part) == 0) return;
   if (part.empty()) return fn(0, 0, 1);
   PARTITA_CHECK(part.size() <= kMaxDims, "{} dimensions", part.size());
-  int last = static_cast<int>(part.size()) - 1;  // dimensions behind it are whole in all three
+  int last = static_cast<int>(part.size()) - 1;  // later dimensions are whole in all three
   int64_t run = 1;
   const auto alike = [](const Range& one, const Range& other) {
     return one.begin == other.begin && one.end == other.end;
@@ -70,7 +72,7 @@ void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
     size_b *= b[i].count();
   }
   if (last >= 0) run *= part[static_cast<size_t>(last)].count();
-  // Runs follow each other along one dimension, a loop of its own since tensors have many short ones.
+  // Runs along one dimension have a separate loop, since tensors have many short ones.
   const int along = last - 1;
   const auto inner = static_cast<size_t>(std::max(along, 0));
   const int64_t runs = along < 0 ? 1 : part[inner].count();

@@ -1,4 +1,5 @@
-// The shorthand of sharding rules: text to struct. Mistakes in it are ours, hence checks.
+// Parses the shorthand of sharding rules. Mistakes in it are bugs of Partita, so it checks instead of throwing
+// InvalidArgument.
 
 #include <algorithm>
 #include <cctype>
@@ -99,7 +100,7 @@ class EinsumReader {
     return dim;
   }
 
-  /// The dimensions that `..` stands for: the same letters in every tensor.
+  /// Returns the dimensions that `..` stands for, with the same letters in every tensor.
   TensorMap batch_dims(size_t count) {
     if (!batch_) {
       batch_.emplace();
@@ -139,7 +140,7 @@ class EinsumReader {
     for_dims([&](const DimMap& dim, int64_t size) {
       if (dim.factors.size() == 1) set_size(dim.factors[0], size);
     });
-    // One unknown is solved per round at least, or nothing more can be.
+    // Each round solves at least one unknown, or no more can be solved.
     for (size_t round = 0; round < rule_.factors.size(); ++round) {
       for_dims([&](const DimMap& dim, int64_t size) { solve(dim, size); });
     }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kMicro = "micro";
 
-/// The prime factors of a size, largest first.
+/// Returns the prime factors of a size, largest first.
 std::vector<int64_t> primes_of(int64_t size) {
   std::vector<int64_t> primes;
   for (int64_t prime = 2; prime * prime <= size; ++prime) {
@@ -242,7 +242,7 @@ std::string print(const Mesh& mesh) {
 
 namespace {
 
-/// "mesh [undivided] NAME=SIZE ... [ranks=(RANK,...)] [| micro=COUNT]".
+/// Parses "mesh [undivided] NAME=SIZE ... [ranks=(RANK,...)] [| micro=COUNT]".
 class MeshReader : public Cursor {
  public:
   explicit MeshReader(std::string_view text) : Cursor(text) {}

@@ -1,8 +1,8 @@
 #pragma once
-// The ranks of one pipeline stage as named axes, slowest link first. Axes are split into prime
-// sub-axes, largest prime first, unless they are undivided; decisions speak of sub-axes only.
-// Micro-batches cut a program in time as axes do in space: they have an axis that cuts and reduces as others do, over
-// which there are no ranks and no groups.
+// The ranks of one pipeline stage as named axes, slowest link first. Axes are split into prime sub-axes, largest prime
+// first, unless the mesh is undivided. Shardings and cuts use sub-axes only.
+// Micro-batches cut a program in time as axes do in space. They have an axis that cuts and reduces like the others, but
+// has no ranks and no groups.
 
 #include <string>
 #include <unordered_map>
@@ -13,62 +13,70 @@
 
 namespace partita {
 
+/// A sub-axis.
 struct MeshAxis {
-  std::string name;  // "data", or "mp.0" when a named axis has several primes
+  std::string name;  // "data", or "mp.0" if the named axis has several primes
   int64_t size = 1;
 };
 
 /// Indices of sub-axes, slowest (outermost) first.
 using Axes = std::vector<int>;
 
-constexpr int64_t kMaxMeshRanks = int64_t{1} << 20;  // of a mesh
+constexpr int64_t kMaxMeshRanks = int64_t{1} << 20;  // ranks of a mesh
 constexpr int64_t kMaxMicroBatches = int64_t{1} << 16;
 
+/// An immutable mesh. A rank's place is its row-major position over all sub-axes of ranks, last axis fastest; its
+/// coordinates are its position on each sub-axis, micro-batches included.
 class Mesh {
  public:
-  /// One rank.
+  /// A mesh of one rank.
   Mesh() = default;
-  /// {{"data", 4}, {"model", 6}} has sub-axes data.0 data.1 model.0 (3) model.1 (2).
-  /// The rank at each place, places counted row-major, is `rank_list[place]`, or the place itself without a list.
-  /// Throws InvalidArgument for bad names and sizes, and for a list that repeats a rank or has another length.
+  /// Makes a mesh with prime sub-axes: {{"data", 4}, {"model", 6}} has data.0 data.1 model.0 (3) model.1 (2).
+  /// `rank_list` gives the rank at each place; empty = rank r at place r. Throws InvalidArgument for bad names and
+  /// sizes, and for a list that has another length or repeats a rank.
   explicit Mesh(const std::vector<std::pair<std::string, int64_t>>& named, std::vector<int> rank_list = {});
 
-  /// Each named axis is its own sub-axis: decisions then cut by whole axes only, of which there are fewer to search.
+  /// Makes a mesh whose sub-axes are the named axes. Cuts then use whole axes only, so there are fewer to search.
+  /// Throws as the constructor does.
   static Mesh undivided(const std::vector<std::pair<std::string, int64_t>>& named, std::vector<int> rank_list = {});
   bool is_undivided() const { return undivided_; }
 
-  /// The same ranks with an axis "micro" of `count` micro-batches behind the others, or without one for a count of 1.
-  /// Throws InvalidArgument when an axis of ranks has that name.
+  /// Returns the same mesh with a last axis "micro" of `count` micro-batches, or without one if `count` is 1. Throws
+  /// InvalidArgument if `count` is not in 1 to kMaxMicroBatches or an axis of ranks is called "micro".
   Mesh with_micro_batches(int64_t count) const;
-  /// The axis of micro-batches, or -1.
+  /// Returns the axis of micro-batches, or -1.
   int micro_axis() const { return micro_; }
   int64_t micro_batches() const { return micro_ < 0 ? 1 : axes_[micro_].size; }
-  /// The axes of ranks stand in front of it.
+  /// Number of sub-axes of ranks, which come before the axis of micro-batches.
   size_t rank_axes() const { return micro_ < 0 ? axes_.size() : static_cast<size_t>(micro_); }
 
+  /// All sub-axes, that of micro-batches last.
   const std::vector<MeshAxis>& axes() const { return axes_; }
+  /// Named axes as given.
   const std::vector<std::pair<std::string, int64_t>>& named() const { return named_; }
   int64_t ranks() const;
-  /// Empty when every rank is at its own place.
+  /// The rank at each place; empty if every rank is at its own place.
   const std::vector<int>& rank_list() const { return rank_list_; }
-  /// Product of the sizes of some axes.
+  /// Returns the product of the sizes of some axes.
   int64_t ways(const Axes& axes) const;
-  /// Where a place of the row-major order over all sub-axes of ranks, last fastest, is on each of them, in the first
-  /// micro-batch.
+  /// Returns the coordinates of a place, in the first micro-batch. Throws InternalError if there is no such place.
   std::vector<int64_t> coordinates_at(int64_t place) const;
+  /// Returns the coordinates of a rank in a micro-batch. Throws InternalError if the mesh lacks the rank.
   std::vector<int64_t> coordinates(int64_t rank, int64_t micro_batch = 0) const;
+  /// Returns the rank at the coordinates. The micro-batch is ignored.
   int64_t rank_of(const std::vector<int64_t>& coordinates) const;
-  /// The index of a coordinate among the `ways(axes)` combinations of some axes, first axis slowest.
+  /// Returns the index of the coordinates among the `ways(axes)` combinations of `axes`, first axis slowest.
   int64_t index_on(const std::vector<int64_t>& coordinates, const Axes& axes) const;
-  /// Moves a coordinate to an index on some axes.
+  /// Moves the coordinates to an index on `axes`; inverse of `index_on`.
   void move_to(std::vector<int64_t>& coordinates, const Axes& axes, int64_t index) const;
-  /// The ranks that differ from `rank` on `axes` only, in the order of `index_on`.
+  /// Returns the ranks that differ from `rank` on `axes` only, in the order of `index_on`.
   std::vector<int> group(int64_t rank, const Axes& axes) const;
-  /// Member `index` of that group, without the others.
+  /// Returns member `index` of that group, without computing the others.
   int64_t member(int64_t rank, const Axes& axes, int64_t index) const;
-  /// The sub-axes of a named axis; throws InvalidArgument with the nearest name.
+  /// Returns the sub-axes of a named axis, or the sub-axis of that name. The result is empty for an axis of one rank.
+  /// Throws InvalidArgument with the nearest name.
   Axes find(const std::string& name) const;
-  /// The sub-axis of this name; throws InvalidArgument.
+  /// Returns the sub-axis of this name. Throws InvalidArgument with the nearest name.
   int axis(std::string_view name) const;
   std::string print(const Axes& axes) const;  // "mp.0,mp.1"
   bool operator==(const Mesh& other) const {
@@ -84,15 +92,16 @@ class Mesh {
   bool undivided_ = false;
   int micro_ = -1;
   std::vector<int> rank_list_;
-  std::unordered_map<int64_t, int64_t> places_;  // of the ranks of a list
+  std::unordered_map<int64_t, int64_t> places_;  // place by rank; empty without a list
 };
 
-/// The group of a rank, "0,1,2,3" with the separator ","; of a large one the first ranks and the last (base/listed.h).
+/// Returns the group of a rank as text: "0,1,2,3" with the separator ",". Large groups are shortened (base/listed.h).
 std::string print_group(const Mesh& mesh, int64_t rank, const Axes& axes, std::string_view separator);
 
-/// "mesh data=4 model=6", "mesh undivided data=4", "mesh data=2 model=2 ranks=(0,2,1,3)", each with " | micro=8" behind
-/// it for micro-batches; parse_mesh reads it back.
+/// Returns "mesh data=4 model=6", "mesh undivided data=4" or "mesh data=2 model=2 ranks=(0,2,1,3)", each followed by "
+/// | micro=8" if there are micro-batches.
 std::string print(const Mesh& mesh);
+/// Parses what `print` writes. Throws InvalidArgument for other texts and bad meshes.
 Mesh parse_mesh(std::string_view text);
 
 }  // namespace partita

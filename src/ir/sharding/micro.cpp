@@ -31,7 +31,7 @@ Sharding over_micro_batches(Sharding sharding, const MicroSharding& micro, const
   PARTITA_CHECK(sharding.partial.empty() || sharding.kind == micro.partial, "partial by {} and {}",
                 name_of(sharding.kind), name_of(micro.partial));
   sharding.kind = micro.partial;
-  sharding.partial.push_back(axis);  // the last axis of a mesh: still sorted
+  sharding.partial.push_back(axis);  // the last axis of the mesh, so the list stays sorted
   return sharding;
 }
 

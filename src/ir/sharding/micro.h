@@ -1,21 +1,25 @@
 #pragma once
-// What a sharding says of micro-batches, apart from what it says of ranks.
+// Splits a sharding into what it says about micro-batches and about ranks.
 
 #include "ir/sharding/sharding.h"
 
 namespace partita {
 
+/// A value's sharding over micro-batches.
 struct MicroSharding {
-  int dim = -1;                   // that micro-batches cut, or -1
-  Reduce partial = Reduce::none;  // over micro-batches
+  int dim = -1;                   // dimension that micro-batches cut, or -1
+  Reduce partial = Reduce::none;  // reduction over micro-batches
+  /// Whether every micro-batch has the whole value.
   bool whole() const { return dim < 0 && partial == Reduce::none; }
   bool operator==(const MicroSharding&) const = default;
 };
 
+/// Returns what the sharding says about micro-batches.
 MicroSharding micro_sharding(const Sharding& sharding, const Mesh& mesh);
-/// The sharding of one micro-batch over the ranks.
+/// Returns the sharding of one micro-batch over the ranks.
 Sharding within_micro_batch(Sharding sharding, const Mesh& mesh);
-/// The other way: micro-batches are the slowest axis of the dimension that they cut.
+/// Returns the sharding over ranks and micro-batches; inverse of the two functions above. Micro-batches become the
+/// slowest axis of the dimension that they cut. Throws InternalError if the two are partial by different reductions.
 Sharding over_micro_batches(Sharding sharding, const MicroSharding& micro, const Mesh& mesh);
 
 }  // namespace partita

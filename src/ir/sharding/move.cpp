@@ -13,7 +13,7 @@ bool starts_with(const Axes& axes, const Axes& first) {
 
 /// The dimensions in which two shardings differ.
 struct Differences {
-  std::vector<int> shorter, longer, others;  // the second has the first axes, the axes and more behind them, other axes
+  std::vector<int> shorter, longer, others;  // the second has a prefix of the axes, more axes after them, or other axes
 };
 
 Differences differences(const Sharding& from, const Sharding& to) {
@@ -26,7 +26,7 @@ Differences differences(const Sharding& from, const Sharding& to) {
   return found;
 }
 
-/// What stands in `axes` behind the first `count`.
+/// Returns the axes after the first `count`.
 Axes tail(const Axes& axes, size_t count) { return {axes.begin() + static_cast<int64_t>(count), axes.end()}; }
 
 bool equal_as_sets(Axes a, Axes b) {
@@ -47,7 +47,7 @@ std::optional<Move> reduction_between(const Sharding& from, const Sharding& to, 
   return Move{Collective::reduce_scatter, std::move(axes), dim, -1, to};
 }
 
-/// Whether the dimensions of a value have as many parts before as after.
+/// Whether each dimension has the same number of parts in both.
 bool keeps_parts(const Sharding& from, const Sharding& to, const Mesh& mesh) {
   for (size_t d = 0; d < from.dims.size(); ++d) {
     if (mesh.ways(from.dims[d]) != mesh.ways(to.dims[d])) return false;

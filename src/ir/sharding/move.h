@@ -1,45 +1,51 @@
 #pragma once
-// One move of a value from a sharding to another, and what it costs.
+// A move: one collective or slice that takes a value from a sharding to another, and its cost.
 
 #include "base/collective.h"
 #include "ir/sharding/sharding.h"
 
 namespace partita {
 
+/// One step of a reshard.
 struct Move {
   Collective kind = Collective::slice;
-  Axes axes;        // that are cut by, gathered, moved or reduced over; permute: all that either side uses
-  int dim = -1;     // that is cut, gathered, scattered into; all_to_all: that gives the axes up
-  int to_dim = -1;  // all_to_all: that gets them
+  Axes axes;        // axes cut by, gathered, moved or reduced over; permute: all that either side uses
+  int dim = -1;     // dimension that is cut, gathered or scattered into; all_to_all: that gives up the axes
+  int to_dim = -1;  // all_to_all: dimension that receives them
   Sharding result;
 };
 
-/// The move that leads from a sharding to another without halos; none when that takes no move, or more than one.
+/// Returns the move from one sharding to another, neither with halos. Returns nothing if they are equal or it takes
+/// more than one move.
 std::optional<Move> move_between(const Sharding& from, const Sharding& to, const Mesh& mesh);
 
-/// Whether shardings differ by the halos of the second alone, or by cuts of dimensions that get halos and were whole.
+/// Whether the shardings differ only in halos of `to` and in cuts of dimensions that are whole in `from` and get a
+/// halo.
 bool adds_halos(const Sharding& from, const Sharding& to);
 
-/// The axes, in order, over which neighbours exchange the rows of halos. A dimension of fewer rows than parts takes no
-/// part: its operand is whole, and each rank keeps what it needs.
+/// Returns the axes over which neighbours exchange halo rows, in ascending order. A dimension that is whole in `from`
+/// takes no part: it has fewer rows than parts, and each rank keeps what it needs.
 Axes halo_axes(const Sharding& from, const Sharding& to);
 
-/// The axes, in order, that cut either: those that a permute works over.
+/// Returns the axes that cut either sharding, in ascending order: those that a permute works over.
 Axes cutting_axes(const Sharding& from, const Sharding& to);
 
-/// What sending costs over each sub-axis of a mesh. Groups over several axes pay what the slowest of them costs.
+/// Cost of sending over each sub-axis of a mesh. A group over several axes pays that of the slowest.
 struct LinkCosts {
-  std::vector<double> step;  // of a message, whatever its size
-  std::vector<double> byte;  // of one byte
-  /// Costs are bytes that a rank receives.
+  std::vector<double> step;  // per message, whatever its size
+  std::vector<double> byte;  // per byte
+  /// Returns costs that count the bytes a rank receives: 0 per message, 1 per byte.
   static LinkCosts bytes(const Mesh& mesh);
 };
 
-/// What one move costs from a sharding: steps and bytes of the usual algorithms (ring, pairwise exchange).
+/// Returns the cost of a move from the sharding `from`: messages and bytes of the usual algorithms (ring, pairwise
+/// exchange). A slice costs 0. Throws InternalError if `move.kind` is no move.
 double cost_of(const Move& move, const Type& type, const Sharding& from, const Mesh& mesh, const LinkCosts& costs);
 
-/// Elements that a rank holds, as a fraction where sizes do not divide, so that costs of moves add up exactly.
+/// Returns the number of elements per rank, a fraction where sizes do not divide, so that costs of moves add up
+/// exactly.
 double local_elements(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh);
+/// Returns the bytes per rank; see `local_elements`.
 double local_bytes(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh);
 
 }  // namespace partita

@@ -11,8 +11,8 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMaxAxes = 6;            // with which the search over everything comes to an end
-constexpr double kHeuristicWeight = 100;  // of weighted A* (Pohl, 1970), in a search for any path
+constexpr size_t kMaxAxes = 6;            // up to which the exact search terminates
+constexpr double kHeuristicWeight = 100;  // of weighted A* (Pohl, 1970), to find any path
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string key_of(const Sharding& sharding) {
@@ -44,7 +44,7 @@ class Search {
     Sharding sharding;
     double cost = 0;
     int moves = 0;
-    std::string before;  // key
+    std::string before;  // key of the previous sharding
     Move move;
     bool done = false;
   };
@@ -60,8 +60,8 @@ class Search {
     }
   };
 
-  /// What three searches find, each of which only looks for better than the one before: one by weighted A* for the
-  /// target, one over merged axes, one over everything.
+  /// Returns the best path of three searches, each limited to paths better than the one before: weighted A* to the
+  /// target, A* over merged axes, and an exact search.
   Resharder::Path best(double bound) {
     Resharder::Path path{.moves = {}, .cost = kInfinity};
     runs_ = merged_runs(ends_);
@@ -79,7 +79,7 @@ class Search {
     return path;
   }
 
-  /// For pairs on which every search gave up: all is reduced and gathered, and cut again.
+  /// Returns the path that reduces and gathers everything and cuts it again. For pairs on which every search gave up.
   Resharder::Path through_the_whole() const {
     Resharder::Path path;
     Sharding now = from_;
@@ -110,7 +110,8 @@ class Search {
     return path;
   }
 
-  /// Whether there is a way that costs less than `limit` through states of at most `most` bytes, as far as it looks.
+  /// Whether there is a path cheaper than `limit` through states of at most `most` bytes per rank. May miss one: it
+  /// gives up after kMaxMoves moves.
   bool search(double most, double limit, double weight, bool exact = false) {
     known_.clear();
     ReshardMoves moves_of(ends_, runs_, exact);
@@ -126,7 +127,7 @@ class Search {
       now.done = true;
       if (key == goal) return true;
       if (moves_of.count() > kMaxMoves) return false;
-      const Known base = now;  // `known_` grows below
+      const Known base = now;  // a copy, since `known_` grows below
       for (const Move& move : moves_of.from(base.sharding, base.cost, limit)) {
         if (local_bytes(type_, move.result.dims, mesh_) > most) continue;
         const double cost = base.cost + cost_of(move, type_, base.sharding, mesh_, costs_);
@@ -147,7 +148,8 @@ class Search {
 
   double bound_of(const Sharding& now) const { return least_cost(ends_, runs_, now); }
 
-  /// Moves of one kind that follow each other become one, unless that costs more; `before` is what `last` moves.
+  /// Merges two consecutive moves of one kind into `last`, unless that costs more. `before` is the sharding that `last`
+  /// moves. Returns whether it did.
   bool merge(const Sharding& before, Move& last, const Move& next) const {
     if (last.kind != next.kind || last.dim != next.dim || last.dim < 0 || last.to_dim != next.to_dim) return false;
     if (last.kind == Collective::all_to_all) return false;
@@ -165,7 +167,7 @@ class Search {
     return true;
   }
 
-  /// Throws InternalError when an axis is used twice.
+  /// Throws InternalError if an axis is used twice.
   void check_axes(const Sharding& sharding) const {
     Axes used = sharding.partial;
     for (const Axes& axes : sharding.dims) {

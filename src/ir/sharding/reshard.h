@@ -1,9 +1,9 @@
 #pragma once
-// From one sharding of a value to another: the cheapest sequence of moves, each of which is a collective or a slice.
+// Finds the cheapest sequence of moves from one sharding of a value to another. Each move is a collective or a slice.
 //
-// A shortest path over shardings, searched by A* (Hart, Nilsson, Raphael, 1968). Neighbours are made when they are
-// needed; the states, tens of thousands on a few axes, are never listed. No state on the way is larger on a rank than
-// the larger of both ends, unless no such way is found. docs/decisions/011 says how far the search goes.
+// The search is a shortest path over shardings by A* (Hart, Nilsson, Raphael, 1968). Neighbours are made on demand; the
+// states, tens of thousands on a few axes, are never listed. No intermediate value takes more bytes per rank than the
+// larger end, unless there is no such path. docs/decisions/011 says how far the search goes.
 
 #include <unordered_map>
 
@@ -11,17 +11,20 @@
 
 namespace partita {
 
+/// Searches and caches reshard paths on one mesh. Not thread-safe.
 class Resharder {
  public:
+  /// `mesh` must outlive this object. The second form counts bytes (LinkCosts::bytes).
   Resharder(const Mesh& mesh, LinkCosts costs) : mesh_(mesh), costs_(std::move(costs)) {}
   explicit Resharder(const Mesh& mesh) : Resharder(mesh, LinkCosts::bytes(mesh)) {}
 
+  /// The moves in order and their total cost.
   struct Path {
     std::vector<Move> moves;
     double cost = 0;
   };
-  /// The cheapest way, of equally cheap ones as a rule the one with the fewest moves; found once for each triple. `to`
-  /// is partial over some of the axes that `from` is partial over, or over none.
+  /// Returns the cheapest path; among equally cheap ones usually the one with the fewest moves. The result is cached
+  /// per triple, and the reference stays valid. `to` may only be partial over axes that `from` is partial over.
   const Path& path(const Type& type, const Sharding& from, const Sharding& to);
 
  private:

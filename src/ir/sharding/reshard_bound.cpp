@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// Into how many parts axes that a sharding does not use could slice it.
+/// Returns the number of parts into which the axes that a sharding does not use could slice it.
 double free_ways(const Sharding& now, const std::vector<Axes>& runs, const Mesh& mesh) {
   double ways = 1;
   for (const Axes& run : runs) {
@@ -34,7 +34,7 @@ double least_cost(const ReshardEnds& ends, const std::vector<Axes>& runs, const 
   const double wanted = local_elements(ends.type, ends.to.dims, ends.mesh);
   double missing = wanted - shared;
   const auto open = static_cast<double>(ends.mesh.ways(without(now.partial, ends.to.partial)));
-  if (open > 1) {  // sliced by what is free, of what is left every rank gets all shares but its own of one part
+  if (open > 1) {  // sliced by free axes first; then each rank receives all shares but its own of one part
     const double reduced = local_elements(ends.type, now.dims, ends.mesh) / free_ways(now, runs, ends.mesh);
     missing = reduced * (open - 1) / open + std::max(0.0, wanted - reduced / open);
   }

@@ -1,18 +1,17 @@
 #pragma once
-// What a reshard costs at the least.
+// A lower bound on the cost of a reshard.
 
 #include "ir/sharding/axis_runs.h"
 
 namespace partita {
 
-constexpr double kCostTolerance = 1e-9;  // costs are sums of fractions
+constexpr double kCostTolerance = 1e-9;  // relative; costs are sums of fractions
 
-/// Of the links of a mesh.
+/// Returns the lowest cost per byte of the mesh's links.
 double cheapest_byte(const LinkCosts& costs);
 
-/// No way from `now` to `ends.to` by moves over `runs` costs less: what the bytes cost that some rank must still
-/// receive, since it is to hold them and does not. Where two cuts of a dimension part ways, some rank holds nothing of
-/// what it needs.
+/// Returns a lower bound on the cost of any path from `now` to `ends.to` by moves over `runs`: the cost of the bytes
+/// that some rank must still receive. Where two cuts of a dimension diverge, some rank holds nothing of what it needs.
 double least_cost(const ReshardEnds& ends, const std::vector<Axes>& runs, const Sharding& now);
 
 }  // namespace partita

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// All but the empty one.
+/// Returns all subsets but the empty one.
 std::vector<Axes> subsets(const Axes& axes) {
   std::vector<Axes> result{{}};
   for (int axis : axes) {
@@ -55,7 +55,7 @@ void ReshardMoves::add_slices(const Sharding& now) {
   }
 }
 
-/// And all-to-alls: the last runs of a dimension, given up or moved to another one.
+/// Adds all-gathers and all-to-alls: the last runs of a dimension, gathered or moved to another dimension.
 void ReshardMoves::add_gathers(const Sharding& now) {
   const int rank = static_cast<int>(now.dims.size());
   for (int d = 0; d < rank; ++d) {
@@ -75,7 +75,7 @@ void ReshardMoves::add_gathers(const Sharding& now) {
   }
 }
 
-/// On all ranks, or scattered.
+/// Adds all-reduces and reduce-scatters.
 void ReshardMoves::add_reductions(const Sharding& now) {
   const Axes reducible = without(now.partial, ends_.to.partial);
   if (reducible.empty()) return;
@@ -113,8 +113,8 @@ void ReshardMoves::add_permutes(const Sharding& now, double paid, double limit) 
   }
 }
 
-/// Shardings with the same parts and the same axes turn into others at the same price, so that those of them that
-/// were reached at least as cheaply do it for this one.
+/// Whether permutes from this sharding are worth making. Shardings with the same parts and axes permute to others at
+/// the same cost, so only the cheapest of them needs to.
 bool ReshardMoves::permutes_cheaper(const Sharding& now, double paid) {
   std::string key, axes(ends_.mesh.axes().size(), '-');
   for (const Axes& dim : now.dims) {
@@ -128,13 +128,13 @@ bool ReshardMoves::permutes_cheaper(const Sharding& now, double paid) {
   return true;
 }
 
-/// Shards of the same shape on other ranks: each dimension is cut by the axes that it is to be cut by in the end, so
-/// far as they fit its number of parts, and then by such as it has now. The sharding itself when that does not work.
+/// Returns the permutation nearest to the target: each dimension is cut by the axes it should end up with, as far as
+/// they fit its number of parts, then by axes it has now. Returns `now` if that does not work out.
 Sharding ReshardMoves::permuted(const Sharding& now) const {
   Sharding turned = now;
   Axes taken = now.partial;
   std::vector<int64_t> left;
-  const auto take = [&](size_t d, const Axes& run) {  // whole, or not at all
+  const auto take = [&](size_t d, const Axes& run) {  // the whole run or nothing
     if (left[d] % ends_.mesh.ways(run) != 0 || any_of(run, taken)) return false;
     left[d] /= ends_.mesh.ways(run);
     append(turned.dims[d], run);
@@ -161,8 +161,8 @@ Sharding ReshardMoves::permuted(const Sharding& now) const {
   return std::all_of(left.begin(), left.end(), [](int64_t ways) { return ways == 1; }) ? turned : now;
 }
 
-/// All shardings with as many parts in each dimension (runs are single axes here), as far as the search may still
-/// look.
+/// Returns all shardings with the same number of parts per dimension, with runs of single axes, up to the search's
+/// remaining limit of moves.
 std::vector<Sharding> ReshardMoves::permutations(const Sharding& now) const {
   std::vector<Sharding> result;
   Sharding turned = now;

@@ -1,5 +1,5 @@
 #pragma once
-// The neighbours of a sharding in a search for a reshard, made when they are asked for.
+// The neighbours of a sharding in a reshard search, made on demand.
 
 #include <map>
 
@@ -7,19 +7,21 @@
 
 namespace partita {
 
-constexpr int64_t kMaxMoves = 200'000;  // that a search looks at before it gives up
+constexpr int64_t kMaxMoves = 200'000;  // moves that a search looks at before it gives up
 
+/// Makes the moves from a sharding.
 class ReshardMoves {
  public:
-  /// Axes move in `runs`. `exact`: also every subset of the axes that can be reduced over, and every permutation of
-  /// the axes (each a run of its own then), not only the one that comes nearest to the target.
+  /// Axes move in `runs`. `exact`: also try every subset of the reducible axes and every permutation of the axes, which
+  /// then are runs of one axis, instead of only the permutation nearest to the target. The arguments must outlive the
+  /// object.
   ReshardMoves(const ReshardEnds& ends, const std::vector<Axes>& runs, bool exact)
       : ends_(ends), runs_(runs), exact_(exact) {}
 
-  /// The moves from a sharding that was reached at the cost `paid`, none of which cuts a dimension into more parts
-  /// than it has elements. Permutes that could only lead to paths of `limit` and more may be left out.
+  /// Returns the moves from a sharding that was reached at the cost `paid`. None of them cuts a dimension into more
+  /// parts than it has elements. May omit permutes that could only lead to paths of cost `limit` or more.
   std::vector<Move> from(const Sharding& now, double paid, double limit);
-  /// How many moves were made.
+  /// Number of moves made so far.
   int64_t count() const { return count_; }
 
  private:
@@ -38,7 +40,7 @@ class ReshardMoves {
   const bool exact_;
   std::vector<Move> moves_;
   int64_t count_ = 0;
-  std::map<std::string, double> permuted_at_;  // what was paid where permutes were made
+  std::map<std::string, double> permuted_at_;  // lowest cost paid where permutes were made
 };
 
 }  // namespace partita

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// kMaxDims keeps the factors of a rule below the letters.
+/// Returns the name of a factor. kMaxDims limits a rule to fewer factors than there are letters.
 char letter(size_t index) {
   PARTITA_CHECK(index < kLetters.size(), "a rule of more than {} factors", kLetters.size());
   return kLetters[index];
@@ -40,7 +40,7 @@ Range chunk(int64_t size, int64_t i, int64_t n) {
 }
 
 Range required_range(const Window& window, const Range& factor, int64_t dim) {
-  // The whole keeps rows that no window reaches, so that an uncut operand is held as it is stored.
+  // Keeps rows that no window reaches, so that an uncut operand is held as it is stored.
   if (factor.whole()) return {0, dim, dim};
   const int64_t span = (window.size - 1) * window.dilation;
   int64_t begin, end;
@@ -86,7 +86,7 @@ ShardingRule pointwise_rule(const OpCall& call) {
 
 namespace {
 
-/// One of the two shapes of a reshape: the dimension in turn and what no factor covers of it yet.
+/// One of the two shapes of a reshape: the current dimension and how much of it is not covered by factors yet.
 struct Side {
   const Shape& shape;
   TensorMap map;
@@ -95,7 +95,7 @@ struct Side {
 
   explicit Side(const Shape& s) : shape(s), map(s.size()), left(s.empty() ? 1 : s[0]) { skip(); }
   bool done() const { return dim == shape.size(); }
-  /// To the next dimension of which something is left.
+  /// Goes to the next dimension that is not fully covered.
   void skip() {
     while (!done() && left == 1) left = ++dim < shape.size() ? shape[dim] : 1;
   }
@@ -106,7 +106,7 @@ struct Side {
   }
 };
 
-/// The coprime rests become factors that are never cut, until both sides meet at a boundary.
+/// Turns the coprime remainders into factors that are never cut, until both sides meet at a boundary.
 void take_until_they_meet(ShardingRule& rule, Side& from, Side& to) {
   int64_t from_product = 1, to_product = 1;
   do {

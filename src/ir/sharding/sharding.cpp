@@ -8,7 +8,8 @@ namespace partita {
 
 namespace {
 
-/// Two or more factors larger than 1: cuts must divide, or neighbours disagree about a row.
+/// Whether a dimension has two or more factors larger than 1. Its cuts must divide evenly, or neighbours would disagree
+/// about a row.
 bool is_compound(const ShardingRule& rule, const DimMap& dim) {
   return std::count_if(dim.factors.begin(), dim.factors.end(),
                        [&](int factor) { return rule.factors[factor].size > 1; }) > 1;
@@ -50,7 +51,7 @@ std::string illegal_output(const ShardingRule& rule, const Cut& cut, const Tenso
   const Factor* first = nullptr;
   for (size_t f = 0; f < cut.size(); ++f) {
     const Factor& factor = rule.factors[f];
-    // The expansion decides what becomes of its factors.
+    // The expansion decides what happens to its factors.
     if (cut[f].empty() || factor.cutting == Cutting::expand || has_factor(output, static_cast<int>(f))) continue;
     if (factor.reduce == Reduce::none) return fmt::format("an output lacks factor {}", factor.name);
     if (first && first->reduce != factor.reduce) {
@@ -149,7 +150,7 @@ std::optional<std::vector<std::pair<int, Axes>>> factors_from_dims(const Shardin
 
 namespace {
 
-/// The part of a dimension that a product of factor ranges covers; contiguous under a legal cut.
+/// Returns the part of a dimension that a product of factor ranges covers. It is contiguous under a legal cut.
 Range range_of(const DimMap& dim, const std::vector<Range>& factors, int64_t size) {
   if (dim.window) return required_range(*dim.window, factors[dim.factors.at(0)], size);
   Range range{0, 1, 1};

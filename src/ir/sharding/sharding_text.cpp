@@ -16,7 +16,7 @@ std::string print_halo(const Halo& halo) {
                      window.transposed ? "t" : "");
 }
 
-/// Reads what `print` writes.
+/// Parses what `print` writes.
 class ShardingReader : public Cursor {
  public:
   ShardingReader(std::string_view text, const Mesh& mesh) : Cursor(text), text_(text), mesh_(mesh) {}
@@ -69,7 +69,7 @@ class ShardingReader : public Cursor {
     return fmt::format("[sharding] {}, got '{}', expected {}", what, got, expected);
   }
 
-  /// "{axis,axis}", "{}", or with a halo, where one may be, "{axis,axis|HALO}".
+  /// Reads "{axis,axis}" or "{}", and if `halo` is given also "{axis,axis|HALO}".
   Axes braced(std::optional<Halo>* halo = nullptr) {
     Axes axes;
     expect("{");
@@ -83,7 +83,7 @@ class ShardingReader : public Cursor {
     return axes;
   }
 
-  /// A sub-axis, or all those of an axis of the mesh that is split into several.
+  /// Returns one sub-axis, or all sub-axes of a named axis.
   Axes axes_named(const std::string& name) const {
     for (const auto& [axis, size] : mesh_.named()) {
       if (axis != name) continue;
@@ -92,11 +92,11 @@ class ShardingReader : public Cursor {
     return {mesh_.axis(name)};
   }
 
-  /// "s1d1k3p1n32", with a t when transposed.
+  /// Reads "s1d1k3p1n32", followed by t if transposed.
   Halo read_halo() {
     const auto size = [&](std::string_view letter, int64_t least) {
       expect(letter);
-      return number(least, std::numeric_limits<int32_t>::max());  // products of two stay inside 64 bits
+      return number(least, std::numeric_limits<int32_t>::max());  // products of two stay within 64 bits
     };
     Halo halo;
     halo.window.stride = size("s", 1);

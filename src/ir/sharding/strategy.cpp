@@ -13,7 +13,7 @@ std::string print_order(const std::vector<int>& rank_list) {
   return rank_list.empty() ? "that of their numbers" : fmt::format("({})", fmt::join(rank_list, ","));
 }
 
-/// Puts the parts of an annotation on the axes of a mesh.
+/// Places the parts of an annotation on the axes of a mesh.
 class Cutter {
  public:
   Cutter(const CutTarget& target, const Mesh& mesh) : target_(target), rule_(target.rule), mesh_(mesh) {}
@@ -38,7 +38,7 @@ class Cutter {
   }
 
  private:
-  /// The axes of a result: those of the cut, then of what it is partial over, so far as they fit the parts.
+  /// Returns the axes of a result: those of the cut, then those it is partial over, as far as they fit the parts.
   std::vector<Axes> spread_result(size_t result, const std::vector<int64_t>& parts, const Cut& cut) const {
     const Sharding own = output_sharding(rule_, cut, static_cast<int>(result));
     std::vector<Axes> dims = own.dims;
@@ -136,7 +136,7 @@ class Cutter {
     return cut;
   }
 
-  /// Sub-axes are primes, so taking each that divides what is left finds a set whenever there is one.
+  /// Greedy: takes each sub-axis that divides what is left. Sub-axes are primes, so this finds a set if there is one.
   Cut place(const Strategy& strategy, const FactorParts& wanted) const {
     Cut cut(rule_.factors.size());
     std::vector<bool> used(mesh_.axes().size(), false);

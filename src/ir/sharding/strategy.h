@@ -1,36 +1,37 @@
 #pragma once
-// From the user's notation of a cut, how many parts each dimension of each operand has, to axes of a mesh and back.
+// Converts between the user's notation of a cut, the number of parts of each operand's dimensions, and axes of a mesh.
 
 #include "ir/sharding/annotation.h"
 #include "ir/sharding/sharding.h"
 
 namespace partita {
 
-/// The strategy that a cut means.
+/// Returns the number of parts of each operand's dimensions under a cut.
 Strategy strategy_of(const ShardingRule& rule, const Cut& cut, const Mesh& mesh);
 
-/// What messages say of a node that is to be cut.
+/// A node to cut, as error messages describe it.
 struct CutTarget {
   std::string node;  // "matmul2 (in net/fc2 at zoo/mlp.cpp:13)"
   const ShardingRule& rule;
   const std::vector<Type>& inputs;
   const std::vector<Type>& outputs;
-  bool expandable = false;  // the op has an expansion, so that its `expand` factors may be cut
+  bool expandable = false;  // the op has an expansion, so its `expand` factors may be cut
 };
 
-/// An annotation on the axes of a mesh.
+/// An annotation mapped to the axes of a mesh.
 struct AnnotatedCut {
   Cut cut;
-  std::vector<std::vector<Axes>> results;  // how the results are to lie; empty: as the cut leaves them
+  std::vector<std::vector<Axes>> results;  // axes of the results' dimensions; empty: as the cut leaves them
 };
 
-/// Parts are placed on the sub-axes of the mesh row-major: the factor that is cut first in the strategy gets the
-/// slowest axes of fitting size. Axes that are left over repeat the computation. An annotation of the named form takes
-/// the axes of its names. Throws InvalidArgument that names the node, the operand and the dimension, what was asked and
-/// what would be legal.
+/// Maps an annotation to a mesh. Parts are placed on sub-axes row-major: the factor that the strategy cuts first gets
+/// the slowest axes of fitting size. Axes that are left over repeat the computation. An annotation in the named form
+/// uses the axes that it names. Throws InvalidArgument naming the node, the operand and the dimension, what was
+/// requested and what would be legal.
 AnnotatedCut cut_of(const ShardingAnnotation& annotation, const CutTarget& target, const Mesh& mesh);
 
-/// The sub-axes of a mesh that named axes stand for, when all of them fit it in their order; throws InvalidArgument.
+/// Returns the sub-axes that each named axis stands for, if together they cover the mesh in order. Throws
+/// InvalidArgument otherwise.
 std::vector<Axes> find_axes(const std::vector<std::pair<std::string, int64_t>>& named, const Mesh& mesh);
 
 }  // namespace partita

@@ -42,7 +42,7 @@ class StrategyReader {
     }
   }
 
-  /// Factors that only results have, as the depth of one_hot, are cut by the strategy of the results.
+  /// Reads the parts of factors that only results have, such as the depth of one_hot, from the strategy of the results.
   void read_new_factors(size_t result, const std::vector<int64_t>& parts) {
     for (size_t d = 0; d < parts.size(); ++d) {
       const std::vector<int>& factors = rule_.outputs[result][d].factors;
@@ -52,10 +52,10 @@ class StrategyReader {
     }
   }
 
-  /// The parts of each factor of a dimension, major first; none when they do not divide.
+  /// Returns the parts of each factor of a dimension, major first, or nothing if they do not divide.
   std::optional<std::vector<int64_t>> spread(const std::vector<int>& factors, int64_t parts) const {
     std::vector<int64_t> own(factors.size(), 1);
-    std::vector<size_t> long_ones;  // a factor of one element takes no part
+    std::vector<size_t> long_ones;  // factors of one element take no part
     for (size_t k = 0; k < factors.size(); ++k) {
       if (rule_.factors[factors[k]].size > 1) long_ones.push_back(k);
     }
@@ -107,7 +107,7 @@ class StrategyReader {
     return free && parts <= factor.size;
   }
 
-  /// "one of 1, 2, 4": what the mesh and the dimension allow.
+  /// Returns the parts that the mesh and the dimension allow: "one of 1, 2, 4".
   std::string legal_parts(const TensorSide& side, size_t tensor, size_t dim) const {
     std::vector<int64_t> legal{1};
     const std::vector<int>& factors = side.maps[tensor][dim].factors;

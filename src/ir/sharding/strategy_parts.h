@@ -1,11 +1,11 @@
 #pragma once
-// Reads how many parts a strategy asks for of each factor; which axes make them is for others to say (strategy.h).
+// Reads the number of parts that a strategy requests of each factor. `cut_of` (strategy.h) chooses the axes.
 
 #include "ir/sharding/strategy.h"
 
 namespace partita {
 
-/// The operands or the results of a node that is to be cut, and what messages call them.
+/// The operands or the results of a node to cut, and their name in messages.
 struct TensorSide {
   const char* name;
   const std::vector<TensorMap>& maps;
@@ -14,23 +14,24 @@ struct TensorSide {
 TensorSide operands_of(const CutTarget& target);
 TensorSide results_of(const CutTarget& target);
 
-/// "dimension 1 of operand 0, f32[2,3],"
+/// Returns a dimension's description for messages: "dimension 1 of operand 0, f32[2,3],".
 std::string place_of(const TensorSide& side, size_t tensor, size_t dim);
 /// Throws InvalidArgument that begins with the node.
 [[noreturn]] void refuse_cut(const CutTarget& target, const std::string& what, const std::string& got,
                              const std::string& expected);
 
-/// Whether an operand has the factor; only results have others, as the depth of one_hot.
+/// Whether an operand has the factor. Only results have the others, such as the depth of one_hot.
 bool in_operand(const ShardingRule& rule, int factor);
 
+/// The number of parts per factor.
 struct FactorParts {
-  std::vector<int64_t> parts;  // per factor; 0: the strategy does not name it
-  std::vector<int> order;      // factors that are cut, as the strategy meets them
+  std::vector<int64_t> parts;  // 0: the strategy does not name the factor
+  std::vector<int> order;      // factors that are cut, in the order of the strategy
 };
 
-/// Of the operands, and of the factors that only results have. Throws InvalidArgument with what is legal when tensors
-/// or dimensions differ in number, a dimension cannot fall into so many parts, or one index is cut in two ways. That
-/// the mesh has as many parts is not checked.
+/// Returns the parts of all factors: those of the operands, and those that only results have. Throws InvalidArgument,
+/// saying what is legal, if the number of tensors or dimensions is wrong, a dimension cannot be cut into that many
+/// parts, or one index is cut in two ways. Does not check that the mesh has that many ranks.
 FactorParts read_strategy(const ShardingAnnotation& annotation, const CutTarget& target, const Mesh& mesh);
 
 }  // namespace partita
