@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// A `constant` node: every element is `value`.
+/// Adds a `constant` node: every element is `value`.
 inline Value constant(Builder& builder, double value, const Type& type) {
   return builder.apply("constant", {}, ConstantAttrs{.value = value, .dtype = type.dtype, .shape = type.shape});
 }

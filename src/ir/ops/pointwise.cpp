@@ -3,13 +3,13 @@
 namespace partita {
 namespace {
 
-/// Elements that the reference computes at a time.
+/// Elements that the reference kernel computes at a time.
 constexpr int64_t kBlock = 128;
 
 /// One block of the operands in T, broadcast.
 template <class T>
 struct Block {
-  std::array<std::array<int64_t, kBlock>, 2> at;  // places in the operands
+  std::array<std::array<int64_t, kBlock>, 2> at;  // positions in the operands
   std::array<std::array<T, kBlock>, 2> operands;
   std::array<T, kBlock> result;
   int64_t count = 0;
@@ -33,7 +33,7 @@ void compute(const Pointwise::Loop<T>& loop, Inputs in, const Tensor& out, int64
   });
 }
 
-/// Plain loops in T over the broadcast of the operands.
+/// Runs plain loops in T over the broadcast of the operands.
 template <class T>
 void run_blocks(const Pointwise::Loop<T>& loop, Inputs in, const Tensor& out) {
   const Shape& shape = out.type.shape;

@@ -1,21 +1,21 @@
 #pragma once
-// Pointwise ops from their formula. It is said once, as a generic function of one or two numbers, and serves the
-// reference kernel (in f64, or in i64 for integers) and the vectorised loops (in f32 and f64). Formulas call the
-// functions of `base/vector_math.h`, sqrt, abs and log; a formula without branches becomes vector code.
+// Makes pointwise ops from a formula. It is given once, as a generic function of one or two numbers, for the reference
+// kernel (in f64, or in i64 for integers) and the vectorized loops (in f32 and f64). Formulas use the functions of
+// `base/vector_math.h`, sqrt, abs and log; a formula without branches vectorizes.
 
 #include "base/vector_math.h"
 #include "ir/ops/support.h"
 
 namespace partita {
 
-/// One operand. Flattened, as these loops are vector code only where all that they call is inlined.
+/// Applies a formula to one operand. Flattened, because these loops vectorize only if everything they call is inlined.
 template <class T, class Fn>
 [[gnu::flatten]] void run_unary(const Fn& fn, const T* x, T* result, int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(x[i]));
 }
 
-/// Two operands, each with a step of 1 or 0.
+/// Applies a formula to two operands, each with a step of 1 or 0.
 template <class T, class Fn>
 [[gnu::flatten]] void run_binary(const Fn& fn, const T* a, int64_t step_a, const T* b, int64_t step_b, T* result,
                                  int64_t count) {
@@ -49,7 +49,7 @@ Pointwise::Loop<T> binary_loop(const Fn& fn) {
   };
 }
 
-/// The loops of a formula of floats, `[](auto x) { return ..; }` or `[](auto a, auto b) { return ..; }`.
+/// Returns the loops of a formula of floats: `[](auto x) { return ..; }` or `[](auto a, auto b) { return ..; }`.
 template <class Fn>
 Pointwise formula(const Fn& fn) {
   if constexpr (std::is_invocable_v<Fn, double>) {
@@ -59,7 +59,7 @@ Pointwise formula(const Fn& fn) {
   }
 }
 
-/// The loops of a formula of two numbers of any type.
+/// Returns the loops of a formula of two numbers of any type.
 template <class Fn>
 Pointwise number_formula(const Fn& fn) {
   Pointwise loops = formula(fn);
@@ -67,23 +67,24 @@ Pointwise number_formula(const Fn& fn) {
   return loops;
 }
 
-/// The op of a formula: operands of one type that are broadcast, types, rule and kernels; linear in no operand. The
-/// gradient and the samples are for the caller to add.
+/// Returns the op of a formula, with types, rule and kernels for operands of one type that are broadcast. It is linear
+/// in no operand. The caller adds the gradient and the samples.
 OpDef pointwise_op(std::string name, std::string summary, Attrs attrs, std::function<Pointwise(const Attrs&)> bind);
 
-/// The same without attributes: `pointwise_op("exp", "e to the power x", [](auto x) { return exp_of(x); })`.
+/// Like the above, without attributes: `pointwise_op("exp", "e to the power x", [](auto x) { return exp_of(x); })`.
 template <class Fn>
 OpDef pointwise_op(std::string name, std::string summary, const Fn& fn) {
   return pointwise_op(std::move(name), std::move(summary), Attrs(), [fn](const Attrs&) { return formula(fn); });
 }
 
-/// The same for numbers of any type.
+/// Like the above, for a formula of two numbers of any type.
 template <class Fn>
 OpDef number_op(std::string name, std::string summary, const Fn& fn) {
   return pointwise_op(std::move(name), std::move(summary), Attrs(), [fn](const Attrs&) { return number_formula(fn); });
 }
 
-/// With attributes: `bind` makes the formula from them: `[](const ScaleAttrs& attrs) { return formula(..); }`.
+/// Like the above, where `bind` makes the formula from the attributes: `[](const ScaleAttrs& attrs) { return
+/// formula(..); }`.
 template <class A>
 OpDef pointwise_op(std::string name, std::string summary, Pointwise (*bind)(const A&)) {
   return pointwise_op(std::move(name), std::move(summary), Attrs(A{}),

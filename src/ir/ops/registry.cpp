@@ -4,7 +4,7 @@
 
 namespace partita {
 
-std::vector<OpDef> listed_ops();  // generated from the listing of the folder and its families
+std::vector<OpDef> listed_ops();  // generated from the list of this folder and its families
 
 const OpSet& all_ops() {
   static const OpSet ops = [] {

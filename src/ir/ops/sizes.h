@@ -5,7 +5,7 @@
 
 namespace partita {
 
-/// Throws when a size is negative or the elements cannot be counted.
+/// Throws InvalidArgument if a size is negative or the elements are too many to count.
 inline void require_shape(std::string_view op, const Shape& shape) {
   for (int64_t size : shape) {
     if (size < 0) reject(op, "negative size", print(shape), "sizes of at least 0");
@@ -13,7 +13,7 @@ inline void require_shape(std::string_view op, const Shape& shape) {
   if (!is_countable(shape)) reject(op, "shape too large", print(shape), "fewer elements");
 }
 
-/// Whether a part of this shape, from `begin` on, lies in `whole`; both lists are empty for the whole.
+/// Whether a part of this shape, starting at `begin`, lies in `whole`. Both lists are empty if the part is the whole.
 inline bool lies_in(const Shape& part, const std::vector<int64_t>& whole, const std::vector<int64_t>& begin) {
   if (whole.empty() && begin.empty()) return true;
   if (whole.size() != part.size() || begin.size() != part.size()) return false;

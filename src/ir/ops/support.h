@@ -1,12 +1,13 @@
 #pragma once
-// What the op files share: checks with uniform messages, broadcasting, and pointwise loops.
+// What the op files share: checks with uniform messages, broadcasting and pointwise loops. The checks throw
+// InvalidArgument that begins with "[op]".
 
 #include "ir/graph/builder.h"
 #include "ir/graph/op_def.h"
 
 namespace partita {
 
-/// Throws `[op] what, got GOT, expected EXPECTED`.
+/// Throws InvalidArgument "[op] what, got GOT, expected EXPECTED".
 [[noreturn]] void reject(std::string_view op, std::string_view what, const std::string& got,
                          const std::string& expected, ErrorKind kind = ErrorKind::value);
 
@@ -14,7 +15,7 @@ namespace partita {
 void require_operands(std::string_view op, const OpCall& call, size_t count);
 /// Throws unless all operands have one element type.
 void require_same_dtype(std::string_view op, const OpCall& call);
-/// Throws unless the operand is of a float type.
+/// Throws unless the operand has a float type.
 void require_float(std::string_view op, const OpCall& call, size_t operand = 0);
 /// Throws if the type is bool.
 void require_number(std::string_view op, const Type& type);
@@ -26,30 +27,32 @@ void require_types(std::string_view op, const OpCall& call, size_t first, const 
 /// Throws unless the first operand has the dimension `axis`, counted from the front.
 void require_axis(std::string_view op, const OpCall& call, int64_t axis);
 
-/// `pointwise_rule` for ops that need whole lines along a dimension, which is therefore never cut.
+/// Returns `pointwise_rule` for an op that needs whole lines along `axis`, which is therefore never cut.
 ShardingRule whole_along(const OpCall& call, int64_t axis);
 
-/// For OpTraits::degree: the degree of the first operand.
+/// Returns the degree of the first operand. For OpTraits::degree.
 std::optional<int> degree_of_first(const Attrs& attrs, const std::vector<int>& degrees);
-/// For OpTraits::degree: the common degree of all operands, nothing if they differ.
+/// Returns the common degree of all operands, or nothing if they differ. For OpTraits::degree.
 std::optional<int> degree_of_all(const Attrs& attrs, const std::vector<int>& degrees);
-/// For OpTraits::degree: the highest degree of an operand.
+/// Returns the highest degree of an operand. For OpTraits::degree.
 std::optional<int> highest_degree(const Attrs& attrs, const std::vector<int>& degrees);
 
-/// The NumPy broadcast of two shapes, or a rejection with both.
+/// Returns the NumPy broadcast of two shapes. Throws if they do not broadcast, with both in the message.
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b);
-/// The broadcast of all operands, in the type of the first; the `infer` of pointwise ops.
+/// Returns the broadcast of all operands, in the type of the first; the `infer` of pointwise ops. Throws unless they
+/// have one element type and broadcast.
 std::vector<Type> infer_pointwise(std::string_view op, const OpCall& call);
-/// The same for float operands only.
+/// Like `infer_pointwise`, for float operands only.
 std::vector<Type> infer_pointwise_float(std::string_view op, const OpCall& call);
 
 /// Sums `d`, a gradient in the broadcast shape, back to the shape of `target`.
 Value sum_to(const GradCall& call, Value d, const Type& target);
 
-/// The strides with which a shape is read in a broadcast: 0 where its size is 1.
+/// Returns the strides with which a shape is read in a broadcast to `out`: 0 where its size is 1.
 Shape broadcast_strides(const Shape& shape, const Shape& out);
 
-/// Calls fn(output element, element of each operand) over the row-major broadcast of `shapes`.
+/// Calls fn(output element, element of each operand) over the row-major broadcast to `out`, with the strides of each
+/// operand.
 template <size_t N, class Fn>
 void for_broadcast(const Shape& out, const std::array<Shape, N>& strides, Fn&& fn) {
   const int64_t total = elements(out);
@@ -68,7 +71,7 @@ void for_broadcast(const Shape& out, const std::array<Shape, N>& strides, Fn&& f
   }
 }
 
-/// Calls fn(first element, stride) for every line of a dense tensor along `axis`; none when it is empty.
+/// Calls fn(first element, stride) for every line of a dense tensor along `axis`. A tensor without elements has none.
 template <class Fn>
 void for_lines(const Shape& shape, int64_t axis, Fn&& fn) {
   const int64_t stride = strides_of(shape)[axis], block = shape[axis] * stride, total = elements(shape);
@@ -77,10 +80,11 @@ void for_lines(const Shape& shape, int64_t axis, Fn&& fn) {
   }
 }
 
-/// f64[2,3]: shorthand for samples.
+/// Returns a sample operand f64[shape].
 inline SampleInput sample_of(Shape shape, Fill::Kind kind = Fill::normal) {
   return {Type{DType::f64, std::move(shape)}, {kind, 0}};
 }
+/// Returns a sample operand i32[shape] of ids in [0, below).
 inline SampleInput ids_of(Shape shape, int64_t below) {
   return {Type{DType::i32, std::move(shape)}, {Fill::ids, below}};
 }

@@ -7,7 +7,7 @@
 
 namespace partita {
 
-/// f64 for f64, f32 for all other floats.
+/// Returns f64 for f64, f32 for all other types.
 inline DType wide_type(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 /// The C++ type of `wide_type`.

@@ -12,7 +12,7 @@ int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1)
 
 void require_list(std::string_view op, std::string_view name, const std::vector<int64_t>& list, size_t count,
                   int64_t least) {
-  constexpr int64_t kMost = int64_t{1} << 31;  // products of two stay inside 64 bits
+  constexpr int64_t kMost = int64_t{1} << 31;  // products of two stay within 64 bits
   const bool legal =
       std::all_of(list.begin(), list.end(), [&](int64_t value) { return value >= least && value < kMost; });
   if (list.size() == count && legal) return;

@@ -7,46 +7,48 @@
 
 namespace partita {
 
-/// One spatial dimension. input index = output index * stride - before + tap * dilation
+/// One spatial dimension: input index = output index * stride - before + tap * dilation.
 struct Span {
   int64_t stride = 1, dilation = 1, taps = 1;
   int64_t before = 0, after = 0;  // padding
 
-  /// Input elements under one window.
+  /// Number of input elements that one window spans.
   int64_t reach() const { return (taps - 1) * dilation + 1; }
-  /// Outputs over `size` inputs; the last inputs may be unused.
+  /// Number of outputs over `size` inputs; the last inputs may be unused.
   int64_t outputs(int64_t size) const { return (size + before + after - reach()) / stride + 1; }
-  /// Output indices in [begin, end) whose input at `tap` lies inside [0, size).
+  /// Return the range of output indices, from the first to before the last, whose input at `tap` lies inside [0, size).
   int64_t first_output(int64_t tap) const;
   int64_t last_output(int64_t tap, int64_t size, int64_t outputs) const;
   Window window(bool transposed = false) const { return {stride, dilation, taps, before, transposed}; }
 };
 
-/// Height and width. `pads` are top, left, bottom, right.
+/// Height and width.
 struct Spans {
   Span h, w;
 };
-/// Throws InvalidArgument unless the lists have lengths 2, 2, 4 and 2, and legal values.
+/// Returns the two dimensions; `pads` are top, left, bottom, right. Throws InvalidArgument unless the lists have
+/// lengths 2, 2, 4 and 2 and legal values.
 Spans make_spans(std::string_view op, const std::vector<int64_t>& stride, const std::vector<int64_t>& dilation,
                  const std::vector<int64_t>& pads, const std::vector<int64_t>& taps);
-/// Throws InvalidArgument unless a window fits into the padded `size`.
+/// Returns the number of outputs. Throws InvalidArgument unless `size` is above 0 and a window fits into the padded
+/// input.
 int64_t checked_outputs(std::string_view op, const Span& span, int64_t size);
 
-/// Throws InvalidArgument unless a gradient has the `outputs` that `size` inputs give. A shard may hold
-/// no outputs at all.
+/// Throws InvalidArgument unless a gradient has the `outputs` that `size` inputs give. A shard may hold no outputs at
+/// all.
 void require_grad_rows(std::string_view op, const Span& span, int64_t size, int64_t outputs);
 
-/// Throws InvalidArgument if a window could lie in the padding altogether.
+/// Throws InvalidArgument if a window could lie entirely in the padding.
 void require_pool_pads(std::string_view op, const Spans& spans);
-/// The part of [0, size) under window `output`; empty when it lies outside.
+/// Returns the part of [0, size) under window `output`, empty if the window lies outside. Ignores dilation.
 Range inside(const Span& span, int64_t output, int64_t size);
 
-/// Padding of a shard that holds inputs `in` for the outputs `out`.
+/// Returns the padding of a shard that computes the outputs `out` from the inputs `in`.
 std::pair<int64_t, int64_t> local_pads(const Span& span, const Range& in, const Range& out);
-/// Padding of a shard that makes inputs `in` from the outputs `out` it holds (gradients).
+/// Returns the padding of a shard that computes the gradients of the inputs `in` from those of the outputs `out`.
 std::pair<int64_t, int64_t> local_grad_pads(const Span& span, const Range& in, const Range& out);
 
-/// Pads and size of a gradient that gives the rows d_x[n, c, h, w] from those of d_y.
+/// Sets the pads and size of a gradient that computes the rows d_x[n, c, h, w] from those of d_y.
 template <class GradAttrs>
 void localize_grad_window(GradAttrs& attrs, const Spans& spans, const Box& d_y, const Box& d_x) {
   std::tie(attrs.pads[0], attrs.pads[2]) = local_grad_pads(spans.h, d_x[2], d_y[2]);

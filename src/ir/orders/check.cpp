@@ -26,7 +26,7 @@ void require_of_shape(const Slot& slot, const PipelineShape& shape) {
   }
 }
 
-/// Whether there are weight slots: for every stage or for none.
+/// Whether there are weight slots. Throws InvalidArgument if only some stages have them.
 bool have_weight(const Sequence& sequence, int stages) {
   std::vector<bool> has_weight(stages);
   for (const Slot& slot : sequence) {
@@ -41,7 +41,8 @@ bool have_weight(const Sequence& sequence, int stages) {
       listed(with, ", "), listed(without, ", ")));
 }
 
-/// Each slot once, in each section by micro-batch, forward before backward before weight.
+/// Checks that each slot occurs once, that micro-batches increase in each section, and that forward comes before
+/// backward and backward before weight.
 void require_complete(const Sequence& sequence, const SectionGraph& graph) {
   std::vector<int64_t> place(graph.slots(), -1);
   std::vector<int64_t> last(graph.sections(), -1);  // the latest micro-batch
@@ -78,7 +79,7 @@ void require_complete(const Sequence& sequence, const SectionGraph& graph) {
 
 Simulation checked_simulation(const Sequence& sequence, const PipelineShape& shape,
                               const std::vector<Dependency>& dependencies) {
-  const SectionGraph without_weight(shape, dependencies, false);  // refuses the shape before it is used
+  const SectionGraph without_weight(shape, dependencies, false);  // rejects a bad shape before it is used
   for (const Slot& slot : sequence) require_of_shape(slot, shape);
   const bool has_weight = have_weight(sequence, shape.stages());
   const SectionGraph graph = has_weight ? SectionGraph(shape, dependencies, true) : without_weight;

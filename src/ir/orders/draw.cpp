@@ -9,9 +9,9 @@
 namespace partita {
 namespace {
 
-constexpr double kMaxCells = 16;  // of the longest slot
+constexpr double kMaxCells = 16;  // in the longest slot
 
-/// Seconds of a cell.
+/// Returns the length of a cell in seconds.
 double cell_of(const Simulation& simulation) {
   double shortest = simulation.seconds, longest = 0;
   for (const TimedSlot& timed : simulation.slots) {
@@ -22,14 +22,14 @@ double cell_of(const Simulation& simulation) {
   return std::max(shortest, longest / kMaxCells);
 }
 
-/// The cells of all rows that are shown: the first ones, and the last ones where there are too many.
+/// The cells of all rows that are shown: all, or the first and the last ones.
 struct Window {
-  int64_t cells = 0;  // of a row
-  int64_t first = 0;  // cells that are shown before the gap
-  int64_t last = 0;   // and behind it
+  int64_t cells = 0;  // in a row
+  int64_t first = 0;  // cells shown before the gap
+  int64_t last = 0;   // cells shown after the gap
   bool has_gap() const { return first + last < cells; }
   int64_t count() const { return first + last; }
-  /// The cell that is shown at a place.
+  /// Returns the cell that is shown at a place.
   int64_t at(int64_t place) const { return place < first ? place : cells - count() + place; }
 };
 
@@ -38,7 +38,7 @@ Window window_of(int64_t cells, int64_t most) {
   return {cells, (most + 1) / 2, most / 2};
 }
 
-/// A group's slots in its row.
+/// One group's slots.
 class Row {
  public:
   Row(const Window& window, size_t width, bool with_stage)
@@ -70,7 +70,7 @@ class Row {
     }
   }
 
-  /// Whether two neighbours are one slot, with nothing left out between them.
+  /// Whether two neighbouring places show one slot, with no gap between them.
   bool is_same(int64_t a, int64_t b) const {
     if (std::min(a, b) < 0 || std::max(a, b) >= window_.count()) return false;
     return is_filled_[a] && is_filled_[b] && slots_[a] == slots_[b] && std::abs(window_.at(a) - window_.at(b)) == 1;
@@ -89,7 +89,7 @@ std::string draw(const Sequence& sequence, const PipelineShape& shape, const std
                  int64_t columns, std::string_view unit) {
   const Simulation simulation = simulate(sequence, shape, dependencies);
   const bool with_stage = shape.group_count() < shape.stages();
-  size_t width = 2;  // of the dots
+  size_t width = 2;  // width of the dots
   for (const TimedSlot& timed : simulation.slots) width = std::max(width, short_name(timed.slot, with_stage).size());
   const double cell = cell_of(simulation);
   const auto cell_at = [&](double seconds) { return cell > 0 ? std::llround(seconds / cell) : 0; };

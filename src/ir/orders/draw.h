@@ -1,5 +1,5 @@
 #pragma once
-// An order as a picture in characters.
+// Draws an order with characters.
 
 #include <string>
 #include <string_view>
@@ -8,13 +8,14 @@
 
 namespace partita {
 
-/// A row per group over estimated time: names of slots, the rest of a longer slot as "-", idle time as "..", and behind
-/// it the part of the time that the group is idle:
+/// Returns a row per group over estimated time. A row shows the names of slots, the rest of a longer slot as "-", idle
+/// time as "..", and then the group's idle fraction:
 ///
 ///   group 0: F0 F1 .. B0--- B1---  bubble 33.3 %
 ///
-/// A cell is as long as the shortest slot, or a 16th of the longest: slots that round to no cell are not seen. Of rows
-/// longer than `columns` the beginning and the end are shown. Throws InvalidArgument for a sequence that cannot end.
+/// A cell is as long as the shortest slot, but at least 1/16 of the longest; slots that round to no cell are not shown.
+/// Rows longer than `columns` characters show their beginning and end. `unit` names the unit of the times. Throws
+/// InvalidArgument for a sequence that deadlocks.
 std::string draw(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies,
                  int64_t columns = 160, std::string_view unit = "s");
 

@@ -5,10 +5,10 @@
 namespace partita {
 namespace {
 
-/// Chunks are the stages of a group. A round of as many micro-batches as there are groups takes the chunks of a group
-/// one after the other, forward from the first to the last, backward from the last to the first.
+/// Returns the priority of slots by rounds. Chunks are the stages of a group. A round has one micro-batch per group and
+/// runs through the chunks of a group in turn: forward from first to last, backward from last to first.
 auto priority_of_rounds(const SectionGraph& graph) {
-  std::vector<int64_t> chunks(graph.stages());  // per stage: its place on its group
+  std::vector<int64_t> chunks(graph.stages());  // per stage: its index on its group
   for (int group = 0; group < graph.groups(); ++group) {
     int64_t chunk = 0;
     for (const int stage : graph.stages_of(group)) chunks[stage] = chunk++;
@@ -30,8 +30,8 @@ GroupQueues interleaved(const SectionGraph& graph) {
   if (graph.groups() == graph.stages()) return one_forward_one_backward(graph);
   ListRules rules{.keeps_priority = true, .priority = priority_of_rounds(graph)};
   for (int group = 0; group < graph.groups(); ++group) {
-    // Until the first backward comes, the group runs a round of each chunk but the last; of the last chunk the
-    // micro-batches that start while the first one goes to the end and comes back.
+    // Warm-up: until its first backward, the group runs a round of each chunk but the last, and of the last chunk as
+    // many micro-batches as start while the first one goes to the end and comes back.
     const auto chunks = static_cast<int64_t>(graph.stages_of(group).size());
     const int64_t to_the_end = graph.stages() - 1 - graph.stages_of(group).back();
     rules.group_in_flight.push_back((chunks - 1) * graph.groups() + 2 * to_the_end + 1);

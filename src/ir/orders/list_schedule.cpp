@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-/// The sections of an idle group in the order in which they are tried.
+/// The sections in the order in which an idle group tries them.
 constexpr std::array kSectionRank{StageSection::backward, StageSection::weight, StageSection::forward};
 
 class ListScheduler {
@@ -66,11 +66,11 @@ class ListScheduler {
     bool operator>(const Ready& other) const { return priority > other.priority; }
   };
   using ReadyHeap = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
-  /// Forward slots of a stage or a group.
+  /// Number of forward slots of a stage or a group.
   struct Count {
     int64_t begun = 0, in_flight = 0;
   };
-  /// The slots of a section by priority; those before `next` have begun.
+  /// The slots of a section by priority. Those before `next` have begun.
   struct Ranking {
     std::vector<Ready> slots;
     size_t next = 0;
@@ -79,7 +79,7 @@ class ListScheduler {
     bool is_busy = false;
     Count count;
     std::array<ReadyHeap, kStageSections> ready;
-    std::array<Ranking, kStageSections> rankings;  // where the rules keep the priority
+    std::array<Ranking, kStageSections> rankings;  // used if the rules keep the priority
   };
 
   int64_t last() const { return graph_.micro_batches() - 1; }
@@ -117,7 +117,7 @@ class ListScheduler {
     if (graph_.has_weight() && weight_delay(slot.stage) > 0) release_weights(slot);
   }
 
-  /// The weight slots that waited for this backward slot.
+  /// Releases the weight slots that waited for this backward slot.
   void release_weights(const Slot& slot) {
     const int64_t delay = weight_delay(slot.stage);
     const int64_t end = slot.micro_batch == last() ? last() : slot.micro_batch - delay + 1;
@@ -144,7 +144,7 @@ class ListScheduler {
     running_.emplace(now_ + graph_.seconds(graph_.section(slot.stage, slot.section)), index);
   }
 
-  /// Whether the rules let the group begin a slot that waits for no other.
+  /// Whether the rules let the group begin a slot that is ready.
   bool may_begin(int index, const Slot& slot) {
     if (rules_.keeps_priority) {
       const Ranking& ranking = ranking_of(slot);
@@ -161,7 +161,7 @@ class ListScheduler {
     return rules_.group_in_flight.empty() || keeps(groups_[index].count, rules_.group_in_flight[index], stages);
   }
 
-  /// How many groups began a slot.
+  /// Starts a slot on every woken idle group that may begin one, and returns how many started.
   int64_t start_ready() {
     int64_t started = 0;
     for (const int index : std::exchange(woken_, {})) {
@@ -182,7 +182,7 @@ class ListScheduler {
     return started;
   }
 
-  /// For when every group is idle.
+  /// Breaks the rules to make progress. Called when every group is idle.
   void start_held_back() {
     PARTITA_CHECK(!held_back_.empty(), "no slot is ready");
     const int index = *held_back_.begin();

@@ -103,7 +103,7 @@ SectionGraph SectionGraph::with_unit_times() const {
   return result;
 }
 
-/// (section, what it waits for), each once.
+/// Returns (section, section it waits for) pairs, each once.
 std::vector<std::pair<int, int>> SectionGraph::edges_of(const std::vector<Dependency>& dependencies) const {
   std::vector<std::pair<int, int>> edges;
   for (int stage = 0; stage < stages(); ++stage) {
@@ -151,7 +151,7 @@ void SectionGraph::require_no_cycle() const {
     }
   }
   if (static_cast<int>(ready.size()) == sections()) return;
-  // Each section that is left needs another one of these: going from one to the next comes to a cycle.
+  // Each section left needs another one of these, so following the needs reaches a cycle.
   int at = static_cast<int>(std::find_if(waiting.begin(), waiting.end(), [](int count) { return count > 0; }) -
                             waiting.begin());
   const auto next = [&](int section) {

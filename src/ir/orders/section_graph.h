@@ -1,5 +1,5 @@
 #pragma once
-// The sections of all stages and what they wait for, in one micro-batch: what orders are made from and replayed with.
+// The sections of all stages and their dependencies within a micro-batch. Orders are made from it and replayed with it.
 
 #include <span>
 
@@ -7,14 +7,15 @@
 
 namespace partita {
 
-/// Slots of each group in the order in which its ranks run them.
+/// Slots of each group, in the order in which its ranks run them.
 using GroupQueues = std::vector<std::vector<Slot>>;
 
-/// A shape and its dependencies, verified. Sections have numbers, and slots have numbers: those of a section, by
-/// micro-batch, are contiguous.
+/// A pipeline shape and its dependencies, checked. Sections and slots are numbered; the slots of a section are
+/// contiguous, by micro-batch.
 class SectionGraph {
  public:
-  /// `has_weight`: whether weight slots are apart from backward slots. Throws InvalidArgument.
+  /// `has_weight`: whether weight slots are separate from backward slots. Throws InvalidArgument for a bad shape, a
+  /// dependency on a stage or section that cannot be, and a cycle.
   SectionGraph(const PipelineShape& shape, const std::vector<Dependency>& dependencies, bool has_weight);
 
   int stages() const { return shape_.stages(); }
@@ -27,22 +28,23 @@ class SectionGraph {
   int sections() const { return stages() * sections_per_stage_; }
   int64_t slots() const { return sections() * micro_batches(); }
   int section(int stage, StageSection section) const { return stage * sections_per_stage_ + static_cast<int>(section); }
+  /// Returns the number of a slot; inverse of `slot`.
   int64_t number(const Slot& slot) const {
     return section(slot.stage, slot.section) * micro_batches() + slot.micro_batch;
   }
   Slot slot(int64_t number) const;
 
-  /// Sections that wait for this one.
+  /// Returns the sections that wait for this one.
   std::span<const int> users(int section) const { return users_.of(section); }
-  /// Sections that this one waits for.
+  /// Returns the sections that this one waits for.
   std::span<const int> needs(int section) const { return needs_.of(section); }
-  /// Estimated seconds of a slot of the section.
+  /// Returns the estimated seconds of a slot of the section.
   double seconds(int section) const { return seconds_[section]; }
-  /// The same with one second for each section.
+  /// Returns the same graph with one second per section; a backward that includes weights takes two.
   SectionGraph with_unit_times() const;
 
  private:
-  /// Lists of sections, one behind the other.
+  /// Lists of sections in one array.
   struct Lists {
     std::vector<int> begins, members;
     std::span<const int> of(int section) const {

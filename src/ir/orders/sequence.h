@@ -1,5 +1,5 @@
 #pragma once
-// Pipeline orders: which section of which stage runs when, for all micro-batches of a step. Nothing here knows graphs.
+// Pipeline orders: when each section of each stage runs, for all micro-batches of a step. Independent of graphs.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ template <>
 inline constexpr auto kNames<StageSection> = names("forward", "backward", "weight");
 inline constexpr int kStageSections = 3;
 
-/// One run of a section.
+/// One run of a section for one micro-batch.
 struct Slot {
   int stage = 0;
   StageSection section = StageSection::forward;
@@ -23,12 +23,12 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
-/// One global order; what a rank runs is a projection of it. In each section of a stage micro-batches increase.
+/// A global order; each rank runs a projection of it. Micro-batches increase within each section of a stage.
 using Sequence = std::vector<Slot>;
 
-/// Which section of a stage needs what which section of another stage makes, in the same micro-batch. Within a stage
-/// backward needs forward, and weight needs backward, without being listed. Where backward computes the gradients of
-/// weights, `weight` means backward.
+/// A section of one stage needs a result of a section of another, in the same micro-batch. Within a stage, backward
+/// needs forward and weight needs backward without being listed. Where backward computes the gradients of weights,
+/// `weight` means backward.
 struct Dependency {
   int from_stage;
   StageSection from;
@@ -45,34 +45,36 @@ struct StageTimes {
   double weight = 0;
 };
 
-/// What an order is made for.
+/// The pipeline that an order is made for.
 struct PipelineShape {
-  std::vector<int> groups;  // per stage: the group of ranks that runs it, from 0; stages of one group share its ranks
+  std::vector<int> groups;  // per stage: the group of ranks that runs it, from 0
   int64_t micro_batches = 1;
-  std::vector<StageTimes> times{};  // per stage; empty: 1 for each of the three
-  bool forward_only = false;        // evaluation and prediction: forward slots alone
+  std::vector<StageTimes> times{};  // per stage; empty: 1 for each section
+  bool forward_only = false;        // evaluation and prediction: forward slots only
 
   int stages() const { return static_cast<int>(groups.size()); }
+  /// Number of groups: the highest group + 1, or 0 without stages.
   int group_count() const;
 };
 
-/// The most stages times micro-batches.
+/// Maximum of stages times micro-batches.
 inline constexpr int64_t kMaxStageMicroBatches = int64_t{1} << 24;
 
-/// Stage s to s + 1 forward, s + 1 to s backward. The list of a graph may have more: skips over stages.
+/// Returns the dependencies of a chain: stage s before s + 1 forward, s + 1 before s backward. A graph may have more,
+/// which skip stages.
 std::vector<Dependency> chain_of(int stages);
 
 enum class Order { gpipe, one_forward_one_backward, interleaved, zero_bubble };
 template <>
 inline constexpr auto kNames<Order> = names("gpipe", "1f1b", "interleaved", "zero_bubble");
 
-/// All slots in a topological order of the dependencies, sorted by estimated start, slots of one start by group. Throws
-/// InvalidArgument for a shape or dependencies that no order can be made for.
+/// Returns all slots in a topological order of the dependencies, by estimated start and then by group. Throws
+/// InvalidArgument for a bad shape or bad dependencies.
 Sequence make_sequence(Order order, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
 
-/// "F3"; "F3.1" for stage 1 with `with_stage`.
+/// Returns "F3", or "F3.1" for stage 1 if `with_stage`.
 std::string short_name(const Slot& slot, bool with_stage);
-/// "stage 1 F3".
+/// Returns "stage 1 F3".
 std::string long_name(const Slot& slot);
 
 }  // namespace partita

@@ -10,8 +10,8 @@
 namespace partita {
 namespace {
 
-/// Runs queues to their end. Groups whose first slot can start are in a heap by its start: no slot that becomes ready
-/// later can start before it.
+/// Runs queues to their end. A heap holds the groups whose first slot can start, by start time. No slot that becomes
+/// ready later can start before the top.
 class QueueReplay {
  public:
   QueueReplay(const GroupQueues& queues, const SectionGraph& graph)
@@ -55,7 +55,7 @@ class QueueReplay {
   bool has_next(int group) const { return position_[group] < queues_[group].size(); }
   const Slot& first_of(int group) const { return queues_[group][position_[group]]; }
 
-  /// Puts the group into the heap when its first slot waits for nothing but the group.
+  /// Puts the group into the heap if its first slot waits only for the group.
   void offer(int group) {
     if (!has_next(group)) return;
     const int64_t number = graph_.number(first_of(group));
@@ -73,7 +73,7 @@ class QueueReplay {
     }
   }
 
-  /// A slot that the first one of the group waits for, and that has not run.
+  /// Returns a slot that the group's first slot waits for and that has not run.
   Slot awaited_by(int group) const {
     const Slot& slot = first_of(group);
     for (const int need : graph_.needs(graph_.section(slot.stage, slot.section))) {
@@ -83,7 +83,8 @@ class QueueReplay {
     PARTITA_CHECK(false, "{} waits for nothing", long_name(slot));
   }
 
-  /// The first slot of every group that is not finished waits for a slot that is behind the first one of its group.
+  /// Throws InvalidArgument with the cycle. The first slot of every unfinished group waits for a slot that comes after
+  /// the first one of its group.
   [[noreturn]] void refuse() const {
     int group = 0;
     while (!has_next(group)) ++group;
@@ -102,9 +103,9 @@ class QueueReplay {
 
   const GroupQueues& queues_;
   const SectionGraph& graph_;
-  std::vector<size_t> position_;  // per group: how many slots have run
+  std::vector<size_t> position_;  // per group: number of slots that have run
   std::vector<double> free_at_;   // per group
-  std::vector<int> waiting_;      // per slot: for how many others
+  std::vector<int> waiting_;      // per slot: number of slots it waits for
   std::vector<double> ready_at_;  // per slot
   std::vector<bool> has_run_;     // per slot
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> next_;

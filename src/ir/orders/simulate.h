@@ -1,5 +1,5 @@
 #pragma once
-// An order under estimated times, without data.
+// Simulates an order under estimated times, without data.
 
 #include <vector>
 
@@ -7,30 +7,32 @@
 
 namespace partita {
 
+/// When a slot runs, in the unit of the shape's times.
 struct TimedSlot {
   Slot slot;
-  double start = 0, end = 0;  // seconds
+  double start = 0, end = 0;
 };
 
+/// The timeline of one step.
 struct Simulation {
-  std::vector<TimedSlot> slots;  // by start, those of one start by group; a topological order
-  double seconds = 0;            // from the first start to the last end
-  std::vector<double> idle{};    // seconds per group
-  /// The part of the time in which a group, or the average one, is idle.
+  std::vector<TimedSlot> slots;  // by start, then by group; a topological order
+  double seconds = 0;            // until the last end
+  std::vector<double> idle{};    // idle time per group
+  /// Returns the fraction of the time in which a group, or the average group, is idle.
   double bubble(int group) const;
   double bubble() const;
 };
 
-/// Each group runs its slots in the order of the sequence, each as soon as the group and what the slot needs are ready;
-/// transfers take no time. n log(groups) for n slots. Throws InvalidArgument that names the cycle for a sequence that
-/// cannot end; the slots of the sequence must be those of the shape (check.h).
+/// Simulates a sequence. Each group runs its slots in order, each as soon as the group is free and its needs are done;
+/// transfers take no time. O(n log(groups)) for n slots. Throws InvalidArgument, naming the cycle, if the sequence
+/// deadlocks. Its slots must be those of the shape (check.h).
 Simulation simulate(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
 Simulation simulate(const GroupQueues& queues, const SectionGraph& graph);
 
-/// The slots of a simulation.
+/// Returns the slots of a simulation in order.
 Sequence sequence_of(const Simulation& simulation);
 
-/// What each group runs of a sequence.
+/// Returns the part of a sequence that each group runs.
 GroupQueues queues_of(const Sequence& sequence, const PipelineShape& shape);
 
 }  // namespace partita

@@ -12,11 +12,12 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMaxPeriod = 2048;  // slots between brackets
+constexpr size_t kMaxPeriod = 2048;  // slots in brackets
 
 bool is_same_section(const Slot& a, const Slot& b) { return a.stage == b.stage && a.section == b.section; }
 
-/// Per slot of a block: how many slots of its section the block has. A repetition is so many micro-batches later.
+/// Returns, per slot of a block, the number of the block's slots of its section. Each repetition advances by that many
+/// micro-batches.
 std::vector<int64_t> steps_of(const Slot* block, size_t period) {
   std::vector<size_t> sorted(period);
   for (size_t i = 0; i < period; ++i) sorted[i] = i;
@@ -34,7 +35,7 @@ struct Repetition {
   size_t period = 1, count = 1;
 };
 
-/// How often the next `period` slots are there, one behind the other.
+/// Returns how often the next `period` slots repeat in a row, the first time included.
 size_t repetitions(const std::vector<Slot>& queue, size_t begin, size_t period) {
   const size_t left = queue.size() - begin;
   for (size_t i = begin + 1; i < begin + period; ++i) {
@@ -49,7 +50,7 @@ size_t repetitions(const std::vector<Slot>& queue, size_t begin, size_t period) 
   return 1 + matched / period;
 }
 
-/// Per slot the place of the next slot of its section, or the end.
+/// Returns, per slot, the index of the next slot of its section, or the end.
 std::vector<size_t> next_of_section(const std::vector<Slot>& queue) {
   std::vector<size_t> next(queue.size());
   std::map<std::pair<int, StageSection>, size_t> nearest;
@@ -60,7 +61,7 @@ std::vector<size_t> next_of_section(const std::vector<Slot>& queue) {
   return next;
 }
 
-/// The repetition that takes the most slots, or the next slot alone.
+/// Returns the repetition that covers the most slots, or a single slot.
 Repetition best_repetition(const std::vector<Slot>& queue, const std::vector<size_t>& next, size_t begin) {
   Repetition best;
   const size_t most = std::min(kMaxPeriod, (queue.size() - begin) / 2);
@@ -91,7 +92,7 @@ std::string print_group(const std::vector<Slot>& queue, bool with_stage) {
   return text;
 }
 
-/// A line of the text.
+/// Reads one line of the text.
 class SequenceReader : public Cursor {
  public:
   SequenceReader(std::string_view line, int line_number, int group, const PipelineShape& shape,
@@ -168,7 +169,7 @@ class SequenceReader : public Cursor {
     sequence.insert(sequence.end(), slots.begin(), slots.end());
   }
 
-  /// From the first block to the last one.
+  /// Appends the blocks from the first to the last.
   void repeat(std::vector<Slot> slots, const std::vector<Slot>& last, Sequence& sequence) const {
     const std::vector<int64_t> steps = steps_of(slots.data(), slots.size());
     const int64_t distance = last.front().micro_batch - slots.front().micro_batch;
@@ -209,7 +210,7 @@ std::string print(const Sequence& sequence, const PipelineShape& shape) {
 
 Sequence parse_sequence(std::string_view text, const PipelineShape& shape,
                         const std::vector<Dependency>& dependencies) {
-  const SectionGraph graph(shape, dependencies, false);  // refuses the shape
+  const SectionGraph graph(shape, dependencies, false);  // rejects a bad shape
   Sequence sequence;
   int group = 0, line_number = 0;
   while (!text.empty()) {

@@ -12,7 +12,7 @@ GroupQueues zero_bubble(const SectionGraph& graph) {
   }
   rules.keeps_in_flight = true;
   rules.priority = [](const Slot& slot) -> std::array<int64_t, 3> { return {slot.micro_batch, -slot.stage}; };
-  // Which gaps there are depends on the times; a greedy choice under them can be the worse one.
+  // The gaps depend on the times, but a greedy choice under them can be worse: takes the better of both.
   GroupQueues by_unit_times = list_schedule(graph.with_unit_times(), rules);
   GroupQueues by_times = list_schedule(graph, rules);
   return simulate(by_times, graph).seconds < simulate(by_unit_times, graph).seconds ? by_times : by_unit_times;

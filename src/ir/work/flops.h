@@ -1,14 +1,14 @@
 #pragma once
-// How much a node computes: the estimate by which stages are balanced and their order is timed.
+// FLOPs of nodes: the estimate by which stages are balanced and their orders are timed.
 
 #include "ir/graph/rules.h"
 #include "ir/sharding/sharding.h"
 
 namespace partita {
 
-/// Floating-point operations of a node; at least a few, so that every node counts.
+/// Returns the floating-point operations of a node on one rank without cuts; at least 1, so that every node counts.
 double flops_of(const Rules& rules, size_t node);
-/// Of one rank, in one micro-batch.
+/// Returns the floating-point operations of a node per rank and micro-batch under a cut; at least 1.
 double flops_of(const Rules& rules, size_t node, const Cut& cut, const Mesh& mesh);
 
 }  // namespace partita

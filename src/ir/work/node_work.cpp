@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-constexpr double kComputeBound = 2;  // points of the index space per element from which a node is a product
+constexpr double kComputeBound = 2;  // points of the iteration space per element above which a node counts as a product
 
 bool has_window_anywhere(const ShardingRule& rule) {
   for (int f = 0; f < static_cast<int>(rule.factors.size()); ++f) {
@@ -15,7 +15,7 @@ bool has_window_anywhere(const ShardingRule& rule) {
   return false;
 }
 
-/// Whether a node looks up rows: a factor that is summed over without being computed with.
+/// Whether a node looks up rows: a factor is summed over but contributes no FLOPs.
 bool looks_up(const ShardingRule& rule) {
   return std::any_of(rule.factors.begin(), rule.factors.end(),
                      [](const Factor& factor) { return !factor.contributes_flops && factor.reduce == Reduce::sum; });
@@ -48,7 +48,8 @@ double Work::*product_size(const ShardingRule& rule, int factor) {
   return in_first ? &Work::rows : &Work::columns;
 }
 
-/// Keys are what queries do not have, queries what keys do not; the width of a head is in both, and not in values.
+/// Returns the size that a factor contributes to. Rows are only in the queries, columns only in the keys; the width of
+/// a head is in both and not in the values.
 double Work::*attention_size(const ShardingRule& rule, int factor) {
   const bool in_queries = has_factor(rule.inputs[0], factor), in_keys = has_factor(rule.inputs[1], factor);
   if (!in_queries) return &Work::columns;
@@ -56,7 +57,8 @@ double Work::*attention_size(const ShardingRule& rule, int factor) {
   return has_factor(rule.inputs[2], factor) ? &Work::batch : &Work::depth;
 }
 
-/// Images, which come first in both operands or in the first alone, are computed one by one.
+/// Returns the size that a factor contributes to. Images, the first dimension of the first operand, are computed one by
+/// one.
 double Work::*convolution_size(const ShardingRule& rule, int factor) {
   const TensorMap& images = rule.inputs[0];
   const bool is_first = !images.empty() && has_factor(TensorMap{images[0]}, factor);
@@ -75,7 +77,7 @@ double Work::*size_of_factor(WorkKind kind, const ShardingRule& rule, int factor
 
 bool has_product_sizes(WorkKind kind, const ShardingRule& rule) {
   const bool is_product = kind == WorkKind::product || kind == WorkKind::attention || kind == WorkKind::convolution;
-  return is_product && rule.inputs.size() > 1;  // a pool has a window, and no filters
+  return is_product && rule.inputs.size() > 1;  // a pool has a window but no filters
 }
 
 Work work_of(const Graph& graph, const Rules& rules, size_t n, const Cut& cut, const std::vector<Sharding>& shardings,

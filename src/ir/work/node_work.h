@@ -1,6 +1,6 @@
 #pragma once
-// What a node computes on one rank, as far as its time depends on that: from its rule; the name of its
-// op is for devices of which the speed of single ops is known.
+// The work of a node on one rank, as far as its time depends on it. It follows from the node's rule; the op's name is
+// for devices with measured speeds of single ops.
 
 #include "ir/graph/rules.h"
 #include "ir/sharding/sharding.h"
@@ -8,13 +8,15 @@
 
 namespace partita {
 
-/// Of one rank in one micro-batch; the bytes are those of the operands and results under these shardings.
+/// Returns the work of a node per rank and micro-batch. Bytes are those of its operands and results under `shardings`,
+/// which is indexed by value.
 Work work_of(const Graph& graph, const Rules& rules, size_t node, const Cut& cut,
              const std::vector<Sharding>& shardings, const Mesh& mesh);
 
-/// Whether the sizes of a product are said: of products, attention, and convolutions as products of patches by filters.
+/// Whether the work has the sizes of a product: products, attention, and convolutions as products of patches and
+/// filters.
 bool has_product_sizes(WorkKind kind, const ShardingRule& rule);
-/// Which of these sizes a factor of the rule is a part of, of the others `batch`.
+/// Returns the size of the product that a factor of the rule contributes to: rows, columns, depth or batch.
 double Work::*size_of_factor(WorkKind kind, const ShardingRule& rule, int factor);
 
 }  // namespace partita

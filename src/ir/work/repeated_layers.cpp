@@ -7,8 +7,8 @@
 namespace partita {
 namespace {
 
-constexpr size_t kKept = 3;        // copies of a folded graph: the first, one between, the last
-constexpr size_t kDistances = 48;  // periods that are tried, the most frequent distances of like nodes
+constexpr size_t kKept = 3;        // copies in a folded graph: first, middle, last
+constexpr size_t kDistances = 48;  // candidate periods: the most frequent distances of equal nodes
 
 class RepeatFinder {
  public:
@@ -29,7 +29,7 @@ class RepeatFinder {
   }
 
  private:
-  /// All of a node that its cost depends on, but for its operands.
+  /// Returns everything a node's cost depends on except its operands, as text.
   std::string kind_of(size_t n, const Rules& rules) const {
     const Node& node = graph_.nodes[n];
     std::string text = fmt::format("{} {} {} {}", node.op, print(rules[n]), node.stage, node.recompute.empty());
@@ -40,7 +40,7 @@ class RepeatFinder {
     return text;
   }
 
-  /// Whether an operand of a node is to it what another is to a node `period` nodes further.
+  /// Whether two operands of nodes `period` apart correspond to each other.
   bool is_alike(ValueId one, ValueId other, size_t period) const {
     if (one == other) return true;
     const ValueInfo &a = graph_.values[one], &b = graph_.values[other];
@@ -60,7 +60,7 @@ class RepeatFinder {
     return true;
   }
 
-  /// The periods that can be: the most frequent distances between a node and the next of its kind, and small multiples.
+  /// Returns the candidate periods: the most frequent distances between a node and the next of its kind.
   std::vector<size_t> periods(size_t begin, size_t end) const {
     std::unordered_map<int, size_t> last;
     std::unordered_map<size_t, size_t> counts;
@@ -79,7 +79,7 @@ class RepeatFinder {
     return result;
   }
 
-  /// Whether only the last copies, of which some are kept, give something to nodes behind the run.
+  /// Whether nodes after the run use only values of its last copies, which are kept.
   bool is_closed(const RepeatedLayers& run) const {
     for (size_t n = run.begin; n < run.end() - (kKept - 1) * run.period; ++n) {
       for (ValueId output : graph_.nodes[n].outputs) {
@@ -115,13 +115,13 @@ class RepeatFinder {
   const Graph& graph_;
   const size_t least_;
   const std::vector<std::vector<NodeId>> users_;
-  std::vector<int> states_;  // per value: the state that it is at entry, or -1
+  std::vector<int> states_;  // per value: its state, or -1
   std::unordered_set<ValueId> is_output_;
   std::vector<int> kinds_;  // per node
   std::vector<RepeatedLayers> found_;
 };
 
-/// The values of copies that are left out, by those that stand in for them: of the last copies the last kept ones.
+/// Folds a graph. Values of copies that are left out are replaced by those of the last kept copies.
 class Folding {
  public:
   Folding(const Graph& whole, const std::vector<RepeatedLayers>& runs) : whole_(whole), runs_(runs) {}
@@ -153,7 +153,7 @@ class Folding {
     for (size_t n = begin; n < end; ++n) kept_.push_back(n);
   }
 
-  /// What the last copies give to others comes from the last kept ones.
+  /// Replaces the values of the copies that are left out: the last kept copies provide them.
   void leave_out(const RepeatedLayers& run) {
     const size_t distance = (run.copies - kKept) * run.period;
     for (size_t n = run.begin + std::max(distance, kKept * run.period); n < run.end(); ++n) {
@@ -164,7 +164,7 @@ class Folding {
     }
   }
 
-  /// The values that kept nodes, inputs, outputs and states have, numbered anew.
+  /// Copies inputs, used states, kept nodes and outputs, with new numbers for their values.
   void finish(FoldedGraph& folded) {
     Graph& graph = folded.graph;
     graph.name = whole_.name;
@@ -239,7 +239,8 @@ FoldedGraph units_of(const Graph& forward, const Rules& rules) {
 }
 
 FoldedGraph fold_layers(const Graph& forward, const Rules& rules) {
-  if (!forward.own_gradients.empty()) return units_of(forward, rules);  // they are of nodes with these numbers
+  if (!forward.own_gradients.empty())
+    return units_of(forward, rules);  // custom gradients refer to node numbers of this graph
   return Folding(forward, repeated_layers(forward, rules, kKept)).run();
 }
 

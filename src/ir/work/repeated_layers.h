@@ -1,42 +1,43 @@
 #pragma once
-// Layers of a forward graph that are alike, and the graph with few of them: what one of them costs, the others do, too.
+// Finds the layers of a forward graph that repeat, and folds the graph to a few of them: equal layers cost the same.
 
 #include "ir/graph/rules.h"
 
 namespace partita {
 
-/// `copies` layers of `period` nodes each, one behind the other from node `begin` on. Node i of a copy is like node i
-/// of the next: the same op, types, rule, annotation and marks, with operands from the same place of the copies, or
-/// from one place outside of them.
+/// `copies` consecutive layers of `period` nodes each, from node `begin` on. Node i of a copy equals node i of the
+/// next: the same op, types, rule, stage and annotation, both recomputed or both not. Its operands come from the
+/// corresponding node of another copy or from the same value outside of them; parameters may differ.
 struct RepeatedLayers {
   size_t begin = 0, period = 0, copies = 0;
   size_t end() const { return begin + period * copies; }
   bool operator==(const RepeatedLayers&) const = default;
 };
 
-/// Runs of more than `least` copies, in the order of the graph, that do not overlap: those that fold away the most
-/// nodes first. Found by the distances between nodes that are alike, never by names.
+/// Returns the runs of more than `least` copies, in graph order and without overlap; those that fold away the most
+/// nodes are chosen first. They are found by the distances between equal nodes, never by names.
 std::vector<RepeatedLayers> repeated_layers(const Graph& forward, const Rules& rules, size_t least);
 
-/// Nodes of the folded graph, contiguous, that stand for `count` times as many of the whole.
+/// Consecutive nodes of the folded graph that stand for `count` times as many nodes of the whole graph.
 struct FoldedUnit {
   size_t begin = 0, end = 0;  // nodes of the folded graph
-  size_t whole_begin = 0;     // the first node of the whole graph that it stands for; copies follow one another
+  size_t whole_begin = 0;     // first of the nodes of the whole graph it stands for, which are consecutive
   size_t count = 1;
-  bool is_copy = false;  // of a layer that stands there several times
+  bool is_copy = false;  // part of a repeated layer
 };
 
+/// A graph with repeated layers folded, and how its nodes map to the whole graph.
 struct FoldedGraph {
   Graph graph;
-  std::vector<FoldedUnit> units;  // all nodes, in their order
+  std::vector<FoldedUnit> units;  // all nodes, in order
 };
 
-/// A forward graph with the first, a middle and the last copy of all repeated layers: three of each, of which the
-/// middle one stands for all between the others. Values that copies give one another lie in the middle as they do in
-/// the whole. Without repeated layers the graph itself, as one unit.
+/// Returns the forward graph with three copies of each repeated layer: the first, one that stands for all in between,
+/// and the last. Values passed between copies are passed between the kept copies likewise. A graph without repeated
+/// layers is one unit. A graph with custom gradients is not folded (`units_of`).
 FoldedGraph fold_layers(const Graph& forward, const Rules& rules);
 
-/// The graph itself in units of one copy each.
+/// Returns the unfolded graph, with each copy of a repeated layer as one unit.
 FoldedGraph units_of(const Graph& forward, const Rules& rules);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// Work of one kernel call: its kind, operations, bytes and sizes.
+// The work of one kernel call: its kind, operations, bytes and sizes.
 
 #include <string>
 
@@ -14,16 +14,16 @@ template <>
 inline constexpr auto kNames<WorkKind> = names("product", "convolution", "attention", "normalisation", "pointwise",
                                                "reduction", "lookup", "copy");
 
-/// Work of one kernel call. The sizes are those of `batch` products of `rows` x `depth` by `depth` x `columns`: the
-/// product that makes the scores of an attention, the product of patches by filters of a convolution. 0 means unknown.
+/// Work of one kernel call. The sizes are those of `batch` products of `rows` x `depth` by `depth` x `columns`: for
+/// attention the product that makes the scores, for a convolution the product of patches and filters. 0 means unknown.
 struct Work {
   WorkKind kind = WorkKind::pointwise;
   DType dtype = DType::f32;
   double flops = 0;
   double bytes = 0;  // read and written
   double batch = 1, rows = 0, columns = 0, depth = 0;
-  std::string op = "";    // for what a device says of single ops
-  bool repeated = false;  // in a layer of which there are several
+  std::string op = "";    // for devices with measured speeds of single ops
+  bool repeated = false;  // whether it is part of a repeated layer
 };
 
 }  // namespace partita

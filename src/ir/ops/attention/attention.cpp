@@ -1,5 +1,5 @@
-// Scaled dot-product attention (Vaswani et al., 2017). Heads are a factor of the last dimension, so projections
-// need no transpose, and cutting the projection's columns cuts the heads.
+// Scaled dot-product attention (Vaswani et al., 2017). Heads are a factor of the last dimension. So projections need no
+// transpose, and cutting a projection's columns cuts the heads.
 
 #include "ir/ops/attention/attention.h"
 
@@ -186,7 +186,7 @@ std::vector<Type> infer_attention_grad(const OpCall& call) {
   return {q, call.inputs[1], v};
 }
 
-/// With p = exp(scores - lse): d_v = p^T d_y, d_scores = p (d_y v^T - sum of d_y y), d_q = scale d_scores k,
+/// Computes, with p = exp(scores - lse): d_v = p^T d_y, d_scores = p (d_y v^T - sum of d_y y), d_q = scale d_scores k,
 /// d_k = scale d_scores^T q.
 template <class T>
 void run_attention_grad(const AttentionAttrs& attrs, Inputs in, Outputs out) {
@@ -199,7 +199,7 @@ void run_attention_grad(const AttentionAttrs& attrs, Inputs in, Outputs out) {
     const T *q = in[0].as<T>() + at.q, *k = in[1].as<T>() + at.k, *v = in[2].as<T>() + at.v;
     const T *y = in[3].as<T>() + at.y, *d_y = in[5].as<T>() + at.y;
     const auto* lse = in[4].as<Wide<T>>() + at.lse;
-    if (pair % sizes.group() == 0) {  // the first head that has this k and v
+    if (pair % sizes.group() == 0) {  // the first head with this k and v
       std::fill(d_k.begin(), d_k.end(), 0);
       std::fill(d_v.begin(), d_v.end(), 0);
     }

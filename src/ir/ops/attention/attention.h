@@ -1,18 +1,18 @@
 #pragma once
-// Attributes of the ops of this folder, and what attention and its gradient share.
+// Attributes of the ops of this folder, and helpers that attention and its gradient share.
 
 #include "ir/ops/support.h"
 #include "ir/ops/wide.h"
 
 namespace partita {
 
-/// `begin`: the position of the first query, counted from the first key, below 0 for keys behind it; a query sees keys
-/// up to its own position when `causal`. `kv_heads`: of k and v, each for as many heads of q in a row (Ainslie et al.,
-/// 2023, "GQA"); 0: `heads`.
+/// `begin` is the position of the first query relative to the first key, negative if the keys come later; if `causal`,
+/// a query sees keys up to its own position. `kv_heads` is the number of heads of k and v, each of which serves a group
+/// of consecutive heads of q (Ainslie et al., 2023, "GQA"); 0 = `heads`.
 struct AttentionAttrs {
   int64_t heads = 1;
   bool causal = false;
-  double scale = 0;  // of the scores; 0: 1 / sqrt(width of a head of q)
+  double scale = 0;  // factor of the scores; 0 = 1 / sqrt(width of a head of q)
   int64_t begin = 0;
   int64_t kv_heads = 0;
   static constexpr auto fields() {
@@ -22,8 +22,8 @@ struct AttentionAttrs {
   }
 };
 
-/// `begin`: the position of the first element of dimension s; `inverse`: rotates back; `heads`: of the last dimension,
-/// each rotated by itself.
+/// `begin` is the position of the first element of dimension s. `inverse` rotates back. Each of the `heads` of the last
+/// dimension is rotated separately.
 struct RotaryAttrs {
   double base = 10000;
   int64_t begin = 0;
@@ -35,9 +35,10 @@ struct RotaryAttrs {
   }
 };
 
-/// `begin`: the position of the first query, counted from the first key. Of `both_sides` half of the buckets, an even
-/// number, are of keys behind the query and half of keys before it; else keys that follow the query are in bucket 0.
-/// Half of the buckets of a side are of one distance each, the others reach up to `furthest`, the last of them further.
+/// `begin` is the position of the first query relative to the first key. With `both_sides`, half of the buckets, an
+/// even number, are for keys after the query and half for keys before it; otherwise keys after the query are in bucket
+/// 0. Half of the buckets of a side hold one distance each. The others grow logarithmically up to `furthest`; the last
+/// one also holds everything beyond.
 struct RelativeBucketsAttrs {
   int64_t queries = 1, keys = 1;
   int64_t buckets = 32;
@@ -52,12 +53,12 @@ struct RelativeBucketsAttrs {
   }
 };
 
-/// Where one head of a batch row begins, in q, k, v, y and lse.
+/// Offsets of one head of a batch row in q, k, v, y and lse, in elements.
 struct AttentionHead {
   int64_t q, k, v, y, lse;
 };
 
-/// q[b, q, (heads width)], k[b, k, (kv_heads width)], v[b, k, (kv_heads value_width)].
+/// Sizes of q[b, q, (heads width)], k[b, k, (kv_heads width)] and v[b, k, (kv_heads value_width)].
 struct AttentionSizes {
   int64_t batch = 0, heads = 1, kv_heads = 1, queries = 0, keys = 0, width = 0, value_width = 0;
 
@@ -66,29 +67,32 @@ struct AttentionSizes {
   int64_t k_row() const { return kv_heads * width; }
   int64_t v_row() const { return kv_heads * value_width; }
   int64_t y_row() const { return heads * value_width; }
-  /// Heads of q for one of k and v.
+  /// Number of heads of q per head of k and v.
   int64_t group() const { return heads / std::max<int64_t>(1, kv_heads); }
-  /// Of pair `batch row * heads + head of q`.
+  /// Returns the offsets of pair `batch row * heads + head of q`.
   AttentionHead head(int64_t pair) const;
 
-  /// Keys that query `i` of the local ones sees.
+  /// Returns how many keys, from the first on, the local query `i` sees.
   int64_t seen(const AttentionAttrs& attrs, int64_t i) const {
     return attrs.causal ? std::clamp<int64_t>(attrs.begin + i + 1, 0, keys) : keys;
   }
+  /// Returns the factor of the scores.
   double scale(const AttentionAttrs& attrs) const;
 };
+/// Returns the sizes of a call that passed `require_attention`.
 AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const Type& k, const Type& v);
 
-/// Throws unless q and k, the first operands, and v fit each other and the attributes.
+/// Throws InvalidArgument unless q and k, operands 0 and 1, and v fit each other and the attributes.
 void require_attention(std::string_view op, const OpCall& call, const Type& v);
-/// The type of lse: the logarithm of the sum of the exponentials of each query's scores.
+/// Returns the type of lse[b, heads, q]: the logarithm of the sum of the exponentials of each query's scores.
 Type lse_type(const AttentionSizes& sizes, DType dtype);
-/// The rule of an op on q, k and v from its text, h heads of k and v for g of q each, and more marks.
+/// Returns the rule of an op on q, k and v from its shorthand `text`, with h heads of k and v and g heads of q for
+/// each, and additional modifiers `marks`.
 ShardingRule attention_rule(const std::string& text, const std::string& marks, const OpCall& call);
-/// Of ops with q and k as operands 0 and 1 and lse, or what has its type, as the last result or, of the gradient, as
-/// operand 4.
+/// Returns the attributes on a shard. For ops with q and k as operands 0 and 1. The heads are dimension 1 of operand 4
+/// if there is one (the gradient), else of the last result.
 Attrs localize_attention(const Attrs& given, const Shard& shard);
-/// Attention by the ops that its keys may be cut in.
+/// Builds attention from ops that allow its keys to be cut.
 std::vector<Value> expand_attention(const ExpandCall& call);
 
 }  // namespace partita

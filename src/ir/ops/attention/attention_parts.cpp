@@ -1,5 +1,5 @@
-// What attention whose keys are cut consists of (its expansion): of its own keys a shard has the largest score of each
-// query, and with the largest of all keys what these add to the sums over keys.
+// The expansion of attention whose keys are cut. A shard computes each query's largest score over its keys, and, given
+// the largest over all keys, its part of the sums over keys.
 
 #include <cmath>
 #include <limits>
@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-/// The scaled score of each query and key that it sees: fn(pair, query, key, score).
+/// Calls fn(pair, query, key, score) with the scaled score of each query and each key that it sees.
 template <class T, class Fn>
 void for_scores(const AttentionAttrs& attrs, const AttentionSizes& sizes, const T* q, const T* k, const Fn& fn) {
   const double scale = sizes.scale(attrs);
@@ -128,7 +128,7 @@ OpDef attention_sums_op() {
 
 constexpr auto kAttentionFinish = "attention_finish";
 
-/// Operands p v[b, q, (h e)], the sums of p[b, h, q] and m[b, h, q].
+/// Operands: p v[b, q, (h e)], the sums of p[b, h, q], and m[b, h, q].
 std::vector<Type> infer_attention_finish(const OpCall& call) {
   require_operands(kAttentionFinish, call, 3);
   require_float(kAttentionFinish, call);

@@ -1,5 +1,5 @@
-// Distances of keys from queries in few classes (Raffel et al., 2020, "Exploring the limits of transfer learning with a
-// unified text-to-text transformer", section 2.1): near ones each by itself, others by their logarithm.
+// Distances of keys from queries in a few buckets (Raffel et al., 2020, "Exploring the limits of transfer learning with
+// a unified text-to-text transformer", section 2.1): near ones singly, others by their logarithm.
 
 #include <cmath>
 
@@ -11,13 +11,13 @@ namespace {
 
 constexpr int64_t kFarthest = int64_t{1} << 40;
 
-/// Of a key that is `distance` behind the query, in [0, buckets).
+/// Returns the bucket, in [0, buckets), of a key `distance` before the query.
 int64_t bucket_of_distance(int64_t distance, int64_t buckets, int64_t furthest) {
   const int64_t near = std::max<int64_t>(1, buckets / 2), far = buckets - near;
   if (distance < near || far == 0) return std::min(distance, buckets - 1);
   const double scale = std::log(static_cast<double>(furthest) / static_cast<double>(near));
   const double share = std::log(static_cast<double>(distance) / static_cast<double>(near)) / scale;
-  // Powers of the ratio are whole numbers that rounding may miss.
+  // Powers of the ratio give whole numbers, which rounding may miss.
   const double steps = std::min(share * static_cast<double>(far) + 1e-9, static_cast<double>(far - 1));
   return near + static_cast<int64_t>(steps);
 }

@@ -1,4 +1,4 @@
-// Rotary position embedding (Su et al., 2021), in the convention that pairs the halves of the last dimension.
+// Rotary position embedding (Su et al., 2021), in the convention that pairs the two halves of the last dimension.
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 #pragma once
-// By which angles rotary turns, for its kernels.
+// The angles of rotary position embedding, for its kernels.
 
 #include <cmath>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace partita {
 
-/// The cosine and the sine of each position and pair, from angles in f64.
+/// Cosine and sine per position and pair, from angles computed in f64.
 template <class T>
 class Rotations {
  public:
@@ -25,7 +25,7 @@ class Rotations {
     }
   }
 
-  /// Of the pairs of a position.
+  /// Returns the cosines (sines) of all pairs at a position.
   const T* cosine(int64_t position) const { return cosine_.data() + position * pairs_; }
   const T* sine(int64_t position) const { return sine_.data() + position * pairs_; }
 

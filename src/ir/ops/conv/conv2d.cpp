@@ -62,7 +62,7 @@ std::vector<Value> grad_conv2d(const GradCall& call) {
                          attrs.stride, attrs.dilation, attrs.pads, attrs.groups, {kernel[2], kernel[3]}}))};
 }
 
-/// plane += the tap (p, q) of one filter over one input plane; the inner loop runs along a row.
+/// Adds the tap (p, q) of one filter over one input plane to `plane`. The inner loop runs along a row.
 template <class T>
 void add_tap_conv2d(const Spans& spans, const T* x, int64_t height, int64_t width, Wide<T> factor, int64_t p, int64_t q,
                     Wide<T>* plane, int64_t rows, int64_t columns) {
@@ -180,7 +180,7 @@ Attrs localize_conv2d_grad_input(const Attrs& given, const Shard& shard) {
   return attrs;
 }
 
-/// plane += what one output plane hands back through the tap (p, q) of one filter.
+/// Adds what one output plane contributes through the tap (p, q) of one filter to `plane`.
 template <class T>
 void add_tap_conv2d_grad_input(const Spans& spans, const T* d_y, int64_t rows, int64_t columns, Wide<T> factor,
                                int64_t p, int64_t q, Wide<T>* plane, int64_t height, int64_t width) {
@@ -299,8 +299,8 @@ Attrs localize_conv2d_grad_filter(const Attrs& given, const Shard& shard) {
   return attrs;
 }
 
-/// row[column] += x * d_y for one pair of planes and one tap; the row is summed by the caller, so that
-/// the inner loop has no chain of dependent additions.
+/// Adds x * d_y for one pair of planes and one tap to `row_sums`, per column. The caller sums the row, so that the
+/// inner loop has no chain of dependent additions.
 template <class T>
 void add_products(const Spans& spans, const T* x, int64_t height, int64_t width, const T* d_y, int64_t rows,
                   int64_t columns, int64_t p, int64_t q, double* row_sums) {

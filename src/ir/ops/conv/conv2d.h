@@ -1,12 +1,12 @@
 #pragma once
-// Attributes of conv2d and of its two gradients.
+// Attributes of conv2d and its two gradients.
 
 #include "base/fields.h"
 
 namespace partita {
 
-/// x[n, g*c, h, w], w[g*o, c, p, q]. `stride` and `dilation`: height, width. `pads`: top, left, bottom,
-/// right, which may differ from each other.
+/// Of x[n, g*c, h, w] and w[g*o, c, p, q]. `stride` and `dilation`: height, width. `pads`: top, left, bottom, right,
+/// which may differ.
 struct Conv2dAttrs {
   std::vector<int64_t> stride{1, 1}, dilation{1, 1}, pads{0, 0, 0, 0};
   int64_t groups = 1;
@@ -16,7 +16,7 @@ struct Conv2dAttrs {
   }
 };
 
-/// The same, and `size`: height and width of x.
+/// Attributes as in Conv2dAttrs; `size`: height and width of x.
 struct Conv2dGradInputAttrs {
   std::vector<int64_t> stride{1, 1}, dilation{1, 1}, pads{0, 0, 0, 0};
   int64_t groups = 1;
@@ -28,7 +28,7 @@ struct Conv2dGradInputAttrs {
   }
 };
 
-/// The same, and `kernel`: height and width of the filter.
+/// Attributes as in Conv2dAttrs; `kernel`: height and width of the filter.
 struct Conv2dGradFilterAttrs {
   std::vector<int64_t> stride{1, 1}, dilation{1, 1}, pads{0, 0, 0, 0};
   int64_t groups = 1;

@@ -13,18 +13,19 @@ struct ScaleAttrs {
   }
 };
 
+/// y = x to the power `exponent`.
 struct PowAttrs {
   double exponent = 2;
   static constexpr auto fields() { return std::tuple{field("exponent", &PowAttrs::exponent)}; }
 };
 
-/// `approximate`: with tanh(sqrt(2 / pi) (x + 0.044715 x^3)) instead of the error function, as GPT-2.
+/// `approximate`: with tanh(sqrt(2 / pi) (x + 0.044715 x^3)) instead of the error function, as in GPT-2.
 struct GeluAttrs {
   bool approximate = false;
   static constexpr auto fields() { return std::tuple{field("approximate", &GeluAttrs::approximate)}; }
 };
 
-/// `axis`: the dimension of x along which the bias lies.
+/// `axis`: the dimension of x that the bias is added along.
 struct BiasAddAttrs {
   int64_t axis = 1;
   static constexpr auto fields() { return std::tuple{field("axis", &BiasAddAttrs::axis)}; }

@@ -3,7 +3,7 @@
 namespace partita {
 namespace {
 
-/// The op whose result is fn(a, b), a bool, over the broadcast of both.
+/// Returns the op whose result is fn(a, b), a bool, over the broadcast of both.
 template <class Fn>
 OpDef comparison_op(const char* name, const char* summary, Fn fn) {
   OpDef op = number_op(name, summary, fn);
@@ -12,7 +12,7 @@ OpDef comparison_op(const char* name, const char* summary, Fn fn) {
     result[0].dtype = DType::boolean;
     return result;
   };
-  op.pointwise = nullptr;  // vectorised loops write what they read
+  op.pointwise = nullptr;  // the vectorized loops write the type they read
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value(), Value()}; };
   op.samples = {{{ids_of({4, 6}, 2), ids_of({4, 6}, 2)}},
                 {{ids_of({3, 4}, 2), ids_of({4}, 2)}},

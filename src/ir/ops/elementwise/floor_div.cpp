@@ -1,4 +1,4 @@
-// The quotient that is rounded down and the remainder that goes with it: a = floor_div(a, b) * b + remainder(a, b).
+// The quotient rounded down and the matching remainder: a = floor_div(a, b) * b + remainder(a, b).
 
 #include <limits>
 
@@ -8,14 +8,15 @@
 namespace partita {
 namespace {
 
-/// With the sign of b; exact.
+/// Returns the exact remainder, with the sign of b.
 template <class T>
 T float_remainder(T a, T b) {
   const T rest = std::fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-/// The integer nearest to (a - remainder) / b, which is a multiple of b but for rounding; a / b where b is 0.
+/// Returns the integer nearest to (a - remainder) / b, which is an integer except for rounding. Returns a / b if b is
+/// 0.
 template <class T>
 T float_floor_div(T a, T b) {
   if (b == 0) return a / b;
@@ -24,7 +25,8 @@ T float_floor_div(T a, T b) {
   return rest != 0 && (rest < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-/// b = -1 is apart: the smallest integer divided by it traps. Its quotient wraps around.
+/// Returns the remainder, with the sign of b; a if b is 0. b = -1 is a special case: dividing the smallest integer by
+/// it traps. Its quotient wraps around.
 template <class T>
 T integer_remainder(T a, T b) {
   if (b == 0) return a;
@@ -37,7 +39,7 @@ T integer_remainder(T a, T b) {
   }
 }
 
-/// Where b is 0, 0 for a = 0, else the largest or the smallest number of the type.
+/// Returns the quotient. If b is 0: 0 for a = 0, else the largest or the smallest number of the type.
 template <class T>
 T integer_floor_div(T a, T b) {
   using Range = std::numeric_limits<T>;
@@ -64,7 +66,7 @@ struct Division {
   }
 };
 
-/// Integers in their own type, since the largest number is another one in each.
+/// Divides integers in their own type, since each type has a different largest number.
 template <bool kQuotient>
 void divide_integers(Inputs in, const Tensor& out) {
   for_integer(out.type.dtype, [&](auto zero) {

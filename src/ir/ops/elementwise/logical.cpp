@@ -3,7 +3,7 @@
 namespace partita {
 namespace {
 
-/// The broadcast of `count` operands, all of them booleans.
+/// Infers the broadcast of `count` operands, all of them booleans. Throws InvalidArgument for others.
 inline std::vector<Type> infer_logical(std::string_view op, const OpCall& call, size_t count) {
   require_operands(op, call, count);
   for (const Type& type : call.inputs) {
@@ -12,7 +12,7 @@ inline std::vector<Type> infer_logical(std::string_view op, const OpCall& call, 
   return infer_pointwise(op, call);
 }
 
-/// The op whose result is fn(a, b) over the broadcast of both.
+/// Returns the op whose result is fn(a, b) over the broadcast of both.
 template <class Fn>
 OpDef logical_op(const char* name, const char* summary, Fn fn) {
   OpDef op;

@@ -4,7 +4,7 @@
 namespace partita {
 namespace {
 
-/// The gradient goes to the second operand where `second` holds, else to the first.
+/// Returns the gradients of a choice: to the second operand where `second` holds, else to the first.
 std::vector<Value> gradients_of_choice(const GradCall& call, Value second) {
   const Value d = call.d_outputs[0], zero = constant(call.builder, 0, d.type());
   return {sum_to(call, call.apply("select", {second, zero, d}), call.inputs[0].type()),

@@ -4,14 +4,14 @@
 namespace partita {
 namespace {
 
-/// As std::pow, except that no NaN becomes 1 and that every negative number has no fractional power.
+/// Like std::pow, but NaN to any power is NaN, and a negative number to a fractional power is always NaN.
 double power_of(double x, double exponent) {
   const bool undefined = x < 0 && exponent != std::floor(exponent);
   return std::isnan(x) || undefined ? std::numeric_limits<double>::quiet_NaN() : std::pow(x, exponent);
 }
 
-/// The common exponents become vector code. Adding 0 makes a negative zero positive, as its square root is not
-/// otherwise.
+/// Returns the loops. Common exponents vectorize. Adding 0 turns a negative zero into a positive one, whose square root
+/// is positive.
 Pointwise power_formula(const PowAttrs& attrs) {
   const double exponent = attrs.exponent;
   if (exponent == -2) return formula([](auto x) { return (1 / x) * (1 / x); });

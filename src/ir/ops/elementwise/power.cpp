@@ -5,8 +5,8 @@
 namespace partita {
 namespace {
 
-/// Exact, modulo 2^64. A negative exponent gives 1 / base^-exponent without its fraction: 1 or -1 for bases that are 1
-/// or -1, else 0.
+/// Returns the exact power modulo 2^64. A negative exponent gives 1 / base^-exponent without its fraction: 1 or -1 for
+/// the bases 1 and -1, else 0.
 int64_t integer_power(int64_t base, int64_t exponent) {
   if (exponent < 0) {
     if (base == -1) return exponent % 2 == 0 ? 1 : -1;
@@ -19,8 +19,8 @@ int64_t integer_power(int64_t base, int64_t exponent) {
   return static_cast<int64_t>(result);
 }
 
-/// Both gradients are chosen where the formula is 0 times infinity: that of the base is 0 where the exponent is 0, that
-/// of the exponent is 0 where the base is 0 and the exponent is not below 0.
+/// Returns the gradients, with fixed values where the formulas are 0 times infinity. That of the base is 0 where the
+/// exponent is 0; that of the exponent is 0 where the base is 0 and the exponent is at least 0.
 std::vector<Value> grad_power(const GradCall& call) {
   const Value base = call.inputs[0], exponent = call.inputs[1], d = call.d_outputs[0];
   const Value zero = constant(call.builder, 0, Type{base.dtype(), {}});

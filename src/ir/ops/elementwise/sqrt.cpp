@@ -5,7 +5,7 @@ namespace partita {
 
 std::vector<OpDef> sqrt_ops() {
   OpDef op = pointwise_op("sqrt", "square root of x", [](auto x) { return std::sqrt(x); });
-  // Not max: of a part that has only negative numbers it would be NaN, which wins.
+  // Not max: a part with only negative numbers would be NaN, which wins.
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, ReduceSet{.min = true}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const Value half = call.apply("scale", {call.d_outputs[0]}, ScaleAttrs{.scale = 0.5});

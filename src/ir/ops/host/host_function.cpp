@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kOp = "host_function";
 
-/// The shapes of the results as a whole.
+/// Returns the global shapes of the results.
 std::vector<Shape> shapes_of(const HostFunctionAttrs& attrs) {
   std::vector<Shape> shapes;
   size_t at = 0;
@@ -32,7 +32,7 @@ std::vector<Shape> shapes_of(const HostFunctionAttrs& attrs) {
 }
 
 struct Letters {
-  std::vector<std::string> inputs, outputs;  // of each tensor, a letter for each dimension
+  std::vector<std::string> inputs, outputs;  // per tensor, a letter per dimension
 };
 
 std::vector<std::string> split_letters(const HostFunctionAttrs& attrs, std::string_view text) {
@@ -97,7 +97,7 @@ std::vector<Type> infer_host_function(const OpCall& call) {
   return types;
 }
 
-/// Nothing is cut.
+/// Returns the rule in which nothing can be cut.
 ShardingRule whole_rule(const OpCall& call) {
   ShardingRule rule;
   const auto map = [&](const std::vector<Type>& types, std::vector<TensorMap>& tensors) {

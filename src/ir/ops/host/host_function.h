@@ -1,5 +1,5 @@
 #pragma once
-// Functions of the program that builds a graph, as nodes of it.
+// Host functions: functions of the program that builds a graph, as nodes of it.
 
 #include <functional>
 #include <memory>
@@ -8,17 +8,17 @@
 
 namespace partita {
 
-/// Fills the results from the operands, all dense; called by the threads of all ranks.
+/// Fills the results from the operands, all dense. Called by the threads of all ranks, possibly at once.
 using HostFunction = std::function<void(Inputs, Outputs)>;
 
 struct HostFunctionAttrs {
-  std::string name;            // says which it is: nodes with equal attributes may become one
+  std::string name;            // identity: nodes with equal attributes may be merged
   std::vector<DType> dtypes;   // of the results
-  std::vector<int64_t> sizes;  // of the results, one behind the other: the number of dimensions, then their sizes
-  /// Which dimensions can be cut: a letter for each, "nk,k->nk"; the function gets parts of those that all results
-  /// have. "": none, the function gets whole operands.
+  std::vector<int64_t> sizes;  // of the results, concatenated: number of dimensions, then the sizes
+  /// Which dimensions can be cut, with a letter for each dimension: "nk,k->nk". The function gets parts along the
+  /// letters that all results have. "": no cuts; the function gets whole operands.
   std::string rule;
-  std::shared_ptr<const HostFunction> function{};  // not printed: a graph that is read has none
+  std::shared_ptr<const HostFunction> function{};  // not printed; null in a parsed graph
 
   static constexpr auto fields() {
     return std::tuple{field("name", &HostFunctionAttrs::name), field("dtypes", &HostFunctionAttrs::dtypes),

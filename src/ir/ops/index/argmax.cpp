@@ -8,7 +8,8 @@
 namespace partita {
 namespace {
 
-/// The first NaN when there is one: as a maximum over parts finds it.
+/// Returns the index of the largest element, the first of equal ones. A NaN counts as the largest, as in a maximum over
+/// parts.
 template <class T>
 int64_t largest_argmax(const T* x, int64_t count) {
   int64_t best = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Attributes of the ops of this folder.
+// Attributes of the ops of this folder. The whole = the tensor before it is cut.
 
 #include "base/fields.h"
 
@@ -7,14 +7,14 @@ namespace partita {
 
 struct EmbeddingAttrs {
   int64_t begin = 0;  // global index of the first local row
-  int64_t rows = 0;   // of the whole table; 0: those of the operand
+  int64_t rows = 0;   // rows of the whole table; 0 = those of the operand
   static constexpr auto fields() {
     return std::tuple{field("begin", &EmbeddingAttrs::begin), field("rows", &EmbeddingAttrs::rows)};
   }
 };
 
 struct ScatterRowsAttrs {
-  int64_t rows = 1;   // of the result
+  int64_t rows = 1;   // rows of the result
   int64_t begin = 0;  // global index of its first row
   int64_t total = 1;  // rows of the whole table
   static constexpr auto fields() {
@@ -25,7 +25,7 @@ struct ScatterRowsAttrs {
 
 struct ScatterAddAttrs {
   int64_t begin = 0;  // global index of the first local row
-  int64_t rows = 0;   // of the whole table; 0: those of the operand
+  int64_t rows = 0;   // rows of the whole table; 0 = those of the operand
   static constexpr auto fields() {
     return std::tuple{field("begin", &ScatterAddAttrs::begin), field("rows", &ScatterAddAttrs::rows)};
   }
@@ -33,8 +33,8 @@ struct ScatterAddAttrs {
 
 struct OneHotAttrs {
   int64_t depth = 1;    // local columns
-  int64_t begin = 0;    // global index of the first
-  int64_t classes = 0;  // ids from here on, and negative ones, are errors; 0: they have no column
+  int64_t begin = 0;    // global index of the first local column
+  int64_t classes = 0;  // larger and negative ids are errors; 0 = such ids have no column
   double on_value = 1, off_value = 0;
   DType dtype = DType::f32;
   static constexpr auto fields() {
@@ -51,7 +51,7 @@ struct PickAttrs {
 
 struct TakeAlongAttrs {
   int64_t begin = 0;  // global index of the first local column
-  int64_t total = 0;  // columns of the whole; 0: those of the operand
+  int64_t total = 0;  // columns of the whole; 0 = those of the operand
   static constexpr auto fields() {
     return std::tuple{field("begin", &TakeAlongAttrs::begin), field("total", &TakeAlongAttrs::total)};
   }
@@ -60,7 +60,7 @@ struct TakeAlongAttrs {
 struct PutAlongAttrs {
   int64_t size = 1;   // columns of the result
   int64_t begin = 0;  // global index of its first column
-  int64_t total = 0;  // columns of the whole; 0: those of the result
+  int64_t total = 0;  // columns of the whole; 0 = those of the result
   static constexpr auto fields() {
     return std::tuple{field("size", &PutAlongAttrs::size), field("begin", &PutAlongAttrs::begin),
                       field("total", &PutAlongAttrs::total)};

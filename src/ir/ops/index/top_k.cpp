@@ -26,7 +26,7 @@ std::vector<Type> infer_top_k(const OpCall& call) {
   return {Type{x.dtype, shape}, Type{DType::i32, shape}};
 }
 
-/// Writes the places of the k largest of a row; `order` is scratch.
+/// Writes the indices of the k largest elements of a row to `places`. `order` is scratch.
 template <class T>
 void largest_top_k(const T* x, std::vector<int32_t>& order, std::span<int32_t> places) {
   const auto before = [x](int32_t a, int32_t b) {

@@ -66,7 +66,7 @@ std::vector<Value> expand_cross_entropy(const ExpandCall& call) {
   const Shifted row = shift_row(call, call.inputs[0]);
   const Value kept = call.apply("log", {row.sum});
   const Value picked = call.apply("pick", {row.difference, call.inputs[1]});
-  // log(sum) - (x - max) does not cancel at large logits, as lse - x does.
+  // log(sum) - (x - max) does not cancel at large logits; lse - x would.
   const Value log_sum = call.apply("reshape", {kept}, ReshapeAttrs{.shape = call.outputs[0].shape});
   return {call.apply("sub", {log_sum, picked}), call.apply("add", {kept, row.largest})};
 }

@@ -1,11 +1,11 @@
 #pragma once
-// Attributes of the ops of cross entropy, and what they share.
+// Attributes and helpers of the cross-entropy ops.
 
 #include "ir/graph/op_def.h"
 
 namespace partita {
 
-/// The local logits are classes [begin, begin + z) of `classes`.
+/// The local logits are the classes [begin, begin + z) of `classes`.
 struct CrossEntropyGradAttrs {
   int64_t classes = 1, begin = 0;
   static constexpr auto fields() {
@@ -13,10 +13,10 @@ struct CrossEntropyGradAttrs {
   }
 };
 
-/// Throws unless logits[.., z] and integer labels[..] fit, with at least one class.
+/// Throws InvalidArgument unless logits[.., z] and integer labels[..] fit, with at least one class.
 void require_logits_and_labels(std::string_view op, const OpCall& call);
 
-/// Throws InvalidArgument unless the label is in [0, classes).
+/// Throws InvalidArgument unless the label is in [0, classes). `row` is for the message.
 void require_label(std::string_view op, int64_t label, int64_t row, int64_t classes);
 
 }  // namespace partita

@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-/// Rows, inner size and columns of one product, and how many there are.
+/// Number of products, and the rows, inner size and columns of each.
 struct Sizes {
   int64_t batch = 1, i = 0, k = 0, j = 0;
   bool batch_a = false, batch_b = false;  // whether the operand has the batch dimensions
@@ -72,7 +72,7 @@ std::vector<Value> grad_matmul(const GradCall& call) {
   return {sum_to(call, d_a, a.type()), sum_to(call, d_b, b.type())};
 }
 
-/// Copies one matrix as rows x columns, exchanging its dimensions if it is stored the other way.
+/// Copies one matrix as rows x columns, transposing it if it is stored the other way.
 template <class T>
 void pack(const T* from, bool transposed, int64_t rows, int64_t columns, Wide<T>* to) {
   if (!transposed) {
@@ -166,7 +166,8 @@ void run_matmul_rows(Inputs in, Outputs out) {
   std::transform(sums.begin(), sums.end(), out[0].as<T>(), [](Wide<T> sum) { return T(sum); });
 }
 
-/// The gradient of a matrix that multiplies the rows of many batches: these may be cut along any dimension.
+/// Returns the op for the gradient of a matrix that multiplies the rows of many batches. Its rows may be cut along any
+/// dimension.
 OpDef matmul_rows_op() {
   OpDef op;
   op.name = kMatmulRows;

@@ -5,7 +5,7 @@
 
 namespace partita {
 
-/// Each flag exchanges the last two dimensions of its operand before the product.
+/// Each flag transposes the last two dimensions of its operand before the product.
 struct MatmulAttrs {
   bool transpose_a = false, transpose_b = false;
   static constexpr auto fields() {

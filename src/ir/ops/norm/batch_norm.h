@@ -1,5 +1,5 @@
 #pragma once
-// Batch normalisation: attributes, and the loops that its ops share: x[(g m), c] or x[(g m), c, h, w] seen as groups,
+// Batch normalization: attributes, and loops that its ops share. x[(g m), c] or x[(g m), c, h, w] is seen as groups,
 // members, channels and the elements of one plane.
 
 #include "ir/ops/norm/moments.h"
@@ -8,8 +8,8 @@
 
 namespace partita {
 
-/// The rows are (group, member), group major; each group has its own statistics. The gradient has no
-/// attributes: it takes the number of groups from mean[groups, c].
+/// Rows are (group, member), group major; each group has separate statistics. The gradient has no attributes: it takes
+/// the number of groups from mean[groups, c].
 struct BatchNormAttrs {
   double epsilon = 1e-5;
   int64_t groups = 1;
@@ -18,13 +18,13 @@ struct BatchNormAttrs {
   }
 };
 
-/// `count`: elements of one group and channel, global.
+/// `count`: global number of elements of one group and channel.
 struct BatchNormGradApplyAttrs {
   int64_t count = 1;
   static constexpr auto fields() { return std::tuple{field("count", &BatchNormGradApplyAttrs::count)}; }
 };
 
-/// new = (1 - momentum) * old + momentum * batch. `epsilon` is the one inside rstd; `count` the elements
+/// new = (1 - momentum) * old + momentum * batch. `epsilon` is the one inside rstd; `count` is the number of elements
 /// of one group and channel.
 struct RunningStatisticsAttrs {
   double momentum = 0.1, epsilon = 1e-5;
@@ -40,23 +40,26 @@ struct BatchNormInferenceAttrs {
   static constexpr auto fields() { return std::tuple{field("epsilon", &BatchNormInferenceAttrs::epsilon)}; }
 };
 
+/// Sizes of x as groups, members of each, channels and elements of a plane.
 struct NormSizes {
   int64_t groups = 1, members = 0, channels = 0, plane = 1;
-  /// Elements behind one mean.
+  /// Number of elements per mean.
   int64_t count() const { return members * plane; }
 };
+/// Returns the sizes of an x that passed `require_norm_input`.
 NormSizes norm_sizes(const Shape& x, int64_t groups);
 
-/// Throws unless x has 2 or 4 dimensions and its rows divide into `groups`.
+/// Throws InvalidArgument unless x has 2 or 4 dimensions and its rows divide into `groups`.
 void require_norm_input(std::string_view op, const OpCall& call, int64_t groups);
-/// The type of mean and rstd.
+/// Returns the type of mean and rstd: [groups, c] in the wide type.
 Type statistics_type(const Type& x, int64_t groups);
-/// [c] in the element type of x: gamma and beta.
+/// Returns the type of gamma and beta: [c] in the element type of x.
 Type channel_type(const Type& x);
-/// "(gm)c" or "(gm)chw" for every `x` of the text, and the modifiers of m, h and w if it ends in '|'.
+/// Returns the rule of `text`, in which every `x` becomes "(gm)c" or "(gm)chw". If it ends in '|', the modifiers of m,
+/// h and w are added.
 ShardingRule norm_rule(std::string text, const OpCall& call);
 
-/// fn(group and channel, channel, first element, end) for each plane of x, in the order of its elements.
+/// Calls fn(group and channel, channel, first element, end) for each plane of x, in the order of its elements.
 template <class Fn>
 void for_planes(const NormSizes& sizes, Fn&& fn) {
   int64_t at = 0;
@@ -69,7 +72,7 @@ void for_planes(const NormSizes& sizes, Fn&& fn) {
   }
 }
 
-/// Per group and channel: the sum of x.
+/// Computes, per group and channel, the sum of x.
 template <class T>
 void sum_planes(const NormSizes& sizes, const T* x, double* sum) {
   std::fill(sum, sum + sizes.groups * sizes.channels, 0);
@@ -80,7 +83,7 @@ void sum_planes(const NormSizes& sizes, const T* x, double* sum) {
   });
 }
 
-/// Per group and channel: the sums of x - near and of its square.
+/// Computes, per group and channel, the sums of x - near and of its square.
 template <class T>
 void sum_deviations(const NormSizes& sizes, const T* x, const double* near, double* rest, double* squares) {
   std::fill(rest, rest + sizes.groups * sizes.channels, 0);
@@ -97,7 +100,7 @@ void sum_deviations(const NormSizes& sizes, const T* x, const double* near, doub
   });
 }
 
-/// Per group and channel: sum of d_y, and sum of d_y * (x - mean) * rstd.
+/// Computes, per group and channel, the sum of d_y and the sum of d_y * (x - mean) * rstd.
 template <class T>
 void norm_grad_sums(const NormSizes& sizes, const T* x, const Wide<T>* mean, const Wide<T>* rstd, const T* d_y,
                     double* sum, double* projection) {
@@ -114,7 +117,7 @@ void norm_grad_sums(const NormSizes& sizes, const T* x, const Wide<T>* mean, con
   });
 }
 
-/// d_x = gamma * rstd * (d_y - (sum + xhat * projection) / count), xhat = (x - mean) * rstd.
+/// Computes d_x = gamma * rstd * (d_y - (sum + xhat * projection) / count), where xhat = (x - mean) * rstd.
 template <class T>
 void norm_grad_apply(const NormSizes& sizes, int64_t count, const T* x, const T* gamma, const Wide<T>* mean,
                      const Wide<T>* rstd, const T* d_y, const double* sum, const double* projection, T* d_x) {
@@ -128,7 +131,7 @@ void norm_grad_apply(const NormSizes& sizes, int64_t count, const T* x, const T*
   });
 }
 
-/// y = (x - mean) * rstd * gamma + beta.
+/// Computes y = (x - mean) * rstd * gamma + beta.
 template <class T>
 void norm_apply(const NormSizes& sizes, const T* x, const T* gamma, const T* beta, const Wide<T>* mean,
                 const Wide<T>* rstd, T* y) {

@@ -1,5 +1,5 @@
-// The two phases in which a cut normalisation finds mean and rstd. Sums of plain numbers travel between ranks, in f64:
-// one per channel of the first phase, two of the second.
+// The two phases in which a cut normalization computes mean and rstd. Ranks exchange plain sums in f64: one per channel
+// in the first phase, two in the second.
 
 #include "ir/ops/norm/moments.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// Mean and variance in two phases: a point near the mean from the sum of all values, then the sums of the differences
-// from it. Nothing cancels in either, however far the mean is from 0.
+// Mean and variance in two phases: the sum of all values gives a point near the mean, then the sums of the differences
+// from it give both. Nothing cancels, however far the mean is from 0.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ struct MomentsSumAttrs {
   static constexpr auto fields() { return std::tuple{field("groups", &MomentsSumAttrs::groups)}; }
 };
 
-/// `count`: number of values that each sum is over; `dtype`: of the results.
+/// `count`: number of values in each sum. `dtype`: type of the results.
 struct MomentsFinishAttrs {
   int64_t count = 1;
   double epsilon = 1e-5;
@@ -29,16 +29,16 @@ struct Moments {
   double mean = 0, variance = 0;
 };
 
-/// The moments of `count` values, 0 taken as 1, from the sums of their differences from `near` and of the squares of
-/// these. Exact but for rounding if `near` is within a few standard deviations of the mean (Chan, Golub, LeVeque 1983,
-/// "Algorithms for computing the sample variance").
+/// Returns the moments of `count` values (0 counts as 1) from the sums of their differences from `near` and of the
+/// squares of these. Exact except for rounding if `near` is within a few standard deviations of the mean (Chan, Golub,
+/// LeVeque 1983, "Algorithms for computing the sample variance").
 inline Moments moments_near(double near, double rest, double squares, int64_t count) {
   const auto n = static_cast<double>(std::max<int64_t>(1, count));
   const double shift = rest / n;
   return {near + shift, not_below_zero(squares / n - shift * shift)};
 }
 
-/// Whether a point that is `shift` away from the mean is too far for `moments_near`, which loses six bits there.
+/// Whether a point `shift` away from the mean is too far for `moments_near`, which loses six bits there.
 inline bool is_far(double shift, double variance) { return shift * shift > 64 * variance; }
 
 }  // namespace partita

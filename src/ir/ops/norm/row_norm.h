@@ -1,5 +1,5 @@
 #pragma once
-// What layer_norm and rms_norm share: rows of the last dimension, normalised each by its own statistics.
+// What layer_norm and rms_norm share: rows of the last dimension, each normalized by its own statistics.
 
 #include "ir/ops/norm/softmax.h"
 #include "ir/ops/wide.h"
@@ -11,13 +11,14 @@ struct RowNormAttrs {
   static constexpr auto fields() { return std::tuple{field("epsilon", &RowNormAttrs::epsilon)}; }
 };
 
-/// [.., 1] in the wide type: one statistic per row of x[.., z].
+/// Returns the type of a statistic per row of x[.., z]: [.., 1] in the wide type.
 Type row_statistic(const Type& x);
-/// Throws unless x has a last dimension and `channels` operands from `first` on are [z].
+/// Throws InvalidArgument unless there are `operands` operands, x is a float with a last dimension z, and the
+/// `channels` operands from `first` on are [z].
 void require_row_norm(std::string_view op, const OpCall& call, size_t operands, size_t first, size_t channels);
-/// Throws unless epsilon is above 0 and finite.
+/// Throws InvalidArgument unless epsilon is above 0 and finite.
 void require_epsilon(std::string_view op, double epsilon);
-/// The sum over the last dimension, kept, or over all others.
+/// Returns the sum over the last dimension, kept with size 1 (`sum_last`), or over all other dimensions (`sum_rows`).
 Value sum_last(const ExpandCall& call, Value x);
 Value sum_rows(const ExpandCall& call, Value x);
 

@@ -9,7 +9,7 @@
 
 namespace partita {
 
-/// The numbers of rows and of elements in each.
+/// Number of rows, and of elements in each.
 struct Rows {
   int64_t count = 0, size = 0;
 };
@@ -18,10 +18,11 @@ inline Rows rows_of(const Shape& shape) {
   return {elements(Shape(shape.begin(), shape.end() - 1)), size};
 }
 
-/// `infer` of ops whose float operands all have one type and at least one dimension.
+/// Infers the type of ops on rows: that of the first operand. Throws InvalidArgument unless there are `operands` float
+/// operands of one type with at least one dimension.
 std::vector<Type> infer_rows(std::string_view op, const OpCall& call, size_t operands);
 
-/// Largest element of a row and the sum of exp(x - largest); no overflow at any finite logits.
+/// Returns the largest element of a row and the sum of exp(x - largest). Does not overflow at finite logits.
 template <class T>
 std::pair<double, double> largest_and_sum(const T* x, int64_t size) {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -30,11 +31,11 @@ std::pair<double, double> largest_and_sum(const T* x, int64_t size) {
   return {largest, sum};
 }
 
-/// Reduction over the last dimension, which is kept with size 1.
+/// Returns the reduction over the last dimension, which is kept with size 1.
 Value reduce_row(const ExpandCall& call, Value x, Reduce kind);
-/// `x` in another element type, or itself.
+/// Returns `x` in another element type, or `x` itself.
 Value to_dtype(const ExpandCall& call, Value x, DType dtype);
-/// x - max, exp of it and its sum, in the wide type: the start of every softmax that is cut.
+/// The start of every cut softmax: the maximum, x - max, its exponential and the sum of that, in the wide type.
 struct Shifted {
   Value largest, difference, exponential, sum;
 };

@@ -21,7 +21,7 @@ std::vector<Type> infer_avg_pool(const OpCall& call) {
                               checked_outputs("avg_pool", spans.w, x.shape[3])}}};
 }
 
-/// A shard holds every element under its windows, so what is outside its part is padding.
+/// A shard holds every element under its windows, so everything outside its part is padding.
 Attrs localize_avg_pool(const Attrs& given, const Shard& shard) {
   AvgPoolAttrs attrs = given.as<AvgPoolAttrs>();
   const Spans spans = avg_pool_spans_of(attrs);
@@ -125,7 +125,7 @@ Attrs localize_avg_pool_grad(const Attrs& given, const Shard& shard) {
   return attrs;
 }
 
-/// Elements of window `output` that are not padding in the whole tensor.
+/// Returns the number of elements of window `output` that are not padding in the whole tensor.
 int64_t covered(const Span& span, int64_t output, int64_t begin, int64_t whole) {
   const int64_t first = begin + output * span.stride - span.before;
   return std::min(whole, first + span.taps) - std::max<int64_t>(0, first);

@@ -42,7 +42,7 @@ std::vector<Value> grad_max_pool(const GradCall& call) {
                      Attrs(MaxPoolGradAttrs{attrs.kernel, attrs.stride, attrs.pads, {x[2], x[3]}}))};
 }
 
-/// The largest element of one window and where it is; the first of equal ones, and a NaN beats all.
+/// Returns the largest element of one window and its position. The first of equal ones wins; a NaN beats all.
 template <class T>
 std::pair<T, int32_t> largest_max_pool(const Spans& spans, const T* x, int64_t height, int64_t width, int64_t row,
                                        int64_t column) {

@@ -24,7 +24,8 @@ struct MaxPoolGradAttrs {
   }
 };
 
-/// `count_include_pad`: divide by the kernel size everywhere, or by the elements that are not padding.
+/// `count_include_pad`: whether to divide by the kernel size everywhere, or by the number of elements that are not
+/// padding.
 struct AvgPoolAttrs {
   std::vector<int64_t> kernel{1, 1}, stride{1, 1}, pads{0, 0, 0, 0};
   bool count_include_pad = true;
@@ -35,8 +36,8 @@ struct AvgPoolAttrs {
   }
 };
 
-/// `size`: rows and columns to make; they start at `begin` of a pooled tensor of `whole`, so that a
-/// shard knows which elements under a window are padding.
+/// `size`: rows and columns of the result. They start at `begin` of a pooled tensor of `whole`, so that a shard knows
+/// which elements under a window are padding.
 struct AvgPoolGradAttrs {
   std::vector<int64_t> kernel{1, 1}, stride{1, 1}, pads{0, 0, 0, 0};
   bool count_include_pad = true;

@@ -1,13 +1,13 @@
 #pragma once
-// Attributes of the ops of this folder, and what they share.
+// Attributes and helpers of the ops of this folder.
 
 #include "base/fields.h"
 #include "base/shape.h"
 
 namespace partita {
 
-/// `key`: the 64 bits of the stream of random numbers. `whole` and `begin`: the global shape and where
-/// this part of it starts; both empty when the operand is the whole.
+/// `key`: the 64-bit key of the stream of random numbers. `whole` and `begin`: the global shape, and where this part of
+/// it starts; both empty if the operand is the whole.
 struct DropoutAttrs {
   double rate = 0.5;
   int64_t key = 0;
@@ -35,8 +35,8 @@ struct RandomAttrs {
   }
 };
 
-/// For each row (the last dimension) of a part of a tensor, in order, the global row-major index of its
-/// first element.
+/// Returns the global row-major index of the first element of each row (the last dimension) of a part of a tensor, in
+/// order.
 std::vector<int64_t> first_elements(const Shape& part, const std::vector<int64_t>& whole,
                                     const std::vector<int64_t>& begin);
 

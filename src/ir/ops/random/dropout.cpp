@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-/// `begin` in the coordinates of the operand -> of the whole tensor.
+/// Moves `begin` to a shard's part of the whole tensor.
 Attrs localize_dropout(const Attrs& all, const Shard& shard) {
   DropoutAttrs attrs = all.as<DropoutAttrs>();
   const Box& ranges = shard.outputs[0];

@@ -5,7 +5,7 @@
 
 namespace partita {
 
-/// `scale` multiplies a sum: a mean is a sum with scale 1 / N, N being global.
+/// `scale` multiplies a sum. A mean is a sum with scale 1 / N, where N is global.
 struct ReduceAttrs {
   Reduce kind = Reduce::sum;
   std::vector<int64_t> axes;
@@ -17,7 +17,7 @@ struct ReduceAttrs {
   }
 };
 
-/// `exclusive`: without the element itself; `reverse`: from the end.
+/// `exclusive`: without the element itself. `reverse`: from the end.
 struct CumsumAttrs {
   int64_t axis = 0;
   bool exclusive = false, reverse = false;

@@ -88,7 +88,7 @@ std::optional<Attrs> share_of_mean(const OpCall& call, int64_t parts) {
   return Attrs(attrs);
 }
 
-/// The result over no elements, which any element replaces.
+/// Returns the reduction over no elements, which any element replaces.
 template <class T>
 T initial(Reduce kind) {
   using Limits = std::numeric_limits<T>;
@@ -97,7 +97,7 @@ T initial(Reduce kind) {
   return Limits::has_infinity ? Limits::infinity() : Limits::max();
 }
 
-/// Loops with the innermost run contiguous in x; `at` of the result is 0-strided over reduced axes.
+/// Loops with the innermost run contiguous in x. The index `at` into the result has stride 0 over reduced axes.
 void kernel(const Attrs& all, Inputs in, Outputs out) {
   const ReduceAttrs& attrs = all.as<ReduceAttrs>();
   const Shape& shape = in[0].type.shape;

@@ -22,7 +22,7 @@ std::vector<Type> infer_assign_slots(const OpCall& call) {
   return {Type{DType::i32, ids.shape}};
 }
 
-/// `counts` is scratch: the ids of each expert so far.
+/// Assigns slots to the ids in order. `counts` is scratch: the number of ids per expert so far.
 template <class Id>
 void assign(const AssignSlotsAttrs& attrs, int64_t tokens, int64_t choices, const Id* ids, std::vector<int64_t>& counts,
             int32_t* slots) {

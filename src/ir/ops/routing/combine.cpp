@@ -4,7 +4,7 @@
 namespace partita {
 namespace {
 
-/// Of combine and of combine_grad_weights, whose operands 0 and 1 are the same.
+/// Checks combine and combine_grad_weights, whose operands 0 and 1 are the same.
 void require_combine_rows(std::string_view op, const OpCall& call) {
   require_routing(op, call, 0, 1, /*same_tokens=*/false);
   const Shape& rows = call.inputs[0].shape;
@@ -87,7 +87,7 @@ OpDef combine_op() {
       });
     });
   };
-  // A slot of 8, or 6, is none.
+  // Slot 8, or 6, means none.
   op.samples = {
       {{sample_of({8, 6}), ids_of({4, 2}, 9), sample_of({4, 2})}, Attrs(CombineAttrs{})},
       {{sample_of({2, 6, 4}), ids_of({2, 5, 2}, 7)}, Attrs(CombineAttrs{})},

@@ -88,7 +88,7 @@ std::vector<OpDef> dispatch_ops() {
       });
     });
   };
-  // A slot of 8, or 6, is none.
+  // Slot 8, or 6, means none.
   op.samples = {{{sample_of({4, 6}), ids_of({4, 2}, 9)}, Attrs(DispatchAttrs{.size = 8})},
                 {{sample_of({2, 5, 4}), ids_of({2, 5, 2}, 7), sample_of({2, 5, 2})}, Attrs(DispatchAttrs{.size = 6})},
                 {{sample_of({2, 2, 6, 3}), ids_of({2, 2, 6, 1}, 9)}, Attrs(DispatchAttrs{4, 2, 8})}};

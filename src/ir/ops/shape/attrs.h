@@ -49,7 +49,7 @@ struct SliceAttrs {
 };
 
 struct PadAttrs {
-  std::vector<int64_t> before, after;  // zeros per dimension
+  std::vector<int64_t> before, after;  // zeros added per dimension
   static constexpr auto fields() {
     return std::tuple{field("before", &PadAttrs::before), field("after", &PadAttrs::after)};
   }

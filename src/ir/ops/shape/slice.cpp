@@ -22,7 +22,7 @@ std::vector<Type> infer_slice(const OpCall& call) {
   return {result};
 }
 
-/// A sliced dimension is whole on both sides; the two sides are different factors.
+/// Returns the rule: a sliced dimension is whole on both sides, and the two sides are different factors.
 ShardingRule rule_slice(const OpCall& call) {
   ShardingRule rule_slice = pointwise_rule({call.attrs, call.inputs, call.inputs});
   for (size_t d = 0; d < call.inputs[0].shape.size(); ++d) {

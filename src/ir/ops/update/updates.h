@@ -1,5 +1,5 @@
 #pragma once
-// The optimizers' updates: attributes, and the arithmetic that reference and loops share.
+// The updates of optimizers: attributes, and the arithmetic that the reference and vectorized kernels share.
 
 #include <cmath>
 
@@ -26,18 +26,18 @@ struct MomentumAttrs {
 struct AdamAttrs {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
   bool decoupled = false;  // AdamW (Loshchilov and Hutter, 2019) instead of Adam (Kingma and Ba, 2015)
-  /// Adds epsilon to the root of the average of squares before its bias is corrected: the second form in section 2 of
-  /// Kingma and Ba, 2015.
+  /// Adds epsilon to the root of the second moment before its bias is corrected: the second form in section 2 of Kingma
+  /// and Ba, 2015.
   bool biased_epsilon = false;
   static constexpr auto fields() {
     using A = AdamAttrs;
-    return std::tuple{field("beta1", &A::beta1), field("beta2", &A::beta2), field("epsilon", &A::epsilon),
-                      field("weight_decay", &A::weight_decay), field("decoupled", &A::decoupled),
-                      field("biased_epsilon", &A::biased_epsilon)};
+    return std::tuple{field("beta1", &A::beta1),         field("beta2", &A::beta2),
+                      field("epsilon", &A::epsilon),     field("weight_decay", &A::weight_decay),
+                      field("decoupled", &A::decoupled), field("biased_epsilon", &A::biased_epsilon)};
   }
 };
 
-/// One step of sgd: what all elements have in common.
+/// Constants of one step of sgd, the same for all elements.
 template <class T>
 struct SgdStep {
   T rate, decay;
@@ -46,7 +46,7 @@ struct SgdStep {
   void apply(T gradient, T& w) const { w = w - rate * (gradient + decay * w); }
 };
 
-/// One step of momentum: the velocity, or gradient + keep * velocity with Nesterov.
+/// Constants of one step of momentum. The step uses the velocity, or gradient + keep * velocity with Nesterov.
 template <class T>
 struct MomentumStep {
   T rate, decay, keep, take, of_gradient, of_velocity;
@@ -66,7 +66,7 @@ struct MomentumStep {
   }
 };
 
-/// What one step of adam has in common for all elements.
+/// Constants of one step of adam, the same for all elements.
 template <class T>
 struct AdamStep {
   T keep1, take1, keep2, take2, root, epsilon, rate, shrink, decay;
