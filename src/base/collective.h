@@ -8,7 +8,7 @@
 
 namespace partita {
 
-/// What ranks do together. accumulate and stack join the micro-batches of one rank: as their sum, or their slices
+/// Joint operations of ranks. accumulate and stack join the micro-batches of one rank: as their sum, or their slices
 /// concatenated. Values up to `halo_exchange` are nodes of local graphs; those after it are only calls of
 /// communicators.
 enum class Collective {

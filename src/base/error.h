@@ -35,7 +35,7 @@ enum class ExitCode : int {
   terminated = 143,   // ended by SIGTERM
 };
 
-/// Shells report 128 + the signal's number for a program that a signal ended.
+/// Base of the exit codes that shells report for programs ended by a signal: 128 + its number.
 inline constexpr int kSignalExit = 128;
 
 /// Returns the message shortened for one line of a terminal. Quoted values and words of more than 160 bytes become
@@ -87,7 +87,7 @@ class InternalError : public Error {
   explicit InternalError(const std::string& message) : InternalError(message, message) {}
   InternalError(const std::string& message, const std::string& detail)
       : Error(ErrorKind::runtime, ExitCode::internal, message), detail_(shortened(detail)) {}
-  /// What is wrong, without the source location and the condition. `require_consistent` shows it for mistakes in a text
+  /// The message without the source location and the condition. `require_consistent` shows it for mistakes in a text
   /// that the user can fix.
   const std::string& detail() const { return detail_; }
 

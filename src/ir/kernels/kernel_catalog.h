@@ -45,7 +45,7 @@ struct KernelQuery {
   std::optional<KernelChoice> like = std::nullopt;
 };
 
-/// Whether both choices have memory formats with the same tags, whatever their bytes.
+/// Whether both choices have memory formats with the same tags. Their bytes may differ.
 bool same_formats(const KernelChoice& a, const KernelChoice& b);
 
 /// The kernels that a device offers.

@@ -1,5 +1,5 @@
 #pragma once
-// What the op files share: checks with uniform messages, broadcasting and pointwise loops. The checks throw
+// Helpers shared by the op files: checks with uniform messages, broadcasting and pointwise loops. The checks throw
 // InvalidArgument that begins with "[op]".
 
 #include "ir/graph/builder.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What convolutions and poolings share: the two spatial dimensions of NCHW tensors.
+// Helpers shared by convolutions and poolings: the two spatial dimensions of NCHW tensors.
 
 #include <tuple>
 

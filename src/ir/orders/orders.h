@@ -14,18 +14,17 @@ GroupQueues gpipe(const SectionGraph& graph);
 /// on GPU Clusters Using Megatron-LM", 2021).
 GroupQueues one_forward_one_backward(const SectionGraph& graph);
 
-/// Interleaves the stages (chunks) of each group. A round of as many micro-batches as there are groups goes through one
-/// chunk before the next chunk takes it (Narayanan et al., 2021, section 2.2.2). Designed for stage s on group s modulo
-/// the number of groups and for whole rounds. Returns 1f1b where that takes less time, and where each group has one
-/// stage.
+/// Interleaves the stages (chunks) of each group. A round, one micro-batch per group, goes through one chunk before the
+/// next chunk takes it (Narayanan et al., 2021, section 2.2.2). Designed for stage s on group s modulo the number of
+/// groups and for whole rounds. Returns 1f1b where that takes less time, and where each group has one stage.
 GroupQueues interleaved(const SectionGraph& graph);
 
 /// Returns the forwards of `interleaved`, for graphs without backward.
 GroupQueues forwards_alone(const SectionGraph& graph);
 
 /// ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", 2024): the gradients of weights are separate slots that fill
-/// the bubbles of 1f1b. From forward to backward as many micro-batches are in flight as in 1f1b; from forward to weight
-/// at most as many as there are stages, on every stage.
+/// the bubbles of 1f1b. From forward to backward the number of micro-batches in flight is that of 1f1b; from forward to
+/// weight it is at most the number of stages, on every stage.
 GroupQueues zero_bubble(const SectionGraph& graph);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// Pipelines that tests make orders for, and a replay of their own.
+// Pipelines for tests of orders, and an independent replay of orders.
 
 #include <algorithm>
 #include <set>
@@ -13,21 +13,22 @@ inline constexpr Order kOrders[] = {Order::gpipe, Order::one_forward_one_backwar
                                     Order::zero_bubble};
 inline constexpr StageSection kSections[] = {StageSection::forward, StageSection::backward, StageSection::weight};
 
-/// Stage s on group s.
+/// Returns a pipeline with stage s on group s.
 inline PipelineShape one_stage_each(int stages, int64_t micro_batches) {
   PipelineShape shape{{}, micro_batches};
   for (int stage = 0; stage < stages; ++stage) shape.groups.push_back(stage);
   return shape;
 }
 
-/// Stage s on group s modulo `groups`.
+/// Returns a pipeline with stage s on group s modulo `groups`.
 inline PipelineShape chunks_on(int groups, int stages, int64_t micro_batches) {
   PipelineShape shape{{}, micro_batches};
   for (int stage = 0; stage < stages; ++stage) shape.groups.push_back(stage % groups);
   return shape;
 }
 
-/// One to four stages on their own ranks, shared ranks in turns, as a V, uneven and all on one group.
+/// Returns pipelines of one to four stages on separate ranks, stages that share ranks round-robin and in a V, uneven
+/// stages, and all stages on one group.
 inline std::vector<PipelineShape> pipelines() {
   std::vector<PipelineShape> shapes;
   for (const int64_t micro_batches : {1, 2, 3, 4, 8, 13}) {
@@ -41,7 +42,7 @@ inline std::vector<PipelineShape> pipelines() {
   return shapes;
 }
 
-/// The chain, and what the first stage makes for every other one, whose gradients come back.
+/// Returns the chain plus values that the first stage sends to every other one and whose gradients return.
 inline std::vector<Dependency> with_skips(int stages) {
   std::vector<Dependency> dependencies = chain_of(stages);
   for (int stage = 2; stage < stages; ++stage) {
@@ -58,7 +59,7 @@ inline bool has_weight(const Sequence& sequence) {
                      [](const Slot& slot) { return slot.section == StageSection::weight; });
 }
 
-/// What the slot of a section waits for, as the interface says it.
+/// Returns the slots that a slot waits for, as the interface defines it.
 inline std::vector<Slot> needs_of(const Slot& slot, bool has_weight, const std::vector<Dependency>& dependencies) {
   const auto run_in = [&](StageSection section) {
     return section == StageSection::weight && !has_weight ? StageSection::backward : section;
@@ -73,7 +74,7 @@ inline std::vector<Slot> needs_of(const Slot& slot, bool has_weight, const std::
   return needs;
 }
 
-/// Runs the queues of all groups, one slot of each group that can after the other; whether all come to their end.
+/// Whether all queues of the groups come to their end, if each group runs its slots in order as soon as they can run.
 inline bool ends(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies) {
   std::vector<std::vector<Slot>> queues(shape.groups.size());
   for (auto slot = sequence.rbegin(); slot != sequence.rend(); ++slot)
@@ -99,7 +100,7 @@ inline bool ends(const Sequence& sequence, const PipelineShape& shape, const std
   return done.size() == sequence.size();
 }
 
-/// Whether every slot comes behind all that it waits for.
+/// Whether every slot comes after all slots it waits for.
 inline bool is_topological(const Sequence& sequence, const std::vector<Dependency>& dependencies) {
   std::set<std::tuple<int, StageSection, int64_t>> done;
   const bool weight = has_weight(sequence);

@@ -32,7 +32,7 @@ Axes cutting_axes(const Sharding& from, const Sharding& to);
 
 /// Cost of sending over each sub-axis of a mesh. A group over several axes pays that of the slowest.
 struct LinkCosts {
-  std::vector<double> step;  // per message, whatever its size
+  std::vector<double> step;  // per message of any size
   std::vector<double> byte;  // per byte
   /// Returns costs that count the bytes a rank receives: 0 per message, 1 per byte.
   static LinkCosts bytes(const Mesh& mesh);

@@ -92,7 +92,7 @@ struct ShardingRule {
   }
 };
 
-/// What one coordinate of a mesh holds of a node, in global indices.
+/// The part of a node that one coordinate of a mesh holds, in global indices.
 struct Shard {
   std::vector<Range> factors;
   std::vector<Box> inputs, outputs;  // per operand or output

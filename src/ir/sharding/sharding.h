@@ -14,7 +14,7 @@ using Cut = std::vector<Axes>;
 /// Whether any axis cuts anything. Also takes the dimensions of a sharding.
 bool is_cut(const std::vector<Axes>& cut);
 
-/// Of a dimension under a window: each rank holds the rows that its part of a factor of size `factor` needs, some of
+/// Marks a dimension under a window: each rank holds the rows that its part of a factor of size `factor` needs, some of
 /// which its neighbours hold too.
 struct Halo {
   Window window;

@@ -1,5 +1,5 @@
 #pragma once
-// For the tests of this folder: types and uses of ops without a graph.
+// Types and uses of ops without a graph, for the tests of this folder.
 
 #include <vector>
 

@@ -5,8 +5,8 @@
 
 namespace partita {
 
-/// Of x[n, g*c, h, w] and w[g*o, c, p, q]. `stride` and `dilation`: height, width. `pads`: top, left, bottom, right,
-/// which may differ.
+/// Attributes for x[n, g*c, h, w] and w[g*o, c, p, q]. `stride` and `dilation`: height, width. `pads`: top, left,
+/// bottom, right, which may differ.
 struct Conv2dAttrs {
   std::vector<int64_t> stride{1, 1}, dilation{1, 1}, pads{0, 0, 0, 0};
   int64_t groups = 1;

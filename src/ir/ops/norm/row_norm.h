@@ -1,5 +1,5 @@
 #pragma once
-// What layer_norm and rms_norm share: rows of the last dimension, each normalized by its own statistics.
+// Helpers shared by layer_norm and rms_norm: rows of the last dimension, each normalized by its own statistics.
 
 #include "ir/ops/norm/softmax.h"
 #include "ir/ops/wide.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What softmax, log_softmax, cross_entropy and their gradients share: rows along the last dimension.
+// Helpers shared by softmax, log_softmax, cross_entropy and their gradients: rows along the last dimension.
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 #pragma once
-// What dispatch, combine and their gradient share: each token n of a group goes to k slots v; rows have width z.
+// Helpers shared by dispatch, combine and their gradient: each token n of a group goes to k slots v; rows have width z.
 
 #include "ir/ops/routing/attrs.h"
 #include "ir/ops/support.h"
