@@ -14,7 +14,8 @@ void check(const BuildOptions& options) {
       ErrorKind::type);
 }
 
-/// Appends what layers have added; a training minimises it, too.
+/// Appends the losses that layers have added, and adds their weighted values to "loss" in a training. Throws
+/// InvalidArgument if a name occurs twice.
 void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& added) {
   const auto find = [&](std::string_view name) {
     return std::find_if(losses.begin(), losses.end(), [&](const auto& entry) { return entry.first == name; });

@@ -1,27 +1,28 @@
 #pragma once
-// Network -> Graph.
+// Builds the graph of a network.
 
 #include "frontend/network/network.h"
 
 namespace partita {
 
-/// What a graph is for. training: dropout, statistics of the batch, a loss. evaluation: a loss, too. prediction: the
-/// outputs of the network alone.
+/// Purpose of a graph. training: dropout, statistics of the batch, and a loss. evaluation: also a loss. prediction:
+/// only the outputs of the network.
 enum class Purpose { training, evaluation, prediction };
 template <>
 inline constexpr auto kNames<Purpose> = names("training", "evaluation", "prediction");
 
 struct BuildOptions {
-  int64_t batch = 32;           // global
+  int64_t batch = 32;           // rows of the global batch
   std::vector<Column> columns;  // of the rows that the network reads
   DType dtype = DType::f32;     // of parameters and activations
   Purpose purpose = Purpose::training;
-  int64_t statistics_groups = 1;  // groups of rows with statistics of their own
+  int64_t statistics_groups = 1;  // groups of rows with separate statistics
   uint64_t seed = 1;
 };
 
-/// The forward graph: an input [batch, ..row] for each column that the network reads; as outputs the scalars of its
-/// loss, "loss" first, then what it makes, "logits" of a network of layers. Errors name the layer and its source line.
+/// Returns the forward graph. It has an input [batch, ..row] per column that the network reads. Its outputs are the
+/// scalars of the loss, "loss" first, then the outputs of the network, "logits" for a network of layers. Throws
+/// InvalidArgument; errors within layers name the layer and its source line.
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// What a network reads: the columns of a batch, each an input of the graph.
+// The columns of a batch as inputs of a graph.
 
 #include <vector>
 
@@ -9,29 +9,32 @@
 namespace partita {
 
 /// The columns of a batch while a network is built. A column becomes an input of the graph, [batch, ..row], when it is
-/// first asked for; columns that nothing asks for are not fed.
+/// first requested; columns that are never requested are not fed.
 class Columns {
  public:
   /// `dtype`: what the network computes in. Throws InvalidArgument unless `batch` is at least 1.
   Columns(Builder& builder, std::vector<Column> columns, int64_t batch, DType dtype);
 
-  /// Floats in the type that the network computes in, other types as they are. Throws InvalidArgument with the nearest
-  /// name when there is no such column.
+  /// Returns the column, with floats in the type that the network computes in and other types unchanged. Throws
+  /// InvalidArgument with the nearest name if there is no such column.
   Value at(std::string_view name);
-  /// The same of rows of this shape, -1 for any size of a dimension. Throws InvalidArgument, with both shapes, for
-  /// others: layers take their sizes from whatever rows come, also from images with their channels last.
+  /// Like `at(name)`, for rows of the shape `row`, where -1 stands for any size. Throws InvalidArgument, with both
+  /// shapes, for other rows. Layers would accept them, since they take their sizes from the rows, even from images with
+  /// channels last.
   Value at(std::string_view name, const Shape& row);
-  /// In the type of the column, whatever the network computes in: labels keep their digits.
+  /// Returns the column in its own type, not that of the network, so that labels keep their precision. Throws as `at`
+  /// does.
   Value as_given(std::string_view name);
   bool contains(std::string_view name) const;
-  /// The first column that is not called "label". Throws InvalidArgument when there is none.
+  /// Returns the first column that is not called "label", converted as by `at`. Throws InvalidArgument if there is
+  /// none.
   Value first();
   int64_t batch() const { return batch_; }
   Builder& builder() const { return builder_; }
 
  private:
   struct Read {
-    Value given, converted;  // empty until they are asked for
+    Value given, converted;  // empty until they are requested
   };
 
   size_t position(std::string_view name) const;

@@ -15,7 +15,8 @@
 namespace partita {
 namespace {
 
-/// The builder of all operands.
+/// Returns the builder of all operands. Throws InvalidArgument for no operands, empty ones and those of another
+/// network.
 Builder& builder_of(std::string_view op, const std::vector<Value>& operands) {
   Builder* builder = nullptr;
   if (operands.empty()) throw InvalidArgument(fmt::format("[{}] no operands, got 0, expected 1 or more", op));
@@ -43,7 +44,7 @@ Value binary(std::string_view op, Value a, Value b, const Where& where, const At
   return builder.apply(op, {left, right}, attrs);
 }
 
-/// The axis from the front; refuses one that is outside the tensor.
+/// Returns the axis counted from the front. Throws InvalidArgument if it is outside the tensor.
 int64_t axis_of(std::string_view op, int64_t axis, Value x) {
   builder_of(op, {x});
   const int rank = x.type().rank();
@@ -63,7 +64,7 @@ Value reduce(Reduce kind, Value x, std::vector<int64_t> axes, bool keep_dims, bo
   double count = 1;
   for (int64_t& axis : axes) {
     if (axis < 0) axis += rank;
-    if (axis >= 0 && axis < rank) count *= static_cast<double>(x.shape()[axis]);  // others: the op refuses
+    if (axis >= 0 && axis < rank) count *= static_cast<double>(x.shape()[axis]);  // the op rejects others
   }
   return unary("reduce", x, where,
                ReduceAttrs{.kind = kind, .axes = axes, .keep_dims = keep_dims, .scale = mean ? 1 / count : 1});

@@ -1,6 +1,6 @@
 #pragma once
-// Functions over symbolic values, for networks written as a `construct`. Each node carries the source
-// line of the call. Operands of different element types are promoted.
+// Functions over symbolic values, for networks written as a `construct`. Each node carries the source line of the call.
+// Operands of different element types are promoted. All functions throw InvalidArgument for operands that do not fit.
 
 #include "base/call_location.h"
 #include "ir/graph/builder.h"
@@ -9,10 +9,11 @@ namespace partita {
 
 using Where = CallLocation;
 
-/// Any op of the registry, by name: operands as they are, and its default attributes or those given, as a struct
-/// (`apply("gelu", {x}, GeluAttrs{true})`) or as graphs print them (`apply("gelu", {x}, "{approximate=true}")`). At
-/// least one operand. `apply` takes the first result. Throws InvalidArgument with the nearest name of an op or an
-/// attribute. The functions below are ops, too, with operands promoted to one type and axes counted from the end.
+/// Adds any op of the registry by name. Operands are taken unchanged; attributes are the op's defaults, a struct
+/// (`apply("gelu", {x}, GeluAttrs{true})`) or text (`apply("gelu", {x}, "{approximate=true}")`). At least one operand
+/// is required. `apply` returns the first result, `apply_all` all of them. Throws InvalidArgument with the nearest name
+/// of an op or an attribute. The functions below are also ops, with operands promoted to one type and axes that may
+/// count from the end.
 Value apply(std::string_view op, const std::vector<Value>& operands, const Attrs& attrs = {},
             Where where = Where::current());
 Value apply(std::string_view op, const std::vector<Value>& operands, std::string_view attrs,
@@ -20,6 +21,7 @@ Value apply(std::string_view op, const std::vector<Value>& operands, std::string
 std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& operands, const Attrs& attrs = {},
                              Where where = Where::current());
 
+/// Elementwise functions, in the broadcast shape of their operands.
 Value add(Value a, Value b, Where where = Where::current());
 Value sub(Value a, Value b, Where where = Where::current());
 Value mul(Value a, Value b, Where where = Where::current());
@@ -36,93 +38,94 @@ Value abs(Value x, Where where = Where::current());
 Value relu(Value x, Where where = Where::current());
 Value tanh(Value x, Where where = Where::current());
 Value sigmoid(Value x, Where where = Where::current());
-/// x times the normal distribution function of x, or GPT-2's form of it with tanh; the shape of x, a float.
+/// Returns x times the normal distribution function of x, or GPT-2's tanh approximation of it. x is a float.
 Value gelu(Value x, bool approximate = false, Where where = Where::current());
-/// x * sigmoid(x); the shape of x, a float.
+/// Returns x * sigmoid(x). x is a float.
 Value silu(Value x, Where where = Where::current());
-/// log(1 + exp(x)), without overflow; the shape of x, a float.
+/// Returns log(1 + exp(x)) without overflow. x is a float.
 Value softplus(Value x, Where where = Where::current());
-/// The error function; the shape of x, a float.
+/// Returns the error function of x, a float.
 Value erf(Value x, Where where = Where::current());
-/// x to the power of a number; the shape of x, a float. A negative x has no fractional power: NaN. Refuses
-/// an exponent that is not finite.
+/// Returns x to the power of a number. x is a float; a negative x to a fractional power is NaN. Throws for an exponent
+/// that is not finite.
 Value pow(Value x, double exponent, Where where = Where::current());
-/// a to the power of b, in the broadcast shape. Powers of integers are integers: exact, and without the fraction that
-/// a negative exponent makes. A negative float has no fractional power: NaN. Refuses bools.
+/// Returns a to the power of b, in the broadcast shape. Powers of integers are exact integers; a negative exponent
+/// drops the fraction. A negative float to a fractional power is NaN. Throws for bools.
 Value pow(Value a, Value b, Where where = Where::current());
-/// a / b rounded down, and the remainder that goes with it, which has the sign of b; in the broadcast shape and the
-/// type of the operands. An integer divided by 0 gives 0, or the largest or smallest number of its type, with itself as
-/// the remainder. Refuse bools.
+/// Return a / b rounded down and the matching remainder, which has the sign of b, in the broadcast shape and the type
+/// of the operands. An integer divided by 0 gives 0, or the largest or smallest number of its type, with itself as the
+/// remainder. Throw for bools.
 Value floor_div(Value a, Value b, Where where = Where::current());
 Value remainder(Value a, Value b, Where where = Where::current());
-/// Comparisons: a bool in the broadcast shape. Nothing but `not_equal` holds for a NaN.
+/// Comparisons: a bool in the broadcast shape. Only `not_equal` holds for a NaN.
 Value equal(Value a, Value b, Where where = Where::current());
 Value not_equal(Value a, Value b, Where where = Where::current());
 Value less(Value a, Value b, Where where = Where::current());
 Value less_equal(Value a, Value b, Where where = Where::current());
 Value greater(Value a, Value b, Where where = Where::current());
 Value greater_equal(Value a, Value b, Where where = Where::current());
-/// Of bools, in the broadcast shape; refuse other types.
+/// Logical functions of bools, in the broadcast shape. Throw for other types.
 Value logical_not(Value x, Where where = Where::current());
 Value logical_and(Value a, Value b, Where where = Where::current());
 Value logical_or(Value a, Value b, Where where = Where::current());
-/// a where the condition, a bool, holds, else b; the broadcast shape of all three.
+/// Returns a where the condition, a bool, holds, else b, in the broadcast shape of all three.
 Value select(Value condition, Value a, Value b, Where where = Where::current());
-/// -y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)) per element, from logits x and labels y in [0, 1]; the
-/// broadcast shape, a float. Large logits lose no digits.
+/// Returns -y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)) per element, from logits x and labels y in [0, 1], in the
+/// broadcast shape, a float. Stays precise for large logits.
 Value binary_cross_entropy(Value logits, Value labels, Where where = Where::current());
-/// Over the last dimension.
+/// Softmax and its logarithm over the last dimension.
 Value softmax(Value x, Where where = Where::current());
 Value log_softmax(Value x, Where where = Where::current());
-/// x * factor + offset.
+/// Returns x * factor + offset.
 Value scale(Value x, double factor, double offset = 0, Where where = Where::current());
-/// The value itself when it is of that type.
+/// Returns x in another element type, or x itself if it has that type.
 Value cast(Value x, DType dtype, Where where = Where::current());
-/// Last two dimensions; `transpose_b` multiplies by the transpose of b.
+/// Returns the matrix product over the last two dimensions. The flags transpose an operand first.
 Value matmul(Value a, Value b, bool transpose_a = false, bool transpose_b = false, Where where = Where::current());
 Value reshape(Value x, const Shape& shape, Where where = Where::current());
-/// [n, a, b, ..] -> [n, a * b * ..]
+/// Reshapes [n, a, b, ..] to [n, a * b * ..].
 Value flatten(Value x, Where where = Where::current());
 Value transpose(Value x, const std::vector<int64_t>& perm, Where where = Where::current());
-/// Sums of the elements up to each one along an axis, without the element itself if `exclusive`, from the end
-/// if `reverse`; the type of x. A negative axis counts from the end; refuses bools and an axis outside x.
+/// Returns the sums of the elements up to each one along an axis, without the element itself if `exclusive`, from the
+/// end if `reverse`, in the type of x. A negative axis counts from the end. Throws for bools and an axis outside x.
 Value cumsum(Value x, int64_t axis, bool exclusive = false, bool reverse = false, Where where = Where::current());
-/// Each element `times` times along an axis, of which the size becomes size * times. A negative axis counts
-/// from the end; refuses an axis outside x and less than one time.
+/// Repeats each element `times` times along an axis, whose size becomes size * times. A negative axis counts from the
+/// end. Throws for an axis outside x and `times` below 1.
 Value repeat(Value x, int64_t axis, int64_t times, Where where = Where::current());
-/// Equal parts of x along an axis, in order. A negative axis counts from the end; refuses an axis outside x
-/// and a size that the number of parts does not divide.
+/// Splits x into equal parts along an axis, in order. A negative axis counts from the end. Throws for an axis outside x
+/// and a size that `parts` does not divide.
 std::vector<Value> split(Value x, int64_t parts, int64_t axis, Where where = Where::current());
-/// The k largest elements over the last dimension, falling, and their indices (i32): both [.., k]. NaN is
-/// largest; of equal elements the first comes first. Refuses k below 1 or above the last dimension.
+/// The k largest elements over the last dimension, in descending order, and their indices (i32), both [.., k]. A NaN
+/// counts as the largest; the first of equal elements comes first.
 struct TopK {
   Value values, indices;
 };
+/// Returns the k largest elements. Throws if k is below 1 or above the last dimension.
 TopK top_k(Value x, int64_t k, Where where = Where::current());
-/// x[.., indices[.., k]] for x[.., z] and integer indices[.., k]: [.., k]. Refuses other shapes; an index
-/// outside [0, z) is an error when it is met.
+/// Returns x[.., indices[.., k]] for x[.., z] and integer indices[.., k]: [.., k]. Throws for other shapes; an index
+/// outside [0, z) is an error at run time.
 Value take_along(Value x, Value indices, Where where = Where::current());
-/// For d[.., k] and integer indices[.., k], the [.., size] whose element z is the sum of the d whose index is z.
-/// Refuses other shapes; an index outside [0, size) is an error when it is met.
+/// Returns, for d[.., k] and integer indices[.., k], the [.., size] whose element z is the sum of the d whose index is
+/// z. Throws for other shapes; an index outside [0, size) is an error at run time.
 Value put_along(Value d, Value indices, int64_t size, Where where = Where::current());
-/// x[v, z] plus, in row v, the sum of the rows of updates[.., z] whose ids[..] is v: [v, z]. Refuses other
-/// shapes; an id outside [0, v) is an error when it is met.
+/// Returns x[v, z] plus, in row v, the sum of the rows of updates[.., z] whose ids[..] is v. Throws for other shapes;
+/// an id outside [0, v) is an error at run time.
 Value scatter_add(Value x, Value ids, Value updates, Where where = Where::current());
-/// Rotary position embedding of x[.., s, d]: the pairs (i, i + d/2) turned by (begin + s) * base^(-2i/d); the
-/// type of x, a float. Of several heads, x[.., s, (heads d)], each is turned so. Refuses fewer than two dimensions, an
-/// odd d, a base that is not above 0, begin < 0, heads that do not divide the last dimension.
+/// Returns the rotary position embedding of x[.., s, d], a float: the pairs (i, i + d/2) rotated by (begin + s) *
+/// base^(-2i/d). With several heads, x[.., s, (heads d)], each head is rotated like this. Throws for fewer than two
+/// dimensions, an odd d, a base that is not above 0, begin < 0, and heads that do not divide the last dimension.
 Value rotary(Value x, double base = 10000, int64_t begin = 0, int64_t heads = 1, Where where = Where::current());
-/// Over the given axes (all when empty); negative axes count from the end.
+/// Reductions over the given axes, or over all if `axes` is empty. Negative axes count from the end.
 Value reduce_sum(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 Value reduce_mean(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
-/// The sum of x times the weights over the sum of the weights, of all elements: a mean in which samples count
-/// differently (a weight of 0: not at all). Where the weights sum to 0, the sum of the products alone, which is 0 if
-/// all weights are 0. Floats of one shape; refuses others.
+/// Returns the sum of x times the weights divided by the sum of the weights, over all elements: a mean in which samples
+/// count differently (weight 0: not at all). If the weights sum to 0, returns the sum of the products, which is 0 if
+/// all weights are 0. Throws unless both are floats of one shape.
 Value weighted_mean(Value x, Value weights, Where where = Where::current());
 Value reduce_max(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 Value reduce_min(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 
-/// A value and the line it is used on: operators have no default arguments, a conversion does.
+/// A value and the source line of its use. Operators have no default arguments, but a conversion does.
 struct Operand {
   Operand(Value v, Where w = Where::current()) : value(v), where(w) {}  // NOLINT: converts at the use
   Value value;
@@ -140,8 +143,9 @@ inline Value operator-(Operand x, double number) { return scale(x.value, 1, -num
 inline Value operator-(double number, Operand x) { return scale(x.value, -1, number, x.where); }
 inline Value operator*(Operand x, double number) { return scale(x.value, number, 0, x.where); }
 inline Value operator*(double number, Operand x) { return scale(x.value, number, 0, x.where); }
-/// A product with the reciprocal.
+/// Multiplies by the reciprocal.
 inline Value operator/(Operand x, double number) { return scale(x.value, 1 / number, 0, x.where); }
+/// Divides a constant by x. The constant is converted to the type of x.
 Value operator/(double number, Operand x);
 
 }  // namespace partita

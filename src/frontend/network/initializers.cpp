@@ -44,7 +44,7 @@ Initializer InitRule::of(const Shape& shape) const {
 
 namespace {
 
-/// Calls fn with what makes the value of an element of its number.
+/// Calls fn with the function that computes the value of an element from its index.
 template <class Fn>
 void with_draw(const Initializer& init, uint64_t key, const Fn& fn) {
   const double first = init.args.empty() ? 0 : init.args[0], second = init.args.size() < 2 ? 0 : init.args[1];
@@ -71,7 +71,7 @@ void make_initial_part(const Initializer& init, DType dtype, const Box& box, uin
       using T = decltype(zero);
       for_common_runs(box, whole, box, [&](int64_t first, int64_t place, int64_t count) {
         T* values = static_cast<T*>(to) + place;
-        // Draws are independent of each other, so any number of threads makes the same values.
+        // Draws are independent, so any number of threads makes the same values.
 #pragma omp parallel for schedule(static) if (count > 4096)
         for (int64_t i = 0; i < count; ++i) values[i] = static_cast<T>(draw(static_cast<uint64_t>(first + i)));
       });

@@ -1,5 +1,5 @@
 #pragma once
-// A layer: what turns a value into a value, with parameters of its own.
+// Layers: functions from values to values, with parameters of their own.
 
 #include <map>
 #include <memory>
@@ -12,21 +12,21 @@ namespace partita {
 class Layer;
 using LayerPtr = std::shared_ptr<Layer>;
 
-/// What layers have added to the loss under one name, up to the one that is being built: a sum goes from layer to
-/// layer, so that layers that are alike are so in the graph, too, and stages hand on one value.
+/// The losses that layers have added under one name so far. A sum passes from layer to layer, so that equal layers are
+/// equal in the graph too, and pipeline stages send one value.
 struct AddedLoss {
   std::string name;
   Value sum;
-  Value weighted;  // with their weights; empty unless a training is built
+  Value weighted;  // with the losses' weights; empty unless a training is built
 };
 
-/// One build of a network into a graph: where it stands, and how it is to be built.
+/// One build of a network into a graph: the current layer, and the options of the build.
 class Context {
  public:
   struct Options {
     DType dtype = DType::f32;
     bool training = true;
-    int64_t statistics_groups = 1;  // groups of rows with statistics of their own
+    int64_t statistics_groups = 1;  // groups of rows with separate statistics
     uint64_t seed = 1;              // of dropout
   };
 
@@ -35,39 +35,41 @@ class Context {
   Builder& builder() { return builder_; }
   const Options& options() const { return options_; }
 
-  /// Builds a layer of one result as the whole of a network, in scope "net", its parameters without a prefix.
+  /// Builds a layer with one result as the whole network, in scope "net", with parameters that have no prefix.
   Value call_network(Layer& network, const std::vector<Value>& inputs);
   Value call_network(Layer& network, Value x) { return call_network(network, std::vector<Value>{x}); }
-  /// Builds a child under its name: parameters "parent.name.weight", scope "net/parent/name". A layer
-  /// that is called again keeps the parameters of its first call; two layers of one name are an error.
-  /// Errors end with the layer and the source line where it was made. The layer outlives the build.
+  /// Builds a child under its name: parameters "parent.name.weight", scope "net/parent/name". A layer that is called
+  /// again keeps the parameters of its first call. The layer must outlive the build. Throws InvalidArgument, ending
+  /// with the layer and the source line where it was made, also for two layers of one name and for a child with several
+  /// results.
   Value call(const std::string& name, Layer& child, Value x);
-  /// The same for a child with several inputs or outputs.
+  /// Like the above, for a child with several inputs or outputs.
   std::vector<Value> call(const std::string& name, Layer& child, const std::vector<Value>& inputs);
-  /// Writes the statistics that layers have updated, once the whole network is built.
+  /// Stores the statistics that layers have updated. Called once, after the whole network is built.
   void store_statistics();
 
-  /// A parameter of the layer that is being built.
+  /// Returns a parameter of the layer that is being built. Throws InvalidArgument for a bad shape.
   Value parameter(const std::string& name, const Shape& shape, const Initializer& init);
-  /// A running statistic of it: the value left by an earlier call of the layer in this build, if any.
+  /// Returns a running statistic of the layer that is being built: its updated value if an earlier call of the layer in
+  /// this build has updated it, else its value at entry. Throws InvalidArgument for a bad shape.
   Value statistic(const std::string& name, const Shape& shape, const Initializer& init);
-  /// What it becomes.
+  /// Sets the updated value of a statistic that `statistic` returned before.
   void update_statistic(const std::string& name, Value next) { statistics_.at(scoped(name)).exit = next; }
-  /// A scalar that a training minimises besides the loss, `weight` times: a mean over the samples of the global batch.
-  /// Trainings and evaluations show the sum of those of one name next to the loss. Throws InvalidArgument for what is
-  /// no scalar float.
+  /// Adds a loss: a scalar, a mean over the samples of the global batch. A training minimizes `weight` times it in
+  /// addition to the loss. Trainings and evaluations show the sum of the losses of one name next to the loss. Throws
+  /// InvalidArgument unless `mean` is a scalar float.
   void add_loss(const std::string& name, Value mean, double weight);
   const std::vector<AddedLoss>& added_losses() const { return added_losses_; }
-  /// The number of the step, a state that the training counts.
+  /// Returns the number of the step, a state that the training counts.
   Value step();
-  /// The key of random numbers of the layer that is being built: another one for each call of this.
+  /// Returns a key for random numbers of the layer that is being built, a different one on each call.
   uint64_t random_key(const std::string& name);
-  /// "layer1.0.conv1.name" while layer1.0.conv1 is being built.
+  /// Returns the full name of a state: "layer1.0.conv1.name" while layer1.0.conv1 is being built.
   std::string scoped(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
 
  private:
   struct Statistic {
-    Value entry, exit;  // exit: empty until there is an update
+    Value entry, exit;  // exit: empty until the first update
   };
 
   std::vector<Value> build(Layer& layer, const std::string& path, const std::string& scope,
@@ -78,30 +80,32 @@ class Context {
   std::string path_;       // "layer1.0.conv1"
   bool trainable_ = true;  // false inside a frozen layer
   std::map<const Layer*, std::string> paths_;
-  std::map<std::string, const Layer*> owners_;  // of each path
+  std::map<std::string, const Layer*> owners_;  // by path
   std::map<std::string, Statistic> statistics_;
   std::map<std::string, int> key_counts_;
   std::vector<AddedLoss> added_losses_;
 };
 
+/// Base of all layers. It remembers where in the user's source it was made.
 class Layer {
  public:
   explicit Layer(CallLocation where = CallLocation::current());
   virtual ~Layer() = default;
-  /// One value into one: what most layers are. A layer overrides this or `construct_all`.
+  /// Builds the layer for one input and one result, as most layers have. A layer overrides this or `construct_all`.
   virtual Value construct(Context& context, Value x);
-  /// Several values into several.
+  /// Builds the layer for several inputs and results. Throws InvalidArgument unless overridden or called with one
+  /// input.
   virtual std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs);
 
-  /// False: the parameters of this layer and of its children are not trained.
+  /// Whether to train the parameters of this layer and of its children; true by default.
   void requires_grad(bool on) { requires_grad_ = on; }
   bool requires_grad() const { return requires_grad_; }
-  /// True: the backward makes the results of this layer and of its children again instead of keeping them, all but
-  /// what other layers use; of a layer of one node those, too. Not within a layer that is recomputed.
+  /// Whether the backward recomputes the results of this layer and of its children instead of keeping them, except
+  /// those that other layers use; of a layer of one node those too. Not allowed within a recomputed layer.
   void recompute(bool on = true) { recompute_ = on; }
   bool is_recomputed() const { return recompute_; }
-  /// The pipeline stage of this layer and of its children, but for those that have one of their own; layers without one
-  /// are on the stage of what they use. Throws InvalidArgument for a negative number.
+  /// Sets the pipeline stage of this layer and of those of its children that have none of their own. Layers without a
+  /// stage are on the stage of what they use. Throws InvalidArgument unless `stage` is 0 to kMaxStages - 1.
   void pipeline_stage(int stage);
   int stage() const { return stage_; }
   const SourceLocation& where() const { return where_; }
@@ -112,18 +116,18 @@ class Layer {
   int stage_ = -1;
 };
 
-/// Moves a layer of your own to the heap. Unlike std::make_shared it keeps the line where the layer was
-/// written: `share(Block(64))`.
+/// Moves a user-defined layer to the heap: `share(Block(64))`. Unlike std::make_shared it keeps the line where the
+/// layer was written.
 template <class L>
 std::shared_ptr<L> share(L layer) {
   return std::make_shared<L>(std::move(layer));
 }
 
-/// The last folder and the name of a file, and the line.
+/// Returns the last folder and the name of the file, and the line.
 SourceLocation source_location(const CallLocation& where);
 
-/// Throws InvalidArgument unless every dimension is at least 1 and the tensor has fewer than 2^40
-/// elements, so that later sizes fit 64 bits.
+/// Throws InvalidArgument unless every dimension is at least 1 and the tensor has fewer than 2^40 elements, so that
+/// later sizes fit 64 bits.
 void require_layer_shape(std::string_view where, const Shape& shape);
 
 }  // namespace partita

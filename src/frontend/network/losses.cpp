@@ -10,10 +10,10 @@
 namespace partita {
 namespace {
 
-/// 16-bit logits widened: exp, log and sums over the batch want more digits.
+/// Returns 16-bit logits as f32: exp, log and sums over the batch need more precision.
 Value wide(Value logits) { return cast(logits, promote(logits.dtype(), DType::f32)); }
 
-/// One number for each logit: classes become one-hot.
+/// Returns one number per logit; classes become one-hot. Throws InvalidArgument if the shapes do not fit.
 Value hot_labels(Builder& builder, Value logits, Value label) {
   Shape shape = logits.shape();
   const int64_t classes = shape.back();
@@ -40,7 +40,7 @@ Value expanded(Builder& builder, Value narrow, Value label) {
   const Value logits = wide(narrow);
   const Value e = exp(sub(logits, reduce_max(logits, {-1}, /*keep_dims=*/true)));
   const Value p = div(e, reduce_sum(e, {-1}, /*keep_dims=*/true));
-  const double smallest = logits.dtype() == DType::f64 ? 1e-300 : 1e-37;  // log of it is finite
+  const double smallest = logits.dtype() == DType::f64 ? 1e-300 : 1e-37;  // its logarithm is finite
   const Value safe = maximum(p, constant(builder, smallest, Type{logits.dtype(), {}}));
   return neg(reduce_sum(mul(log(safe), hot_labels(builder, logits, label)), {-1}));
 }
@@ -58,7 +58,7 @@ Value loss_of_pair(Builder& builder, Value narrow, Value label) {
 Value mse(Builder& builder, Value logits, Value label) { return square(error(builder, logits, label)); }
 Value mae(Builder& builder, Value logits, Value label) { return abs(error(builder, logits, label)); }
 
-/// One number per sample, or per element.
+/// Returns the loss per sample, or per element.
 Value build_elements(Loss loss, Builder& builder, Value logits, Value label) {
   switch (loss) {
     case Loss::sparse: return sparse(builder, logits, label);
@@ -71,7 +71,7 @@ Value build_elements(Loss loss, Builder& builder, Value logits, Value label) {
   return {};
 }
 
-/// Whether `build_elements` has one number for each class.
+/// Whether `build_elements` returns one number per class.
 bool is_per_class(Loss loss) { return loss == Loss::binary || loss == Loss::mse || loss == Loss::mae; }
 
 void require_classes(Value logits) {
@@ -96,12 +96,12 @@ void require_ignorable(int64_t index, Value label) {
   });
 }
 
-/// The mean over the samples that are not of the class.
+/// Returns the mean over the samples that are not of the class `ignored`.
 Value mean_of_others(int64_t ignored, Loss loss, Builder& builder, Value logits, Value label) {
   require_ignorable(ignored, label);
   const Type class_type{label.dtype(), {}};
   const Value counts = not_equal(label, constant(builder, static_cast<double>(ignored), class_type));
-  // A class of the logits, so that the loss of such a sample is a number.
+  // A class of the logits, so that the loss of an ignored sample is a finite number.
   const Value labels = select(counts, label, constant(builder, 0, class_type));
   const Value losses = sample_losses(loss, builder, logits, labels);
   const Type one{losses.dtype(), {}};
@@ -139,7 +139,7 @@ bool is_label(const Graph& graph, ValueId value) {
   return graph.values[value].name == "label";
 }
 
-/// The class of select(label != class, label, a constant).
+/// Returns the class c of select(label != c, label, a constant), or nothing if the node is no such select.
 std::optional<int64_t> class_left_out(const Graph& graph, const Node& node) {
   if (node.op != "select" || maker_of(graph, node.inputs[2], "constant") == nullptr) return std::nullopt;
   const Node* differs = maker_of(graph, node.inputs[0], "not_equal");

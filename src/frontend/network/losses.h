@@ -8,29 +8,30 @@
 
 namespace partita {
 
-/// Labels are classes (integers), or a number for each logit: one-hot or soft labels, targets. sparse:
-/// fused softmax cross entropy with classes alone; dense: the same with one-hot or soft labels;
-/// expanded: the same from elementary ops, safe at log(0); binary: of each class by itself; mse, mae: of the logits
-/// against the labels.
+/// The loss functions. Labels are classes (integers), or a number per logit: one-hot or soft labels, or targets.
+/// sparse: fused softmax cross entropy with classes only. dense: the same with classes, one-hot or soft labels.
+/// expanded: like dense, from elementary ops, safe at log(0). binary: binary cross entropy per class. mse, mae: errors
+/// of the logits against the labels.
 enum class Loss { sparse, dense, expanded, binary, mse, mae };
 template <>
 inline constexpr auto kNames<Loss> = names("sparse", "dense", "expanded", "binary", "mse", "mae");
 
 struct LossOptions {
-  /// Samples of this class count for nothing: the mean is over the others of the global batch, and 0 where there are
-  /// none. It need not be one of the classes of the logits.
+  /// Samples of this class do not count: the mean is over the other samples of the global batch, or 0 if there are
+  /// none. It need not be a class of the logits.
   std::optional<int64_t> ignore_index{};
 };
 
-/// logits[.., classes], label i32[..] or of the type of the logits -> a scalar. Throws InvalidArgument for a label that
-/// does not fit, and for an ignore_index that no label can be.
+/// Returns the loss, a scalar, from logits[.., classes] and label[..] (integers) or label[.., classes] (floats). Throws
+/// InvalidArgument for a label that does not fit and for an ignore_index that no label can equal.
 Value build_loss(Loss loss, Builder& builder, Value logits, Value label, const LossOptions& options = {});
 
-/// The same before the mean: [..], one number for each sample, of binary, mse and mae their means over the classes.
+/// Returns the loss before the mean over samples: [..], one number per sample. For binary, mse and mae it is the mean
+/// over the classes.
 Value sample_losses(Loss loss, Builder& builder, Value logits, Value label);
 
-/// The class of the input "label" whose samples the output "loss" of a graph leaves out, as `build_loss` with an
-/// ignore_index does; none where there is none or more than one.
+/// Returns the class of the input "label" whose samples the output "loss" of a graph ignores, as `build_loss` with an
+/// ignore_index makes it. Returns nothing if there is none or more than one.
 std::optional<int64_t> find_ignored_class(const Graph& graph);
 
 }  // namespace partita

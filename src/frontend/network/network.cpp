@@ -22,7 +22,7 @@ Network::Network(std::string name, Forward forward, LossFunction loss, CallLocat
 
 namespace {
 
-/// The columns called `names`, or the first.
+/// Returns the columns called `names`, or the first one if `names` is empty.
 std::vector<Value> inputs_of(Columns& columns, const std::vector<std::string>& names) {
   if (names.empty()) return {columns.first()};
   std::vector<Value> inputs;

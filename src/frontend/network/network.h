@@ -1,5 +1,5 @@
 #pragma once
-// What the user wrote: from the columns of a batch to named outputs, and from these to a loss.
+// A network as the user wrote it: from the columns of a batch to named outputs, and from these to a loss.
 
 #include <functional>
 
@@ -9,36 +9,39 @@
 
 namespace partita {
 
-/// Named values in an order of their own: {{"logits", y}}.
+/// Named values in their order: {{"logits", y}}.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
-/// The value called `name`; throws InvalidArgument with the nearest name.
+/// Returns the value called `name`. Throws InvalidArgument with the nearest name.
 Value find_output(const NamedValues& outputs, std::string_view name);
 
+/// A named forward function with a loss.
 class Network {
  public:
   using Forward = std::function<NamedValues(Context&, Columns&)>;
-  /// Scalars: the first is called "loss" and is what a training minimises, others are shown next to it. Each is a mean
-  /// over the samples of the global batch.
+  /// Returns scalars. The one called "loss", by convention the first, is minimized; others are shown next to it. Each
+  /// is a mean over the samples of the global batch.
   using LossFunction = std::function<NamedValues(Context&, Columns&, const NamedValues&)>;
 
-  /// Any number of inputs and outputs. Names begin the names of graphs.
+  /// A network with any number of inputs and outputs. `name` becomes the prefix of graph names. Throws InvalidArgument
+  /// if `forward` is empty.
   Network(std::string name, Forward forward, LossFunction loss, CallLocation where = CallLocation::current());
-  /// The first column that is not "label", through `layers`, is "logits"; the loss compares them with "label".
+  /// A network of layers: the first column that is not "label", passed through `layers`, is "logits", and the loss
+  /// compares them with "label". Throws InvalidArgument if `layers` is null.
   Network(std::string name, LayerPtr layers, Loss loss = Loss::sparse, CallLocation where = CallLocation::current());
   Network(std::string name, LayerPtr layers, Loss loss, const LossOptions& options,
           CallLocation where = CallLocation::current());
 
-  /// The columns called `inputs`, through `layers`.
+  /// Like the above, with the columns called `inputs`.
   Network(std::string name, LayerPtr layers, const std::vector<std::string>& inputs, Loss loss = Loss::sparse,
           const LossOptions& options = {}, CallLocation where = CallLocation::current());
 
   const std::string& name() const { return name_; }
   const Forward& forward() const { return forward_; }
   const LossFunction& loss() const { return loss_; }
-  /// Of a network whose loss compares logits with labels; of another one the default.
+  /// Options of a loss that compares logits with labels; the defaults for other networks.
   const LossOptions& loss_options() const { return loss_options_; }
-  /// The loss that compares logits with labels; none where it is a function.
+  /// The loss that compares logits with labels; nothing if the loss is a function.
   const std::optional<Loss>& loss_kind() const { return loss_kind_; }
   const SourceLocation& where() const { return where_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A variable with another value for as long as the guard lives.
+// Gives a variable another value until the end of the scope.
 
 #include <utility>
 

@@ -9,15 +9,15 @@ namespace partita {
 struct Conv2dOptions {
   std::vector<int64_t> stride{1, 1}, dilation{1, 1};  // height, width
   Padding padding = Padding::valid;
-  std::vector<int64_t> pads{0, 0, 0, 0};  // top, left, bottom, right, when explicit
+  std::vector<int64_t> pads{0, 0, 0, 0};  // top, left, bottom, right, for Padding::explicit_
   int64_t groups = 1;
   bool bias = true;
   InitRule init = Init::he_normal;
   InitRule bias_init = Init::zeros;
 };
 
-/// y[n, out, h', w'] from x[n, in, h, w], weight[out, in / groups, kernel height, kernel width]. `same`
-/// keeps ceil(size / stride) rows and columns; what is left over of the padding goes below and right.
+/// 2-D convolution: y[n, out, h', w'] from x[n, in, h, w] and weight[out, in / groups, kernel height, kernel width].
+/// `same` keeps ceil(size / stride) rows and columns; an odd padding has its extra element below and to the right.
 class Conv2d : public Layer {
  public:
   Conv2d(int64_t channels, int64_t kernel, Conv2dOptions options = {}, CallLocation where = CallLocation::current())

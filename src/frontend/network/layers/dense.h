@@ -11,7 +11,7 @@ struct DenseOptions {
   InitRule bias_init = Init::zeros;
 };
 
-/// y = x weight^T + bias: x[.., in], weight[units, in], bias[units]; `in` is read off x.
+/// y = x weight^T + bias for x[.., in], weight[units, in], bias[units]. `in` is taken from x.
 class Dense : public Layer {
  public:
   explicit Dense(int64_t units, DenseOptions options = {}, CallLocation where = CallLocation::current())

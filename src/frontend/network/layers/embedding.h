@@ -5,7 +5,7 @@
 
 namespace partita {
 
-/// Rows of weight[rows, width] by integer ids.
+/// Looks up rows of weight[rows, width] by integer ids.
 class Embedding : public Layer {
  public:
   Embedding(int64_t rows, int64_t width, InitRule init = normal_initializer(0, 1),

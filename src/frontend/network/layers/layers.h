@@ -1,6 +1,6 @@
 #pragma once
-// All layers. Each has a class, to derive from, and a function that makes one and notes the caller's
-// source line: `dense(10)`.
+// All layers. Each has a class to derive from, and a function that makes one and records the caller's source line:
+// `dense(10)`.
 
 #include "frontend/network/layers/conv2d.h"
 #include "frontend/network/layers/dense.h"

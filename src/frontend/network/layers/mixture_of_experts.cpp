@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// From x[b, s, width]: the slots of the experts that each token chose, and their weights, both [b, s, top_k].
+/// Routes x[b, s, width]: returns the slots that each token's experts gave it, and their weights, both [b, s, top_k].
 class Router : public Layer {
  public:
   Router(const MixtureOfExpertsOptions& options, CallLocation where) : Layer(where), options_(options) {}
@@ -24,13 +24,14 @@ class Router : public Layer {
       context.add_loss("balance", balance(probabilities, experts), options_.balance);
     }
     const AssignSlotsAttrs slots{.experts = options_.experts, .capacity = expert_capacity(options_, x.shape()[1])};
-    // Of one choice the probability itself, or the router would have no gradient.
+    // With one choice the probability itself; divided by itself it would give the router no gradient.
     const Value weights = options_.top_k == 1 ? chosen : chosen / reduce_sum(chosen, {-1}, /*keep_dims=*/true);
     return {apply("assign_slots", {experts}, slots), weights};
   }
 
  private:
-  /// The sum over experts is one over choices: each brings the mean probability of its expert.
+  /// Returns the balance loss. Its sum over experts is computed as a mean over choices, each with the mean probability
+  /// of its expert.
   Value balance(Value probabilities, Value experts) const {
     const Shape& shape = experts.shape();
     const Value choices = reshape(experts, {shape[0], shape[1] * shape[2]});
@@ -41,7 +42,7 @@ class Router : public Layer {
   MixtureOfExpertsOptions options_;
 };
 
-/// Of x[experts, rows, width] each expert's rows.
+/// Applies each expert to its rows of x[experts, rows, width].
 class Experts : public Layer {
  public:
   Experts(const MixtureOfExpertsOptions& options, CallLocation where) : Layer(where), options_(options) {}
@@ -61,7 +62,7 @@ class Experts : public Layer {
   MixtureOfExpertsOptions options_;
 };
 
-/// fc, gelu, proj without biases.
+/// The shared experts: fc, gelu, proj without biases.
 class SharedExperts : public Layer {
  public:
   SharedExperts(const MixtureOfExpertsOptions& options, CallLocation where) : Layer(where), options_(options) {}
@@ -126,7 +127,7 @@ Value MixtureOfExperts::construct(Context& context, Value x) {
   const int64_t batch = x.shape()[0], tokens = x.shape()[1], width = x.shape()[2];
   const int64_t experts = options_.experts, capacity = expert_capacity(options_, tokens);
   const std::vector<Value> routes = context.call("router", *router_, std::vector<Value>{x});
-  // [b, experts * slots, width] and, for products of each expert, [experts, b * slots, width].
+  // [b, experts * slots, width], and [experts, b * slots, width] for the products of each expert.
   const Value sent = apply("dispatch", {x, routes[0]}, DispatchAttrs{.size = experts * capacity});
   const Value by_group = reshape(sent, {batch, experts, capacity, width});
   const Value by_expert = reshape(transpose(by_group, {1, 0, 2, 3}), {experts, batch * capacity, width});

@@ -7,32 +7,32 @@ namespace partita {
 
 struct MixtureOfExpertsOptions {
   int64_t experts = 8;
-  int64_t top_k = 2;       // experts of a token
-  double capacity = 1.25;  // slots of an expert, times those of an even share; 0: room for every token
-  int64_t inner = 0;       // width inside an expert; 0: four times that of x
-  int64_t shared = 0;      // experts that every token uses
+  int64_t top_k = 2;       // experts per token
+  double capacity = 1.25;  // slots per expert, relative to an even share; 0 = room for every token
+  int64_t inner = 0;       // width inside an expert; 0 = four times that of x
+  int64_t shared = 0;      // number of experts that every token uses
   double balance = 0.01;   // weight of the balance loss
   InitRule init = Init::xavier_uniform;
   InitRule projection_init = Init::xavier_uniform;  // of the layers that end on the residual path
 };
 
-/// Slots of each expert for a group of so many tokens, at most one for each token.
+/// Returns the number of slots of each expert for a group of `tokens` tokens, at most one per token.
 int64_t expert_capacity(const MixtureOfExpertsOptions& options, int64_t tokens);
 
-/// A sparse feed-forward part of x[b, s, width] (Shazeer et al., 2017; Fedus et al., 2022). Each token goes to the
-/// `top_k` experts with the largest probabilities softmax(x router^T), weighted by these probabilities, which for
-/// several experts are divided by their sum. An expert is a pair of products without biases, fc and proj, with gelu
-/// between them.
+/// A sparse feed-forward part for x[b, s, width] (Shazeer et al., 2017; Fedus et al., 2022). Each token goes to the
+/// `top_k` experts with the largest probabilities softmax(x router^T), weighted by these probabilities, which are
+/// divided by their sum if there are several experts. An expert is two products without biases, fc and proj, with gelu
+/// in between.
 ///
-/// Each sequence is a group (Lepikhin et al., 2021): every expert has slots for its tokens, given to the first choices
-/// of all tokens in their order, then to the second ones; a token without a slot gets nothing from this expert. So who
-/// has a slot does not depend on how the batch is cut. The experts' operands are [experts, b * slots, width].
+/// Each sequence is a group (Lepikhin et al., 2021): every expert has slots for its tokens. They are assigned to the
+/// first choices of all tokens in order, then to the second ones; a token without a slot gets nothing from this expert.
+/// So the assignment does not depend on how the batch is cut. The experts' operands are [experts, b * slots, width].
 ///
-/// The loss "balance" is added with its weight, the mean over sequences of experts * sum over e of
-/// (share of choices that are e) * (mean probability of e): 1 when experts are used alike.
+/// The loss "balance" is added with its weight. It is the mean over sequences of experts * sum over e of (share of
+/// choices that are e) * (mean probability of e), which is 1 if all experts are used equally.
 ///
 /// Children: router.weight[experts, width]; experts.fc[experts, width, inner], experts.proj[experts, inner, width];
-/// shared.fc, shared.proj: one layer of `shared` times the inner width, which is the sum of so many experts.
+/// shared.fc, shared.proj: one layer of `shared` times the inner width, which equals the sum of `shared` experts.
 class MixtureOfExperts : public Layer {
  public:
   explicit MixtureOfExperts(const MixtureOfExpertsOptions& options, CallLocation where = CallLocation::current());

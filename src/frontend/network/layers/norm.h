@@ -8,12 +8,11 @@ namespace partita {
 struct BatchNormOptions {
   double epsilon = 1e-5;
   double momentum = 0.1;    // running = (1 - momentum) * running + momentum * batch
-  Init scale = Init::ones;  // how the scale begins; zeros for the last one of a residual block
+  Init scale = Init::ones;  // initial scale; zeros for the last norm of a residual block
 };
 
-/// Batch normalisation of x[n, c] or x[n, c, h, w] per channel. While training it takes the statistics
-/// of the batch (of each group of rows, when the context asks for groups) and keeps running ones; the
-/// evaluation takes those.
+/// Batch normalization of x[n, c] or x[n, c, h, w] per channel. A training uses the statistics of the batch (of each
+/// group of rows, if the context asks for groups) and updates running ones, which an evaluation uses.
 class BatchNorm2d : public Layer {
  public:
   explicit BatchNorm2d(BatchNormOptions options = {}, CallLocation where = CallLocation::current())
@@ -39,7 +38,7 @@ class LayerNorm : public Layer {
   RowNormOptions options_;
 };
 
-/// x * rstd * weight over the last dimension, rstd of the mean square (Zhang and Sennrich, 2019).
+/// x * rstd * weight over the last dimension, where rstd is that of the mean square (Zhang and Sennrich, 2019).
 class RmsNorm : public Layer {
  public:
   explicit RmsNorm(RowNormOptions options = {}, CallLocation where = CallLocation::current())

@@ -6,10 +6,10 @@
 namespace partita {
 
 struct PoolOptions {
-  int64_t stride = 0;             // 0: the kernel's size
+  int64_t stride = 0;             // 0 = the kernel's size
   int64_t padding = 0;            // on each side
   bool same = false;              // instead of `padding`: as much as keeps ceil(size / stride) rows and columns
-  bool count_include_pad = true;  // average: padding counts as zeros
+  bool count_include_pad = true;  // for averages: whether padding counts as zeros
 };
 
 /// The largest element under each kernel x kernel window of x[n, c, h, w].
@@ -24,7 +24,7 @@ class MaxPool2d : public Layer {
   PoolOptions options_;
 };
 
-/// The mean under each window.
+/// The mean under each kernel x kernel window of x[n, c, h, w].
 class AvgPool2d : public Layer {
  public:
   explicit AvgPool2d(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current())

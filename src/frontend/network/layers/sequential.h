@@ -6,7 +6,8 @@
 
 namespace partita {
 
-/// Layers one after the other; children are called "0", "1", ... or by the names given.
+/// Layers in sequence. Children are called "0", "1", ... or by the given names. Throws InvalidArgument for an empty
+/// pointer.
 class Sequential : public Layer {
  public:
   explicit Sequential(std::vector<LayerPtr> layers, CallLocation where = CallLocation::current());
@@ -32,7 +33,7 @@ inline LayerPtr sequential(std::vector<std::pair<std::string, LayerPtr>> layers,
   return std::make_shared<Sequential>(std::move(layers), where);
 }
 
-/// A layer from a function over symbolic values.
+/// A layer made from a function over symbolic values. Throws InvalidArgument for an empty function.
 class Lambda : public Layer {
  public:
   using Construct = std::function<Value(Context&, Value)>;

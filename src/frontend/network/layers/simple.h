@@ -1,13 +1,13 @@
 #pragma once
-// Layers without parameters that are one op.
+// Layers without parameters that are a single op.
 
 #include "frontend/network/layer.h"
 #include "ir/ops/shape/attrs.h"
 
 namespace partita {
 
-/// One op of one operand, with its default attributes or those given: `op_layer("gelu", GeluAttrs{true})`. Its name
-/// and its attributes are checked when it is built.
+/// An op of one operand, with its default attributes or given ones: `op_layer("gelu", GeluAttrs{true})`. The name and
+/// the attributes are checked when it is built.
 class OpLayer : public Layer {
  public:
   explicit OpLayer(std::string op, Attrs attrs = {}, CallLocation where = CallLocation::current())
@@ -19,7 +19,7 @@ class OpLayer : public Layer {
   Attrs attrs_;
 };
 
-/// [n, a, b, ..] -> [n, a * b * ..]
+/// Reshapes [n, a, b, ..] to [n, a * b * ..].
 class Flatten : public Layer {
  public:
   explicit Flatten(CallLocation where = CallLocation::current()) : Layer(where) {}

@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-/// fc, gelu, proj, dropout.
+/// The feed-forward part: fc, gelu, proj, dropout.
 class FeedForward : public Layer {
  public:
   explicit FeedForward(const TransformerBlockOptions& options, CallLocation where) : Layer(where), options_(options) {}
@@ -110,7 +110,7 @@ std::vector<Value> MultiHeadAttention::construct_all(Context& context, const std
 }
 
 Value RelativeBias::construct(Context& context, Value x) {
-  constexpr double kHidden = -1e9;  // behind the largest score of any query that sees a key
+  constexpr double kHidden = -1e9;  // below the scores of all visible keys
   if (x.type().rank() < 2) {
     throw InvalidArgument(
         fmt::format("[relative_bias] no sequence, got {}, expected [batch, sequence, ..]", print(x.type())));

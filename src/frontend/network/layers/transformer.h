@@ -6,22 +6,22 @@ namespace partita {
 
 struct AttentionOptions {
   bool causal = false;
-  int64_t kv_heads = 0;    // of k and v, each for as many heads of q; 0: as many as of q
-  int64_t head_width = 0;  // 0: the width of x over the heads
-  double scale = 0;        // of the scores; 0: 1 / sqrt(width of a head)
-  bool bias = true;        // of q, v and proj
-  double rotary_base = 0;  // above 0: positions are in q and k, turned by rotary
-  double dropout = 0;      // of what the projection gives
+  int64_t kv_heads = 0;    // heads of k and v, each shared by a group of heads of q; 0 = one per head of q
+  int64_t head_width = 0;  // 0 = the width of x divided by the heads
+  double scale = 0;        // factor of the scores; 0 = 1 / sqrt(width of a head)
+  bool bias = true;        // biases of q, v and proj
+  double rotary_base = 0;  // above 0: q and k are rotated by their positions
+  double dropout = 0;      // rate after the projection
   InitRule init = Init::xavier_uniform;
   InitRule projection_init = Init::xavier_uniform;
 };
 
 /// Attention of x[b, s, width] to itself with `heads` heads (Vaswani et al., 2017), or of x to the rows of a second
-/// input [b, t, any width]: children q, k, v and proj, each [width, width], or k and v of fewer rows. A third input
-/// [heads, s, t] is added to the scores; it also says which keys are seen, so nothing is causal besides it. k has no
-/// bias: it would move all scores of a query alike, which softmax does not see, and an optimizer that divides by the
-/// gradient's size would turn the rounding of its zero gradient into steps. Throws when the heads do not divide the
-/// width, or those of k and v the heads.
+/// input [b, t, any width]. The children q, k, v and proj have weights [width, width], or k and v fewer rows. A third
+/// input [heads, s, t] is added to the scores; it also decides which keys are seen, so `causal` and `kv_heads` cannot
+/// be used with it. k has no bias: it would shift all scores of a query equally, which softmax ignores, and an
+/// optimizer that divides by the gradient's size would turn the rounding errors of its zero gradient into steps. Throws
+/// InvalidArgument if the heads do not divide the width, or those of k and v do not divide the heads.
 class MultiHeadAttention : public Layer {
  public:
   explicit MultiHeadAttention(int64_t heads, AttentionOptions options = {},
@@ -31,7 +31,8 @@ class MultiHeadAttention : public Layer {
 
  private:
   void check(const std::vector<Value>& inputs) const;
-  /// By the heads of q[b, s, (h d)], k and v[b, t, (h d)].
+  /// Returns attention by heads from q[b, s, (h d)] and k, v[b, t, (h d)], as one op or, with a bias, from elementary
+  /// ops.
   Value mixed(Context& context, Value q, Value k, Value v) const;
   Value mixed(Value q, Value k, Value v, Value bias) const;
 
@@ -41,13 +42,13 @@ class MultiHeadAttention : public Layer {
 };
 
 struct RelativeBiasOptions {
-  bool causal = false;  // keys that follow a query get a bias that hides them
+  bool causal = false;  // keys after a query get a bias that hides them
   int64_t buckets = 32, furthest = 128;
   InitRule init = Init::xavier_uniform;
 };
 
-/// What distances add to the scores of attention, [heads, s, s] for x[b, s, ..] (Raffel et al., 2020): a number for
-/// each bucket of distances (`partita ops relative_buckets`) and head, weight[buckets, heads].
+/// A bias for the scores of attention, [heads, s, s] for x[b, s, ..] (Raffel et al., 2020). It is a number per bucket
+/// of distances (`partita ops relative_buckets`) and head: weight[buckets, heads].
 class RelativeBias : public Layer {
  public:
   explicit RelativeBias(int64_t heads, RelativeBiasOptions options = {}, CallLocation where = CallLocation::current())
@@ -60,13 +61,13 @@ class RelativeBias : public Layer {
 };
 
 struct SwigluOptions {
-  int64_t inner = 0;  // width inside; 0: four times that of x
+  int64_t inner = 0;  // width inside; 0 = four times that of x
   InitRule init = Init::xavier_uniform;
   InitRule projection_init = Init::xavier_uniform;
 };
 
-/// proj(silu(gate(x)) * up(x)) of x[.., width] (Shazeer, 2020, "GLU variants improve transformer"): children gate and
-/// up [inner, width] and proj [width, inner], without biases.
+/// proj(silu(gate(x)) * up(x)) for x[.., width] (Shazeer, 2020, "GLU variants improve transformer"). The children gate
+/// and up [inner, width] and proj [width, inner] have no biases.
 class Swiglu : public Layer {
  public:
   explicit Swiglu(SwigluOptions options = {}, CallLocation where = CallLocation::current())
@@ -79,17 +80,17 @@ class Swiglu : public Layer {
 };
 
 struct TransformerBlockOptions {
-  int64_t inner = 0;  // width inside the feed-forward part; 0: four times that of x
+  int64_t inner = 0;  // width inside the feed-forward part; 0 = four times that of x
   bool causal = false;
   bool approximate_gelu = false;
-  bool norm_first = true;  // false: of the sums with x instead of x
+  bool norm_first = true;  // whether to normalize before each part; false: after the sum
   double dropout = 0;
   InitRule init = Init::xavier_uniform;
   InitRule projection_init = Init::xavier_uniform;  // of the layers that end on the residual path
 };
 
-/// x += attn(ln_1(x)); x += mlp(ln_2(x)): the pre-norm block of GPT-2, children ln_1, attn, ln_2, mlp.fc, mlp.proj.
-/// Without `norm_first` the block of Vaswani et al.: x = ln_1(x + attn(x)); x = ln_2(x + mlp(x)).
+/// The pre-norm block of GPT-2: x += attn(ln_1(x)); x += mlp(ln_2(x)). Its children are ln_1, attn, ln_2, mlp.fc and
+/// mlp.proj. Without `norm_first` the block of Vaswani et al.: x = ln_1(x + attn(x)); x = ln_2(x + mlp(x)).
 class TransformerBlock : public Layer {
  public:
   explicit TransformerBlock(int64_t heads, TransformerBlockOptions options = {},

@@ -1,5 +1,5 @@
 #pragma once
-// What the layers with a sliding window share.
+// Helpers of the layers with a sliding window.
 
 #include "base/shape.h"
 
@@ -7,14 +7,14 @@ namespace partita {
 
 enum class Padding { valid, same, explicit_ };
 
-/// Throws `[layer] what is not legal` unless there are two numbers (height, width) from 1 to 2^31 - 1.
+/// Throws InvalidArgument "[layer] what is not legal" unless `pair` is two numbers (height, width) from 1 to 2^31 - 1.
 void require_pair(std::string_view layer, std::string_view what, const std::vector<int64_t>& pair);
 
-/// Throws unless x is [n, channels, height, width].
+/// Throws InvalidArgument unless x is [n, channels, height, width].
 void require_images(std::string_view layer, const Type& x);
 
-/// Top, left, bottom, right so that ceil(size / stride) rows and columns of x come out; what is left
-/// over goes below and right.
+/// Returns the padding at the top, left, bottom and right that keeps ceil(size / stride) rows and columns of x. The
+/// extra element of an odd padding is below and to the right.
 std::vector<int64_t> same_pads(const Shape& x, const std::vector<int64_t>& kernel, const std::vector<int64_t>& stride,
                                const std::vector<int64_t>& dilation = {1, 1});
 
