@@ -1,9 +1,8 @@
 #pragma once
 // Datasets: random access to rows with named columns, as small composable views.
 //
-// A row is a function of (epoch, index): shuffling and augmentation draw from counter-based numbers
-// keyed by (seed, epoch, sample index), so the order is global and the same for any number of ranks
-// and workers.
+// A row is a function of (epoch, index). Shuffling and augmentation use counter-based random numbers keyed by (seed,
+// epoch, sample index). So the order is global, and the same for any number of ranks and workers.
 
 #include <cstdint>
 #include <memory>
@@ -31,54 +30,58 @@ struct Batch {
   int64_t index = 0;  // position in the epoch
 };
 
-/// A number of a column.
+/// An integer found in a column, and where.
 struct FoundInteger {
   int64_t value = 0;
   std::string place;  // "row 7", "offset 12 of notes.txt"
   bool is_in_file = false;
 };
 
-/// The least and the greatest number of a column, each at its first place.
+/// The smallest and the largest integer of a column, each at its first place.
 struct IntegerRange {
   FoundInteger least, greatest;
 };
 
+/// Random access to rows. Datasets are immutable and thread-safe.
 class Dataset {
  public:
   virtual ~Dataset() = default;
+  /// Names and types of the columns of each row.
   virtual const std::vector<Column>& columns() const = 0;
-  /// Rows of one epoch.
+  /// Number of rows per epoch.
   virtual int64_t size() const = 0;
-  /// The identity of a row's sample, the key of its augmentation; views pass it through.
+  /// Returns the identity of a row's sample, the key of its augmentation. Views pass it through.
   virtual int64_t sample(int64_t epoch, int64_t index) const { return (void)epoch, index; }
 
-  /// The numbers of a column over all rows, floats cut off as by a cast; none where rows are not in memory, or not all
-  /// of those in memory are rows of this data set.
+  /// Returns the smallest and the largest number of a column over all rows, with fractions dropped as by a cast.
+  /// Returns nothing if the rows are not in memory, or rows in memory are not all part of this dataset.
   virtual std::optional<IntegerRange> integers(size_t column) const { return (void)column, std::nullopt; }
 
-  /// Writes the rows `indices` of `epoch` one after another into one tensor per column, which has a
-  /// leading dimension of indices.size(). Throws InvalidArgument when an index is outside [0, size)
-  /// or the epoch outside [0, kMaxEpochs]. Thread-safe.
+  /// Writes the rows `indices` of `epoch` one after another into one tensor per column, with a leading dimension of
+  /// indices.size(). Thread-safe. Throws InvalidArgument if an index is outside [0, size) or the epoch outside [0,
+  /// kMaxEpochs].
   void read(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const;
+  /// Returns one row. Throws as `read` does.
   Row row(int64_t epoch, int64_t index) const;
 
  protected:
-  /// `read` after its checks. Many rows at once, so that scratch memory is taken once per batch.
+  /// Does what `read` does, after its checks. Takes many rows at once, so that scratch memory is allocated once per
+  /// batch.
   virtual void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const = 0;
 };
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
 
-/// The position of the column `name`; throws InvalidArgument with the nearest name.
+/// Returns the position of the column `name`. Throws InvalidArgument with the nearest name.
 size_t find_column(const Dataset& dataset, std::string_view name);
 
-/// Throws InvalidArgument when two columns have one name.
+/// Throws InvalidArgument if two columns have one name.
 void check_distinct(const std::vector<Column>& columns);
 
-/// The type of `rows` values of `type` with a leading dimension.
+/// Returns the type of `rows` values of `type`, with a leading dimension.
 Type batch_type(const Type& type, int64_t rows);
 
-/// Rows [first, first + count) of batch tensors.
+/// Returns the rows [first, first + count) of batch tensors, without copying.
 std::vector<Tensor> slice_rows(std::span<const Tensor> batch, int64_t first, int64_t count);
 
 }  // namespace partita

@@ -17,7 +17,7 @@ bool fits(const Shape& shape, const Shape& declared) {
   return true;
 }
 
-/// Channels last, of a network that takes images of any size with the channels first.
+/// Whether an image has its channels last, as seen by a network that takes images of any size with channels first.
 bool is_turned(const Shape& image) {
   return image.size() == 3 && !can_be_channels(image[0]) && can_be_channels(image[2]);
 }
@@ -32,7 +32,7 @@ std::string print_declared(const Shape& declared) {
   return text + "]";
 }
 
-/// What makes images fit, where it is a choice of the network's sizes.
+/// Returns the model options that would make the images fit, as the end of a message, or "" if there are none.
 std::string remedy(const Shape& shape, const Shape& declared) {
   if (shape.size() != 3 || shape[1] != shape[2] || is_turned(shape)) return "";
   std::vector<std::string> sizes;

@@ -1,16 +1,16 @@
 #pragma once
-// Rows compared with what a network declares that it reads.
+// Compares rows with what a network declares to read.
 
 #include "frontend/data/open_dataset.h"
 
 namespace partita {
 
-/// Whether the channels of an image of bytes stand first, by the shape that the network declares; without one by which
-/// of the two sizes can be channels: 1, 3 or 4. What can be both has its channels last.
+/// Whether the channels of an image of bytes come first. The shape that the network declares decides; without one, the
+/// size that can be a number of channels (1, 3 or 4). If both can be, channels come last.
 bool has_channels_first(const Shape& image, const Shape& declared);
 
-/// Throws InvalidArgument, with both shapes, unless the columns that `format` declares have these shapes: the input of
-/// images, all of texts and records. Columns that are missing or that nothing is declared of are not looked at.
+/// Throws InvalidArgument, with both shapes, unless the columns that `format` declares have the declared shapes: the
+/// input for images, all columns for texts and records. Ignores columns that are missing or not declared.
 void require_declared(const std::vector<Column>& columns, const RowFormat& format, const DataSource& source);
 
 }  // namespace partita

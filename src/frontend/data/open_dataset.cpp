@@ -14,7 +14,7 @@
 namespace partita {
 namespace {
 
-// Training and a later evaluation see the same patterns, whatever their seeds.
+// Constant, so that a training and a later evaluation see the same patterns under different seeds.
 constexpr uint64_t kSyntheticSeed = 1;
 
 constexpr int64_t kMaxSyntheticBytes = int64_t{64} << 20;  // of text, which is held in memory
@@ -34,7 +34,7 @@ ChannelScaling scaling_of(DataKind kind, int64_t channels) {
   return {std::vector<double>(count, 0.5), std::vector<double>(count, 0.25)};
 }
 
-/// From bytes [height,width,channels] to numbers [channels,height,width].
+/// Returns the maps from bytes [height,width,channels] to numbers [channels,height,width].
 std::vector<ValueMapPtr> image_maps(const Type& image, DataKind kind, Split split, const RowFormat& format) {
   const ChannelScaling scaling = scaling_of(kind, image.shape.at(2));
   std::vector<ValueMapPtr> maps;
@@ -85,7 +85,7 @@ std::vector<Column> with_floats(std::vector<Column> columns, DType dtype) {
   return columns;
 }
 
-/// Bytes of an image are scaled as images, floats get the network's type, ids become i32.
+/// Opens NumPy files. Bytes of images are scaled, floats get the network's type, ids become i32.
 DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& format) {
   std::optional<LabelRange> labels;
   if (format.labels_are_classes) labels = {.classes = format.classes, .ignored = format.ignored_label};

@@ -34,7 +34,7 @@ bool has_right_paths(const DataSource& source) {
   }
 }
 
-/// What a bare path holds.
+/// Returns the source that a bare path stands for. Throws InvalidArgument if it is unknown.
 DataSource recognise(std::string_view where, std::string_view text) {
   const std::string path(text);
   std::error_code failure;

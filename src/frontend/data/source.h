@@ -1,5 +1,5 @@
 #pragma once
-// Where rows come from, in the words of flags and configuration files.
+// Sources of rows, as written in flags and configuration files.
 
 #include <string>
 #include <string_view>
@@ -13,18 +13,21 @@ enum class DataKind { synthetic, mnist, cifar10, text, npz, npy };
 template <>
 inline constexpr auto kNames<DataKind> = names("synthetic", "mnist", "cifar10", "text", "npz", "npy");
 
+/// Where rows come from.
 struct DataSource {
   DataKind kind = DataKind::synthetic;
   /// mnist, cifar10: one folder. text: one file. npz: a file, or one for training and one for testing. npy: inputs and
-  /// labels, and the same for testing. synthetic: none.
+  /// labels, optionally followed by those for testing. synthetic: none.
   std::vector<std::string> paths{};
   bool operator==(const DataSource&) const = default;
 };
 
-/// "synthetic", "mnist:DIR", "cifar10:DIR", "text:FILE", "npz:FILE[,TEST]", "npy:INPUTS,LABELS[,INPUTS,LABELS]".
+/// Returns "synthetic", "mnist:DIR", "cifar10:DIR", "text:FILE", "npz:FILE[,TEST]" or
+/// "npy:INPUTS,LABELS[,INPUTS,LABELS]".
 std::string print(const DataSource& source);
-/// Reads what `print` writes, and a bare path: a folder with the files of MNIST or CIFAR-10, or a file that ends in
-/// .npz, or in .txt with or without .gz or .xz. Throws InvalidArgument that begins with "[where]".
+/// Parses what `print` writes; paths must not contain commas. Also takes a bare path: a folder with the files of MNIST
+/// or CIFAR-10, or a file that ends in .npz or in .txt, .txt.gz or .txt.xz. Throws InvalidArgument that begins with
+/// "[where]".
 DataSource parse_data_source(std::string_view where, std::string_view text);
 
 }  // namespace partita

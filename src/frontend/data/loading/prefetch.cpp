@@ -27,7 +27,7 @@ Prefetcher::Prefetcher(Batcher batcher, PrefetchOptions options, DataPosition st
   claim_ = position_;
   ring_.resize(static_cast<size_t>(options.depth));
   used_.reserve(ring_.size() + static_cast<size_t>(options.workers));
-  used_.resize(ring_.size() + 1);  // those that wait, and that of the consumer: no more are made later
+  used_.resize(ring_.size() + 1);  // for the ring and the consumer; later none are made
   for (Batch& batch : used_) batcher_.prepare(batch);
   workers_.reserve(static_cast<size_t>(options.workers));
   for (int i = 0; i < options.workers; ++i) {

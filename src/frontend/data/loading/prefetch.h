@@ -1,5 +1,5 @@
 #pragma once
-// Batches made ahead of their use by worker threads.
+// Batches prefetched by worker threads.
 
 #include <condition_variable>
 #include <exception>
@@ -13,7 +13,7 @@
 
 namespace partita {
 
-/// A place in the endless sequence of batches; part of a checkpoint.
+/// A position in the endless sequence of batches; part of a checkpoint.
 struct DataPosition {
   int64_t epoch = 0;
   int64_t batch = 0;
@@ -22,22 +22,23 @@ struct DataPosition {
 
 struct PrefetchOptions {
   int workers = 1;
-  int depth = 4;  // batches made ahead at most
+  int depth = 4;  // maximum number of batches prefetched
 };
 
-/// Gives the batches from a position on, epoch after epoch, in order for any number of workers.
-/// Workers sleep when `depth` batches wait. One thread consumes.
+/// Returns the batches from a position on, epoch after epoch, in order for any number of workers. Workers sleep while
+/// `depth` batches are ready or being read. Only one thread may consume.
 class Prefetcher {
  public:
-  /// Throws InvalidArgument for options or a position out of range; a position just behind the last
-  /// batch of an epoch is the start of the next.
+  /// Starts the workers. `start` may be just after the last batch of an epoch, which means the start of the next.
+  /// Throws InvalidArgument for options or a position out of range, RuntimeFailure(out_of_memory) if a thread cannot be
+  /// started.
   Prefetcher(Batcher batcher, PrefetchOptions options, DataPosition start = {});
 
-  /// The next batch; rethrows what making it threw, each time it is asked for.
+  /// Returns the next batch, waiting for it. If reading it failed, rethrows that error on every call.
   Batch next();
-  /// The same into `batch`, whose arrays a later batch uses again: memory that was used before is faster.
+  /// Like the above, into `batch`, whose arrays are reused for a later batch: memory that was used before is faster.
   void next(Batch& batch);
-  /// Of the batch that `next` gives.
+  /// Position of the batch that `next` returns.
   DataPosition position() const { return position_; }
 
  private:
@@ -47,21 +48,21 @@ class Prefetcher {
     bool filled() const { return batch || error; }
   };
 
-  /// Outside of the reading of a batch nothing is allocated, so that a lack of memory is an error of the batch.
+  /// Runs a worker. Allocates nothing except while reading a batch, so that a lack of memory is an error of the batch.
   void work(std::stop_token stop);
   RingEntry& entry(int64_t ticket) { return ring_[static_cast<size_t>(ticket) % ring_.size()]; }
   DataPosition after(DataPosition position) const;
 
   Batcher batcher_;
-  DataPosition position_;  // consumer's
+  DataPosition position_;  // of the consumer
   std::mutex mutex_;
   std::condition_variable_any room_;
   std::condition_variable_any filled_;
-  DataPosition claim_;               // the next position to be taken by a worker
-  int64_t given_ = 0, claimed_ = 0;  // tickets, in the order of positions; between both are the entries of ring_ in use
-  std::vector<RingEntry> ring_;      // `depth` entries
-  std::vector<Batch> used_;          // given back
-  std::vector<std::jthread> workers_;  // last: they stop before the rest goes
+  DataPosition claim_;                 // the next position for a worker
+  int64_t given_ = 0, claimed_ = 0;    // tickets, in the order of positions; entries of ring_ in between are in use
+  std::vector<RingEntry> ring_;        // `depth` entries
+  std::vector<Batch> used_;            // returned by the consumer, for reuse
+  std::vector<std::jthread> workers_;  // last: they stop before the other members are destroyed
 };
 
 }  // namespace partita

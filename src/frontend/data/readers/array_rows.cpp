@@ -18,7 +18,7 @@ const Array* find(const NamedArrays& arrays, std::string_view name) {
   return found == arrays.end() ? nullptr : &found->second;
 }
 
-/// "x_train" and "y_train", or the same for the test.
+/// Returns "x_train" and "y_train", or the same for the test split.
 std::pair<std::string, std::string> paired_names(Split split) {
   const std::string part = split == Split::train ? "train" : "test";
   return {"x_" + part, "y_" + part};
@@ -32,7 +32,7 @@ bool holds_pair(const std::vector<std::string>& names, Split split) {
   return holds(x) && holds(y);
 }
 
-/// Rows of bytes [height,width], grey images, with a channel.
+/// Returns the shapes of rows of bytes [height,width], i.e. grey images, with a channel dimension added.
 std::map<std::string, Shape> shapes_with_channel(const NamedArrays& arrays) {
   std::map<std::string, Shape> shapes;
   for (const auto& [name, array] : arrays) {
@@ -42,7 +42,8 @@ std::map<std::string, Shape> shapes_with_channel(const NamedArrays& arrays) {
   return shapes;
 }
 
-/// Every array under its own name; the label and a single input under theirs.
+/// Renames the label, and the input if there is only one; other arrays keep their names. Throws InvalidFile if there is
+/// no label.
 NamedArrays renamed(NamedArrays arrays, const std::string& input, const std::string& path) {
   for (auto& [name, array] : arrays) {
     if (name == "labels" || name == "y") name = kLabel;
@@ -60,7 +61,7 @@ NamedArrays renamed(NamedArrays arrays, const std::string& input, const std::str
       if (name != kLabel) name = input;
     }
   }
-  // The input that a network of layers reads is the first column.
+  // The input that a network of layers reads comes first.
   std::stable_partition(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == input; });
   return arrays;
 }
@@ -77,7 +78,7 @@ NamedArrays read_npz_rows(const DataSource& source, Split split, const std::stri
   return arrays;
 }
 
-/// Throws InvalidFile unless all numbers of an array of integers are among `least` to `most`, or `ignored`.
+/// Throws InvalidFile unless all numbers of an integer array are in [least, most] or equal `ignored`.
 void require_range(const std::string& name, const Array& array, int64_t least, int64_t most,
                    std::optional<int64_t> ignored, const DataSource& source) {
   const int64_t rows = array.shape().empty() ? 1 : array.shape()[0], count = array.type().elements();
@@ -93,7 +94,7 @@ void require_range(const std::string& name, const Array& array, int64_t least, i
   });
 }
 
-/// Integers become i32 in a batch.
+/// Checks the labels, and that integers fit an i32, which they become in a batch.
 void require_ids(const NamedArrays& arrays, std::optional<LabelRange> labels, const DataSource& source) {
   using Id = std::numeric_limits<int32_t>;
   for (const auto& [name, array] : arrays) {
@@ -129,7 +130,7 @@ DatasetPtr read_array_rows(const DataSource& source, Split split, const std::str
     arrays = read_npz_rows(source, split, input);
   } else {
     const size_t first = split == Split::test ? 2 : 0;
-    arrays.emplace_back(input, read_npy(source.paths[first]));  // a list of both would be copied
+    arrays.emplace_back(input, read_npy(source.paths[first]));  // an initializer list of both would copy
     arrays.emplace_back(kLabel, read_npy(source.paths[first + 1]));
   }
   require_ids(arrays, labels, source);

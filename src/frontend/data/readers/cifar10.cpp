@@ -17,7 +17,7 @@ constexpr uint8_t kCifarClasses = 10;
 std::vector<std::filesystem::path> batch_files(const std::filesystem::path& directory, Split split) {
   if (split == Split::test) return {require_packed(directory, "test_batch.bin")};
   std::vector<std::filesystem::path> files;
-  std::string missing;  // the first
+  std::string missing;  // the first missing file
   for (int i = 1; i <= kCifar10Batches; ++i) {
     const std::string name = fmt::format("data_batch_{}.bin", i);
     std::filesystem::path path = find_packed(directory, name);
@@ -76,7 +76,7 @@ DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split) {
           fmt::format("[cifar10] truncated record in '{}' at byte {}, got {} bytes, expected a multiple of {}",
                       files[i].string(), bytes.size() / kRecord * kRecord, bytes.size(), kRecord));
     }
-    // All files are usually of one size: this takes the memory once.
+    // All files are usually of one size, so this allocates once.
     pixels.reserve(pixels.size() + bytes.size() / kRecord * kPixels * (files.size() - i));
     append_records(files[i], bytes, pixels, labels);
   }

@@ -10,19 +10,20 @@ namespace partita {
 
 inline constexpr int kCifar10Batches = 5;
 
-/// Columns image u8[32,32,3] (HWC) and label i32[]. Train is data_batch_1.bin to data_batch_N.bin in `directory`, all
-/// five or the first of them; test is test_batch.bin; plain, .gz or .xz. Throws MissingFile, also for a batch that is
-/// missing between others, or InvalidFile.
+/// Reads the columns image u8[32,32,3] (HWC) and label i32[]. The training rows are data_batch_1.bin to
+/// data_batch_N.bin in `directory`, all five or the first N; the test rows are test_batch.bin. Files may be plain, .gz
+/// or .xz. Throws MissingFile, also for a gap in the batches, or InvalidFile.
 DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split);
 
-/// Whether any file of these rows is in `directory`.
+/// Whether `directory` has the first file of the split.
 bool has_cifar10(const std::filesystem::path& directory, Split split);
 
 inline const Type kCifar10Image{DType::u8, {32, 32, 3}};
-/// Of the training images.
+/// Mean and standard deviation of the training images.
 inline const ChannelScaling kCifar10Scaling{{0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}};
 
-/// How many training batches are in `directory`, 1 to kCifar10Batches. Throws MissingFile as read_cifar10.
+/// Returns the number of training batches in `directory`, 1 to kCifar10Batches. Throws MissingFile as read_cifar10
+/// does.
 int count_cifar10_batches(const std::filesystem::path& directory);
 
 }  // namespace partita

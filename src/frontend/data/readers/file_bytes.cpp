@@ -11,12 +11,12 @@
 
 namespace partita {
 
-/// One format of packed bytes.
+/// Decompresses one format.
 class Unpacker {
  public:
-  enum class State { more, ended, corrupt, too_large };  // too_large: unpacking takes more memory than kXzMemory
+  enum class State { more, ended, corrupt, too_large };  // too_large: unpacking needs more memory than kXzMemory
   virtual ~Unpacker() = default;
-  /// Moves both spans past what was used; `last` says that nothing follows `in`.
+  /// Unpacks some bytes, and moves both spans past what was used. `last`: nothing follows `in`.
   virtual State step(std::span<const uint8_t>& in, std::span<uint8_t>& out, bool last) = 0;
 };
 
@@ -25,9 +25,10 @@ namespace {
 constexpr size_t kBuffer = 64 << 10;
 constexpr size_t kUnpackStep = 1 << 20;    // memory grows by what has really been unpacked
 constexpr int64_t kUsualRatio = 16;        // of unpacked to packed bytes, for the first reservation
-constexpr uint64_t kXzMemory = 256 << 20;  // the most a decoder may ask for its dictionary
+constexpr uint64_t kXzMemory = 256 << 20;  // maximum memory of a decoder's dictionary
 constexpr size_t kMaxOut = 1 << 30;        // zlib counts in 32 bits
-// A match of LZMA stands for at most 273 bytes and takes no fewer than about 0.3 bits.
+// Maximum ratio of unpacked to packed bytes: an LZMA match stands for at most 273 bytes and takes at least about 0.3
+// bits.
 constexpr int64_t kMaxXzRatio = 10'000;
 
 class Plain : public Unpacker {

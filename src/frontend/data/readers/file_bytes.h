@@ -1,5 +1,5 @@
 #pragma once
-// Files of data, unpacked while they are read.
+// Data files, decompressed while they are read.
 
 #include <cstdint>
 #include <filesystem>
@@ -14,25 +14,25 @@ namespace partita {
 
 class Unpacker;
 
-/// Of unpacked to packed bytes: a match of deflate stands for at most 258 bytes and takes no fewer than 2 bits.
+/// Maximum ratio of unpacked to packed bytes: a deflate match stands for at most 258 bytes and takes at least 2 bits.
 inline constexpr int64_t kMaxDeflateRatio = 1032;
 
-/// A file read from front to back; `.gz` and `.xz` are unpacked, checksums included.
-/// Memory follows what the file really holds, never what it declares.
+/// A file read from front to back. `.gz` and `.xz` are decompressed, with their checksums verified. Memory follows what
+/// the file really holds, never what it declares.
 class PackedFile {
  public:
-  /// Throws MissingFile when the file cannot be opened, InvalidFile when it is not a regular one.
+  /// Opens the file. Throws MissingFile if it cannot be opened, InvalidFile if it is not a regular file.
   explicit PackedFile(std::filesystem::path path);
   PackedFile(const PackedFile&) = delete;
   PackedFile& operator=(const PackedFile&) = delete;
   ~PackedFile();
 
-  /// The next bytes, `limit` of them unless the file ends before. Throws InvalidFile when the packed
-  /// data is cut or corrupt.
+  /// Returns the next `limit` bytes, or fewer at the end of the file. Throws InvalidFile if the packed data is
+  /// truncated or corrupt.
   std::vector<uint8_t> read(int64_t limit);
-  /// The same into `out`; gives how many bytes came, fewer than it takes only at the end.
+  /// Like the above, into `out`. Returns the number of bytes read, less than out.size() only at the end of the file.
   size_t read(std::span<uint8_t> out) { return unpack(out); }
-  /// Bytes that the whole file can give at most, unpacked, by its size on the disk.
+  /// Returns an upper bound of the unpacked size, from the size on disk.
   int64_t most_bytes() const;
   const std::filesystem::path& path() const { return path_; }
 
@@ -44,20 +44,20 @@ class PackedFile {
   std::ifstream stream_;
   std::unique_ptr<Unpacker> unpacker_;
   std::vector<uint8_t> buffer_;
-  std::span<const uint8_t> input_;  // the part of buffer_ not yet unpacked
+  std::span<const uint8_t> input_;  // the part of buffer_ that is not unpacked yet
   int64_t packed_size_ = 0;
   int64_t packed_read_ = 0;
-  bool last_ = false;   // buffer_ holds the end of the file
-  bool ended_ = false;  // everything is unpacked
+  bool last_ = false;   // whether buffer_ holds the end of the file
+  bool ended_ = false;  // whether everything is unpacked
 };
 
-/// `name`, `name.gz` or `name.xz` in `directory`, whichever is there first; empty when none is.
+/// Returns the first of `name`, `name.gz` and `name.xz` that exists in `directory`, or an empty path.
 std::filesystem::path find_packed(const std::filesystem::path& directory, std::string_view name);
 
-/// As find_packed, but throws MissingFile when none is there.
+/// Like find_packed, but throws MissingFile if there is none.
 std::filesystem::path require_packed(const std::filesystem::path& directory, std::string_view name);
 
-/// The whole file, unpacked; throws InvalidFile as soon as that is more than `limit` bytes.
+/// Returns the whole file, unpacked. Throws InvalidFile as soon as it exceeds `limit` bytes.
 std::vector<uint8_t> read_file(const std::filesystem::path& path, int64_t limit);
 
 }  // namespace partita

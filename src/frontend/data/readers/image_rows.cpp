@@ -14,7 +14,7 @@ DatasetPtr image_rows(const Type& image, const std::vector<uint8_t>& pixels, con
   Array images(batch_type(columns[0].type, rows)), numbers(batch_type(columns[1].type, rows));
   std::copy(pixels.begin(), pixels.end(), images.as<uint8_t>());
   std::copy(labels.begin(), labels.end(), numbers.as<int32_t>());
-  std::vector<std::pair<std::string, Array>> arrays;  // a list of both would be copied
+  std::vector<std::pair<std::string, Array>> arrays;  // an initializer list of both would copy
   arrays.emplace_back(columns[0].name, std::move(images));
   arrays.emplace_back(columns[1].name, std::move(numbers));
   return memory_rows(std::move(arrays));

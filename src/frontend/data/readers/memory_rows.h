@@ -1,5 +1,5 @@
 #pragma once
-// Rows that are held in memory as arrays.
+// Rows held in memory as arrays.
 
 #include <map>
 #include <utility>
@@ -8,9 +8,9 @@
 
 namespace partita {
 
-/// A column for each named array; its first dimension counts the rows. Throws InvalidArgument for no arrays, scalars,
-/// repeated names and arrays with different numbers of rows. `file`: where they come from, for messages;
-/// `shapes`: of the rows of columns, in place of those of the arrays, with as many elements.
+/// Returns a dataset with one column per named array, whose first dimension counts the rows. `file` is their origin,
+/// for messages. `shapes` replaces the row shapes of columns by others with the same number of elements. Throws
+/// InvalidArgument for no arrays, scalars, repeated names and arrays with different numbers of rows.
 DatasetPtr memory_rows(std::vector<std::pair<std::string, Array>> columns, const std::string& file = "",
                        const std::map<std::string, Shape>& shapes = {});
 

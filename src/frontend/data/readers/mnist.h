@@ -1,6 +1,6 @@
 #pragma once
-// MNIST handwritten digits in the IDX format: big-endian words for a magic number and the sizes,
-// then one byte per element. Magic 0x803 for images, 0x801 for labels.
+// MNIST handwritten digits in the IDX format: big-endian words for a magic number and the sizes, then one byte per
+// element. The magic number is 0x803 for images, 0x801 for labels.
 
 #include <filesystem>
 
@@ -9,15 +9,15 @@
 
 namespace partita {
 
-/// Columns image u8[28,28,1] (HWC) and label i32[]. Reads {train,t10k}-{images-idx3,labels-idx1}-ubyte
-/// from `directory`, plain, .gz or .xz. Throws MissingFile or InvalidFile.
+/// Reads the columns image u8[28,28,1] (HWC) and label i32[] from {train,t10k}-{images-idx3,labels-idx1}-ubyte in
+/// `directory`, plain, .gz or .xz. Throws MissingFile or InvalidFile.
 DatasetPtr read_mnist(const std::filesystem::path& directory, Split split);
 
-/// Whether any file of these rows is in `directory`.
+/// Whether `directory` has a file of images or labels of the split.
 bool has_mnist(const std::filesystem::path& directory, Split split);
 
 inline const Type kMnistImage{DType::u8, {28, 28, 1}};
-/// Of the training images.
+/// Mean and standard deviation of the training images.
 inline const ChannelScaling kMnistScaling{{0.1307}, {0.3081}};
 
 }  // namespace partita

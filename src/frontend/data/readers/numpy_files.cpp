@@ -18,13 +18,13 @@ namespace {
 
 constexpr int64_t kMaxArrayBytes = int64_t{16} << 30;
 constexpr int64_t kMaxHeader = 1 << 16;
-constexpr int64_t kReadStep = 1 << 20;  // bytes that are converted at a time
+constexpr int64_t kReadStep = 1 << 20;  // bytes converted at a time
 
-/// Gives the next bytes of a file, fewer than asked for only at its end.
+/// Returns the next bytes of a file, fewer than requested only at its end.
 class Source {
  public:
   using Read = std::function<size_t(std::span<uint8_t>)>;
-  /// `most_bytes`: that the file can give.
+  /// `most_bytes`: upper bound of the bytes the file can give.
   Source(Read read, int64_t most_bytes) : read_(std::move(read)), left_(most_bytes) {}
 
   size_t read(std::span<uint8_t> out) {
@@ -37,7 +37,7 @@ class Source {
     left_ -= static_cast<int64_t>(done);
     return done;
   }
-  /// Bytes that can still come.
+  /// Upper bound of the bytes that are left.
   int64_t left() const { return std::max<int64_t>(0, left_); }
 
  private:
@@ -54,7 +54,7 @@ class Source {
   refuse(where, "cut file", fmt::format("{} bytes", got), fmt::format("{}", expected));
 }
 
-/// Of a header: few.
+/// Reads `count` bytes of a header. Throws InvalidFile if the file ends before.
 std::vector<uint8_t> exactly(Source& source, int64_t count, const std::string& where) {
   std::vector<uint8_t> bytes(static_cast<size_t>(count));
   const size_t got = source.read(bytes);
@@ -62,14 +62,14 @@ std::vector<uint8_t> exactly(Source& source, int64_t count, const std::string& w
   return bytes;
 }
 
-/// What the header says: a Python dictionary in a fixed form.
+/// The contents of the header, a Python dictionary in a fixed form.
 struct Header {
   std::string descr;
   bool column_major = false;
   Shape shape;
 };
 
-/// The text after `'key':`, without spaces in front.
+/// Returns the text after `'key':`, without leading spaces.
 std::string_view value_of(std::string_view text, std::string_view key, const std::string& where) {
   const std::string quoted = fmt::format("'{}'", key);
   const size_t at = text.find(quoted);
@@ -87,7 +87,7 @@ Shape parse_tuple(std::string_view text, const std::string& where) {
     refuse(where, "bad header", "no tuple", "a shape as (3, 4)");
   }
   std::optional<int64_t> number;
-  bool ended = false;  // by a space
+  bool ended = false;  // a space ended the number
   for (const char c : text.substr(1, close - 1)) {
     if (c >= '0' && c <= '9' && !ended) {
       number = number.value_or(0) * 10 + (c - '0');
@@ -136,12 +136,12 @@ Header read_header(Source& source, const std::string& where) {
   return parse_header({reinterpret_cast<const char*>(text.data()), text.size()}, where);
 }
 
-/// How elements lie in the file and which type they get.
+/// The format of elements in the file, and the type they become.
 struct Element {
   std::string_view descr;
   size_t bytes;
   DType dtype;
-  void (*widen)(const uint8_t* from, int64_t count, int32_t* to);  // null: as they are
+  void (*widen)(const uint8_t* from, int64_t count, int32_t* to);  // null: copied unchanged
 };
 
 template <class T>
@@ -169,14 +169,14 @@ const Element& element_of(const std::string& descr, const std::string& where) {
   refuse(where, "element type not supported", descr, fmt::format("one of {}", fmt::join(known, ", ")));
 }
 
-/// Where elements that come in the order of a file go.
+/// Destinations of elements that arrive in file order.
 class Places {
  public:
   Places(const Shape& shape, bool column_major) : shape_(shape), at_(shape.size(), 0), strides_(strides_of(shape)) {
     is_in_order_ = !column_major || shape.size() < 2;
   }
   bool is_in_order() const { return is_in_order_; }
-  /// Of the next element, in row-major order.
+  /// Returns the row-major index of the next element.
   int64_t next() {
     const int64_t place = place_;
     if (is_in_order_) return ++place_, place;
@@ -196,7 +196,8 @@ class Places {
   bool is_in_order_ = true;
 };
 
-/// Throws unless the file can hold what its header declares, and the memory the array.
+/// Throws InvalidFile if the file cannot hold what its header declares, and RuntimeFailure(out_of_memory) if memory
+/// cannot hold the array.
 void require_room(const Type& type, int64_t bytes, const Source& source, const std::string& where) {
   if (bytes > source.left())
     refuse(where, "cut file", fmt::format("at most {} bytes", source.left()), fmt::format("{}", bytes));
@@ -208,7 +209,7 @@ void require_room(const Type& type, int64_t bytes, const Source& source, const s
                                    where, print(type), print_bytes(type.bytes()), print_bytes(*available)));
 }
 
-/// Reads elements, a part of them at a time, and puts each at its place.
+/// Reads elements in parts, and puts each at its place.
 void read_elements(Source& source, const Element& element, Places places, const std::string& where, Array& array) {
   const auto size = static_cast<int64_t>(element.bytes), count = array.type().elements();
   std::vector<uint8_t> part(static_cast<size_t>(std::min(count, kReadStep / size) * size));
@@ -237,7 +238,7 @@ Array read_array(Source& source, const std::string& where) {
   const Element& element = element_of(header.descr, where);
   const Type type{element.dtype, header.shape};
   const auto wide = static_cast<int64_t>(std::max(element.bytes, size_of(element.dtype)));
-  int64_t left = kMaxArrayBytes / wide;  // elements; zeros do not hide other dimensions, which rows would be made of
+  int64_t left = kMaxArrayBytes / wide;  // elements; a zero must not hide other large dimensions: rows would have them
   for (int64_t size : header.shape) {
     if (size > left) refuse(where, "too large", print(type), "at most 16 GiB");
     left /= std::max<int64_t>(1, size);
@@ -270,7 +271,7 @@ Array read_array(Source& source, const std::string& where) {
 class Npz {
  public:
   explicit Npz(const std::filesystem::path& file) : file_(file.string()) {
-    const PackedFile readable(file);  // says what is wrong with it
+    const PackedFile readable(file);  // throws with what is wrong with the file
     int code = 0;
     archive_.reset(zip_open(file.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
     if (!archive_) refuse_archive(code);
@@ -281,7 +282,7 @@ class Npz {
     }
   }
 
-  /// Of the arrays, in the order of the file.
+  /// Returns the names of the arrays, in file order.
   std::vector<std::string> names() const {
     std::vector<std::string> names = members_;
     for (std::string& name : names) {
@@ -313,7 +314,7 @@ class Npz {
     void operator()(zip_file_t* member) const { zip_fclose(member); }
   };
 
-  /// That a member can give, by what the file has of it.
+  /// Returns an upper bound of the bytes that a member can give, from its sizes in the file.
   int64_t most_bytes(size_t i) const {
     constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
     zip_stat_t stat;
@@ -341,7 +342,7 @@ class Npz {
   std::vector<std::string> members_;
 };
 
-/// The arrays whose name `takes` says.
+/// Returns the arrays whose names `takes` accepts.
 std::vector<std::pair<std::string, Array>> read_arrays(const std::filesystem::path& file,
                                                        const std::function<bool(const std::string&)>& takes) {
   const Npz npz(file);

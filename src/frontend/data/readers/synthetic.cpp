@@ -69,7 +69,7 @@ class Synthetic : public Dataset {
     std::vector<Spot> spots;
     for (int64_t y = 0; y < height; ++y) {
       for (int64_t x = 0; x < width; ++x) {
-        // Blocks of 2 x 2 pixels, which pooling keeps apart.
+        // Blocks of 2 x 2 pixels, which survive pooling.
         const int64_t block = (place * kLargestPatch + y / 2) * kLargestPatch + x / 2;
         const bool bright = random_word(key, static_cast<uint64_t>(block), 0) & 1;
         const bool negated = label % 2 == 1 && x >= width / 2;
@@ -82,7 +82,7 @@ class Synthetic : public Dataset {
     patches_.push_back(std::move(spots));
   }
 
-  /// Grey with noise of -32 to 31, four pixels from each random word.
+  /// Fills an image with grey and noise of -32 to 31, four pixels per random word.
   void fill_noise(uint64_t row, uint8_t* image, int64_t pixels) const {
     for (int64_t first = 0; first < pixels; first += 16) {
       const PhiloxBlock block = random_block(key_, static_cast<uint64_t>(1 + first / 16), row);

@@ -1,20 +1,21 @@
 #pragma once
 // Generated labelled images, for tests and first steps without a download.
 //
-// Class k lives in place k / 2 of a grid. Its patch has a left and a right half, each a fixed pattern
-// with a sign; the product of the two signs is k mod 2, and one of the two is drawn per row:
+// Class k has place k / 2 in a grid. Its patch has a left and a right half, each a fixed pattern with a sign. The
+// product of the two signs gives k mod 2, and one of the two is drawn per row:
 //
 //   pixel = 128 + sign * contrast * (left, or (-1)^k * right) + noise
 //
-// An image and its negative are equally likely in every class, so a convex linear model has nothing
-// to learn (its best weights are zero), while one hidden layer separates the classes.
+// An image and its negative are equally likely in every class. So a convex linear model has nothing to learn (its best
+// weights are zero), while one hidden layer separates the classes.
 
 #include "frontend/data/dataset.h"
 
 namespace partita {
 
-/// Columns "image" (the type given, u8[height,width,channels]) and "label" (i32[]). A row depends on
-/// (seed, split, index) only; the splits share their patterns.
+/// Returns a dataset with the columns "image" (of the given type, u8[height,width,channels]) and "label" (i32[]). A row
+/// depends on (seed, split, index) only; the splits share their patterns. Throws InvalidArgument for other image types
+/// and a bad number of classes or rows.
 DatasetPtr make_synthetic(Type image, int classes, int64_t rows, uint64_t seed, Split split);
 
 }  // namespace partita

@@ -108,7 +108,7 @@ class Counting : public Dataset {
 
 inline DatasetPtr counting(int64_t rows) { return std::make_shared<Counting>(rows); }
 
-/// What an array of any element type holds.
+/// Returns the elements of an array of any type as doubles.
 inline std::vector<double> numbers(const Array& array) {
   std::vector<double> result;
   for (int64_t i = 0; i < array.type().elements(); ++i) result.push_back(array.at(i));

@@ -34,7 +34,7 @@ void TextBytes::keep(int64_t begin, int64_t end) {
 }
 
 IntegerRange TextBytes::integers(int64_t count) const {
-  std::array<int64_t, 256> first;  // place of each byte
+  std::array<int64_t, 256> first;  // first position of each byte
   first.fill(-1);
   int64_t offset = 0;
   for (size_t i = 0; i < pieces_.size() && offset < count; ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// The bytes of a text, as a file is read: none of them is moved when more come.
+// The bytes of a text in pieces, so that none is moved when more are read.
 
 #include <filesystem>
 
@@ -7,20 +7,21 @@
 
 namespace partita {
 
-/// Bytes of a text, in pieces that are as long as the first one, but for the last.
+/// The bytes of a text. All pieces but the last have the size of the first.
 class TextBytes {
  public:
   TextBytes() = default;
-  /// `file`: where they come from; "": not from a file.
+  /// `file` is their origin for messages; "" = not from a file.
   explicit TextBytes(std::vector<std::vector<uint8_t>> pieces, std::string file = "");
 
   int64_t size() const { return size_; }
+  /// Returns the byte at `offset`, which is not checked.
   uint8_t at(int64_t offset) const { return pieces_[piece_of(offset)][place_of(offset)]; }
-  /// `count` bytes from `offset` on as numbers.
+  /// Writes the `count` bytes from `offset` on as integers to `to`.
   void copy(int64_t offset, int64_t count, int32_t* to) const;
-  /// Leaves the bytes [begin, end) and frees the pieces of others.
+  /// Keeps only the bytes [begin, end) and frees the pieces of others. Offsets then count from `begin`.
   void keep(int64_t begin, int64_t end);
-  /// The least and the greatest of the first `count` bytes, of which there is one, by a histogram.
+  /// Returns the smallest and the largest of the first `count` bytes, with `count` at least 1. Uses a histogram.
   IntegerRange integers(int64_t count) const;
 
  private:
@@ -28,15 +29,15 @@ class TextBytes {
   size_t place_of(int64_t offset) const { return static_cast<size_t>((begin_ + offset) % piece_); }
 
   std::vector<std::vector<uint8_t>> pieces_;
-  int64_t piece_ = 1;  // bytes of one
+  int64_t piece_ = 1;  // bytes per piece
   int64_t begin_ = 0;  // in the first piece
   int64_t size_ = 0;
   std::string file_;
-  int64_t first_ = 0;  // of the file
+  int64_t first_ = 0;  // offset in the file
 };
 
-/// The whole file (plain, .gz or .xz), unpacked while it is read. Throws MissingFile, and InvalidFile for damaged files
-/// and as soon as there are more than `limit` bytes.
+/// Reads a whole file (plain, .gz or .xz), unpacking it on the way. Throws MissingFile, and InvalidFile for damaged
+/// files and as soon as it exceeds `limit` bytes.
 TextBytes read_text_bytes(const std::filesystem::path& file, int64_t limit);
 
 }  // namespace partita

@@ -27,7 +27,7 @@ class TokenRows : public Dataset {
   const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return (bytes_.size() - format_.window()) / format_.stride() + 1; }
   std::optional<IntegerRange> integers(size_t column) const override {
-    if (columns_[column].name == "positions") return std::nullopt;  // of the row itself
+    if (columns_[column].name == "positions") return std::nullopt;  // positions within the row
     IntegerRange range = bytes_.integers((size() - 1) * format_.stride() + format_.window());
     if (format_.task == TextTask::masked && columns_[column].name == "tokens") {
       const FoundInteger mask{.value = format_.mask, .place = "hidden tokens"};
@@ -64,7 +64,7 @@ class TokenRows : public Dataset {
     int32_t *tokens, *labels, *positions;
   };
 
-  /// Random number `number` of a row, of 2 * tokens: below `bound`.
+  /// Returns a random integer below `bound`: number `number` of the 2 * tokens of a row.
   int64_t draw(const RowAt& row, int64_t number, int64_t bound) const {
     const int64_t element = row.index * 2 * format_.tokens + number;
     return static_cast<int64_t>(random_below(key_, static_cast<uint64_t>(element), static_cast<uint64_t>(row.epoch),
@@ -74,7 +74,7 @@ class TokenRows : public Dataset {
   /// Writes positions and labels, and hides the tokens there.
   void hide(const RowAt& at, const MaskedRow& row) const {
     const int64_t tokens = format_.tokens, hidden = format_.targets;
-    int64_t chosen = 0;  // each of the rest is as likely (Knuth, volume 2, algorithm S)
+    int64_t chosen = 0;  // each remaining token is equally likely (Knuth, volume 2, algorithm S)
     for (int64_t i = 0; i < tokens && chosen < hidden; ++i) {
       if (draw(at, i, tokens - i) < hidden - chosen) row.positions[chosen++] = static_cast<int32_t>(i);
     }

@@ -1,5 +1,5 @@
 #pragma once
-// Text for language models: bytes are the tokens, a row is a window of them.
+// Text for language models: bytes are the tokens, and a row is a window of them.
 
 #include <filesystem>
 
@@ -9,42 +9,44 @@
 
 namespace partita {
 
-/// What the labels of a row of text are. next: the byte that follows each token. masked: the bytes at `targets`
-/// positions, which the tokens hide (Devlin et al., 2018). continuation: the `targets` bytes that follow the tokens.
+/// The labels of a row of text. next: the byte after each token. masked: the bytes at `targets` positions, which the
+/// tokens hide (Devlin et al., 2018). continuation: the `targets` bytes after the tokens.
 enum class TextTask { next, masked, continuation };
 template <>
 inline constexpr auto kNames<TextTask> = names("next", "masked", "continuation");
 
+/// The rows made of a text.
 struct TextFormat {
-  int64_t tokens = 0;  // of a row
+  int64_t tokens = 0;  // per row
   TextTask task = TextTask::next;
-  int64_t targets = 0;  // labels of a row, from 1 to `tokens` when masked; next: one for each token, whatever this says
+  int64_t targets = 0;  // labels per row, 1 to `tokens` if masked; unused for next, which has one per token
   int64_t mask = 0;     // the token that hides another
   uint64_t seed = 1;    // of what is masked
 
+  /// Number of labels per row.
   int64_t labels() const { return task == TextTask::next ? tokens : targets; }
-  /// Bytes between the beginnings of two rows, and bytes of a row, labels included.
+  /// Bytes from the start of a row to that of the next (`stride`), and bytes of a row including labels (`window`).
   int64_t stride() const { return task == TextTask::continuation ? tokens + targets : tokens; }
   int64_t window() const { return tokens + (task == TextTask::next ? 1 : task == TextTask::masked ? 0 : targets); }
 };
 
-/// Columns "tokens" (i32[tokens]) and "label" (i32[labels]), of masked rows also "positions" (i32[labels]), which are
-/// distinct and rise. Of ten hidden tokens eight are the mask, one is another of the row, one is as it was; which ones
-/// is a function of the seed, the epoch and the row. Windows lie side by side; what is left at the end is not read.
-/// `bytes` holds at least one window.
+/// Returns a dataset with the columns "tokens" (i32[tokens]) and "label" (i32[labels]), and for masked rows "positions"
+/// (i32[labels]), which are distinct and ascending. On average 8 of 10 hidden tokens become the mask, one a random
+/// token of the row, and one stays; this is a function of the seed, the epoch and the row. Windows are adjacent; the
+/// rest at the end is not read. `bytes` must hold at least one window.
 DatasetPtr token_rows(TextBytes bytes, const TextFormat& format);
 DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format);
 
-/// The columns of such rows.
+/// Returns the columns of such rows.
 std::vector<Column> token_columns(const TextFormat& format);
 
-/// The windows of a text file (plain, .gz or .xz): of its first 90 % for training, of the rest for testing. Throws
-/// MissingFile, InvalidFile when a part is shorter than a window or the file larger than 1 GiB.
+/// Returns the windows of a text file (plain, .gz or .xz): of its first 90 % for training, of the rest for testing.
+/// Throws MissingFile, and InvalidFile if a part is shorter than a window or the file larger than 1 GiB.
 DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format);
 
-/// A generated stand-in: each of 24 letters follows from the two before it by a random table, and is any letter
-/// one time in ten, so that the best loss is about 0.62 and a model without memory reaches 3.18. A vocabulary of fewer
-/// bytes than these letters need has other or fewer ones.
+/// Returns rows of a generated text. Each of 24 letters follows from the two before it by a random table, and is any
+/// letter one time in ten. So the best loss is about 0.62, and a model without memory reaches 3.18. A vocabulary
+/// smaller than the bytes of these letters has other or fewer letters.
 DatasetPtr make_synthetic_text(int64_t rows, const TextFormat& format, uint64_t seed, Split split,
                                int64_t vocabulary = 256);
 

@@ -1,5 +1,5 @@
-// Random crops and flips. The draws of a row are elements 0 and 1 of the counter (sample, epoch), so
-// they are the same on any rank and worker.
+// Random crops and flips. The draws of a row are elements 0 and 1 of the counter (sample, epoch), so they are the same
+// on any rank and worker.
 
 #include <algorithm>
 #include <cstring>

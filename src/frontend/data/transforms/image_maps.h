@@ -1,6 +1,7 @@
 #pragma once
-// Maps on images in height, width, channel order (HWC), and on labels. Lists of them go through `chain`, which
-// joins resize, rescale, normalize and hwc_to_chw into one pass.
+// Maps on images in height, width, channel order (HWC), and on labels. `chain` combines lists of them; it joins resize,
+// rescale, normalize and hwc_to_chw into one pass. All functions throw InvalidArgument for bad arguments, and the maps
+// for values of other types.
 
 #include <cstdint>
 
@@ -8,43 +9,44 @@
 
 namespace partita {
 
-/// value * scale + shift, as f32; any shape.
+/// Returns the map value * scale + shift, as f32, for any shape.
 ValueMapPtr rescale(double scale, double shift);
 
-/// (value - mean[c]) / std[c] of an HWC image, as f32; one mean and std for each channel.
+/// Returns the map (value - mean[c]) / std[c] of an HWC image, as f32, with one mean and std per channel.
 ValueMapPtr normalize(const std::vector<double>& mean, const std::vector<double>& std);
 
-/// [H,W,C] to [C,H,W] in the same element type.
+/// Returns the map from [H,W,C] to [C,H,W] in the same element type.
 ValueMapPtr hwc_to_chw();
 
-/// [C,H,W] to [H,W,C] in the same element type.
+/// Returns the map from [C,H,W] to [H,W,C] in the same element type.
 ValueMapPtr chw_to_hwc();
 
-/// The same values in another element type; any shape. Fractions are cut off, and what an integer
-/// type cannot hold becomes its nearest value, NaN 0.
+/// Returns the map to another element type, for any shape. Fractions are dropped; values outside an integer type are
+/// clamped, and NaN becomes 0.
 ValueMapPtr cast(DType dtype);
 
-/// Bilinear, with half-pixel centres and without smoothing; u8 and f32 images. For u8 the weights are rounded
-/// to 11 bits and sums shortened as OpenCV does, so that pixels are the same as its.
+/// Returns the map to height x width by bilinear interpolation, with half-pixel centres and without smoothing, for u8
+/// and f32 images. For u8 the weights are rounded to 11 bits and sums shortened as in OpenCV, so that pixels equal
+/// OpenCV's.
 ValueMapPtr resize(int64_t height, int64_t width);
 
-/// As `resize`, to `side` pixels along the shorter side of the image; the other side in proportion, rounded down.
+/// Like `resize`, to `side` pixels along the shorter side of the image. The other side is in proportion, rounded down.
 ValueMapPtr resize_shorter(int64_t side);
 
-/// Pixels around an image, in the order of the documented system's random crop.
+/// Number of pixels added on each side of an image.
 struct CropPadding {
   int64_t left = 0, top = 0, right = 0, bottom = 0;
 };
 
-/// A window of height x width of the image with zero pixels around it, at a place drawn for each (seed, epoch,
+/// Returns the map to a window of height x width of the image padded with zeros, at a position drawn per (seed, epoch,
 /// sample).
 ValueMapPtr random_crop(int64_t height, int64_t width, const CropPadding& padding, uint64_t seed);
 
-/// Left and right exchanged with probability one half, drawn for each (seed, epoch, sample).
+/// Returns the map that swaps left and right with probability 1/2, drawn per (seed, epoch, sample).
 ValueMapPtr random_horizontal_flip(uint64_t seed);
 
-/// An integer k as f32[classes] that is `on` at k and `off` elsewhere, for each element of any shape. A label
-/// outside [0, classes) throws InvalidArgument when it is met.
+/// Returns the map from each integer k, in any shape, to f32[classes] with `on` at k and `off` elsewhere. A label
+/// outside [0, classes) throws InvalidArgument when it is mapped.
 ValueMapPtr one_hot(int64_t classes, double on = 1, double off = 0);
 
 }  // namespace partita

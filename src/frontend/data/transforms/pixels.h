@@ -1,12 +1,12 @@
 #pragma once
-// rescale, normalize and hwc_to_chw as one pass: any sequence of them that keeps channels last until its
-// end is again an affine function per channel, then a change of order.
+// rescale, normalize and hwc_to_chw as one pass: a sequence of them that keeps channels last until its end is an affine
+// function per channel, followed by a change of order.
 
 #include "frontend/data/transforms/value_map.h"
 
 namespace partita {
 
-/// value * scale + shift; one coefficient of each per channel, or a single one for all; none: unchanged.
+/// value * scale + shift, with one coefficient per channel or one for all. Empty = unchanged.
 struct Affine {
   std::vector<double> scale, shift;
 
@@ -20,9 +20,10 @@ struct Affine {
   }
 };
 
+/// An affine function per channel of an HWC image, then optionally the order CHW.
 class Pixels : public ValueMap {
  public:
-  /// `channels`: that the image must have, 0 for any.
+  /// `channels`: number that the image must have; 0 = any.
   Pixels(Affine affine, int64_t channels, bool channels_first)
       : affine_(std::move(affine)), channels_(channels), channels_first_(channels_first) {}
 

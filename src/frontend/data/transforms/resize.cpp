@@ -1,5 +1,5 @@
-// Bilinear resizing, alone and in one pass with what follows it: rows of the source are widened once each, channel
-// by channel, and blended in pairs.
+// Bilinear resizing, alone or in one pass with what follows it. Source rows are widened once each, channel by channel,
+// and blended in pairs.
 
 #include <algorithm>
 #include <array>
@@ -13,9 +13,9 @@ namespace {
 
 constexpr int64_t kLargestSide = 16384;
 constexpr int kWeightBits = 11;
-constexpr int kShortened = 4;  // low bits that a widened row leaves out, so that it fits 16 bits
+constexpr int kShortened = 4;  // low bits dropped from a widened row so that it fits 16 bits
 
-/// Where one output coordinate falls between two input ones, with the weights of both.
+/// Position of an output coordinate between two input ones, with the weights of both.
 template <class Weight>
 struct Tap {
   int64_t low, high;
@@ -23,7 +23,7 @@ struct Tap {
 };
 
 template <class T>
-struct Rules;  // how values of type T are weighted: type of weights and of widened rows, and the sums
+struct Rules;  // arithmetic for values of type T: type of weights and of widened rows, and the sums
 
 template <>
 struct Rules<float> {
@@ -53,7 +53,8 @@ struct Rules<uint8_t> {
 
 enum class Side { across, down };
 
-/// At the border OpenCV takes the last column once, the last row twice: that differs in the bits left out.
+/// Returns the taps. At the border OpenCV takes the last column once but the last row twice, which differs in the
+/// dropped bits.
 template <class T>
 std::vector<Tap<typename Rules<T>::Weight>> taps(Side side, int64_t from, int64_t to) {
   std::vector<Tap<typename Rules<T>::Weight>> result;
@@ -70,8 +71,7 @@ std::vector<Tap<typename Rules<T>::Weight>> taps(Side side, int64_t from, int64_
   return result;
 }
 
-/// The two widened source rows that an output row lies between; each source row is widened once, as they come in
-/// rising order.
+/// The two widened source rows that an output row lies between. Rows come in ascending order, so each is widened once.
 template <class T>
 class WideRows {
  public:
@@ -82,7 +82,7 @@ class WideRows {
     for (Kept& kept : kept_) kept.values.resize(columns.size() * static_cast<size_t>(channels_));
   }
 
-  /// Channel after channel, one value for each output column.
+  /// Returns a widened row: channel after channel, one value per output column.
   const Wide* row(int64_t y) {
     Kept& kept = kept_[static_cast<size_t>(y % 2)];
     if (kept.y != y) widen(y, kept);
@@ -129,8 +129,8 @@ struct Sides {
   int64_t height = 0, width = 0;
 };
 
-/// The size of the result: given, or, where the width is 0, with the shorter side as long as the height says and the
-/// other side in proportion, rounded down.
+/// Returns the size of the result: `given`, or, if its width is 0, a shorter side of the given height and the other
+/// side in proportion, rounded down.
 Sides sides_of(const Sides& given, const Shape& image) {
   if (given.width > 0) return given;
   const int64_t shorter = std::min(image[0], image[1]), longer = std::max(image[0], image[1]);
@@ -144,7 +144,7 @@ Sides sides_of(const Sides& given, const Shape& image) {
   return image[0] <= image[1] ? Sides{side, other} : Sides{other, side};
 }
 
-/// `then` (null: nothing) is what follows in the same pass.
+/// Resizes an image. `then` follows in the same pass; null = nothing.
 class Resize : public ValueMap {
  public:
   Resize(const Sides& size, std::shared_ptr<const Pixels> then) : size_(size), then_(std::move(then)) {}

@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// A limit of the column at a position.
+/// A limit and the position of its column.
 struct ColumnLimit {
   size_t column = 0;
   IdLimit limit;

@@ -1,11 +1,11 @@
 #pragma once
-// Ids that are looked up in tables.
+// Checks ids that are looked up in tables.
 
 #include "frontend/data/dataset.h"
 
 namespace partita {
 
-/// A column whose numbers are ids of a table: they are to be in [0, rows).
+/// A column of ids of a table, which must be in [0, rows).
 struct IdLimit {
   std::string column;
   int64_t rows = 0;
@@ -13,8 +13,8 @@ struct IdLimit {
   bool operator==(const IdLimit&) const = default;
 };
 
-/// The rows, whose ids keep to the limits. Rows in memory are checked at once; others when they are read, so that
-/// `read` throws as well. Throws InvalidFile for ids of a file, else InvalidArgument, with the place of the id.
+/// Returns the dataset with its ids checked. Rows in memory are checked at once, others when they are read, so `read`
+/// may throw too. Throws InvalidFile for ids of a file, else InvalidArgument, with the position of the id.
 DatasetPtr checked_ids(DatasetPtr dataset, const std::vector<IdLimit>& limits);
 
 }  // namespace partita

@@ -4,7 +4,8 @@
 
 namespace partita {
 
-/// The rows of one dataset after those of another. Throws InvalidArgument for no datasets and for columns that differ.
+/// Returns the rows of all datasets, one after another. Throws InvalidArgument for no datasets and for columns that
+/// differ.
 DatasetPtr concat(std::vector<DatasetPtr> datasets);
 
 }  // namespace partita

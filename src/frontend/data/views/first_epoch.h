@@ -4,8 +4,8 @@
 
 namespace partita {
 
-/// Every epoch has the rows of the first one, in their order: what is cut out of it has the same rows always, whatever
-/// shuffles or changes them before.
+/// Returns a dataset whose every epoch has the rows of the first, in the same order. So a part cut out of it always has
+/// the same rows, even if views before it shuffle or change them.
 DatasetPtr first_epoch(DatasetPtr dataset);
 
 }  // namespace partita

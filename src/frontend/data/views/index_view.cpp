@@ -8,7 +8,7 @@ int64_t IndexView::sample(int64_t epoch, int64_t index) const {
 }
 
 void IndexView::fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const {
-  // One read of the source for each run of rows of one epoch, which is nearly always all of them.
+  // Reads the source once per run of rows of one epoch, which is nearly always all of them.
   std::vector<int64_t> run;
   run.reserve(indices.size());
   for (size_t first = 0; first < indices.size(); first += run.size()) {

@@ -1,10 +1,11 @@
 #pragma once
-// The base of the views that only choose rows of another dataset.
+// Base of the views that only select rows of another dataset.
 
 #include "frontend/data/dataset.h"
 
 namespace partita {
 
+/// A dataset with the columns of its source. Derived classes define `size` and `place`.
 class IndexView : public Dataset {
  public:
   explicit IndexView(DatasetPtr source) : source_(std::move(source)) {}
@@ -16,7 +17,7 @@ class IndexView : public Dataset {
     int64_t epoch;
     int64_t index;
   };
-  /// Where a row of this view is in the source.
+  /// Returns where a row of this view is in the source.
   virtual Place place(int64_t epoch, int64_t index) const = 0;
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override;
 

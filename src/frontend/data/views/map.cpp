@@ -22,7 +22,7 @@ class Map : public Dataset {
 
  protected:
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
-    // Mapped columns are read into scratch memory, the others straight into the batch.
+    // Mapped columns are read into scratch memory, the others directly into the batch.
     const int64_t rows = static_cast<int64_t>(indices.size());
     std::vector<Tensor> read(out.begin(), out.end());
     std::vector<Array> aside;

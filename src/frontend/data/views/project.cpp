@@ -9,7 +9,7 @@ constexpr size_t kDropped = SIZE_MAX;
 
 class Project : public Dataset {
  public:
-  /// `target`: for each column of the source its place here, or kDropped.
+  /// `target`: per column of the source its position here, or kDropped.
   Project(DatasetPtr source, std::vector<size_t> target, std::vector<Column> columns)
       : source_(std::move(source)), target_(std::move(target)), columns_(std::move(columns)) {}
 
@@ -24,7 +24,7 @@ class Project : public Dataset {
  protected:
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
     std::vector<Tensor> read;
-    std::vector<Array> aside;  // of the dropped columns
+    std::vector<Array> aside;  // the dropped columns
     aside.reserve(target_.size());
     for (size_t c = 0; c < target_.size(); ++c) {
       if (target_[c] != kDropped) {

@@ -4,7 +4,7 @@
 
 namespace partita {
 
-/// The same columns under these names, in their order. Throws InvalidArgument for another number of names and for
+/// Returns the dataset with its columns renamed, in order. Throws InvalidArgument for a wrong number of names and for
 /// repeated ones.
 DatasetPtr rename(DatasetPtr dataset, const std::vector<std::string>& names);
 

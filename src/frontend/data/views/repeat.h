@@ -4,9 +4,9 @@
 
 namespace partita {
 
-/// `times` passes over the dataset in each epoch; every pass is an epoch of its own to the dataset,
-/// so a shuffle inside is fresh each time. A later pass counts as other samples, so that augmentation
-/// outside differs too.
+/// Returns a dataset that passes over `dataset` `times` times per epoch. Each pass is an epoch of its own to `dataset`,
+/// so a shuffle inside differs in each. A later pass counts as other samples, so augmentation outside differs too.
+/// Throws InvalidArgument unless `times` is 1 to 2^20 and the rows can be counted.
 DatasetPtr repeat(DatasetPtr dataset, int64_t times);
 
 }  // namespace partita

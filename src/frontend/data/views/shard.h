@@ -4,8 +4,9 @@
 
 namespace partita {
 
-/// Every num_shards-th row. All shards have ceil(size / num_shards) rows: row k of shard s is row
-/// (num_shards * k + s) mod size, so the last rows may wrap around. Needs 0 <= shard_id < num_shards.
+/// Returns every num_shards-th row. All shards have ceil(size / num_shards) rows: row k of shard s is row (num_shards *
+/// k + s) mod size, so the last rows may wrap around. Throws InvalidArgument unless num_shards is 1 to 65536 and 0 <=
+/// shard_id < num_shards.
 DatasetPtr shard(DatasetPtr dataset, int64_t num_shards, int64_t shard_id);
 
 }  // namespace partita

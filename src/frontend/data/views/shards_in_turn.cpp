@@ -47,7 +47,7 @@ class ShardsInTurn : public Dataset {
 }  // namespace
 
 DatasetPtr shards_in_turn(std::vector<DatasetPtr> shards, int64_t batch) {
-  concat(shards);  // refuses what has no common columns
+  concat(shards);  // throws if the columns differ
   if (batch < 1) throw InvalidArgument(fmt::format("[shards] bad batch, got {}, expected 1 or more rows", batch));
   return std::make_shared<ShardsInTurn>(std::move(shards), batch);
 }

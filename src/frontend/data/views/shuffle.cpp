@@ -12,7 +12,7 @@ namespace {
 
 using Order = std::shared_ptr<const std::vector<int64_t>>;
 
-/// Fisher-Yates; the draw for position i is number i of the stream at time `epoch`.
+/// Returns a Fisher-Yates permutation. The draw for position i is number i of the stream at time `epoch`.
 Order permutation(int64_t size, uint64_t key, int64_t epoch) {
   std::vector<int64_t> order(static_cast<size_t>(size));
   std::iota(order.begin(), order.end(), 0);
@@ -34,7 +34,7 @@ class Shuffle : public IndexView {
   }
 
  private:
-  // Two epochs are kept, since prefetching workers may read both at a time.
+  // Two epochs are kept, since prefetching workers may read both at the same time.
   struct Kept {
     int64_t epoch = -1;
     Order order;

@@ -4,7 +4,7 @@
 
 namespace partita {
 
-/// The rows in a fresh order for every epoch, a function of (seed, epoch) alone.
+/// Returns the rows in a new order in every epoch. The order is a function of (seed, epoch) only.
 DatasetPtr shuffle(DatasetPtr dataset, uint64_t seed);
 
 }  // namespace partita

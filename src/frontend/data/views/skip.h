@@ -4,7 +4,7 @@
 
 namespace partita {
 
-/// All rows but the first `count`; none when there are no more.
+/// Returns all rows but the first `count`. Throws InvalidArgument if `count` is negative.
 DatasetPtr skip(DatasetPtr dataset, int64_t count);
 
 }  // namespace partita

@@ -4,7 +4,7 @@
 
 namespace partita {
 
-/// The first `count` rows, or all when there are fewer.
+/// Returns the first `count` rows, or all if there are fewer. Throws InvalidArgument if `count` is negative.
 DatasetPtr take(DatasetPtr dataset, int64_t count);
 
 }  // namespace partita

@@ -4,8 +4,9 @@
 
 namespace partita {
 
-/// The rows within the rows of a dataset whose values are batches already: a row [b, ..] of each column becomes b rows.
-/// The sample of such a row is its own number. Throws InvalidArgument for scalars and for columns with different b.
+/// Returns the rows within the rows of a dataset whose values are batches: a value [b, ..] of each column becomes b
+/// rows. Row i of a batch with sample s has the sample s * b + i. Throws InvalidArgument for scalars and for columns
+/// with different b.
 DatasetPtr unbatch(DatasetPtr dataset);
 
 }  // namespace partita

@@ -4,8 +4,9 @@
 
 namespace partita {
 
-/// Row k has the columns of row k of each dataset; as many rows as the shortest has. The first one says which sample a
-/// row is. Throws InvalidArgument for no datasets and for a column name that two of them have.
+/// Returns rows with the columns of all datasets: row k joins their rows k. It has as many rows as the shortest;
+/// samples are those of the first dataset. Throws InvalidArgument for no datasets and for a column name that two of
+/// them have.
 DatasetPtr zip(std::vector<DatasetPtr> datasets);
 
 }  // namespace partita
