@@ -34,7 +34,7 @@ TEST(BoundedJson, SixteenListsOrObjectsInOneAnotherAreRead) {
     EXPECT_EQ(refusal(repeated(open, 16) + inside + repeated(close, 16)), "none") << open;
     for (const int depth : {17, 18, 1000, 200'000}) {
       EXPECT_EQ(refusal(repeated(open, depth) + inside + repeated(close, depth)), "more than 16 lists in one another");
-      // The limit comes before the end of the text is looked at, in any place of a document.
+      // The limit applies before the end of the text is reached, anywhere in a document.
       EXPECT_EQ(refusal("{\"b\":1,\"a\":" + repeated(open, depth)), "more than 16 lists in one another");
     }
   }
@@ -49,7 +49,7 @@ TEST(BoundedJson, KeysOfOneObjectAreCountedAndFoundThroughAMap) {
   const nlohmann::json largest = parse_bounded_json(object(kMaxJsonKeys));
   EXPECT_EQ(largest["key 99999"], 99'999);
   EXPECT_EQ(refusal(object(kMaxJsonKeys + 1)), "more than 100000 keys in an object");
-  // Every object has its own count, also after one inside it.
+  // Each object has a separate count, also after an object inside it.
   const std::string half = object(60'000);
   EXPECT_EQ(refusal("[" + half + "," + half + "]"), "none");
   std::string around = half;

@@ -30,7 +30,7 @@ TEST(Shortened, LongValuesShowTheirBeginningAndLength) {
   EXPECT_EQ(shortened("[--seed] got " + value + ", expected 0 to 3"),
             "[--seed] got " + start + "... (102400 characters), expected 0 to 3");
   EXPECT_EQ(shortened(value), start + "... (102400 characters)");
-  // A quoted value may have blanks, and quotation marks.
+  // A quoted value may contain spaces and quotation marks.
   const std::string words = many("it's ", 100);
   EXPECT_EQ(shortened("got '" + words + "'"), "got '" + many("it's ", 16) + "...' (500 characters)");
   EXPECT_EQ(shortened("cannot open " + value + ": No such file"),
@@ -85,7 +85,7 @@ TEST(Nearest, ShortNamesDifferInOneEdit) {
   const std::vector<std::string> ops{"add", "log", "relu", "reduce", "mlp", "matmul"};
   EXPECT_EQ(nearest("foo", ops), "");
   EXPECT_EQ(nearest("lag", ops), "log");
-  EXPECT_EQ(nearest("rleu", ops), "relu");  // two neighbours that changed places are one edit
+  EXPECT_EQ(nearest("rleu", ops), "relu");  // two swapped neighbours are one edit
   EXPECT_EQ(nearest("mpl", ops), "mlp");
   EXPECT_EQ(nearest("rexx", ops), "");
   EXPECT_EQ(nearest("", ops), "");

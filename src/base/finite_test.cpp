@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-/// Copies elements to memory that begins so many elements behind a register's boundary.
+/// Copies elements to memory that begins the given number of elements after a register's boundary.
 bool copy_to(size_t offset, const Array& array, std::vector<std::byte>& got) {
   const size_t size = size_of(array.type().dtype), bytes = static_cast<size_t>(array.type().bytes());
   std::vector<std::byte> memory(bytes + offset * size + 64, std::byte{0x5a});

@@ -36,7 +36,7 @@ TEST(Passes, SwitchesOffByName) {
   EXPECT_NO_THROW(passes.check_switched_off(kNamesOfPasses));
 }
 
-/// The message with which a pass is refused.
+/// Returns the message with which a pass is refused.
 std::string refusal_of_pass(const std::string& name, const std::vector<PassName>& passes) {
   try {
     Passes(PassOptions{.dump_dir = "", .switched_off = {name}}).check_switched_off(passes);

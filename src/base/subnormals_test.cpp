@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// Not known to the compiler, which would compute with it as the standard says.
+/// Hidden from the compiler, which would otherwise compute it as the standard says.
 volatile float tiny = 1e-39F;
 volatile double tiny_double = 1e-312;
 

@@ -37,7 +37,7 @@ TEST(TomlKeys, AreNotInTextsAndComments) {
     const auto lines = std::count(text.begin(), text.end(), '\n');
     EXPECT_EQ(line_of_deep_key(text + "\n[" + key_of(17) + "]"), lines + 2) << text;
   }
-  // A text that never ends: the parser comes no further either.
+  // An unterminated string: the parser gets no further either.
   EXPECT_FALSE(line_of_deep_key("b = " + three + dots));
 }
 

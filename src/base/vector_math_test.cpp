@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// The error in units of the last place of what it should be.
+/// Returns the error in units in the last place of the expected value.
 template <class T>
 double error_of_exp(T x) {
   const double expected = std::exp(static_cast<double>(x));

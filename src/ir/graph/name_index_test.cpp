@@ -21,7 +21,7 @@ TEST(NameIndex, KnowsWhatWasInserted) {
   EXPECT_EQ(index.size(), 2);
 }
 
-// Many names, some of them often, with room made in between.
+// Many names, some inserted repeatedly, with reserves in between.
 TEST(NameIndex, IsAMap) {
   NameIndex index;
   std::unordered_map<std::string, int64_t> oracle;

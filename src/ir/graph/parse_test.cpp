@@ -168,7 +168,7 @@ TEST(ParseGraph, SurvivesEveryTruncation) {
   for (size_t length = 0; length < kText.size(); ++length) {
     try {
       parse_graph(kText.substr(0, length), all_ops());
-    } catch (const InvalidArgument&) {  // the only thing that may be thrown
+    } catch (const InvalidArgument&) {  // no other exception may be thrown
     }
   }
 }

@@ -32,7 +32,7 @@ TEST(Rules, AreThoseOfTheNodes) {
 TEST(Rules, OfRepeatedLayersAreMadeOnce) {
   RuleTable table(all_ops());
   const Rules one(chain_of(1), table);
-  EXPECT_EQ(table.made(), 4U);  // matmul, relu, two reductions with other axes
+  EXPECT_EQ(table.made(), 4U);  // matmul, relu, two reductions over different axes
   const Rules many(chain_of(1000), table);
   EXPECT_EQ(table.made(), 4U);
 }
@@ -50,7 +50,7 @@ TEST(Rules, OfNodesThatWereCopiedAreTheSame) {
 
 TEST(Rules, OfAttributesThatCameInThePlaceOfOthersAreTheirOwn) {
   RuleTable table(all_ops());
-  for (int64_t axis : {0, 1, 0, 1}) {  // each graph is gone before the next is made
+  for (int64_t axis : {0, 1, 0, 1}) {  // each graph is destroyed before the next is made
     Builder builder(all_ops());
     const Value x = builder.input("x", {DType::f32, {6, 6}}, 0);
     builder.output("sum", builder.apply("reduce", {x}, ReduceAttrs{.axes = {axis}}));

@@ -1,4 +1,4 @@
-// What the laws cannot know: values at edges, published formulas, and refusals.
+// Checks beyond the op laws: values at edges, published formulas, and errors.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ std::vector<double> numbers(const Array& array) {
 
 Array vector_of(const std::vector<double>& values) { return Array({static_cast<int64_t>(values.size())}, values); }
 
-/// The gradient that reaches each operand of a node when `d` arrives at its result.
+/// Returns the gradient of each operand of a node if `d` is the gradient of its result.
 std::vector<std::vector<double>> gradients(const std::string& name, const std::vector<Array>& inputs, const Array& d,
                                            const FieldTexts& fields = {}) {
   Builder builder(all_ops());
@@ -102,7 +102,7 @@ TEST(Pointwise, NotANumberIsNotHidden) {
   }
 }
 
-// The formulas of the common exponents, which the reference runs, too, against the library.
+// The formulas of the common exponents, which the reference also runs, against the library.
 TEST(Pow, CommonExponentsAreThePowers) {
   const std::vector<double> numbers_of_x{1e-9, 0.3, 1, 2.75, 1234.5};
   for (const double exponent : {-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.7, 3.0, 4.0}) {
@@ -114,7 +114,7 @@ TEST(Pow, CommonExponentsAreThePowers) {
   }
 }
 
-/// a to the power of b in the type of a, by one product after another.
+/// Returns a to the power of b in the type of a, by repeated multiplication.
 template <class T>
 std::vector<double> powers_of(const std::vector<T>& a, const std::vector<T>& b) {
   std::vector<double> result;
@@ -151,7 +151,7 @@ TEST(Power, OfIntegersIsExact) {
   EXPECT_EQ(numbers(run_of_kernels("power", {bases, negative})[0]), (std::vector<double>{1, 1, -1, 0, 0, 0}));
 }
 
-// As IEEE 754 and every library of arrays have it.
+// As in IEEE 754 and every array library.
 TEST(Power, OfFloatsHasTheUsualEdges) {
   const double nan = std::nan("");
   const Array a = vector_of({-2, -2, 0, 0, -8, nan, 1, -2, 0, kInfinity});
@@ -163,8 +163,8 @@ TEST(Power, OfFloatsHasTheUsualEdges) {
   EXPECT_EQ(numbers(run_of_kernels("power", {cast(a, DType::f32), cast(b, DType::f32)})[0])[1], -8);
 }
 
-// What PyTorch gives: no gradient of the base where the exponent is 0, none of the exponent where the base is 0 and the
-// exponent is not negative, and NaN for the exponent of a negative base.
+// As in PyTorch: the base has no gradient where the exponent is 0, the exponent none where the base is 0 and the
+// exponent is not negative, and it is NaN for a negative base.
 TEST(Power, GradientsAtTheEdges) {
   const auto d = gradients("power", {vector_of({-2, -2, 0, 0, 0, 3, 0}), vector_of({2, 3, 0, 2, 1, 0, 0.5})},
                            vector_of({1, 1, 1, 1, 1, 1, 1}));
@@ -220,7 +220,7 @@ TEST(FloorDiv, OfFloatsGoesWithTheRemainder) {
   while (a.size() < 400) {
     a.push_back(uniform(random) * std::exp(10 * uniform(random)));
     b.push_back(uniform(random));
-    if (a.size() % 5 == 0) a.back() = std::round(a.back() * 8) * b.back();  // multiples, but for rounding
+    if (a.size() % 5 == 0) a.back() = std::round(a.back() * 8) * b.back();  // multiples, except for rounding
   }
   const std::vector<double> q = numbers(run_of_kernels("floor_div", {vector_of(a), vector_of(b)})[0]);
   const std::vector<double> r = numbers(run_of_kernels("remainder", {vector_of(a), vector_of(b)})[0]);
@@ -258,7 +258,7 @@ TEST(Power, BoolsAreNoNumbers) {
   }
 }
 
-// Integers wrap around or compare as they are: through f64 the last digits of these would be lost.
+// Integers wrap around and compare exactly; through f64 their last digits would be lost.
 TEST(Pointwise, LargeIntegersAreExact) {
   constexpr int64_t kLarge = (int64_t{1} << 60) + 1;
   const Array a({2}, std::vector<int64_t>{kLarge, kLarge}), b({2}, std::vector<int64_t>{1, kLarge - 1});
@@ -324,7 +324,7 @@ TEST(Momentum, ByHand) {
   EXPECT_DOUBLE_EQ(nesterov[0].at(0), 1 - 0.1 * (2.1 + 0.9 * 3.75));
 }
 
-// The two places of epsilon by hand, for g = 1e-5 and the second step, where it counts most.
+// Both positions of epsilon by hand, for g = 1e-5 and the second step, where it matters most.
 TEST(Adam, EpsilonIsAddedBeforeOrAfterTheCorrection) {
   const double g = 1e-5, m = 2e-6, v = 3e-12, rate = 0.1, epsilon = 1e-6;
   const std::vector<Array> operands{vector_of({1}),
@@ -348,7 +348,7 @@ TEST(Dropout, KeepsTheMeanAndDropsAtItsRate) {
   const Array ones({100, 100}, std::vector<double>(10000, 1.0));
   const Array step({}, std::vector<int64_t>{3});
   const std::vector<double> y = numbers(run_of_kernels("dropout", {ones, step}, {{"rate", "0.25"}, {"key", "9"}})[0]);
-  EXPECT_NEAR(static_cast<double>(std::count(y.begin(), y.end(), 0.0)), 2500, 5 * 43.3);  // five deviations
+  EXPECT_NEAR(static_cast<double>(std::count(y.begin(), y.end(), 0.0)), 2500, 5 * 43.3);  // five standard deviations
   EXPECT_EQ(std::count(y.begin(), y.end(), 1 / 0.75) + std::count(y.begin(), y.end(), 0.0), 10000);
   const Array next({}, std::vector<int64_t>{4});
   EXPECT_NE(y, numbers(run_of_kernels("dropout", {ones, next}, {{"rate", "0.25"}, {"key", "9"}})[0]));

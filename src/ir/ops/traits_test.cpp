@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// The names of the ops for which `has` holds, in alphabetical order.
+/// Returns the names of the ops for which `has` holds, in alphabetical order.
 std::string names_of(const std::function<bool(const OpTraits&)>& has) {
   std::set<std::string> names;
   for (const OpDef& op : all_ops().all()) {
@@ -46,7 +46,7 @@ TEST(OpTraits, DegreesOfArithmetic) {
   EXPECT_EQ(degree("reshape", {1}), 1);
 }
 
-/// The results of the reference kernel on a sample whose operands count up from 1 in steps of `step`.
+/// Returns the reference kernel's results on a sample whose operands count up from 1 in steps of `step`.
 std::vector<Array> results_of(const OpDef& op, const Sample& sample, double step) {
   std::vector<Array> operands, results;
   std::vector<Type> types;
@@ -83,7 +83,7 @@ TEST(OpTraits, MovedElementsAreThoseOfTheOperands) {
   }
 }
 
-// What is of degree 1 in a factor of all of its operands grows as the factor does.
+// An op of degree 1 in a factor of all its operands grows as the factor does.
 TEST(OpTraits, DegreesAreThoseOfTheKernels) {
   for (const OpDef& op : all_ops().all()) {
     for (const Sample& sample : op.samples) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr StageSection F = StageSection::forward, B = StageSection::backward, W = StageSection::weight;
 
-/// What the function throws.
+/// Returns the message of the error that the function throws.
 template <class Function>
 std::string refusal_of(const Function& function) {
   try {
@@ -129,7 +129,7 @@ TEST(CheckSequence, WeightSlots) {
 
 TEST(CheckSequence, NamesTheCycle) {
   const PipelineShape shape = one_stage_each(2, 2);
-  // Stage 0 wants the gradient of micro-batch 0 before it begins micro-batch 1, stage 1 has both forwards first.
+  // Stage 0 needs the gradient of micro-batch 0 before it begins micro-batch 1; stage 1 runs both forwards first.
   const Sequence sequence{{0, F, 0}, {0, B, 0}, {0, F, 1}, {0, B, 1}, {1, F, 0}, {1, F, 1}, {1, B, 0}, {1, B, 1}};
   EXPECT_EQ(check_refusal(sequence, shape),
             "[sequence] the order cannot end, got stage 0 B0 waits for stage 1 B0, which comes after stage 1 F1, which "
@@ -156,7 +156,7 @@ TEST(CheckSequence, AcceptsWhatEndsInAnyGlobalOrder) {
   EXPECT_EQ(in_order_of_time(by_stage, shape, chain_of(3)), made);
 }
 
-/// Whether the slots are those of the shape, each section in order: written anew, for comparison.
+/// Whether the slots are those of the shape, each section in order. Independent of `check`, for comparison.
 bool is_complete(const Sequence& sequence, const PipelineShape& shape) {
   std::vector<std::vector<int64_t>> counts(shape.stages(), std::vector<int64_t>(3));
   for (const Slot& slot : sequence) {

@@ -60,7 +60,7 @@ TEST(Orders, AnyTimesAndMappings) {
       shape.times.push_back({below(4) * 0.3, below(4) * 0.7, below(3) * 1.1});  // some of them 0
     }
     std::shuffle(shape.groups.begin(), shape.groups.end(), random);
-    std::vector<Dependency> dependencies;  // any graph without a cycle, stages in any order
+    std::vector<Dependency> dependencies;  // any acyclic graph, stages in any order
     std::vector<int> order(stages);
     for (int i = 0; i < stages; ++i) order[i] = i;
     std::shuffle(order.begin(), order.end(), random);
@@ -144,7 +144,7 @@ TEST(Orders, InterleavedMicroBatchesInFlight) {
   }
 }
 
-/// So many forwards, then a backward and a forward in turn, then the other backwards.
+/// Returns the given number of forwards, then a backward and a forward in turn, then the other backwards.
 std::vector<Slot> alternating(const std::vector<Slot>& forwards, const std::vector<Slot>& backwards, size_t warm_up) {
   std::vector<Slot> queue;
   for (size_t i = 0; i < forwards.size() + warm_up; ++i) {
@@ -173,7 +173,7 @@ TEST(Orders, OneForwardOneBackwardIsItsClosedForm) {
 }
 
 TEST(Orders, InterleavedIsItsClosedForm) {
-  // Slot k of a group is of round k / (P V), chunk k % (P V) / P, and micro-batch k % P of the round.
+  // Slot k of a group belongs to round k / (P V), chunk k % (P V) / P, and micro-batch k % P of the round.
   for (const auto& [groups, chunks, rounds] : {std::array{2, 2, 2}, {2, 3, 4}, {3, 2, 1}, {4, 2, 2}, {4, 4, 3}}) {
     const PipelineShape shape = chunks_on(groups, groups * chunks, groups * rounds);
     const GroupQueues queues = queues_of(chained(Order::interleaved, shape), shape);
@@ -219,7 +219,7 @@ TEST(Orders, BubblesOfBalancedStages) {
         for (int group = 0; group < stages; ++group) EXPECT_NEAR(simulation.bubble(group), bubble, kExact);
       }
       const Simulation zero = simulated(Order::zero_bubble, shape);
-      // Where there are fewer micro-batches than stages, the first way there and back is what takes the time.
+      // With fewer micro-batches than stages, the first way there and back takes all the time.
       const double seconds = micro_batches >= stages ? 3 * M + S - 1 : 2 * M + 2 * S - 1;
       EXPECT_NEAR(zero.seconds, seconds, kExact);
       EXPECT_NEAR(zero.bubble(), (seconds - 3 * M) / seconds, kExact);
@@ -244,7 +244,7 @@ TEST(Orders, InterleavingDividesTheBubbleByTheChunks) {
     const double P = groups, V = chunks, M = groups * rounds;
     const Simulation simulation = simulated(Order::interleaved, shape);
     EXPECT_NEAR(simulation.bubble(), (P - 1) / (V * M + P - 1), kExact);
-    // Stages V times as long on the same ranks: the same work, V times the idle time.
+    // Stages V times as long on the same ranks: the same work, and V times the idle time.
     PipelineShape whole = one_stage_each(groups, groups * rounds);
     whole.times.assign(groups, {V, V, V});
     EXPECT_NEAR(simulated(Order::one_forward_one_backward, whole).idle[0], V * simulation.idle[0], kExact);

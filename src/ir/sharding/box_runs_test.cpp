@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// The place of an index in the array of a box.
+/// Returns the position of an index in the array of a box.
 int64_t place_in(const Box& box, const std::vector<int64_t>& index) {
   int64_t place = 0;
   for (size_t d = 0; d < box.size(); ++d) place = place * box[d].count() + index[d] - box[d].begin;

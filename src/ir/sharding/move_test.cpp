@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-/// Axes in random order over the dimensions of a value, over its partial sum and over neither.
+/// Returns a sharding with axes in random order over the dimensions, the partial sum and neither.
 Sharding random_sharding(std::mt19937& random, const Type& type, const Mesh& mesh, bool may_be_partial) {
   Sharding sharding{.dims = std::vector<Axes>(type.shape.size())};
   Axes all;
@@ -72,7 +72,7 @@ TEST(MoveBetween, FindsNoneWhereOneIsNotEnough) {
   EXPECT_TRUE(none({.dims = {{0}, {}}}, {.dims = {{2}, {}}}));
   EXPECT_TRUE(none({.dims = {{0}, {}}}, {.dims = {{0}}}));
   const Sharding sum{.dims = {{}, {}}, .kind = Reduce::sum, .partial = {0, 1}};
-  EXPECT_TRUE(none({.dims = {{}, {}}}, sum));                                        // a sum reopened
+  EXPECT_TRUE(none({.dims = {{}, {}}}, sum));                                        // a sum made partial again
   EXPECT_TRUE(none(sum, {.dims = {{2}, {}}}));                                       // and sliced
   EXPECT_TRUE(none(sum, {.dims = {{0}, {}}}));                                       // by half of it
   EXPECT_TRUE(none(sum, {.dims = {{}, {}}, .kind = Reduce::max, .partial = {0}}));   // another kind

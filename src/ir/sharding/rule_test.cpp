@@ -202,7 +202,7 @@ TEST(Reshape, EveryPairOfShapesOfSixtyElementsVerifies) {
 }
 
 TEST(Reshape, EveryFactorHasALetter) {
-  // The most factors: 6 and 10 share 2, and the rests are coprime.
+  // The maximum number of factors: 6 and 10 share 2, and the remainders are coprime.
   Shape from, to;
   for (int d = 0; d < kMaxDims; ++d) {
     from.push_back(d % 2 == 0 ? 6 : 10);

@@ -34,7 +34,7 @@ const Mesh kEight({{"p", 8}}), kSix({{"p", 6}}), kTwelve({{"p", 12}});
 const Target kMatmul("ik,kj->ij", {f64({4, 8}), f64({8, 6})}, {f64({4, 6})});
 
 TEST(Strategy, RanksAreRowMajor) {
-  // rank = 4 i + k: the sum over k is in the groups (0,1,2,3) and (4,5,6,7).
+  // rank = 4 i + k: the sum over k is within the groups (0,1,2,3) and (4,5,6,7).
   const Cut cut = kMatmul.cut("((2,4),(4,1))", kEight);
   EXPECT_EQ(cut, (Cut{{0}, {1, 2}, {}}));
   EXPECT_EQ(kEight.group(1, cut[1]), (std::vector<int>{0, 1, 2, 3}));
@@ -103,7 +103,7 @@ TEST(Strategy, CompoundDimensionsAreCutMajorFirst) {
   reshape.refuses("((3))", kSix,
                   "dimension 0 of operand 0, f64[24], cannot be cut so: parts would not be even, got 3 parts, expected "
                   "one of 1, 2");
-  const Target row("(ab)->ab", {f64({7})}, {f64({1, 7})});  // an index of one element takes no part of the cut
+  const Target row("(ab)->ab", {f64({7})}, {f64({1, 7})});  // an index of one element is not cut
   EXPECT_EQ(row.cut("((2))", kSix), (Cut{{}, {1}}));
   row.refuses("((12))", kTwelve, "there are fewer elements, got 12 parts");
 }

@@ -16,7 +16,7 @@ Graph forward_of(const std::string& model) {
 
 FoldedGraph folded(const Graph& forward) { return fold_layers(forward, Rules(forward, all_ops())); }
 
-/// "2 + 21 x 12 + 4": nodes of each unit and how many it stands for.
+/// Returns "2 + 21 x 12 + 4": the nodes of each unit and how many times it counts.
 std::string units_of(const FoldedGraph& folded) {
   std::string text;
   for (const FoldedUnit& unit : folded.units) {

@@ -1,4 +1,4 @@
-// Values and refusals of attention, its parts and rotary positions of several heads.
+// Values and errors of attention, its parts and rotary positions of several heads.
 
 #include "ir/ops/attention/attention.h"
 
@@ -28,7 +28,7 @@ class AttentionGraph {
     return value;
   }
 
-  /// The largest difference of two values.
+  /// Returns the largest difference of two values.
   double difference(Value a, Value b) {
     builder.output("difference", builder.apply("reduce", {builder.apply("abs", {builder.apply("sub", {a, b})})},
                                                ReduceAttrs{.kind = Reduce::max, .axes = {0, 1, 2}}));
@@ -71,7 +71,7 @@ TEST(Attention, RotaryTurnsEachHead) {
   EXPECT_LT(graph.difference(together, merged), 1e-14);
 }
 
-// Of keys that no query sees a shard has the least float, which no score is below, and sums of zero.
+// For keys that no query sees, a shard has the smallest float as maximum, below any score, and sums of zero.
 TEST(Attention, OfKeysBehindAllQueriesAddsNothing) {
   AttentionGraph graph;
   Builder& builder = graph.builder;

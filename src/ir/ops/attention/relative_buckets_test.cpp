@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// Of a key so far behind the query, below 0 of one that follows it.
+/// Returns the bucket of a key `behind` positions before the query; negative = after it.
 int64_t bucket_at(int64_t behind, bool both_sides) {
   Builder builder(all_ops());
   const RelativeBucketsAttrs attrs{.both_sides = both_sides, .begin = behind};
@@ -17,7 +17,7 @@ int64_t bucket_at(int64_t behind, bool both_sides) {
   return static_cast<int64_t>(interpret_all(builder.graph(), all_ops(), {}).outputs.at("y").at(0));
 }
 
-// Those of the published formula with 32 buckets up to 128, where a whole number of steps is not rounded down.
+// The buckets of the published formula with 32 buckets up to 128, where a whole number of steps is not rounded down.
 TEST(RelativeBuckets, AreThePublishedOnes) {
   const std::vector<std::pair<int64_t, int64_t>> both{{0, 0},   {1, 1},   {7, 7},   {8, 8},    {11, 8},   {12, 9},
                                                       {16, 10}, {32, 12}, {64, 14}, {127, 15}, {1000, 15}};

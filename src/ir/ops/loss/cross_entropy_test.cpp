@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// Kernel results of an op that is handed legal operands.
+/// Returns the kernel's results of an op on legal operands.
 std::vector<Array> run(std::string_view name, const Attrs& attrs, const std::vector<Array>& operands) {
   const OpDef& op = all_ops().at(name);
   std::vector<Type> types;

@@ -1,4 +1,4 @@
-// What the laws cannot know: who gets a slot, what a token without one gets, and refusals.
+// Checks beyond the op laws: slot assignment, results of a token without a slot, and errors.
 
 #include "ir/ops/routing/routing.h"
 
@@ -30,7 +30,7 @@ using Row = std::vector<double>;
 Array ids_array(const Shape& shape, const std::vector<int32_t>& ids) { return Array(shape, ids); }
 
 TEST(AssignSlots, FirstChoicesComeBeforeSecondOnes) {
-  // Tokens 0, 1, 2 choose (1, 0), (1, 0), (0, 1); each expert has two slots, and 4 is none.
+  // Tokens 0, 1, 2 choose (1, 0), (1, 0), (0, 1). Each expert has two slots; 4 means none.
   const Array ids = ids_array({3, 2}, {1, 0, 1, 0, 0, 1});
   EXPECT_EQ(routed("assign_slots", {ids}, AssignSlotsAttrs{.experts = 2, .capacity = 2}), (Row{2, 1, 3, 4, 0, 4}));
   EXPECT_EQ(routed("assign_slots", {ids}, AssignSlotsAttrs{.experts = 2, .capacity = 3}), (Row{3, 1, 4, 2, 0, 5}));
