@@ -77,7 +77,7 @@ TEST(OpenDataset, ArraysWithOtherNumbersOfRowsAreRefused) {
   EXPECT_THROW(open_dataset({DataKind::npy, {x, y}}, Split::train, kImageRows), InvalidFile);
 }
 
-/// With the names of its arrays as NumPy's savez writes them.
+/// Writes a .npz of `arrays`, named as by NumPy's savez, and returns its path.
 std::filesystem::path npz(const TempDir& dir, const std::string& arrays) {
   const auto path = dir.path() / "rows.npz";
   const std::string command = fmt::format(
@@ -101,7 +101,7 @@ TEST(OpenDataset, NpzFindsLabelsByTheirNames) {
   EXPECT_TRUE(has_rows({DataKind::npz, {npz(dir, "x_train=x, y_train=y, x_test=x, y_test=y")}}, Split::test));
 }
 
-// Arrays of complex numbers cannot be read: where they are no rows of the split they are not.
+// Arrays of complex numbers cannot be read, and are not read if they are not rows of the split.
 TEST(OpenDataset, ArraysOfTheOtherSplitAreNotRead) {
   const TempDir dir;
   const DataSource source{DataKind::npz, {npz(dir, "x_train=x, y_train=y, x_test=x * 1j, y_test=y")}};

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// What is said of rows of a shape that are read as `declared`; "none": nothing.
+/// Returns the error message for rows of a shape that are read as `declared`, or "none".
 std::string said_of(const Shape& shape, const Shape& declared) {
   const Network network(
       "net",

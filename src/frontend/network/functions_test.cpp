@@ -39,7 +39,7 @@ TEST(Functions, WeightedMeans) {
   EXPECT_THROW(weighted_mean(f.x, greater(f.x, f.x)), InvalidArgument);
 }
 
-// The divisor is the sum of the weights wherever that is not 0, however small.
+// The divisor is the sum of the weights unless that is 0, even if it is tiny.
 TEST(Functions, WeightedMeansOfWeightsNearZero) {
   for (const double weight : {0.0, -0.0, 1e-300, 0.05, -0.05}) {
     Fixture f;
@@ -138,7 +138,7 @@ TEST(Apply, RefusesWhatIsNotThere) {
   EXPECT_EQ(refusal([&] { apply("square", {}); }), "[square] no operands, got 0, expected 1 or more");
 }
 
-/// The values of a function of constants.
+/// Returns the values of a function of constants.
 std::vector<double> values_of(Value y) {
   Builder& builder = y.builder();
   builder.output(fmt::format("y{}", builder.graph().outputs.size()), y);
@@ -173,7 +173,7 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& expe
   }
 }
 
-/// `call` throws InvalidArgument with `text` in its message.
+/// Expects `call` to throw InvalidArgument with `text` in its message.
 template <class Call>
 void expect_refusal(Call&& call, const std::string& text) {
   try {
@@ -336,7 +336,7 @@ TEST(Rotary, TurnsPairsByTheirPosition) {
   const std::vector<double> all = values_of(rotary(x));
   expect_near({all.begin(), all.begin() + 4}, {1, 2, 3, 4});
   expect_near({all.begin() + 4, all.end()}, second);
-  // A later beginning is the same rotation of the same position.
+  // A later `begin` gives the same rotation at the same position.
   const Value row = reshape(n.row({5, 6, 7, 8}), {1, 4});
   expect_near(values_of(rotary(row, 10000, 1)), second);
   expect_refusal([&] { rotary(reshape(x, {8, 1})); }, "[rotary] operand has no pairs, got f64[8,1]");

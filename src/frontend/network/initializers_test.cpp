@@ -37,7 +37,7 @@ TEST(Initializers, FansOfDenseAndConvolution) {
   EXPECT_EQ(fans_of({16, 6, 5, 3}).out, 16 * 15);
 }
 
-// Ranks make their parts of a weight by themselves.
+// Ranks make their parts of a weight independently.
 TEST(Initializers, ABoxHasTheNumbersOfTheWhole) {
   const Type type{DType::f32, {5, 4, 6}};
   const Box box{{1, 4, 5}, {0, 4, 4}, {2, 5, 6}};

@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-/// Two texts into two vectors.
+/// A layer from two inputs to two results, each through one child.
 class Pair : public Layer {
  public:
   std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs) override {

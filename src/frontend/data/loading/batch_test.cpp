@@ -15,7 +15,7 @@ TEST(Batcher, RanksTogetherHaveTheGlobalBatch) {
       for (int64_t index = 0; index < whole.batches(); ++index) {
         std::vector<int64_t> joined;
         for (int64_t rank = 0; rank < ranks; ++rank) {
-          // Each rank shuffles for itself, as in separate processes.
+          // Each rank has its own shuffle, as in separate processes.
           const Batcher part(shuffle(counting(37), 2),
                              {.batch = 10, .drop_remainder = drop, .rank = rank, .ranks = ranks});
           const std::vector<int64_t> rows = values(part.batch(1, index).arrays[0]);

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-/// Rows that take unequal times; counts its reads and fails at one row.
+/// Rows that take different times to read. Counts its reads and fails at one row.
 class Uneven : public Counting {
  public:
   explicit Uneven(int64_t rows, int64_t bad_row = -1) : Counting(rows), bad_row_(bad_row) {}
@@ -107,7 +107,7 @@ class Late : public Counting {
 bool lacks_memory_for_a_batch() {
   std::atomic<bool> begin = false;
   Prefetcher prefetcher(Batcher(std::make_shared<Late>(begin), {.batch = 1}), {.workers = 1, .depth = 64});
-  std::vector<Batch> kept(1000);  // so that no later one takes their memory
+  std::vector<Batch> kept(1000);  // so that no later batch reuses their memory
   use_up_memory(Left::small);     // enough for the rows of some batches
   begin = true;
   try {

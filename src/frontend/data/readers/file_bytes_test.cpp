@@ -51,8 +51,8 @@ TEST(FileBytes, StopsAtTheLimit) {
 }
 
 TEST(FileBytes, RefusesADictionaryThatIsTooLarge) {
-  // The header of the only block follows the 12 bytes of the stream's: its size, then the filter, the size of its
-  // properties and the dictionary; a checksum at its end.
+  // The header of the only block follows the 12 bytes of the stream header: its size, the filter, the size of its
+  // properties and the dictionary size, with a checksum at the end.
   Bytes packed = xz(some_bytes(50));
   constexpr uint8_t kFilter[] = {0x21, 1};
   const auto filter = std::search(packed.begin() + 13, packed.end(), std::begin(kFilter), std::end(kFilter));

@@ -49,7 +49,7 @@ TEST(Npy, RefusesWhatItCannotRead) {
   expect(npy("|u1", "(-1,)", {1}), "got '-' in the shape");
   expect(npy("|u1", "(99999999999999999999,)", {1}), "too large");
   expect(npy("|u1", "(4000000000, 4000000000)", {1}), "too large");
-  expect(npy("<f8", "(1000000000,)", {1}), "cut file");  // without taking 8 GB first
+  expect(npy("<f8", "(1000000000,)", {1}), "cut file");  // without allocating 8 GB first
   expect(npy("|u1", "4", {1}), "no tuple");
   expect(npy("|u1", "(6 4, 1)", Bytes(64)), "got '4' in the shape");
   expect(npy("|u1", "(0, 17179869185)", {}), "too large");
@@ -63,7 +63,7 @@ TEST(Npy, RefusesWhatItCannotRead) {
   expect_error<Error>([&] { read_npz(dir.path() / std::string(300, 'a')); }, "aaaa");
 }
 
-/// The number after `key` in the status of this process, in bytes.
+/// Returns the number after `key` in the status of this process, in bytes.
 int64_t status_bytes(const std::string& key) {
   std::ifstream file("/proc/self/status");
   std::string name;
@@ -75,9 +75,9 @@ int64_t status_bytes(const std::string& key) {
   return 0;
 }
 
-/// What `action` takes at most, over what is taken before.
+/// Returns the peak memory of `action`, above what was allocated before.
 int64_t peak_bytes(const std::function<void()>& action) {
-  std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins anew
+  std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak
   const int64_t before = status_bytes("VmRSS:");
   action();
   return status_bytes("VmHWM:") - before;
@@ -101,7 +101,7 @@ TEST(Npy, ReadsManyElementsOfEveryType) {
     ASSERT_EQ(columns.type(), rows.type());
     for (int trial = 0; trial < 2000; ++trial) {
       const int64_t i = random() % 70, j = random() % 190, k = random() % 101;
-      const int64_t place = (i * 190 + j) * 101 + k, other = (k * 190 + j) * 70 + i;  // of its bytes in either file
+      const int64_t place = (i * 190 + j) * 101 + k, other = (k * 190 + j) * 70 + i;  // its index in either file
       const auto* bytes = data.data();
       const auto value = [&](int64_t at) {
         const uint8_t* from = bytes + at * type.first;
@@ -134,7 +134,7 @@ TEST(Npy, TakesNoMoreThanTheFile) {
   EXPECT_EQ(data->size(), rows);
   EXPECT_EQ(print(data->columns()[0].type), "u8[28,28,1]");
   EXPECT_LT(static_cast<double>(plain), 1.1 * static_cast<double>(bytes + 8 * rows));
-  // Columns first are put in order while they are read.
+  // Column-major data is reordered while it is read.
   const auto turned = dir.write(
       "t.npy", npy("<f4", fmt::format("({}, 196)", rows), Bytes(static_cast<size_t>(bytes), 1), /*column_major=*/true));
   data.reset();
@@ -161,7 +161,7 @@ TEST(Npz, WhatIsDeclaredIsComparedWithTheFileAndTheMachine) {
         how, start, held);
     return std::system(fmt::format("/usr/bin/python3 -c \"{}\"", code).c_str()) == 0;
   };
-  // Ten gigabytes in a file of a few bytes, of ten megabytes, and in one that would have them.
+  // Ten gigabytes declared in a file of a few bytes, in one of ten megabytes, and in one that would really hold them.
   for (const char* how : {"ZIP_STORED", "ZIP_DEFLATED"}) {
     ASSERT_TRUE(write(10'600'000'000, 1000, how));
     EXPECT_LT(peak_bytes([&] { expect_error<InvalidFile>([&] { read_npz(file); }, "[npy] cut file in"); }), 8 << 20);

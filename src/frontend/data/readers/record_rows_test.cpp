@@ -35,7 +35,7 @@ TEST(RecordRows, LabelsAreBalancedAndIdsOfTheTable) {
   EXPECT_LT(positive, 1500);
 }
 
-// The hidden weights are those of both splits, the rows are not.
+// Both splits share the hidden weights, but not the rows.
 TEST(RecordRows, SplitsDifferInRowsAlone) {
   const DatasetPtr train = make_synthetic_records(10, kRecords, 1, Split::train);
   const DatasetPtr test = make_synthetic_records(10, kRecords, 1, Split::test);

@@ -1,4 +1,4 @@
-// Rows in memory, rows that functions make, and the views that join and choose columns.
+// Rows in memory, generated rows, and the views that join and select columns.
 
 #include "frontend/data/readers/generated_rows.h"
 #include "frontend/data/readers/memory_rows.h"

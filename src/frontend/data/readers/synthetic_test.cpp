@@ -32,7 +32,7 @@ Samples samples(Split split, int64_t rows) {
 
 float dot(const float* a, const float* b) { return std::inner_product(a, a + kPixels, b, 0.0f); }
 
-/// Softmax regression by stochastic gradient descent; weights [class, pixel].
+/// Softmax regression by stochastic gradient descent, with weights [class, pixel].
 std::vector<float> train_linear(const Samples& data, int epochs, float rate) {
   std::vector<float> weights(kClasses * kPixels);
   for (int epoch = 0; epoch < epochs; ++epoch) {
@@ -52,7 +52,7 @@ std::vector<float> train_linear(const Samples& data, int epochs, float rate) {
   return weights;
 }
 
-/// The fraction of rows whose label has the largest score(template . image).
+/// Returns the fraction of rows whose label has the largest score(template . image).
 template <class Score>
 double accuracy(const Samples& data, const std::vector<float>& templates, Score score) {
   int right = 0;
@@ -72,7 +72,7 @@ TEST(Synthetic, NeedsMoreThanALinearModel) {
   const auto linear = [](float value) { return value; };
   EXPECT_LT(accuracy(test, train_linear(train, 5, 0.005f), linear), 0.6);
 
-  // The first image of each class as its template, compared up to sign.
+  // The first image of each class is its template, compared up to sign.
   std::vector<float> templates(kClasses * kPixels);
   for (int k = 0; k < kClasses; ++k) {
     const auto found = std::find(train.labels.begin(), train.labels.end(), k);

@@ -18,7 +18,7 @@ namespace partita {
 
 using Bytes = std::vector<uint8_t>;
 
-/// A directory that goes away with the object.
+/// A directory that is removed with the object.
 class TempDir {
  public:
   TempDir() {
@@ -64,7 +64,7 @@ inline Bytes xz(const Bytes& bytes) {
   return packed;
 }
 
-/// A .npy file of version 1: a header with `descr`, the order and a shape, then `data`.
+/// Returns a .npy file of version 1: a header with `descr`, the order and a shape, then `data`.
 inline Bytes npy(const std::string& descr, const std::string& shape, const Bytes& data, bool column_major = false) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr,
                                  column_major ? "True" : "False", shape);
@@ -76,7 +76,7 @@ inline Bytes npy(const std::string& descr, const std::string& shape, const Bytes
   return file;
 }
 
-/// Expects `action` to throw an `Error` whose message holds `part`.
+/// Expects `action` to throw an `Error` whose message contains `part`.
 template <class Error, class Action>
 void expect_error(Action&& action, const std::string& part) {
   try {
@@ -87,7 +87,7 @@ void expect_error(Action&& action, const std::string& part) {
   }
 }
 
-/// One column "value" i64[] that holds 1000 * epoch + index.
+/// A dataset with one column "value" i64[] that holds 1000 * epoch + index.
 class Counting : public Dataset {
  public:
   explicit Counting(int64_t rows) : rows_(rows) {}
@@ -119,7 +119,7 @@ inline std::vector<int64_t> values(const Array& array) {
   return {array.as<int64_t>(), array.as<int64_t>() + array.type().elements()};
 }
 
-/// The first column of all rows of one epoch.
+/// Returns the first column of all rows of one epoch.
 inline std::vector<int64_t> epoch_of(const DatasetPtr& dataset, int64_t epoch) {
   std::vector<int64_t> result;
   for (int64_t i = 0; i < dataset->size(); ++i) {
@@ -128,7 +128,7 @@ inline std::vector<int64_t> epoch_of(const DatasetPtr& dataset, int64_t epoch) {
   return result;
 }
 
-/// Folder of the real data files `name`, or an empty path if there is none.
+/// Returns the folder of the real data files `name`, or an empty path if there is none.
 inline std::filesystem::path real_data(const std::string& name) {
   const char* given = getenv("PARTITA_DATA");
   const auto path = std::filesystem::path(given ? given : PARTITA_SOURCE_DIR "/../shared/data") / name;

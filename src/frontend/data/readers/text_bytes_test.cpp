@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-// Any part of bytes in pieces is that part of all bytes.
+// Any part of the bytes in pieces equals that part of all bytes.
 TEST(TextBytes, PiecesAreOneText) {
   std::mt19937 random(9);
   for (int trial = 0; trial < 300; ++trial) {

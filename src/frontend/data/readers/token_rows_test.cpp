@@ -33,7 +33,7 @@ TEST(TokenRows, LabelsContinueTheTokens) {
   EXPECT_EQ(numbers_of_token_rows(row[1]), (std::vector<int32_t>{9, 10}));
 }
 
-// Every position as often as any other, and eight of ten hidden ones are the mask.
+// Every position is equally frequent, and eight of ten hidden tokens are the mask.
 TEST(TokenRows, MaskedRowsHideWhatTheirLabelsSay) {
   constexpr int64_t kTokens = 20, kHidden = 3, kRows = 400;
   std::vector<uint8_t> bytes(kTokens * kRows);
@@ -60,7 +60,7 @@ TEST(TokenRows, MaskedRowsHideWhatTheirLabelsSay) {
   }
   for (const int count : chosen) EXPECT_NEAR(count, kRows * kHidden / kTokens, 30);  // four standard deviations
   EXPECT_NEAR(masks, 960, 60);
-  EXPECT_NEAR(kept, 126, 45);  // one of ten, and one of twenty of another ten
+  EXPECT_NEAR(kept, 126, 45);  // one of ten, and one of twenty of another tenth
   EXPECT_NE(numbers_of_token_rows(rows->row(0, 0)[2]), numbers_of_token_rows(rows->row(1, 0)[2]));
 }
 

@@ -121,7 +121,7 @@ TEST(Augment, CropsInsideThePaddedImage) {
 }
 
 TEST(Augment, PadsEachSideByItsOwnNumber) {
-  // Left, top, right, bottom: only the left and the bottom of a window may hang over.
+  // Left, top, right, bottom: a window may extend beyond the left and the bottom only.
   const ValueMapPtr crop = random_crop(4, 4, {3, 0, 0, 3}, 1);
   const Array start = image({4, 4, 1});
   std::set<std::pair<int, int>> places;

@@ -23,7 +23,7 @@ namespace {
 
 using Extremes = std::pair<int64_t, int64_t>;
 
-/// Of a column, by reading all rows.
+/// Returns the range of a column by reading all rows.
 Extremes read_extremes(const DatasetPtr& rows, size_t column) {
   Extremes found{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
   for (int64_t i = 0; i < rows->size(); ++i) {
@@ -62,7 +62,7 @@ DatasetPtr random_view(std::mt19937& random, DatasetPtr rows, int depth) {
   }
 }
 
-// What a view says of its numbers is what its rows have.
+// The range that a view reports is that of its rows.
 TEST(CheckedIds, ViewsKnowTheNumbersOfTheirRows) {
   std::mt19937 random(5);
   int known = 0;
@@ -111,7 +111,7 @@ TEST(CheckedIds, RowsThatAreMadeAreCheckedWhenTheyAreRead) {
     EXPECT_EQ(refusal([&] { checked->row(2, 4); }), "none");
     EXPECT_EQ(refusal([&] { checked->row(2, 5); }), expected);
   }
-  // Rows that are left out are not looked at, those in memory neither.
+  // Rows that are left out are not checked, even if they are in memory.
   const DatasetPtr some = take(memory_rows({{"ids", Array({3}, std::vector<int32_t>{1, 2, 9})}}), 2);
   const DatasetPtr checked = checked_ids(some, {{"ids", 5, "t"}});
   EXPECT_EQ(refusal([&] { checked->row(0, 1); }), "none");
@@ -120,7 +120,7 @@ TEST(CheckedIds, RowsThatAreMadeAreCheckedWhenTheyAreRead) {
 TEST(CheckedIds, BytesOfTextsAreFoundInTheirFile) {
   const TempDir folder;
   Bytes text(100, 'b');
-  text[89] = 200;  // behind the last window of the training rows, which end with byte 88
+  text[89] = 200;  // after the last window of the training rows, which ends with byte 88
   text[95] = 'z';
   const std::string path = folder.write("t.txt", text).string(), packed = folder.write("p.txt.xz", xz(text)).string();
   const auto of = [&](const std::string& file, Split split, int64_t rows) {

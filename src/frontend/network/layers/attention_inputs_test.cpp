@@ -1,4 +1,4 @@
-// Attention to other rows, and with a bias of its scores.
+// Attention to other rows, and with a bias on its scores.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ Array random_rows(const Shape& shape, const std::string& name) {
 
 using MakeOutput = std::function<Value(Context&, const std::vector<Value>&)>;
 
-/// What a network makes of random inputs of these shapes and initial parameters.
+/// Returns the results of a network on random inputs of these shapes with initial parameters.
 Array run_attention(const std::vector<Shape>& shapes, const MakeOutput& make) {
   Builder builder(all_ops());
   Context context(builder, {.dtype = DType::f64});
@@ -65,7 +65,7 @@ TEST(AttentionInputs, OtherRowsOfAnotherWidth) {
   expect_near(y, oracle);
 }
 
-/// Attention of x to itself through elementary ops, with nothing or with a mask added.
+/// Self-attention of x with the bias `of_later_keys` on the scores of later keys.
 MakeOutput with_bias(MultiHeadAttention& layer, double of_later_keys) {
   return [&layer, of_later_keys](Context& context, const std::vector<Value>& inputs) {
     const int64_t seq = inputs[0].shape()[1];
@@ -105,7 +105,7 @@ TEST(AttentionInputs, OthersAreRefused) {
   EXPECT_NE(refusal_of(MultiHeadAttention(2), 4).find("[attention] wrong number of inputs, got 4"), std::string::npos);
 }
 
-// Weight b of head 0 is b: the bias is the bucket, and keys that follow are hidden.
+// Weight b of head 0 is b, so the bias is the bucket. Keys after the query are hidden.
 TEST(RelativeBiasLayer, LooksUpDistances) {
   const auto bias_of = [](bool causal) {
     RelativeBias layer(1, {.causal = causal, .buckets = 4, .furthest = 8});
@@ -133,7 +133,7 @@ TEST(TransformerBlockNorms, StandBehindTheSums) {
   const Array y = run_attention({{2, 3, 4}}, [&](Context& context, const std::vector<Value>& inputs) {
     return context.call_network(block, inputs[0]);
   });
-  // Random weights scale what was normalised, so look at the block with those of the norm as they begin.
+  // Random weights scale what was normalized, so the block is checked with the norm's initial ones.
   Builder builder(all_ops());
   Context context(builder, {.dtype = DType::f64});
   TransformerBlock fresh(2, {.norm_first = false});

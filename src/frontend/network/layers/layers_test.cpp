@@ -12,14 +12,14 @@
 namespace partita {
 namespace {
 
-/// Shape of what a layer makes of an image.
+/// Returns the shape of a layer's result on an image.
 Shape shape_after(Layer& layer, const Shape& x) {
   Builder builder(all_ops());
   Context context(builder, {});
   return context.call_network(layer, builder.input("x", {DType::f32, x})).shape();
 }
 
-/// Runs a layer in f64 on 0.1, 0.2, ...; states begin as the layer says.
+/// Runs a layer in f64 on 0.1, 0.2, ... with the layer's initial states.
 Interpretation run(Layer& layer, const Shape& x, bool training, double offset = 0) {
   Builder builder(all_ops());
   Context context(builder, {.dtype = DType::f64, .training = training});

@@ -15,13 +15,13 @@ namespace {
 
 TEST(MixtureOfExperts, CapacityIsOfAnEvenShare) {
   EXPECT_EQ(expert_capacity({.experts = 8, .top_k = 2, .capacity = 1.25}, 128), 40);
-  EXPECT_EQ(expert_capacity({.experts = 8, .top_k = 2, .capacity = 1}, 6), 2);      // 1.5
-  EXPECT_EQ(expert_capacity({.experts = 64, .top_k = 1, .capacity = 0.5}, 8), 1);   // never none
+  EXPECT_EQ(expert_capacity({.experts = 8, .top_k = 2, .capacity = 1}, 6), 2);      // 1.5 rounded up
+  EXPECT_EQ(expert_capacity({.experts = 64, .top_k = 1, .capacity = 0.5}, 8), 1);   // at least one
   EXPECT_EQ(expert_capacity({.experts = 8, .top_k = 2, .capacity = 0}, 128), 128);  // a slot for every token
   EXPECT_EQ(expert_capacity({.experts = 2, .top_k = 2, .capacity = 100}, 128), 128);
 }
 
-/// What a layer makes of random numbers.
+/// Returns the result of a layer on random numbers.
 Interpretation run_experts(const MixtureOfExpertsOptions& options, const Shape& shape) {
   const LayerPtr layer = mixture_of_experts(options);
   Builder builder(all_ops());
@@ -42,7 +42,7 @@ Interpretation run_experts(const MixtureOfExpertsOptions& options, const Shape& 
 TEST(MixtureOfExperts, BalanceIsOneWhenAllAreUsedAlike) {
   // Every token chooses every expert.
   EXPECT_NEAR(run_experts({.experts = 4, .top_k = 4}, {3, 8, 6}).outputs.at("balance").at(0), 1, 1e-12);
-  // The first of equal probabilities is chosen by all, with mean probability 1/4.
+  // All choose the first of equal probabilities, whose mean probability is 1/4.
   const MixtureOfExpertsOptions even{.experts = 4, .top_k = 1, .init = Init::zeros};
   EXPECT_NEAR(run_experts(even, {3, 8, 6}).outputs.at("balance").at(0), 1, 1e-12);
   EXPECT_GT(run_experts({.experts = 4, .top_k = 1}, {3, 8, 6}).outputs.at("balance").at(0), 1);
@@ -53,13 +53,13 @@ TEST(MixtureOfExperts, BalanceMayBeLeftOut) {
   EXPECT_FALSE(run_experts({.balance = 0}, {2, 4, 6}).outputs.contains("balance"));
 }
 
-// Tokens that find no slot get zeros: with one slot for eight tokens of equal experts, all but one.
+// Tokens that get no slot get zeros: with one slot for eight tokens and equal experts, all but one.
 TEST(MixtureOfExperts, ATokenWithoutASlotGetsNothing) {
   const Array y = run_experts({.experts = 1, .top_k = 1, .capacity = 0.125}, {2, 8, 4}).outputs.at("y");
   for (int64_t i = 0; i < y.type().elements(); ++i) EXPECT_EQ(y.at(i) == 0, i % 32 >= 4) << i;
 }
 
-// One expert with room for all, and a shared one, are dense layers.
+// One expert with room for all tokens, and a shared one, equal dense layers.
 TEST(MixtureOfExperts, OneExpertIsADenseLayer) {
   const Interpretation one = run_experts({.experts = 1, .top_k = 1, .capacity = 0, .shared = 1}, {2, 3, 4});
   Builder builder(all_ops());
@@ -117,7 +117,7 @@ TEST(MixtureOfExperts, RefusesOptionsThatMakeNoSense) {
       std::string::npos);
 }
 
-/// Adds the mean of its operand, squared, to the loss.
+/// Adds the mean of its squared operand to the loss.
 class Adds : public Layer {
  public:
   explicit Adds(std::string name, bool scalar = true) : name_(std::move(name)), scalar_(scalar) {}
