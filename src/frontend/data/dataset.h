@@ -42,7 +42,7 @@ struct IntegerRange {
   FoundInteger least, greatest;
 };
 
-/// Random access to rows. Datasets are immutable and thread-safe.
+/// Random access to rows with named columns.
 class Dataset {
  public:
   virtual ~Dataset() = default;
