@@ -14,9 +14,9 @@ void BackgroundWriter::write(std::function<void()> job, bool background) {
   if (!background) return job();
   auto done = std::make_shared<std::promise<void>>();
   job_ = done->get_future();
-  // What the job holds ends with its thread.
+  // The thread owns the job, and releases what it holds when it ends.
   thread_ = start_thread("a thread that writes files", [done, job = std::move(job)] {
-    // Steps come first, and have all other threads.
+    // The steps have priority, and use all other threads.
     constexpr int kNice = 5, kMaxNice = 19;
     ::setpriority(PRIO_PROCESS, 0, std::min(kMaxNice, ::getpriority(PRIO_PROCESS, 0) + kNice));
     omp_set_num_threads(1);

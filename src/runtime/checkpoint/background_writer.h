@@ -1,5 +1,5 @@
 #pragma once
-// Writes files while a training goes on.
+// Writes files while a training continues.
 
 #include <functional>
 #include <future>
@@ -8,14 +8,14 @@
 
 namespace partita {
 
-/// One file after the other, of one rank, by a thread that leaves the processors to the steps.
+/// Runs jobs that write files, one at a time, on a thread with lower priority than the steps.
 class BackgroundWriter {
  public:
-  /// Runs `job` now, or on a thread of its own; after the one before, whose error is thrown here.
+  /// Waits for the previous job and rethrows its error. Then runs `job`, on a thread of its own if `background`.
   void write(std::function<void()> job, bool background);
-  /// The last job is not done yet.
+  /// Whether the last job is still running.
   bool is_busy() const;
-  /// Until the last job is done; throws its error.
+  /// Waits for the last job and rethrows its error, once.
   void finish();
 
  private:

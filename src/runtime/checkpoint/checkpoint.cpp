@@ -9,7 +9,7 @@ constexpr const char* kPosition = "checkpoint.position";
 constexpr const char* kLearningRate = "checkpoint.learning_rate";
 constexpr double kNotSet = -1;
 
-/// As kPosition holds them.
+/// The numbers of a position in the order of the tensor kPosition.
 std::vector<int64_t> numbers_of(const TrainingPosition& position) {
   return {position.step, position.batch, position.rows, static_cast<int64_t>(position.seed)};
 }

@@ -15,11 +15,11 @@ namespace {
 
 using SavingClock = std::chrono::steady_clock;
 
-constexpr size_t kHeaderWords = 4;                 // of 8 letters each
-constexpr size_t kDigestWords = 1 + kHeaderWords;  // and the checksum of each piece
+constexpr size_t kHeaderWords = 4;                 // of 8 digits each
+constexpr size_t kDigestWords = 1 + kHeaderWords;  // size and header checksum; one word per piece follows
 
-/// Whether there is a core for the writing thread of each rank of this host beside those of the compute threads, and
-/// this rank may use it.
+/// Whether this host has a core for each rank's writer thread in addition to those of the compute threads, and this
+/// rank may use it.
 bool has_free_core(const Communicator& comm) {
   const int threads = omp_get_max_threads(), cores = static_cast<int>(std::thread::hardware_concurrency());
   cpu_set_t usable;
@@ -61,7 +61,7 @@ std::vector<HeldState> held_states(const Program& program) {
     const RankGroup& group = program.pipeline.group_of(static_cast<int>(number));
     for (const State& state : local.graph.states) {
       HeldState& held = states[places.at(local.graph.values[static_cast<size_t>(state.entry)].name)];
-      // One that several stages have is the lowest's.
+      // A state of several stages counts for the lowest.
       if (!held.holders.empty()) continue;
       for (int member = 0; member < group.count; ++member) {
         held.holders.push_back({group.first + member, local_ranges(held.type, local.shardings[state.entry], local.mesh,
@@ -94,7 +94,7 @@ CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Progr
   for (const ShardPiece& piece : own_pieces()) {
     readers_.emplace_back(stage_of(piece.name).state_reader(piece.name), piece.box);
   }
-  // Before the first save, so that none waits for memory.
+  // Allocates before the first save, so that no save waits for memory.
   if (options.asynchronous) copy_.emplace(own_pieces());
 }
 
@@ -207,7 +207,7 @@ void CheckpointSaving::require_owner() {
   try {
     owner_->renew();
   } catch (const Error&) {
-    begun_.clear();  // what has this name is the other job's
+    begun_.clear();  // the folder of this name belongs to the other job
     throw;
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Saves a training to a folder of checkpoints, step by step, while it goes on (docs/guide/checkpoints.md).
+// Saves a training to a folder of checkpoints while it continues (docs/guide/checkpoints.md).
 
 #include "compiler/compile.h"
 #include "runtime/checkpoint/background_writer.h"
@@ -16,76 +16,80 @@ namespace partita {
 /// Where, when and how a training is saved.
 struct CheckpointOptions {
   std::string folder{};
-  int64_t every = 0;         // steps; 0: at the end alone, or as `seconds` says
-  double seconds = 0;        // since the last one began; 0: as `every` says
-  int64_t keep = 5;          // whole checkpoints that stay; 0: all
-  bool asynchronous = true;  // the next steps run while a copy of the states is written
-  bool integrated = false;   // whole tensors, gathered and written by the first rank
+  int64_t every = 0;         // in steps; 0: only at the end, or per `seconds`
+  double seconds = 0;        // since the last checkpoint began; 0: per `every`
+  int64_t keep = 5;          // number of whole checkpoints to keep; 0: all
+  bool asynchronous = true;  // write a copy of the states while the next steps run
+  bool integrated = false;   // the first rank gathers and writes whole tensors
   bool stop_on_error = false;
 };
 
-/// What a checkpoint has besides the states.
+/// What a checkpoint contains besides the states.
 struct TrainingMoment {
   TrainingPosition position;
   double losses = 0;
   int64_t losses_steps = 0;
-  std::string plan{};                              // as a text that a training takes; "" where there is none
-  std::map<std::string, std::string> callbacks{};  // on rank 0
+  std::string plan{};  // plan as text, in the form that a training reads; "" if there is none
+  std::map<std::string, std::string> callbacks{};  // by kind; on rank 0
 };
 
-/// The states of a program and who holds them.
+/// The states of a program, and the ranks that hold them. Of several stages that have a state, the lowest counts.
 std::vector<HeldState> held_states(const Program& program);
 
-/// Of each stage of a program, for people.
+/// The meshes of a program's stages, for people, separated by "; ".
 std::string print_meshes(const Program& program);
 
-/// One rank's part of saving. All ranks call its functions at the same points of a training, but for `is_busy`.
+/// One rank's part of saving. All ranks call its functions at the same points of a training, except `is_busy`.
 ///
-/// Each rank writes its share to a file of its own; when all have, the first one writes the manifest, which makes a
-/// checkpoint of the files. Asynchronously both are done by a thread of the rank, from a copy of its share.
+/// Each rank writes its share to a file of its own. When all have, the first rank writes the manifest, which turns the
+/// files into a checkpoint. With `asynchronous`, a thread of the rank does both, from a copy of its share.
 class CheckpointSaving {
  public:
-  /// The arguments outlive the object. `warn` is called on rank 0 with what went wrong when the training goes on.
-  /// `owner`: the lock of the folder, which rank 0 holds; nullptr: nobody else writes there.
+  /// The arguments outlive this object. `warn` is called on rank 0 with the error of a checkpoint after which the
+  /// training continues. `owner` is the lock of the folder, which rank 0 holds; nullptr if nobody else writes there.
   CheckpointSaving(const CheckpointOptions& options, const Program& program, const Executor& executor,
                    Communicator& comm, std::function<void(const std::string&)> warn = nullptr,
                    OwnerLock* owner = nullptr);
   ~CheckpointSaving();
 
-  /// This rank still writes. Not collective.
+  /// Whether this rank is still writing. Not collective.
   bool is_busy() const { return writer_.is_busy(); }
-  /// Something was begun that is not yet complete, on any rank.
+  /// Whether a checkpoint was begun that is not yet complete. The same on all ranks.
   bool is_open() const { return phase_ != Phase::idle; }
-  /// The next phase, when no rank is busy: errors are known from here on. Throws RuntimeFailure when the training is
-  /// to end.
+  /// Waits until all ranks have ended the current phase, and starts the next one. Errors of the phase are known
+  /// afterwards. Throws RuntimeFailure if the training has to end.
   void advance();
-  /// Begins a checkpoint, after the one before is complete.
+  /// Completes the previous checkpoint and begins one. Throws as `advance` does.
   void save(const TrainingMoment& moment);
-  /// Until nothing is open.
+  /// Advances until no checkpoint is open. Throws as `advance` does.
   void finish();
 
-  /// The step of the last checkpoint that is whole; -1: none.
+  /// The step of the last complete checkpoint; -1 if there is none.
   int64_t last_saved() const { return saved_step_; }
-  /// Why the last one could not be saved; "" when it could.
+  /// Why the last checkpoint could not be saved; "" if it could.
   const std::string& error() const { return error_; }
-  /// Seconds that the last `save` kept the training from going on, on this rank.
+  /// Seconds for which the last `save` held up the training on this rank.
   double stall_seconds() const { return stall_seconds_; }
 
  private:
   enum class Phase { idle, writing, committing };
-  /// Copies what this rank writes; collective where the first rank writes all.
+  /// Copies what this rank writes. A collective call if the first rank writes everything.
   void copy_share();
   const std::vector<ShardPiece>& own_pieces() const { return pieces_[static_cast<size_t>(comm_.rank())]; }
   const StageExecutor& stage_of(const std::string& name) const;
   void write_share();
   void commit();
-  /// The folder may have been removed, and be another job's by now. Throws RuntimeFailure(cannot_write) then.
+  /// Renews the lock of the folder, which may have been removed and belong to another job by now. Throws what
+  /// OwnerLock::renew throws.
   void require_owner();
-  /// In the background, or at once.
+  /// Runs `job` in the background, or at once if saving is not asynchronous.
   void start(std::function<void()> job);
+  /// Waits for this rank's job and returns its outcome.
   RankOutcome wait();
-  /// All ranks have written: their digests make the manifest of rank 0.
+  /// Gathers the digests of all ranks' files into the manifest on rank 0.
   void gather_digests();
+  /// Closes the checkpoint. Removes what was begun if it failed. Throws RuntimeFailure if the training has to end, else
+  /// warns on rank 0.
   void end(const RankOutcome& outcome);
 
   const CheckpointOptions& options_;
@@ -95,21 +99,21 @@ class CheckpointSaving {
   std::function<void(const std::string&)> warn_;
   OwnerLock* owner_;
   std::vector<HeldState> states_;
-  std::vector<std::vector<ShardPiece>> pieces_;  // what each rank writes
-  std::vector<PieceReader> readers_;             // of each piece of this rank
+  std::vector<std::vector<ShardPiece>> pieces_;  // pieces that each rank writes
+  std::vector<PieceReader> readers_;             // per piece of this rank
   Phase phase_ = Phase::idle;
-  const bool has_free_core_;       // checksums of the copy are the writing thread's, since steps do not wait for it
-  std::optional<ShareCopy> copy_;  // of this rank's share; none: it is written at once
-  std::vector<Array> gathered_;    // in place of a copy, on the first rank
-  std::vector<PieceReader::Memory> memories_{1};  // for each compute thread
-  std::string begun_;                             // the folder that is written
-  Manifest manifest_;                             // of the one that is open
+  const bool has_free_core_;                      // then the writer thread computes checksums, off the critical path
+  std::optional<ShareCopy> copy_;                 // of this rank's share; none: it is written without a copy
+  std::vector<Array> gathered_;                   // whole states in place of a copy, on the first rank
+  std::vector<PieceReader::Memory> memories_{1};  // per compute thread
+  std::string begun_;                             // the folder being written
+  Manifest manifest_;                             // of the open checkpoint
   ShardDigest digest_;
   int64_t saved_step_ = -1;
   std::string error_;
   double stall_seconds_ = 0;
-  RankOutcome written_;      // by the writer's last job
-  BackgroundWriter writer_;  // last: it uses the others
+  RankOutcome written_;      // outcome of the writer's last job
+  BackgroundWriter writer_;  // last: its jobs use the other members
 };
 
 }  // namespace partita

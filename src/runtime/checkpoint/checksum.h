@@ -1,5 +1,5 @@
 #pragma once
-// Checksums of what is written: XXH3 (Yann Collet), 64 bits of data and 128 of texts.
+// Checksums of written data: XXH3 (Yann Collet), 64 bits for data and 128 for texts.
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace partita {
 
-/// Of bytes that come piece by piece.
+/// The checksum of bytes that are added piece by piece.
 class Checksum {
  public:
   Checksum();
@@ -17,7 +17,7 @@ class Checksum {
   Checksum(const Checksum&) = delete;
   Checksum& operator=(const Checksum&) = delete;
   void add(const void* data, size_t bytes);
-  /// Of all bytes since the last call, or since the beginning.
+  /// Returns the checksum of all bytes added since the last call, or since construction, and starts anew.
   uint64_t take();
 
  private:
@@ -25,17 +25,18 @@ class Checksum {
   std::unique_ptr<State> state_;
 };
 
+/// The checksum of a buffer; equal to that of Checksum for the same bytes.
 uint64_t checksum_of(const void* data, size_t bytes);
 constexpr size_t kTextChecksumDigits = 32;
-/// That many hexadecimal digits.
+/// The checksum of a text as kTextChecksumDigits hexadecimal digits.
 std::string checksum_of_text(std::string_view text);
 
 constexpr size_t kChecksumDigits = 16;
-/// That many hexadecimal digits, the highest first.
+/// The checksum as kChecksumDigits hexadecimal digits, highest first.
 std::string print_checksum(uint64_t checksum);
-/// The same at `digits`.
+/// Writes the kChecksumDigits digits of print_checksum to `digits`.
 void write_checksum(char* digits, uint64_t checksum);
-/// None unless `text` is what print_checksum writes.
+/// Parses what print_checksum returns; none for any other text.
 std::optional<uint64_t> parse_checksum(std::string_view text);
 
 }  // namespace partita

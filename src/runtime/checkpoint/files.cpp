@@ -49,7 +49,7 @@ bool write_all_at(int fd, const void* data, size_t bytes, int64_t offset) {
 }
 
 bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset) {
-  // A process that is killed waits for what the disk has been given.
+  // A killed process waits for the write in progress, so each write is limited.
   constexpr size_t kMaxBytes = size_t{16} << 20;
   const auto* next = static_cast<const char*>(data);
   const int flags = ::fcntl(fd, F_GETFL);
@@ -57,7 +57,7 @@ bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset) {
     size_t whole = bytes / kDiskBlock * kDiskBlock;
     while (whole > 0) {
       const size_t some = std::min(whole, kMaxBytes);
-      // Whatever the reason, the rest goes through the cache, where a disk that is full says so again.
+      // On any error the rest is written through the cache; a full disk reports its error there again.
       if (!write_all_at(fd, next, some, offset)) break;
       next += some;
       offset += static_cast<int64_t>(some);

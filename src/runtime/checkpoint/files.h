@@ -1,5 +1,6 @@
 #pragma once
-// Files and folders as checkpoints write them: all of a buffer or an error, and on the disk before they are named.
+// File operations for checkpoints: a buffer is written completely or an error is reported, and files are on the disk
+// before they get their names.
 
 #include <cstdint>
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace partita {
 
-/// An open file, closed with the object.
+/// An open file. The destructor closes it.
 class File {
  public:
   File() = default;
@@ -22,30 +23,32 @@ class File {
   ~File() { close(); }
   int fd() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
-  /// False when the system reports that something was not written.
+  /// Closes the file. Returns false if the system reports that something was not written.
   bool close();
 
  private:
   int fd_ = -1;
 };
 
-/// Not open, with errno, when it is there already or cannot be made.
+/// Creates a file for writing. The result is not open, and errno is set, if the file exists or cannot be created.
 File new_file(const std::string& path);
 
-/// False, with errno, when it cannot be written.
+/// Writes all bytes, at the file's position or at an offset in bytes. Returns false, with errno, if they cannot be
+/// written.
 bool write_all(int fd, const void* data, size_t bytes);
 bool write_all_at(int fd, const void* data, size_t bytes, int64_t offset);
 constexpr size_t kDiskBlock = 4096;
-/// The same past the system's file cache, where the file system allows it: the caller waits for the disk, and no
-/// processor copies into memory that the cache first has to be given. `data` and `offset` are multiples of kDiskBlock.
+/// Writes all bytes at an offset, past the system's file cache where the file system allows it: the caller waits for
+/// the disk, and nothing is copied to the cache. `data` and `offset` are multiples of kDiskBlock. Returns false, with
+/// errno, if they cannot be written.
 bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset);
-/// False at the end of the file or on an error.
+/// Reads exactly `bytes` bytes from an offset. Returns false at the end of the file or on an error.
 bool read_all(int fd, void* data, size_t bytes, int64_t offset);
-/// The names in it are on the disk; false, with errno, when they cannot be.
+/// Forces the names in a folder to the disk. Returns false, with errno, on an error.
 bool sync_folder(const std::string& path);
-/// The folder of a path: "." for a name alone.
+/// The folder of a path; "." for a plain name.
 std::string folder_of(const std::string& path);
-/// Throws RuntimeFailure(cannot_write): "[where] cannot write PATH: REASON".
+/// Throws RuntimeFailure(cannot_write) with the message "[where] cannot write PATH: REASON".
 [[noreturn]] void throw_cannot_write(const char* where, const std::string& path, const std::string& reason);
 
 }  // namespace partita

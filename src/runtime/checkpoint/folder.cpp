@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStep = "step_", kUnfinished = ".step_", kUnfinishedEnd = ".tmp", kReplaced = ".old";
 
-/// The step of "step_N"; none for another name.
+/// The step of a name "step_N"; none for other names.
 std::optional<int64_t> step_of_name(std::string_view name) {
   if (!name.starts_with(kStep)) return std::nullopt;
   name.remove_prefix(kStep.size());
@@ -44,13 +44,14 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-/// One whose manifest has the right checksum.
+/// A checkpoint whose manifest has the right checksum.
 struct OrderedCheckpoint {
   std::string path;
   ManifestOrder order;
 };
 
-/// The newest last. Throws MissingFile when the folder cannot be read.
+/// The checkpoints of a folder whose manifests have the right checksum, newest last. Throws MissingFile if the folder
+/// cannot be read.
 std::vector<OrderedCheckpoint> checkpoints_in_order(const std::string& folder) {
   std::vector<OrderedCheckpoint> found;
   for (const std::string& name : names_in(folder)) {
@@ -60,7 +61,7 @@ std::vector<OrderedCheckpoint> checkpoints_in_order(const std::string& folder) {
       OrderedCheckpoint one{.path = folder + "/" + name, .order = read_manifest_order(folder + "/" + name)};
       if (one.order.step == *step) found.push_back(std::move(one));
     } catch (const Error&) {
-      continue;  // it is damaged
+      continue;  // a damaged checkpoint
     }
   }
   std::sort(found.begin(), found.end(),
@@ -70,7 +71,8 @@ std::vector<OrderedCheckpoint> checkpoints_in_order(const std::string& folder) {
 
 [[noreturn]] void fail(const std::string& path) { throw_cannot_write("checkpoint", path, std::strerror(errno)); }
 
-/// Its parent has to be there: a disk that is not mounted is not replaced by a folder. True when it was made.
+/// Creates a folder and returns whether it is new. Its parent must exist, so that a disk that is not mounted is not
+/// replaced by a folder. Throws RuntimeFailure(cannot_write).
 bool make_folder(const std::string& folder) {
   if (::mkdir(folder.c_str(), 0777) == 0) return true;
   if (errno != EEXIST) fail(folder);
@@ -87,7 +89,8 @@ void write_manifest(const std::string& folder, const Manifest& manifest) {
   }
 }
 
-/// Throws InvalidFile when something was saved. One whose manifest is not there was never whole.
+/// Requires that no checkpoint of `damaged` was ever saved: one without a manifest never was. Throws InvalidFile
+/// otherwise.
 void refuse_damage_alone(const std::string& folder, const std::vector<FoundCheckpoint>& damaged) {
   const FoundCheckpoint* newest = nullptr;
   int64_t saved = 0;
@@ -105,7 +108,8 @@ void refuse_damage_alone(const std::string& folder, const std::vector<FoundCheck
                   folder, saved, newest->damage));
 }
 
-/// Every file is there with its size, as this process sees the folder.
+/// Requires that this process sees every file of the manifest with its size. Throws RuntimeFailure(cannot_write)
+/// otherwise.
 void require_files(const std::string& folder, const Manifest& manifest) {
   for (const ManifestFile& file : manifest.files) {
     struct stat status {};
@@ -201,10 +205,10 @@ void commit_checkpoint(const std::string& folder, const std::string& begun, cons
   if (!sync_folder(begun)) fail(begun);
   const std::string path = checkpoint_path(folder, manifest.position.step);
   const std::string replaced = fmt::format("{}/{}{}{}", folder, kUnfinished, manifest.position.step, kReplaced);
-  // One that is there changes places with the new one, so that at no time there is none.
+  // An existing checkpoint is exchanged with the new one, so that there always is one.
   const bool exchanged = ::renameat2(AT_FDCWD, begun.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0;
   if (!exchanged) {
-    const bool is_there = errno != ENOENT;  // or the file system cannot exchange
+    const bool is_there = errno != ENOENT;  // else the file system cannot exchange names
     if (is_there) ::rename(path.c_str(), replaced.c_str());
     if (::rename(begun.c_str(), path.c_str()) != 0) {
       const int reason = errno;
@@ -225,7 +229,7 @@ void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t new
   for (const OrderedCheckpoint& one : found) {
     if (excess <= 0) return;
     if (one.order.step == newest) continue;
-    // Under its name it is whole or not there.
+    // A checkpoint under its own name is always whole, so it is renamed before it is removed.
     const std::string old = fmt::format("{}/{}{}{}", folder, kUnfinished, one.order.step, kReplaced);
     remove_checkpoint(old);
     if (::rename(one.path.c_str(), old.c_str()) == 0) remove_checkpoint(old);

@@ -1,6 +1,6 @@
 #pragma once
-// A folder with checkpoints: step_N for each, and .step_N.tmp while one is written. A checkpoint gets its name when all
-// of it is on the disk; what has no manifest is none.
+// Folders of checkpoints: step_N for each checkpoint, .step_N.tmp while one is written. A checkpoint gets its name when
+// all of it is on the disk. A folder without a manifest is not a checkpoint.
 
 #include <functional>
 
@@ -9,48 +9,50 @@
 namespace partita {
 
 struct FoundCheckpoint {
-  std::string path;  // of its folder
-  int64_t step = 0;  // by its name
+  std::string path;  // path of the checkpoint's folder
+  int64_t step = 0;  // from the folder's name
   int64_t sequence = -1;
-  std::optional<Manifest> manifest;  // none: it is damaged
-  std::string damage;                // why
+  std::optional<Manifest> manifest;  // none if the checkpoint is damaged
+  std::string damage;                // reason for the damage
 };
 
-/// Those of a folder, the newest last: those that are damaged first, then as they were written. None where there is no
-/// folder. Throws MissingFile when it cannot be read. Only manifests are looked at.
+/// The checkpoints of a folder, newest last: damaged ones first, then the others in the order in which they were
+/// written. Empty if there is no such folder. Reads only manifests. Throws MissingFile if the folder cannot be read.
 std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder);
 
-/// Of the next one that is written to the folder, behind those whose manifest has the right checksum.
+/// The sequence number for the next checkpoint of the folder: one more than the highest in manifests whose checksum is
+/// right, or 0. Throws MissingFile if the folder cannot be read.
 int64_t next_sequence(const std::string& folder);
 
-/// The newest whole one; damaged ones that are newer by their names are told to `warn`. None where nothing was saved:
-/// there is no manifest. Throws InvalidFile when there are manifests and all of them are damaged.
+/// The newest whole checkpoint. Damaged ones with a higher step in their names are reported to `warn`. None if nothing
+/// was saved, that is, if there is no manifest. Throws InvalidFile if there are manifests and all of them are damaged.
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& folder,
                                                  const std::function<void(const std::string&)>& warn);
 
-/// "step_N" of `folder`.
+/// "FOLDER/step_N".
 std::string checkpoint_path(const std::string& folder, int64_t step);
 
 /// Whether `path` is the folder of one checkpoint, rather than of many or something else.
 bool is_checkpoint_folder(const std::string& path);
 
-/// Throws RuntimeFailure(cannot_write) when no checkpoint could be written to `folder`, which may be missing in a
-/// folder that is there; leaves nothing behind.
+/// Checks that checkpoints can be written to `folder`, which may be missing if its parent exists. Leaves nothing in the
+/// file system. Throws RuntimeFailure(cannot_write) otherwise.
 void check_checkpoint_folder(const std::string& folder);
 
-/// Makes `folder` and an empty one for the files of a new checkpoint, and gives its path; what killed runs left is
-/// removed. Throws RuntimeFailure(cannot_write).
+/// Creates `folder` if it is missing, and in it an empty folder for the files of a new checkpoint. Returns the path of
+/// the latter. Removes what killed runs left. Throws RuntimeFailure(cannot_write).
 std::string begin_checkpoint(const std::string& folder, int64_t step);
 
-/// Writes the manifest to the folder of `begin_checkpoint`, in which the files are, and gives it its name; a checkpoint
-/// of the same step is replaced. Throws RuntimeFailure(cannot_write), also when a file of the manifest is not there.
+/// Writes the manifest to `begun`, the folder of `begin_checkpoint` with all files in it, and renames it to step_N. A
+/// checkpoint of the same step is replaced. Throws RuntimeFailure(cannot_write), also if a file of the manifest is
+/// missing or has another size.
 void commit_checkpoint(const std::string& folder, const std::string& begun, const Manifest& manifest);
 
-/// Removes the oldest of those whose manifest has the right checksum but for `most`; 0 keeps all. That of step `newest`
-/// stays.
+/// Removes the oldest checkpoints whose manifest has the right checksum, until `most` are left; 0 keeps all. The
+/// checkpoint of step `newest` stays.
 void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t newest);
 
-/// Removes a folder with a checkpoint or a part of one: its manifest first.
+/// Removes the folder of a checkpoint or of a part of one, its manifest first. Ignores errors.
 void remove_checkpoint(const std::string& path) noexcept;
 
 }  // namespace partita

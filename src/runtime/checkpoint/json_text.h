@@ -1,15 +1,15 @@
 #pragma once
-// JSON that is printed as it comes, without a document of all of it.
+// Writes JSON piece by piece, without building a document.
 
 #include <string>
 #include <string_view>
 
 namespace partita {
 
-/// Adds a text in quotes, with what JSON cannot have in one escaped. It is UTF-8.
+/// Appends `text`, which is UTF-8, to `json` as a quoted and escaped string.
 void append_json(std::string& json, std::string_view text);
 
-/// The same as a text of its own.
+/// `text`, which is UTF-8, as a quoted and escaped JSON string.
 std::string json_of(std::string_view text);
 
 }  // namespace partita

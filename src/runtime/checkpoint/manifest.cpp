@@ -19,13 +19,13 @@ namespace {
 using Document = nlohmann::json;
 
 constexpr const char* kFormat = "partita checkpoint";
-// Another one whenever a manifest may have what this program does not read: one with a right checksum and this version
-// counts among those that are kept (folder.h), and is removed in its turn.
+// Increase it whenever a manifest may have what this program does not read. A manifest with a right checksum and this
+// version counts among the checkpoints that are kept (folder.h), and is removed in its turn.
 constexpr int64_t kVersion = 1;
 constexpr std::string_view kChecksumKey = "\"checksum\":\"", kChecksumEnd = "\"}\n";
 constexpr int64_t kMaxManifestBytes = int64_t{1} << 30;
 constexpr int64_t kMaxFiles = int64_t{1} << 20;  // ranks of a mesh
-constexpr int64_t kMaxTiles = int64_t{1} << 22;  // of a tensor
+constexpr int64_t kMaxTiles = int64_t{1} << 22;  // per tensor
 constexpr int64_t kMaxManifestValues = int64_t{1} << 27;
 
 std::string print_box_pairs(const Box& box) {
@@ -54,7 +54,7 @@ void print_file(std::string& text, const ManifestFile& file) {
   text += fmt::format(R"({{"name":{},"bytes":{},"header":{}}})", json_of(file.name), file.bytes, json_of(file.header));
 }
 
-/// `"key":[` and an element on each line.
+/// Appends `"key":[` and one element per line.
 template <class Element, class Print>
 void print_lines(std::string& text, const char* key, const std::vector<Element>& elements, const Print& print_one) {
   text += fmt::format("\"{}\":[", key);
@@ -65,7 +65,8 @@ void print_lines(std::string& text, const char* key, const std::vector<Element>&
   text += "],\n";
 }
 
-/// Reads values of a document, each of which may be of any kind.
+/// Reads the fields of a document whose values may be of any kind. Every function throws InvalidFile for a missing
+/// field or one of another kind.
 class Fields {
  public:
   Fields(const Document& document, const std::string& path, std::string where)
@@ -163,7 +164,7 @@ Box parse_box(const Fields& fields, const Document& pairs, const Shape& shape) {
   return box;
 }
 
-/// The dimension along which pieces begin at the most places.
+/// The dimension along which pieces have the most distinct begins.
 size_t most_cut_dimension(const std::vector<const ManifestPiece*>& pieces, size_t dims) {
   size_t best = 0, most = 0;
   for (size_t d = 0; d < dims; ++d) {
@@ -174,9 +175,9 @@ size_t most_cut_dimension(const std::vector<const ManifestPiece*>& pieces, size_
   return best;
 }
 
-/// Every element lies in one piece.
+/// Requires that every element is in exactly one piece. Throws InvalidFile otherwise.
 void require_whole(const ManifestTensor& tensor, const Fields& fields) {
-  // By where they begin along a dimension that cuts them: only neighbours can overlap.
+  // Sorts pieces by their begin along a dimension that cuts them, so that only neighbours can overlap.
   std::vector<const ManifestPiece*> pieces;
   int64_t elements = 0;
   for (const ManifestPiece& piece : tensor.pieces) {
@@ -236,7 +237,7 @@ ManifestTensor parse_tensor(const Document& document, const std::string& path, i
   return tensor;
 }
 
-/// The text without its checksum, which has to be that of the rest.
+/// The text without its checksum. Throws InvalidFile if the checksum does not match.
 std::string_view checked_body(std::string_view text, const std::string& path) {
   const size_t tail = kChecksumKey.size() + kTextChecksumDigits + kChecksumEnd.size();
   const auto refuse = [&](const std::string& what) {
@@ -253,7 +254,7 @@ std::string_view checked_body(std::string_view text, const std::string& path) {
   return body;
 }
 
-/// `end` closes what the text leaves open.
+/// Parses JSON of `text` followed by `end`, which closes what the text leaves open.
 Document parse_document(std::string_view text, std::string_view end, const std::string& path) {
   try {
     return parse_bounded_json(std::string(text).append(end), kMaxManifestValues);
@@ -264,13 +265,13 @@ Document parse_document(std::string_view text, std::string_view end, const std::
 }
 
 ManifestOrder order_of(const Fields& fields) {
-  // The next one has a number, too.
+  // The next checkpoint needs a number too.
   return {.sequence = fields.count("sequence", std::numeric_limits<int64_t>::max() - 1), .step = fields.count("step")};
 }
 
-/// Of a text without its checksum.
+/// The order of a text whose checksum was removed.
 ManifestOrder order_of_body(std::string_view body, const std::string& path) {
-  // Texts of JSON have no line ends, so that this is not within one.
+  // JSON strings contain no line ends, so this does not match inside one.
   const Document head = parse_document(body.substr(0, body.find("\n\"files\":")), R"("end":0})", path);
   const Fields fields(head, path, "the manifest");
   if (fields.text("format") != kFormat || fields.count("version") != kVersion) {
@@ -280,7 +281,7 @@ ManifestOrder order_of_body(std::string_view body, const std::string& path) {
   return order_of(fields);
 }
 
-/// The text of a file that can be a manifest.
+/// Reads a file that can be a manifest. Throws MissingFile or InvalidFile.
 std::string read_text(const std::string& path, int64_t* bytes_read) {
   const File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (!file.is_open()) {

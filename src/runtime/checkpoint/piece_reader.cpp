@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kRowsAtATime = 64;  // by one thread, in whole blocks of most formats
+constexpr int64_t kRowsAtATime = 64;  // by one thread; whole blocks in most memory formats
 
 }  // namespace
 
@@ -47,7 +47,7 @@ const void* PieceReader::pack(const Part& part, const std::byte* held, Memory& m
   const std::byte* result = nullptr;
   for_common_runs(part.box, part.held, part.box, [&](int64_t from, int64_t to, int64_t count) {
     if (count == part.wanted) {
-      result = held + bytes_of(from);  // they lie one behind the other
+      result = held + bytes_of(from);  // the elements are contiguous
       return;
     }
     auto* const packed = static_cast<std::byte*>(memory.piece.of(bytes_of(part.wanted)));

@@ -1,5 +1,5 @@
 #pragma once
-// The elements of what a rank writes of a state, dense, as they are written.
+// Reads the elements of a state that a rank writes, dense.
 
 #include <cstddef>
 #include <memory>
@@ -10,9 +10,10 @@
 
 namespace partita {
 
-/// Memory that grows, and is used again.
+/// A buffer that grows on demand and is reused.
 class Scratch {
  public:
+  /// Memory of at least `bytes` bytes, aligned to a cache line. Its contents are lost when it grows.
   void* of(int64_t bytes);
 
  private:
@@ -24,35 +25,36 @@ class Scratch {
   int64_t size_ = 0;
 };
 
-/// Reads a piece of a state, rows along the first dimension at a time. Threads may call it side by side, each with
-/// scratch memory of its own.
+/// Reads a piece of a state, some rows of the first dimension at a time. Threads may call it concurrently, each with
+/// its own Memory.
 class PieceReader {
  public:
-  /// The piece is a box of the whole value, in what the rank has of it.
+  /// `piece` is a box of the whole value, inside this rank's part. Throws InternalError otherwise.
   PieceReader(StateReader state, Box piece);
 
   struct Memory {
     Scratch rows, piece;
   };
-  /// The elements of the piece with indices [first, last) of the first dimension of the whole value; of a scalar its
-  /// only one. Where they lie in the memory of the executor, or in `memory`: valid until that is used again, or the
-  /// next step. Read by the compute threads of the caller.
+  /// The dense elements of the piece with indices [first, last) in the first dimension of the whole value; the only
+  /// element of a scalar. They are in the executor's memory or in `memory`, and stay valid until `memory` is used again
+  /// or the next step. nullptr if there are no elements. The caller's compute threads do the reading.
   const void* read(int64_t first, int64_t last, Memory& memory) const;
-  /// All of them.
+  /// All elements of the piece. Contract as above.
   const void* read(Memory& memory) const;
-  /// What `read` gives, and a copy at `to`, past the caches; nullptr: not all are finite. There are elements.
+  /// Returns what `read` returns and also copies it to `to`, past the caches. Returns nullptr if not all elements are
+  /// finite. The rows have elements.
   const void* copy(int64_t first, int64_t last, Memory& memory, void* to) const;
 
  private:
-  /// Rows of the piece.
+  /// Rows of the piece, and the rows of this rank's part around them.
   struct Part {
-    Box box, held;                  // what is asked for, and all that the rank has of these rows
-    int64_t held_first, held_last;  // the rows, in what the rank has
-    int64_t wanted, all;            // elements of both boxes
+    Box box, held;                  // box: rows of the piece; held: all of these rows that the rank has
+    int64_t held_first, held_last;  // rows within the rank's part
+    int64_t wanted, all;            // number of elements in `box` and in `held`
   };
   Part part_of(int64_t first, int64_t last) const;
   int64_t bytes_of(int64_t elements) const { return elements * static_cast<int64_t>(size_of(state_.dtype())); }
-  /// What is asked for, out of all that the rank has of these rows, dense.
+  /// The elements of part.box, dense, out of the dense rows `held`. Copies to `memory` if they are not contiguous.
   const void* pack(const Part& part, const std::byte* held, Memory& memory) const;
 
   StateReader state_;

@@ -1,5 +1,5 @@
 #pragma once
-// Reads boxes of the tensors of a checkpoint, whatever ranks wrote them: only what lies in the box is read.
+// Reads boxes of the tensors of a checkpoint, whichever ranks wrote them. Reads only the tiles that overlap the box.
 
 #include <memory>
 
@@ -10,21 +10,21 @@ namespace partita {
 
 class CheckpointReader {
  public:
-  /// Of the folder of one checkpoint. For one thread at a time. Throws as read_manifest does.
+  /// Opens the folder of one checkpoint. Use it from one thread at a time. Throws as read_manifest does.
   explicit CheckpointReader(const std::string& path);
-  /// With a manifest of it that is there, as of another reader.
+  /// Opens the folder with its manifest, for example that of another reader.
   CheckpointReader(std::string path, std::shared_ptr<const Manifest> manifest);
 
   const std::string& path() const { return path_; }
   const std::shared_ptr<const Manifest>& manifest() const { return manifest_; }
 
-  /// The elements of a box of a tensor, dense, in `dtype`: floats are converted, rounded to the nearest where `dtype`
-  /// cannot hold them. Throws InvalidFile, naming file and tensor, for what is missing or damaged, for another shape,
-  /// and for integers in place of floats.
+  /// Writes the elements of a box of a tensor to `to`, dense, in `dtype`. Floats are converted, rounded to nearest if
+  /// `dtype` cannot represent them. Throws InvalidFile, naming the path and the tensor, if the data are missing or
+  /// damaged, the shape differs, or only one of the types is a float.
   void read(const std::string& name, const Box& box, DType dtype, void* to);
-  /// The whole tensor in its own type.
+  /// Returns the whole tensor in its own type. Throws InvalidFile as above.
   Array read(const std::string& name);
-  /// Of all files: how much was read so far, headers and the manifest included.
+  /// Bytes read so far from all files, headers and the manifest included.
   int64_t bytes_read() const { return bytes_read_; }
 
  private:

@@ -15,13 +15,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kMetadata = "__metadata__";
 constexpr size_t kMaxTensors = 1'000'000;
-constexpr size_t kMaxTexts = 2 * kMaxTensors + 1000;  // of metadata: a shard file has two for each tensor
+constexpr size_t kMaxTexts = 2 * kMaxTensors + 1000;  // metadata entries; a checkpoint's file has two per tensor
 
 constexpr std::pair<DType, std::string_view> kTensorTypes[] = {
     {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::bf16, "BF16"}, {DType::f16, "F16"},     {DType::i64, "I64"},
     {DType::i32, "I32"}, {DType::u8, "U8"},   {DType::u32, "U32"},   {DType::boolean, "BOOL"}};
 
-/// Names come from the file: no control characters, no flood in an error line.
+/// A name from the file, fit for an error message: at most 80 letters and no control characters.
 std::string shown(std::string_view name) {
   std::string text(name.substr(0, 80));
   for (char& letter : text) {
@@ -30,8 +30,8 @@ std::string shown(std::string_view name) {
   return name.size() > 80 ? text + "..." : text;
 }
 
-/// Accepts exactly the two levels of the format, token by token: nothing is built from the text but
-/// the places of tensors.
+/// Accepts exactly the two levels of the format, token by token. Builds nothing from the text but the places of tensors
+/// and the metadata.
 class HeaderReader {
  public:
   using number_integer_t = Json::number_integer_t;
@@ -147,7 +147,7 @@ class HeaderReader {
   }
 
   Level level_ = Level::outside;
-  bool pending_ = false, metadata_ = false;  // a name of the root waits for its object
+  bool pending_ = false, metadata_ = false;  // pending_: a name of the root was read, its object comes next
   bool has_dtype_ = false, has_shape_ = false, has_offsets_ = false;
   int offsets_ = 0;
   std::string field_, metadata_key_;
@@ -166,7 +166,7 @@ std::optional<int64_t> checked_bytes(const Type& type) {
 }  // namespace
 
 std::string print_safetensors_header(const std::vector<TensorPlace>& places, const Metadata& metadata) {
-  // Not one document of all: metadata can be long.
+  // Appends text directly instead of building a document, since metadata can be long.
   size_t bytes = 2;
   for (const auto& [key, value] : metadata) bytes += key.size() + value.size() + 16;
   std::string text = "{";

@@ -1,5 +1,5 @@
 #pragma once
-// The JSON header of a safetensors file.
+// Writes and parses the JSON header of a safetensors file.
 
 #include <map>
 #include <string>
@@ -18,7 +18,7 @@ struct TensorPlace {
   int64_t begin = 0, end = 0;  // bytes after the header
 };
 
-/// Texts of a file besides its tensors.
+/// Texts of a file besides its tensors, by key.
 using Metadata = std::map<std::string, std::string>;
 
 struct SafetensorsHeader {
@@ -26,11 +26,11 @@ struct SafetensorsHeader {
   Metadata metadata;
 };
 
-/// Padded by spaces to a multiple of 8 bytes.
+/// The JSON of a header, padded with spaces to a multiple of 8 bytes.
 std::string print_safetensors_header(const std::vector<TensorPlace>& places, const Metadata& metadata = {});
 
-/// The tensors in the order of their places, which fill [0, data_bytes) without holes. Throws
-/// InvalidFile naming `path`, the tensor, and what is wrong.
+/// Parses a header. Returns the tensors in the order of their places, which fill [0, data_bytes) without holes. Throws
+/// InvalidFile, naming `path`, the tensor, and what is wrong.
 SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path);
 
 }  // namespace partita

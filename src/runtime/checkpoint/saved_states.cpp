@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kKinds = "partita.kinds";
 
-/// Lines "optimizer NAME" of what is no parameter.
+/// Returns a line such as "optimizer NAME" for each state that is not a parameter.
 std::string print_kinds(const std::vector<SavedStates::Entry>& entries) {
   std::string text;
   for (const auto& entry : entries) {
@@ -35,7 +35,7 @@ std::map<std::string, StateKind> parse_kinds(const Metadata& metadata) {
   return kinds;
 }
 
-/// "largest difference 0.5 at element 3"; "" for arrays of the same bits.
+/// "3 of 8 elements differ, largest difference 0.5 at element 3"; "" for arrays with the same bits.
 std::string difference_of(const Array& a, const Array& b) {
   if (a.type() != b.type()) return fmt::format("{} instead of {}", print(a.type()), print(b.type()));
   const auto bytes = static_cast<size_t>(a.type().bytes());
@@ -113,7 +113,7 @@ void merge_states(SavedStates& states, const std::string& path, bool all) {
   }
   Metadata metadata = states.metadata();
   if (!all) {
-    for (const char* key : {"partita.program", "partita.rows"}) metadata.erase(key);  // of a training
+    for (const char* key : {"partita.program", "partita.rows"}) metadata.erase(key);  // keys of a training
     save_tensors(
         path, types, [&](const std::string& name) { return states.read(name); }, metadata);
     return;
@@ -188,7 +188,7 @@ std::vector<StateDifference> compare_states(SavedStates& first, SavedStates& sec
 
 void verify_states(SavedStates& states) {
   for (const auto& entry : states.entries()) {
-    // Row by row of the first dimension where a tensor is large.
+    // Splits large tensors along the first dimension, which bounds memory.
     constexpr int64_t kMaxBytes = int64_t{64} << 20;
     Box box = whole_box(entry.type.shape);
     const int64_t bytes = entry.type.bytes();

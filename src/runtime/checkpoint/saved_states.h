@@ -1,5 +1,5 @@
 #pragma once
-// A saved training or saved weights, whatever form they have: a folder that ranks wrote, or one file.
+// Reads a saved training or saved weights in either form: a folder that ranks wrote, or one file.
 
 #include "runtime/checkpoint/folder.h"
 #include "runtime/checkpoint/reader.h"
@@ -15,18 +15,19 @@ class SavedStates {
     StateKind kind = StateKind::parameter;
   };
 
-  /// Opens the folder of a checkpoint, a folder with checkpoints (its newest), or a safetensors file. Throws
-  /// MissingFile and InvalidFile.
+  /// Opens the folder of a checkpoint, the newest checkpoint of a folder of checkpoints, or a safetensors file. Throws
+  /// MissingFile or InvalidFile.
   explicit SavedStates(const std::string& path);
 
   const std::string& path() const { return path_; }
   const std::vector<Entry>& entries() const { return entries_; }
-  /// None: weights alone.
+  /// The training's position; none if there are only weights.
   const std::optional<TrainingPosition>& position() const { return position_; }
   const Metadata& metadata() const { return metadata_; }
-  /// Of a folder; nullptr for a file.
+  /// The manifest of a folder; nullptr for a file.
   const Manifest* manifest() const { return reader_ ? reader_->manifest().get() : nullptr; }
-  /// Elements of a box, as CheckpointReader::read.
+  /// Reads the elements of a box (see CheckpointReader::read), or a whole tensor. `name` is one of `entries`. For a
+  /// file the box and `dtype` are not checked.
   void read(const std::string& name, const Box& box, DType dtype, void* to);
   Array read(const std::string& name);
 
@@ -38,31 +39,35 @@ class SavedStates {
   std::optional<TrainingPosition> position_;
   Metadata metadata_;
   std::unique_ptr<CheckpointReader> reader_;
-  std::map<std::string, Array> tensors_;  // of a file
+  std::map<std::string, Array> tensors_;  // by name, if it is a file
 };
 
-/// One file with the weights, or with the whole training as --resume reads it, in the names of the network.
+/// Writes one safetensors file with the weights, or with `all` the whole training in the form that --resume reads.
+/// Names are those of the network. Throws InvalidArgument if `all` is set and there is no training,
+/// RuntimeFailure(cannot_write), and what reading throws.
 void merge_states(SavedStates& states, const std::string& path, bool all);
 
-/// In whose files states are written anew.
+/// Describes the checkpoint that split_states writes.
 struct SplitTarget {
   int ranks = 1;
-  std::vector<std::vector<StateShare>> shares{};  // of each entry what each rank writes
-  std::optional<DType> dtype{};                   // of floats; none: their own
-  std::string mesh{}, plan{};                     // of the manifest
+  std::vector<std::vector<StateShare>> shares{};  // per entry: which rank writes which box
+  std::optional<DType> dtype{};                   // element type for floats; none: keep each type
+  std::string mesh{}, plan{};                     // copied to the manifest
 };
 
-/// A checkpoint of the same states in `folder`. Gives its path. Throws InvalidArgument for weights alone.
+/// Writes a checkpoint of the same states to `folder` and returns its path. Throws InvalidArgument if there are only
+/// weights, RuntimeFailure(cannot_write), and what reading throws.
 std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target);
 
-/// What two of them do not have alike, a line for each tensor.
+/// A difference between two saved states; one per tensor.
 struct StateDifference {
   std::string name;
   std::string what;  // "f32[4] instead of f32[5]", "only in A", "largest difference 0.5 at element 3"
 };
+/// Compares the tensors of two saved states by name. Tensors with equal bits are left out.
 std::vector<StateDifference> compare_states(SavedStates& first, SavedStates& second);
 
-/// Reads everything. Throws InvalidFile that names the first bad tensor and its file.
+/// Reads everything, which checks it. Throws InvalidFile, naming the first bad tensor and its file.
 void verify_states(SavedStates& states);
 
 }  // namespace partita

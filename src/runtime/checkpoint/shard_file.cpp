@@ -23,7 +23,7 @@ File open_shard(const std::string& path, int64_t bytes) {
     const int reason = errno;
     const std::string text =
         fmt::format("[checkpoint] {}: a file of the checkpoint cannot be opened: {}", path, std::strerror(reason));
-    // Too many open files, or too little memory, says nothing of the checkpoint.
+    // These errors say nothing about the checkpoint itself.
     if (reason == EMFILE || reason == ENFILE || reason == ENOMEM) throw MissingFile(text);
     throw InvalidFile(text);
   }
@@ -51,7 +51,7 @@ void convert_elements(DType from, const void* source, DType to, void* target, in
       using To = decltype(zero);
       To* results = static_cast<To*>(target);
       for (int64_t i = 0; i < count; ++i) {
-        // The 16-bit floats convert from and to float alone.
+        // 16-bit floats convert only from and to float.
         if constexpr (std::is_same_v<To, bf16> || std::is_same_v<To, f16>) {
           results[i] = static_cast<float>(values[i]);
         } else if constexpr (std::is_same_v<decltype(given), bf16> || std::is_same_v<decltype(given), f16>) {
@@ -80,11 +80,11 @@ void ShardFileWriter::write(size_t piece, const void* dense) {
   int reason = 0;
   const auto put = [&] {
     if (!write_all_at(file_.fd(), dense, static_cast<size_t>(bytes), begin)) reason = errno;
-    // The disk begins at once; finish() waits for it.
+    // Starts writing to the disk now; finish() waits for it.
     ::sync_file_range(file_.fd(), begin, bytes, SYNC_FILE_RANGE_WRITE);
   };
   {
-    // The system copies large pieces while this thread computes their checksums.
+    // A second thread writes large pieces while this one computes their checksums.
     std::jthread writing;
     if (bytes >= kMinParallelBytes) {
       writing = start_thread("a thread that writes a checkpoint", put);
@@ -164,7 +164,7 @@ void ShardFileReader::read(const std::string& name, const Box& part, const Box& 
   const int64_t size = size_in_bytes(own);
   std::vector<std::pair<int64_t, int64_t>> wanted;
   for (size_t d = 0; d < box.size(); ++d) wanted.push_back(tiles.overlapping(d, part[d].begin, part[d].end));
-  // One row of tiles along the first dimension after the other, all of a scalar at once.
+  // One row of tiles along the first dimension after another; a scalar is one row.
   const std::pair<int64_t, int64_t> rows = wanted.empty() ? std::pair<int64_t, int64_t>{0, 1} : wanted[0];
   std::vector<char> bytes;
   Checksum checksum;

@@ -1,5 +1,6 @@
 #pragma once
-// One file of a checkpoint: a plain safetensors file with what one rank wrote, each tensor a box of a whole one.
+// Reads and writes one file of a checkpoint: a plain safetensors file of one rank, in which each tensor is a box of a
+// whole one.
 
 #include <map>
 
@@ -8,17 +9,17 @@
 
 namespace partita {
 
-/// Writes a new file. Whatever cannot be written is a RuntimeFailure(cannot_write).
+/// Writes a new file. All functions throw RuntimeFailure(cannot_write) on an error of the file system.
 class ShardFileWriter {
  public:
-  /// `pieces` are those that will be written.
+  /// Creates the file for `pieces`, all of which will be written.
   ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces);
 
-  /// Numbers of the pieces as they lie in the file.
+  /// Indices of the pieces in file order.
   const std::vector<size_t>& order() const { return layout_.order; }
-  /// The elements of a piece, dense. Throws RuntimeFailure(non_finite) when one is NaN or infinite.
+  /// Writes the elements of a piece, given dense. Throws RuntimeFailure(non_finite) if one is NaN or infinite.
   void write(size_t piece, const void* dense);
-  /// Behind the last piece: everything is on the disk.
+  /// Writes the header after the last piece, and waits until the file is on the disk.
   ShardDigest finish();
 
  private:
@@ -30,25 +31,26 @@ class ShardFileWriter {
   File file_;
 };
 
-/// Reads boxes of the pieces of a file, and checks what it reads.
+/// Reads boxes of the pieces of a file, and verifies what it reads.
 class ShardFileReader {
  public:
-  /// Opens the file and reads its header. Throws InvalidFile, naming the file, unless it has that size and header and
-  /// holds these pieces. `bytes_read` counts what is read of it.
+  /// Opens the file and reads its header. Adds the bytes read to `bytes_read`, which outlives the reader. Throws
+  /// InvalidFile, naming the file, unless it has the given size and header checksum and holds these pieces; MissingFile
+  /// if this process has too many open files or too little memory.
   ShardFileReader(std::string path, int64_t bytes, const std::string& header, std::vector<ShardPiece> pieces,
                   int64_t& bytes_read);
 
-  /// Elements of `part`, which lies in the piece of this name, go to their places in `to`, the dense array of `target`,
-  /// a box around it, in `dtype`. Reads whole tiles alone. Throws InvalidFile that names the tensor when the bytes are
-  /// not those that were written.
+  /// Copies the elements of `part`, a box inside the piece `name`, to their positions in `to`, the dense array of
+  /// `target`, in `dtype`. `target` is a box that contains `part`. Reads only whole tiles. Throws InvalidFile, naming
+  /// the tensor, if the bytes are not those that were written.
   void read(const std::string& name, const Box& part, const Box& target, DType dtype, void* to) const;
-  /// The checksum that ShardDigest has of a piece, as its header says.
+  /// The checksum of a piece, as in ShardDigest, computed from the file's header.
   uint64_t checksum(const std::string& name) const;
 
  private:
   struct Entry {
     ShardPiece piece;
-    int64_t begin = 0;  // in the file
+    int64_t begin = 0;  // offset in the file
     std::vector<uint64_t> checksums;
   };
 
@@ -58,7 +60,7 @@ class ShardFileReader {
   int64_t& bytes_read_;
 };
 
-/// Runs of elements from one element type to another, as cast() does.
+/// Converts `count` contiguous elements to another element type, as cast() does.
 void convert_elements(DType from, const void* source, DType to, void* target, int64_t count);
 
 }  // namespace partita

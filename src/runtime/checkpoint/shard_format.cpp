@@ -15,8 +15,8 @@
 namespace partita {
 namespace {
 
-/// Copies a run of a tile, two registers at a time: that is faster than the library's function for runs of less than a
-/// KiB, which compilers call for a loop of one register.
+/// Copies a run of a tile, two registers at a time. For runs below a KiB this is faster than the library's memcpy,
+/// which compilers call for a loop over one register.
 void copy_run(char* to, const char* from, size_t bytes) {
   using Register = char __attribute__((vector_size(32)));
   constexpr size_t kOne = sizeof(Register), kTwo = 2 * kOne;
@@ -36,11 +36,11 @@ void copy_run(char* to, const char* from, size_t bytes) {
     std::memcpy(&first, from + at, kOne);
     std::memcpy(to + at, &first, kOne);
   }
-  std::memcpy(&second, from + bytes - kOne, kOne);  // may copy some of the last ones again
+  std::memcpy(&second, from + bytes - kOne, kOne);  // may copy some bytes twice
   std::memcpy(to + bytes - kOne, &second, kOne);
 }
 
-/// What rows [first, last) of tiles of a piece, along its first dimension, have; a scalar has one row.
+/// The box of rows [first, last) of tiles of a piece, along its first dimension; a scalar has one row.
 Box box_of_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last) {
   Box box = piece.box;
   if (!box.empty()) box[0] = tiles.range(0, first, last);
@@ -53,8 +53,8 @@ Type piece_type(const ShardPiece& piece) { return {piece.type.dtype, shape_of(pi
 
 FileLayout file_layout(const std::vector<ShardPiece>& pieces) {
   FileLayout layout{.order = std::vector<size_t>(pieces.size()), .begins = std::vector<int64_t>(pieces.size())};
-  // A tensor is aligned to its element, and to a line of the cache where its bytes are as many lines: those whose bytes
-  // a larger power of two divides lie first.
+  // Tensors whose byte count is divisible by a larger power of two come first. So each is aligned to its element, and
+  // to a cache line if it consists of whole lines.
   const auto alignment = [&](size_t i) {
     const uint64_t bytes = kCacheLine | static_cast<uint64_t>(piece_type(pieces[i]).bytes());
     return bytes & -bytes;
@@ -83,7 +83,7 @@ uint64_t checksum_of_all(const std::vector<uint64_t>& checksums) {
 }
 
 uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, const void* dense, DType dtype) {
-  // Runs are put together: XXH3 takes many short ones slowly.
+  // Gathers short runs, since XXH3 is slow for many short inputs.
   constexpr size_t kMost = size_t{1} << 14;
   alignas(64) char together[kMost];
   const char* bytes = static_cast<const char*>(dense);
@@ -137,7 +137,7 @@ void check_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int6
   const auto* bytes = static_cast<const std::byte*>(dense);
   for (int64_t i = first; i < last; ++i) {
     const int64_t count = elements_of(box_of_rows(piece, tiles, i, i + 1));
-    // All in their order first, which brings them to the cache faster than the short runs of tiles do.
+    // Reads all elements in order first, which brings them to the cache faster than the short runs of tiles do.
     if (!are_finite(piece.type.dtype, bytes, count)) throw_not_finite(piece, tiles, i, i + 1);
     checksum_rows(piece, tiles, i, i + 1, bytes, checksums);
     bytes += count * static_cast<int64_t>(size_of(piece.type.dtype));
@@ -160,14 +160,14 @@ ShardHeader::ShardHeader(const std::vector<ShardPiece>& pieces, const FileLayout
   const size_t bytes = (sizeof(uint64_t) + text_.size() + kDiskBlock - 1) / kDiskBlock * kDiskBlock;
   text_.resize(bytes - sizeof(uint64_t), ' ');
 
-  // Metadata are printed by their names' order.
+  // Metadata are printed in the order of their keys.
   std::vector<size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return pieces[a].name < pieces[b].name; });
   digits_.resize(pieces.size());
   size_t at = 0;
   for (const size_t i : order) {
-    // Names may have what looks like a key, but a quote in a name has a backslash in front of it.
+    // Names may contain what looks like a key, but a quote inside a name is preceded by a backslash.
     const std::string key = "," + json_of(kTilesOf + pieces[i].name) + ":\"";
     at = text_.find(key, at);
     PARTITA_CHECK(at != text_.npos, "no checksums of '{}' in the header", pieces[i].name);

@@ -1,9 +1,9 @@
 #pragma once
-// What a file of a checkpoint consists of: a header, and pieces of tensors that lie one behind the other.
+// The format of a checkpoint's file: a header, and contiguous pieces of tensors.
 //
 // The metadata of the header have, for each tensor, "box:NAME" ("0:16,0:64 of 64,64") and "tiles:NAME", the checksums
-// of its tiles in their order, 16 hexadecimal digits each. The manifest has a checksum of the header, and so of all of
-// these.
+// of its tiles in order, 16 hexadecimal digits each. The manifest has a checksum of the header, which thus covers all
+// of these.
 
 #include <string>
 #include <vector>
@@ -15,69 +15,72 @@ namespace partita {
 
 /// A box of a tensor that is written to one file.
 struct ShardPiece {
-  std::string name;            // of the tensor, once per file
-  Type type;                   // of the whole tensor
+  std::string name;            // name of the tensor, once per file
+  Type type;                   // type of the whole tensor
   std::vector<int64_t> parts;  // its grid of tiles
   Box box;
 };
 
-/// What the manifest has of a file.
+/// What the manifest stores about a file.
 struct ShardDigest {
   int64_t bytes = 0;
   std::string header;            // checksum_of_text of the JSON header
-  std::vector<uint64_t> pieces;  // for each piece checksum_of_all its tiles
+  std::vector<uint64_t> pieces;  // per piece: checksum_of_all of its tiles
 };
 
-/// How pieces lie in a file, one behind the other, each aligned to its element.
+/// Positions of the pieces in a file. They are contiguous, each aligned to its element.
 struct FileLayout {
-  std::vector<size_t> order;    // numbers of the pieces as they lie
-  std::vector<int64_t> begins;  // of each piece, in bytes behind the header
-  int64_t bytes = 0;            // of all
+  std::vector<size_t> order;    // indices of the pieces in file order
+  std::vector<int64_t> begins;  // per piece, in bytes after the header
+  int64_t bytes = 0;            // of all pieces
 };
 FileLayout file_layout(const std::vector<ShardPiece>& pieces);
 
-/// Of what is written of a tensor.
+/// Type of what is written of a tensor.
 Type piece_type(const ShardPiece& piece);
 
-/// For each piece the checksums of its tiles.
+/// Checksums of the tiles, per piece.
 using TileChecksums = std::vector<std::vector<uint64_t>>;
-/// Zeros in place of them.
+/// Zeros in place of the checksums of these pieces.
 TileChecksums no_checksums(const std::vector<ShardPiece>& pieces);
+/// The checksum of all checksums of a piece's tiles.
 uint64_t checksum_of_all(const std::vector<uint64_t>& checksums);
-/// The checksum of a tile that lies in the dense array of `around`, a box around it.
+/// The checksum of a tile inside the dense array of `around`, a box that contains it. `checksum` is working space.
 uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, const void* dense, DType dtype);
-/// Computes the checksums of rows [first, last) of tiles, along the first dimension, whose elements are `dense`; a
-/// scalar has one row. The piece is not empty.
+/// Computes the checksums of rows [first, last) of tiles along the first dimension; a scalar has one row. `dense` has
+/// the elements of these rows. The piece is not empty.
 void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
                    std::vector<uint64_t>& checksums);
-/// Throws RuntimeFailure(non_finite), which names the rows.
+/// Throws RuntimeFailure(non_finite), naming the rows [first, last) of tiles.
 [[noreturn]] void throw_not_finite(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last);
-/// Computes the checksums, row by row; throws when an element is NaN or infinite.
+/// Computes the checksums as checksum_rows does, row by row. Throws RuntimeFailure(non_finite) if an element is NaN or
+/// infinite.
 void check_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
                 std::vector<uint64_t>& checksums);
 
-/// The header of a file, which is as long whatever the checksums are: printed once, for as many files as there are.
+/// A header whose length does not depend on the checksums, so it is formatted once and patched per file.
 class ShardHeader {
  public:
   ShardHeader(const std::vector<ShardPiece>& pieces, const FileLayout& layout);
-  /// The JSON text with these checksums; it and its length in 8 bytes in front of it end at a block of the disk.
+  /// The JSON text with these checksums. Together with its length in 8 bytes before it, it ends at a disk block. Valid
+  /// until the next call.
   const std::string& print(const TileChecksums& checksums);
-  /// Of the text and its length, where the elements begin.
+  /// Bytes of the text and its length: the offset at which the elements begin.
   int64_t bytes() const { return static_cast<int64_t>(sizeof(uint64_t) + text_.size()); }
 
  private:
   std::string text_;
-  std::vector<size_t> digits_;  // where those of each piece begin
+  std::vector<size_t> digits_;  // per piece: offset of its checksums in text_
 };
-/// Of a file with that header.
+/// The digest of a file with that header.
 ShardDigest digest_of(const std::string& header, const FileLayout& layout, const TileChecksums& checksums);
 
-/// In front of the name of a tensor, in metadata: the checksums of its tiles.
+/// Prefix of a tensor's name in metadata keys: the checksums of its tiles.
 constexpr const char* kTilesOf = "tiles:";
-/// The same: the box that is in the file, as print_box says it.
+/// Prefix of a tensor's name in metadata keys: the box that is in the file, formatted by print_box.
 constexpr const char* kBoxOf = "box:";
 
-/// The checksums that kTilesOf has of a tensor; none unless they are `count` and well formed.
+/// Parses the checksums of a tensor. Empty unless there are `count` well-formed ones.
 std::vector<uint64_t> parse_checksums(std::string_view text, int64_t count);
 
 /// "0:16,0:64 of 64,64"; "" for a scalar.

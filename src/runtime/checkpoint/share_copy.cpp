@@ -21,14 +21,14 @@ ShareCopy::ShareCopy(std::vector<ShardPiece> pieces)
       header_(pieces_, layout_) {
   const auto bytes = static_cast<size_t>(layout_.bytes);
   memory_.reset(new (std::align_val_t{kHugePage}) std::byte[bytes]);
-  ::madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // an advice: where it is not taken, pages are small
+  ::madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // only advice: pages are small if it is not taken
   std::memset(memory_.get(), 0, bytes);
   find_rows();
   find_turns();
 }
 
 void ShareCopy::find_rows() {
-  constexpr int64_t kMinBytes = int64_t{1} << 17;  // of what a thread copies at a time, if a piece has as much
+  constexpr int64_t kMinBytes = int64_t{1} << 17;  // that a thread copies at a time, if the piece has as many
   for (size_t i = 0; i < pieces_.size(); ++i) {
     std::optional<Tiles>& tiles = tiles_.emplace_back();
     if (elements_of(pieces_[i].box) == 0) continue;
@@ -48,9 +48,9 @@ void ShareCopy::find_rows() {
 }
 
 void ShareCopy::find_turns() {
-  // Rows that follow each other are of one thread, as long as all have enough to do: its cache has what both need of
-  // the blocks of kernels' formats.
-  constexpr int64_t kMaxBytes = int64_t{6} << 20, kTurns = 16;  // of a turn, and of a thread
+  // Consecutive rows go to the same thread as long as all threads have enough work: both use the same blocks of
+  // kernels' memory formats, which are then in its cache.
+  constexpr int64_t kMaxBytes = int64_t{6} << 20, kTurns = 16;  // kMaxBytes per turn, kTurns per thread
   const int64_t most = std::min(kMaxBytes, layout_.bytes / (kTurns * omp_get_max_threads()));
   int64_t bytes = 0;
   for (size_t i = 0; i < rows_.size(); ++i) {

@@ -7,9 +7,9 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMinDividedBytes = int64_t{1} << 20;
-constexpr int64_t kBusiestPart = 10;  // a tenth more than the busiest rank has when all is cut is not too much
+constexpr int64_t kBusiestPart = 10;  // accepts a tenth more than the busiest rank writes when everything is split
 
-/// What some ranks hold alike.
+/// A box of a state, and all ranks that hold exactly it.
 struct HeldBox {
   Box box;
   int64_t bytes = 0;
@@ -30,7 +30,7 @@ std::vector<HeldBox> distinct_boxes(const HeldState& state) {
   return boxes;
 }
 
-/// The first dimension with a row for each part, or the longest.
+/// The first dimension with at least one index per part, or the longest one.
 size_t divided_dim(const Box& box, int64_t parts) {
   size_t longest = 0;
   for (size_t d = 0; d < box.size(); ++d) {
@@ -40,14 +40,14 @@ size_t divided_dim(const Box& box, int64_t parts) {
   return longest;
 }
 
-/// What is written by whom, and how much the busiest rank has.
+/// An assignment of shares to ranks, and the bytes of the busiest rank.
 struct Division {
-  std::vector<std::vector<StateShare>> shares;  // of each state
+  std::vector<std::vector<StateShare>> shares;  // per state
   int64_t most_bytes = 0;
 };
 
-/// A box that several ranks hold is cut into equal parts where it has `least_cut` bytes or more. The others, the
-/// largest first, are each given to the rank with the fewest bytes so far.
+/// Assigns boxes to ranks. A box that several ranks hold is split into equal parts if it has at least `least_cut`
+/// bytes. The other shared boxes, largest first, are each assigned to the rank with the fewest bytes so far.
 Division divide(const std::vector<std::vector<HeldBox>>& boxes, int ranks, int64_t least_cut) {
   Division division{.shares = std::vector<std::vector<StateShare>>(boxes.size())};
   std::vector<int64_t> bytes(static_cast<size_t>(ranks), 0);

@@ -1,5 +1,6 @@
 #pragma once
-// Which rank writes what of the states: each element once, ranks that hold the same share the work.
+// Decides which rank writes which part of the states. Each element is written once; ranks that hold the same part share
+// the work.
 
 #include "ir/graph/graph.h"
 #include "ir/sharding/box_runs.h"
@@ -7,7 +8,7 @@
 
 namespace partita {
 
-/// A state, and the ranks that hold it with what each of them holds.
+/// A state, and the ranks that hold it with the box that each of them holds.
 struct HeldState {
   struct Holder {
     int rank = 0;
@@ -19,23 +20,23 @@ struct HeldState {
   std::vector<Holder> holders;
 };
 
-/// A box of a state, and the rank that writes it, which holds it.
+/// A box of a state, and the rank that writes it. That rank holds the box.
 struct StateShare {
   int rank = 0;
   Box box;
 };
 
-/// For each state its shares, the same on every rank that asks. What several ranks hold alike is written by one of them
-/// as a whole, or by each of them in part where the busiest rank would otherwise write over a tenth more: a part costs
-/// more than its bytes, since it has tiles and an entry in a header of its own, and where it is cut along a dimension
-/// behind the first, states in kernels' formats are made dense as far as its rows go.
+/// The shares of each state; the result is the same on every rank. A box that several ranks hold is written as a whole
+/// by one of them, or split among them if the busiest rank would otherwise write more than a tenth too much. A part
+/// costs more than its bytes: it has tiles and a header entry of its own. If it is cut along a dimension after the
+/// first, states in kernels' memory formats are made dense for all of its rows.
 std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& states, int ranks);
 
-/// What each rank writes.
+/// The pieces that each rank writes, by rank.
 std::vector<std::vector<ShardPiece>> pieces_of_ranks(const std::vector<HeldState>& states,
                                                      const std::vector<std::vector<StateShare>>& shares, int ranks);
 
-/// Every state as a whole, on rank 0.
+/// Assigns every state as a whole to rank 0.
 std::vector<std::vector<StateShare>> give_to_first(const std::vector<HeldState>& states);
 
 }  // namespace partita

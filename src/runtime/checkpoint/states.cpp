@@ -18,7 +18,7 @@ bool is_batch_counter(const std::string& name, const Type& type) {
   return type == Type{DType::i64, {}} && name.ends_with(".num_batches_tracked");
 }
 
-/// The first element that is NaN or infinite, or -1.
+/// Index of the first element that is NaN or infinite, or -1.
 int64_t find_non_finite(const Array& array) {
   int64_t found = -1;
   if (!is_float(array.type().dtype)) return found;
@@ -134,7 +134,7 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
     taken[name] = fitted(found->second, graph.type(state.entry), name, path);
   }
   for (const auto& [name, array] : weights) {
-    if (is_checkpoint(weights)) break;  // optimizer states and counters are there too
+    if (is_checkpoint(weights)) break;  // optimizer states and counters are in the file too
     if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;
     if (is_batch_counter(name, array.type())) continue;
     throw InvalidFile(

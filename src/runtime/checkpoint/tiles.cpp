@@ -6,7 +6,7 @@ namespace {
 constexpr int64_t kUsualParts = 24;
 constexpr int64_t kMinTileBytes = 2048;
 constexpr int64_t kMinRunBytes = 32;
-constexpr int64_t kMaxSlabBytes = int64_t{8} << 20;  // of a row of tiles along the first dimension
+constexpr int64_t kMaxSlabBytes = int64_t{8} << 20;  // per row of tiles along the first dimension
 
 int64_t product(const std::vector<int64_t>& numbers) {
   int64_t result = 1;
@@ -14,7 +14,7 @@ int64_t product(const std::vector<int64_t>& numbers) {
   return result;
 }
 
-/// The next smaller number of parts of a dimension.
+/// The next smaller number of parts to try.
 int64_t fewer(int64_t parts) {
   for (const int64_t next : {12, 8, 6, 4, 3, 2}) {
     if (next < parts) return next;
@@ -28,7 +28,7 @@ std::vector<int64_t> choose_parts(const Type& type) {
   std::vector<int64_t> parts;
   for (const int64_t size : type.shape) parts.push_back(std::clamp<int64_t>(size, 1, kUsualParts));
   const int64_t bytes = type.bytes();
-  // The last dimensions stay whole until a tile's contiguous run is long enough: those of a convolution's kernel are
+  // Keeps the last dimensions whole until the contiguous run of a tile is long enough: those of convolution filters are
   // short.
   auto run = static_cast<int64_t>(size_of(type.dtype));
   for (size_t d = parts.size(); d-- > 0;) {
@@ -36,7 +36,7 @@ std::vector<int64_t> choose_parts(const Type& type) {
     if (parts[d] > 1) break;
     run *= type.shape[d];
   }
-  // Where tiles are still too small the last dimensions are the first to lose parts.
+  // If tiles are still too small, reduces parts from the last dimension to the first.
   for (size_t d = parts.size(); d-- > 0;) {
     while (parts[d] > 1 && bytes / product(parts) < kMinTileBytes) parts[d] = fewer(parts[d]);
   }
@@ -51,7 +51,7 @@ Tiles::Tiles(const std::vector<int64_t>& parts, const Box& box) : box_(box) {
   PARTITA_CHECK(parts.size() == box.size(), "{} parts for {} dimensions", parts.size(), box.size());
   for (size_t d = 0; d < box.size(); ++d) {
     std::vector<int64_t>& bounds = bounds_.emplace_back(1, box[d].begin);
-    // The chunk that the box begins in, or one before it.
+    // The chunk in which the box begins, or the one before it.
     int64_t i = box[d].size == 0 ? 0 : std::max<int64_t>(0, box[d].begin * parts[d] / box[d].size - 1);
     for (; i < parts[d]; ++i) {
       const int64_t end = std::min(chunk(box[d].size, i, parts[d]).end, box[d].end);

@@ -27,13 +27,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are written as they lie in memory");
 
-constexpr int kMaxLinks = 40;  // as the kernel
+constexpr int kMaxLinks = 40;  // the limit of Linux
 
 [[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
   throw_cannot_write("save", path, reason);
 }
 
-/// Where a symbolic link leads in the end, also when nothing is there yet.
+/// The final target of a symbolic link, whether or not it exists. Throws RuntimeFailure(cannot_write).
 std::string follow_links(const std::string& path) {
   std::filesystem::path target = path;
   std::error_code failure;
@@ -46,7 +46,8 @@ std::string follow_links(const std::string& path) {
   return target.string();
 }
 
-/// Permissions of the file that is there, or those of any new file. Refuses what is not a file.
+/// Permissions of the existing file, or those of a new file. Throws RuntimeFailure(cannot_write) if it is not a regular
+/// file.
 mode_t mode_of(const std::string& path, const std::string& target) {
   struct stat status {};
   if (::stat(target.c_str(), &status) == 0) {
@@ -60,10 +61,10 @@ mode_t mode_of(const std::string& path, const std::string& target) {
   return 0666 & ~mask;
 }
 
-constexpr std::string_view kTemporary = ".tmp-";  // behind the name of the target, and then
-constexpr std::string_view kUnique = "-XXXXXX";   // behind the number of the process
+constexpr std::string_view kTemporary = ".tmp-";  // follows the name of the target
+constexpr std::string_view kUnique = "-XXXXXX";   // follows the process number
 
-/// The process of a temporary file of `target`, by the file's name; none when it is another file.
+/// The process that wrote a temporary file of `target`, from the file's name; none for other files.
 std::optional<pid_t> writer_of(std::string_view name, const std::string& target) {
   if (!name.starts_with(target) || !name.substr(target.size()).starts_with(kTemporary)) return std::nullopt;
   name.remove_prefix(target.size() + kTemporary.size());
@@ -76,8 +77,8 @@ std::optional<pid_t> writer_of(std::string_view name, const std::string& target)
 
 bool is_running(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
 
-/// Removes the temporary files of `target` that processes left behind when they were killed. A process that writes one
-/// holds a lock on it, which other hosts and containers see where they do not see the process.
+/// Removes the temporary files of `target` that killed processes left. A process that writes one holds a lock on it,
+/// which other hosts and containers see even if they cannot see the process.
 void remove_leftovers(const std::string& target) {
   const std::string own = std::filesystem::path(target).filename().string();
   std::error_code failure;
@@ -90,15 +91,16 @@ void remove_leftovers(const std::string& target) {
   }
 }
 
-/// Opens a new file, of which `name` gets the last letters.
+/// Creates a new file whose name replaces the last letters of `name`. Returns its descriptor, or -1 with errno.
 int create(const std::string& target, std::string& name) {
   remove_leftovers(target);
   const int fd = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd >= 0) ::flock(fd, LOCK_EX | LOCK_NB);  // some file systems have no locks: their leftovers stay
+  if (fd >= 0) ::flock(fd, LOCK_EX | LOCK_NB);  // leftovers stay on file systems without locks
   return fd;
 }
 
-/// A file next to its target that vanishes unless it was renamed onto it. Those of killed processes go first.
+/// A file next to its target that is removed unless it was renamed to the target. The constructor first removes files
+/// of killed processes. Every function throws RuntimeFailure(cannot_write).
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& path)
@@ -117,7 +119,7 @@ class TemporaryFile {
   void write(const void* data, size_t bytes) {
     if (!write_all(file_.fd(), data, bytes)) fail();
   }
-  /// Bytes that were written before.
+  /// Overwrites bytes that were written before.
   void rewrite(const void* data, size_t bytes, int64_t offset) {
     if (!write_all_at(file_.fd(), data, bytes, offset)) fail();
   }
@@ -125,12 +127,13 @@ class TemporaryFile {
     finish();
     replace();
   }
-  /// All of it is on the disk.
+  /// Forces the file to the disk and closes it.
   void finish() {
-    ::fchmod(file_.fd(), mode_);  // some file systems have no permissions: no reason to lose the weights
+    // Fails on file systems without permissions, which is no reason to lose the weights.
+    ::fchmod(file_.fd(), mode_);
     if (::fsync(file_.fd()) != 0 || !file_.close()) fail();
   }
-  /// It is the target.
+  /// Renames the file to its target.
   void replace() {
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
     name_.clear();
@@ -150,10 +153,11 @@ class TemporaryFile {
   File file_;
 };
 
-/// In a file's metadata: a checksum of the header, then one for each tensor in the order of their places.
+/// Metadata key of the checksums: one of the header, then one per tensor in the order of their places.
 constexpr const char* kChecksums = "partita.checksums";
 
-/// Of what a header says, however it is written, and of the tensors.
+/// The checksums of a file's header and tensors as text. That of the header depends on its content, not on its
+/// formatting.
 std::string print_checksums(const std::vector<TensorPlace>& places, const Metadata& metadata,
                             const std::vector<uint64_t>& tensors) {
   std::string header, digits;
@@ -168,7 +172,7 @@ std::string print_checksums(const std::vector<TensorPlace>& places, const Metada
   return checksum_of_text(header + digits) + digits;
 }
 
-/// Wide elements first, so that every tensor is aligned to its element.
+/// Places wide elements first, so that every tensor is aligned to its element.
 std::vector<TensorPlace> place_tensors(const std::vector<std::pair<std::string, Type>>& types) {
   std::vector<TensorPlace> places;
   for (const auto& [name, type] : types) places.push_back({name, type, 0, 0});
@@ -183,7 +187,8 @@ std::vector<TensorPlace> place_tensors(const std::vector<std::pair<std::string, 
   return places;
 }
 
-/// `give(name, write)` calls write(array) once. The checksums of what was written come into the header at the end.
+/// Writes a file of tensors. `give(name, write)` calls write(array) once. The checksums are put into the header at the
+/// end.
 template <class Give>
 void write_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types, Metadata metadata,
                    const Give& give) {
@@ -211,7 +216,8 @@ void write_tensors(const std::string& path, const std::vector<std::pair<std::str
   file.commit();
 }
 
-/// Throws InvalidFile that names the first tensor that is not what was written. Files without checksums pass.
+/// Verifies the checksums of a file and removes their entry. Files without checksums pass. Throws InvalidFile, naming
+/// the first tensor that is damaged.
 void verify_checksums(WeightsFile& file, const std::vector<TensorPlace>& places, const std::string& path) {
   const auto given = file.metadata.find(kChecksums);
   if (given == file.metadata.end()) return;
@@ -223,7 +229,7 @@ void verify_checksums(WeightsFile& file, const std::vector<TensorPlace>& places,
   const std::string expected = print_checksums(places, file.metadata, checksums), got = given->second;
   if (got != expected) {
     for (size_t i = 0, digits = expected.find(' '); got.size() == expected.size() && i < places.size(); ++i) {
-      constexpr size_t kWord = 17;  // with the space
+      constexpr size_t kWord = 17;  // hexadecimal digits and a space
       if (got.compare(digits + i * kWord, kWord, expected, digits + i * kWord, kWord) == 0) continue;
       throw InvalidFile(
           fmt::format("[weights] {}: tensor '{}' is damaged: its checksum is another", path, places[i].name));
@@ -273,10 +279,10 @@ namespace {
 struct OpenWeights {
   File file;
   SafetensorsHeader header;
-  int64_t data_begin = 0;  // offset in the file
+  int64_t data_begin = 0;  // in bytes from the start of the file
 };
 
-/// Throws for a file in a format of other systems that people have weights in, by its first bytes.
+/// Recognizes weights in formats of other systems by their first bytes. Throws InvalidFile for these.
 void refuse_other_format(const File& file, int64_t size, const std::string& path) {
   std::string begin(static_cast<size_t>(std::min<int64_t>(size, 256)), '\0');
   if (!read_all(file.fd(), begin.data(), begin.size(), 0)) return;
@@ -298,9 +304,9 @@ void refuse_other_format(const File& file, int64_t size, const std::string& path
   if (begin.starts_with("\x89HDF")) refuse("a file of HDF5", "");
 }
 
-/// The file and its header, which is checked.
+/// Opens a file and checks its header. Throws MissingFile or InvalidFile.
 OpenWeights open_weights(const std::string& path) {
-  // Opening a pipe must not wait for a writer.
+  // O_NONBLOCK: opening a pipe must not wait for a writer.
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (!file.is_open()) {
     throw MissingFile(fmt::format("[weights] cannot open {}: {}", path, std::strerror(errno)));

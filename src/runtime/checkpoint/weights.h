@@ -1,5 +1,5 @@
 #pragma once
-// Named arrays as one plain safetensors file.
+// Reads and writes named arrays as one plain safetensors file.
 
 #include <functional>
 #include <map>
@@ -13,35 +13,38 @@
 
 namespace partita {
 
-/// Replaces `path` as a whole: the file is there complete or not at all. A symbolic link stays, the file that it
-/// leads to is replaced and keeps its permissions. Until it is complete it is PATH.tmp-PROCESS-XXXXXX; such files of
-/// processes that were killed are removed. Throws RuntimeFailure(cannot_write), also for a device or a pipe.
+/// Writes arrays to `path`, which is replaced as a whole: the file is complete or does not exist. A symbolic link
+/// stays; the file it leads to is replaced and keeps its permissions. Until it is complete, the new file is called
+/// PATH.tmp-PROCESS-XXXXXX. Such files of killed processes are removed. Throws RuntimeFailure(cannot_write), also for a
+/// device or a pipe.
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
                   const Metadata& metadata = {});
 
-/// The same with tensors that are made one by one, in an order of its own.
+/// Writes a file as save_weights does, with tensors that `make` returns one by one, in an order of its own choice.
 void save_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
                   const std::function<Array(const std::string& name)>& make, const Metadata& metadata = {});
 
-/// A text in the same way.
+/// Writes a text file as save_weights does.
 void save_text(const std::string& path, std::string_view text);
-/// Texts by their paths, all of them or none.
+/// Writes several texts, given as pairs of path and text. All are on the disk under temporary names before the first
+/// path is replaced. Throws RuntimeFailure(cannot_write); no path is replaced unless all could be written.
 void save_texts(const std::vector<std::pair<std::string, std::string>>& texts);
 
-/// Throws RuntimeFailure(cannot_write) when save_weights could not write `path`; leaves nothing behind.
+/// Checks that save_weights could write `path`. Leaves nothing in the file system. Throws RuntimeFailure(cannot_write)
+/// otherwise.
 void check_writable(const std::string& path);
 
 struct WeightsFile {
   std::map<std::string, Array> tensors;
-  Metadata metadata;  // without the checksums
+  Metadata metadata;  // without the checksum entry
 };
-/// Throws MissingFile, or InvalidFile naming the file, the tensor and the place; nothing is allocated
-/// for a tensor before the whole header is known to be sound. A file that save_weights wrote has checksums of each
-/// tensor and of the header, which must hold; files of others need none.
+/// Reads a whole file. Memory for tensors is allocated only after the whole header was found valid. A file of
+/// save_weights has checksums of the header and each tensor, which must match; files of other writers need none. Throws
+/// MissingFile, or InvalidFile naming the file, the tensor and the offset.
 WeightsFile read_weights_file(const std::string& path);
-/// The metadata alone, without the checksums, which are not checked. Throws as read_weights_file does.
+/// Reads only the metadata. The checksum entry is left out and not verified. Throws as read_weights_file does.
 Metadata read_weights_metadata(const std::string& path);
-/// The tensors of the file.
+/// The tensors of a file. Throws as read_weights_file does.
 std::map<std::string, Array> load_weights(const std::string& path);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// How far the clock of a rank is from that of the first rank.
+// Measures how far the clock of a rank is from that of the first rank.
 
 #include <functional>
 
@@ -8,17 +8,18 @@
 namespace partita {
 
 struct ClockOffset {
-  int64_t at = 0;      // by this rank's clock
-  int64_t offset = 0;  // nanoseconds to be added to this rank's clock
-  int64_t error = 0;   // at most so many, the drift of clocks aside
+  int64_t at = 0;      // time of the comparison on this rank's clock, in nanoseconds
+  int64_t offset = 0;  // nanoseconds to add to this rank's clock
+  int64_t error = 0;   // upper bound on the error of `offset` in nanoseconds, without the drift of clocks
 };
 
-/// Collective over `comm`. Each rank asks the first one for its time and takes the reply for the middle between asking
-/// and hearing (Cristian, "Probabilistic clock synchronization", 1989); of several rounds the shortest counts. `now`
-/// are nanoseconds of this rank's clock.
+/// Returns the offset of this rank's clock; 0 on the first rank. Each rank asks the first one for its time and assumes
+/// that the reply was sent midway between request and response (Cristian, "Probabilistic clock synchronization", 1989).
+/// The shortest of several rounds counts. `now` returns nanoseconds of this rank's clock. A collective call over
+/// `comm`.
 ClockOffset clock_offset(Communicator& comm, const std::function<int64_t()>& now);
 
-/// A time of this rank's clock as one of the first rank's, between two comparisons along a line.
+/// Converts a time of this rank's clock to the first rank's clock, interpolating linearly between two comparisons.
 int64_t aligned_time(int64_t time, const ClockOffset& first, const ClockOffset& last);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// A place where kernels run: memory, kernels and the catalog that describes them.
+// A device runs kernels. It provides memory, kernels and the catalog that describes them.
 
 #include "base/subnormals.h"
 #include "ir/graph/op_def.h"
@@ -12,26 +12,29 @@ namespace partita {
 class Device {
  public:
   virtual ~Device() = default;
+  /// Describes the kernels of the device. Lives as long as the device.
   virtual const KernelCatalog& catalog() const = 0;
 
-  /// Zeroed memory aligned to 4096 bytes; throws RuntimeFailure(out_of_memory) with the size.
+  /// Allocates zeroed memory aligned to 4096 bytes. The result owns it. Throws RuntimeFailure(out_of_memory), naming
+  /// the size.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
-  /// Gives a part of such memory back to the system until it is written again; what it holds is lost.
+  /// Releases a part of allocated memory to the system until it is written again. Its contents are lost.
   virtual void discard(void* begin, int64_t bytes) = 0;
-  /// The kernel of an accepted choice.
+  /// Makes the kernel of an accepted choice.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) = 0;
-  /// Converts one value between memory formats.
+  /// Makes a kernel that converts one value between memory formats.
   virtual std::unique_ptr<Kernel> make_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) = 0;
-  /// What reads rows of one value in a memory format.
+  /// Makes a reader of rows of one value in a memory format.
   virtual std::unique_ptr<RowReader> make_row_reader(const Type& type, const MemoryFormat& from) = 0;
-  /// To be called on the thread that will run the kernels, before it makes them: starts its compute threads. Throws
-  /// RuntimeFailure(out_of_memory) when they cannot be started, InvalidArgument when the environment forbids so many.
+  /// Starts the compute threads. Call it on the thread that will run the kernels, before it makes them. Throws
+  /// RuntimeFailure(out_of_memory) if they cannot be started, InvalidArgument if the environment allows fewer.
   virtual void enter_thread() = 0;
-  /// Of the calling thread and of the compute threads that work for it, until it is called again.
+  /// Sets the subnormal mode of the calling thread and of its compute threads, until the next call.
   virtual void set_subnormals(SubnormalSetting setting) = 0;
 };
 
-/// `threads` compute threads for the rank that owns the device; `ops` gives the reference kernels.
+/// Makes a device with `threads` compute threads for the rank that owns it. `ops` provides the reference kernels and
+/// outlives the device. Throws InternalError if `threads` < 1.
 std::unique_ptr<Device> make_cpu_device(const OpSet& ops, int threads, KernelSet kernels = KernelSet::fast);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of a device: an ordered list per op, most special first, the reference last.
+// Kernels of a device: an ordered list per op, most specialized first, the reference kernel last.
 
 #include <functional>
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace partita {
 
-/// A kernel bound to shapes, attributes and memory formats: made once per schedule, run every step.
+/// A kernel bound to shapes, attributes and memory formats. It is made once per schedule and runs every step.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// `scratch` has the bytes that the choice asked for, aligned to 64. Nothing is allocated.
+  /// Runs the kernel. `scratch` has the bytes that the choice requested, aligned to 64. Allocates nothing.
   virtual void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) = 0;
 };
 
-/// The answer of `propose` to what it cannot take.
+/// The result of `propose` for a query that the kernel does not support.
 inline KernelChoice refuse(std::string reason) {
   KernelChoice choice;
   choice.reason = std::move(reason);
@@ -26,12 +26,12 @@ inline KernelChoice refuse(std::string reason) {
 
 struct KernelDef {
   std::string name;              // "onednn.conv2d"
-  std::vector<std::string> ops;  // the ops it serves
-  /// Accepts (with `kernel` = name and all memory formats chosen) or refuses with a reason, naming the value
-  /// that it cannot take: "f64 is not supported".
+  std::vector<std::string> ops;  // ops that it implements
+  /// Accepts a query (`kernel` = name, all memory formats chosen), or refuses it with a reason that names the
+  /// unsupported value: "f64 is not supported".
   std::function<KernelChoice(const KernelQuery&)> propose;
-  /// A kernel for exactly the memory formats of `choice`, an earlier answer of `propose`; the types may be
-  /// those of another rank, as long as the memory formats fit. Scratch bytes beyond the choice's are an error.
+  /// Makes a kernel for exactly the memory formats of `choice`, an earlier result of `propose`. The types may be those
+  /// of another rank if the memory formats fit. It is an error if the kernel needs more scratch than the choice says.
   std::function<std::unique_ptr<Kernel>(const KernelQuery&, const KernelChoice&)> make;
 };
 

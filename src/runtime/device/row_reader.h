@@ -1,18 +1,18 @@
 #pragma once
-// What makes a part of an array dense that lies in the memory format of a kernel.
+// Reads parts of an array in the memory format of a kernel as dense elements.
 
 #include <cstdint>
 
 namespace partita {
 
-/// Reads rows of arrays of one type in one memory format: of each index of the first dimension all elements.
+/// Reads rows of arrays of one type in one memory format. A row has all elements with one index of the first dimension.
 class RowReader {
  public:
   virtual ~RowReader() = default;
-  /// Rows [first, last) of the array at `from` to `to`, dense. Threads may call it side by side.
+  /// Writes rows [first, last) of the array at `from` to `to`, dense. Threads may call it concurrently.
   virtual void read(const void* from, int64_t first, int64_t last, void* to) const noexcept = 0;
-  /// The same, and to `copy`, past the caches (base/past_cache.h): what is at `to` is used soon, the copy is not.
-  /// Whether all elements are finite. `copy` is aligned to an element.
+  /// Writes the rows to `to`, and to `copy` past the caches (base/past_cache.h): `to` is used soon, the copy is not.
+  /// `copy` is aligned to an element. Returns whether all elements are finite.
   virtual bool read_and_copy(const void* from, int64_t first, int64_t last, void* to, void* copy) const = 0;
 };
 

@@ -49,7 +49,7 @@ void CommThread::loop() {
     }
     lock.lock();
     ++ended_;
-    if (error) {  // what was started behind it does not run any more
+    if (error) {  // jobs queued after the failed one do not run
       if (!error_) error_ = error;
       ended_ += static_cast<int64_t>(jobs_.size());
       jobs_.clear();

@@ -1,5 +1,5 @@
 #pragma once
-// Asynchronous collectives, overlapped with the computation: jobs run in their order on a thread of their own.
+// Runs asynchronous collectives, overlapped with computation: jobs run in order on a dedicated thread.
 
 #include <condition_variable>
 #include <cstdint>
@@ -15,12 +15,13 @@ namespace partita {
 class CommThread {
  public:
   CommThread();
-  /// Waits for the running job; jobs that have not begun are dropped.
+  /// Waits for the running job. Drops jobs that have not begun.
   ~CommThread();
 
-  /// The number of the job, from 1.
+  /// Queues `job` and returns its number, counted from 1.
   int64_t start(std::function<void()> job);
-  /// Until this job and those before it have ended; rethrows the first error of one.
+  /// Blocks until this job and all jobs before it have ended. When a job fails, the jobs queued after it are dropped.
+  /// Rethrows the first error of any job, once.
   void wait(int64_t job);
 
  private:
@@ -32,7 +33,7 @@ class CommThread {
   int64_t started_ = 0, ended_ = 0;
   bool stop_ = false;
   std::exception_ptr error_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last: it uses the other members
 };
 
 }  // namespace partita

@@ -10,10 +10,10 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMaxSpans = int64_t{1} << 20;  // of a thread that are recorded
+constexpr int64_t kMaxSpans = int64_t{1} << 20;  // recorded per thread at most
 constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 
-/// A program of one stage as a pipeline, of which a local graph and its schedule are given.
+/// Wraps a local graph and its schedule as the only stage of a pipeline.
 std::vector<StageProgram> as_stage(const LocalGraph& local, const Schedule& schedule) {
   std::vector<StageProgram> stages(1);
   stages[0].local = local;
@@ -30,17 +30,19 @@ Pipeline pipeline_of(int ranks) {
 }  // namespace
 
 struct Executor::Impl {
-  std::vector<StageProgram> kept;  // of a program without stages that was given as its parts
+  std::vector<StageProgram> kept;  // the only stage of a program without a pipeline
   Pipeline kept_pipeline;
   const Pipeline& pipeline;
   const std::vector<StageProgram>& stages;
   Device& device;
   Communicator& world;
-  int group = 0;                                    // of this rank
-  std::unique_ptr<Communicator> ranks, messengers;  // of the group; of all, for transfers; none without stages
+  int group = 0;  // the group of this rank
+  /// ranks: of the group; null if there is one group. messengers: of all ranks, for transfers; null if there is one
+  /// stage.
+  std::unique_ptr<Communicator> ranks, messengers;
   std::vector<std::unique_ptr<StageExecutor>> own;
-  std::vector<StageExecutor*> by_stage;  // null: not of this rank
-  std::vector<Run> runs;                 // before the update
+  std::vector<StageExecutor*> by_stage;  // null: not on this rank
+  std::vector<Run> runs;                 // of this rank, before the update
   std::optional<Transfers> transfers;
   Recorder* recorder = nullptr;
 
@@ -88,7 +90,7 @@ struct Executor::Impl {
     if (messengers) transfers.emplace(pipeline, stages, by_stage, *messengers);
   }
 
-  /// Everything up to the verdict. `behind(stage, instruction)` is called after each instruction, when given.
+  /// Runs everything up to the verdict. Calls `behind(run, instruction)` after each instruction, if given.
   void run_before_update(DeviceSubnormals& threads, const std::function<void(const Run&, size_t)>& behind = nullptr) {
     for (const auto& stage : own) stage->begin_step();
     if (transfers) transfers->begin_step();
@@ -144,14 +146,14 @@ struct Executor::Impl {
     spans.reserve(threads);
   }
 
-  /// At most.
+  /// Upper bound on the spans of one step.
   int64_t spans_of_step() const {
-    constexpr int64_t kOthers = 16;  // the step itself and what stands between its sections
+    constexpr int64_t kOthers = 16;  // the step itself and what runs between its sections
     int64_t spans = kOthers;
     for (const Run& run : runs) spans += 1 + static_cast<int64_t>(run.end - run.begin);
     for (const auto& stage : own) {
       spans += 1 + static_cast<int64_t>(stage->schedule().end(Section::update) - stage->schedule().update());
-      // Each transfer is at most sent and received.
+      // Each transfer is sent and received at most once per micro-batch.
       spans += 2 * static_cast<int64_t>(pipeline.transfers.size()) * stage->local().mesh.micro_batches();
     }
     return spans;
@@ -169,9 +171,9 @@ struct Executor::Impl {
         fmt::format("[train] the loss is not finite, got {}, expected a number: {}", loss.at(0), place));
   }
 
-  /// Replays forward and backward on the same inputs (no state has changed) and returns the first instruction of the
-  /// forward, over all stages and ranks, that made a non-finite result, times the ranks, and the lowest rank on which
-  /// it did; kNone: none did.
+  /// Replays forward and backward on the same inputs; no state has changed. Returns `place * ranks + rank`, where
+  /// `place` is the first forward instruction over all stages and ranks with a non-finite result and `rank` is the
+  /// lowest rank on which it has one. Returns kNone if there is none. A collective call over the world.
   int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
     run_before_update(threads, [&](const Run& run, size_t instruction) {
@@ -183,7 +185,7 @@ struct Executor::Impl {
     return bad;
   }
 
-  /// Instructions of lower stages come first.
+  /// Position of an instruction among the instructions of all stages, lower stages first.
   int64_t place_of(size_t stage, size_t instruction) const {
     int64_t place = static_cast<int64_t>(instruction);
     for (size_t before = 0; before < stage; ++before) {
@@ -204,8 +206,8 @@ struct Executor::Impl {
                        stages.size() == 1 ? "" : fmt::format(" on stage {}", stage));
   }
 
-  /// The first of this rank's stages that has an input or output of this name, and its buffer there. Throws what the
-  /// last stage says when none has.
+  /// The first of this rank's stages that has an input or output of this name, and its buffer there. Throws the
+  /// InvalidArgument of the last stage if none has it.
   template <class Find>
   std::pair<StageExecutor*, int> find(const Find& find_in) const {
     for (const auto& stage : own) {
@@ -224,12 +226,12 @@ struct Executor::Impl {
     return find([&](const StageExecutor& stage) { return stage.named().input(name); });
   }
 
-  /// The lowest stage that has a state.
+  /// The lowest stage that has a state. Throws InvalidArgument if none has it.
   size_t owner_of(std::string_view name) const {
     for (size_t stage = 0; stage < stages.size(); ++stage) {
       if (stages[stage].local.graph.find_state(name) != nullptr) return stage;
     }
-    NamedBuffers(stages[0].local, stages[0].schedule).state(name);  // says what there is
+    NamedBuffers(stages[0].local, stages[0].schedule).state(name);  // throws, naming similar states
     return 0;
   }
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a program on one rank: its stages of the pipeline, or the one of a program without stages.
+// Runs a program on one rank: this rank's stages of the pipeline, or the only stage of a program without a pipeline.
 
 #include "runtime/execute/transfers.h"
 
@@ -7,57 +7,65 @@ namespace partita {
 
 class Executor {
  public:
-  /// Binds kernels to this rank's shapes; the arguments outlive the executor. All ranks of `world` make one at the same
-  /// time. `holder`: of a program with the same stages that has the states, see StageExecutor. Throws InternalError
-  /// unless `world` has the pipeline's number of ranks.
+  /// Binds kernels to this rank's shapes. The arguments outlive the executor. All ranks of `world` construct their
+  /// executors at the same time. `holder`, if given, is the executor of a program with the same stages and already has
+  /// the states (see StageExecutor). Throws InternalError unless `world` has as many ranks as the pipeline, and if
+  /// `holder` has other stages.
   Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
            Communicator& world, const Executor* holder = nullptr);
-  /// Of a program without stages.
+  /// Binds a program without a pipeline. Contract as above.
   Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device, Communicator& world);
   ~Executor();
 
-  /// This rank's stages, lowest first.
+  /// The executors of this rank's stages, lowest stage first.
   const std::vector<std::unique_ptr<StageExecutor>>& stages() const;
 
-  /// This rank's part of the type of an input (of a micro-batch, where these cut it).
+  /// Type of this rank's part of an input; of one micro-batch, if micro-batches split the input. Throws InvalidArgument
+  /// if no stage of this rank has the input.
   Type input_type(std::string_view name) const;
 
-  /// Copies this rank's part of an input to each of its stages that reads it; it stays until it is set again. Throws
-  /// InvalidArgument unless it has the input's local type.
+  /// Copies this rank's part of an input to each of its stages that reads it. The values stay until they are set again.
+  /// Throws InvalidArgument unless `local` has the input's local type.
   void set_input(std::string_view name, ConstTensor local);
-  /// The elements of `given` in a box, which has the shape of this rank's part and lies inside of `given`. An input
-  /// that micro-batches cut is set for each of them.
+  /// Sets an input to the elements of `given` inside `box`. The box has the shape of this rank's part and lies inside
+  /// `given`. An input that micro-batches split is set for each of them. Throws InvalidArgument unless the box has the
+  /// input's local type, InternalError if it lies outside `given`.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch = 0);
-  /// From the whole value, of which this rank keeps its part where one of its stages has the state.
+  /// Sets a state from its whole value. This rank keeps its part in each of its stages that has the state. Throws
+  /// InvalidArgument if no stage has the state, or if `whole` has another type.
   void set_state(std::string_view name, const Array& whole);
-  /// The whole value; collective over the ranks when the state is cut or there are stages. Each rank gets each part
-  /// once.
+  /// The whole value of a state. A collective call over all ranks if the state is sharded or the pipeline has several
+  /// rank groups. Each rank receives each part once. Throws InvalidArgument if no stage has the state.
   Array state(std::string_view name) const;
-  /// The same on rank 0 of the world alone, part by part, from one rank for each; collective over the world. Other
-  /// ranks get no array.
+  /// The whole value of a state on rank 0 of the world; nullopt on other ranks. Rank 0 receives each part from one rank
+  /// that owns it. A collective call over the world. Throws InvalidArgument if no stage has the state.
   std::optional<Array> state_on_first(std::string_view name) const;
-  /// This rank's part, without a word to others; of a state of its stages.
+  /// This rank's part of a state, without communication. Throws InvalidArgument if none of this rank's stages has the
+  /// state.
   StatePart state_part(std::string_view name) const;
 
-  /// Gives back all memory but that of the states, between two steps or after the last one. What was set or computed is
-  /// gone.
+  /// Releases all memory except that of the states, between two steps or after the last one. Inputs and computed values
+  /// are lost.
   void keep_states_alone();
 
-  /// Forward and backward; then, unless the loss (output "loss") is not finite, the update. Throws
-  /// RuntimeFailure(non_finite) on every rank before anything is updated, after replaying the forward
-  /// to name the first bad node.
+  /// Runs forward and backward, then the update if the loss (output "loss") is finite. If it is not, replays the
+  /// forward to name the first bad node and throws RuntimeFailure(non_finite) on every rank, before anything is
+  /// updated.
   void step();
-  /// Forward only graphs: runs everything, checks nothing.
+  /// Runs everything once, for graphs with a forward alone. Does not check for non-finite values.
   void run();
 
-  /// This rank's part of an output, after step() or run(). Scalars are there on all stages, others where they are made.
+  /// This rank's part of an output, after step() or run(). Scalars are available on all stages, other outputs on the
+  /// stages that compute them. Throws InvalidArgument if none of this rank's stages has the output.
   Array output(std::string_view name) const;
+  /// Bytes of the arenas of this rank's stages, summed.
   int64_t arena_bytes() const;
-  /// From now on steps are recorded; `steps` of them as spans, for which the recorder makes room. Outlives the
-  /// executor.
+  /// Starts recording. The recorder gets room for the spans of `steps` steps. `recorder` outlives the executor.
   void record(Recorder& recorder, int64_t steps);
-  /// Seconds per node of the last step, when measuring was switched on before it.
+  /// Switches the measurement of instructions on or off, and clears what was measured.
   void measure(bool on);
+  /// Seconds per instruction in the last step, as pairs of "KERNEL NODE" and seconds, stage after stage. Empty unless
+  /// measuring was switched on before.
   std::vector<std::pair<std::string, double>> measured() const;
 
  private:

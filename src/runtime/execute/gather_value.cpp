@@ -20,7 +20,7 @@ Array gather_value(const LocalGraph& local, ValueId value, Array& own, Groups& g
   Array whole(type);
   size_t first = 0;  // the first dimension with more than one element
   while (first < type.shape.size() && type.shape[first] == 1) ++first;
-  if (first < dims.size() && axes == dims[first]) {  // the parts lie one behind the other
+  if (first < dims.size() && axes == dims[first]) {  // the parts are contiguous, in rank order
     group.all_gather(own.data(), whole.data(), counts, type.dtype);
     return whole;
   }

@@ -1,11 +1,12 @@
 #pragma once
-// A cut value as a whole on every rank.
+// Gathers a sharded value as a whole on every rank.
 
 #include "runtime/execute/groups.h"
 
 namespace partita {
 
-/// The whole of a value from one rank for each of its parts, of which this rank has `own`; collective over the world.
+/// Returns the whole value. Each part comes from one rank that holds it; `own` is this rank's part. A collective call
+/// over the ranks of the mesh, of which this one is `rank`. Adds the communicator that it uses to `groups`.
 Array gather_value(const LocalGraph& local, ValueId value, Array& own, Groups& groups, int64_t rank);
 
 }  // namespace partita

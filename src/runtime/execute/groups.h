@@ -1,5 +1,5 @@
 #pragma once
-// The communicators of a rank, one per set of mesh axes that its schedule reduces or gathers over.
+// The communicators of a rank, one per set of mesh axes over which its schedule reduces or gathers.
 
 #include <map>
 
@@ -11,8 +11,10 @@ namespace partita {
 class Groups {
  public:
   Groups(const Mesh& mesh, Communicator& world) : mesh_(mesh), world_(world) {}
-  /// Makes the group of this rank over `axes`; collective over the world, in one order on all ranks.
+  /// Creates this rank's communicator over `axes`, unless it exists. A collective call over the world: all ranks add
+  /// the same axes in the same order.
   void add(const Axes& axes);
+  /// The communicator over `axes`. Throws std::out_of_range unless it was added.
   Communicator& at(const Axes& axes) const { return *groups_.at(axes); }
   const std::map<Axes, std::unique_ptr<Communicator>>& all() const { return groups_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Runs any graph on one thread with the reference kernels: the oracle of every test.
+// Runs any graph on one thread with the reference kernels. Tests compare against it.
 
 #include <map>
 
@@ -9,16 +9,17 @@ namespace partita {
 
 struct Interpretation {
   std::map<std::string, Array> outputs;  // by name
-  std::map<std::string, Array> states;   // after the graph: the stored value, or the entry's
-  std::map<std::string, Array> values;   // every value, when asked for
+  /// By name, after the graph: the stored value, or the given one if nothing is stored.
+  std::map<std::string, Array> states;
+  std::map<std::string, Array> values;  // every value by name, if `keep_values`
 };
 
-/// `given` has a value for every input and state, of exactly its type. Throws InvalidArgument when one
-/// is missing or does not fit.
+/// Runs a graph and returns its outputs and states; also every value, if `keep_values`. `given` has a value of exactly
+/// the right type for every input and state. Throws InvalidArgument if one is missing or has another type.
 Interpretation interpret_all(const Graph& graph, const OpSet& ops, const std::map<std::string, Array>& given,
                              bool keep_values = false);
 
-/// The outputs, in their order.
+/// Runs a graph and returns its outputs in order. Requirements and errors as for interpret_all.
 std::vector<Array> interpret(const Graph& graph, const OpSet& ops, const std::map<std::string, Array>& given);
 
 }  // namespace partita

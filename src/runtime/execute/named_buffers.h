@@ -1,14 +1,15 @@
 #pragma once
-// The buffers of a schedule by the names of what they hold.
+// Finds the buffers of a schedule by the names of inputs, outputs and states.
 
 #include "compiler/schedule/schedule.h"
 
 namespace partita {
 
-/// Each throws InvalidArgument, with the names there are, for one that is not there.
+/// Each function returns the index of a buffer in the schedule. Throws InvalidArgument for an unknown name, naming the
+/// inputs or outputs that exist, or a similar state.
 class NamedBuffers {
  public:
-  /// The arguments outlive the object.
+  /// The arguments outlive this object.
   NamedBuffers(const LocalGraph& local, const Schedule& schedule)
       : local_(local), schedule_(schedule), states_(local.graph.states_by_name()) {}
 

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// The boxes of `whole` one behind the other.
+/// Copies the boxes of `whole` to `packed`, dense, one after another. Boxes with a count of 0 are skipped.
 void pack(ConstTensor whole, const std::vector<Box>& boxes, const std::vector<int64_t>& counts, void* packed) {
   auto* at = static_cast<char*>(packed);
   for (size_t i = 0; i < boxes.size(); ++i) {
@@ -26,13 +26,13 @@ void unpack(const void* packed, const std::vector<Box>& boxes, const std::vector
   }
 }
 
-/// One collective node on one rank.
+/// Operand, result and communicator of one collective node on one rank.
 struct Binding {
   const Node& node;
   Type in_type, out_type;
   char *const *in, *const *out;
   Communicator* group;
-  void *send, *receive;  // staging; null: the operand and the result themselves
+  void *send, *receive;  // staging buffers; null: the operand or the result itself is used
 
   ConstTensor operand() const { return {in_type, *in}; }
   Tensor result() const { return {out_type, *out}; }

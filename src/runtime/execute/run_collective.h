@@ -1,5 +1,5 @@
 #pragma once
-// Binds one collective node to its buffers and its group.
+// Binds one collective node to its buffers and its communicator.
 
 #include <functional>
 
@@ -8,15 +8,16 @@
 namespace partita {
 
 struct CollectiveBuffers {
-  char* const* input;  // where the address is looked up when the collective runs
+  char* const* input;  // where the operand's address is read when the collective runs
   char* const* output;
-  int64_t bytes;  // of the operand as it lies; all but all_reduce need it dense
+  int64_t bytes;  // of the operand in its memory format; only all_reduce takes a format that is not dense
   void* scratch;
   int64_t scratch_bytes;
 };
 
-/// A function that runs the node in the micro-batch that `micro_batch` says when it is called. `rank` is this rank of
-/// the mesh; the buffers, `local`, `groups` and `micro_batch` outlive it.
+/// Returns a function that runs the node in the micro-batch that `micro_batch` has at the time of the call. `rank` is
+/// this rank in the mesh. The addresses in `buffers`, `local`, `groups` and `micro_batch` outlive the function. Throws
+/// InternalError if the scratch is too small.
 std::function<void()> bind_collective(const LocalGraph& local, NodeId node, int64_t rank,
                                       const CollectiveBuffers& buffers, const Groups& groups,
                                       const int64_t& micro_batch);

@@ -1,13 +1,13 @@
 #pragma once
-// Copies boxes of dense row-major tensors: how a rank takes its part of a whole value and gives it back.
+// Copies boxes of dense row-major tensors: how a rank takes its part of a whole value and writes it back.
 
 #include "ir/sharding/rule.h"
 
 namespace partita {
 
-/// The elements of `whole` in `ranges`, dense, into `part`.
+/// Copies the elements of `whole` inside `ranges` to `part`, dense.
 void copy_part(ConstTensor whole, const Box& ranges, void* part);
-/// The reverse: writes `part` into the `ranges` of `whole`.
+/// Copies the dense `part` to the elements of `whole` inside `ranges`.
 void copy_back(const void* part, const Box& ranges, Tensor whole);
 
 }  // namespace partita

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// Buffers whose addresses are looked up when an action runs.
+/// Operands of a kernel. Their addresses are looked up when the action runs.
 struct Operands {
   std::vector<int> inputs, outputs;
   std::vector<const void*> from;
@@ -32,7 +32,7 @@ StageBinder::StageBinder(const Parts& parts, BoundStage& bound)
 void StageBinder::bind_all() {
   for (const Instruction& instruction : schedule_.instructions) {
     bind(instruction);
-    // A collective reduces as its element type asks for, whichever thread does it (runtime/comm/reduce_kernels.h).
+    // The element type decides how a collective reduces, whichever thread runs it (runtime/comm/reduce_kernels.h).
     const bool computes = instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;
     bound_.subnormals.push_back(computes ? subnormals_of(local_.graph, local_.graph.nodes[instruction.node])
                                          : std::nullopt);
@@ -73,7 +73,8 @@ void StageBinder::bind_compute(const Instruction& instruction) {
   made.push_back(device_.make_kernel(query, instruction.choice));
   const int64_t count = local_.mesh.micro_batches();
   const bool differ = count > 1 && attrs_in(instruction.node, count - 1).print() != query.attrs.print();
-  for (int64_t m = 1; m < count && differ; ++m) {  // as dropout, with other random numbers in each micro-batch
+  // For example, dropout draws other random numbers in each micro-batch.
+  for (int64_t m = 1; m < count && differ; ++m) {
     query.attrs = attrs_in(instruction.node, m);
     made.push_back(device_.make_kernel(query, instruction.choice));
   }
@@ -125,7 +126,7 @@ CollectiveBuffers StageBinder::collective_buffers(const Instruction& instruction
           .scratch_bytes = schedule_.scratch_bytes};
 }
 
-/// One kernel for all micro-batches, or one for each.
+/// Adds an action that runs one kernel for all micro-batches, or one kernel for each.
 void StageBinder::add_kernel(std::vector<std::unique_ptr<Kernel>> made, const Instruction& instruction) {
   Operands operands{.inputs = instruction.inputs,
                     .outputs = instruction.outputs,
@@ -142,7 +143,7 @@ void StageBinder::add_kernel(std::vector<std::unique_ptr<Kernel>> made, const In
   for (auto& kernel : made) bound_.kernels.push_back(std::move(kernel));
 }
 
-/// Of a bucket, or asynchronously of a node.
+/// Binds the reduction of a bucket, an asynchronous collective node, or the wait for either.
 void StageBinder::bind_bucket(const Instruction& instruction) {
   const std::pair message{instruction.bucket, instruction.bucket < 0 ? instruction.node : -1};
   if (instruction.kind == Instruction::wait) return bind_wait(message);

@@ -1,5 +1,5 @@
 #pragma once
-// Binds the instructions of one stage's schedule to kernels, buffers and groups of ranks.
+// Binds the instructions of one stage's schedule to kernels, buffers and communicators.
 
 #include <cstdint>
 #include <functional>
@@ -19,17 +19,18 @@
 
 namespace partita {
 
-/// What is done for each instruction. It stays where it is, since its parts refer to one another.
+/// The actions of a stage's instructions. Not movable: its members refer to one another.
 struct BoundStage {
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::vector<std::function<void()>> actions;          // by instruction, for the thread that runs them
+  std::vector<std::function<void()>> actions;          // by instruction, run on the thread that executes the schedule
   std::vector<std::optional<Subnormals>> subnormals;   // by instruction
-  std::map<std::pair<int, NodeId>, int64_t> messages;  // of the communication thread: jobs, by bucket or node
-  std::unique_ptr<CommThread> comm_thread;             // if any is asynchronous; last: its jobs use the others
+  std::map<std::pair<int, NodeId>, int64_t> messages;  // number of the communication thread's job, by bucket or node
+  /// Null if no collective is asynchronous. Last: its jobs use the other members.
+  std::unique_ptr<CommThread> comm_thread;
 };
 
-/// Makes the actions of a stage, one instruction after the other. Groups of ranks are made on the way, so that all
-/// ranks of the stage bind the same instructions in one order.
+/// Makes the actions of a stage in instruction order. Creates communicators on the way, so all ranks of the stage bind
+/// the same instructions in the same order.
 class StageBinder {
  public:
   struct Parts {
@@ -37,14 +38,15 @@ class StageBinder {
     const Schedule& schedule;
     const OpSet& ops;
     Device& device;
-    int64_t rank = 0;  // of the stage's mesh
+    int64_t rank = 0;  // in the stage's mesh
     const StageBuffers& buffers;
     const StageSpans& spans;
-    Groups &groups, &asynchronous;  // asynchronous: those of the communication thread
+    Groups &groups, &asynchronous;  // asynchronous: for the communication thread
   };
 
-  /// What `parts` refers to outlives what is bound; `ops` this alone.
+  /// All that `parts` refers to outlives `bound`, except `ops`, which outlives only the binder.
   StageBinder(const Parts& parts, BoundStage& bound);
+  /// Binds every instruction. A collective call over the ranks of the stage.
   void bind_all();
 
  private:

@@ -21,7 +21,7 @@ StageBuffers::StageBuffers(const LocalGraph& local, const Schedule& schedule, De
 }
 
 void StageBuffers::find_copies(const StageBuffers* holder) {
-  std::unordered_map<int, char*> external;  // by the buffer of the state
+  std::unordered_map<int, char*> external;  // address by the buffer of the state
   for (const int entry : schedule_.entry) {
     if (!schedule_.is_external(entry)) continue;
     const Buffer& buffer = schedule_.buffers[entry];
@@ -31,7 +31,8 @@ void StageBuffers::find_copies(const StageBuffers* holder) {
                   "state {} lies otherwise in the executor that holds it", name);
     external.emplace(entry, holder->bases_[held]);
   }
-  std::vector<bool> is_fed(schedule_.buffers.size(), false);  // all its copies are there, and are loaded
+  // Fed inputs have all their copies: these are set before the step, and `load` reads them.
+  std::vector<bool> is_fed(schedule_.buffers.size(), false);
   for (size_t i = 0; i < schedule_.inputs.size(); ++i) {
     is_fed[schedule_.inputs[i]] = local_.graph.inputs[i].from_stage < 0;
   }

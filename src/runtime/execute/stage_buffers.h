@@ -1,5 +1,5 @@
 #pragma once
-// The memory of one stage's schedule on a rank: where each buffer lies, in each micro-batch.
+// The memory of one stage's schedule on a rank: the address of each buffer in each micro-batch.
 
 #include <cstdint>
 #include <memory>
@@ -10,34 +10,37 @@
 
 namespace partita {
 
-/// The thread that runs the schedule calls `begin`, which changes the addresses of buffers with several copies alone.
-/// Jobs of the communication thread look addresses up, without a lock.
+/// Addresses of a stage's buffers. The thread that runs the schedule calls `begin`, which changes only the addresses of
+/// buffers with several copies. Jobs of the communication thread read addresses without a lock.
 class StageBuffers {
  public:
-  /// Allocates the arena on `device`, which outlives this, as the other arguments. `holder` has the states of a program
-  /// with the same ones: external buffers are addresses in its memory.
+  /// Allocates the arena on `device`. All arguments outlive this object. `holder`, if given, has the states of a
+  /// program with the same ones: external buffers are addresses in its memory. Throws RuntimeFailure(out_of_memory),
+  /// and InternalError if states are external and `holder` is null or holds them in another type or memory format.
   StageBuffers(const LocalGraph& local, const Schedule& schedule, Device& device, std::vector<int64_t> coordinates,
                const StageBuffers* holder);
-  StageBuffers(const StageBuffers&) = delete;  // what is bound refers to addresses in it
+  StageBuffers(const StageBuffers&) = delete;  // bound actions refer to addresses in it
   StageBuffers& operator=(const StageBuffers&) = delete;
 
-  /// Copies the states that are not external from `holder`, on a thread that entered the device.
+  /// Copies the states that are not external from `holder`, converted to this schedule's memory formats. Call it on a
+  /// thread that has entered the device.
   void take_states(const StageBuffers& holder);
-  /// What runs next is of a micro-batch; of 0 where it runs once.
+  /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch);
   const int64_t& micro_batch() const { return micro_batch_; }
 
   const std::vector<int64_t>& coordinates() const { return coordinates_; }
   const NamedBuffers& named() const { return named_; }
-  /// This rank's part of a value; of one micro-batch, where these cut it.
+  /// Type of this rank's part of a value; of one micro-batch, if micro-batches split the value.
   Type type(ValueId value) const { return local_.type(value, coordinates_); }
   Type type_of(int buffer) const { return type(schedule_.buffers[static_cast<size_t>(buffer)].value); }
 
+  /// Address at a byte offset in the arena.
   char* at(int64_t offset) const { return static_cast<char*>(arena_.get()) + offset; }
-  /// The buffer in the micro-batch that runs, and where that is looked up.
+  /// Address of a buffer in the current micro-batch, and the location from which that address is read.
   char* address(int buffer) const { return addresses_[static_cast<size_t>(buffer)]; }
   char* const* place_of(int buffer) const { return &addresses_[static_cast<size_t>(buffer)]; }
-  /// The copy of a buffer that a micro-batch has.
+  /// Address of the copy of a buffer that belongs to a micro-batch.
   char* copy_of(int buffer, int64_t micro_batch) const;
 
  private:
@@ -49,11 +52,11 @@ class StageBuffers {
   const std::vector<int64_t> coordinates_;
   const NamedBuffers named_;
   std::shared_ptr<void> arena_;
-  std::vector<char*> bases_;      // per buffer, in micro-batch 0
-  std::vector<char*> addresses_;  // per buffer, in the micro-batch that runs
-  std::vector<int> roots_;        // per buffer: the one whose memory it is
-  std::vector<int> copied_;       // buffers with a copy for each micro-batch in flight
-  int64_t micro_batch_ = 0;       // that runs
+  std::vector<char*> bases_;      // address per buffer in micro-batch 0
+  std::vector<char*> addresses_;  // address per buffer in the current micro-batch
+  std::vector<int> roots_;        // per buffer: the buffer whose memory it is
+  std::vector<int> copied_;       // buffers with a copy per micro-batch in flight
+  int64_t micro_batch_ = 0;       // the current one
 };
 
 }  // namespace partita

@@ -1,5 +1,6 @@
 #pragma once
-// Runs the sections of one stage's schedule on one rank with a device and a communicator; no decision is left.
+// Runs the sections of one stage's schedule on one rank with a device and a communicator. The schedule has made all
+// decisions.
 
 #include <algorithm>
 #include <functional>
@@ -20,17 +21,19 @@
 
 namespace partita {
 
-/// What one rank holds of a state.
+/// The part of a state that one rank holds.
 struct StatePart {
-  Box box;  // of the whole value
+  Box box;  // in the whole value
   Array values;
-  bool owned = false;  // of the ranks that hold this part it is the first: each part is owned once
+  bool owned = false;  // whether this is the first of the ranks that hold this part: each part has one owner
 };
 
 class StageExecutor {
  public:
-  /// Binds kernels to this rank's shapes; the arguments outlive the executor. `ranks` are those of the stage. `holder`
-  /// has the states, with a device of the same kind: external ones are used in its memory, others are copied from it.
+  /// Binds kernels to this rank's shapes. The arguments outlive the executor. `ranks` has the ranks of the stage; all
+  /// of them construct their executors at the same time. `holder`, if given, has the states on a device of the same
+  /// kind: external states are used in its memory, others are copied from it. Throws InternalError unless the mesh has
+  /// as many ranks as `ranks`.
   StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
                 Communicator& ranks, const StageExecutor* holder = nullptr);
 
@@ -38,44 +41,54 @@ class StageExecutor {
   const Schedule& schedule() const { return schedule_; }
   const NamedBuffers& named() const { return buffers_.named(); }
   const std::vector<int64_t>& coordinates() const { return buffers_.coordinates(); }
-  /// This rank's part of what a buffer holds; of one micro-batch, where these cut it.
+  /// Type of this rank's part of what a buffer holds; of one micro-batch, if micro-batches split it.
   Type type_of(int buffer) const { return buffers_.type_of(buffer); }
-  /// The copy of a buffer that a micro-batch has.
+  /// Address of the copy of a buffer that belongs to a micro-batch.
   char* copy_of(int buffer, int64_t micro_batch) const { return buffers_.copy_of(buffer, micro_batch); }
 
-  /// The elements of `given` in a box, which has the shape of this rank's part and lies inside of `given`. An input
-  /// that micro-batches cut is set for each of them. Throws InvalidArgument unless the part has the input's local type.
+  /// Sets an input to the elements of `given` inside `box`. The box has the shape of this rank's part and lies inside
+  /// `given`. An input that micro-batches split is set for each of them. Throws InvalidArgument unless the box has the
+  /// input's local type, InternalError if it lies outside `given`.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch);
-  /// From the whole value, of which this rank keeps its part.
+  /// Sets a state from its whole value, of which this rank keeps its part. Throws InvalidArgument if there is no such
+  /// state or `whole` has another type.
   void set_state(std::string_view name, const Array& whole);
-  /// The whole value; collective over the stage's ranks when the state is cut. Each rank gets each part once.
+  /// The whole value of a state. A collective call over the stage's ranks if the state is sharded. Each rank receives
+  /// each part once.
   Array state(std::string_view name);
-  /// Calls `fill` for this rank's part of a state: with its box of the whole value, its element type, and where its
-  /// elements go, dense.
+  /// Calls `fill` once to write this rank's part of a state. Its arguments are the part's box in the whole value, the
+  /// element type, and the address for the elements, dense. Converts them to the state's memory format afterwards.
   void fill_state(std::string_view name, const std::function<void(const Box& box, DType dtype, void* to)>& fill);
+  /// A dense copy of this rank's part of a state, without communication. Throws InvalidArgument if there is no such
+  /// state.
   StatePart state_part(std::string_view name) const;
+  /// The box of this rank's part in the whole state.
   Box state_box(std::string_view name) const;
-  /// Of this rank's part of a state.
+  /// Returns a reader of this rank's part of a state. It refers to this executor's memory.
   StateReader state_reader(std::string_view name) const;
-  /// Gives back all memory but that of the states, between two steps or after the last one.
+  /// Releases all memory except that of the states, between two steps or after the last one.
   void keep_states_alone() {
     device_.discard(buffers_.at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
   }
-  /// This rank's part of a buffer in the plain format, after the last section that writes it.
+  /// Copy of this rank's part of a buffer in the plain format, after the last section that writes it.
   Array read(int buffer) const;
 
-  /// Forgets what was measured.
+  /// Clears what was measured.
   void begin_step() { std::fill(seconds_.begin(), seconds_.end(), 0); }
-  /// What runs next is of a micro-batch; of 0 where it runs once.
+  /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch) { buffers_.begin(micro_batch); }
-  /// Runs instructions one after the other, but for those of the last micro-batch in another one.
+  /// Runs instructions [begin, end) in order. Those marked `last` run only in the last micro-batch. Sets the subnormal
+  /// mode of each on `threads`.
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
-  /// From now on instructions are spans of this stage; `thread` is that of its asynchronous collectives.
+  /// Starts recording each instruction as a span of `stage`. `thread` is the trace's thread for asynchronous
+  /// collectives.
   void record(Recorder* recorder, int stage, int thread) { spans_.record(recorder, stage, thread); }
-  /// Whether all results of an instruction that has just run are finite, if it is one of the forward.
+  /// Whether all results of an instruction that has just run are finite. True for instructions other than the
+  /// computations of the forward.
   bool makes_finite(size_t instruction) const;
-  /// Seconds of each instruction in the last step; measuring begins with `on`.
+  /// Switches measuring on or off, and clears what was measured.
   void measure(bool on);
+  /// Seconds of each instruction in the last step; empty if `measure` was never called.
   const std::vector<double>& seconds() const { return seconds_; }
 
  private:
@@ -86,10 +99,10 @@ class StageExecutor {
   Device& device_;
   Communicator& ranks_;
   StageBuffers buffers_;
-  Groups groups_, asynchronous_;  // asynchronous: those of the communication thread
+  Groups groups_, asynchronous_;  // asynchronous: for the communication thread
   StageSpans spans_;
   BoundStage bound_;
-  std::vector<double> seconds_;  // per action, when measuring
+  std::vector<double> seconds_;  // per instruction, when measuring
   bool measuring_ = false;
 };
 

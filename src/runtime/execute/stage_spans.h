@@ -1,5 +1,5 @@
 #pragma once
-// What the instructions of one stage are in the record of a rank.
+// Describes the instructions of one stage as spans in the record of a rank.
 
 #include "runtime/execute/stage_buffers.h"
 #include "runtime/trace/recorder.h"
@@ -8,15 +8,17 @@ namespace partita {
 
 class StageSpans {
  public:
-  /// The arguments outlive this.
+  /// The arguments outlive this object.
   StageSpans(const LocalGraph& local, const Schedule& schedule, const StageBuffers& buffers)
       : local_(local), schedule_(schedule), buffers_(buffers) {}
 
-  /// From now on instructions are spans of this stage; `thread` is that of its asynchronous collectives.
+  /// Starts recording each instruction as a span of `stage`. `thread` is the trace's thread for asynchronous
+  /// collectives.
   void record(Recorder* recorder, int stage, int thread);
-  /// None: null.
+  /// The recorder, or null if nothing is recorded.
   Recorder* recorder() const { return recorder_; }
-  /// Of an instruction in the micro-batch that runs, on the thread that runs instructions or on that of collectives.
+  /// Span of an instruction in the current micro-batch, without times: on the thread that runs instructions (`of`) or
+  /// on the communication thread (`of_asynchronous`).
   Span of(size_t instruction) const;
   Span of_asynchronous(size_t instruction) const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which instructions flush subnormal numbers (docs/decisions/014-subnormal-numbers.md).
+// Decides which instructions flush subnormal numbers (docs/decisions/014-subnormal-numbers.md).
 
 #include "base/subnormals.h"
 #include "ir/graph/graph.h"
@@ -7,7 +7,7 @@
 
 namespace partita {
 
-/// By the types of its operands and results.
+/// The subnormal mode that a node requires, from the types of its operands and results; nullopt if any will do.
 inline std::optional<Subnormals> subnormals_of(const Graph& graph, const Node& node) {
   std::optional<Subnormals> wanted;
   for (const auto* values : {&node.inputs, &node.outputs}) {
@@ -16,7 +16,7 @@ inline std::optional<Subnormals> subnormals_of(const Graph& graph, const Node& n
   return wanted;
 }
 
-/// While instructions run on a device's threads: sets the mode that each requires, and restores the caller's.
+/// Sets the subnormal mode of a device's threads while instructions run. The destructor restores the caller's mode.
 class DeviceSubnormals {
  public:
   explicit DeviceSubnormals(Device& device) : device_(device) {}
@@ -26,6 +26,7 @@ class DeviceSubnormals {
   DeviceSubnormals(const DeviceSubnormals&) = delete;
   DeviceSubnormals& operator=(const DeviceSubnormals&) = delete;
 
+  /// Sets the mode if `wanted` requires another one.
   void set(std::optional<Subnormals> wanted) {
     if (!wanted || wanted == now_) return;
     device_.set_subnormals(SubnormalSetting(*wanted));

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// What two ranks both hold, which is not nothing, as a part of the array that the first of them holds.
+/// The non-empty part that two ranks both hold, as a box within what the first of them holds.
 Box common_part(const Box& own, const Box& other) {
   Box part = *common_box(own, other);
   for (size_t d = 0; d < own.size(); ++d) {
@@ -18,7 +18,7 @@ Box common_part(const Box& own, const Box& other) {
   return part;
 }
 
-/// A value on the ranks of a stage, in the first micro-batch.
+/// The parts of a value on the ranks of a stage, in the first micro-batch.
 struct Held {
   const LocalGraph& local;
   ValueId value;
@@ -29,10 +29,10 @@ struct Held {
   }
 };
 
-/// Who sends which part to `receiver`, a member of the other stage's group: of the ranks that hold the same part one,
-/// another for each receiver.
+/// A part sent to `receiver`, a member of the other stage's group. One of the ranks that hold a part sends it;
+/// receivers are distributed over these ranks.
 struct Parcel {
-  int sender;  // a member of the sending group
+  int sender;  // index in the sending group
   Box whole;
 };
 std::vector<Parcel> parcels_for(const Held& from, const Held& to, int receiver) {
@@ -55,7 +55,7 @@ std::vector<Parcel> parcels_for(const Held& from, const Held& to, int receiver) 
   std::vector<Parcel> parcels;
   for (const auto& key : order) {
     const std::vector<int>& list = holders.at(key);
-    // A holder that is the receiver itself sends nothing over a link.
+    // If the receiver holds the part itself, nothing is sent over a link.
     const int same = to.group.first + receiver - from.group.first;
     const auto self = std::find(list.begin(), list.end(), same);
     const int sender = self != list.end() ? *self : list[static_cast<size_t>(receiver) % list.size()];
@@ -133,7 +133,7 @@ void Transfers::find_ends(size_t t) {
 
 void Transfers::find_verdict() {
   verdict_bytes_.assign(static_cast<size_t>(world_.size()), 0);
-  std::map<std::pair<int, size_t>, int64_t> offsets;  // within its rank's part, by stage and output
+  std::map<std::pair<int, size_t>, int64_t> offsets;  // offset within its rank's part, by stage and output
   for (const Transfer& transfer : pipeline_.transfers) {
     if (!transfer.verdict || offsets.contains({transfer.from_stage, transfer.output})) continue;
     const LocalGraph& local = stages_[static_cast<size_t>(transfer.from_stage)].local;
@@ -279,7 +279,7 @@ bool Transfers::receive_next(Source& source) {
 }
 
 void Transfers::share_verdict() {
-  for (auto& [group, source] : sources_) {  // what only the update or outputs take
+  for (auto& [group, source] : sources_) {  // values that only the update or the outputs use
     while (receive_next(source)) {
     }
   }

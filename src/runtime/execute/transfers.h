@@ -1,5 +1,5 @@
 #pragma once
-// The values that stages of a pipeline send to one another, on one rank.
+// Sends and receives the values that stages of a pipeline exchange, on one rank.
 
 #include <deque>
 
@@ -8,43 +8,45 @@
 
 namespace partita {
 
-/// A message goes from a rank to another in the order in which the sender's group makes the values; what a receiver
-/// does not need yet goes into the copy that its micro-batch has there.
+/// Messages from one rank to another are sent in the order in which the sender's group computes the values. A received
+/// value that is not needed yet is stored in the buffer copy of its micro-batch.
 class Transfers {
  public:
-  /// `own`: the executors of this rank's stages, null for others. `world` has all ranks of the pipeline and nobody else
-  /// sends over it. The arguments outlive the object.
+  /// `own` has the executor of each of this rank's stages, null for other stages. `world` has all ranks of the pipeline
+  /// and carries no other messages. The arguments outlive this object.
   Transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const std::vector<StageExecutor*>& own,
             Communicator& world);
 
   void record(Recorder* recorder) { recorder_ = recorder; }
+  /// Resets the count of received values. Call it at the start of each step.
   void begin_step();
-  /// What is sent where a section begins.
+  /// Sends the values that are due at the start of a section. Waits first for received values that are relayed.
   void begin(const Run& run);
-  /// What an instruction needs, and what is sent behind it.
+  /// `before` waits for the values that an instruction needs. `behind` sends the values that are due after it.
   void before(const Run& run, size_t instruction);
   void behind(const Run& run, size_t instruction);
-  /// Every stage gets what it needs of others before the update; all ranks take part.
+  /// Receives the values that are still outstanding and exchanges what the stages need of one another before the
+  /// update. A collective call over `world`.
   void share_verdict();
 
  private:
-  /// A part of a value that one rank sends to another, as a box of what it holds.
+  /// The part of a value that one rank sends to another, as a box within what that rank holds.
   struct Piece {
-    int peer = 0;  // a rank of the world
+    int peer = 0;  // rank in the world
     Box box;
     int64_t elements = 0;
   };
-  /// On this rank.
+  /// What this rank sends and receives of one transfer.
   struct Ends {
     std::vector<Piece> sends, receives;
     bool comes_here = false;
-    int64_t received = 0;  // how often in this step
+    int64_t received = 0;  // how many times in this step
   };
-  /// How far this rank has followed what another group sends.
+  /// How far this rank has received what another group sends in this step.
   struct Source {
     std::vector<Run> runs;
     size_t run = 0;
-    std::vector<size_t> open{};  // transfers of the run that are still to come
+    std::vector<size_t> open{};  // transfers of the current run that are still to come
     bool begun = false;
   };
 
@@ -53,9 +55,9 @@ class Transfers {
   Span span_of(Span::Kind kind, size_t transfer, int64_t micro_batch) const;
   void send(size_t transfer, int64_t micro_batch);
   void receive(size_t transfer, int64_t micro_batch);
-  /// The next message of a group; false when there is none in this step any more.
+  /// Receives the next value that a group sends to this rank. Returns false if the step has no more.
   bool receive_next(Source& source);
-  /// Until a transfer of a micro-batch is here.
+  /// Receives until a transfer of a micro-batch has arrived. Throws InternalError if nobody sends it.
   void await(size_t transfer, int64_t micro_batch);
 
   const Pipeline& pipeline_;
@@ -65,14 +67,15 @@ class Transfers {
   Recorder* recorder_ = nullptr;
   const std::vector<SendPoint> points_;
   const std::vector<std::optional<size_t>> relayed_;
-  std::vector<Ends> ends_;                                              // per transfer
-  std::map<int, Source> sources_;                                       // by group
-  std::map<int, std::map<size_t, std::vector<size_t>>> reads_, sends_;  // of own stages, by instruction
-  std::map<std::pair<int, Section>, std::vector<size_t>> at_begin_;     // of own stages
+  std::vector<Ends> ends_;         // per transfer
+  std::map<int, Source> sources_;  // by sending group
+  /// Transfers of this rank's stages, by stage and instruction.
+  std::map<int, std::map<size_t, std::vector<size_t>>> reads_, sends_;
+  std::map<std::pair<int, Section>, std::vector<size_t>> at_begin_;  // transfers of this rank's stages
   std::deque<std::vector<std::byte>> to_itself_;
   std::vector<std::byte> staging_;
-  // The verdict: what each rank brings, and where the parts of others go.
-  std::vector<int64_t> verdict_bytes_;  // per rank
+  // Verdict: what each rank contributes, and where the parts of others are written.
+  std::vector<int64_t> verdict_bytes_;  // bytes per rank
   std::vector<std::pair<StageExecutor*, int>> verdict_given_;
   struct VerdictPart {
     int64_t offset;

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// With its quotes.
+/// `text` as a JSON string, quotes included.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -111,7 +111,7 @@ ChromeTrace::Event ChromeTrace::section(const Span& span) const {
                       span.micro_batch)};
 }
 
-/// One text for a collective on all ranks that take part in it.
+/// Identifies a collective: the same text on all ranks that take part in it.
 std::string ChromeTrace::collective(const Span& span, int rank, const Axes& axes) const {
   const Mesh& mesh = stage_of(span).local.mesh;
   const int first = program_.pipeline.group_of(span.stage).first;

@@ -1,5 +1,5 @@
 #pragma once
-// Traces in the JSON format of Chrome, which Perfetto (ui.perfetto.dev) opens.
+// Writes traces in the JSON format of Chrome, which Perfetto (ui.perfetto.dev) opens.
 
 #include <ostream>
 
@@ -9,30 +9,31 @@
 
 namespace partita {
 
-/// What one rank recorded.
+/// The spans that one rank recorded, or that were predicted for it.
 struct RankTrace {
   int rank = 0;
-  ClockOffset first, last;  // of its clock, before and behind the spans
+  ClockOffset first, last;  // clock comparisons before and after the spans
   std::vector<Span> spans;
-  int64_t lost = 0;           // spans that had no room
-  bool is_predicted = false;  // what a cluster says that the rank does: a process of its own
+  int64_t lost = 0;           // number of spans dropped for lack of room
+  bool is_predicted = false;  // spans predicted for the rank from a cluster: written as a process of their own
 };
 
-/// Writes the ranks one after another. A process is a rank; its threads are that which computes and, for each of its
-/// stages, that which communicates meanwhile. All times are of the first rank's clock. Spans of one
-/// collective have one `collective` among their arguments, on every rank that takes part. What is predicted of a rank
-/// is a process behind those of all ranks, named after it, with spans of the same names.
+/// Writes ranks one after another. A process of the trace is a rank. Its threads are the compute thread and, for each
+/// of its stages, the thread of asynchronous collectives. All times are on the clock of the first rank. Spans of one
+/// collective have the same `collective` argument on every rank that takes part. Predicted spans of a rank are a
+/// process whose id follows those of all ranks; it is named after the rank, and its spans have the same names.
 class ChromeTrace {
  public:
-  /// The arguments outlive the object.
+  /// Writes the beginning of the file. The arguments outlive this object.
   ChromeTrace(const Program& program, std::ostream& out);
+  /// Writes all events of a rank.
   void add(const RankTrace& rank);
-  /// The end of the file.
+  /// Writes the end of the file and flushes it.
   void finish();
 
  private:
   struct Event {
-    std::string name, category, arguments;  // arguments: JSON without its braces
+    std::string name, category, arguments;  // arguments: JSON without braces, with a leading comma
   };
   void write(const std::string& event);
   void add_names(const RankTrace& rank);

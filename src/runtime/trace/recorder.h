@@ -1,5 +1,5 @@
 #pragma once
-// What a rank did when: spans of its steps, and how long it waited for others.
+// Records what a rank did when: spans of its steps, and how long it waited for others.
 
 #include <atomic>
 #include <chrono>
@@ -8,11 +8,11 @@
 
 namespace partita {
 
-/// Something that a rank did.
+/// Something that a rank did, with its times.
 struct Span {
-  /// rows: waiting for a batch; feed; section: `index` is the Section; instruction: of the
-  /// schedule; send, receive: `index` is the transfer; verdict; check: whether the loss is finite; result: it is read;
-  /// agreement: of the ranks between two steps.
+  /// rows: waiting for a batch. feed: copying the batch to the inputs. section: `index` is the Section. instruction:
+  /// `index` is that of the schedule. send, receive: `index` is the transfer. verdict: exchange before the update.
+  /// check: whether the loss is finite. result: reading the loss. agreement: of the ranks between two steps.
   enum Kind : int32_t {
     whole_step,
     rows,
@@ -26,38 +26,39 @@ struct Span {
     result,
     agreement
   } kind = whole_step;
-  /// 0: the thread that computes; 1 + k: the one that communicates for the k-th stage of the rank.
+  /// 0: the compute thread; 1 + k: the communication thread of the rank's k-th stage.
   int32_t thread = 0;
   int32_t stage = -1, index = -1, micro_batch = 0;
-  /// The rank computes nothing meanwhile because it communicates, waiting for others included.
+  /// 1 if the rank computes nothing meanwhile because it communicates or waits for others, else 0.
   int32_t exposed = 0;
-  int32_t step = 0;            // as the recorder was told
-  int64_t begin = 0, end = 0;  // nanoseconds of the steady clock
+  int32_t step = 0;            // as given to begin_step
+  int64_t begin = 0, end = 0;  // in nanoseconds of the steady clock
 };
 
-/// One rank's. A thread writes only its own spans; they are read when no thread writes.
+/// The record of one rank. A thread writes only its own spans. They are read while no thread writes.
 class Recorder {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What comes next is of a step; whether its spans are kept.
+  /// Begins a step. `keeps_spans` says whether its spans are kept; exposed time is counted in any case.
   void begin_step(int64_t step, bool keeps_spans);
-  /// Makes room for as many spans of each thread of the rank, so that recording allocates nothing. Spans beyond are
-  /// counted alone.
+  /// Makes room for the given number of spans per thread of the rank, so that recording allocates nothing. Drops what
+  /// was recorded. Spans beyond that are only counted.
   void reserve(const std::vector<int64_t>& spans_of_threads);
 
-  /// Whether a span is to be timed.
+  /// Whether a span has to be timed.
   bool wants(bool exposed) const { return keeps_spans_ || exposed; }
   int32_t step() const { return step_; }
   void add(const Span& span);
 
-  /// In the step that began last.
+  /// Seconds of exposed communication in the step that began last.
   double exposed_seconds() const;
-  /// Thread by thread, in the order in which they ended.
+  /// Returns the spans and removes them from the record: thread by thread, in the order in which they ended.
   std::vector<Span> take();
-  /// Spans that had no room.
+  /// Number of spans dropped for lack of room.
   int64_t lost() const { return lost_; }
 
+  /// Nanoseconds of the steady clock.
   static int64_t now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
   }
@@ -70,11 +71,12 @@ class Recorder {
   std::vector<Thread> threads_;
   bool keeps_spans_ = false;
   int32_t step_ = 0;
-  int64_t exposed_ = 0;  // nanoseconds
+  int64_t exposed_ = 0;  // in nanoseconds
   std::atomic<int64_t> lost_ = 0;
 };
 
-/// Records what happens while it lives, also when it ends by an exception. Without a recorder it does nothing.
+/// Records a span that lasts from construction to destruction, also if it ends by an exception. Does nothing if the
+/// recorder is null.
 class Recorded {
  public:
   Recorded(Recorder* recorder, const Span& span) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kChoiceBytes = size_t{4} << 20;  // more than oneDNN takes to describe a primitive
+constexpr size_t kChoiceBytes = size_t{4} << 20;  // upper bound on what oneDNN allocates to describe a primitive
 
 class CpuCatalog final : public KernelCatalog {
  public:
@@ -78,7 +78,7 @@ class CpuCatalog final : public KernelCatalog {
   }
 
   const OpSet& ops_;
-  std::vector<KernelDef> defs_;  // most special first
+  std::vector<KernelDef> defs_;  // most specialized first
   std::map<std::string, std::vector<const KernelDef*>> by_op_;
 };
 
@@ -95,7 +95,7 @@ class Copy final : public Kernel {
 
 size_t round_up_cpu_device(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// MAP_FAILED, or zeroed pages; of large memory the first begins a huge one, so that all but the end can be huge.
+/// Returns zeroed pages, or MAP_FAILED. Large memory begins at a huge page, so that all but its end can use huge pages.
 void* map(size_t size) {
   const auto pages = [](size_t count) {
     return mmap(nullptr, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -128,7 +128,7 @@ class CpuDevice final : public Device {
                       "or more ranks",
                       bytes));
     }
-    if (size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);  // advice: its failure changes nothing
+    if (size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);  // only advice: failure changes nothing
     return {memory, [size](void* at) { munmap(at, size); }};
   }
 
@@ -136,7 +136,7 @@ class CpuDevice final : public Device {
     const auto address = reinterpret_cast<uintptr_t>(begin);
     const uintptr_t first = round_up_cpu_device(address, kPage),
                     last = (address + static_cast<size_t>(bytes)) / kPage * kPage;
-    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);  // advice, too
+    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);  // only advice
   }
 
   std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) override {
@@ -156,7 +156,7 @@ class CpuDevice final : public Device {
 
   void enter_thread() override { enter_team(threads_); }
 
-  // A team that grows later gets new threads, which take the setting of the one that makes them.
+  // Threads that the team gets later inherit the setting of the thread that starts them.
   void set_subnormals(SubnormalSetting setting) override {
 #pragma omp parallel num_threads(threads_) if (threads_ > 1)
     setting.apply();

@@ -6,9 +6,10 @@
 
 namespace partita {
 
-/// Takes every query; all operands plain. A formula reads an element of each operand before it writes the result's, so
-/// that it works in place where all have one type.
+/// Accepts every query, with all operands in the plain format. A pointwise op reads an element of each operand before
+/// it writes that of the result, so it works in place if all operands have the type of the result.
 KernelChoice propose_reference(const OpDef& op, const KernelQuery& query);
+/// Makes the reference kernel. `op` outlives it.
 std::unique_ptr<Kernel> make_reference(const OpDef& op, const KernelQuery& query);
 
 }  // namespace partita

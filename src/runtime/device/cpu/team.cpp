@@ -14,8 +14,8 @@
 namespace partita {
 namespace {
 
-/// Of the stacks of OpenMP's threads: OMP_STACKSIZE, as "512", "16M" or " 2 g ". 0 when it is not set, or makes no
-/// sense, as OpenMP then says itself.
+/// Stack size of OpenMP's threads in bytes: OMP_STACKSIZE, such as "512", "16M" or " 2 g ". 0 if it is not set or
+/// invalid, which OpenMP reports itself.
 size_t stack_bytes() {
   const char* variable = std::getenv("OMP_STACKSIZE");
   if (variable == nullptr) variable = std::getenv("GOMP_STACKSIZE");
@@ -33,7 +33,7 @@ size_t stack_bytes() {
   return value < static_cast<size_t>(PTHREAD_STACK_MIN) ? 0 : value;
 }
 
-/// The threads that libgomp has started for this one, itself included: there is no call that tells.
+/// Number of threads that libgomp has started for this one, itself included. There is no call that returns it.
 thread_local int started = 1;
 
 }  // namespace
@@ -46,8 +46,8 @@ void enter_team(int threads) {
         fmt::format("[threads] OMP_THREAD_LIMIT is too low, got {}, expected {} or more, or --threads {}",
                     most_team_threads(), threads, most_team_threads()));
   }
-  omp_set_dynamic(0);            // OMP_DYNAMIC: fewer threads when others compute
-  omp_set_max_active_levels(1);  // OMP_MAX_ACTIVE_LEVELS=0: none but the first
+  omp_set_dynamic(0);            // overrides OMP_DYNAMIC: fewer threads on a busy machine
+  omp_set_max_active_levels(1);  // overrides OMP_MAX_ACTIVE_LEVELS=0: only one thread
   omp_set_num_threads(threads);
   if (threads <= started) return;
   const Reservation room("compute threads");

@@ -3,12 +3,12 @@
 
 namespace partita {
 
-/// The most threads of a team that the environment allows.
+/// Maximum number of threads in a team that the environment allows.
 int most_team_threads();
 
-/// Makes parallel regions of this thread have `threads` threads, no fewer, and starts them. oneDNN waits for threads
-/// that it asked for and did not get, and libgomp ends the process when it cannot start one. Throws InvalidArgument
-/// when OMP_THREAD_LIMIT is lower, RuntimeFailure(out_of_memory) when they cannot be started.
+/// Makes parallel regions of this thread run on exactly `threads` threads, and starts them. oneDNN would wait for
+/// threads that it requested and did not get, and libgomp ends the process if it cannot start one. Throws
+/// InvalidArgument if OMP_THREAD_LIMIT is lower, RuntimeFailure(out_of_memory) if the threads cannot be started.
 void enter_team(int threads);
 
 }  // namespace partita
