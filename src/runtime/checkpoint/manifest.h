@@ -36,8 +36,8 @@ struct Manifest {
   int64_t losses_steps = 0;
   std::map<std::string, std::string> callbacks{};  // state of callbacks, by their kind
   int64_t ranks = 1;
-  std::string mesh{},
-      plan{};           // how the states were sharded; `plan`: in the form that a training reads, "" if there is none
+  /// How the states were sharded. `plan` is in the form that a training reads; "" if there is none.
+  std::string mesh{}, plan{};
   int64_t seconds = 0;  // time of writing, since 1970
   std::vector<ManifestFile> files{};
   std::vector<ManifestTensor> tensors{};

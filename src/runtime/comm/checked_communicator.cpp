@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// So large that no sum of bytes over a group overflows.
+/// Small enough that no sum of bytes over a group overflows.
 constexpr int64_t kMaxCount = std::numeric_limits<int64_t>::max() / 8 / (int64_t{1} << 20);
 
 void check_count(std::string_view where, int64_t count) {
@@ -62,7 +62,7 @@ void check_members(std::span<const int> members, int rank, int size) {
   }
 }
 
-/// A number for a group that a split makes: all ranks of the group get the same (a step of FNV-1a for each part).
+/// The id of a group that a split makes, the same on all its ranks (one step of FNV-1a per byte).
 uint64_t id_of_part(uint64_t whole, uint64_t number, std::span<const int> members) {
   constexpr uint64_t kPrime = 1099511628211ULL;
   uint64_t hash = 14695981039346656037ULL;

@@ -1,5 +1,5 @@
 #pragma once
-// What every backend does alike: arguments are checked, and a call becomes one value that peers can compare.
+// The common part of all backends: checks arguments, and turns each call into a value that peers can compare.
 
 #include <memory>
 #include <vector>
@@ -32,8 +32,8 @@ class CheckedCommunicator : public Communicator {
   void begin_step(int64_t step) final { world_->begin_step(step); }
 
  protected:
-  /// `id`: of the group, the same on all its ranks and no other group's of the world. `record`: where calls are
-  /// written down; none without one.
+  /// `id` identifies the group: the same on all its ranks, unique in the world. Calls are written to `record` unless it
+  /// is null.
   CheckedCommunicator(int rank, std::vector<int> world_ranks, std::shared_ptr<WorldState> world, uint64_t id,
                       std::shared_ptr<FlightRecord> record)
       : rank_(rank),
@@ -46,16 +46,16 @@ class CheckedCommunicator : public Communicator {
   const std::shared_ptr<FlightRecord>& record() const { return record_; }
   uint64_t id() const { return id_; }
 
-  /// A collective other than split. Spans and buffers of a call last until it returns.
+  /// Runs a collective other than split. Spans and buffers of the call last until it returns.
   virtual void run(const Call& call, Timeout timeout) = 0;
   virtual void send_to(int to, const Call& call, Timeout timeout) = 0;
   virtual void post_to(int to, const Call& call) = 0;
   virtual void recv_from(int from, const Call& call, Timeout timeout) = 0;
-  /// `place`: this rank among the members of the call; `id`: of the new group.
+  /// Runs a split. `place` is the index of this rank among the members of the call; `id` identifies the new group.
   virtual std::unique_ptr<Communicator> split_off(const Call& call, int place, uint64_t id, Timeout timeout) = 0;
 
  private:
-  /// Runs `body` as the call, with its number and step, and writes it down.
+  /// Runs `body` with the call, to which the step is added, and records it.
   template <class Body>
   void recorded(Call call, int peer, Body&& body);
   void collective(const Call& call, Timeout timeout);

@@ -32,7 +32,7 @@ void EventCount::notify() {
 
 bool EventCount::block(uint32_t seen, Deadline deadline) {
   using std::chrono::nanoseconds;
-  // steady_clock is CLOCK_MONOTONIC, which this wait takes as an absolute time.
+  // steady_clock is CLOCK_MONOTONIC, and this system call takes an absolute time of that clock.
   const auto since_start = std::chrono::duration_cast<nanoseconds>(deadline.time_since_epoch());
   const timespec until{.tv_sec = static_cast<time_t>(since_start.count() / 1'000'000'000),
                        .tv_nsec = static_cast<long>(since_start.count() % 1'000'000'000)};

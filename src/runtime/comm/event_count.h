@@ -1,5 +1,5 @@
 #pragma once
-// Waiting for a condition that other threads, or processes, make true: spin, then yield, then block.
+// Waits for a condition that other threads, or processes, make true: spins, then yields, then blocks.
 
 #include <sched.h>
 
@@ -11,37 +11,37 @@ namespace partita {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// From now, at most a year.
+/// The time `timeout` from now; at most a year from now.
 Deadline deadline_after(std::chrono::milliseconds timeout);
 
 /// How long a waiter spins before it blocks.
 struct WaitPolicy {
-  int spins = 0;  // only where every thread has a core of its own
+  int spins = 0;  // 0 unless every thread has a core of its own
   int yields = 0;
 };
 
 /// The policy for `threads` threads that wait for one another.
 WaitPolicy wait_policy(int threads);
 
-/// One step of a busy loop.
+/// One iteration of a busy loop.
 inline void cpu_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
 }
 
-/// Whoever changes what a waiter's condition reads calls notify afterwards; no wake-up is lost, and
-/// notify costs no system call while nobody blocks. The condition itself lies in atomics or behind
-/// a mutex of the caller, written with memory_order_seq_cst or under that mutex.
+/// Wakes threads that wait for a condition. Call `notify` after changing what the condition reads: no wake-up is lost,
+/// and it needs no system call while nobody blocks. The condition itself is in atomics, written with
+/// memory_order_seq_cst, or behind a mutex of the caller.
 class EventCount {
  public:
-  /// Whether waiters are threads of one process, or of several that share the memory of the object.
+  /// Waiters are threads of one process, or of several processes that share this object's memory.
   enum class Scope { process, host };
   explicit EventCount(Scope scope = Scope::process) : scope_(scope) {}
 
   void notify();
 
-  /// Returns what `done` says when it becomes true or the deadline passes.
+  /// Waits until `done` returns true or the deadline passes. Returns the last result of `done`.
   template <class Done>
   bool wait(Done&& done, Deadline deadline, const WaitPolicy& policy) {
     for (int i = 0; i < policy.spins; ++i) {
@@ -66,7 +66,7 @@ class EventCount {
   }
 
  private:
-  /// Sleeps while the ticket is `seen`; false once the deadline has passed.
+  /// Sleeps while the ticket is `seen`. Returns false once the deadline has passed.
   bool block(uint32_t seen, Deadline deadline);
 
   const Scope scope_;

@@ -50,7 +50,7 @@ struct FlightRecord::File {
   char host[64];
   std::atomic<uint64_t> calls;
   std::atomic<int64_t> step;
-  std::atomic<int32_t> failed;  // 0, 1 while a reason is written, 2
+  std::atomic<int32_t> failed;  // 0: no reason; 1: a reason is being written; 2: it is complete
   int32_t code, lost;
   char failure[1024];
   FlightEntry entries[kEntries];
@@ -64,11 +64,11 @@ std::shared_ptr<FlightRecord> FlightRecord::create(const std::string& path, int 
   };
   std::error_code failure;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failure);
-  // Another process may still read, or write, the one that was there.
+  // Another process may still read or write the old file.
   ::unlink(path.c_str());
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) refuse();
-  // Pages without a place on the disk would end the process when they are touched.
+  // Reserves disk space: a write to a page without it would kill the process.
   if (const int error = ::posix_fallocate(file, 0, sizeof(File)); error != 0) {
     ::close(file);
     errno = error;
@@ -112,7 +112,7 @@ uint64_t FlightRecord::begin(const Call& call, uint64_t group, std::span<const i
 
 void FlightRecord::end(uint64_t number, bool failed) {
   FlightEntry& entry = this->entry(number);
-  if (entry.number != number) return;  // more calls began since than there are entries
+  if (entry.number != number) return;  // overwritten by later calls
   entry.failed = failed ? 1 : 0;
   if (!failed) entry.end = nanoseconds_now();
 }

@@ -39,7 +39,7 @@ void NamedGroups::create(const std::string& name, std::span<const int> ranks, Ti
                                       name, fmt::join(list, ", "), fmt::join(known->second.ranks, ", ")));
   }
   const bool is_in = std::find(list.begin(), list.end(), world_.rank()) != list.end();
-  // All ranks take part in a split; those outside the group are alone in theirs.
+  // All ranks take part in a split; ranks outside the group form groups of one.
   auto own = world_.split(is_in ? list : std::vector<int>{world_.rank()}, timeout);
   if (!is_in) own = nullptr;
   groups_[name] = {std::move(list), std::move(own)};

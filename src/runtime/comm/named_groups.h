@@ -1,5 +1,5 @@
 #pragma once
-// Groups of ranks that a program makes and calls by name.
+// Groups of ranks that a program creates and uses by name.
 
 #include <map>
 #include <memory>
@@ -11,35 +11,35 @@
 
 namespace partita {
 
-/// Every rank of the world makes and destroys the same groups in the same order, whether it is in them or not; all
-/// ranks then know who is in which. "world" is there from the beginning.
+/// Every rank of the world creates and destroys the same groups in the same order, also those without it. So all ranks
+/// know the members of each group. The group "world" always exists.
 class NamedGroups {
  public:
   static constexpr const char* kWorld = "world";
 
   explicit NamedGroups(Communicator& world);
 
-  /// Makes the group of these ranks of the world, in this order. Collective over the world. A name that stands for the
-  /// same ranks already is kept; throws InvalidArgument for one that stands for others, and for a list that is empty,
-  /// repeats a rank or leaves the world.
+  /// Creates the group of these world ranks, in this order. A collective call over the world. Does nothing if the name
+  /// already stands for the same ranks. Throws InvalidArgument if it stands for others, and if the list is empty,
+  /// repeats a rank or has one outside the world.
   void create(const std::string& name, std::span<const int> ranks, Timeout timeout = kDefaultTimeout);
-  /// Throws InvalidArgument for "world" and unknown names.
+  /// Destroys a group. Throws InvalidArgument for "world" and unknown names.
   void destroy(const std::string& name);
 
-  // All below throw InvalidArgument for an unknown name, naming the nearest.
-  /// Throws InvalidArgument on a rank that is not in the group, too.
+  // All functions below throw InvalidArgument for an unknown name, suggesting the nearest.
+  /// The communicator of a group. Also throws InvalidArgument on a rank that is not in the group.
   Communicator& at(const std::string& name) const;
   bool contains(const std::string& name, int world_rank) const;
   const std::vector<int>& ranks(const std::string& name) const;
   int size(const std::string& name) const { return static_cast<int>(ranks(name).size()); }
-  /// The rank in the world of a rank of the group, and back; throw InvalidArgument when there is none.
+  /// Convert a rank of the group to a rank of the world, and back. Throw InvalidArgument if there is no such rank.
   int world_rank(const std::string& name, int group_rank) const;
   int group_rank(const std::string& name, int world_rank) const;
 
  private:
   struct Group {
     std::vector<int> ranks;
-    std::unique_ptr<Communicator> own;  // nullptr on ranks that are not in it
+    std::unique_ptr<Communicator> own;  // nullptr on ranks outside the group, and for "world"
   };
   const Group& find(const std::string& name) const;
 

@@ -1,6 +1,6 @@
-// A block small enough for the first-level cache is finished before the next begins, so that every
-// element crosses the memory bus once in each direction. Within a block several sources are
-// combined per pass, which saves passes over the accumulator and leaves the order as it is.
+// Each block is small enough for the first-level cache and is finished before the next one begins, so every element
+// crosses the memory bus once in each direction. Inside a block several sources are combined per pass, which saves
+// passes over the accumulator and keeps the order.
 
 #include "runtime/comm/reduce_kernels.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kBlockBytes = 16 * 1024;
 
-/// The type that contributions are combined in.
+/// The type in which contributions are combined.
 template <class T>
 struct Accumulator {
   using type = T;
@@ -45,7 +45,7 @@ struct Accumulator<int64_t> {
   using type = uint64_t;
 };
 
-// The conversions of base/dtype.h without branches and calls, which keep loops from vectorising.
+// The conversions of base/dtype.h without branches and calls, which would prevent vectorization.
 template <class T>
 inline typename Accumulator<T>::type load(const T& value) {
   if constexpr (std::is_same_v<T, f16>) {
@@ -87,7 +87,7 @@ struct Sum {
   }
 };
 
-/// Signed integers are compared as what they are; NaN stays and takes over.
+/// Compares signed integers as signed. A NaN wins every comparison.
 template <class T, class A>
 inline bool less(A a, A b) {
   if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
@@ -120,7 +120,7 @@ struct Min {
   }
 };
 
-/// Combines `kSources` sources, after `total` unless they are the first, and stores to `target`.
+/// Combines `kSources` sources, following `total` unless they are the first, and stores the result to `target`.
 template <class T, class Op, size_t kSources, bool kFirst, class Target>
 void one_pass(std::span<const void* const> sources, int64_t base, int64_t length,
               const typename Accumulator<T>::type* total, Target* target) {
@@ -140,7 +140,7 @@ class BlockReducer {
  public:
   static constexpr int64_t kLength = kBlockBytes / sizeof(typename Accumulator<T>::type);
 
-  /// Leaves the combined elements [base, base + length) in `target`.
+  /// Stores the combined elements [base, base + length) to `target`.
   void reduce(std::span<const void* const> sources, int64_t base, int64_t length, T* target) {
     bool is_first = true;
     while (!sources.empty()) {
@@ -162,7 +162,7 @@ class BlockReducer {
     return most >= 4 ? 4 : most >= 2 ? 2 : 1;
   }
 
-  /// The last pass has a target, the others leave their result in the accumulator.
+  /// One pass. The last one stores to `target`, the others to the accumulator.
   template <size_t kSources>
   void pass(std::span<const void* const> sources, int64_t base, int64_t length, bool is_first, T* target) {
     if constexpr (kSources <= Op::kSourcesPerPass) {
@@ -183,7 +183,7 @@ class BlockReducer {
   alignas(64) typename Accumulator<T>::type total_[kLength];
 };
 
-/// Two ranks that both want the result: one pass over everything.
+/// Two ranks that both need the result: one pass over everything.
 template <class T, class Op>
 void reduce_pair(const T* first, const T* second, T* result, T* copy, int64_t begin, int64_t end) {
 #pragma omp simd

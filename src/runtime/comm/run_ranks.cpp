@@ -16,7 +16,7 @@ struct Reason {
   std::string text;
 };
 
-/// Of the exception being handled. May throw: a message needs memory.
+/// Code and text of the exception being handled. May throw, since a message needs memory.
 Reason current_reason() {
   try {
     throw;
@@ -31,7 +31,7 @@ Reason current_reason() {
   }
 }
 
-/// Of the exception being handled, as other ranks are told; where there is no memory for a text, the code alone.
+/// Reason that other ranks are given for the exception being handled. Has an empty text if memory is exhausted.
 Reason reason_for_others(int rank) noexcept {
   Reason reason{ExitCode::out_of_memory, ""};
   try {
@@ -43,7 +43,7 @@ Reason reason_for_others(int rank) noexcept {
   return reason;
 }
 
-/// Ends with the communicator, so that no rank waits for one that is done.
+/// Runs one rank and destroys its communicator, so that no rank waits for one that is done.
 void run_rank(std::unique_ptr<Communicator>& comm, const std::function<void(Communicator&)>& fn,
               FirstError& first_error, FlightRecord* record) {
   try {
@@ -75,7 +75,7 @@ void run_ranks(int size, const std::function<void(Communicator&)>& fn, const Fli
         }));
       }
     } catch (const std::exception&) {
-      // The last was not started.
+      // The last thread was not started.
       if (first_error.keep()) {
         const Reason reason = reason_for_others(size - 1);
         ranks.back()->abort(reason.text, reason.code);

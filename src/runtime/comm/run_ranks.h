@@ -8,9 +8,9 @@
 
 namespace partita {
 
-/// Runs `fn` on `size` threads, one per rank, or on this one for a single rank, and returns when all have. When `fn`
-/// throws on a rank, the others leave their communication with "rank R: ..." and the same exit code; the first error is
-/// then thrown as it was. `records`: as those of make_inproc_world; why a rank ends is in its own.
+/// Runs `fn` on `size` threads, one per rank, or on this thread for a single rank. Returns when all have ended. If `fn`
+/// throws on a rank, the others leave their communication with the message "rank R: ..." and the same exit code.
+/// `records` are passed to make_inproc_world; each also gets the reason why its rank ends. Rethrows the first error.
 void run_ranks(int size, const std::function<void(Communicator&)>& fn, const FlightRecords& records = {});
 
 }  // namespace partita

@@ -15,7 +15,7 @@ void WorldState::fail(WorldFailure failure, const std::string& text) noexcept {
       for (const std::weak_ptr<Wakeable>& weak : groups_) {
         if (auto group = weak.lock()) woken.push_back(std::move(group));
       }
-    } catch (const std::bad_alloc&) {  // the code alone then says why, and waiting calls look from time to time
+    } catch (const std::bad_alloc&) {  // then only the code says why, and waiting calls notice at their next poll
     }
     aborted_.store(true);
   }

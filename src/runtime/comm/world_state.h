@@ -1,5 +1,5 @@
 #pragma once
-// What all groups of a world share: whether it has failed, and whom to wake then.
+// State that all groups of a world share: whether the world has failed, and whom to wake then.
 
 #include <atomic>
 #include <memory>
@@ -14,19 +14,19 @@ namespace partita {
 
 struct Call;
 
-/// Something with threads that wait in it.
+/// Something in which threads wait.
 class Wakeable {
  public:
   virtual ~Wakeable() = default;
   virtual void wake() noexcept = 0;
 };
 
-/// Why a world has failed.
+/// The reason why a world has failed.
 struct WorldFailure {
   ExitCode code = ExitCode::peer_lost;
-  std::string text;      // the whole message, or, when this rank saw it, "the process of rank 2 on b ended"
-  int lost = -1;         // the rank that ended or is silent, if that is why
-  bool is_whole = true;  // the message
+  std::string text;      // the whole message, or a part such as "the process of rank 2 on b ended"
+  int lost = -1;         // the rank that ended or is silent, if that is the reason; else -1
+  bool is_whole = true;  // whether `text` is the whole message
 };
 
 class WorldState {
@@ -34,25 +34,26 @@ class WorldState {
   explicit WorldState(int size) : size_(size) {}
   int size() const { return size_; }
 
-  // The first failure decides the error of all ranks. Both wake every waiting call.
+  // The first failure determines the error of all ranks. Both functions wake every waiting call.
   void abort(const std::string& message, ExitCode code, int lost = -1) noexcept {
     fail({.code = code, .lost = lost}, message);
   }
-  /// Rank `rank` is there no more (peer_lost), or says nothing (peer_stalled); `what` says how that was seen.
+  /// Records that `rank` has ended (peer_lost) or is silent (peer_stalled). `what` says how that was detected.
   void lose(int rank, ExitCode code, const std::string& what) noexcept {
     fail({.code = code, .lost = rank, .is_whole = false}, what);
   }
   bool is_aborted() const { return aborted_.load(); }
+  /// Throws RuntimeFailure with the reason if the world has failed.
   void throw_if_aborted() const;
-  /// The same for a rank that waits in `call` of a group; a loss is then told with what waited.
+  /// Throws for a rank that waits in `call` of a group; the message of a loss then names that call.
   void throw_if_aborted(const Call& call, std::span<const int> world_ranks, uint64_t number = 0) const;
-  /// A copy; meaningful once the world has failed.
+  /// A copy of the reason; meaningful only once the world has failed.
   WorldFailure failure() const;
 
-  /// From now on a failure wakes `group`.
+  /// Registers `group` to be woken by a failure.
   void enlist(const std::shared_ptr<Wakeable>& group);
 
-  /// The step of a training that runs, from 1; 0 outside of one.
+  /// Sets the current step of a training, from 1; 0 outside of one.
   void begin_step(int64_t step) { step_.store(step, std::memory_order_relaxed); }
   int64_t step() const { return step_.load(std::memory_order_relaxed); }
 

@@ -18,7 +18,7 @@ std::byte* at(void* data, int64_t index, DType dtype) {
   return static_cast<std::byte*>(data) + index * static_cast<int64_t>(size_of(dtype));
 }
 
-/// Does nothing where source and target are the same place, as they are for calls in place.
+/// Copies elements. Does nothing if source and target are the same, as for calls in place.
 void copy(void* target, const void* source, int64_t count, DType dtype) {
   if (count > 0 && target != source) std::memcpy(target, source, count * size_of(dtype));
 }
@@ -27,7 +27,7 @@ int64_t sum_before(std::span<const int64_t> counts, int rank) {
   return std::accumulate(counts.begin(), counts.begin() + rank, int64_t{0});
 }
 
-/// One pointer per rank; never allocates, because a part must not fail while its peers run theirs.
+/// One pointer per rank. Never allocates, since a part must not fail while its peers run theirs.
 template <class Pointer>
 class PointerList {
  public:
@@ -42,12 +42,12 @@ class PointerList {
   std::array<Pointer, kMaxThreadRanks> list_;
 };
 
-/// Rank r owns the r-th chunk and writes its result to all ranks.
+/// Reduces the chunk that `rank` owns and writes the result to all ranks.
 void all_reduce_part(Calls calls, int rank) {
   const Call& call = *calls[rank];
   const auto size = static_cast<int64_t>(calls.size());
   if (size == 1) return;
-  // Chunks begin on cache lines, so that owners do not share one.
+  // Chunks begin on cache lines, so that no two owners share one.
   const int64_t line = 64 / static_cast<int64_t>(size_of(call.dtype));
   const int64_t lines = (call.count + line - 1) / line;
   const auto start = [&](int64_t r) {

@@ -1,6 +1,6 @@
 #pragma once
-// The data movement of the collectives. The calls of all ranks are known and fit together; each
-// function does the part of one rank, and the parts may run in any order or at once.
+// The data movement of the collectives. The calls of all ranks are known and fit together. Each function does the part
+// of one rank; the parts may run in any order or concurrently.
 
 #include <span>
 
@@ -8,15 +8,16 @@
 
 namespace partita {
 
-/// Threads in one process; more would not fit any machine.
+/// Maximum number of rank threads in one process.
 inline constexpr int kMaxThreadRanks = 256;
 
 using Calls = std::span<const Call* const>;
 
-/// Does the part of `rank` in the call that `calls` make together.
+/// Does the part of `rank` in the collective that `calls` form, one call per rank. Throws InternalError for
+/// point-to-point calls.
 void move_data(Calls calls, int rank);
 
-/// Bytes that all parts read, the measure of whether it pays to share the work.
+/// Bytes that all parts read: decides whether sharing the work pays.
 int64_t bytes_moved(Calls calls);
 
 }  // namespace partita

@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-// Sharing the work costs a second meeting, which is cheap only where nobody has to block.
+// Sharing the work needs a second meeting, which is cheap only if nobody has to block.
 constexpr int64_t kAloneBytesSpinning = 8 * 1024;
 constexpr int64_t kAloneBytesBlocking = 128 * 1024;
 
@@ -46,10 +46,10 @@ void Group::run(int rank, const Call& call, Timeout timeout) {
     } catch (...) {
       failure = std::current_exception();
     }
-    finish_part(meeting);  // also when it failed: peers still read its buffers
+    finish_part(meeting);  // also after a failure: peers still read this rank's buffers
     if (failure) std::rethrow_exception(failure);
   }
-  // The next meeting cannot close before this rank arrives there.
+  // disagreement_ is stable: the next meeting cannot close before this rank arrives there.
   if (!disagreement_.empty()) throw RuntimeFailure(ExitCode::ranks_disagree, disagreement_);
 }
 
@@ -70,7 +70,7 @@ void Group::close(uint64_t meeting) {
   disagreement_.clear();
   try {
     do_closed(meeting);
-  } catch (...) {  // for lack of memory
+  } catch (...) {  // out of memory
     give_up_closed(meeting);
     throw;
   }
@@ -101,7 +101,7 @@ void Group::await_close(uint64_t meeting, int rank, const Call& call, Timeout ti
     const uint64_t state = state_.load();
     return meeting_of(state) != meeting || phase_of(state) >= Phase::moving;
   };
-  // A rank leaves after its last meeting: one that is still open then misses it.
+  // A rank leaves after its last meeting, so it will miss one that is still open.
   const auto is_over = [&] {
     const bool is_incomplete = departed_.load() > 0;
     return is_decided() || world_->is_aborted() || is_incomplete;
@@ -113,7 +113,7 @@ void Group::await_close(uint64_t meeting, int rank, const Call& call, Timeout ti
   } else if (!is_decided()) {
     fail(meeting, ExitCode::peer_lost, "");
   }
-  // Whoever came too late to fail an open meeting takes part in it to its end.
+  // A rank that was too late to fail an open meeting takes part in it to its end.
   event_.wait(is_decided, Deadline::max(), policy_);
   if (state_.load() == pack(meeting, Phase::failed)) throw_failure();
 }

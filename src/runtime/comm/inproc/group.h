@@ -1,6 +1,5 @@
 #pragma once
-// The state that the ranks of one group share: the meeting point of their collectives, and their
-// mailboxes.
+// State that the ranks of one group share: the rendezvous of their collectives, and their mailboxes.
 
 #include <atomic>
 #include <map>
@@ -19,14 +18,13 @@
 
 namespace partita {
 
-/// A collective goes through three phases. While it is `open`, ranks arrive, and a rank that waits
-/// too long or sees an abort may turn it to `failed`, for good. The last to arrive closes it,
-/// compares the calls, and either does all the work itself (small messages) or lets everyone do its
-/// part while it is `moving`. From `closed` on nobody leaves before all parts are done, so that no
-/// rank frees a buffer that a peer reads.
+/// A collective goes through three phases. While it is `open`, ranks arrive; a rank that waits too long or sees an
+/// abort may set it to `failed`, permanently. The last rank to arrive closes it and compares the calls. It then does
+/// all the work itself (small messages), or each rank does its part while the phase is `moving`. From `closed` on no
+/// rank leaves before all parts are done, so that no rank frees a buffer that a peer reads.
 class Group : public Wakeable {
  public:
-  /// A group that an abort of `world` wakes.
+  /// Makes a group and registers it to be woken by a failure of `world`.
   static std::shared_ptr<Group> make(const std::shared_ptr<WorldState>& world, std::vector<int> world_ranks);
   Group(std::shared_ptr<WorldState> world, std::vector<int> world_ranks);  // use make
 
@@ -35,16 +33,16 @@ class Group : public Wakeable {
   const std::shared_ptr<WorldState>& shared_world() const { return world_; }
   std::span<const int> world_ranks() const { return world_ranks_; }
 
-  /// The collective `call` of `rank`, from beginning to end. Its spans and buffers must last.
+  /// Runs the collective `call` of `rank`. The call's spans and buffers last until it returns. Throws RuntimeFailure.
   void run(int rank, const Call& call, Timeout timeout);
-  /// A collective in which everyone gets the group of its `call.members`.
+  /// Runs a split, in which every rank gets the group of its `call.members`. Throws RuntimeFailure.
   std::shared_ptr<Group> split(int rank, const Call& call, Timeout timeout);
 
   void send(int rank, const Call& call, int to, Timeout timeout);
   void post(int rank, const Call& call, int to);
   void recv(int rank, const Call& call, int from, Timeout timeout);
 
-  /// The rank makes no further call: whoever waits for one, now or later, fails with ranks_disagree.
+  /// Declares that `rank` makes no further call. Ranks that wait for one, now or later, fail with ranks_disagree.
   void leave(int rank);
 
   void wake() noexcept override;
@@ -55,19 +53,19 @@ class Group : public Wakeable {
   /// What a rank leaves for its peers when it arrives at a meeting.
   struct alignas(128) Arrival {
     Call call;
-    std::atomic<uint64_t> meetings{0};  // to which the rank has come
+    std::atomic<uint64_t> meetings{0};  // number of meetings at which the rank has arrived
     std::atomic<bool> has_left{false};
-    std::shared_ptr<Group> part;  // the result of a split
+    std::shared_ptr<Group> part;  // result of a split
   };
 
-  // The state is the number of finished meetings and the phase of the present one, in one word.
+  // The state packs the number of finished meetings and the phase of the current one into one word.
   static uint64_t pack(uint64_t meeting, Phase phase) { return meeting * 4 + static_cast<uint64_t>(phase); }
   static uint64_t meeting_of(uint64_t state) { return state / 4; }
   static Phase phase_of(uint64_t state) { return static_cast<Phase>(state % 4); }
   void advance(uint64_t state);
 
   void close(uint64_t meeting);
-  /// What the last to arrive does for all.
+  /// The work of the last rank to arrive, for all ranks.
   void do_closed(uint64_t meeting);
   void give_up_closed(uint64_t meeting) noexcept;
   void await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline);
@@ -76,8 +74,8 @@ class Group : public Wakeable {
   void fail(uint64_t meeting, ExitCode code, const std::string& message);
   [[noreturn]] void throw_failure() const;
 
-  std::vector<int> missing(uint64_t meeting) const;  // ranks of the world
-  std::vector<int> departed() const;                 // the same
+  std::vector<int> missing(uint64_t meeting) const;  // world ranks that have not arrived
+  std::vector<int> departed() const;                 // world ranks that have left
   Mailbox& mailbox(int from, int to);
   void finish(Mailbox::Outcome outcome, Mailbox& box, const Call& call, int from, int to, int peer,
               Timeout timeout) const;
@@ -85,17 +83,17 @@ class Group : public Wakeable {
   const std::shared_ptr<WorldState> world_;
   const std::vector<int> world_ranks_;
   const WaitPolicy policy_;
-  const int64_t alone_bytes_;  // below this sharing the work costs more than it saves
+  const int64_t alone_bytes_;  // below this, sharing the work costs more than it saves
   std::vector<Arrival> arrivals_;
-  std::vector<const Call*> calls_;  // those of arrivals_
+  std::vector<const Call*> calls_;  // pointers to the calls in arrivals_
   alignas(128) std::atomic<uint64_t> state_{0};
   alignas(128) std::atomic<int> arrived_{0};
   std::atomic<int> finished_parts_{0};
-  std::atomic<int> departed_{0};  // ranks
+  std::atomic<int> departed_{0};  // number of ranks that have left
   EventCount event_;
-  std::string disagreement_;  // of the meeting that was closed last
+  std::string disagreement_;  // of the last closed meeting
 
-  mutable std::mutex mutex_;  // guards the rest
+  mutable std::mutex mutex_;  // guards the members below
   ExitCode failure_code_ = ExitCode::peer_stalled;
   std::string failure_;
   std::map<std::pair<int, int>, std::unique_ptr<Mailbox>> mailboxes_;

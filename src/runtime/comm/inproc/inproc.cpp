@@ -17,7 +17,7 @@ class InprocCommunicator final : public CheckedCommunicator {
                             std::move(record)),
         group_(std::move(group)) {}
   ~InprocCommunicator() override {
-    if (std::uncaught_exceptions() == 0) group_->leave(rank());  // peers throw the error of a rank as it is
+    if (std::uncaught_exceptions() == 0) group_->leave(rank());  // after an error peers throw that error instead
   }
 
   HostPlace host_place() const override { return {world_ranks()[rank()], group_->world().size()}; }

@@ -6,8 +6,8 @@
 
 namespace partita {
 
-/// The communicators of a world of `size` ranks, one per rank thread. `records`: where the calls of each are written
-/// down; none without them.
+/// Makes the communicators of a world of `size` ranks, one per rank thread. The calls of each rank are written to its
+/// record in `records`, which may be empty. Throws InvalidArgument unless `size` is from 1 to kMaxThreadRanks.
 std::vector<std::unique_ptr<Communicator>> make_inproc_world(int size, const FlightRecords& records = {});
 
 }  // namespace partita

@@ -117,7 +117,7 @@ Mailbox::Outcome Mailbox::await_sender(std::unique_lock<std::mutex>& lock, const
     waiter_ = nullptr;
     return world.is_aborted() ? Outcome::aborted : Outcome::timed_out;
   }
-  // A sender that has begun to copy finishes soon, whatever the deadline says.
+  // A sender that has begun to copy finishes soon, even after the deadline.
   lock.unlock();
   event_.wait(is_decided, Deadline::max(), policy);
   lock.lock();

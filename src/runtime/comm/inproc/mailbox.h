@@ -1,5 +1,5 @@
 #pragma once
-// Messages from one rank to another, in the order they were sent.
+// Messages from one rank to another, in the order in which they were sent.
 
 #include <cstddef>
 #include <deque>
@@ -14,20 +14,20 @@
 
 namespace partita {
 
-/// A sender copies its message straight to a receiver that waits already, and into a queue
-/// otherwise, so that two ranks may send to each other before either receives.
+/// A sender copies its message directly to a receiver that already waits, else into a queue. So two ranks may send to
+/// each other before either receives.
 class Mailbox {
  public:
-  /// What became of a call.
+  /// The outcome of a call.
   enum class Outcome { done, timed_out, aborted, disagreed };
 
-  /// Waits while `kMaxQueued` messages lie in the queue.
+  /// Sends a message. Waits while the queue has `kMaxQueued` messages.
   Outcome send(const Call& call, Deadline deadline, const WorldState& world, const WaitPolicy& policy);
-  /// Without waiting for room.
+  /// Sends a message without waiting for room.
   Outcome post(const Call& call, const WorldState& world);
   Outcome recv(const Call& call, Deadline deadline, const WorldState& world, const WaitPolicy& policy);
 
-  /// The two calls behind `disagreed`.
+  /// The two calls that caused `disagreed`.
   struct Conflict {
     Call sent;
     Call received;
@@ -43,16 +43,16 @@ class Mailbox {
     Call call;
     std::vector<std::byte> bytes;
   };
-  /// The receiver that waits; `taken` while a sender copies to it outside the lock.
+  /// The waiting receiver; `taken` while a sender copies to it without the lock.
   struct Waiter {
     Call call;
     enum class State { waiting, taken, done, disagreed } state = State::waiting;
   };
 
   bool note_conflict(const Call& sent, const Call& received);
-  /// Hands the message to the waiting receiver; leaves unlocked.
+  /// Copies the message to the waiting receiver. Returns with the lock released.
   Outcome deliver(std::unique_lock<std::mutex>& lock, const Call& call);
-  /// False when a receiver came while the message was copied, unlocked.
+  /// Copies the message, unlocked, and queues it. Returns false if a receiver arrived meanwhile.
   bool enqueue(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome take_first(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline, const WorldState& world,
@@ -60,7 +60,7 @@ class Mailbox {
 
   mutable std::mutex mutex_;
   std::deque<Message> queue_;
-  std::vector<std::vector<std::byte>> spare_;  // buffers of messages that were received
+  std::vector<std::vector<std::byte>> spare_;  // reusable buffers of received messages
   Waiter* waiter_ = nullptr;
   Conflict conflict_;
   EventCount event_;

@@ -9,7 +9,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMaxCallBytes = Carrier::kMaxBytes;
-constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
+constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // between two checks for ranks that have gone
 
 }  // namespace
 

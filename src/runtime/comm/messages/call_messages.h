@@ -1,5 +1,5 @@
 #pragma once
-// The messages of one call of a group: started, waited for, checked, withdrawn.
+// The messages of one call of a group: starts, awaits, checks and withdraws them.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace partita {
 
 inline int64_t item_bytes(const Call& call) { return static_cast<int64_t>(size_of(call.dtype)); }
 
-/// The messages that the present call of a rank has begun. One thread uses it at a time. Messages longer than a carrier
-/// takes go in pieces. When a call fails its receives are withdrawn; after a collective that failed, or a message that
-/// was lost, every further call does, since the messages of ranks no longer belong together.
+/// The messages of the current call of a rank. One thread uses it at a time. Messages longer than the carrier's limit
+/// are split. When a call fails, its receives are withdrawn. After a failed collective or a lost message every further
+/// call fails, since the messages of ranks no longer match.
 class CallMessages {
  public:
   enum Tag : int { point_to_point = 1, collective = 2 };
@@ -29,7 +29,8 @@ class CallMessages {
     int64_t bytes = 0;
   };
 
-  /// The first three outlive this. `is_gone`: whether a rank of the world has ended, where that can be seen.
+  /// The first three arguments outlive this object. `is_gone` returns whether a rank of the world has ended, if that
+  /// can be detected.
   CallMessages(Carrier& carrier, std::span<const int> world_ranks, const WorldState& world,
                std::function<bool(int rank)> is_gone);
   CallMessages(const CallMessages&) = delete;
@@ -39,8 +40,9 @@ class CallMessages {
   int size() const { return size_; }
   std::span<const int> world_ranks() const { return world_ranks_; }
 
-  /// Runs `body` as `call`, which outlives that. When it throws, withdraws what it began, and refuses further calls
-  /// after one that is `for_all` ranks. Throws RuntimeFailure when the world or an earlier call has failed.
+  /// Runs `body` as `call`. `call` stays valid until the return. If `body` throws, withdraws what it began; if it was a
+  /// call of all ranks (`for_all`), all further calls fail. Throws RuntimeFailure if the world or an earlier call has
+  /// failed.
   template <class Body>
   void run(const Call& call, Timeout timeout, bool for_all, Body body) {
     begin(call, timeout);
@@ -52,19 +54,20 @@ class CallMessages {
       throw;
     }
   }
-  /// Copies a message and sends it while this rank does other things; outside of `run`.
+  /// Copies a message and sends it in the background. Call it outside of `run`.
   void post(const Call& call, int to);
-  /// Every further call fails.
+  /// Makes every further call fail.
   void refuse() { failed_ = true; }
 
-  // Within `run`.
+  // The functions below are called within `run`.
   void start_send(const Bytes& piece, int to, Tag tag = collective);
   void start_receive(const Bytes& piece, int from, Tag tag = collective);
-  /// Number of messages that were started and are not forgotten, and whether one of them is done.
+  /// Number of messages that were started and not yet cleared, and whether one of them is done.
   size_t started() const { return pending_.size(); }
   bool is_done(size_t message) const { return carrier_.is_done(pending_[message]); }
-  /// Until all that was started is done, or the first `count`, which are then not forgotten. Throws RuntimeFailure when
-  /// what came is not what this rank expects, the time is over, or a rank that is waited for has gone.
+  /// Waits until all started messages are done and clears them; or until the first `count` are done, which are not
+  /// cleared. Throws RuntimeFailure if a received message is not what this rank expects, the time is over, or an
+  /// awaited rank has gone.
   void wait();
   void wait(size_t count);
 
@@ -72,9 +75,9 @@ class CallMessages {
   void begin(const Call& call, Timeout timeout);
   void start(PendingMessage::Way way, const Bytes& piece, int peer, Tag tag);
   MessageLabel label() const;
-  /// Throws unless what came is what this rank expects.
+  /// Throws RuntimeFailure(ranks_disagree) unless received messages are what this rank expects.
   void check_came() const;
-  /// Throws when a message is waited for from, or by, a rank that has gone.
+  /// Throws RuntimeFailure if the peer of an unfinished message has gone.
   void look_for_lost() const;
   [[noreturn]] void give_up() const;
   void withdraw() noexcept;
@@ -84,9 +87,9 @@ class CallMessages {
   const WorldState& world_;
   const std::function<bool(int)> is_gone_;
   const int rank_, size_;
-  std::deque<PendingMessage> pending_;  // kept from call to call, so that calls allocate nothing
+  std::deque<PendingMessage> pending_;  // kept between calls, so that calls allocate nothing
 
-  // Of the present call.
+  // State of the current call.
   const Call* call_ = nullptr;
   Timeout timeout_{};
   Deadline deadline_;

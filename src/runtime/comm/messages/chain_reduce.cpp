@@ -14,14 +14,15 @@ void chain_reduce(CallMessages& messages, const Call& call, const ChainPart& par
     return CallMessages::Bytes{static_cast<std::byte*>(data) + k * per_chunk * item,
                                std::min(per_chunk, count - k * per_chunk) * item};
   };
-  // What comes from before, and what goes on; the result comes, or is made, where it is wanted.
+  // Buffers for the sum from `previous` and for the sum to `next`. The final result is received or computed in its
+  // destination.
   if (previous >= 0) make_room(buffers.parts, count * item);
   if (next >= 0) make_room(buffers.own, count * item);
   void *before = buffers.parts.data(), *made = next >= 0 ? static_cast<void*>(buffers.own.data()) : result;
   for (int64_t k = 0; k < chunks && previous >= 0; ++k) messages.start_receive(piece(before, k), previous);
   for (int64_t k = 0; k < chunks && next >= 0 && returns; ++k) messages.start_receive(piece(result, k), next);
   for (const auto& [peer, data, bytes] : receives) messages.start_receive({data, bytes}, peer);
-  const size_t results = previous >= 0 ? chunks : 0;  // the first of those in what is pending
+  const size_t results = previous >= 0 ? chunks : 0;  // index of the first returned chunk in the pending messages
   int64_t returned = 0;
   const auto pass_back = [&](bool waits) {
     while (part.returns && part.next >= 0 && part.previous >= 0 && returned < chunks) {

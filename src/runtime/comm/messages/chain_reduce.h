@@ -1,5 +1,5 @@
 #pragma once
-// A reduction that goes from host to host.
+// A reduction that passes from host to host.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace partita {
 
-/// At least so many bytes, whatever they hold.
+/// Grows `buffer` to at least `bytes` bytes; new contents are arbitrary.
 inline void make_room(std::vector<std::byte>& buffer, int64_t bytes) {
   if (static_cast<int64_t>(buffer.size()) < bytes) buffer.resize(static_cast<size_t>(bytes));
 }
 
-/// What a reduction by messages needs besides its buffers; kept from call to call.
+/// Buffers of a reduction by messages, kept between calls.
 struct ReduceBuffers {
-  std::vector<std::byte> own, parts;  // the own sum on its way; what comes from others
+  std::vector<std::byte> own, parts;  // own: this host's partial sum; parts: what others send
   std::vector<const void*> sources;   // in group order
 };
 
-/// A part of a buffer that goes to, or comes from, a rank of a group.
+/// A part of a buffer that is sent to, or received from, a rank of a group.
 struct MessagePiece {
   int peer = -1;
   void* data = nullptr;
   int64_t bytes = 0;
 };
 
-/// A part of a reduction whose contributions lie one host behind the other in group order. This rank has those of its
-/// host in `own`, `count` elements each, gets the sum of the hosts before it from rank `previous` and sends it on to
-/// `next` with its own, chunk by chunk. None: -1.
+/// A part of a reduction in which the contributions of each host are contiguous in group order. `own` has the
+/// contributions of this host, `count` elements each. This rank receives the sum over the earlier hosts from rank
+/// `previous`, adds its own and sends the result to rank `next`, chunk by chunk. -1 if there is no such rank.
 struct ChainPart {
   static constexpr int64_t kChunkBytes = int64_t{256} << 10;
 
@@ -39,12 +39,13 @@ struct ChainPart {
   int64_t count = 0;
   void* result = nullptr;
   int previous = -1, next = -1;
-  bool returns = false;  // the sum goes back the same way, to `result` of every host; else that of the last has it
-  std::span<const MessagePiece> sends{};     // parts of the last host's result in its order, sent as they are made
-  std::span<const MessagePiece> receives{};  // what others send so
+  bool returns = false;  // the sum returns along the chain to `result` on every host; else only the last host has it
+  /// Parts of the last host's result, in order, sent as soon as they are complete.
+  std::span<const MessagePiece> sends{};
+  std::span<const MessagePiece> receives{};  // the parts that other ranks send this way
 };
 
-/// The part of this rank, within a call of `messages`.
+/// Does the part of this rank, within a call of `messages` (CallMessages::run). Throws as CallMessages::wait does.
 void chain_reduce(CallMessages& messages, const Call& call, const ChainPart& part, ReduceBuffers& buffers);
 
 }  // namespace partita

@@ -11,9 +11,9 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMaxRoundBytes = Carrier::kMaxBytes;
-constexpr int64_t kReduceBytes = int64_t{256} << 10, kMaxChunks = 64;  // of the part that a rank reduces
+constexpr int64_t kReduceBytes = int64_t{256} << 10, kMaxChunks = 64;  // chunks of the part that a rank reduces
 constexpr int64_t kBarrierBytes = 1;
-constexpr int64_t kLeaveBytes = 13;  // no number of elements has so many, but for those of one byte
+constexpr int64_t kLeaveBytes = 13;  // not a multiple of any element size but 1
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void MessageGroup::recv(const Call& call, int from, Timeout timeout) {
 }
 
 void MessageGroup::compare_members(const Call& call) {
-  // Each rank's list, ended by -1.
+  // Each rank's members, padded with -1.
   std::vector<int32_t> own(size_, -1), all(static_cast<size_t>(size_) * size_);
   std::copy(call.members.begin(), call.members.end(), own.begin());
   const std::vector<int64_t> counts(size_, size_);
@@ -77,11 +77,12 @@ void MessageGroup::all_reduce(const Call& call) {
   }
 }
 
-/// Each rank reduces a part of the elements, chunk by chunk: one that is reduced goes to all while others still come.
+/// Each rank reduces a part of the elements, chunk by chunk. A reduced chunk is sent to all ranks while later ones are
+/// still received.
 void MessageGroup::reduce_parts(const Call& call, std::byte* data, int64_t count) {
   const int64_t item = item_bytes(call),
                 chunks = std::clamp<int64_t>(count / size_ * item / kReduceBytes, 1, kMaxChunks);
-  // Elements: where the part of a rank begins, and a chunk of that part.
+  // In elements: begin of a rank's part, and begin of a chunk inside that part.
   const auto part = [&](int64_t r) { return r * count / size_; };
   const auto chunk = [&](int64_t r, int64_t k) { return k * (part(r + 1) - part(r)) / chunks; };
   const auto piece = [&](int r, int64_t k) {
@@ -98,14 +99,14 @@ void MessageGroup::reduce_parts(const Call& call, std::byte* data, int64_t count
   const auto came = [&](int64_t r) { return buffers_.parts.data() + r * mine; };
   buffers_.sources.clear();
   for (int r = 0; r < size_; ++r) buffers_.sources.push_back(r == rank_ ? own : came(r));
-  std::vector<size_t> begun;  // messages, up to each chunk
+  std::vector<size_t> begun;  // number of messages begun up to each chunk
   for (int64_t k = 0; k < chunks; ++k) {
     for_others([&](int r) { messages_.start_receive({came(r) + chunk(rank_, k) * item, piece(rank_, k).bytes}, r); });
     for_others([&](int r) { messages_.start_send(piece(r, k), r); });
     begun.push_back(messages_.started());
   }
   for (int64_t k = 0; k < chunks; ++k) {
-    messages_.wait(begun[static_cast<size_t>(k)]);  // the others have these elements of the buffer
+    messages_.wait(begun[static_cast<size_t>(k)]);  // other ranks have these elements, so they may be overwritten
     for_others([&](int r) { messages_.start_receive(piece(r, k), r); });
     reduce_elements(buffers_.sources, {&own, 1}, chunk(rank_, k), chunk(rank_, k + 1), call.dtype, call.reduce);
     for_others([&](int r) { messages_.start_send(piece(rank_, k), r); });

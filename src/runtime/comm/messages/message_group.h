@@ -1,5 +1,5 @@
 #pragma once
-// Collectives by messages, for groups that span hosts, over whatever carries the bytes.
+// Collectives by messages, for groups that span hosts, over any carrier.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,32 +15,34 @@
 
 namespace partita {
 
-/// The collectives and messages of one rank of a group; `carrier`, `world_ranks` and `world` outlive it. Reductions add
-/// contributions in group order. Of the calls of ranks splits are compared, the sizes of messages, and, where the
-/// carrier brings them, what the call of a message is. What a call that fails leaves behind: CallMessages.
+/// The collectives and messages of one rank of a group. `carrier`, `world_ranks` and `world` outlive it. Reductions
+/// combine contributions in group order. Detects mismatched calls from split membership, message sizes and, if the
+/// carrier supports labels, the message label. CallMessages says what follows a failed call.
 class MessageGroup {
  public:
-  /// `is_gone`: whether a rank of the world has ended, where that can be seen.
+  /// `is_gone` returns whether a rank of the world has ended, if that can be detected.
   MessageGroup(Carrier& carrier, std::span<const int> world_ranks, const WorldState& world,
                std::function<bool(int rank)> is_gone);
 
   MessageGroup(const MessageGroup&) = delete;
   MessageGroup& operator=(const MessageGroup&) = delete;
 
-  /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group.
+  /// Runs the collective `call` of this rank: any kind but send and recv. A split compares the members of the groups.
   void run(const Call& call, Timeout timeout);
   void send(const Call& call, int to, Timeout timeout);
-  /// Copies the message and sends it while this rank does other things.
+  /// Copies the message and sends it in the background.
   void post(const Call& call, int to) { messages_.post(call, to); }
   void recv(const Call& call, int from, Timeout timeout);
-  /// The part of this rank in a reduction that goes from host to host.
+  /// Does the part of this rank in a reduction that passes from host to host.
   void chain_reduce(const Call& call, const ChainPart& part, Timeout timeout);
-  /// A part of a collective whose ranks know what they have to bring to whom. Pieces without bytes are none.
+  /// Runs a part of a collective in which each rank knows what it sends to and receives from whom. Pieces without bytes
+  /// are skipped.
   void move(const Call& call, std::span<const MessagePiece> sends, std::span<const MessagePiece> receives,
             Timeout timeout);
-  /// A step of a collective that others of the host took without messages has failed: every further call does.
+  /// Makes every further call fail, after a step of a collective failed that ranks of a host run without messages.
   void refuse() { messages_.refuse(); }
-  /// The last call: returns when all ranks make it. A rank that makes another one learns so by the size of the message.
+  /// Makes the last call; returns when all ranks have made it. A rank in another call detects that from the message
+  /// size.
   void leave();
 
  private:
@@ -54,7 +56,8 @@ class MessageGroup {
   void broadcast(const Call& call);
   void barrier(int64_t bytes);
   void compare_members(const Call& call);
-  /// Every rank sends a piece to, and gets one from, every rank; its own is copied.
+  /// Sends a piece to every rank and receives one from every rank; this rank's own is copied. `give(r)` and `take(r)`
+  /// return the buffers.
   template <class Give, class Take>
   void exchange(Give give, Take take);
 

@@ -1,5 +1,5 @@
 #pragma once
-// A group that spans hosts, whose ranks on each host stand one behind the other.
+// Groups that span hosts, in which the ranks of each host are consecutive.
 
 #include <cstdint>
 #include <optional>
@@ -8,22 +8,23 @@
 
 namespace partita {
 
-/// Contributions to a sum are then added host by host in group order: what a host adds to the sum of those before it
-/// needs no more than that sum.
+/// The ranks of each host in such a group. Contributions can be summed host by host in group order: what a host adds
+/// needs only the sum over the earlier hosts.
 struct HostBlocks {
-  std::vector<int> begins;  // the first rank of the group on each host, and the size of the group
-  int own = 0;              // the block of this rank
+  std::vector<int> begins;  // first group rank on each host, then the size of the group
+  int own = 0;              // index of this rank's host
 
-  /// None for a group on one host, one whose hosts alternate, and one with a single rank on each. `keys`: of the host
-  /// of each rank of the group.
+  /// Returns the blocks of a group, given the host key of each of its ranks. None if the group is on one host, if its
+  /// hosts alternate, or if each host has a single rank.
   static std::optional<HostBlocks> of(std::span<const uint64_t> keys, int rank);
 
+  /// Number of hosts; first rank and number of ranks on this host.
   int count() const { return static_cast<int>(begins.size()) - 1; }
   int begin() const { return begins[own]; }
   int size() const { return begins[own + 1] - begins[own]; }
-  /// Ranks that each block has, so that they can share the work alike.
+  /// Size of the smallest block: the number of ranks by which every host can share the work equally.
   int shares() const;
-  /// Of the largest block.
+  /// Size of the largest block.
   int most() const;
 };
 

@@ -17,10 +17,10 @@ namespace partita {
 namespace {
 
 constexpr uint64_t kWorldId = 1;
-/// For what ranks do alike before a group is there.
+/// For the collective setup of a group.
 constexpr Timeout kSetupTimeout = std::chrono::minutes(5);
 
-/// What all groups of a world share.
+/// State that all groups of a world share.
 struct SharedWorld {
   ProcessWorld parts;
   std::shared_ptr<const Host> host{};
@@ -40,7 +40,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
       shared_world_->host = find_host(gather, this->rank(), size(), shared_world_->parts.host_key);
     }
     if (size() < 2) return;
-    // Known to all alike, so that nobody has to ask.
+    // Every rank computes the same, so no communication is needed.
     std::vector<uint64_t> keys;
     for (const int other : world_ranks()) keys.push_back(shared_world_->host->keys[other]);
     if (std::all_of(keys.begin(), keys.end(), [&](uint64_t key) { return key == keys[0]; })) {
@@ -53,7 +53,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
   }
 
   ~ProcessCommunicator() override {
-    // A process that ends with an error must not wait for the others.
+    // A process that ends with an error must not wait for others.
     if (std::uncaught_exceptions() > 0 || world()->is_aborted()) return;
     if (shared_) shared_->leave();
     if (by_host_) by_host_->leave();
@@ -86,8 +86,9 @@ class ProcessCommunicator final : public CheckedCommunicator {
 
   using SharedMemory = std::shared_ptr<SharedMemoryCommunicator>;
 
-  /// Of the ranks [begin, begin + count) of the group, which are on this host, while others do the same on theirs; all
-  /// have it in the end or none does, and they send messages.
+  /// Sets up shared memory of the group's ranks [begin, begin + count), which are on this host, while other hosts do
+  /// the same for theirs. A collective call over the group. Returns null on all ranks if it fails on any; they send
+  /// messages then.
   SharedMemory share_memory(const Gather& gather, int begin, int count) {
     const size_t bytes = SharedMemoryCommunicator::bytes(count);
     const bool fits = count <= SharedMemoryCommunicator::kMaxRanks;
@@ -106,15 +107,15 @@ class ProcessCommunicator final : public CheckedCommunicator {
     auto* made =
         new SharedMemoryCommunicator(segment->data(), rank() - begin, std::vector<int>(ranks.begin(), ranks.end()),
                                      host.place.size, host.presence ? &*host.presence : nullptr, world().get());
-    // Whoever wakes it may hold it a little longer than this group.
+    // A thread that wakes it may keep it alive a little longer than this group.
     const SharedMemory shared{made,
                               [kept = std::make_shared<SharedSegment>(std::move(*segment))](auto* end) { delete end; }};
     world()->enlist(shared);
     return shared;
   }
 
-  /// Whoever is still in a call must not wait for this process, which ends. Ranks in shared memory see that it has
-  /// left.
+  /// Makes the last call, so that no rank in a call waits for this process, which ends. Ranks in shared memory see that
+  /// it has left.
   void leave_world() noexcept {
     const ProcessWorld& parts = shared_world_->parts;
     ExitCode code = ExitCode::out_of_memory;
@@ -147,7 +148,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
   void recv_from(int from, const Call& call, Timeout timeout) override { messages_.recv(call, from, timeout); }
 
   std::unique_ptr<Communicator> split_off(const Call& call, int, uint64_t id, Timeout timeout) override {
-    run(call, timeout);  // all are here, and agree, when the carrier is split
+    run(call, timeout);  // all ranks have arrived and agree before the carrier is split
     std::vector<int> ranks;
     for (const int member : call.members) ranks.push_back(world_ranks()[member]);
     return std::make_unique<ProcessCommunicator>(shared_world_, carrier_->split(id, call.members), std::move(ranks),
@@ -157,8 +158,8 @@ class ProcessCommunicator final : public CheckedCommunicator {
   const std::shared_ptr<SharedWorld> shared_world_;
   const std::unique_ptr<Carrier> carrier_;
   MessageGroup messages_;
-  SharedMemory shared_;                     // of the whole group
-  std::optional<HostCollectives> by_host_;  // of one that spans hosts with several ranks
+  SharedMemory shared_;                     // of the whole group; null if it spans hosts
+  std::optional<HostCollectives> by_host_;  // if the group spans hosts and some have several ranks
 };
 
 }  // namespace

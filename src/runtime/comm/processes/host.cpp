@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kNameBytes = 64;
 
-/// Which file of which device a path leads to; "" when that is not known.
+/// Device and inode of a path; "" if unknown.
 std::string identity_of(const char* path) {
   struct stat status {};
   return ::stat(path, &status) == 0 ? fmt::format("{}:{}", status.st_dev, status.st_ino) : "";
@@ -68,7 +68,8 @@ std::shared_ptr<const Host> find_host(const Gather& gather, int rank, int size, 
     host.ranks.push_back(r);
   }
   host.place.size = static_cast<int>(host.ranks.size());
-  // Each host has a file of its own, which its first rank makes. Of all processes or none: a decision of the world.
+  // Each host has one file, which its first rank creates. It is used on all hosts or on none: the world decides
+  // together.
   if (host.place.rank == 0) host.presence = Presence::create();
   const std::string name = name_from(gather, host.ranks[0], host.presence ? host.presence->name() : "");
   if (host.place.rank != 0 && !name.empty()) host.presence = Presence::open(name);

@@ -1,5 +1,5 @@
 #pragma once
-// Which processes of a world are on one host, and which of these still run.
+// Finds which processes of a world are on one host, and which of these still run.
 
 #include <cstdint>
 #include <functional>
@@ -13,32 +13,35 @@
 
 namespace partita {
 
-/// Processes with one key can map each other's memory: a digest of what names the running system, its shared memory,
-/// its network and its name. Containers, and network namespaces, are hosts of their own.
+/// Key of the host of this process. Processes with the same key can map each other's memory: it is a digest of the
+/// boot, the shared memory, the network namespace and the host name. Containers and network namespaces count as hosts
+/// of their own.
 uint64_t host_key();
-/// The name of the system that this process runs on.
+/// Name of the host of this process.
 std::string host_name();
 
-/// What a process knows of the other processes on its host, for as long as there is a world.
+/// What a process knows of the processes on its host, for the lifetime of the world.
 struct Host {
   HostPlace place;
-  std::vector<uint64_t> keys;  // of the host of each rank of the world
-  std::vector<int> ranks;      // of the world, on this host, in order
+  std::vector<uint64_t> keys;  // host key of each rank of the world
+  std::vector<int> ranks;      // world ranks on this host, in order
   std::optional<Presence> presence{};
 
+  /// Whether a rank of the world is on this host.
   bool has(int rank) const { return keys[rank] == keys[ranks[place.rank]]; }
-  /// Whether a rank of the world ran on this host and does so no more.
+  /// Whether a rank of the world ran on this host and has ended. False if that cannot be detected.
   bool is_gone(int rank) const { return presence && has(rank) && presence->is_gone(rank); }
 };
 
-/// What all ranks of a group have, by rank, of what each brings: `bytes` of them. Collective.
+/// Gathers the bytes that each rank brings, the same number from each, in rank order. A collective call.
 using Gather = std::function<std::vector<std::byte>(std::span<const std::byte>)>;
 
-/// Whether `own` is true on all ranks; the name that rank `root` brings, "" for none. Both collective.
+/// all_agree: whether `own` is true on all ranks. name_from: the name that rank `root` brings, "" for none; cut to 63
+/// bytes. Both are collective calls.
 bool all_agree(const Gather& gather, bool own);
 std::string name_from(const Gather& gather, int root, const std::string& name);
 
-/// Collective over the world.
+/// Finds the processes on this host. A collective call over the world.
 std::shared_ptr<const Host> find_host(const Gather& gather, int rank, int size, uint64_t key);
 
 }  // namespace partita

@@ -8,9 +8,9 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMinBytes = int64_t{64} << 10;  // shorter calls are faster by messages alone
+constexpr int64_t kMinBytes = int64_t{64} << 10;  // shorter calls are faster with messages alone
 
-/// A buffer without elements may be null.
+/// Address of a byte of a buffer. Null if the buffer is, as one without elements may be.
 std::byte* byte_of(const void* data, int64_t byte) {
   return data == nullptr ? nullptr : static_cast<std::byte*>(const_cast<void*>(data)) + byte;
 }
@@ -27,14 +27,14 @@ HostCollectives::HostCollectives(HostBlocks blocks, std::shared_ptr<SharedMemory
 
 bool HostCollectives::takes(const Call& call) const {
   if (call.count * static_cast<int64_t>(size_of(call.dtype)) < kMinBytes) return false;
-  // Sums of 16-bit floats are rounded once, at the end: partial ones would be rounded, too.
+  // Sums of 16-bit floats are rounded once, at the end; by host, partial sums would be rounded too.
   const bool is_rounded = call.dtype == DType::bf16 || call.dtype == DType::f16;
   const int hosts = blocks_.count();
   switch (call.kind) {
     case Collective::all_gather:
     case Collective::broadcast: return true;
     case Collective::all_reduce: return !is_rounded;
-    // By messages alone a host sends (hosts - 1) / hosts of a buffer for each of its ranks, by host one buffer.
+    // With messages alone a host sends (hosts - 1) / hosts of a buffer per rank; by host it sends one buffer.
     case Collective::reduce_scatter: return !is_rounded && blocks_.shares() * (hosts - 1) > hosts;
     default: return false;
   }
@@ -104,7 +104,7 @@ void HostCollectives::share_near(const Call& call, std::byte* data, int64_t coun
 }
 
 int64_t HostCollectives::per_round() const {
-  // An owner has what each rank of its host brings to its share.
+  // An owner holds the contribution of each rank of its host to its share.
   return std::max<int64_t>(1, Carrier::kMaxBytes / item_ * blocks_.shares() / blocks_.most());
 }
 
@@ -170,7 +170,7 @@ void HostCollectives::plan_deal(const Call& call, Interval round) {
   const Interval mine = part_of(rank_);
   sends_.clear();
   receives_.clear();
-  // The pieces of each chunk: all ranks cut alike.
+  // The pieces of each chunk. All ranks split them the same way.
   const int64_t per_chunk = ChainPart::kChunkBytes / item_;
   for (int owner = 0; owner < owners; ++owner) {
     const Interval held = share_of(round.begin, round.count(), owner, owners);
@@ -202,7 +202,7 @@ void HostCollectives::deal_near(const Call& call, Interval round) {
 void HostCollectives::all_gather(const Call& call) {
   find_begins(call.counts);
   const Interval mine = part_of(rank_), block = part_of_block(blocks_.own);
-  // What waits for no other host comes first.
+  // Starts with the step that waits for no other host.
   Call step = step_of(call, Collective::all_gather);
   step.count = block.count();
   step.counts = call.counts.subspan(blocks_.begin(), here());
@@ -213,7 +213,7 @@ void HostCollectives::all_gather(const Call& call) {
   receives_.clear();
   for (int other = 0; other < blocks_.count(); ++other) {
     if (other == blocks_.own) continue;
-    // Each rank of a host takes a share of what another host has.
+    // Each rank of a host receives a share of another host's data.
     const Interval theirs = part_of_block(other);
     const Interval taken = share_of(theirs.begin, theirs.count(), place_, here());
     for (int r = blocks_.begins[other]; r < blocks_.begins[other + 1]; ++r) {

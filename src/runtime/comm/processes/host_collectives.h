@@ -1,6 +1,6 @@
 #pragma once
-// Collectives of a group that spans hosts, of which some have several ranks: what these can do together they do in
-// shared memory, so that fewer bytes go from host to host.
+// Collectives of a group that spans hosts, some of which have several ranks. Ranks of a host combine their parts in
+// shared memory, so that fewer bytes pass between hosts.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,19 +17,19 @@
 
 namespace partita {
 
-/// One rank's part. Algorithms and bytes are in docs/internals/collectives.md.
+/// One rank's part of the collectives. Algorithms and bytes are in docs/internals/collectives.md.
 class HostCollectives {
  public:
-  /// `near`: the ranks of this host, as `blocks` has them. `messages`, of all ranks of the group, outlives the object.
+  /// `near` has the ranks of this host, as in `blocks`. `messages` has all ranks of the group and outlives this object.
   HostCollectives(HostBlocks blocks, std::shared_ptr<SharedMemoryCommunicator> near, MessageGroup& messages, int rank);
 
-  /// Whether a call goes by host, which all ranks of the group decide alike: it is long enough to gain by it, fewer
-  /// bytes go from host to host, and the bits are the same.
+  /// Whether a call runs host by host. All ranks of the group decide the same. True if the call is long enough to gain
+  /// from it, fewer bytes pass between hosts, and the bits are the same.
   bool takes(const Call& call) const;
-  /// A call that is taken.
+  /// Runs a call for which `takes` is true. Throws RuntimeFailure; `messages` then refuses further calls.
   void run(const Call& call, Timeout timeout);
 
-  /// This rank makes no further call.
+  /// Declares that this rank makes no further call.
   void leave() { near_->leave(); }
 
  private:
@@ -39,56 +39,58 @@ class HostCollectives {
     int64_t count() const { return std::max<int64_t>(0, end - begin); }
   };
   static Interval common(Interval a, Interval b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
-  /// Part `index` of `count` elements in `parts` about equal ones, behind `begin`.
+  /// Part `index` when `count` elements starting at `begin` are split into `parts` nearly equal parts.
   static Interval share_of(int64_t begin, int64_t count, int index, int parts) {
     return {begin + count * index / parts, begin + count * (index + 1) / parts};
   }
 
   enum class Phase { first, behind_others, last };
-  /// How long a rank waits in a phase: one that waits for a rank that waits itself waits longer, so that the other
-  /// names whom it waits for.
+  /// The timeout of a phase. A rank that waits for a rank which itself waits has a longer timeout, so that the other
+  /// one times out first and names whom it waits for.
   Timeout patience(Phase phase) const;
   /// A step of the call among the ranks of this host.
   Call step_of(const Call& call, Collective kind) const;
 
   int here() const { return blocks_.size(); }
-  /// Where the part of each rank begins, and the end of the last.
+  /// Computes the begin of each rank's part, and the end of the last.
   void find_begins(std::span<const int64_t> counts);
   Interval part_of(int rank) const { return {begins_[rank], begins_[rank + 1]}; }
   Interval part_of_block(int block) const {
     return {begins_[blocks_.begins[block]], begins_[blocks_.begins[block + 1]]};
   }
 
-  /// Elements of `data`, which begins with element `first`, as a message; nothing for none.
+  /// Adds a message with elements `piece` of `data`, whose first element is number `first`. Adds nothing for an empty
+  /// piece.
   void add(std::vector<MessagePiece>& pieces, int peer, const void* data, int64_t first, Interval piece) const;
 
   void all_reduce(const Call& call);
   void reduce_scatter(const Call& call);
   void all_gather(const Call& call);
   void broadcast(const Call& call);
-  /// Elements of a buffer that are reduced at a time.
+  /// Number of elements that are reduced at a time.
   int64_t per_round() const;
-  /// How `count` elements are shared among the owners of each host, in `given_`, and room for the share of this rank.
+  /// Splits `count` elements among the owners of each host, into `given_`, and makes room for this rank's share.
   void share_out(int64_t count);
-  /// The sum of all ranks of the elements that were shared out, which begin at `data`: each owner of the last host gets
-  /// its share in `share_`, and when it `returns` those of every host. What is in `sends_` and `receives_` goes
-  /// meanwhile.
+  /// Reduces the elements that were split by `share_out`, which begin at `data`, over all ranks. Each owner of the last
+  /// host gets its share in `share_`; with `returns` the owners of every host do. Also exchanges the messages in
+  /// `sends_` and `receives_`.
   void reduce_to_owners(const Call& call, const void* data, bool returns);
-  /// Messages by which the last host's owners bring elements `round` to the ranks of other hosts whose parts they are.
+  /// Plans the messages in which the last host's owners send the elements `round` to the ranks of other hosts to which
+  /// they belong.
   void plan_deal(const Call& call, Interval round);
-  /// The same on the last host.
+  /// Distributes the elements `round` among the ranks of the last host.
   void deal_near(const Call& call, Interval round);
-  /// Of `count` elements at `data` each rank of this host has its share.
+  /// Gathers `count` elements at `data`, of which each rank of this host has its share.
   void share_near(const Call& call, std::byte* data, int64_t count);
-  /// `given_` elements to each rank of this host, `taken_` from each.
+  /// Sends `given_[i]` elements to each rank i of this host and receives `taken_[i]` from it.
   void near_all_to_all(const Call& call, const void* send, void* recv, Phase phase);
 
   HostBlocks blocks_;
   std::shared_ptr<SharedMemoryCommunicator> near_;
   MessageGroup& messages_;
-  const int rank_, place_;  // in the group, and among the ranks of this host
+  const int rank_, place_;  // rank in the group, and among the ranks of this host
 
-  // Of the present call; kept, so that calls allocate nothing.
+  // State of the current call; kept, so that calls allocate nothing.
   Timeout timeout_{};
   int64_t item_ = 0;  // bytes of an element
   std::vector<int64_t> begins_, given_, taken_;
