@@ -62,7 +62,7 @@ class Carrier {
   /// Copies the message and returns at once.
   virtual void post(const PendingMessage& message) = 0;
   /// Moves messages until the first `count` are done, `until` has passed, or the world has failed. Returns whether they
-  /// are done.
+  /// are done; also true as soon as a received message turns out not to fit (`too_long`).
   virtual bool wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until) = 0;
   /// Whether a started message is done. Other messages of its list may progress meanwhile.
   virtual bool is_done(const PendingMessage& message) const { return message.done; }

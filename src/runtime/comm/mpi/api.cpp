@@ -11,9 +11,9 @@ namespace partita {
 namespace {
 
 #ifdef OMPI_MAJOR_VERSION
-constexpr const char* kLibrary = "libmpi.so.40";  // of Open MPI 2 and later
+constexpr const char* kLibrary = "libmpi.so.40";  // Open MPI 2 and later
 #else
-constexpr const char* kLibrary = "libmpi.so.12";  // of MPICH and those with its binary interface
+constexpr const char* kLibrary = "libmpi.so.12";  // MPICH and libraries compatible with its binary interface
 #endif
 
 std::string library_name() {
@@ -21,7 +21,7 @@ std::string library_name() {
   return named != nullptr && *named != '\0' ? named : kLibrary;
 }
 
-/// Returns null if it cannot be loaded. Open MPI loads parts of its own, which need its names.
+/// Returns null if it cannot be loaded. RTLD_GLOBAL: Open MPI loads plugins that need its symbols.
 void* open_library() { return ::dlopen(library_name().c_str(), RTLD_NOW | RTLD_GLOBAL); }
 
 class Symbols {
@@ -73,7 +73,7 @@ void load_functions(const Symbols& symbols, MpiApi& api) {
   symbols.load(api.test_cancelled, "MPI_Test_cancelled");
 }
 
-/// In Open MPI a handle is the address of an object of the library, elsewhere a number of the header.
+/// In Open MPI a handle is the address of an object in the library, elsewhere a number from the header.
 void load_handles([[maybe_unused]] const Symbols& symbols, MpiApi& api) {
 #ifdef OMPI_MAJOR_VERSION
   symbols.load(api.comm_world, "ompi_mpi_comm_world");

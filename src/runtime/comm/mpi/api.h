@@ -1,6 +1,6 @@
 #pragma once
-// The functions of MPI, loaded at run time: a program that was built with MPI runs where there is none, and a process
-// that was not started by mpirun or srun never loads it.
+// The functions of MPI, loaded at run time. A program built with MPI also runs where MPI is missing, and a process that
+// was not started by mpirun or srun never loads it.
 
 #include <mpi.h>
 
@@ -8,7 +8,7 @@
 
 namespace partita {
 
-/// Functions and handles of the loaded library. Constants that are plain numbers are those of the header.
+/// Functions and handles of the loaded library. Constants that are plain numbers come from the header.
 struct MpiApi {
   decltype(&MPI_Abort) abort;
   decltype(&MPI_Allreduce) allreduce;
@@ -38,8 +38,8 @@ struct MpiApi {
   MPI_Errhandler errors_return;
 };
 
-/// Loads the library at the first call: the one that PARTITA_MPI_LIBRARY names, or that of the MPI that the program was
-/// built with. Throws InvalidArgument if it cannot be loaded or lacks a function.
+/// Loads the library at the first call: the one that PARTITA_MPI_LIBRARY names, or that of the MPI with which the
+/// program was built. Throws InvalidArgument if it cannot be loaded or lacks a function.
 const MpiApi& mpi();
 
 }  // namespace partita

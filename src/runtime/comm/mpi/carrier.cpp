@@ -10,10 +10,10 @@
 namespace partita {
 namespace {
 
-constexpr int kPolls = 200;  // before a waiting rank yields
+constexpr int kPolls = 200;  // polls before a waiting rank yields
 constexpr std::chrono::milliseconds kCancelTime{200};
 
-/// Of a transfer: MPI's handle of it, a pointer or a number.
+/// MPI's handle of a transfer, a pointer or a number.
 MPI_Request& request_of(PendingMessage& transfer) {
   static_assert(sizeof(MPI_Request) <= sizeof transfer.own && alignof(MPI_Request) <= alignof(PendingMessage));
   return *reinterpret_cast<MPI_Request*>(transfer.own.data());
@@ -41,7 +41,7 @@ MpiCarrier::MpiCarrier(MPI_Comm comm, std::shared_ptr<const WorldState> world)
 MpiCarrier::~MpiCarrier() {
   int is_over = 0;
   mpi().finalized(&is_over);
-  // Freeing waits for the others, who may have gone.
+  // Freeing waits for the other ranks, which may have ended.
   if (std::uncaught_exceptions() > 0 || is_over != 0 || world_->is_aborted() || comm_ == mpi().comm_world) return;
   mpi().comm_free(&comm_);
 }
@@ -81,7 +81,7 @@ bool MpiCarrier::test(std::deque<PendingMessage>& transfers, size_t count) {
       int done = 0;
       const int status = mpi().test(&request_of(transfer), &done, &message);
       if (done != 0 || status != MPI_SUCCESS) finish(transfer, status, message);
-      // What does not fit is told before anything is waited for that will not come.
+      // Reports a message that does not fit now, before waiting for others that may never arrive.
       if (transfer.too_long) return true;
     }
     all = all && transfer.done;
@@ -102,7 +102,7 @@ bool MpiCarrier::wait(std::deque<PendingMessage>& transfers, size_t count, Deadl
 bool MpiCarrier::is_cancelled(MPI_Request& request) noexcept {
   MPI_Status status;
   int done = 0, cancelled = 0;
-  // One that has begun to come, from a peer that stopped or has gone, may never be done.
+  // A receive that has begun, from a peer that stopped or has ended, may never complete.
   for (const Deadline end = deadline_after(kCancelTime); done == 0;) {
     mpi().test(&request, &done, &status);
     if (done == 0 && std::chrono::steady_clock::now() >= end) {
@@ -111,14 +111,14 @@ bool MpiCarrier::is_cancelled(MPI_Request& request) noexcept {
     }
   }
   mpi().test_cancelled(&status, &cancelled);
-  return cancelled != 0;  // else its message came just now, and is lost
+  return cancelled != 0;  // else its message has just arrived, and is lost
 }
 
 bool MpiCarrier::withdraw(std::deque<PendingMessage>& transfers) noexcept {
   bool clean = true;
   for (PendingMessage& transfer : transfers) {
     if (transfer.done || request_of(transfer) == mpi().request_null) continue;
-    if (transfer.way == PendingMessage::Way::send) {  // cannot be taken back
+    if (transfer.way == PendingMessage::Way::send) {  // cannot be withdrawn
       mpi().request_free(&request_of(transfer));
       clean = false;
       continue;

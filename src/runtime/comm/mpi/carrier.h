@@ -1,6 +1,6 @@
 #pragma once
-// Messages by MPI: non-blocking calls that are polled, so that a rank that waits yields its core and leaves when its
-// time is over.
+// Messages by MPI. Non-blocking calls are polled, so that a waiting rank yields its core and leaves when its time is
+// over.
 
 #include <memory>
 #include <string_view>
@@ -13,13 +13,14 @@
 
 namespace partita {
 
-/// Throws RuntimeFailure with the message of MPI unless `status` is success.
+/// Throws RuntimeFailure, with MPI's message, unless `status` is success.
 void check_mpi(int status, std::string_view what);
 
-/// A send that a peer has not taken cannot be withdrawn, nor a receive that has begun: their buffers must last.
+/// A send that the peer has not received cannot be withdrawn, nor a receive that has begun. Their buffers must stay
+/// valid.
 class MpiCarrier final : public Carrier {
  public:
-  /// `comm` is freed with the carrier, unless the program has failed by then.
+  /// The carrier frees `comm`, unless it is the world's, or the program has failed or MPI has ended by then.
   MpiCarrier(MPI_Comm comm, std::shared_ptr<const WorldState> world);
   ~MpiCarrier() override;
   MpiCarrier(const MpiCarrier&) = delete;
@@ -35,9 +36,9 @@ class MpiCarrier final : public Carrier {
 
  private:
   bool test(std::deque<PendingMessage>& transfers, size_t count);
-  /// What a request that has ended says of its message.
+  /// Stores the result of a completed request in its message.
   static void finish(PendingMessage& transfer, int status, const MPI_Status& message);
-  /// Whether a receive that was cancelled takes nothing any more.
+  /// Whether a cancelled receive takes no message any more.
   static bool is_cancelled(MPI_Request& request) noexcept;
 
   MPI_Comm comm_;

@@ -17,10 +17,11 @@
 namespace partita {
 namespace {
 
-/// More would take too many files; MPI alone then has to do.
+/// More ranks would need too many open files; MPI then has to do alone.
 constexpr int kMaxMpiRanks = 256;
 
-/// "10.0.0.1" of "123.0;tcp://10.0.0.1,192.168.0.1:45678" or "123.0;tcp4://10.0.0.1:45678"; "" for other texts.
+/// The address in a launcher's URI: "10.0.0.1" for "123.0;tcp://10.0.0.1,192.168.0.1:45678" or
+/// "123.0;tcp4://10.0.0.1:45678"; "" for other texts.
 std::string address_in(const char* uri) {
   const std::string text(uri == nullptr ? "" : uri);
   const size_t begin = text.find("//");
@@ -28,7 +29,7 @@ std::string address_in(const char* uri) {
   return text.substr(begin + 2, text.find_first_of(",:", begin + 2) - begin - 2);
 }
 
-/// The address of this host from which packets to `target` go; none are sent to find out.
+/// The address of this host from which packets to `target` would go. Sends none.
 std::string address_towards(const std::string& target) {
   sockaddr_in address{};
   address.sin_family = AF_INET;

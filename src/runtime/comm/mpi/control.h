@@ -1,6 +1,6 @@
 #pragma once
-// Connections beside those of MPI, by which processes see that one has ended or is silent, and tell one another that
-// the world has failed: MPI itself waits for such a process, or ends all of them without a word.
+// Connections next to those of MPI. With them processes detect that one has ended or is silent, and tell one another
+// that the world has failed. MPI itself waits for such a process, or ends all processes without a message.
 
 #include <memory>
 
@@ -8,8 +8,9 @@
 
 namespace partita {
 
-/// Collective over all processes. None when one of them does not know an address at which those of other hosts reach
-/// it: the one from which it reaches the launcher, as that has put it into the environment. Throws RuntimeFailure.
+/// Makes the connections. A collective call over all processes. Returns null if they are not possible: one process, too
+/// many, or a process does not know an address at which other hosts reach it (the one from which it reaches the
+/// launcher, according to the environment). Throws RuntimeFailure.
 std::shared_ptr<Connections> make_control_connections(uint64_t host_key, std::shared_ptr<WorldState> state);
 
 }  // namespace partita

@@ -11,13 +11,13 @@ namespace partita {
 /// Whether the program was built with MPI.
 bool has_mpi();
 
-/// Whether the library of MPI, which is loaded when mpirun or srun started this process, is found.
+/// Whether the library of MPI is found. It is loaded only if mpirun or srun started this process.
 bool finds_mpi();
 
-/// The world of this process, for as long as the object lives; one at a time. `ranks_here`: processes on this host, as
-/// the launcher says. Throws RuntimeFailure when MPI does not start, InvalidArgument when the program was built without
-/// it.
-/// `on_failed_end`: as in runtime/comm/processes/communicator.h.
+/// Makes the world of this process, which ends with the object; one at a time. `ranks_here` is the number of processes
+/// on this host, according to the launcher. `on_failed_end` is explained in runtime/comm/processes/communicator.h.
+/// Throws RuntimeFailure if MPI does not start; InvalidArgument if the program was built without MPI or its library
+/// cannot be loaded.
 std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<FlightRecord> record = nullptr,
                                              std::function<void(ExitCode, const std::string&)> on_failed_end = nullptr);
 

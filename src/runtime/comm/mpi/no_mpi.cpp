@@ -1,4 +1,4 @@
-// In place of world.cpp where no MPI was found when the program was built.
+// Replaces world.cpp if no MPI was found when the program was built.
 
 #include "base/error.h"
 #include "runtime/comm/mpi/mpi.h"

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// Between two looks: a small part of a core, and of the time that a large message takes.
+/// Between two polls: a small part of a core's time, and of the duration of a large message.
 constexpr std::chrono::microseconds kProgressInterval{50};
 
 }  // namespace

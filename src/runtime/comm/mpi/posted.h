@@ -1,6 +1,6 @@
 #pragma once
-// Messages on their way whose sender did not wait. MPI moves those that are large only while some thread calls it, and
-// a rank may compute, or wait in shared memory, for as long as others wait for them: a thread of its own calls it.
+// Messages in transit whose sender does not wait. MPI moves large ones only while some thread calls it, but a rank may
+// compute, or wait in shared memory, while others wait for them. So a dedicated thread calls MPI.
 
 #include <condition_variable>
 #include <cstddef>
@@ -16,14 +16,14 @@ namespace partita {
 
 class PostedMessages {
  public:
-  /// `comm` outlives the messages.
+  /// `comm` outlives this object.
   explicit PostedMessages(MPI_Comm comm) : comm_(comm) {}
-  /// Waits for no message: bytes of those that were not taken stay where they are.
+  /// Does not wait for messages. Leaks the bytes of those that are not received yet.
   ~PostedMessages();
   PostedMessages(const PostedMessages&) = delete;
   PostedMessages& operator=(const PostedMessages&) = delete;
 
-  /// Copies the bytes and begins to send them. Throws RuntimeFailure for this message, or an earlier one.
+  /// Copies the bytes and begins to send them. Throws RuntimeFailure if this message or an earlier one failed.
   void post(const std::byte* data, int64_t bytes, int to, int tag);
 
  private:
@@ -32,7 +32,7 @@ class PostedMessages {
     MPI_Request request = mpi().request_null;
   };
 
-  /// Forgets those that have been sent, first ones first.
+  /// Removes messages that have been sent, from the front.
   void forget_sent();
   void progress();
 
@@ -42,7 +42,7 @@ class PostedMessages {
   std::deque<Message> messages_;
   std::exception_ptr error_;
   bool stop_ = false;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last: it uses the other members
 };
 
 }  // namespace partita

@@ -17,8 +17,8 @@
 namespace partita {
 namespace {
 
-/// Ends the process, whose peers know already, or else by MPI, which ends all. What another rank has told is not told
-/// again.
+/// Ends the process. If its peers do not know yet, MPI ends all processes. Prints `message` unless another rank has
+/// printed it.
 void end_process(const WorldState& state, bool peers_know, const std::string& message, ExitCode code) {
   const WorldFailure why = state.failure();
   std::cout.flush();
@@ -33,16 +33,16 @@ void end_process(const WorldState& state, bool peers_know, const std::string& me
 
 std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<FlightRecord> record,
                                              std::function<void(ExitCode, const std::string&)> on_failed_end) {
-  mpi();  // so that a missing library is an error before anything else is
-  // MPI ends the process, or waits for ever, where its buffers and threads do not fit.
+  mpi();  // first, so that a missing library is reported before other errors
+  // Checks for memory: without enough for its buffers and threads, MPI ends the process or waits forever.
   constexpr size_t kOwn = size_t{256} << 20, kPerRank = size_t{8} << 20;
   constexpr int kThreads = 4, kMaxThreads = 32;
   const auto here = static_cast<size_t>(ranks_here);
   { const Reservation room("MPI", kOwn + here * kPerRank); }
-  // The limits of a user hold for all ranks here, which start at about the same time.
+  // A user's limits apply to all ranks here together, which start at about the same time.
   { const WaitingThreads proof(std::min(kThreads * static_cast<int>(here), kMaxThreads), "MPI"); }
   int given = 0;
-  // The communication of gradients has a thread of its own.
+  // MPI_THREAD_MULTIPLE: the communication thread calls MPI too.
   const int status = mpi().init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given);
   if (status != MPI_SUCCESS || given < MPI_THREAD_MULTIPLE) {
     throw RuntimeFailure(ExitCode::peer_lost,

@@ -10,9 +10,9 @@
 namespace partita {
 namespace {
 
-constexpr int kMaxDirect = 2;  // ranks that each combine a whole chunk, and meet once
+constexpr int kMaxDirect = 2;  // largest group in which each rank combines a whole chunk and meets once
 
-/// A buffer without elements may be null.
+/// Address of a byte of a buffer. Null if the buffer is, as one without elements may be.
 const std::byte* at(const void* data, int64_t byte) {
   return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + byte;
 }
@@ -26,7 +26,7 @@ int64_t chunks_of(int64_t elements, int64_t per_chunk) {
   return std::max<int64_t>(1, (elements + per_chunk - 1) / per_chunk);
 }
 
-/// How much of a whole is in chunk `index`.
+/// Number of elements in chunk `index`.
 int64_t rest_of(int64_t elements, int64_t per_chunk, int64_t index) {
   return std::clamp<int64_t>(elements - index * per_chunk, 0, per_chunk);
 }
@@ -138,7 +138,7 @@ void SharedMemoryCommunicator::all_reduce(const Call& call) {
       reduce_elements(sources, {&result, 1}, 0, count, call.dtype, call.reduce);
       continue;
     }
-    // Shares begin on cache lines, so that owners do not share one.
+    // Shares begin on cache lines, so that no two owners share one.
     const auto begin_of = [&](int64_t r) { return std::min(count, (count + line - 1) / line * r / size() * line); };
     result = chunk_buffer(rank_);
     reduce_elements(sources, {&result, 1}, begin_of(rank_), begin_of(rank_ + 1), call.dtype, call.reduce);
@@ -192,7 +192,7 @@ void SharedMemoryCommunicator::reduce_scatter(const Call& call) {
 void SharedMemoryCommunicator::all_to_all(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(segment_.chunk_bytes() / size() / kSegmentLine * kSegmentLine) / item;
-  int64_t chunks = 1;  // known to all once they have met
+  int64_t chunks = 1;  // all ranks know the number after the first meeting
   for (int64_t k = 0; k < chunks; ++k, next_chunk()) {
     put_parts(call, per_chunk, k);
     synchronize();

@@ -1,6 +1,6 @@
 #pragma once
-// The collectives of ranks that see one segment of memory, as processes of one host do. Buffers stay private: what
-// others are to read is copied through the segment, a chunk at a time.
+// Collectives of ranks that share a memory segment, as processes of one host do. Buffers stay private: data for others
+// is copied through the segment, a chunk at a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,47 +16,48 @@
 
 namespace partita {
 
-/// One rank's view of the segment. A chunk goes through two chunk buffers of each rank in turn, so that ranks meet once
-/// per chunk: whoever fills one again knows that all have left the chunk before the last. Larger groups meet a second
-/// time in an all_reduce, since each rank then combines a share of the chunk for all.
+/// One rank's view of the segment. Each rank alternates between two chunk buffers, so that ranks meet once per chunk: a
+/// rank that fills a buffer again knows that all ranks have finished the chunk before the last. Groups of more than two
+/// ranks meet a second time per chunk in an all_reduce, since each rank then combines a share of the chunk for all.
 ///
-/// Reductions add in group order. Ranks that call different things learn so in the first meeting, before data move.
-/// What fails a meeting, and with it the group, for all ranks: Meetings.
+/// Reductions combine contributions in group order. Ranks that make different calls detect it in the first meeting,
+/// before data moves. Meetings says what fails a meeting, and with it the group, for all ranks.
 class SharedMemoryCommunicator final : public Wakeable {
  public:
-  /// Ranks of a group that a segment is for; its size grows with their square.
+  /// Maximum number of ranks in a group; the size of a segment grows with the square of the ranks.
   static constexpr int kMaxRanks = 64;
-  /// Of a segment for a group.
+  /// Bytes of a segment for a group.
   static size_t bytes(int ranks) { return SegmentLayout::bytes(ranks); }
-  /// Makes the segment ready, which begins at a multiple of 128 bytes in every process; once, before any rank uses it.
+  /// Initializes a segment. It begins at a multiple of 128 bytes in every process. Call it once, before any rank uses
+  /// the segment.
   static void prepare(void* segment, int ranks);
-  /// `ranks_on_host` decides whether a rank that waits may spin. `presence`, in which every rank
-  /// has entered as its rank of the world, shows which ranks have ended; without it they are
-  /// waited for until the time is over, or `world`, if any, has failed. Both outlive the object.
+  /// `ranks_on_host` decides whether a waiting rank may spin. `presence`, in which every rank has entered with its
+  /// world rank, shows which ranks have ended. Without it they are waited for until the timeout, or until `world`, if
+  /// any, has failed. Both outlive this object.
   SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
                            const Presence* presence = nullptr, const WorldState* world = nullptr);
 
-  /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group. Throws
-  /// RuntimeFailure as runtime/comm/communicator.h says; after a time-out every further call of any rank does.
+  /// Runs the collective `call` of this rank: any kind but send and recv. A split compares the members of the groups.
+  /// Throws RuntimeFailure as runtime/comm/communicator.h says. After a timeout every further call of any rank fails.
   void run(const Call& call, Timeout timeout);
 
-  /// This rank makes no further call: whoever waits for one, now or later, fails with ranks_disagree.
+  /// Declares that this rank makes no further call. Ranks that wait for one, now or later, fail with ranks_disagree.
   void leave() { meetings_.leave(); }
 
   void wake() noexcept override { meetings_.wake(); }
 
  private:
   int size() const { return segment_.ranks(); }
-  /// The buffer of a rank for the present chunk.
+  /// The buffer of a rank for the current chunk.
   std::byte* chunk_buffer(int rank) const { return segment_.chunk_buffer(rank, chunk_); }
 
   void announce(const Call& call);
-  Call announced(int rank);  // its spans are those of the segment
-  /// Waits until all ranks have come as far; the first meeting of a call compares what they announced.
+  Call announced(int rank);  // spans refer to the segment
+  /// Waits until all ranks have arrived. The first meeting of a call compares what the ranks announced.
   void synchronize();
   void compare();
   void next_chunk() { ++chunk_; }
-  /// Puts a chunk of what this rank sends to each rank into its chunk buffer, one after the other.
+  /// Copies a chunk of the data for each rank to this rank's chunk buffer, one after another.
   void put_parts(const Call& call, int64_t per_chunk, int64_t chunk);
 
   void all_reduce(const Call& call);
@@ -69,9 +70,9 @@ class SharedMemoryCommunicator final : public Wakeable {
   const int rank_;
   Meetings meetings_;
   uint64_t calls_ = 0, chunk_ = 0;
-  bool compared_ = false;                  // the announcements of the present call
-  std::vector<std::vector<int>> members_;  // of a split, per rank
-  std::vector<Call> announced_;            // per rank; kept, so that calls allocate nothing
+  bool compared_ = false;                  // whether the announcements of the current call were compared
+  std::vector<std::vector<int>> members_;  // members of a split, per rank
+  std::vector<Call> announced_;            // per rank; kept between calls, so that calls allocate nothing
 };
 
 }  // namespace partita

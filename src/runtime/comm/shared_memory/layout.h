@@ -1,5 +1,5 @@
 #pragma once
-// What lies where in a segment that ranks share, and what of it they read of each other.
+// The layout of a segment that ranks share, and the state that they read of each other.
 
 #include <atomic>
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 namespace partita {
 
-inline constexpr size_t kSegmentLine = 128;  // bytes, so that ranks do not share a cache line
+inline constexpr size_t kSegmentLine = 128;  // in bytes; keeps ranks from sharing a cache line
 
-/// A call without pointers, which other processes can read; the lists of its counts, or members, lie elsewhere.
+/// A call without pointers, which other processes can read. The lists of its counts, or members, are stored elsewhere.
 struct Announcement {
   Collective kind = Collective::barrier, named = Collective::barrier;
   DType dtype = DType::u8;
@@ -26,37 +26,37 @@ struct Announcement {
 };
 
 struct alignas(kSegmentLine) RankState {
-  std::atomic<uint64_t> meetings{0};  // to which the rank has come, for messages
+  std::atomic<uint64_t> meetings{0};  // number of meetings at which the rank has arrived, for messages
   std::atomic<bool> left{false};
-  Announcement announced[2];  // of even and odd calls: a slow rank may still read that of the last call
+  Announcement announced[2];  // of even and odd calls: a slow rank may still read that of the previous call
 };
 
-/// The state is twice the number of meetings that all passed, and one more when the present one failed.
+/// `state` is twice the number of meetings that all ranks passed, plus one if the current one failed.
 struct alignas(kSegmentLine) SegmentHead {
   EventCount event{EventCount::Scope::host};
   alignas(kSegmentLine) std::atomic<uint64_t> state{0};
-  alignas(kSegmentLine) std::atomic<uint64_t> arrivals{0};  // at all meetings so far
-  std::atomic<int> left{0};                                 // ranks
-  std::atomic<bool> explained{false};                       // `failure` and its code are complete
+  alignas(kSegmentLine) std::atomic<uint64_t> arrivals{0};  // summed over all meetings so far
+  std::atomic<int> left{0};                                 // number of ranks that have left
+  std::atomic<bool> explained{false};                       // `failure` and `code` are complete
   ExitCode code = ExitCode::peer_stalled;
   char failure[512] = "";
 };
 
-/// Addresses in a segment: the head, the state of each rank, the lists of its calls, its two chunk buffers.
+/// Addresses in a segment: the head, and for each rank its state, the lists of its calls, and its two chunk buffers.
 class SegmentLayout {
  public:
-  /// `segment` begins at a multiple of kSegmentLine in every process.
+  /// `segment` begins at a multiple of kSegmentLine in every process. Throws InternalError otherwise.
   SegmentLayout(void* segment, int ranks);
 
   /// Bytes of a segment for a group.
   static size_t bytes(int ranks);
-  /// Makes the segment ready; once, before any rank uses it.
+  /// Initializes the segment. Call it once, before any rank uses it.
   void prepare() const;
 
   int ranks() const { return ranks_; }
   SegmentHead& head() const;
   RankState& rank_state(int rank) const;
-  /// The lists of call `call` of a rank: two numbers for each rank.
+  /// The lists of call number `call` of a rank: two lists with one number per rank each.
   int64_t* lists(int rank, uint64_t call) const;
   std::byte* chunk_buffer(int rank, uint64_t chunk) const;
   size_t chunk_bytes() const { return chunk_bytes_; }

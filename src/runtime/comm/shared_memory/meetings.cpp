@@ -8,7 +8,8 @@
 namespace partita {
 namespace {
 
-constexpr Timeout kMeetingLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
+// Between two checks for ranks that have ended.
+constexpr Timeout kMeetingLookInterval = std::chrono::milliseconds(200);
 constexpr Timeout kFailureTextTimeout = std::chrono::seconds(10);
 
 }  // namespace
@@ -41,13 +42,13 @@ void Meetings::meet() {
     shared.event.notify();
   }
   await_close(open);
-  // Ranks that have passed may be a meeting ahead, and fail that one.
+  // Ranks that have passed this meeting may already have failed the next one, which this test ignores.
   if (shared.state.load() == open + 1) throw_failure();
 }
 
 void Meetings::await_close(uint64_t open) {
   SegmentHead& shared = segment_.head();
-  // A rank leaves after its last meeting: one that is still open then misses it.
+  // A rank leaves after its last meeting, so it will miss one that is still open.
   const auto is_over = [&] {
     const bool has_left = shared.left.load() > 0;
     return shared.state.load() != open || has_left || (world_ != nullptr && world_->is_aborted());
@@ -59,7 +60,7 @@ void Meetings::await_close(uint64_t open) {
       throw_if_world_failed();
       return fail(open, ExitCode::ranks_disagree, left_behind(*call_, rank_, departed(), world_ranks_));
     }
-    // A rank that ends well leaves first: whoever is gone while a meeting is open was ended.
+    // A rank that ends normally leaves first, so one that is gone while a meeting is open was killed.
     const auto gone = std::find_if(world_ranks_.begin(), world_ranks_.end(),
                                    [&](int rank) { return presence_ != nullptr && presence_->is_gone(rank); });
     if (gone != world_ranks_.end()) {
@@ -103,7 +104,7 @@ void Meetings::fail(uint64_t open, ExitCode code, const std::string& text) {
 
 void Meetings::throw_failure() const {
   SegmentHead& shared = segment_.head();
-  // Whoever failed the meeting writes why in a moment, unless it was ended before.
+  // The rank that failed the meeting writes the reason shortly, unless it was killed before.
   if (shared.event.wait([&] { return shared.explained.load(); }, deadline_after(kFailureTextTimeout), policy_)) {
     throw RuntimeFailure(shared.code, shared.failure);
   }

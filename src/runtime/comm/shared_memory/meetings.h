@@ -1,5 +1,5 @@
 #pragma once
-// Where the ranks of a group that share a segment wait for each other.
+// The meetings at which ranks that share a segment wait for each other.
 
 #include <cstdint>
 #include <string>
@@ -14,33 +14,34 @@
 
 namespace partita {
 
-/// One rank's part in the meetings of a group. Either all ranks pass a meeting or none does: who waits too long, or for
-/// a rank that has left or is gone, fails it, and with it the group, for all. One thread of a rank calls `begin` and
-/// `meet`; `wake` may be called from any.
+/// One rank's part in the meetings of a group. Either all ranks pass a meeting or none does. A rank that waits too
+/// long, or for a rank that has left or ended, fails the meeting, and with it the group, for all. One thread of a rank
+/// calls `begin` and `meet`; any thread may call `wake`.
 class Meetings {
  public:
-  /// `presence` and `world` may be null; both outlive the object. What they are for: SharedMemoryCommunicator.
+  /// `presence` and `world` may be null; both outlive this object. SharedMemoryCommunicator says what they are for.
   Meetings(const SegmentLayout& segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
            const Presence* presence, const WorldState* world);
 
   const std::vector<int>& world_ranks() const { return world_ranks_; }
-  /// A call begins, which outlives its meetings; its `number`, from 1, is that of messages. Throws RuntimeFailure when
-  /// a meeting or the world has failed.
+  /// Begins a call, which stays valid during its meetings. `number` counts calls from 1, for messages. Throws
+  /// RuntimeFailure if a meeting or the world has failed.
   void begin(const Call& call, Timeout timeout, uint64_t number);
-  /// Waits until all ranks have come as far. What a rank wrote before is visible to all after. Throws RuntimeFailure
-  /// when this meeting failed.
+  /// Waits until all ranks have arrived. What a rank wrote before is visible to all ranks afterwards. Throws
+  /// RuntimeFailure if this meeting failed.
   void meet();
-  /// This rank comes to no further meeting: whoever waits for it, now or later, fails with ranks_disagree.
+  /// Declares that this rank attends no further meeting. Ranks that wait for it, now or later, fail with
+  /// ranks_disagree.
   void leave();
   void wake() noexcept { segment_.head().event.notify(); }
 
  private:
-  /// Until it is over, or a rank has left or was ended.
+  /// Waits until the meeting closes or fails. Fails it if a rank has left or ended, or the time is over.
   void await_close(uint64_t open);
-  /// Fails the meeting, unless it closed or failed just now.
+  /// Fails the meeting unless it has just closed or failed.
   void fail(uint64_t open, ExitCode code, const std::string& text);
-  std::vector<int> missing() const;   // ranks of the world that have not come to this meeting
-  std::vector<int> departed() const;  // ranks of the world that have left
+  std::vector<int> missing() const;   // world ranks that have not arrived at this meeting
+  std::vector<int> departed() const;  // world ranks that have left
   [[noreturn]] void throw_failure() const;
   void throw_if_world_failed() const;
 
@@ -50,9 +51,9 @@ class Meetings {
   const WaitPolicy policy_;
   const Presence* const presence_;
   const WorldState* const world_;
-  uint64_t meetings_ = 0;  // to which this rank has come
+  uint64_t meetings_ = 0;  // number of meetings at which this rank has arrived
 
-  // Of the present call.
+  // State of the current call.
   const Call* call_ = nullptr;
   uint64_t number_ = 0;
   Timeout timeout_{};

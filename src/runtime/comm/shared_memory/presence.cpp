@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-/// A lock of the open file, not of the process: threads that have opened it each can be ranks, too.
+/// A lock of the open file, not of the process: threads can be ranks too if each has opened the file.
 struct flock lock_of(int rank) {
   struct flock lock {};
   lock.l_type = F_WRLCK;

@@ -1,29 +1,29 @@
 #pragma once
-// Whether other processes of this host still run.
+// Detects whether other processes of this host still run.
 
 #include <optional>
 #include <string>
 
 namespace partita {
 
-/// A file in which every process locks the byte of its rank. The kernel takes the lock back when the process ends, in
-/// whatever way; so a peer can see that it is gone, and no number of a process can be taken for another's.
+/// A file in which every process locks the byte of its rank. The kernel releases the lock when the process ends,
+/// however it ends, so peers can detect that. Reused process numbers cannot confuse it.
 class Presence {
  public:
-  /// A file under a new name, of this user alone; none where files cannot be locked so.
+  /// Creates a file under a new name, private to this user. None if that is impossible.
   static std::optional<Presence> create();
-  /// That of another process; none when it cannot be had.
+  /// Opens the file of another process. None if that is impossible.
   static std::optional<Presence> open(const std::string& name);
   ~Presence();
   Presence(Presence&& other) noexcept;
   Presence& operator=(Presence&& other) noexcept;
 
   const std::string& name() const { return name_; }
-  /// Nobody else can open it from now on.
+  /// Removes the name: no other process can open the file from now on.
   void unlink() const;
-  /// This process is `rank`, as long as the object lives. Whether that could be said.
+  /// Declares that this process is `rank` while this object lives. Returns false if the lock cannot be had.
   bool enter(int rank);
-  /// Of a rank that has entered: whether it is there no more.
+  /// Whether a rank that had entered has ended.
   bool is_gone(int rank) const;
 
  private:

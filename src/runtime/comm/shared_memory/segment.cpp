@@ -14,7 +14,7 @@
 namespace partita {
 namespace {
 
-/// The pages of a file; the file is closed either way.
+/// Maps the pages of a file and closes it. Returns MAP_FAILED on an error.
 void* map_pages(int file, size_t bytes) {
   void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
@@ -29,7 +29,7 @@ std::optional<SharedSegment> SharedSegment::create(size_t bytes) {
   std::string name = fmt::format("/partita-{}-{:016x}", ::getpid(), number);
   const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return std::nullopt;
-  // Pages that are overcommitted would end the process when they are touched.
+  // Reserves the pages: a write to overcommitted ones could kill the process.
   if (posix_fallocate(file, 0, static_cast<off_t>(bytes)) != 0) {
     close(file);
     shm_unlink(name.c_str());

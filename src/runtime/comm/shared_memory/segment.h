@@ -1,5 +1,5 @@
 #pragma once
-// Memory that processes of one host share, by a name that is unlinked once all have it.
+// Memory that processes of one host share. Its name is unlinked once all have opened it.
 
 #include <cstddef>
 #include <optional>
@@ -7,23 +7,23 @@
 
 namespace partita {
 
-/// Names that a process, which has ended, made and had no time to unlink; of presences, too.
+/// Unlinks the names, of segments and presences, that an ended process created and had no time to unlink.
 void unlink_segments_of(int process);
 
 class SharedSegment {
  public:
-  /// Zeroed pages under a new name, of this user alone; none when there is too little memory for them.
+  /// Creates zeroed pages under a new name, private to this user. None if there is too little memory.
   static std::optional<SharedSegment> create(size_t bytes);
-  /// The pages that another process made; none when they cannot be had.
+  /// Opens the pages that another process created. None if that is impossible.
   static std::optional<SharedSegment> open(const std::string& name, size_t bytes);
   ~SharedSegment();
   SharedSegment(SharedSegment&& other) noexcept;
   SharedSegment& operator=(SharedSegment&& other) noexcept;
 
-  /// At the beginning of a page.
+  /// Address of the segment, at the beginning of a page.
   void* data() const { return data_; }
   const std::string& name() const { return name_; }
-  /// Nobody else can open it from now on.
+  /// Removes the name: no other process can open the segment from now on.
   void unlink() const;
 
  private:

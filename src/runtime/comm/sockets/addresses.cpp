@@ -16,7 +16,7 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-/// None for a name without an address.
+/// Addresses of a host; null for a name without any.
 Addresses resolved(const std::string& host) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -43,12 +43,12 @@ std::string number_of(const sockaddr& address) {
   return host;
 }
 
-/// The address of this host from which it would send to another; "" for a loopback one, or none.
+/// The address of this host from which it would send to another; "" for a loopback address or none.
 std::string source_to(const std::string& host) {
   const Addresses addresses = resolved(host);
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     const Socket socket(::socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    // A connection of this kind only asks for the way.
+    // Connecting a datagram socket only looks up the route.
     if (!socket.is_open() || ::connect(socket.file(), one->ai_addr, one->ai_addrlen) != 0) continue;
     sockaddr_storage source{};
     socklen_t length = sizeof source;
@@ -59,7 +59,7 @@ std::string source_to(const std::string& host) {
   return "";
 }
 
-/// Whether only hosts on the same cable know the address, under a name that each of them gives the cable.
+/// Whether the address is link-local: valid only on one link, together with each host's own name for it.
 bool is_of_one_link(const sockaddr& address) {
   return address.sa_family == AF_INET6 &&
          IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr);
@@ -98,7 +98,7 @@ std::string outward_address(std::span<const std::string> others) {
   for (const std::string& other : others) {
     if (std::string address = source_to(other); !address.empty()) return address;
   }
-  constexpr const char* kFarAway = "192.0.2.1";  // for documentation: nobody has it
+  constexpr const char* kFarAway = "192.0.2.1";  // reserved for documentation: no host has it
   std::string address = others.empty() ? source_to(kFarAway) : "";
   return address.empty() ? address_of_first_network() : address;
 }

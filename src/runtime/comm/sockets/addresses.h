@@ -1,20 +1,21 @@
 #pragma once
-// Addresses of this host, as other hosts see it.
+// Addresses of this host, as other hosts see them.
 
 #include <span>
 #include <string>
 
 namespace partita {
 
-/// Whether every address of a host leads back to whoever uses it (127.0.0.0/8, ::1). Debian gives the own name of a
-/// host such an address, 127.0.1.1. False for a name without an address.
+/// Whether every address of a host is a loopback address (127.0.0.0/8, ::1). Debian gives a host's own name such an
+/// address, 127.0.1.1. False for a name without an address.
 bool is_loopback(const std::string& host);
 
 /// Whether a host is given by its address, not by a name.
 bool is_number(const std::string& host);
 
-/// An address of this host for others: that from which it calls the first of `others` that it can, and without any that
-/// from which it calls hosts far away, or that of its first network. "": it has only loopback addresses.
+/// An address of this host for other hosts: the one from which it reaches the first reachable host of `others`; if
+/// `others` is empty, the one from which it reaches distant hosts; else that of its first network. "" if it has only
+/// loopback addresses.
 std::string outward_address(std::span<const std::string> others);
 
 }  // namespace partita

@@ -19,11 +19,11 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kAliveInterval{250};
-constexpr milliseconds kPollTime{1};  // from one event to the next while a rank waits for messages
+constexpr milliseconds kPollTime{1};  // how long the thread polls after an event while a rank waits for messages
 constexpr milliseconds kAbortTime{300}, kLeaveTime{10'000};
 constexpr uint64_t kWakeEvent = ~uint64_t{0};
 
-/// Number of threads of the ranks of this host: each has one that moves its messages.
+/// Number of threads of the ranks on this host: each rank has one more, which moves its messages.
 int threads_here(const ConnectionOptions& options) {
   const std::string& here = options.hosts.at(static_cast<size_t>(options.rank));
   return 2 * static_cast<int>(std::count(options.hosts.begin(), options.hosts.end(), here));
@@ -65,7 +65,7 @@ void Connections::loop() {
   Deadline next = std::chrono::steady_clock::now() + kAliveInterval, polls_until{};
   while (true) {
     const Deadline begin = std::chrono::steady_clock::now();
-    // A thread that sleeps needs longer to wake than a message of some KiB takes.
+    // Polls, since waking a sleeping thread takes longer than a message of some KiB.
     const bool polls = begin < std::min(polls_until, next) && completions_->is_spun_for();
     const auto rest = polls ? 0 : std::chrono::ceil<milliseconds>(next - begin).count();
     const int count = ::epoll_wait(poll_.file(), events.data(), static_cast<int>(events.size()),
@@ -83,7 +83,7 @@ void Connections::loop() {
       }
       const Deadline now = std::chrono::steady_clock::now();
       if (now >= next) {
-        // A process that was stopped itself has heard nobody in the meantime.
+        // A process that was suspended itself has heard nobody meanwhile.
         if (now - next > 4 * kAliveInterval) {
           for (const auto& link : links_) link->forgive_silence(now);
         }
@@ -141,7 +141,7 @@ void Connections::await_sent(milliseconds most, bool acknowledged) {
     std::this_thread::sleep_for(milliseconds(1));
 }
 
-/// Once, whoever comes first; under the lock.
+/// Sends the failure to all peers, once. Requires the lock.
 void Connections::send_failure() {
   if (std::exchange(has_told_, true)) return;
   const WorldFailure why = world_->failure();
@@ -155,7 +155,7 @@ void Connections::broadcast_failure() noexcept {
       send_failure();
     }
     await_sent(kAbortTime, /*acknowledged=*/true);
-  } catch (const std::exception&) {  // the end of this process says enough
+  } catch (const std::exception&) {  // the end of this process tells the others
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The connections of one rank to all others, and the thread that moves what is on them: messages, signs of life, the
-// news that the job has failed.
+// The connections of one rank to all others, and the thread that serves them: messages, keep-alive frames, and news of
+// a failure.
 
 #include <deque>
 #include <memory>
@@ -21,21 +21,22 @@ namespace partita {
 
 struct ConnectionOptions {
   int rank = 0;
-  std::vector<std::string> hosts;  // by rank, for messages
+  std::vector<std::string> hosts;  // by rank, for error messages
   Timeout stall{};                 // silence after which a rank is lost
 };
 
-/// Messages up to 64 KiB are sent at once, and kept by the receiver until it wants them. Longer ones wait until the
-/// receiver does, and then go from the sender's buffer into the receiver's, in frames of 256 KiB: what others wait for
-/// goes between them, so that both directions of a connection are in use at once. A rank whose connection ends without
-/// a `leave`, or on whose connection nothing comes for the stall time, is lost: the world has failed then.
+/// Messages of up to 64 KiB are sent at once, and the receiver keeps them until it wants them. Longer ones wait until
+/// the receiver is ready, then go directly from the sender's buffer to the receiver's in frames of 256 KiB. Other
+/// frames go between these, so both directions of a connection are busy at once. A rank is lost if its connection ends
+/// without a `leave`, or nothing is received from it for the stall time; then the world has failed.
 ///
-/// One lock guards all links. Callers hold it while they begin or withdraw messages, and write at once what the socket
-/// takes; the thread holds it while it reads, writes and ticks, and not while it sleeps. `wait` and `is_done` take no
-/// lock. The thread throws nothing: what it finds fails `world`.
+/// One lock guards all links. Callers hold it while they start or withdraw messages, and write at once what the socket
+/// accepts. The thread holds it while it reads, writes and ticks, but not while it sleeps. `wait` and `is_done` take no
+/// lock. The thread throws nothing: errors that it finds fail `world`.
 class Connections {
  public:
-  /// `links`: by rank, none to itself. Throws RuntimeFailure where the system gives no files or no thread.
+  /// `links` are by rank, closed for this rank. Throws RuntimeFailure if the system provides no file descriptors or no
+  /// thread.
   Connections(std::vector<Socket> links, ConnectionOptions options, std::shared_ptr<WorldState> world);
   ~Connections();
   Connections(const Connections&) = delete;
@@ -44,19 +45,20 @@ class Connections {
   int rank() const { return options_.rank; }
   int size() const { return static_cast<int>(links_.size()); }
 
-  // As those of a carrier; `peer` is a rank of the world.
+  // The functions below are those of a carrier; `peer` is a world rank.
   void start(PendingMessage& transfer, int peer, uint64_t channel);
   void post(const PendingMessage& message, int peer, uint64_t channel);
   bool wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until);
-  /// `peers`: of the transfers, ranks of the world.
+  /// `peers` has the world rank of each transfer's peer.
   bool withdraw(std::deque<PendingMessage>& transfers, std::span<const int> peers, uint64_t channel) noexcept;
   bool has_left(int peer);
   static bool is_done(const PendingMessage& message) { return Completions::is_done(message); }
 
-  /// Tells all others why the world has failed; returns when they have it, or soon. Every rank does so that learns of
-  /// it, so that nobody takes a rank that ends for this reason for the lost one.
+  /// Tells all other ranks why the world has failed. Returns when they have received it, after 300 ms at most. Every
+  /// rank that learns of the failure does this, so that no rank that ends for this reason is taken for the lost one.
   void broadcast_failure() noexcept;
-  /// Nothing more is sent after this. Returns when the others have all, or after a while.
+  /// Sends `leave` after everything else; nothing may be sent afterwards. Returns when the other ranks have received
+  /// all, after about 20 s at most.
   void leave();
 
  private:
@@ -70,10 +72,10 @@ class Connections {
   const std::shared_ptr<WorldState> world_;
   const std::shared_ptr<Completions> completions_;
   Socket poll_, wake_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::vector<std::unique_ptr<Link>> links_;
   bool stop_ = false, has_told_ = false;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last: it uses the other members
 };
 
 }  // namespace partita

@@ -10,7 +10,8 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMinDirect = int64_t{4} << 10;  // bytes left of a frame, to be read where they are wanted
+// Remaining bytes of a frame from which they are read directly to their destination.
+constexpr int64_t kMinDirect = int64_t{4} << 10;
 
 }  // namespace
 
@@ -25,7 +26,7 @@ FrameReader::Result FrameReader::read_from(const Socket& socket) {
       std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
                 buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
       end_ -= std::exchange(begin_, 0);
-      // Where long messages come, what is after a head belongs elsewhere.
+      // If long messages are expected, reads little beyond a head: the rest belongs elsewhere.
       size_t room = buffer_.size() - end_;
       if (sink_.expects_long_message()) room = std::min<size_t>(room, kMinDirect);
       came = ::recv(socket.file(), buffer_.data() + end_, room, MSG_DONTWAIT);
@@ -46,7 +47,7 @@ FrameReader::Result FrameReader::read_from(const Socket& socket) {
   return Result::some;
 }
 
-/// Takes what is in the buffer; false when the peer sent nonsense.
+/// Consumes what is in the buffer. Returns false if the peer sent an invalid frame.
 bool FrameReader::parse() {
   while (true) {
     const auto here = static_cast<int64_t>(end_ - begin_);

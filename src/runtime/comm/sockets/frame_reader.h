@@ -11,35 +11,34 @@
 
 namespace partita {
 
-/// Where the bytes after the head of a frame go.
+/// Destination of the bytes after the head of a frame.
 struct FrameTarget {
-  std::byte* data = nullptr;             // null: they are dropped
-  int64_t bytes = 0;                     // that follow the head
-  const PendingMessage* into = nullptr;  // whose memory `data` is, if it is that of a message
+  std::byte* data = nullptr;             // null: the bytes are dropped
+  int64_t bytes = 0;                     // number of bytes after the head
+  const PendingMessage* into = nullptr;  // the message to whose memory `data` points, or null
 };
 
-/// Puts bytes of a socket together to frames. The lock of the connections guards it.
+/// Assembles the bytes of a socket into frames. The lock of the connections guards it.
 class FrameReader {
  public:
-  /// What becomes of frames.
+  /// Receives frames.
   class Sink {
    public:
     virtual ~Sink() = default;
-    /// A sound head has come. None: no rank sends this here.
+    /// Called with a sound head. Returns the destination of its bytes, or none if no rank may send this frame here.
     virtual std::optional<FrameTarget> begin_frame(const FrameHead& head) = 0;
-    /// All bytes of a frame that has some are where they go.
+    /// Called when all bytes of a frame that has some have been stored.
     virtual void end_frame(const FrameHead& head) = 0;
-    /// Whether bytes may come that belong into the memory of a message.
+    /// Whether bytes may arrive that belong into the memory of a message.
     virtual bool expects_long_message() const = 0;
   };
-  enum class Result { nothing, some, ended, unsound };  // ended: the connection; unsound: what came is no frame
-
-  /// `sink` outlives the reader; `buffer_bytes` may be 0 where nothing is read.
+  /// ended: the connection ended. unsound: a received frame is invalid.
+  enum class Result { nothing, some, ended, unsound };
   FrameReader(Sink& sink, size_t buffer_bytes) : sink_(sink), buffer_(buffer_bytes) {}
 
-  /// Reads what is there, at most about kMaxInTurn bytes.
+  /// Reads what is available, at most about kMaxInTurn bytes.
   Result read_from(const Socket& socket);
-  /// The memory of `message` may go: what still comes for it is dropped.
+  /// Stops writing to the memory of `message`; the rest of its bytes is dropped.
   void withdraw(const PendingMessage& message);
 
  private:
@@ -47,9 +46,9 @@ class FrameReader {
 
   Sink& sink_;
   std::vector<std::byte> buffer_;
-  size_t begin_ = 0, end_ = 0;  // of what was read and not taken
-  FrameHead head_;              // of the frame that comes
-  FrameTarget target_;          // of what is left of it
+  size_t begin_ = 0, end_ = 0;  // bounds of the bytes in buffer_ that are not consumed
+  FrameHead head_;              // of the current frame
+  FrameTarget target_;          // for the rest of the current frame
 };
 
 }  // namespace partita

@@ -18,14 +18,14 @@ constexpr size_t kResponse = 2 * sizeof(Digest);
 constexpr std::chrono::milliseconds kHandshakeTime{5000}, kShortHandshakeTime{500};
 constexpr std::chrono::milliseconds kGateInterval{200}, kFullPause{10};
 
-/// Ends a connection in a way that its caller can tell from a refusal: it may call again.
+/// Resets a connection: its caller can tell that from a refusal, and may call again.
 void turn_away(Socket& socket) {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(socket.file(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   socket.close();
 }
 
-/// Waits for the answer to a response; false when the connection ends in the right order instead.
+/// Waits for the answer to a response. Returns false if the connection was closed normally instead.
 bool is_answered(const Socket& socket, Deadline until) {
   std::byte first{};
   return !await_readable(socket, until) || ::recv(socket.file(), &first, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
@@ -98,7 +98,7 @@ void Gate::accept_all() {
       continue;
     }
     Waiting waiting{.socket = std::move(socket), .nonce = random_bytes(), .since = std::chrono::steady_clock::now()};
-    // 32 bytes always fit into a new connection.
+    // Does not block: 32 bytes always fit into the buffer of a new connection.
     if (!send_all(waiting.socket, waiting.nonce, waiting.since)) continue;
     waiting.bytes.resize(kResponse);
     waiting_.push_back(std::move(waiting));
@@ -163,7 +163,7 @@ std::optional<Joined> Gate::next(Deadline until, const std::vector<int>& watched
       if (is_late) turn_away(waiting.socket);
       if (!is_late && (!is_ready || advance(waiting))) {
         kept.push_back(std::move(waiting));
-      } else if (is_late || waiting.socket.is_open()) {  // else it has joined
+      } else if (is_late || waiting.socket.is_open()) {  // otherwise it has joined
         ++strangers_;
       }
     }

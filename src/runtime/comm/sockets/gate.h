@@ -1,11 +1,11 @@
 #pragma once
-// Only processes of this job get in. A connection begins with a challenge and a response in both directions:
+// Admits only processes of this job. A connection begins with a challenge and a response in both directions:
 //
-//   the one that listens -> N1, 32 random bytes
-//   the one that calls   -> N2, 32 random bytes, and H(key, "calls" N1 N2)
-//   the one that listens -> H(key, "listens" N1 N2)
+//   listener -> N1, 32 random bytes
+//   caller   -> N2, 32 random bytes, and H(key, "calls" N1 N2)
+//   listener -> H(key, "listens" N1 N2)
 //
-// with H = HMAC-SHA-256. Nothing else is read before the response is right, which is 64 bytes whoever sends it.
+// with H = HMAC-SHA-256. The listener reads nothing but the response, 64 bytes, until it has verified it.
 
 #include <deque>
 #include <optional>
@@ -18,10 +18,11 @@
 
 namespace partita {
 
-/// What ranks of one run of one job know, and nobody else.
+/// The key that only ranks of one run of one job know.
 class JobKey {
  public:
-  /// `run` tells runs apart that use one secret. Throws InvalidArgument for a secret that is too short.
+  /// `run` distinguishes runs that use the same secret. Throws InvalidArgument for a secret of fewer than 16
+  /// characters.
   JobKey(std::string_view secret, std::string_view run);
   Digest proof(std::string_view role, const Digest& first, const Digest& second) const;
 
@@ -29,10 +30,10 @@ class JobKey {
   Digest key_;
 };
 
-/// What a rank says of itself, once it has shown that it belongs to the job.
+/// What a rank tells about itself after it has proved that it belongs to the job.
 struct Hello {
   int32_t rank = 0, size = 0;
-  int32_t port = 0;  // where it listens
+  int32_t port = 0;  // port on which it listens
   char address[64] = "";
   char host[64] = "";
   uint64_t host_key = 0;
@@ -43,25 +44,25 @@ struct Joined {
   Hello hello;
 };
 
-/// How a call of another rank ended: it was refused where the one that listens has read the response and then closed
-/// the connection, and may be made again where that was too busy, or is not there any more.
+/// Outcome of a call to another rank. refused: the listener has read the response and closed the connection, or its
+/// answer was wrong. no_answer: the listener was too busy or is gone; the call may be repeated.
 enum class Joining { done, refused, no_answer };
 
-/// Shows the one that listens that this process knows the key, asks the same of it, and says who this is.
+/// Proves to the listener that this process knows the key, asks the same of it, and sends `own`.
 Joining join(const Socket& socket, const JobKey& key, const Hello& own, Deadline until);
 
-/// Accepts connections, one step at a time, so that one that says nothing holds up nobody. Those that do not show that
-/// they know the key within five seconds are closed. With too many that wait each has half a second, and one that has
-/// not shown it, drawn at random, makes room for the next: who knows the key gets in, at the latest when it calls
-/// again. Each takes 128 bytes.
+/// Accepts connections, one step at a time, so that a silent one blocks nobody. Connections that do not prove within
+/// five seconds that they know the key are closed. If too many wait, each has half a second, and a random unproven one
+/// is closed to make room for the next. So a caller with the key gets in, at the latest when it calls again. A waiting
+/// connection takes about 128 bytes.
 class Gate {
  public:
   Gate(Socket listener, const JobKey& key, int max_waiting)
       : listener_(std::move(listener)), key_(key), max_waiting_(max_waiting) {}
 
-  /// The next rank that joins; none when `until` passes, or one of `watched` can be read.
+  /// Returns the next rank that joins; none if `until` passes, or a file descriptor of `watched` can be read.
   std::optional<Joined> next(Deadline until, const std::vector<int>& watched = {});
-  /// Connections that did not know the key.
+  /// Number of connections that were closed before they joined.
   int64_t strangers() const { return strangers_; }
   const Socket& listener() const { return listener_; }
 
@@ -72,13 +73,13 @@ class Gate {
     Deadline since;
     size_t came = 0;
     bool is_known = false;
-    std::vector<std::byte> bytes{};  // the response, then the hello
+    std::vector<std::byte> bytes{};  // the response first, then the hello
   };
   bool is_full() const { return waiting_.size() >= max_waiting_; }
   void accept_all();
-  /// Closes a connection that does not know the key yet; false when there is none.
+  /// Closes a connection that has not proved itself yet. Returns false if there is none.
   bool make_room();
-  /// False: the connection is to be closed.
+  /// Reads what a connection sent. Returns false if it has joined or has to be closed.
   bool advance(Waiting& waiting);
   bool check_response(Waiting& waiting);
 

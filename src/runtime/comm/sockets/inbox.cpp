@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// Whether the bytes of a message may be written where they are wanted.
+/// Whether a message fits the receive that takes it, so its bytes may be stored.
 bool fits(const PendingMessage& transfer, const FrameHead& head) {
   return head.bytes <= transfer.bytes && label_of(head) == transfer.label;
 }
@@ -59,7 +59,7 @@ std::optional<uint64_t> Inbox::grant(const FrameHead& request, PendingMessage& t
   const bool is_wanted = fits(transfer, request);
   fill(transfer, request);
   if (!is_wanted) {
-    completions_.finish(transfer);  // the sender waits for leave that never comes: its call fails with this one
+    completions_.finish(transfer);  // the sender is never granted its request: its call fails with this one
     return std::nullopt;
   }
   granted_[request.number] = {.transfer = &transfer, .bytes = request.bytes};

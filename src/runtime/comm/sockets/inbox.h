@@ -1,5 +1,5 @@
 #pragma once
-// The messages of one rank to this one: those that came and those that are wanted.
+// The messages of one rank to this one: those that arrived and those that are wanted.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,39 +16,40 @@
 
 namespace partita {
 
-/// Brings together messages that come and receives that wait, by channel and tag, in the order of either. A message
-/// that comes first is kept; a request for leave to send one is granted once a receive wants it. The lock of the
-/// connections guards it.
+/// Matches arriving messages with waiting receives by channel and tag, in order. A message that arrives early is kept.
+/// A request to send one is granted once a receive wants it. The lock of the connections guards it.
 class Inbox {
  public:
   explicit Inbox(Completions& completions) : completions_(completions) {}
 
-  /// Wants a message: finishes `transfer` if it has come, else when it does. Returns the number of a request to grant.
+  /// Starts a receive: finishes `transfer` if its message has arrived, else when it arrives. Returns the number of a
+  /// request to grant, if any.
   std::optional<uint64_t> take(PendingMessage& transfer, uint64_t channel);
-  /// A request or a message begins: whether its number is above those before, as every sender counts.
+  /// Whether the number of a beginning request or message is above the previous ones, as every sender counts.
   bool begins_in_order(const FrameHead& head) { return std::exchange(last_began_, head.number) < head.number; }
-  /// A request has come. Returns its number if it is to be granted now.
+  /// Adds a request. Returns its number if it is to be granted now.
   std::optional<uint64_t> add_request(const FrameHead& head);
-  /// A frame of a message has come; none where no such message may.
+  /// Begins a frame of a message. Returns the destination of its bytes, or none if such a message is not allowed.
   std::optional<FrameTarget> begin_message(const FrameHead& head);
-  /// The bytes of the frame that began last are where they go.
+  /// Ends the frame that began last, whose bytes have been stored.
   void end_message();
-  /// Takes a receive back that is not done. True if nothing had come for it; else its message is dropped.
+  /// Withdraws a receive that is not done. Returns true if nothing had arrived for it; else its message is dropped.
   bool withdraw(PendingMessage& transfer, uint64_t channel);
+  /// Whether bytes of a granted message may arrive.
   bool expects_long_message() const { return !granted_.empty(); }
 
  private:
-  /// A message that may come.
+  /// A message whose request was granted.
   struct Granted {
-    PendingMessage* transfer = nullptr;  // null: not wanted any more
+    PendingMessage* transfer = nullptr;  // null: withdrawn
     int64_t bytes = 0, came = 0;
   };
-  /// A message, or a request, that came before it was wanted.
+  /// A message or request that arrived before it was wanted.
   struct Arrived {
     FrameHead head;
-    std::vector<std::byte> bytes{};  // none of a request
+    std::vector<std::byte> bytes{};  // empty for a request
     bool complete = false;
-    PendingMessage* taker = nullptr;  // wants it while it still comes
+    PendingMessage* taker = nullptr;  // the receive that wants it while it is still arriving
   };
   struct Queue {
     std::deque<PendingMessage*> takers;
@@ -63,10 +64,10 @@ class Inbox {
   Completions& completions_;
   std::map<uint64_t, Granted> granted_;
   std::map<std::pair<uint64_t, int32_t>, Queue> queues_;
-  uint64_t last_began_ = 0;  // the number of the message that the peer began last
-  // Of the frame that comes.
-  PendingMessage* transfer_ = nullptr;  // done at its end
-  Arrived* arrived_ = nullptr;          // complete at its end
+  uint64_t last_began_ = 0;  // number of the peer's last message
+  // State of the current frame.
+  PendingMessage* transfer_ = nullptr;  // done at the frame's end
+  Arrived* arrived_ = nullptr;          // complete at the frame's end
 };
 
 }  // namespace partita

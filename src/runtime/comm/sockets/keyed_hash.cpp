@@ -55,7 +55,7 @@ Digest sha256(std::span<const std::byte> message) {
   Words state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   size_t done = 0;
   for (; message.size() - done >= kBlock; done += kBlock) add_block(state, message.data() + done);
-  // The rest, one bit, zeros, and the length in bits.
+  // Padding: the rest, a one bit, zeros, and the length in bits.
   std::array<std::byte, 2 * kBlock> last{};
   const size_t rest = message.size() - done, length = rest + 9 <= kBlock ? kBlock : 2 * kBlock;
   std::copy(message.begin() + done, message.end(), last.begin());

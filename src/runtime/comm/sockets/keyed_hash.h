@@ -1,6 +1,6 @@
 #pragma once
-// SHA-256 (FIPS 180-4) and the keyed hash that is made of it (HMAC, RFC 2104): what ranks prove that they know the
-// secret of their job with.
+// SHA-256 (FIPS 180-4) and the keyed hash based on it (HMAC, RFC 2104), with which ranks prove that they know the
+// secret of their job.
 
 #include <array>
 #include <cstddef>
@@ -13,12 +13,13 @@ namespace partita {
 using Digest = std::array<std::byte, 32>;
 
 Digest sha256(std::span<const std::byte> message);
+/// HMAC-SHA-256 of a message.
 Digest keyed_hash(std::span<const std::byte> key, std::span<const std::byte> message);
 
-/// In a time that does not depend on where they differ.
+/// Compares in a time that does not depend on the position of a difference.
 bool equal_digests(const Digest& a, const Digest& b);
 
-/// From the kernel. Throws RuntimeFailure when it has none.
+/// 32 random bytes from the kernel. Throws RuntimeFailure(internal) if it has none.
 Digest random_bytes();
 
 inline std::span<const std::byte> bytes_of(std::string_view text) {

@@ -59,7 +59,7 @@ bool Link::withdraw(PendingMessage& transfer, uint64_t channel) {
 void Link::send_failure(const WorldFailure& failure) {
   const std::string text =
       failure.text.empty() ? "[communicator] a rank failed" : failure.text.substr(0, kMaxReasonBytes);
-  // What nobody will take any more stands in the way; a frame that has begun has to go on.
+  // Drops frames that nobody will receive any more. A frame that has begun has to be completed.
   outbox_.drop_unstarted();
   Outbox::Frame frame{.head = {.kind = FrameHead::Kind::abort,
                                .tag = static_cast<int32_t>(failure.code),
@@ -121,7 +121,7 @@ void Link::enqueue(Outbox::Frame frame) {
 
 void Link::write() {
   const Outbox::Written written = outbox_.write_to(socket_);
-  if (written == Outbox::Written::broken) return;  // reading says why
+  if (written == Outbox::Written::broken) return;  // the next read reports why
   const bool arm = written == Outbox::Written::blocked;
   if (arm == is_armed_) return;
   watch(EPOLL_CTL_MOD, static_cast<uint32_t>(arm ? EPOLLIN | EPOLLOUT : EPOLLIN));
@@ -174,7 +174,7 @@ bool Link::send_granted(uint64_t number) {
     enqueue(std::move(*frame));
     return true;
   }
-  return outbox_.has_begun(number);  // withdrawn meanwhile
+  return outbox_.has_begun(number);  // else withdrawn meanwhile
 }
 
 void Link::grant(std::optional<uint64_t> request) {

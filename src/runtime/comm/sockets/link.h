@@ -1,5 +1,5 @@
 #pragma once
-// The connection of a rank to one other.
+// The connection of a rank to one other rank.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,42 +18,43 @@
 
 namespace partita {
 
-/// What all links of a rank share; it outlives them.
+/// What all links of a rank share. It outlives them.
 struct LinkContext {
-  int poll = -1;  // the epoll instance that watches the sockets; an event's data are the number of the peer
+  int poll = -1;  // epoll instance that watches the sockets; the data of an event is the peer's rank
   Completions& completions;
   WorldState& world;
 };
 
-/// Messages, signs of life and the news of a failure on one connection; without a socket, to nobody. The lock of the
-/// connections guards it. A connection that ends, or on which nothing comes for too long, before a `leave` has come
-/// fails the world; no function throws for it.
+/// Messages, keep-alive frames and news of a failure on one connection; without a socket, to nobody. The lock of the
+/// connections guards it. If the connection ends, or nothing is received for too long, before a `leave` has arrived,
+/// the world fails. No function throws for that.
 class Link final : private FrameReader::Sink {
  public:
-  /// `host` is that of rank `peer`, for messages.
+  /// `host` is the host of rank `peer`, for error messages.
   Link(int peer, std::string host, Socket socket, const LinkContext& context);
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  /// Begins a send or a receive. The transfer stays where it is until it is finished or withdrawn.
+  /// Starts a send or a receive. `transfer` must not move until it is done or withdrawn.
   void start(PendingMessage& transfer, uint64_t channel);
-  /// Begins a send of `bytes`, a copy of the message's.
+  /// Starts a send of `bytes`, a copy of the message's data.
   void post(const PendingMessage& message, std::vector<std::byte> bytes, uint64_t channel);
-  /// Takes back what is not done. False when it had begun to come, or was a send.
+  /// Withdraws a transfer that is not done. Returns false if its message had begun to arrive, or if it is a send.
   bool withdraw(PendingMessage& transfer, uint64_t channel);
-  /// Tells the peer why the world has failed, before all that has not begun to go.
+  /// Tells the peer why the world has failed, before everything that has not begun to be sent.
   void send_failure(const WorldFailure& failure);
   void send_leave() { enqueue({.head = {.kind = FrameHead::Kind::leave}}); }
 
   bool has_left() const { return has_left_; }
-  /// Whether everything has gone, and if asked, has reached the peer's machine.
+  /// Whether everything has been sent and, if `acknowledged`, has reached the peer's host.
   bool is_sent(bool acknowledged) const;
 
-  // For the thread that moves messages.
+  // The functions below are for the thread that moves messages.
   void handle(uint32_t events);
-  /// Loses a peer that has been silent for longer than `stall`; says something where nothing was said for `interval`.
+  /// Declares a peer lost if it has been silent for longer than `stall`. Sends a keep-alive frame if nothing was sent
+  /// for `interval`.
   void tick(Deadline now, Timeout stall, Timeout interval);
-  /// Forgives silence until now.
+  /// Ignores silence until `now`.
   void forgive_silence(Deadline now) { heard_ = now; }
 
  private:
@@ -77,7 +78,7 @@ class Link final : private FrameReader::Sink {
   Outbox outbox_;
   Inbox inbox_;
   FrameReader reader_;
-  std::string reason_;  // of a failure, while it comes
+  std::string reason_;  // text of a failure, while it arrives
   bool has_left_ = false, is_armed_ = false;
   Deadline heard_ = std::chrono::steady_clock::now();
 };

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-/// Sends what is left of a frame; as sendmsg returns.
+/// Sends the rest of a frame. Returns what sendmsg returns.
 ssize_t send_rest(const Socket& socket, const Outbox::Frame& frame) {
   constexpr auto kHead = static_cast<int64_t>(sizeof(FrameHead));
   const auto* head = reinterpret_cast<const std::byte*>(&frame.head);
@@ -92,7 +92,7 @@ void Outbox::withdraw(const PendingMessage& transfer) {
   std::erase_if(requested_, [&](const auto& one) { return one.second.transfer == &transfer; });
   for (Frame& frame : line_) {
     if (frame.transfer != &transfer) continue;
-    frame.own.assign(frame.data, frame.data + frame.bytes);  // the buffer may go now
+    frame.own.assign(frame.data, frame.data + frame.bytes);  // the buffer is free now
     frame.transfer = nullptr;
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What one rank is sent: frames in line, and messages that wait for leave.
+// What is sent to one rank: queued frames, and messages whose requests are not granted yet.
 
 #include <algorithm>
 #include <chrono>
@@ -16,18 +16,18 @@
 
 namespace partita {
 
-/// The line of frames to one rank. The lock of the connections guards it.
+/// The queue of frames to one rank. The lock of the connections guards it.
 class Outbox {
  public:
   struct Frame {
     FrameHead head;
     const std::byte* data = nullptr;
-    int64_t bytes = 0;                   // of the message; 0: a head alone
-    int64_t first = 0;                   // of them in this frame
-    PendingMessage* transfer = nullptr;  // done when this is sent
-    std::vector<std::byte> own{};        // the bytes, of a message that was posted
-    int64_t sent = 0;                    // of this frame, with the head
-    bool is_granted = false;             // the bytes of a request that was granted
+    int64_t bytes = 0;                   // bytes of the message; 0: only a head
+    int64_t first = 0;                   // first byte of the message in this frame
+    PendingMessage* transfer = nullptr;  // done when this frame is sent
+    std::vector<std::byte> own{};        // the bytes of a posted message
+    int64_t sent = 0;                    // bytes of this frame that were sent, head included
+    bool is_granted = false;             // whether it has the bytes of a granted request
 
     int64_t in_frame() const { return std::min(bytes - first, kMaxInFrame); }
   };
@@ -35,26 +35,27 @@ class Outbox {
 
   explicit Outbox(Completions& completions) : completions_(completions) {}
 
-  /// The frame of a message that this rank begins, with the next number; without its bytes.
+  /// Makes the frame of a message of this rank, with the next number and without its bytes.
   Frame frame_of(const PendingMessage& message, uint64_t channel);
-  /// Returns what is to be put in line first: `frame`, or a request for leave to send it, and keeps `frame` until then.
+  /// Returns the frame to queue first: `frame` itself, or, for a long message, a request to send it; then keeps `frame`
+  /// until the grant.
   Frame offer(Frame frame);
-  /// Puts a frame in line, after what has begun. Frames of granted messages, which the receiver knows by number, let
-  /// all others pass; those of a message that has begun go before those of others.
+  /// Queues a frame, after those that have begun. Other frames overtake frames of granted messages, which the receiver
+  /// identifies by number. Frames of a message that has begun go before those of others.
   void push(Frame frame);
-  /// Whether a request with this number was ever sent.
+  /// Whether a message or request with this number was ever begun.
   bool has_begun(uint64_t number) const { return number <= messages_; }
-  /// The message that asked for leave with this number; none if it was withdrawn.
+  /// Takes the message whose request has this number; none if it was withdrawn.
   std::optional<Frame> granted(uint64_t number);
-  /// Writes what the socket takes, at most kMaxInTurn bytes. Finishes the messages that are gone.
+  /// Writes what the socket accepts, about kMaxInTurn bytes at most. Finishes the messages that are completely sent.
   Written write_to(const Socket& socket);
-  /// A message that is not sent yet: its buffer may go, the bytes of a frame in line are copied.
+  /// Withdraws a message that is not sent yet. Its buffer is free afterwards: the bytes of queued frames are copied.
   void withdraw(const PendingMessage& transfer);
-  /// Drops what has not begun to go: frames in line, and messages that wait for leave.
+  /// Drops what has not begun to be sent: queued frames except the first, and messages that wait for a grant.
   void drop_unstarted();
   void clear() { line_.clear(); }
 
-  /// When bytes were last written; at first, when this began.
+  /// When bytes were last written; initially the time of construction.
   Deadline last_sent() const { return last_sent_; }
   size_t frames_in_line() const { return line_.size(); }
   bool is_sent() const { return line_.empty() && requested_.empty(); }
@@ -62,8 +63,8 @@ class Outbox {
  private:
   Completions& completions_;
   std::deque<Frame> line_;
-  std::map<uint64_t, Frame> requested_;  // not granted yet
-  uint64_t messages_ = 0;                // numbers given out
+  std::map<uint64_t, Frame> requested_;  // by number, not granted yet
+  uint64_t messages_ = 0;                // last number given to a message
   Deadline last_sent_ = std::chrono::steady_clock::now();
 };
 

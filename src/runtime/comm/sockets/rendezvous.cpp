@@ -13,13 +13,13 @@
 namespace partita {
 namespace {
 
-constexpr int kMaxStrangers = 256;  // that wait at a gate in addition to the ranks
+constexpr int kMaxStrangers = 256;  // connections that wait at a gate in addition to those of the ranks
 constexpr int kMaxRefusals = 3;
-constexpr std::chrono::milliseconds kNextCall{10};  // after one without an answer
+constexpr std::chrono::milliseconds kNextCall{10};  // pause after a call without an answer
 constexpr Timeout kReplyTime = std::chrono::seconds(5);
 constexpr size_t kMaxText = 4096;
 
-/// What rank 0 answers: where all are, or why the job does not begin.
+/// Head of rank 0's answer, followed by the addresses of all ranks, or by the reason why the job does not begin.
 struct Reply {
   int32_t code = 0;  // an ExitCode
   int32_t bytes = 0;
@@ -43,7 +43,7 @@ void reply(const Socket& socket, ExitCode code, std::span<const std::byte> bytes
   if (send_all(socket, {reinterpret_cast<const std::byte*>(&head), sizeof head}, until)) send_all(socket, bytes, until);
 }
 
-constexpr std::chrono::milliseconds kLookInterval{250};  // from one look at the signals to the next
+constexpr std::chrono::milliseconds kLookInterval{250};  // between two polls of the signals
 
 int stop_signal(const RendezvousOptions& options) { return options.stop_signal ? options.stop_signal() : 0; }
 
@@ -52,13 +52,14 @@ std::string interruption(int signal) {
                      ::strsignal(signal));
 }
 
-/// Throws RuntimeFailure when somebody asks this process to end.
+/// Throws RuntimeFailure if this process was asked to end.
 void end_if_asked(const RendezvousOptions& options) {
   const int signal = stop_signal(options);
   if (signal != 0) throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + signal), interruption(signal));
 }
 
-/// Waits until the other end says something or ends; false when `until` passes. A signal ends the wait.
+/// Waits until the peer sends something or ends. Returns false if `until` passes. Throws RuntimeFailure if this process
+/// is asked to end.
 bool await_word(const Socket& socket, const RendezvousOptions& options, Deadline until) {
   while (!await_readable(socket, std::min(until, deadline_after(kLookInterval)))) {
     end_if_asked(options);
@@ -69,7 +70,7 @@ bool await_word(const Socket& socket, const RendezvousOptions& options, Deadline
 
 double seconds_of(Timeout time) { return std::chrono::duration<double>(time).count(); }
 
-/// A connection to a rank that listens at `endpoint`, by which it knows this one.
+/// Connects to a rank that listens at `endpoint` and introduces this rank to it. Repeats the call until the timeout.
 Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const RendezvousOptions& options,
                  const std::function<Hello(const Socket&)>& hello) {
   const Deadline until = deadline_after(options.timeout);
@@ -84,7 +85,7 @@ Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const Re
                                    rank, print(endpoint), seconds_of(options.timeout)));
     }
     prepare_connection(*socket);
-    const bool is_met = await_word(*socket, options, until);  // who is stopped, or not there yet, has a queue of calls
+    const bool is_met = await_word(*socket, options, until);  // a suspended process still has a queue of connections
     const Joining end = is_met ? join(*socket, key, hello(*socket), until) : Joining::no_answer;
     if (end == Joining::done) return std::move(*socket);
     if (end == Joining::refused && ++refusals >= kMaxRefusals) {
@@ -104,7 +105,7 @@ Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const Re
   }
 }
 
-/// Rank 0, until all others have come.
+/// Rank 0's part until all other ranks have arrived.
 class Gathering {
  public:
   Gathering(const RendezvousOptions& options, const JobKey& key, Socket listener)
@@ -112,7 +113,8 @@ class Gathering {
 
   std::vector<Socket> links() { return std::move(links_); }
 
-  /// Where all ranks are, also told to all of them.
+  /// Returns where all ranks are, and sends that to all of them. Throws RuntimeFailure, on all ranks, if one does not
+  /// arrive or ends.
   std::vector<Hello> gather() {
     std::vector<Hello> all(options_.size);
     all[0] = hello_of(options_, options_.master);
@@ -151,7 +153,7 @@ class Gathering {
     throw RuntimeFailure(code, text);
   }
 
-  /// False: one of this job, but not one of these ranks. It is told so.
+  /// Admits a process of this job. Returns false if it is not one of the expected ranks, after telling it.
   bool admit(Joined& joined) {
     const Hello& hello = joined.hello;
     std::string wrong;
@@ -170,11 +172,13 @@ class Gathering {
       return true;
     }
     reply(joined.socket, ExitCode::ranks_disagree, bytes_of(wrong));
-    if (hello.size != options_.size) refuse(ExitCode::ranks_disagree, -1, wrong);  // they would wait for more, or fewer
+    // The other ranks expect another number.
+    if (hello.size != options_.size) refuse(ExitCode::ranks_disagree, -1, wrong);
     return false;
   }
 
-  /// A rank that has come says nothing before it is answered: what can be read is its end.
+  /// Throws RuntimeFailure if a rank that had arrived has ended. A rank sends nothing before it is answered, so a
+  /// readable connection has ended.
   void refuse_ended() {
     for (size_t rank = 1; rank < links_.size(); ++rank) {
       if (!links_[rank].is_open() || !await_readable(links_[rank], std::chrono::steady_clock::now())) continue;
@@ -203,9 +207,9 @@ class Gathering {
   std::vector<Socket> links_;
 };
 
-/// What rank 0 answers to this one.
+/// Receives rank 0's answer: where all ranks are. Throws RuntimeFailure with the reason if the job does not begin.
 std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& options) {
-  // Rank 0 may wait for others as long as this one waits for it.
+  // Rank 0 may wait for other ranks as long as this one waits for it.
   const Deadline until = deadline_after(options.timeout + kReplyTime);
   const auto lost = [&](const std::string& what) {
     const bool silent = std::chrono::steady_clock::now() >= until;
@@ -229,7 +233,7 @@ std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& 
   return all;
 }
 
-/// The connections to ranks other than 0: this one calls those before it, and those behind it call this one.
+/// Makes the connections to ranks other than 0: this rank calls lower ranks, and higher ranks call it.
 void connect_others(std::vector<Socket>& links, const std::vector<Hello>& all, Socket listener, const JobKey& key,
                     const RendezvousOptions& options) {
   for (int rank = 1; rank < options.rank; ++rank) {
@@ -272,7 +276,7 @@ Rendezvous meet(const RendezvousOptions& options, const JobKey& key) {
     met.links.resize(options.size);
     Socket listener;
     met.links[0] = call_rank(0, options.master, key, options, [&](const Socket& socket) {
-      // An address that leads others to themselves is none where rank 0 is reached at another.
+      // Does not listen at a loopback address if rank 0 is reached from another one.
       const std::string caller = local_endpoint(socket).host;
       const bool leads_back = !options.address.empty() && is_loopback(options.address) && !is_loopback(caller);
       listener = listen_on({options.address.empty() || leads_back ? caller : options.address, 0});

@@ -1,6 +1,6 @@
 #pragma once
-// How the ranks of a job find one another: rank 0 listens at a known address, all others call it, and it tells all
-// where each is. Then every pair has a connection.
+// Connects the ranks of a job: rank 0 listens at a known address, all others call it, and it tells all ranks where each
+// one is. Then every pair makes a connection.
 
 #include <functional>
 #include <memory>
@@ -16,22 +16,22 @@ namespace partita {
 
 struct RendezvousOptions {
   int rank = 0, size = 1;
-  Endpoint master{};         // where rank 0 listens
-  int listener = -1;         // of rank 0: a socket that listens there already, which it takes; -1: it makes one
-  std::string address = "";  // this rank listens here; "": at the address from which it reaches rank 0
+  Endpoint master{};  // address at which rank 0 listens
+  int listener = -1;  // of rank 0: a socket that already listens there, which `meet` takes over; -1: `meet` makes one
+  std::string address = "";  // address at which this rank listens; "": the one from which it reaches rank 0
   uint64_t host_key = 0;
-  std::string host = "";  // the name of this host
-  Timeout timeout{};      // for a rank that does not come, or does not answer
-  /// The signal that asks this process to end, looked at from time to time; 0: none. None: it cannot be asked.
+  std::string host = "";  // name of this host
+  Timeout timeout{};      // for a rank that does not arrive or answer
+  /// Returns the signal that asks this process to end, or 0. Polled from time to time. Null if it cannot be asked.
   std::function<int()> stop_signal{};
 };
 
 struct Rendezvous {
-  std::vector<Socket> links;       // by rank; none to itself
+  std::vector<Socket> links;       // by rank; closed for this rank
   std::vector<std::string> hosts;  // by rank
 };
 
-/// Of a job that does not begin because of one rank, or of several of which this is the first.
+/// The error of a job that does not begin because of one rank, or of several ranks, of which it names the first.
 class RankMissed : public RuntimeFailure {
  public:
   RankMissed(ExitCode code, int rank, const std::string& text) : RuntimeFailure(code, text), rank_(rank) {}
@@ -41,8 +41,8 @@ class RankMissed : public RuntimeFailure {
   int rank_;
 };
 
-/// Collective over the ranks of the job. Throws RuntimeFailure on every rank that takes part when one does not come, or
-/// ends, naming it: RankMissed on those that miss it themselves.
+/// Connects all ranks. A collective call over the ranks of the job. If a rank does not arrive, or ends, every rank that
+/// takes part throws RuntimeFailure, naming it; ranks that miss it themselves throw RankMissed.
 Rendezvous meet(const RendezvousOptions& options, const JobKey& key);
 
 }  // namespace partita

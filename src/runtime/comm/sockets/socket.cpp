@@ -43,7 +43,7 @@ Addresses resolve(const Endpoint& endpoint, bool listens) {
   return {found, &::freeaddrinfo};
 }
 
-/// Milliseconds for poll, which takes ints.
+/// Milliseconds for poll, which takes an int; a minute at most.
 int wait_time(Deadline until) {
   const auto rest = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
   return static_cast<int>(std::clamp<int64_t>(rest, 0, 60'000));
@@ -66,7 +66,7 @@ bool is_connected(const Socket& socket, Deadline until) {
   return ::getsockopt(socket.file(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
 }
 
-/// A socket that looks for a free port of its own host may be given the very port that it calls.
+/// Whether a socket is connected to itself: one that gets a free port of its own host may get the port that it calls.
 bool is_own_peer(const Socket& socket) {
   sockaddr_storage own{}, peer{};
   socklen_t own_length = sizeof own, peer_length = sizeof peer;
@@ -207,7 +207,7 @@ bool receive_all(const Socket& socket, std::span<std::byte> bytes, Deadline unti
 void prepare_connection(const Socket& socket) {
   const int yes = 1;
   ::setsockopt(socket.file(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  // The kernel takes little more than it sends: what is urgent waits for no more than that.
+  // Keeps the kernel's queue short, so that an urgent frame waits for no more than that.
   ::setsockopt(socket.file(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent, sizeof kMaxUnsent);
   ::fcntl(socket.file(), F_SETFL, ::fcntl(socket.file(), F_GETFL) | O_NONBLOCK);
 }

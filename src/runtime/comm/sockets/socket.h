@@ -1,5 +1,5 @@
 #pragma once
-// TCP sockets, by addresses that were given.
+// TCP sockets between given addresses.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace partita {
 
-/// A name or number of a host, and a port.
+/// Name or address of a host, and a port.
 struct Endpoint {
   std::string host;
   int port = 0;
 };
 
-/// "10.0.0.1:2950", "[::1]:2950", "node7:2950". Throws InvalidArgument, which begins with "[where]".
+/// Parses "10.0.0.1:2950", "[::1]:2950" or "node7:2950". Throws InvalidArgument; its message begins with "[where]".
 Endpoint parse_endpoint(std::string_view where, const std::string& text);
 std::string print(const Endpoint& endpoint);
 
-/// An open file descriptor.
+/// Owner of an open file descriptor.
 class Socket {
  public:
   Socket() = default;
@@ -40,27 +40,27 @@ class Socket {
   int file_ = -1;
 };
 
-/// Throws RuntimeFailure(out_of_memory), which begins with "[where]", unless this process may have `count` open files;
-/// `what` needs them.
+/// Requires that this process may have `count` open files, which `what` needs. Throws RuntimeFailure(out_of_memory)
+/// otherwise; its message begins with "[where]".
 void require_open_files(std::string_view where, int64_t count, const std::string& what);
 
-/// Listens on this address alone; port 0: one that is free. Throws RuntimeFailure(peer_lost).
+/// Listens only at this address; port 0 means a free port. Throws RuntimeFailure(peer_lost).
 Socket listen_on(const Endpoint& endpoint);
-/// Tries again while nobody listens there. None when `until` passes, or `is_over` says so from one attempt to the next.
-/// Throws RuntimeFailure for an unknown name.
+/// Connects to an address. Tries again while nobody listens there. None if `until` passes, or if `is_over` returns true
+/// between two attempts. Throws RuntimeFailure for an unknown name.
 std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until,
                                  const std::function<bool()>& is_over = nullptr);
-/// Where a listening or connected socket is on this host.
+/// Local address and port of a listening or connected socket.
 Endpoint local_endpoint(const Socket& socket);
 
-/// Whether something can be read, or written, before `until`.
+/// Waits until something can be read; returns false if `until` passes first.
 bool await_readable(const Socket& socket, Deadline until);
 
-/// All bytes before `until`; false when the time passes or the connection ends.
+/// Send or receive all bytes. Return false if `until` passes or the connection ends before.
 bool send_all(const Socket& socket, std::span<const std::byte> bytes, Deadline until);
 bool receive_all(const Socket& socket, std::span<std::byte> bytes, Deadline until);
 
-/// For messages: without delay, never blocking.
+/// Prepares a connection for messages: no delay, no blocking.
 void prepare_connection(const Socket& socket);
 
 }  // namespace partita

@@ -11,22 +11,22 @@ namespace partita {
 struct SocketWorldOptions {
   int rank = 0, size = 1;
   std::string master;        // HOST:PORT where rank 0 listens
-  int listener = -1;         // of rank 0: a socket that listens there already
-  std::string address = "";  // of this rank, for others; "": that from which it reaches rank 0
-  std::string secret;        // of the job
-  std::string run = "";      // tells runs apart that use one secret
-  Timeout start_timeout{};   // for a rank that does not come
+  int listener = -1;         // of rank 0: a socket that already listens there
+  std::string address = "";  // this rank's address for other ranks; "": the one from which it reaches rank 0
+  std::string secret;        // secret of the job
+  std::string run = "";      // distinguishes runs that use the same secret
+  Timeout start_timeout{};   // for a rank that does not arrive
   Timeout stall_timeout{};   // for a rank that is silent
-  std::string host = "";     // in place of the name of this host; ranks with another name share no memory
-  /// The signal that asks this process to end while the ranks meet; 0: none.
+  std::string host = "";     // replaces the name of this host; ranks with different names share no memory
+  /// Returns the signal that asks this process to end while the ranks meet, or 0.
   std::function<int()> stop_signal{};
   std::shared_ptr<FlightRecord> record{};
   std::function<void(ExitCode, const std::string&)> on_failed_end{};
 };
 
-/// The world of this rank, for as long as the object lives; several may live in one process, and one may follow
-/// another. Collective over the ranks of the job. Throws InvalidArgument for an option that makes no sense,
-/// RuntimeFailure when the ranks do not find one another.
+/// Makes the world of this rank, which ends with the object. A process may have several, at the same time or one after
+/// another. A collective call over the ranks of the job. Throws InvalidArgument for an invalid option, RuntimeFailure
+/// if the ranks do not find one another.
 std::unique_ptr<Communicator> make_socket_world(const SocketWorldOptions& options);
 
 }  // namespace partita
