@@ -13,14 +13,14 @@
 
 namespace partita {
 
-/// Writes to the console and to a log, either of which may be missing. A log that cannot be written any more is left
-/// out from then on, with one warning.
+/// Writes to the console and to a log; either may be missing. If the log cannot be written any more, warns once and
+/// drops it.
 class Console::Tee : public std::streambuf {
  public:
   Tee(std::streambuf* console, std::streambuf* log, std::string path)
       : console_(console), log_(log), path_(std::move(path)) {}
 
-  /// Passes everything on to `before` from now on.
+  /// Passes everything to `before` from now on.
   void retire(std::streambuf* before) {
     console_ = before;
     log_ = nullptr;
@@ -88,7 +88,7 @@ Console::~Console() {
     std::cout.rdbuf(before_);
     return;
   }
-  // Another console was put on top of this one, and writes through it for as long as the process lives.
+  // Another console was stacked on this one, and writes through it for the rest of the process.
   tee_->retire(before_);
   static_cast<void>(tee_.release());
 }

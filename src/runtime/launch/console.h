@@ -1,5 +1,5 @@
 #pragma once
-// Who writes where when ranks are processes.
+// Decides who prints where when ranks are processes.
 
 #include <fstream>
 #include <iostream>
@@ -11,16 +11,17 @@
 
 namespace partita {
 
-/// The process as a launcher started it; none when it was started alone.
+/// This process's rank, as the launcher says; none if the process was started alone. Throws as launched_rank does.
 std::optional<LaunchedRank> this_rank();
 
-/// To be called before any file is opened: a standard stream that the caller closed would be the next file otherwise,
-/// which would then get the text of the console. Reading or writing such a stream fails; what goes to stderr is lost.
+/// Replaces standard streams that the caller closed, so that no file that is opened later becomes one and gets the text
+/// of the console. Reading or writing such a stream fails; what goes to stderr is lost. Call it before any file is
+/// opened.
 void open_standard_streams();
 
-/// While it lives, std::cout of every process but that of rank 0 is silent unless `all`, and with a folder goes to
-/// FOLDER/rank_R.log too. Several may live at a time and end in any order. Throws RuntimeFailure(cannot_write), also
-/// while another job writes that file.
+/// While it lives, std::cout is silent in every process but that of rank 0, unless `all` is set. With a folder the text
+/// also goes to FOLDER/rank_R.log. Several may live at a time and end in any order. Throws
+/// RuntimeFailure(cannot_write), also while another job writes that file.
 class Console {
  public:
   Console(int rank, bool all, const std::string& log_dir);
@@ -31,7 +32,7 @@ class Console {
  private:
   class Tee;
 
-  std::optional<OwnerLock> lock_;  // of the log
+  std::optional<OwnerLock> lock_;  // of the log file
   std::ofstream log_;
   std::unique_ptr<Tee> tee_;
   std::streambuf* before_ = nullptr;

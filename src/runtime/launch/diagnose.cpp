@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-/// What all ranks of a group do alike in a call; counts of gathers and scatters are those of the whole.
+/// The part of a call that is equal on all ranks of a group. Counts of gathers and scatters are totals.
 std::string shared_part(const FlightEntry& entry) {
   const auto kind = static_cast<Collective>(entry.kind);
   std::string text(name_of(kind));
@@ -22,7 +22,7 @@ std::string shared_part(const FlightEntry& entry) {
   return entry.root < 0 ? text : text + fmt::format(" from member {}", entry.root);
 }
 
-/// Calls of groups by number, of one rank.
+/// Calls of one rank in one group, by number.
 using Calls = std::map<uint64_t, const FlightEntry*>;
 using GroupCalls = std::map<int, Calls>;  // by rank
 
@@ -132,7 +132,7 @@ Diagnosis diagnose(std::vector<FlightLog> logs) {
   for (const FlightLog& log : diagnosis.logs) {
     if (log.lost >= 0) lost.insert(log.lost);
   }
-  // A rank that is behind in one group may itself wait in another.
+  // A rank that is behind in one group may be waiting in another.
   for (const int rank : behind) {
     if (!waiting.contains(rank)) lost.insert(rank);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The records of all ranks of a job side by side: who was behind, in what, and whether programs differed.
+// Compares the records of all ranks of a job: who was behind, in which call, and whether the programs differed.
 
 #include <optional>
 #include <string>
@@ -12,33 +12,36 @@ namespace partita {
 /// How far the ranks of a group had come in its calls when the records end.
 struct GroupProgress {
   uint64_t group = 0;
-  std::vector<int> ranks;    // of which there is a record
-  uint64_t furthest = 0;     // the last call that one of them began
+  std::vector<int> ranks;    // ranks with a record
+  uint64_t furthest = 0;     // the last call that any of them began
   uint64_t least = 0;        // the last call that all of them began
   std::vector<int> behind;   // ranks that had not begun `furthest`
-  std::vector<int> waiting;  // ranks in `furthest`, which had not ended
-  std::string call;          // `furthest`, in words
+  std::vector<int> waiting;  // ranks still in call `furthest`
+  std::string call;          // description of call `furthest`
 };
 
-/// The first call of a group that its ranks made differently.
+/// The first call of a group that ranks made differently.
 struct CallDifference {
   uint64_t group = 0, call = 0;
   int rank = 0, other = 0;
-  std::string made, expected;  // by `other`, by `rank`
+  std::string made, expected;  // made: the call of `other`; expected: the call of `rank`
 };
 
 struct Diagnosis {
   std::vector<FlightLog> logs;        // by rank
-  int size = 1;                       // of the world
+  int size = 1;                       // size of the world
   std::vector<int> missing;           // ranks without a record
-  std::vector<GroupProgress> groups;  // that some rank waits in
+  std::vector<GroupProgress> groups;  // groups in which some rank waits
   std::optional<CallDifference> difference;
-  std::vector<int> blamed;  // ranks behind all others that wait, or that others missed
+  std::vector<int> blamed;  // ranks that are behind without waiting themselves, or that others lost
 };
 
-/// DIR/rank_N/flight_record of all ranks. Throws MissingFile where there is none, InvalidFile for a damaged one.
+/// Reads FOLDER/rank_N/flight_record of all ranks. Throws MissingFile if there is none, InvalidFile for a damaged one
+/// or two of one rank.
 std::vector<FlightLog> read_flight_records(const std::string& folder);
+/// Finds which ranks are behind, and the first call that differs.
 Diagnosis diagnose(std::vector<FlightLog> logs);
+/// Formats a diagnosis as lines of text.
 std::string print_diagnosis(const Diagnosis& diagnosis);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// Ranks that are processes were each started with flags, files and a program of their own.
+// Checks that ranks that are processes were started alike: each has its own flags, files and program.
 
 #include <map>
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace partita {
 
-/// What a rank is about to do, by name: "seed", "plan". Long texts as a digest of theirs.
+/// What a rank is about to do, by name: "seed", "plan". Long texts are given as their digest.
 using LaunchFingerprint = std::vector<std::pair<std::string, std::string>>;
 
-/// 64 bits of a text (FNV-1a), of several from one to the next.
+/// 64-bit digest of a text (FNV-1a). `before` is the digest of what precedes it.
 uint64_t digest_of(std::string_view text, uint64_t before = 0);
 uint64_t digest_of(const Array& array, uint64_t before = 0);
-/// Of names and values.
+/// Digest of names and values.
 uint64_t digest_of(const std::map<std::string, Array>& arrays);
 std::string print_digest(uint64_t digest);
-/// Of the program that this process runs, its file as it is on the disk; 0 when that cannot be read. Made once.
+/// Digest of the program file that this process runs; 0 if it cannot be read. Computed once.
 uint64_t digest_of_executable();
 
-/// Throws RuntimeFailure(ranks_disagree) on every rank, with the first difference and both sides, unless all ranks have
-/// the fingerprint of rank 0. Collective.
+/// Requires that all ranks have the fingerprint of rank 0. A collective call. Throws RuntimeFailure(ranks_disagree) on
+/// every rank otherwise, with the first difference and both values.
 void require_same_fingerprint(const LaunchFingerprint& fingerprint, Communicator& comm);
 
 }  // namespace partita

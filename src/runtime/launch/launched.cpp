@@ -36,7 +36,7 @@ LaunchedRank checked(LaunchedRank rank) {
                     "to {}",
                     rank.rank, rank.size, rank.launcher, rank.size - 1));
   }
-  // Not every launcher says how many ranks there are on a host: 1.
+  // Not every launcher gives the number of ranks on a host; local_size is 1 then.
   const bool is_of_host = rank.local_rank < rank.local_size || (rank.local_size == 1 && rank.local_rank < rank.size);
   if (rank.local_size < 1 || rank.local_size > rank.size || !is_of_host) {
     throw InvalidArgument(
@@ -47,7 +47,8 @@ LaunchedRank checked(LaunchedRank rank) {
   return rank;
 }
 
-/// Entry SLURM_NODEID of a list like "4(x2),3": four tasks on each of two hosts, three on the last. 1 without one.
+/// Number of tasks on this host: entry SLURM_NODEID of a list such as "4(x2),3", four tasks on each of two hosts and
+/// three on the last. 1 without a list.
 int tasks_here(const Variable& variable) {
   const char* text = variable("SLURM_STEP_TASKS_PER_NODE");
   int host = number(variable, "SLURM_NODEID", 0);
@@ -71,12 +72,12 @@ std::string text(const Variable& variable, const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// "node1:2900", "[::1]:2900"
+/// Formats an endpoint: "node1:2900" or "[::1]:2900".
 std::string endpoint(const std::string& host, int64_t port) {
   return fmt::format(fmt::runtime(host.find(':') == std::string::npos ? "{}:{}" : "[{}]:{}"), host, port);
 }
 
-/// Where ranks meet that no MPI brings together; none without PARTITA_MASTER.
+/// Where ranks meet without MPI; none without PARTITA_MASTER.
 std::optional<MeetingPlace> given_meeting(const Variable& variable) {
   if (variable("PARTITA_MASTER") == nullptr) return std::nullopt;
   return MeetingPlace{.master = text(variable, "PARTITA_MASTER"),
@@ -112,7 +113,7 @@ std::optional<LaunchedRank> by_mpirun(const Variable& variable) {
                   .meeting = given_meeting(variable)});
 }
 
-/// The first host of a list like "rack[01-04,07],other".
+/// The first host of a list such as "rack[01-04,07],other".
 std::string first_host(std::string_view list) {
   std::string host;
   for (size_t at = 0; at < list.size() && list[at] != ','; ++at) {
@@ -129,22 +130,22 @@ std::string first_host(std::string_view list) {
   return host;
 }
 
-/// Of a number of any length; of another text some number.
+/// Remainder of a decimal number of any length; for other texts an arbitrary but fixed number.
 int remainder_of(std::string_view tag, int divisor) {
   int remainder = 0;
   for (const unsigned char c : tag) remainder = (remainder * 10 + (c >= '0' && c <= '9' ? c - '0' : c)) % divisor;
   return remainder;
 }
 
-/// Where ranks meet that srun has started without the interface that MPI needs: at the host of its first task.
+/// Where ranks meet that srun started without the interface that MPI needs: at the host of the first task.
 std::optional<MeetingPlace> meeting_of_step(const Variable& variable) {
   for (const char* name : {"PMIX_RANK", "PMI_RANK", "PMI_FD"}) {
     if (variable(name) != nullptr) return std::nullopt;
   }
   const std::string host = first_host(text(variable, "SLURM_STEP_NODELIST"));
   if (host.empty()) return std::nullopt;
-  // Steps that run side by side on a host get ports of their own, as a rule; PARTITA_PORT says another. What a job and
-  // a step are called is a tag: it need not be a number that an int holds.
+  // Concurrent steps on a host usually get different ports; PARTITA_PORT sets another. Names of jobs and steps are
+  // tags: they need not be numbers that an int can hold.
   constexpr int kFirstPort = 20000, kPorts = 10000;
   const std::string job = variable("SLURM_JOB_ID") == nullptr ? "0" : text(variable, "SLURM_JOB_ID");
   const std::string step = variable("SLURM_STEP_ID") == nullptr ? "0" : text(variable, "SLURM_STEP_ID");
@@ -168,7 +169,7 @@ std::optional<LaunchedRank> by_srun(const Variable& variable) {
                   .meeting = given ? given : meeting_of_step(variable)});
 }
 
-/// The rank that a table has for a device, on the only server.
+/// The rank of a device in a table with only one server. Throws InvalidArgument if there is none.
 int rank_of_device(const RankTable& table, const std::string& path, int device) {
   for (int rank = 0; rank < table.size() && table.addresses.size() == 1; ++rank) {
     if (table.ranks[rank].device == device) return rank;
@@ -179,7 +180,7 @@ int rank_of_device(const RankTable& table, const std::string& path, int device) 
                   device, path));
 }
 
-/// Scripts say where a table is and then start each rank in a folder of its own.
+/// Looks for a table in the parent folder too: scripts name it and then start each rank in a folder of its own.
 std::string found_table(const std::string& path) {
   const std::string above = "../" + path;
   const bool is_above = !path.empty() && !path.starts_with("/") && ::access(path.c_str(), R_OK) != 0 &&

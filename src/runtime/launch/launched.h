@@ -1,5 +1,5 @@
 #pragma once
-// Whether a launcher started this process as one of several, and as which.
+// Finds out whether a launcher started this process as one of several, and as which rank.
 
 #include <functional>
 #include <optional>
@@ -9,29 +9,29 @@ namespace partita {
 
 /// How ranks find one another without MPI.
 struct MeetingPlace {
-  std::string master;        // HOST:PORT where rank 0 listens
-  std::string address = "";  // where this rank listens; "": where it reaches rank 0 from
-  int listener = -1;         // of rank 0: an open socket that listens there
-  std::string run = "";      // tells runs apart that use one secret
+  std::string master;        // HOST:PORT at which rank 0 listens
+  std::string address = "";  // address at which this rank listens; "": the one from which it reaches rank 0
+  int listener = -1;         // of rank 0: an open socket that listens there; -1: none
+  std::string run = "";      // distinguishes runs that use the same secret
 };
 
 struct LaunchedRank {
   int rank = 0, size = 1;
-  int local_rank = 0, local_size = 1;     // among those on this host
+  int local_rank = 0, local_size = 1;     // among the ranks on this host
   std::string launcher;                   // "mpirun", "srun", "partita launch", "a rank table", "torchrun"
-  std::optional<MeetingPlace> meeting{};  // none: MPI brings them together
+  std::optional<MeetingPlace> meeting{};  // none: the ranks meet by MPI
 };
 
-/// Reads what launchers put into the environment; `variable` looks a name up. In this order:
-/// - `partita launch`, or a script: PARTITA_RANK, PARTITA_SIZE, PARTITA_MASTER (HOST:PORT), and, as wanted,
+/// Reads the environment variables of launchers; `variable` looks a name up. Checks in this order:
+/// - `partita launch`, or a script: PARTITA_RANK, PARTITA_SIZE, PARTITA_MASTER (HOST:PORT), and optionally
 ///   PARTITA_LOCAL_RANK, PARTITA_LOCAL_SIZE, PARTITA_ADDRESS, PARTITA_RUN, PARTITA_LISTENER;
 /// - Open MPI's mpirun (OMPI_COMM_WORLD_*) and Slurm's srun (SLURM_PROCID, SLURM_STEP_NUM_TASKS, PMIX_RANK if given);
-///   ranks meet by MPI, or without it at PARTITA_MASTER where that is given;
+///   ranks meet by MPI, or without it at PARTITA_MASTER if that is given;
 /// - a rank table, RANK_TABLE_FILE or MINDSPORE_HCCL_CONFIG_PATH, with RANK_ID or DEVICE_ID, and RANK_SIZE; rank 0
 ///   listens on port PARTITA_PORT of its server;
 /// - torchrun, or scripts for it: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, and LOCAL_RANK, LOCAL_WORLD_SIZE.
-/// None when the process was started alone, and in a Slurm batch script, which is no step of several tasks. Throws
-/// InvalidArgument for numbers that make no sense, and as read_rank_table does.
+/// None if the process was started alone, and in a Slurm batch script, which is no step of several tasks. Throws
+/// InvalidArgument for inconsistent or invalid values, and what read_rank_table throws.
 std::optional<LaunchedRank> launched_rank(const std::function<const char*(const char*)>& variable);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 #pragma once
-// How something ended that every rank does by itself, and what ranks make of it together.
+// How a job that every rank runs by itself ended, and what the ranks agree on.
 
 #include <functional>
 #include <string>
@@ -15,10 +15,11 @@ struct RankOutcome {
   bool is_good() const { return code == ExitCode::ok; }
 };
 
-/// Of a job that throws when it fails.
+/// Runs `job` and returns how it ended. A job throws when it fails.
 RankOutcome outcome_of(const std::function<void()>& job);
 
-/// That of the first rank that failed, or a good one; the same on all ranks, which all take part.
+/// The outcome of the first rank that failed, or a good one; the same on all ranks. Error texts are cut to 1023 bytes.
+/// A collective call.
 RankOutcome agreed(const RankOutcome& own, Communicator& comm);
 
 }  // namespace partita

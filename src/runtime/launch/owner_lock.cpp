@@ -25,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kPause{20};
-constexpr int kMaxReadings = 10;       // of the name of a holder that is just writing it
-constexpr int kMaxReplacements = 100;  // of the lock's file by other jobs while this one opens it
+constexpr int kMaxReadings = 10;       // attempts to read the name of a holder that is just writing it
+constexpr int kMaxReplacements = 100;  // replacements of the lock file by other jobs while this one opens it
 
 bool is_above_zero(const char* variable) {
   const char* text = std::getenv(variable);
@@ -36,7 +36,7 @@ bool is_above_zero(const char* variable) {
   return failure == std::errc() && *rest == '\0' && number > 0;
 }
 
-/// What a path leads to, which need not be there.
+/// Target of a path's links, which need not exist.
 fs::path behind_links(fs::path path) {
   constexpr int kMaxLinks = 40;
   std::error_code failure;
@@ -76,7 +76,7 @@ OwnedPath owned_checkpoints(const std::string& folder) {
 }
 
 bool is_started_again() {
-  // PARTITA_RUN counts the attempts of partita launch; of a script it may be any word.
+  // PARTITA_RUN counts the attempts of partita launch. In scripts it may be any word.
   return is_above_zero("PARTITA_RUN") || is_above_zero("SLURM_RESTART_COUNT") ||
          is_above_zero("TORCHELASTIC_RESTART_COUNT");
 }
@@ -113,7 +113,7 @@ OwnerLock::OwnerLock(OwnedPath owned, bool waits, const Warn& warn) : owned_(std
 OwnerLock::~OwnerLock() { release(); }
 
 OwnerLock::Attempt OwnerLock::attempt() {
-  // The one that held the lock removes its file, and may remove the folder, when it gives the lock back.
+  // The previous holder removes the lock file, and maybe the folder, when it releases the lock.
   for (int i = 0; i < kMaxReplacements; ++i) {
     if (owned_.makes_folder) {
       const bool is_made = ::mkdir(owned_.path.c_str(), 0777) == 0;
@@ -122,7 +122,8 @@ OwnerLock::Attempt OwnerLock::attempt() {
     }
     constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     int file = ::open(owned_.lock.c_str(), O_RDWR | O_CREAT | kFlags, 0666);
-    if (file < 0 && errno == EACCES) file = ::open(owned_.lock.c_str(), O_RDONLY | kFlags);  // another user's
+    // The file may belong to another user.
+    if (file < 0 && errno == EACCES) file = ::open(owned_.lock.c_str(), O_RDONLY | kFlags);
     if (file < 0 && errno == ENOENT && owned_.makes_folder) continue;
     if (file < 0) return errno == ENOENT || errno == ENOTDIR ? Attempt::no_folder : Attempt::impossible;
     const Attempt locked = lock(file);
@@ -157,7 +158,7 @@ OwnerLock::Attempt OwnerLock::lock(int file) {
   holder_ = ::getpid();
   was_held_ = true;
   const std::string text = fmt::format("{} on {}\n", holder_, host_name());
-  // A full disk takes no name; the lock holds without one.
+  // On a full disk the lock holds without a name.
   [[maybe_unused]] const bool is_named =
       ::ftruncate(file, 0) == 0 && ::pwrite(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
   return Attempt::done;
@@ -198,7 +199,7 @@ void OwnerLock::renew() {
 void OwnerLock::release() noexcept {
   if (file_ >= 0 && holder_ == ::getpid() && is_in_place()) ::unlink(owned_.lock.c_str());
   if (file_ >= 0) ::close(std::exchange(file_, -1));
-  if (made_folder_) ::rmdir(owned_.path.c_str());  // stays when something is in it
+  if (made_folder_) ::rmdir(owned_.path.c_str());  // fails if the folder is not empty
 }
 
 }  // namespace partita

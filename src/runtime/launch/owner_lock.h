@@ -1,5 +1,5 @@
 #pragma once
-// Files and folders that one job at a time may write.
+// Locks for files and folders that one job at a time may write.
 
 #include <sys/types.h>
 
@@ -9,35 +9,35 @@
 
 namespace partita {
 
-/// What a job wants to write alone.
+/// A file or folder that one job at a time writes.
 struct OwnedPath {
-  std::string where;          // errors and warnings begin with "[where]"
-  std::string path;           // of the file or the folder
-  std::string lock;           // the file that is locked and that says who holds it; "": there is nothing to lock
-  bool waits_when_restarted = true;  // for the job of an attempt before to end
-  bool makes_folder = false;  // `path` is a folder that is made where it is missing, in a folder that is there
+  std::string where;                 // errors and warnings begin with "[where]"
+  std::string path;                  // path of the file or folder
+  std::string lock;                  // file that is locked and names its holder; "": nothing is locked
+  bool waits_when_restarted = true;  // a restarted job waits for the previous attempt to end
+  bool makes_folder = false;         // `path` is a folder, created if it is missing; its parent exists
 };
 
-/// A file. Devices and pipes have no lock.
+/// The lock of a file. Devices and pipes have none.
 OwnedPath owned_file(const std::string& where, const std::string& path);
-/// A folder. Locks for different uses of one folder do not exclude each other.
+/// The lock of a folder. Locks for different uses of one folder do not exclude each other.
 OwnedPath owned_folder(const std::string& where, const std::string& path, const std::string& use);
-/// A folder of checkpoints, which is made where it is missing.
+/// The lock of a folder of checkpoints, which is created if it is missing.
 OwnedPath owned_checkpoints(const std::string& folder);
 
-/// Whether a launcher says that it started this job before: partita launch, Slurm or torchrun.
+/// Whether a launcher says that it has started this job before: partita launch, Slurm or torchrun.
 bool is_started_again();
 
-/// Holds the lock of a path for as long as the object lives. The lock is free when the process has ended, however it
-/// ended, and no program that the process starts inherits it. An empty folder that was made for the lock is removed.
+/// Holds the lock of a path while this object lives. The lock is released when the process ends, however it ends;
+/// programs that the process starts do not inherit it. An empty folder that was created for the lock is removed.
 class OwnerLock {
  public:
   using Warn = std::function<void(const std::string&)>;
 
-  /// Throws RuntimeFailure(cannot_write), naming process and host, when another job holds the lock. `waits`: tries
-  /// again until the stall timeout before, as the process of an earlier attempt may still be ending; so does each job
-  /// that is started again. A signal that asks the job to end ends the wait: RuntimeFailure with its exit code. `warn`
-  /// is called when the file system has no locks, or takes no file for one: nothing is held then.
+  /// Takes the lock. With `waits`, or if the job was restarted, tries again until the stall timeout, since the process
+  /// of an earlier attempt may still be ending. Calls `warn` if the file system has no locks or cannot create the lock
+  /// file; nothing is held then. Throws RuntimeFailure(cannot_write), naming process and host, if another job holds the
+  /// lock; RuntimeFailure with the signal's exit code if a signal asks the job to end while it waits.
   OwnerLock(OwnedPath owned, bool waits, const Warn& warn);
   OwnerLock(OwnerLock&& other) noexcept
       : owned_(std::move(other.owned_)),
@@ -48,13 +48,15 @@ class OwnerLock {
   OwnerLock& operator=(OwnerLock&&) = delete;
   ~OwnerLock();
 
+  /// Whether a lock is held.
   bool is_held() const { return file_ >= 0; }
-  /// Takes the lock again if its file was removed, as with its folder. Throws as the constructor does, without a wait.
+  /// Takes the lock again if its file was removed, for example with its folder. Throws RuntimeFailure(cannot_write) if
+  /// another job holds it; does not wait.
   void renew();
 
  private:
   enum class Attempt { done, held_by_other, no_folder, impossible };
-  /// `impossible` leaves the reason in errno. `no_folder`: there is none, which whoever writes there reports.
+  /// Tries once. `impossible` leaves the reason in errno. `no_folder` is reported later by whoever writes there.
   Attempt attempt();
   Attempt lock(int file);
   bool is_in_place() const;
@@ -64,7 +66,7 @@ class OwnerLock {
 
   OwnedPath owned_;
   int file_ = -1;
-  pid_t holder_ = 0;  // the process that took the lock; a fork of it gives nothing back
+  pid_t holder_ = 0;  // the process that took the lock; its forks do not release it
   bool was_held_ = false;
   bool made_folder_ = false;
 };

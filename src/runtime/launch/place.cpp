@@ -30,16 +30,16 @@ namespace {
 
 const char* environment(const char* name) { return std::getenv(name); }
 
-/// Where the last calls of a rank are written down; nothing without a folder.
+/// Opens the record of calls of a rank; null if no folder is named.
 std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
   const char* folder = environment("PARTITA_FLIGHT_RECORD");
   if (folder == nullptr || *folder == 0) return nullptr;
   return FlightRecord::create(fmt::format("{}/rank_{}/flight_record", folder, rank), rank, size, host_name());
 }
 
-/// At the end of the process nobody can catch an exception.
+/// Ends the process with an error: at its end no exception can be caught.
 [[noreturn]] void end_process(const LaunchedRank& launched, ExitCode code, const std::string& message) {
-  constexpr std::chrono::milliseconds kPatience{800};  // an error that all ranks meet alike is reported by the first
+  constexpr std::chrono::milliseconds kPatience{800};  // leaves it to rank 0 to report an error of all ranks
   const bool misses = code == ExitCode::peer_lost || code == ExitCode::peer_stalled;
   if (launched.rank != 0 && !misses) std::this_thread::sleep_for(kPatience);
   std::cout.flush();
@@ -47,8 +47,8 @@ std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
   ::_exit(static_cast<int>(code));
 }
 
-/// Where rank 0 listens. The own name of its host may lead back to that host: there all its ranks, rank 0 too, take
-/// another address, which is what the name means elsewhere.
+/// Address at which rank 0 listens. A host's own name may resolve to a loopback address on that host. All ranks there,
+/// including rank 0, then use the address that other hosts get for the name.
 std::string reachable_master(const LaunchedRank& launched) {
   const std::string& given = launched.meeting->master;
   if (launched.meeting->listener >= 0 || launched.local_size == launched.size) return given;
@@ -83,7 +83,7 @@ std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
 
 FlightRecords open_flight_records(int ranks) {
   const auto launched = launched_rank(environment);
-  if (launched && launched->size > 1) return {};  // the folder has a record of each process
+  if (launched && launched->size > 1) return {};  // the folder has a record per process
   FlightRecords records;
   for (int rank = 0; rank < ranks; ++rank) records.push_back(open_flight_record(rank, ranks));
   return records;

@@ -68,7 +68,7 @@ class TableReader {
     return value.get<std::string>();
   }
 
-  /// Numbers are texts in published tables.
+  /// Reads a number. In published tables numbers are texts.
   int number(const json& object, const char* key, const std::string& where) const {
     const json& value = member(object, key, where);
     const std::string digits = value.is_string() ? value.get<std::string>() : value.dump();
@@ -87,7 +87,7 @@ class TableReader {
     }
   }
 
-  /// The number of a server, by a name that may stand for one alone.
+  /// The index of a server. An instance may be the first to name it.
   int server_of(const std::string& name) {
     const auto [place, is_new] = servers_.emplace(name, static_cast<int>(addresses_.size()));
     if (is_new) addresses_.push_back(name);

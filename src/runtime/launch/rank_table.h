@@ -1,5 +1,5 @@
 #pragma once
-// Tables of ranks (RANK_TABLE_FILE, MINDSPORE_HCCL_CONFIG_PATH), in both published forms: a list of servers with
+// Reads tables of ranks (RANK_TABLE_FILE, MINDSPORE_HCCL_CONFIG_PATH) in both published forms: a list of servers with
 // devices, and a list of groups with instances.
 
 #include <string>
@@ -9,10 +9,10 @@ namespace partita {
 
 struct RankTable {
   struct Place {
-    int server = 0;  // an index of `addresses`
+    int server = 0;  // index in `addresses`
     int device = 0;
   };
-  std::vector<std::string> addresses;  // of the servers
+  std::vector<std::string> addresses;  // per server
   std::vector<Place> ranks;            // by rank
 
   int size() const { return static_cast<int>(ranks.size()); }
@@ -20,10 +20,11 @@ struct RankTable {
   std::vector<int> on_server(int server) const;
 };
 
-/// Throws InvalidFile, which begins with "[rank table] PATH:", for a text that is no table, with the key at fault.
+/// Parses a table. Throws InvalidFile, naming the wrong key; its message begins with "[rank table] PATH:".
 RankTable parse_rank_table(const std::string& path, const std::string& text);
 
-/// Throws MissingFile, too. Files of more than 16 MiB are refused.
+/// Reads a table from a file. Throws MissingFile if the file cannot be opened; InvalidFile if it is larger than 16 MiB
+/// or not a table.
 RankTable read_rank_table(const std::string& path);
 
 }  // namespace partita

@@ -11,11 +11,11 @@
 namespace partita {
 namespace {
 
-/// An error that all ranks meet alike is reported by the first.
+/// Leaves it to rank 0 to report an error of all ranks.
 constexpr std::chrono::milliseconds kPatience{800};
 
 void leave(Communicator& world, const std::string& what, ExitCode code) {
-  // Each rank says itself which one it misses.
+  // Each rank reports itself which rank it misses.
   const bool misses = code == ExitCode::peer_lost || code == ExitCode::peer_stalled;
   if (world.rank() != 0 && !misses) std::this_thread::sleep_for(kPatience);
   world.abort(fmt::format("rank {}: {}", world.rank(), what), code);
@@ -39,14 +39,14 @@ void run_process(Communicator& world, const std::function<void(Communicator&)>& 
 }
 
 void run_on_ranks(const Place& place, int ranks, int threads, const std::function<void(Communicator&)>& fn) {
-  constexpr int kHelpers = 2;  // of a rank: one thread reads batches, one communicates
+  constexpr int kHelpers = 2;  // per rank: one thread reads batches, one communicates
   if (ranks == 1) {
     run_ranks(1, fn, open_flight_records(1));
   } else if (place.ranks() > 1) {
     run_process(process_world(*place.launched), [&](Communicator& world) {
       {
         const WaitingThreads proof(kHelpers, "those that read and communicate");
-        world.barrier();  // limits hold for all processes of a user
+        world.barrier();  // a user's limits apply to all processes together
       }
       fn(world);
     });

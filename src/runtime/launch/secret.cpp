@@ -35,7 +35,7 @@ std::string read_secret(const std::string& path) {
   return secret.substr(0, secret.find('\n'));
 }
 
-/// Processes that start together make it together: the first whose file has the name wins.
+/// Creates the file of a secret. Processes may do so at the same time: the first file that gets the name wins.
 void make_secret(const std::string& path) {
   std::error_code failure;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failure);

@@ -1,17 +1,18 @@
 #pragma once
-// What the ranks of a job know and nobody else: only who knows it can join.
+// The secret that only the ranks of a job know, and that they need to join.
 
 #include <functional>
 #include <string>
 
 namespace partita {
 
-/// PARTITA_SECRET, or the first line of the file PARTITA_SECRET_FILE; without both that of ~/.config/partita/secret,
-/// which is made where there is none, so that processes of one user that no launcher started find one another. Throws
-/// InvalidArgument for a file that others may read, RuntimeFailure(cannot_write) where none can be made.
+/// Returns PARTITA_SECRET, or the first line of the file PARTITA_SECRET_FILE, or else that of ~/.config/partita/secret.
+/// The latter is created if it is missing, so that processes of one user find one another without a launcher. Throws
+/// InvalidArgument for a file that is not private to this user, MissingFile if it cannot be opened,
+/// RuntimeFailure(cannot_write) if it cannot be created.
 std::string job_secret(const std::function<const char*(const char*)>& variable);
 
-/// 32 random bytes as text.
+/// 32 random bytes as 64 hexadecimal digits. Throws RuntimeFailure(internal) if the system has none.
 std::string new_secret();
 
 }  // namespace partita

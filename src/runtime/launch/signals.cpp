@@ -21,7 +21,7 @@ void on_signal(int signal) {
   }
   int none = 0;
   if (stop_signal.compare_exchange_strong(none, signal, std::memory_order_relaxed)) return;
-  // The second one: as if nothing had been kept. It is blocked while this runs, and comes when it returns.
+  // A second signal acts as without a guard. It is blocked during this function and delivered afterwards.
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   ::sigaction(signal, &usual, nullptr);

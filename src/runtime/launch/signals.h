@@ -1,20 +1,20 @@
 #pragma once
-// Signals that ask a training for something: to end, or to be saved.
+// Signals that ask a training to end or to save.
 
 #include <csignal>
 #include <cstdint>
 
 namespace partita {
 
-/// What came so far.
+/// The signals received so far.
 struct SignalRequests {
-  int stop = 0;       // the first signal that asks to end; 0: none came
-  int64_t saves = 0;  // how often it was asked to be saved
+  int stop = 0;       // the first signal that asks to end; 0: none
+  int64_t saves = 0;  // number of requests to save
 };
 
-/// While one lives, the first SIGINT, SIGTERM or SIGHUP is kept, a second one of any of them ends the process at once
-/// as it would have without, and SIGUSR1 is counted. One per process. Signals that the process was started to ignore
-/// (nohup) stay ignored.
+/// While one lives, the first SIGINT, SIGTERM or SIGHUP is kept. A second one of any of them ends the process at once,
+/// as it would without this object. SIGUSR1 is counted. One per process. Signals that were ignored when the process
+/// started (nohup) stay ignored.
 class SignalGuard {
  public:
   SignalGuard();
@@ -22,7 +22,7 @@ class SignalGuard {
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
 
-  /// What came since the last guard was made: an earlier training's end is not the next one's.
+  /// The signals received since the last guard was made, so the end of an earlier training does not end the next.
   static SignalRequests requests();
 
  private:
@@ -30,7 +30,7 @@ class SignalGuard {
   struct sigaction before_[kKept];
 };
 
-/// "SIGTERM"; "signal 40" for one without a name.
+/// Name of a signal: "SIGTERM". "a signal" for signals other than those above.
 const char* signal_name(int signal);
 
 }  // namespace partita

@@ -1,14 +1,14 @@
 #pragma once
-// Warnings on stderr: "partita: warning: ...".
+// Prints warnings to stderr: "partita: warning: ...".
 
 #include <string_view>
 
 namespace partita {
 
-/// Prints a line to stderr. Of several processes that meet the same condition only the first prints it.
+/// Prints a warning. If there are several processes, only that of rank 0 prints it.
 void warn(std::string_view message);
 
-/// Prints a line to stderr about this rank alone.
+/// Prints a warning that concerns only this rank.
 void warn_of_rank(std::string_view message);
 
 }  // namespace partita

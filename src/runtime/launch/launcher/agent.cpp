@@ -29,9 +29,9 @@ namespace partita {
 namespace {
 
 constexpr size_t kMaxLines = 20, kMaxLineBytes = 8192;
-constexpr int kOwnFiles = 32;  // open in a process, in addition to one for each rank
+constexpr int kOwnFiles = 32;  // open files of a process in addition to one per rank
 
-/// One rank, and where its streams go: those of rank 0 by way of the agent, which passes them on.
+/// One rank and its streams. Those of rank 0 pass through the agent, which forwards them.
 struct RunningRank {
   int rank = 0;
   RankLogs logs;
@@ -39,7 +39,7 @@ struct RunningRank {
   bool was_stopped = false, has_ended = false;
 };
 
-/// A log that cannot be written any more is left: the job goes on.
+/// Writes to a log. Ignores errors: the job continues.
 void write_log(const Socket& file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file.file(), text.data(), text.size());
@@ -49,7 +49,7 @@ void write_log(const Socket& file, std::string_view text) {
   }
 }
 
-/// The last lines of a file.
+/// The last lines of a file, at most kMaxLines and kMaxLineBytes.
 std::string last_lines(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return "";
@@ -66,7 +66,7 @@ std::string last_lines(const std::string& path) {
   return text.substr(begin);
 }
 
-/// The record of the attempt before.
+/// Renames the record of the previous attempt, or removes that of an earlier job.
 void keep_record(const std::string& folder, int attempt) {
   std::error_code failure;
   const std::string record = folder + "/flight_record";
@@ -77,7 +77,8 @@ void keep_record(const std::string& folder, int attempt) {
   }
 }
 
-/// Where rank 0 listens: the address that was given, unless that leads other hosts to themselves.
+/// Address at which rank 0 listens: the given one, unless that is a loopback address and other hosts take part. Throws
+/// InvalidArgument if this host has no other address.
 std::string reachable_address(const AgentOrder& order) {
   if (order.others.empty() || !is_loopback(order.address)) return order.address;
   const std::string address = outward_address(order.others);
@@ -111,7 +112,7 @@ class Agent {
       if (launcher_.take_due(now)) tell({.kind = AgentReport::Kind::alive});
       if (launcher_.silent() > longest_silence_) is_over_ = true;
     }
-    ranks_.clear();  // kills them
+    ranks_.clear();  // kills the ranks
     return 0;
   }
 
@@ -179,11 +180,11 @@ class Agent {
   void start(const StartOrder& order) {
     ranks_.clear();
     longest_silence_ = longest_silence(order.stall_timeout);
-    // A rank has connections to all others; what watches the ranks of this host is less.
+    // A rank has connections to all others; the agent needs fewer files for the ranks of this host.
     require_open_files("launch", order.size + kOwnFiles, fmt::format("{} ranks", order.size));
     for (int i = 0; i < order.ranks; ++i) {
       const int rank = order.first_rank + i;
-      if (asked_ != 0) {  // the signal was for this rank, too
+      if (asked_ != 0) {  // the signal was for this rank too
         tell({.kind = AgentReport::Kind::ended, .rank = rank, .signal = asked_});
         continue;
       }
@@ -212,7 +213,7 @@ class Agent {
           std::make_unique<RunningRank>(RunningRank{.rank = rank, .logs = std::move(logs), .child = Child(options)});
       running->logs.write_process(running->child.process());
       if (rank == 0) {
-        listener_.close();  // it is the rank's now
+        listener_.close();  // the rank owns it now
       } else {
         running->logs.output.close();
         running->logs.errors.close();
@@ -221,7 +222,7 @@ class Agent {
     }
   }
 
-  /// What rank 0 prints goes to its log and to the launcher.
+  /// Copies what rank 0 printed to its log and to the launcher.
   void pass_on(RunningRank& rank, bool is_error) {
     Socket& stream = is_error ? rank.child.errors() : rank.child.output();
     std::array<char, 16384> bytes;
@@ -261,14 +262,15 @@ class Agent {
       report.text = log.failure;
       report.step = log.step;
       if (!log.entries.empty()) report.last = describe(log.entries.back());
-    } catch (const Error&) {  // it ended before it had one
+    } catch (const Error&) {  // it ended before it had a record
     }
     tell(report);
   }
 
   Lines orders_;
   Heartbeat launcher_{std::chrono::steady_clock::now()};
-  Deadline::duration longest_silence_ = std::chrono::minutes(1);  // of the launcher, until it says how long
+  /// Silence of the launcher that is tolerated. A default until it sends its timeout.
+  Deadline::duration longest_silence_ = std::chrono::minutes(1);
   Socket listener_;
   std::vector<std::unique_ptr<RunningRank>> ranks_;
   int asked_ = 0;  // the signal that asked the ranks to end; 0: none

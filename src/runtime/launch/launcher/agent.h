@@ -1,10 +1,10 @@
 #pragma once
-// What runs on each host of a job: starts the ranks there, and says how they end.
+// The agent, which runs on each host of a job: starts the ranks there and reports how they end.
 
 namespace partita {
 
-/// Reads orders from stdin until it ends, and writes reports to stdout. Ranks that still run then are killed. Returns
-/// an exit code.
+/// Reads orders from stdin until it ends, or the launcher is silent for too long, and writes reports to stdout. Kills
+/// ranks that still run then. Returns an exit code.
 int run_agent();
 
 }  // namespace partita

@@ -52,7 +52,7 @@ Child start_agent(const std::string& host, const std::string& program, const std
 
 bool is_this_host(const std::string& name) {
   if (name == "localhost" || name == "127.0.0.1" || name == "::1" || name == host_name()) return true;
-  try {  // an address of this host is one that it can listen at
+  try {  // this host can listen only at its own addresses
     return listen_on({name, 0}).is_open();
   } catch (const Error&) {
     return false;
@@ -97,7 +97,7 @@ void AgentLink::beat(const std::stop_token& end) {
   std::mutex mutex;
   std::unique_lock lock(mutex);
   std::condition_variable_any ended;
-  // Whether the agent reads it is seen by what it says itself.
+  // Ignores failures: the agent's own signs of life show whether it runs.
   while (!ended.wait_for(lock, end, Heartbeat::kInterval, [] { return false; }) && !end.stop_requested()) {
     if (is_open_) write(line, std::chrono::milliseconds(0));
   }
@@ -107,7 +107,7 @@ std::vector<AgentReport> AgentLink::receive() {
   std::vector<AgentReport> reports;
   const bool goes_on = lines_.read(file());
   while (const auto line = lines_.next()) {
-    // What a shell on the way prints is no report.
+    // Ignores what a shell in between prints.
     if (line->starts_with("{")) reports.push_back(parse_report(*line));
   }
   if (!reports.empty()) heartbeat_.heard();

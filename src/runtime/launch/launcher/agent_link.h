@@ -1,5 +1,5 @@
 #pragma once
-// The launcher's end of the agent on one host.
+// The launcher's connection to the agent on one host.
 
 #include <atomic>
 #include <mutex>
@@ -16,29 +16,33 @@
 
 namespace partita {
 
-/// Whether a host is this one, by its name.
+/// Whether a name or address is that of this host.
 bool is_this_host(const std::string& name);
 
 class AgentLink {
  public:
-  /// Starts the agent: here, or by `ssh` on another host.
+  /// Starts the agent: directly on this host, or by `ssh` on another one. Throws RuntimeFailure if it cannot be
+  /// started.
   AgentLink(const std::string& host, const std::string& program, const std::string& ssh);
 
   const std::string& host() const { return host_; }
-  /// Readable when there are reports.
+  /// File descriptor that is readable when there are reports.
   int file() const { return child_.output().file(); }
   bool is_open() const { return is_open_; }
+  /// Closes the link and kills the local process of the agent.
   void close();
+  /// Sends an order. Closes the link if the agent does not read it within five seconds.
   void send(const AgentOrder& order);
-  /// What has come; closes the link when the agent has ended.
+  /// Returns the reports received so far. Closes the link if the agent has ended. Throws InvalidFile for a malformed
+  /// report.
   std::vector<AgentReport> receive();
-  /// How long the agent has been silent.
+  /// Measures how long the agent has been silent.
   Heartbeat& heartbeat() { return heartbeat_; }
 
  private:
-  /// False: the agent reads nothing for so long.
+  /// Writes a line. Returns false if the agent reads nothing for `patience`.
   bool write(const std::string& line, std::chrono::milliseconds patience);
-  /// Gives signs of life, also while this process waits for whoever reads its output.
+  /// Sends signs of life, also while this process waits for the reader of its output.
   void beat(const std::stop_token& end);
 
   std::string host_;
@@ -47,7 +51,7 @@ class AgentLink {
   Heartbeat heartbeat_{std::chrono::steady_clock::now()};
   std::atomic<bool> is_open_ = true;
   std::mutex writing_;
-  std::jthread beats_;  // last: it uses the others
+  std::jthread beats_;  // last: it uses the other members
 };
 
 }  // namespace partita

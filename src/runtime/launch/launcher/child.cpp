@@ -17,7 +17,7 @@ extern char** environ;
 namespace partita {
 namespace {
 
-constexpr int kCannotRun = 127;  // as shells say it
+constexpr int kCannotRun = 127;  // as in shells
 
 struct Pipe {
   Socket read, write;
@@ -54,7 +54,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-/// In the new process: only what may be done between fork and exec.
+/// Runs in the new process; calls only functions that are allowed between fork and exec.
 [[noreturn]] void become(const ChildOptions& options, char** command, char** environment, int in, int out, int err,
                          pid_t parent) {
   ::setpgid(0, 0);

@@ -1,5 +1,5 @@
 #pragma once
-// A process that was started, and the pipes to it.
+// A child process and the pipes to it.
 
 #include <sys/types.h>
 
@@ -14,34 +14,36 @@ namespace partita {
 
 struct ChildOptions {
   std::vector<std::string> command;
-  std::map<std::string, std::string> environment{};  // besides that of this process
-  std::string folder = "";                           // to start in; "": this one
-  /// Where its streams go: an open file, or, when -1, a pipe to this process. Of stdin: a pipe, or nothing to read.
+  std::map<std::string, std::string> environment{};  // in addition to that of this process
+  std::string folder = "";                           // working folder; "": that of this process
+  /// File descriptors of its output streams; -1: a pipe to this process. Its stdin is a pipe if `has_input`, else
+  /// empty.
   int output = -1, errors = -1;
   bool has_input = false;
-  bool shares_errors = false;  // stderr is that of this process
-  int kept = -1;               // a file descriptor that it gets under the same number
+  bool shares_errors = false;  // uses this process's stderr
+  int kept = -1;               // a file descriptor that it inherits under the same number; -1: none
 };
 
-/// Ends, by SIGKILL, when the thread that started it does.
+/// The process is killed (SIGKILL) when the thread that started it ends, or this object is destroyed.
 class Child {
  public:
-  /// Throws RuntimeFailure when it cannot be started. A command that cannot be run ends with 127.
+  /// Starts the process. If its command cannot be run, it ends with exit code 127. Throws RuntimeFailure if no process
+  /// can be started.
   explicit Child(const ChildOptions& options);
   ~Child();
   Child(Child&&) = default;
   Child& operator=(Child&&) = default;
 
   pid_t process() const { return process_; }
-  /// Readable once it has ended.
+  /// A file that is readable once the process has ended.
   const Socket& ended() const { return ended_; }
   Socket& input() { return input_; }
   Socket& output() { return output_; }
   Socket& errors() { return errors_; }
 
-  /// What waitpid says, once it has ended.
+  /// Status as waitpid returns it; none while the process runs.
   std::optional<int> status();
-  /// To it and what it has started, as long as these stay in its group.
+  /// Sends a signal to the process and those it has started, as long as these stay in its process group.
   void signal(int number);
 
  private:

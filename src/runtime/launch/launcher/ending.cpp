@@ -15,12 +15,12 @@ bool is_one_of(int code, std::initializer_list<ExitCode> codes) {
   return std::any_of(codes.begin(), codes.end(), [&](ExitCode one) { return static_cast<int>(one) == code; });
 }
 
-/// Told of another rank.
+/// Whether a rank ended because of another one.
 bool is_secondary(const AgentReport& end) {
   return end.signal == 0 && is_one_of(end.code, {ExitCode::peer_lost, ExitCode::peer_stalled});
 }
 
-/// Ended because somebody asked it to, by a signal that it handled: the others, asked as well, may take longer.
+/// Whether a rank ended because a signal that it handled asked it to. Others that were asked may take longer.
 bool was_asked(const AgentReport& end) {
   constexpr int kPreempted = 75;
   return end.signal == 0 && (end.code == kPreempted || end.code == kSignalExit + SIGINT ||
@@ -87,7 +87,7 @@ std::optional<int> Watch::culprit() const {
   };
   if (const auto killed = first_of([](const AgentReport& end) { return end.signal != 0 && !end.was_stopped; }))
     return killed;
-  // Whom the others missed; it may have failed itself, or not answer at all.
+  // The first rank that lost another one. The lost rank may have failed itself, or not answer at all.
   const auto witness = first_of([&](const AgentReport& end) {
     return is_secondary(end) && end.lost >= 0 && end.lost < static_cast<int>(ranks_.size());
   });
@@ -95,7 +95,7 @@ std::optional<int> Watch::culprit() const {
   if (witness) {
     const int lost = ranks_[*witness].end->lost;
     if (!is_secondary(*ranks_[lost].end)) return lost;
-    // That one missed another itself: the one that did not end by itself.
+    // The lost rank lost another one itself: blame one that was stopped instead.
     if (const auto stopped = first_of([](const AgentReport& end) { return end.was_stopped; })) return stopped;
     return lost;
   }
@@ -116,7 +116,7 @@ Ending Watch::blamed(int rank) const {
   } else {
     what = fmt::format("{} ended with exit code {}", name(rank), end.code);
   }
-  if (ending.code == 0) {  // it ended well, but before others had done with it
+  if (ending.code == 0) {  // it ended normally, but while others still needed it
     const auto witness = std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& one) {
       return one.end && is_secondary(*one.end) && one.end->lost == rank;
     });
@@ -152,7 +152,7 @@ int Watch::missed_by_hosts(int host) const {
 std::optional<int> Watch::cut_off() const {
   std::optional<int> most;
   int count = 1;
-  // Of two hosts that miss each other the first goes on.
+  // Of two hosts that lost each other, the first one continues.
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     const int by = missed_by_hosts(host);
     if (by < count) continue;
@@ -169,7 +169,7 @@ Ending Watch::ending() const {
   if (lost != lost_.end() && (!first || !failed_by_itself(*ranks_[*first].end))) {
     const std::string& host = hosts_[lost - lost_.begin()].name;
     const auto code = static_cast<int>(lost_codes_[lost - lost_.begin()]);
-    // What an agent cannot do, such as to write its logs, it cannot do the next time.
+    // What an agent cannot do, such as writing its logs, it cannot do the next time either.
     const bool is_lost = is_one_of(code, {ExitCode::peer_lost, ExitCode::peer_stalled});
     ending = {.code = code,
               .text = fmt::format("host {} {}", host, *lost),

@@ -12,58 +12,60 @@
 
 namespace partita {
 
-/// Of a whole attempt.
+/// How a whole attempt ended.
 struct Ending {
   int code = 0;
   std::string text = "";   // "rank 2 on b was killed by signal 9 (Killed), last operation: ..."
-  int rank = -1;           // that failed; none: a host did
-  int signal = 0;          // that killed the rank
-  std::string host = "";   // its
-  std::string lines = "";  // its last lines
-  bool lost_host = false;  // the host cannot be reached
-  bool may_pass = false;   // another attempt may go well: a rank was lost, not wrong
-  int64_t steps = 0;       // that were reached
+  int rank = -1;           // the rank that failed; -1: none, or a host failed
+  int signal = 0;          // signal that killed the rank; 0: none
+  std::string host = "";   // host of the rank, or the one that failed
+  std::string lines = "";  // last lines of the rank's stderr
+  bool lost_host = false;  // whether the host cannot be reached
+  bool may_pass = false;   // whether another attempt may succeed: a rank was lost, not wrong
+  int64_t steps = 0;       // highest step that a rank reached
 };
 
-/// The exit code of a job that a signal asked to end: 128 and its number where the signal itself ended ranks, and that
-/// of the ranks otherwise.
+/// The exit code of a job that `signal` asked to end: 128 + signal if that signal killed a rank, else that of the
+/// ranks.
 int code_when_asked(const Ending& ending, int signal);
 
-/// What is known of the ranks while they run.
+/// Tracks the ranks while they run.
 class Watch {
  public:
   explicit Watch(const std::vector<HostSlots>& hosts);
 
+  /// Records a report of a host's agent.
   void take(int host, const AgentReport& report);
-  /// Its ranks that still ran count as ended.
+  /// Records that a host was lost, for the reason `how`. Its ranks that were still running count as ended.
   void lose_host(int host, const std::string& how, ExitCode code = ExitCode::peer_lost);
 
   bool has_failed() const { return has_failed_; }
-  /// Whether a signal that the agent did not send to stop it has killed a rank.
+  /// Whether a signal has killed a rank, other than those with which the agent stops it.
   bool was_killed() const { return was_killed_; }
   bool all_ended() const;
   bool has_ended(int host) const;
+  /// The result of the attempt, once all ranks have ended or hosts were lost.
   Ending ending() const;
 
  private:
   struct Rank {
     int host = 0;
     std::optional<AgentReport> end{};
-    int place = 0;  // in the order in which ranks ended
+    int place = 0;  // position in the order in which ranks ended
   };
   std::string name(int rank) const;
-  /// The rank that failed by itself; none when none did.
+  /// The rank that is to blame; none if no rank failed.
   std::optional<int> culprit() const;
   Ending blamed(int rank) const;
-  /// On how many other hosts a rank misses one of this host, whose own ranks miss only others: the link to it is cut.
-  /// 0: it is not.
+  /// Number of other hosts with a rank that lost one of this host, if this host's own ranks lost only ranks of other
+  /// hosts: its network is cut. 0 otherwise.
   int missed_by_hosts(int host) const;
-  /// The host that is cut off; none.
+  /// The host that is cut off, if any.
   std::optional<int> cut_off() const;
 
   std::vector<HostSlots> hosts_;
   std::vector<Rank> ranks_;
-  std::vector<std::string> lost_;     // why, by host
+  std::vector<std::string> lost_;     // reason by host
   std::vector<ExitCode> lost_codes_;  // by host
   int ended_ = 0;
   bool has_failed_ = false, was_killed_ = false;

@@ -7,24 +7,26 @@
 
 namespace partita {
 
-/// One end's view of the other: how long that has been silent, and when a sign of its own is due. Only time in which
-/// this process ran itself counts, so that a pause of both, or of this one alone, is no silence of the other.
+/// One end's view of the other: how long it has been silent, and when an own sign of life is due. Only time in which
+/// this process was running counts, so a suspension of both, or only of this process, is no silence of the other.
 class Heartbeat {
  public:
-  /// From one sign of life to the next; the other end is asked about at least as often.
+  /// Interval between signs of life, and at most between two calls of `tick`.
   static constexpr std::chrono::milliseconds kInterval{500};
 
   explicit Heartbeat(Deadline now) : last_(now), due_(now) {}
 
+  /// Ends the silence.
   void heard() {
     silent_ = {};
     was_heard_ = true;
   }
   bool was_heard() const { return was_heard_; }
-  /// Counts the time since the last call, as far as it is not longer than a process that runs takes for it.
+  /// Adds the time since the last call to the silence, at most two intervals: more means that this process was
+  /// suspended.
   void tick(Deadline now);
   Deadline::duration silent() const { return silent_; }
-  /// Whether a sign of life is due; it is taken as given then.
+  /// Whether a sign of life is due. If so, counts it as sent.
   bool take_due(Deadline now);
 
  private:
@@ -33,7 +35,7 @@ class Heartbeat {
   bool was_heard_ = false;
 };
 
-/// How long an end may be silent: the stall timeout, and no less than ten signs of life take.
+/// How long an end may be silent: the stall timeout in seconds, but at least ten intervals.
 Deadline::duration longest_silence(double stall_timeout);
 
 }  // namespace partita

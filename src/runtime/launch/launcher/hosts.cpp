@@ -24,7 +24,7 @@ bool consists_of(std::string_view text, std::string_view others) {
   });
 }
 
-/// "2001:db8::12", with a link of this host as "fe80::1%eth0".
+/// Whether a text is an IPv6 address: "2001:db8::12", or "fe80::1%eth0" with a link of this host.
 bool is_ipv6_address(std::string_view text) {
   const size_t percent = text.find('%');
   const std::string number(text.substr(0, percent));
@@ -50,7 +50,7 @@ std::optional<int> slot_number(std::string_view text) {
   return slots;
 }
 
-/// "node:4", "me@node", "::1", "[::1]:4"; none when it is no such text.
+/// Parses "node:4", "me@node", "::1" or "[::1]:4"; none for other texts.
 std::optional<HostSlots> host_of(std::string_view text) {
   const size_t at = text.find('@');
   const std::string_view user = at == std::string_view::npos ? "" : text.substr(0, at);
@@ -75,7 +75,7 @@ std::optional<HostSlots> host_of(std::string_view text) {
   return HostSlots{fmt::format("{}{}{}", user, user.empty() ? "" : "@", name), *slots};
 }
 
-/// False when there are more slots than a job can have ranks.
+/// Adds a host. Returns false if there would be more slots than a job can have ranks.
 bool add_host(std::vector<HostSlots>& hosts, int& slots, HostSlots host) {
   if (host.slots > kMaxJobRanks - slots) return false;
   slots += host.slots;
@@ -83,7 +83,7 @@ bool add_host(std::vector<HostSlots>& hosts, int& slots, HostSlots host) {
   return true;
 }
 
-/// The words of a line; "slots = 2" is one.
+/// The words of a line; "slots = 2" counts as one.
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   constexpr std::string_view kSpaces = " \t\r";
@@ -190,7 +190,7 @@ std::vector<HostSlots> hosts_of_rank_table(const std::string& path) {
     }
     seen[server] = true;
     last = server;
-    // Ranks of one server are on this host, whatever the table calls it.
+    // If there is only one server, it is this host, whatever the table calls it.
     const std::string name = table.addresses.size() == 1 ? "localhost" : table.addresses[server];
     const auto host = host_of(name);
     if (!host || host->slots != 1) {

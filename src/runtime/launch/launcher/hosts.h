@@ -1,5 +1,5 @@
 #pragma once
-// Which hosts a job runs on, and how many ranks on each.
+// The hosts on which a job runs, and the number of ranks on each.
 
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 namespace partita {
 
 struct HostSlots {
-  std::string name;  // or address, as ssh takes it: "node1", "me@node1", "2001:db8::12"
+  std::string name;  // or address, in the form of ssh: "node1", "me@node1", "2001:db8::12"
   int slots = 1;
   bool operator==(const HostSlots&) const = default;
 
@@ -15,23 +15,24 @@ struct HostSlots {
   std::string address() const { return name.substr(name.find('@') + 1); }
 };
 
-/// "a:4,b:4"; a host without a number has one slot. Two or more colons without brackets are those of an IPv6 address,
-/// which with a number stands in brackets: "[2001:db8::12]:4". Throws InvalidArgument.
+/// Parses "a:4,b:4". A host without a number has one slot. Two or more colons without brackets belong to an IPv6
+/// address, which is written in brackets if a number follows: "[2001:db8::12]:4". Throws InvalidArgument.
 std::vector<HostSlots> parse_hosts(const std::string& text);
 
-/// A file with a host on each line, as mpirun reads it: "node1 slots=8", "me@node2:8", "node3"; "#" begins a comment.
-/// There may be spaces around the "=", and a byte order mark before the first line.
-/// Throws MissingFile, InvalidFile, which name the line. Files of more than 1 MiB are refused.
+/// Parses a file with one host per line, in the form of mpirun: "node1 slots=8", "me@node2:8", "node3"; "#" begins a
+/// comment. Spaces around "=" and a byte order mark before the first line are allowed. Throws InvalidFile, naming the
+/// line; read_hostfile also if the file is larger than 1 MiB, and MissingFile.
 std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string& text);
 std::vector<HostSlots> read_hostfile(const std::string& path);
 
-/// The servers of a rank table, in the order of their ranks. Throws InvalidFile for tables whose ranks are not in one
-/// run on each server, or whose addresses are none, and as read_rank_table does.
+/// The servers of a rank table, in the order of their ranks. Throws InvalidFile if the ranks of a server are not
+/// consecutive or its address is none, and what read_rank_table throws.
 std::vector<HostSlots> hosts_of_rank_table(const std::string& path);
 
-/// The first `ranks` slots; 0: all of them. Throws InvalidArgument when there are fewer.
+/// The first `ranks` slots; 0 means all of them. Throws InvalidArgument if there are fewer.
 std::vector<HostSlots> taken_slots(std::vector<HostSlots> hosts, int ranks);
 
+/// Total number of slots.
 int slots_of(const std::vector<HostSlots>& hosts);
 
 }  // namespace partita

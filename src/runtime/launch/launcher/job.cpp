@@ -30,13 +30,13 @@ namespace {
 using std::chrono::milliseconds;
 using Reports = std::vector<AgentReport>;
 
-constexpr milliseconds kAgentTime{30'000};  // in which an agent answers
-constexpr milliseconds kLastWords{1'000};   // in which ranks end by themselves once one has failed
-constexpr milliseconds kStopTime{5'000};    // in which an agent has stopped its ranks
-constexpr milliseconds kUrgentTime{500};    // the same once a second signal has come
-constexpr milliseconds kSaveTime{5'000};    // in which others end by themselves once a signal has killed a rank
+constexpr milliseconds kAgentTime{30'000};  // for an agent to answer
+constexpr milliseconds kLastWords{1'000};   // for ranks to end by themselves after one has failed
+constexpr milliseconds kStopTime{5'000};    // for an agent to stop its ranks
+constexpr milliseconds kUrgentTime{500};    // for an agent to stop its ranks after a second signal
+constexpr milliseconds kSaveTime{5'000};    // for other ranks to end by themselves after a signal has killed one
 constexpr milliseconds kFirstPause{100}, kLongestPause{30'000};
-constexpr int kCrashLoop = 3;  // attempts without a step
+constexpr int kCrashLoop = 3;  // number of attempts without a step
 
 void say(const std::string& kind, const std::string& text) {
   std::cout.flush();
@@ -68,14 +68,14 @@ class Launcher {
     for (int attempt = 0, idle = 0;; ++attempt) {
       const Ending ending = run_attempt(command, attempt);
       logs_.keep(ending.code != 0);
-      if (asked_ != 0) {  // ranks say themselves why they end
+      if (asked_ != 0) {  // the ranks report themselves why they end
         return is_urgent_ ? kSignalExit + asked_ : code_when_asked(ending, asked_);
       }
       if (ending.code == 0) return 0;
       tell(ending);
       idle = ending.steps > 0 ? 0 : idle + 1;
       if (!may_restart(ending, attempt, idle)) return ending.code;
-      if (shrink(ending)) idle = 0;  // what is left has not failed yet
+      if (shrink(ending)) idle = 0;  // the remaining ranks have not failed yet
       if (slots_of(hosts_) < std::max(1, least_ranks())) {
         say("error", fmt::format("[launch] too few ranks are left, got {}, expected {} or more", slots_of(hosts_),
                                  std::max(1, least_ranks())));
@@ -101,7 +101,7 @@ class Launcher {
 
   bool may_restart(const Ending& ending, int attempt, int idle) const {
     if (options_.max_restarts == 0) return false;
-    // One rank fewer may be a number that the program does not take; yet another one may be.
+    // The program may not support one rank fewer; another number may work.
     const bool is_number = has_shrunk_ && ending.code == static_cast<int>(ExitCode::usage);
     if (!ending.may_pass && !is_number) return false;
     if (attempt >= options_.max_restarts) {
@@ -115,8 +115,8 @@ class Launcher {
     return false;
   }
 
-  /// Leaves out what failed twice, and hosts that cannot be reached, when there may be fewer ranks. Returns whether
-  /// something was left out.
+  /// Removes a rank that failed twice, or a host that cannot be reached, if fewer ranks are allowed. Returns whether
+  /// something was removed.
   bool shrink(const Ending& ending) {
     const bool again = ending.host == failed_host_ && ending.rank == failed_rank_;
     failed_host_ = ending.host;
@@ -133,7 +133,7 @@ class Launcher {
     return true;
   }
 
-  /// False: somebody wants the job to end.
+  /// Waits before a restart. Returns false if a signal asks the job to end.
   bool pause(int attempt, int idle) {
     const milliseconds rest = std::min(kLongestPause, kFirstPause * (1 << std::min(idle, 16)));
     say("warning", fmt::format("[launch] restart {} of {} on {} ranks in {:.1f} s", attempt + 1, options_.max_restarts,
@@ -164,12 +164,12 @@ class Launcher {
     agents_ = std::move(ordered);
   }
 
-  /// Where ranks of a host listen: on one host nowhere else can reach them.
+  /// Address at which ranks of a host listen. With one host only a loopback address is needed.
   std::string address_of(const HostSlots& host) const {
     return hosts_.size() == 1 || host.address() == "localhost" ? "127.0.0.1" : host.address();
   }
 
-  /// The hosts that have to reach the first one; none when all are this host.
+  /// The hosts that have to reach the first one; none if all are this host.
   std::vector<std::string> others() const {
     std::vector<std::string> all;
     for (const HostSlots& host : hosts_) all.push_back(host.address());
@@ -186,7 +186,7 @@ class Launcher {
     const Deadline answered = deadline_after(kAgentTime);
     while (master.empty() && !watch.has_failed() && std::chrono::steady_clock::now() < answered) {
       step(&watch, answered, &master);
-      if (asked_ != 0) return {.code = kSignalExit + asked_};  // no rank was started
+      if (asked_ != 0) return {.code = kSignalExit + asked_};  // no rank was started yet
     }
     if (master.empty()) {
       if (!watch.has_failed()) {
@@ -222,10 +222,10 @@ class Launcher {
     std::optional<Deadline> stop_at, give_up_at;
     while (!watch.all_ended()) {
       const Deadline now = std::chrono::steady_clock::now();
-      // Which host is cut off is seen by what the ranks of all hosts say.
+      // Finding out which host is cut off takes the reports of the ranks on all hosts.
       const bool asks_all = options_.min_ranks > 0 && hosts_.size() > 1 && !watch.was_killed();
       if (watch.has_failed() && !stop_at && asked_ == 0) stop_at = deadline_after(asks_all ? kSaveTime : kLastWords);
-      // Before a rank handles signals they kill it, and one that handles them already may wait for it.
+      // Signals kill a rank that does not handle them yet; one that handles them may wait for the killed one.
       if (watch.was_killed() && !stop_at) stop_at = deadline_after(kSaveTime);
       if (is_urgent_) stop_at = now;
       if (stop_at && now >= *stop_at && !give_up_at) {
@@ -244,7 +244,8 @@ class Launcher {
     }
   }
 
-  /// Waits for the next reports, or a signal, until `until` or the next sign of life. Without a watch no rank runs.
+  /// Waits for reports or a signal until `until`, at most one heartbeat interval, and handles them. `watch` is null if
+  /// no rank runs.
   void step(Watch* watch, Deadline until, std::string* master) {
     std::vector<pollfd> files{{.fd = signals_.file(), .events = POLLIN}};
     for (const auto& agent : agents_) files.push_back({.fd = agent->is_open() ? agent->file() : -1, .events = POLLIN});
@@ -268,7 +269,7 @@ class Launcher {
     look_for_silence(watch);
   }
 
-  /// Gives up agents that give no sign of life.
+  /// Gives up agents that send no sign of life.
   void look_for_silence(Watch* watch) {
     const auto longest = longest_silence(options_.stall_timeout);
     for (size_t i = 0; i < agents_.size(); ++i) {
@@ -298,11 +299,11 @@ class Launcher {
   const JobOptions& options_;
   std::vector<HostSlots> hosts_;
   const std::string secret_;
-  SignalFile signals_;  // before the folder, which a signal would leave behind
+  SignalFile signals_;  // before the folder, which a signal would leave over
   LogFolder logs_;
   std::vector<std::unique_ptr<AgentLink>> agents_;
   int asked_ = 0;           // the signal that asked the job to end; 0: none
-  bool is_urgent_ = false;  // a second one has come
+  bool is_urgent_ = false;  // a second signal was received
   bool has_shrunk_ = false;
   std::string failed_host_;
   int failed_rank_ = -1;
@@ -322,7 +323,7 @@ std::vector<std::string> restart_command(const std::vector<std::string>& command
     if (!is_flag(command[i], "--resume")) {
       restarted.push_back(command[i]);
     } else if (command[i] == "--resume") {
-      ++i;  // and what it resumed from
+      ++i;  // and its argument
     }
   }
   restarted.insert(restarted.end(), {"--resume", "latest"});

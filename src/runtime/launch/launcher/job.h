@@ -1,5 +1,5 @@
 #pragma once
-// A job on several ranks: started, watched, and started again.
+// Starts a job on several ranks, watches it, and restarts it.
 
 #include <string>
 #include <vector>
@@ -9,23 +9,23 @@
 namespace partita {
 
 struct JobOptions {
-  std::vector<HostSlots> hosts;      // ranks count from the first host to the last
-  std::vector<std::string> command;  // of every rank
-  std::string program;               // this one, which runs as the agent on every host
-  std::string log_dir = "";          // "": a temporary folder, which stays when the job fails
+  std::vector<HostSlots> hosts;      // ranks are numbered from the first host to the last
+  std::vector<std::string> command;  // command of every rank
+  std::string program;               // path of this program, which runs as the agent on every host
+  std::string log_dir = "";          // "": a temporary folder, which is kept if the job fails
   int max_restarts = 0;
-  int min_ranks = 0;                     // fewer than all: the job may go on without ranks that fail again; 0: all
-  double stall_timeout = 30;             // seconds
-  std::string ssh = "";                  // in place of ssh: a command that takes a host and a command for its shell
-  std::vector<std::string> forwarded{};  // names of variables of this environment for ranks on other hosts
+  int min_ranks = 0;          // if fewer than all: the job may continue without ranks that fail again; 0: all
+  double stall_timeout = 30;  // in seconds
+  std::string ssh = "";       // replaces ssh: a command that takes a host and a command for its shell
+  std::vector<std::string> forwarded{};  // names of environment variables to pass to ranks on other hosts
 };
 
-/// The command that goes on where a job has ended: with a checkpoint to go on from, `--resume latest`.
+/// The command that continues a job that has ended: with --checkpoint in it, `--resume latest` is set.
 std::vector<std::string> restart_command(const std::vector<std::string>& command);
 
-/// Runs the job to its end; what rank 0 prints goes to stdout and stderr, and errors to stderr. Returns the exit code
-/// of the rank that failed first, 76 for one that was killed, 77 for one that does not answer. Throws RuntimeFailure
-/// when the agents cannot be started.
+/// Runs the job to its end. The output of rank 0 goes to stdout and stderr, errors to stderr. Returns the exit code of
+/// the rank that failed first, 76 if it was killed, 77 if it does not answer. Throws RuntimeFailure if the agents
+/// cannot be started.
 int run_job(const JobOptions& options);
 
 }  // namespace partita

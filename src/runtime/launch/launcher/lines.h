@@ -1,5 +1,5 @@
 #pragma once
-// Lines that come through a pipe, in whatever parts.
+// Splits what arrives through a pipe into lines.
 
 #include <optional>
 #include <string>
@@ -8,14 +8,14 @@ namespace partita {
 
 class Lines {
  public:
-  /// Takes what is there; false when the pipe has ended, or a line is longer than 1 MiB.
+  /// Reads what is available. Returns false if the pipe has ended or fails, or a line is longer than 1 MiB.
   bool read(int file);
-  /// The next whole line, without its end.
+  /// The next whole line, without its end; none if there is none yet.
   std::optional<std::string> next();
 
  private:
   std::string text_;
-  size_t begin_ = 0;  // of what has not been given out
+  size_t begin_ = 0;  // begin of what `next` has not returned yet
 };
 
 }  // namespace partita

@@ -26,10 +26,10 @@ bool has_something(const fs::path& file) {
 LogFolder::LogFolder(const std::string& given, const OwnerLock::Warn& warn) {
   if (!given.empty()) {
     path_ = fs::absolute(given);
-    std::error_code failure;  // agents say what they cannot make
+    std::error_code failure;  // agents report what they cannot create
     fs::create_directories(path_, failure);
     OwnedPath owned = owned_folder("--log-dir", given, "launch");
-    owned.waits_when_restarted = false;  // the launcher takes signals in its own way, and not here
+    owned.waits_when_restarted = false;  // the launcher handles signals in its own way, not during a wait
     lock_.emplace(std::move(owned), /*waits=*/false, warn);
     return;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Where the ranks of a job leave what they print.
+// Folders for the output of the ranks of a job.
 
 #include <filesystem>
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace partita {
 
-/// The folder of the logs of a job: the one that was given, or a temporary one, which is removed at the end unless it
-/// is kept and has something to look at. One job at a time has the one that was given.
+/// The folder of a job's logs: a given one, or a temporary one. The latter is removed at the end unless it is to be
+/// kept and has logs. A given folder is locked for one job at a time.
 class LogFolder {
  public:
-  /// "": a temporary folder. `warn` is called where the file system has no locks. Throws RuntimeFailure(cannot_write),
-  /// also when another job has the folder.
+  /// Locks or creates the folder; "" means a temporary one. `warn` is called if the file system has no locks. Throws
+  /// RuntimeFailure(cannot_write), also if another job has the folder.
   LogFolder(const std::string& given, const OwnerLock::Warn& warn);
   ~LogFolder();
   LogFolder(const LogFolder&) = delete;
@@ -23,23 +23,24 @@ class LogFolder {
 
   const std::filesystem::path& path() const { return path_; }
   void keep(bool is_kept) { is_kept_ = is_kept; }
-  /// Whether a rank on this host has printed something, or has met the others.
+  /// Whether a rank on this host has printed something or has a flight record.
   bool has_logs() const;
 
  private:
   std::filesystem::path path_;
-  std::optional<OwnerLock> lock_;  // of the one that was given
+  std::optional<OwnerLock> lock_;  // of the given folder
   bool is_temporary_ = false, is_kept_ = false;
 };
 
 /// The folder and the files of one rank.
 struct RankLogs {
-  std::string folder;  // with stdout, stderr, pid and the flight record
+  std::string folder;  // contains stdout, stderr, pid and the flight record
   Socket output, errors;
 
-  /// `appends` to what an attempt before has printed. Throws RuntimeFailure(cannot_write), for links too.
+  /// Creates the folder and opens the files. `appends` keeps the output of an earlier attempt. Throws
+  /// RuntimeFailure(cannot_write), also for symbolic links.
   RankLogs(const std::string& log_dir, int rank, bool appends);
-  /// Throws RuntimeFailure(cannot_write).
+  /// Writes the process number to the file pid. Throws RuntimeFailure(cannot_write).
   void write_process(pid_t process) const;
 };
 

@@ -22,10 +22,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMaxOrderValues = int64_t{1} << 18;  // words of a command and variables of an environment
-constexpr size_t kMaxShownBytes = 1000;                // of a line that is refused
+constexpr int64_t kMaxOrderValues = int64_t{1} << 18;  // such as words of a command and variables of an environment
+constexpr size_t kMaxShownBytes = 1000;                // shown of an invalid line
 
-/// Calls `fn` on every field of both, so that what is written is what is read.
+/// Calls `fn` on every field, so that printing and parsing agree.
 template <class Start, class Fn>
 void each_field(Start& start, Fn&& fn) {
   fn("command", start.command);
@@ -71,7 +71,7 @@ auto parsed(const std::string& line, Parse&& parse) {
   }
 }
 
-/// Thrown for a value that is not legal.
+/// Thrown for an invalid value.
 struct BadValue : std::exception {};
 
 void require_valid(bool holds) {
@@ -80,7 +80,7 @@ void require_valid(bool holds) {
 
 template <class Field>
 void read_field(const json& value, Field& field) {
-  // A whole number that does not fit would be read as another one, and a fraction as a part of it.
+  // The library would silently convert a number that does not fit, or a fraction.
   if constexpr (std::is_integral_v<Field> && !std::is_same_v<Field, bool>) {
     require_valid(value.is_number_integer());
     const bool is_large = value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{1} << 62;
@@ -95,7 +95,7 @@ void verify(const StartOrder& start) {
                 start.first_rank >= 0 && start.first_rank <= start.size - start.ranks);
 }
 
-/// What is not UTF-8 is replaced.
+/// JSON on one line. Replaces what is not UTF-8.
 std::string one_line(const json& value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// What a launcher and the agents on its hosts say to each other: a line of JSON each. Agents answer on stdout.
+// Messages between a launcher and the agents on its hosts: one line of JSON each. Agents answer on stdout.
 
 #include <map>
 #include <string>
@@ -7,50 +7,49 @@
 
 namespace partita {
 
-/// To an agent: start these ranks. With rank 0 among them and no master, the agent opens a socket for it, says where,
-/// and waits for the order to go on.
+/// Orders an agent to start ranks.
 struct StartOrder {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment{};
-  std::string folder;  // to start in
+  std::string folder;  // working folder
   std::string log_dir;
-  std::string host;     // its name, for people
-  std::string address;  // where its ranks listen
+  std::string host;     // name of the host, for people
+  std::string address;  // address at which its ranks listen
   std::string secret, run, master;
-  int first_rank = 0, ranks = 1;  // these, one behind the other
-  int size = 1;                   // of the world
-  int attempt = 0;                // how often the job was started before
-  double stall_timeout = 30;      // seconds
+  int first_rank = 0, ranks = 1;  // consecutive ranks
+  int size = 1;                   // size of the world
+  int attempt = 0;                // number of earlier attempts
+  double stall_timeout = 30;      // in seconds
 };
 
 struct AgentOrder {
   enum class Kind { listen, start, signal, stop, alive };
   Kind kind = Kind::stop;
   StartOrder start{};
-  std::string address = "";           // of listen
-  std::vector<std::string> others{};  // of listen: addresses of other hosts, which are to reach that one
+  std::string address = "";           // of listen: address at which to listen
+  std::vector<std::string> others{};  // of listen: addresses of hosts that have to reach it
   int signal = 0;
 };
 
-/// From an agent.
+/// A report of an agent.
 struct AgentReport {
   enum class Kind { listening, output, ended, failed, alive };
   Kind kind = Kind::output;
-  std::string text = "";  // of the address, the output, the reason of a rank or of the agent
-  bool is_error = false;  // the output of stderr
-  // Of a rank that has ended:
+  std::string text = "";  // the address, the output, or the reason of a rank's or the agent's failure
+  bool is_error = false;  // whether the output is that of stderr
+  // The fields below are those of a rank that has ended.
   int rank = 0;
-  int code = 0, signal = 0;  // how it ended; a signal is one that the agent did not send
-  bool was_stopped = false;  // by the agent
-  int lost = -1;             // the rank that it missed, as it said itself
+  int code = 0, signal = 0;  // how it ended: exit code, or the signal that killed it
+  bool was_stopped = false;  // whether the agent stopped it
+  int lost = -1;             // the rank that it lost, according to itself; -1: none
   int64_t step = 0;
-  std::string last = "";   // its last operation
-  std::string lines = "";  // its last lines of stderr
+  std::string last = "";   // description of its last call
+  std::string lines = "";  // last lines of its stderr
 };
 
 std::string print(const AgentOrder& order);
 std::string print(const AgentReport& report);
-/// Throw InvalidFile for what is none.
+/// Parse an order or a report. Throw InvalidFile for other texts.
 AgentOrder parse_order(const std::string& line);
 AgentReport parse_report(const std::string& line);
 

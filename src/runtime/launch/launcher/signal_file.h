@@ -1,5 +1,5 @@
 #pragma once
-// Signals as a file that can be read.
+// Reads signals from a file descriptor.
 
 #include <csignal>
 
@@ -7,7 +7,7 @@
 
 namespace partita {
 
-/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGUSR1 do nothing by themselves: they are read here.
+/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGUSR1 have no effect of their own: they are read here.
 class SignalFile {
  public:
   SignalFile();
@@ -15,9 +15,9 @@ class SignalFile {
   SignalFile(const SignalFile&) = delete;
   SignalFile& operator=(const SignalFile&) = delete;
 
-  /// Readable when a signal has come.
+  /// File descriptor that is readable when there is a signal.
   int file() const { return file_.file(); }
-  /// The next signal; 0: none has come.
+  /// The next signal; 0 if there is none.
   int next() const;
 
  private:
