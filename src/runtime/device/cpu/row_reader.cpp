@@ -14,15 +14,15 @@
 namespace partita {
 namespace {
 
-/// Elements of 4 bytes, whatever they are; a register of eight.
+/// Elements of 4 bytes of any type, and a register of eight.
 typedef int32_t Word __attribute__((may_alias));  // NOLINT(modernize-use-using): `using` drops it in templates
 using Words = int32_t __attribute__((vector_size(32)));
 constexpr int64_t kWords = sizeof(Words) / sizeof(Word);
 
-/// Where elements lie: at the sum of what this has for each of their indices, by dimension.
+/// Addresses of elements: the sum of the entries for their indices, by dimension.
 using Places = std::vector<std::vector<int64_t>>;
 
-/// A block of a memory format: so many indices of a dimension beside each other.
+/// A block of a memory format: `size` adjacent indices of a dimension.
 struct Block {
   int64_t size;
   size_t dim;
@@ -60,7 +60,7 @@ BlockedFormat parse_tag(std::string_view tag, size_t rank) {
 Places places_of(const Shape& shape, const std::vector<size_t>& dims, const std::vector<Block>& blocks) {
   Places places;
   for (const int64_t size : shape) places.emplace_back(static_cast<size_t>(size), 0);
-  std::vector<int64_t> within(shape.size(), 1);  // indices of a dimension that its blocks further inside have
+  std::vector<int64_t> within(shape.size(), 1);  // number of indices of a dimension in its blocks further inside
   int64_t step = 1;
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     const auto [size, dim] = *block;
@@ -78,7 +78,7 @@ Places places_of(const Shape& shape, const std::vector<size_t>& dims, const std:
   return places;
 }
 
-/// Of an array whose dimensions are padded to whole blocks.
+/// Number of elements of an array whose dimensions are padded to whole blocks.
 int64_t padded_elements(const Shape& shape, const std::vector<Block>& blocks) {
   std::vector<int64_t> within(shape.size(), 1);
   for (const auto& [size, dim] : blocks) within[dim] *= size;
@@ -87,12 +87,11 @@ int64_t padded_elements(const Shape& shape, const std::vector<Block>& blocks) {
   return elements;
 }
 
-/// Eight rows of eight elements. Code that is written out for each of them, by the numbers that `Eight` has, keeps them
-/// in registers.
+/// Eight rows of eight elements. Code that is unrolled over them, by the indices of `Eight`, keeps them in registers.
 using EightRows = std::array<Words, kWords>;
 using Eight = std::make_index_sequence<kWords>;
 
-/// From eight places.
+/// Loads rows from eight addresses.
 template <size_t... kRow>
 inline EightRows load(const Word* from, const uint32_t* places, std::index_sequence<kRow...>) {
   EightRows rows;
@@ -100,7 +99,7 @@ inline EightRows load(const Word* from, const uint32_t* places, std::index_seque
   return rows;
 }
 
-/// Of two rows the pairs, or pairs of pairs, of what stands in one column.
+/// Interleave two rows: elements, pairs or groups of four in the same columns.
 inline Words low_ones(Words a, Words b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13); }
 inline Words high_ones(Words a, Words b) { return __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15); }
 inline Words low_twos(Words a, Words b) { return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13); }
@@ -108,7 +107,7 @@ inline Words high_twos(Words a, Words b) { return __builtin_shufflevector(a, b, 
 inline Words low_fours(Words a, Words b) { return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11); }
 inline Words high_fours(Words a, Words b) { return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15); }
 
-/// The columns.
+/// The columns of eight rows.
 inline EightRows transpose(const EightRows& rows) {
   const auto& [a, b, c, d, e, f, g, h] = rows;
   const Words ab = low_ones(a, b), ab2 = high_ones(a, b), cd = low_ones(c, d), cd2 = high_ones(c, d);
@@ -121,20 +120,20 @@ inline EightRows transpose(const EightRows& rows) {
           high_fours(abcd0, efgh0), high_fours(abcd1, efgh1), high_fours(abcd2, efgh2), high_fours(abcd3, efgh3)};
 }
 
-/// Where rows go.
+/// Destination of rows.
 struct ToRows {
   Word* rows;
 
   void put(int64_t at, Word element) { rows[at] = element; }
-  /// Sixteen elements: as much as a line of the cache has.
+  /// Stores sixteen elements: one cache line.
   void put(int64_t at, const Words& left, const Words& right) {
     std::memcpy(rows + at, &left, sizeof left);
     std::memcpy(rows + at + kWords, &right, sizeof right);
   }
 };
 
-/// Rows of floats, which are copied as they come, in whole lines of the cache. A float is not finite when all bits of
-/// its exponent are set.
+/// Destination of rows of floats and of a copy, which is written in whole cache lines. A float is not finite if all
+/// bits of its exponent are set.
 struct ToRowsAndCopy {
   static constexpr Word kExponent = 0x7f800000;
   ToRows to;
@@ -154,7 +153,7 @@ struct ToRowsAndCopy {
   }
 };
 
-/// Sixteen elements of rows [first, last) of eight, which are `size` apart; `at` is where those of the first are.
+/// Stores sixteen elements each of rows [first, last) of eight, `size` apart; `at` is the destination of the first one.
 template <class To, size_t... kRow>
 inline void put_rows(To& to, int64_t at, int64_t size, int64_t first, int64_t last, const EightRows& left,
                      const EightRows& right, std::index_sequence<kRow...>) {
@@ -164,8 +163,8 @@ inline void put_rows(To& to, int64_t at, int64_t size, int64_t first, int64_t la
   (put(kRow, left[kRow], right[kRow]), ...);
 }
 
-/// Loads `count` elements from their beginning to their end: that brings them to the cache several times as fast as the
-/// short runs in which they are used, since processors foresee it.
+/// Loads `count` elements in order. That brings them to the cache several times as fast as the short runs in which they
+/// are used, since processors prefetch it.
 void bring_to_cache(const Word* from, int64_t count) {
   Word all = 0;
   for (int64_t i = 0; i < count; i += 64 / static_cast<int64_t>(sizeof(Word))) all |= from[i];
@@ -222,18 +221,19 @@ class BlockedRows final : public RowReader {
   }
 
  private:
-  static constexpr int64_t kElements = 128;  // of a row, one behind the other, so that their block stays in the cache
-  // Elements that are brought to the cache together: so many, in whole blocks; of a larger block all, up to the second.
+  static constexpr int64_t kElements = 128;  // elements of a row at a time, so that their block stays in the cache
+  // Number of elements to bring to the cache together, in whole blocks. A larger block is brought as a whole, up to
+  // kMaxToCache.
   static constexpr int64_t kToCache = int64_t{1} << 15, kMaxToCache = int64_t{1} << 18;
 
-  /// Of a row.
+  /// Number of elements of a row.
   int64_t size() const { return static_cast<int64_t>(elements_.size()); }
 
-  /// Rows [first, last), whose elements lie beside those of at least seven others.
+  /// Reads rows [first, last), whose elements are adjacent to those of at least seven other rows.
   template <class To>
   void read_rows(const Word* from, int64_t first, int64_t last, To& to) const {
-    // A block that `first` is in the middle of is brought by who reads its first rows.
-    int64_t brought = (first + beside_ - 1) / beside_;  // blocks up to here
+    // If `first` is in the middle of a block, whoever reads the block's first rows brings it to the cache.
+    int64_t brought = (first + beside_ - 1) / beside_;  // number of blocks brought so far
     for (int64_t row = first; row < last;) {
       const int64_t block = row / beside_ * beside_, end = std::min(block + beside_, last);
       if (const int64_t number = row / beside_; number == brought && block_ > 0 && block_ <= kMaxToCache) {
@@ -245,7 +245,7 @@ class BlockedRows final : public RowReader {
     }
   }
 
-  /// Rows [first, last) of those whose elements lie beside each other; `at` is where the first of them goes.
+  /// Reads rows [first, last) of those whose elements are adjacent; `at` is the destination of the first one.
   template <class To>
   void read_block(const Word* from, int64_t first, int64_t last, int64_t at, To& to) const {
     for (int64_t begin = 0; begin < size(); begin += kElements) {
@@ -258,7 +258,7 @@ class BlockedRows final : public RowReader {
     }
   }
 
-  /// Elements [begin, end) of rows [first, last) of eight; `at` is where the first of these rows goes.
+  /// Reads elements [begin, end) of rows [first, last) of eight; `at` is the destination of the first of these rows.
   template <class To>
   void read_eight(const Word* from, int64_t first, int64_t last, int64_t begin, int64_t end, int64_t at, To& to) const {
     const uint32_t* places = elements_.data();
@@ -268,7 +268,7 @@ class BlockedRows final : public RowReader {
                       right = transpose(load(from, places + i + kWords, Eight()));
       put_rows(to, at + i, size(), first, last, left, right, Eight());
     }
-    if constexpr (std::is_same_v<To, ToRows>) {  // copies have whole lines
+    if constexpr (std::is_same_v<To, ToRows>) {  // copies consist of whole lines
       for (; i < end; ++i) {
         for (int64_t row = first; row < last; ++row) to.put(at + (row - first) * size() + i, from[places[i] + row]);
       }
@@ -276,10 +276,10 @@ class BlockedRows final : public RowReader {
   }
 
   DType dtype_;
-  std::vector<int64_t> rows_;       // where each row begins
-  std::vector<uint32_t> elements_;  // where the elements of a row lie, from there
-  int64_t beside_ = 1;              // rows whose elements lie beside each other
-  int64_t block_ = 0;               // elements that so many rows have together and no other row; 0: not known
+  std::vector<int64_t> rows_;       // begin of each row
+  std::vector<uint32_t> elements_;  // addresses of a row's elements, relative to its begin
+  int64_t beside_ = 1;              // number of rows whose elements are adjacent
+  int64_t block_ = 0;               // number of elements that only such rows share; 0: unknown
 };
 
 }  // namespace

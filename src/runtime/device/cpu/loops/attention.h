@@ -1,7 +1,7 @@
 #pragma once
-// Attention and its gradient: one pair of batch row and head after another on each thread, blocks of queries at
-// a time, so that the scores of a block stay in the cache. Probabilities of the backward pass are made again from lse
-// (Dao et al., 2022, "FlashAttention", without its split of the keys). Who computes the products is a parameter.
+// Attention and its gradient. Each thread takes one pair of batch row and head after another, and blocks of queries, so
+// that the scores of a block stay in the cache. The backward pass recomputes probabilities from lse (Dao et al., 2022,
+// "FlashAttention", without its split of the keys). The matrix product is a template parameter.
 
 #include <omp.h>
 
@@ -16,17 +16,17 @@
 
 namespace partita {
 
-/// `Product` is made from a thread's scratch memory, of which it has Product::scratch_bytes(sizes), and computes
+/// `Product` is constructed with a thread's scratch memory, of Product::scratch_bytes(sizes) bytes. It computes
 ///   product(transpose_a, transpose_b, m, n, k, alpha, a, stride_a, b, stride_b, add, c, stride_c):
-///   c[m, n] = alpha op(a) op(b), plus c when `add`, all row-major with a stride between rows
-/// inside a parallel loop, so it throws nothing.
+///   c[m, n] = alpha op(a) op(b), plus c if `add`, all row-major with a stride between rows
+/// in a parallel loop. The first exception is rethrown after the loop.
 template <class T, class Product>
 class Attention {
  public:
   Attention(const AttentionAttrs& attrs, const AttentionSizes& sizes, int64_t blocks)
       : attrs_(attrs), sizes_(sizes), blocks_(blocks) {}
 
-  /// Of scratch memory, for each thread.
+  /// Bytes of scratch memory per thread.
   int64_t scratch_bytes() const {
     return whole_lines(Product::scratch_bytes(sizes_)) +
            whole_lines(blocks_ * block_size() * static_cast<int64_t>(sizeof(T)));
@@ -35,7 +35,7 @@ class Attention {
 
   struct Operands {
     const T *q, *k, *v;
-    const T *y = nullptr, *lse = nullptr, *d_y = nullptr;  // of the gradient
+    const T *y = nullptr, *lse = nullptr, *d_y = nullptr;  // for the gradient
   };
   struct Results {
     T *y, *lse;
@@ -53,7 +53,8 @@ class Attention {
       forward_head(sizes_.head(pair), in, out, product, scores);
     });
   }
-  /// What attention whose keys are cut consists of: some of its keys, and the largest score of all.
+  /// The parts of attention with sharded keys: `largest` finds each query's largest score among the keys of this shard,
+  /// `sums` the sums over them, given the largest score of all shards.
   void largest(const Operands& in, T* out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
       largest_of_head(sizes_.head(pair), in, out, product, scores);
@@ -72,15 +73,15 @@ class Attention {
   }
 
  private:
-  static constexpr int64_t kBlock = 128;  // queries at a time
+  static constexpr int64_t kBlock = 128;  // queries per block
 
   static int64_t whole_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-  /// Scores of a block of queries against all keys.
+  /// Number of scores of a block of queries against all keys.
   int64_t block_size() const { return std::min(kBlock, sizes_.queries) * sizes_.keys; }
 
-  /// fn(first pair of batch row and head, product, scratch for blocks of scores) for every `step`-th pair, in parallel.
-  /// What one throws is thrown when all have ended.
+  /// Calls fn(pair of batch row and head, product, scratch for blocks of scores) for every `step`-th pair, in parallel.
+  /// Rethrows the first exception after all have ended.
   template <class Fn>
   void for_heads(int64_t step, void* scratch, const Fn& fn) const {
     const int64_t pairs = sizes_.batch * sizes_.heads;
@@ -94,7 +95,7 @@ class Attention {
     failure.rethrow();
   }
 
-  /// fn(first query, queries, keys that the last of them sees) for all blocks.
+  /// Calls fn(first query, number of queries, keys that the last of them sees) for all blocks.
   template <class Fn>
   void for_blocks(const Fn& fn) const {
     for (int64_t first = 0; first < sizes_.queries; first += kBlock) {
@@ -117,7 +118,7 @@ class Attention {
     });
   }
 
-  /// Scaled scores of a block of queries against the first `keys` keys.
+  /// Computes the scaled scores of a block of queries against the first `keys` keys.
   void score(const AttentionHead& at, const Operands& in, const Product& product, int64_t first, int64_t count,
              int64_t keys, T* scores) const {
     product(false, true, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)),
@@ -162,7 +163,7 @@ class Attention {
     });
   }
 
-  /// Softmax of the first `seen` scores, 0 for the rest up to `keys`; returns lse.
+  /// Computes the softmax of the first `seen` scores in place, and sets the rest up to `keys` to 0. Returns lse.
   static T softmax_row(T* scores, int64_t seen, int64_t keys) {
     T largest = scores[0];
 #pragma omp simd reduction(max : largest)
@@ -187,7 +188,7 @@ class Attention {
     }
   }
 
-  /// d_k and d_v are added to: several heads of q may share them.
+  /// Adds to d_k and d_v, which several heads of q may share.
   void backward_head(const AttentionHead& at, const Operands& in, const Gradients& d, const Product& product,
                      T* scratch) const {
     T *p = scratch, *d_scores = scratch + block_size();
@@ -217,7 +218,7 @@ class Attention {
     });
   }
 
-  /// Scores become probabilities, d_p becomes d_scores; both 0 for keys that are not seen.
+  /// Turns scores into probabilities and d_p into d_scores, in place. Both are 0 for keys that are not seen.
   static void differentiate_row(T* p, T* d_scores, int64_t seen, int64_t keys, T lse, T shared) {
 #pragma omp simd
     for (int64_t j = 0; j < seen; ++j) {
@@ -234,7 +235,7 @@ class Attention {
   int threads_ = 1;
 };
 
-/// Attention, its gradient, and the parts of its expansion that compute scores, as one kernel.
+/// A kernel for attention, its gradient, and the parts of its expansion that compute scores.
 template <class T, class Product>
 class AttentionKernel final : public Kernel {
  public:

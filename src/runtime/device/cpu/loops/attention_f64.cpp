@@ -1,4 +1,4 @@
-// Attention of f64 with our own products.
+// Attention of f64 with the matrix products of gemm.h.
 
 #include <numeric>
 
@@ -15,7 +15,7 @@ class Dgemm {
  public:
   explicit Dgemm(void* scratch) : scratch_(static_cast<double*>(scratch)) {}
 
-  /// Enough for the largest of the products.
+  /// Bytes of scratch memory: enough for the largest product.
   static int64_t scratch_bytes(const AttentionSizes& sizes) {
     const int64_t most = std::max({sizes.queries, sizes.keys, sizes.width, sizes.value_width});
     return gemm::Sizes{.rows = most, .columns = most, .inner = most}.scratch_bytes();
@@ -53,7 +53,7 @@ KernelChoice propose_attention_f64(const KernelQuery& query) {
 
 std::unique_ptr<Kernel> make_attention_f64(const KernelQuery& query, const KernelChoice& choice) {
   auto fast = std::make_unique<DgemmAttention>(query, choice);
-  // Keys that a query does not see have a probability of 0, which times an infinity or NaN would be NaN.
+  // Keys that a query does not see have probability 0, and 0 times infinity or NaN would be NaN.
   if (!query.attrs.as<AttentionAttrs>().causal) return fast;
   std::vector<size_t> operands(query.inputs.size());
   std::iota(operands.begin(), operands.end(), size_t{0});

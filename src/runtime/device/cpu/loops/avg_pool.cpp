@@ -13,14 +13,14 @@ namespace {
 
 constexpr auto kAvgPool = "loops.avg_pool";
 
-/// One dimension of a pooling: for each output the inputs under it and by how many the sum is divided.
+/// One dimension of a pooling: per output, the inputs under it and the divisor of their sum.
 struct Side {
   int64_t size = 0;
   std::vector<Range> under;
   std::vector<int64_t> counts;
 };
 
-/// `begin` and `whole`: where `size` lies in a dimension that is cut, so that padding is known.
+/// `begin` and `whole` give the position of `size` elements in a sharded dimension, so that padding is known.
 Side side_of(const Span& span, bool count_pad, int64_t size, int64_t outputs, int64_t begin, int64_t whole) {
   Side side{.size = size};
   for (int64_t output = 0; output < outputs; ++output) {

@@ -1,6 +1,6 @@
-// Batch normalisation and its parts. A tile of channels is one thread's work, through all groups and rows,
-// so the bits do not depend on the number of threads. Sums are in f64: the gradient of a layer below sums
-// what is left after the mean is taken away, and f32 sums leave too much.
+// Batch normalisation and its parts. One thread computes a tile of channels, through all groups and rows, so the bits
+// do not depend on the number of threads. Sums are in f64: the gradient of a layer below sums what remains after
+// subtracting the mean, for which f32 sums are not accurate enough.
 
 #include "ir/ops/norm/batch_norm.h"
 
@@ -14,17 +14,17 @@ namespace partita {
 namespace {
 
 constexpr auto kBatchNorm = "loops.batch_norm";
-constexpr int64_t kMaxChannels = 64;  // of a tile
+constexpr int64_t kMaxChannels = 64;  // per tile
 
-/// How channels lie: each in planes of its own, `8` or `16` side by side in blocks, or all side by side
-/// in rows ([n, c], [n, h, w, c]).
+/// Arrangement of channels: each in its own planes, 8 or 16 adjacent in blocks, or all adjacent in rows ([n, c], [n, h,
+/// w, c]).
 enum Arrangement : int64_t { planes = 1, blocks_of_8 = 8, blocks_of_16 = 16, rows = 0 };
 
-/// Channels [begin, end) of one group, and where they lie: element `lane` of position i of member m is at
-/// first + m * member_stride + i * position_stride + lane.
+/// Channels [begin, end) of one group, and their addresses: element `lane` of position i of member m is at first + m *
+/// member_stride + i * position_stride + lane.
 struct Tile {
   int64_t begin, end, first;
-  int64_t statistics;  // index of the first in [groups, channels]
+  int64_t statistics;  // index of the first channel in [groups, channels]
   int64_t members, member_stride, positions, position_stride;
   int64_t size() const { return end - begin; }
 };
@@ -50,7 +50,7 @@ Tile tile_of(const NormSizes& sizes, int64_t group, int64_t begin) {
   return tile;
 }
 
-/// fn(lane, element) for all elements of a tile, padding included.
+/// Calls fn(lane, element) for all elements of a tile, padding included.
 template <int64_t kArrangement, class Fn>
 void map_tile(const Tile& tile, const Fn& fn) {
   const int64_t lanes = kArrangement == rows ? tile.size() : kArrangement;
@@ -72,7 +72,7 @@ struct Sums {
   double a[kMaxChannels], b[kMaxChannels];
 };
 
-/// a and b of each lane: the sums of the two numbers that term(lane, element) gives.
+/// Sums a and b per lane of the two numbers that term(lane, element) returns.
 template <int64_t kArrangement, class Term>
 Sums sum_tile(const Tile& tile, const Term& term) {
   Sums sums{};
@@ -103,12 +103,12 @@ Sums sum_tile(const Tile& tile, const Term& term) {
   return sums;
 }
 
-/// Both terms of a sum.
+/// Terms of the two sums.
 struct BatchNormTerms {
   double first, second;
 };
 
-/// One number per lane, 0 beyond the channels: so padding becomes 0.
+/// One number per lane, 0 beyond the channels, so that padding becomes 0.
 template <class T>
 struct PerLane {
   T at[kMaxChannels] = {};
@@ -119,12 +119,12 @@ struct PerLane {
   T operator[](int64_t lane) const { return at[lane]; }
 };
 
-/// The loops over one arrangement; all pointers are to whole tensors, statistics to [groups, channels].
+/// The loops over one arrangement. All pointers are to whole tensors; statistics are [groups, channels].
 template <class T, int64_t kArrangement>
 struct Norm {
   NormSizes sizes;
 
-  /// fn(tile) for all tiles, groups of the same channels on one thread and in order.
+  /// Calls fn(tile) for all tiles in parallel; one thread handles all groups of the same channels, in order.
   template <class Fn>
   void for_tiles(const Fn& fn) const {
     constexpr int64_t kStep = kArrangement == rows ? kMaxChannels : kArrangement;
@@ -135,8 +135,8 @@ struct Norm {
     }
   }
 
-  /// One pass over the differences from the first element, and where that is far from the mean another one over those
-  /// from the mean that the first pass found.
+  /// Computes mean and rstd with one pass over the differences from the first element. If that is far from the mean,
+  /// makes a second pass over the differences from the mean of the first pass.
   void find_statistics(const Tile& tile, double epsilon, const T* x, T* mean, T* rstd) const {
     if (sizes.count() == 0) {
       std::fill_n(mean + tile.statistics, tile.size(), T{});
@@ -170,7 +170,7 @@ struct Norm {
         tile, [&](int64_t lane, int64_t at) { y[at] = (x[at] - middle[lane]) * scale[lane] + shift[lane]; });
   }
 
-  /// The sums of x - near and of its square.
+  /// Sums of x - near and of its square.
   Sums deviations(const Tile& tile, const T* x, const PerLane<double>& near) const {
     return sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
       const double difference = static_cast<double>(x[at]) - near[lane];
@@ -178,7 +178,7 @@ struct Norm {
     });
   }
 
-  /// The sums of d_y and of d_y * (x - mean) * rstd.
+  /// Sums of d_y and of d_y * (x - mean) * rstd.
   Sums grad_sums(const Tile& tile, const T* x, const T* mean, const T* rstd, const T* d_y) const {
     const PerLane<double> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
     Sums sums = sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
@@ -189,8 +189,7 @@ struct Norm {
     return sums;
   }
 
-  /// d_x = gamma * rstd * (d_y - sum / count - (x - mean) * rstd * projection / count), the sums as
-  /// grad_sums finds them.
+  /// d_x = gamma * rstd * (d_y - sum / count - (x - mean) * rstd * projection / count), with the sums of grad_sums.
   void grad_apply(const Tile& tile, int64_t count, const T* x, const T* gamma, const T* mean, const T* rstd,
                   const T* d_y, const double* sum, const double* projection, T* d_x) const {
     const auto n = static_cast<double>(count);
@@ -264,7 +263,7 @@ LoopFn bind_grad_apply(const Norm<T, kArrangement>& norm, int64_t count) {
   };
 }
 
-/// The sums that make_sums(tile, operands) finds; the first alone where there is one result.
+/// Binds a loop that stores the sums of make_sums(tile, operands); only the first one if there is one result.
 template <class T, int64_t kArrangement, class MakeSums>
 LoopFn bind_sums(const Norm<T, kArrangement>& norm, const MakeSums& make_sums) {
   return [=](auto in, auto out, void*) {
@@ -316,12 +315,12 @@ LoopFn bind_batch_norm(const KernelQuery& query) {
   return bind_grad_sums(norm(groups_of(1)));
 }
 
-/// The operand d_y of the gradients, -1 of the others.
+/// Index of the operand d_y of a gradient, -1 for other ops.
 int gradient_of(const std::string& op) {
   return op == "batch_norm_grad" || op == "batch_norm_grad_apply" ? 4 : op == "batch_norm_grad_sums" ? 3 : -1;
 }
 
-/// x, d_y, y and d_x lie alike: as the first of x and d_y that has a memory format of its own.
+/// x, d_y, y and d_x have one memory format: that of the first of x and d_y with channels innermost, else plain.
 KernelChoice propose_batch_norm(const KernelQuery& query) {
   KernelChoice choice = propose_dense(kBatchNorm, query);
   if (!choice.accepted()) return choice;

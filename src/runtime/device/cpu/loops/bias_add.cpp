@@ -1,4 +1,4 @@
-// x + bias along an axis, on dense tensors and on those with channels, or blocks of them, innermost.
+// x + bias along an axis, on dense tensors and on those with channels, or blocks of channels, innermost.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ LoopFn bind_plain(const Type& x, int64_t axis) {
   const Shape strides = strides_of(x.shape);
   const int64_t size = x.shape[axis], inner = strides[axis], rows = inner > 0 && size > 0 ? x.elements() / inner : 0;
   const bool parallel = x.elements() > kSerialElements;
-  if (inner == 1) {  // the bias runs along the rows
+  if (inner == 1) {  // the bias is along the rows
     return [=, outer = rows / std::max<int64_t>(size, 1)](auto in, auto out, void*) {
       const T *from = static_cast<const T*>(in[0]), *bias = static_cast<const T*>(in[1]);
       T* to = static_cast<T*>(out[0]);
@@ -39,7 +39,7 @@ LoopFn bind_plain(const Type& x, int64_t axis) {
   };
 }
 
-/// Lanes of the last block that stand for no channel stay zero.
+/// Keeps the lanes of the last block that have no channel at zero.
 LoopFn bind_blocked(const Type& x, int64_t block) {
   const int64_t channels = x.shape[1], blocks = (channels + block - 1) / block, plane = x.shape[2] * x.shape[3];
   return [=, rows = x.shape[0] * blocks](auto in, auto out, void*) {

@@ -1,5 +1,5 @@
 #pragma once
-// Memory formats with channels innermost: in blocks, [n, ceil(c / lanes), h, w, lanes], or all, [n, h, w, c].
+// Memory formats with channels innermost: in blocks, [n, ceil(c / lanes), h, w, lanes], or all channels, [n, h, w, c].
 
 #include "ir/kernels/kernel_catalog.h"
 
@@ -7,18 +7,18 @@ namespace partita {
 
 inline constexpr int64_t kMaxLanes = 16;
 
-/// 16 for "aBcd16b", 8 for "aBcd8b", of a 4-D f32 tensor; 0 for other memory formats.
+/// Channels per block: 16 for "aBcd16b", 8 for "aBcd8b", for a 4-D f32 tensor; 0 for other memory formats.
 inline int64_t lanes_of(const Type& type, const MemoryFormat& format) {
   if (type.rank() != 4 || type.dtype != DType::f32) return 0;
   return format.tag == "aBcd16b" ? 16 : format.tag == "aBcd8b" ? 8 : 0;
 }
 
-/// Dense with the channels innermost: [n, h, w, c].
+/// Whether a tensor is dense with the channels innermost: [n, h, w, c].
 inline bool channels_last(const Type& type, const MemoryFormat& format) {
   return type.rank() == 4 && format.tag == "acdb";
 }
 
-/// Planes of a 4-D tensor with `lanes` channels each.
+/// Number of planes of a 4-D tensor, with `lanes` channels each.
 inline int64_t planes_of(const Shape& shape, int64_t lanes) { return shape[0] * ((shape[1] + lanes - 1) / lanes); }
 
 /// The memory format of a channel-blocked tensor of f32 or i32.

@@ -11,11 +11,11 @@ namespace {
 
 constexpr auto kBroadcast = "loops.broadcast";
 
-/// x read over the output, dimensions merged where it runs on; stride 0 or 1 in the last.
+/// How x is read over the output. Dimensions are merged where x is contiguous; the stride of the last one is 0 or 1.
 struct Repeat {
   Shape shape{1}, strides{0};
 
-  /// Where run `outer` of x begins.
+  /// Begin of run `outer` in x.
   int64_t begin(int64_t outer) const {
     int64_t at = 0;
     for (size_t d = shape.size() - 1; d-- > 0; outer /= shape[d]) at += outer % shape[d] * strides[d];

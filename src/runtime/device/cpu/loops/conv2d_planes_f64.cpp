@@ -1,5 +1,5 @@
-// Convolutions of f64 images with few filters in a group, and their gradients: one plane after another, with its zeros
-// around it, along its rows.
+// Convolutions of f64 images with few filters per group, and their gradients: one zero-padded plane after another,
+// along its rows.
 
 #include <omp.h>
 
@@ -11,9 +11,10 @@ namespace partita {
 namespace {
 
 constexpr auto kConv2dPlanesF64 = "loops.conv2d_planes";
-constexpr int64_t kMaxPlanes = 12;  // made from one: with more, packing for a product pays
+constexpr int64_t kMaxPlanes = 12;  // per copied plane: with more, packing for a product pays
 
-/// Memory of a thread: a copied plane; sums, or sums per tap, of all planes made from it; a plane of places or weights.
+/// Scratch memory of a thread: a copied plane; the sums, or sums per tap, of all planes computed from it; a plane of
+/// positions or weights.
 struct Scratch {
   double *lines, *sums, *other;
 };
@@ -43,7 +44,7 @@ class Planes {
   int64_t sums_size_, other_size_, made_;
 };
 
-/// fn(i, scratch of the thread) for i below count, in parallel.
+/// Calls fn(i, scratch of the thread) for all i below `count`, in parallel.
 template <class Fn>
 void for_tasks(int64_t count, int threads, const Planes& planes, void* scratch, const Fn& fn) {
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
@@ -76,7 +77,7 @@ LoopFn bind_forward_conv2d_planes_f64(const ConvolutionSizes& conv, int threads)
   };
 }
 
-/// One residue of d_x after another.
+/// The gradient of x, one residue after another.
 class Conv2dPlanesF64GradInput {
  public:
   Conv2dPlanesF64GradInput(const ConvolutionSizes& conv, int threads)
@@ -163,7 +164,7 @@ LoopFn bind_grad_filter_conv2d_planes_f64(const ConvolutionSizes& conv, int thre
   };
 }
 
-/// Planes that are made from each one that is copied.
+/// Number of planes computed from each copied one.
 int64_t made_planes(const std::string& op, const ConvolutionSizes& conv) {
   return op == "conv2d_grad_input" ? conv.channels() : conv.filters();
 }
@@ -190,7 +191,7 @@ std::unique_ptr<Kernel> make_conv2d_planes_f64(const KernelQuery& query, const K
   LoopFn loop = query.op == "conv2d"               ? bind_forward_conv2d_planes_f64(conv, threads)
                 : query.op == "conv2d_grad_filter" ? bind_grad_filter_conv2d_planes_f64(conv, threads)
                                                    : LoopFn(Conv2dPlanesF64GradInput(conv, threads));
-  // Zeros around a plane multiply weights; in the gradient of filters zeros after each row multiply x, too.
+  // Zeros around a plane are multiplied by weights; in the gradient of filters, zeros after each row also by x.
   return unless_infinite(make_loop(std::move(loop)), query,
                          query.op == "conv2d_grad_filter" ? std::vector<size_t>{0, 1} : std::vector<size_t>{1});
 }

@@ -1,4 +1,4 @@
-// Convolutions of f64 images and their gradients, as products of the filters with patches of the images.
+// Convolutions of f64 images and their gradients, as products of filters and image patches.
 
 #include "runtime/device/cpu/loops/convolution_sizes.h"
 #include "runtime/device/cpu/loops/gemm.h"
@@ -31,7 +31,7 @@ struct Forward {
   }
 };
 
-/// d_weight = d_y x patches of x, over the places of all images.
+/// d_weight = d_y x patches of x, over the positions in all images.
 struct GradFilter {
   Patches d_y, x;
   double* d_weight;  // the first filter of the group
@@ -50,7 +50,7 @@ struct GradFilter {
 
 /// d_x = transposed filters x patches of d_y, for the elements of one residue.
 struct Conv2dProductsF64GradInput {
-  const double* filters;  // the first of the group
+  const double* filters;  // the first filter of the group
   int64_t filter_size, filter_taps;
   const Residue* residue;
   Patches d_y;
@@ -79,7 +79,7 @@ struct Conv2dProductsF64GradInput {
   }
 };
 
-/// The product that an op is; of the largest residue, for the gradient of x.
+/// Sizes of the product that computes an op; for the gradient of x, those of the largest residue.
 gemm::Sizes sizes_of(const std::string& op, const ConvolutionSizes& conv, int threads) {
   const int64_t places = conv.images() * conv.plane_y(), inner = conv.channels() * conv.taps();
   if (op == "conv2d") return gemm::tiled(conv.groups, conv.filters(), places, inner, threads);
@@ -169,7 +169,7 @@ std::unique_ptr<Kernel> make_conv2d_products_f64(const KernelQuery& query, const
   const int threads = threads_within(sizes_of(query.op, conv, 1).scratch_bytes(), choice.scratch_bytes);
   std::unique_ptr<Kernel> fast = make_loop(bind_conv2d_products_f64(query.op, conv, threads));
   if (!reaches_outside(query.op, conv)) return fast;
-  return unless_infinite(std::move(fast), query, {1});  // patches, zeros and all, multiply the second operand
+  return unless_infinite(std::move(fast), query, {1});  // zeros in patches are multiplied by the second operand
 }
 
 }  // namespace

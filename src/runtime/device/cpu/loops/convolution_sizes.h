@@ -1,5 +1,5 @@
 #pragma once
-// The sizes of an f64 convolution and of its gradients, and the patches of images that each multiplies.
+// The sizes of an f64 convolution and of its gradients, and the image patches that each multiplies.
 
 #include "ir/ops/window.h"
 #include "runtime/device/cpu/loops/patches.h"
@@ -7,7 +7,7 @@
 
 namespace partita {
 
-/// Images x, filters and images y; an op has two of them as operands and makes the third.
+/// Shapes of images x, filters and images y. An op has two of them as operands and computes the third.
 struct ConvolutionSizes {
   Shape x, weight, y;
   int64_t groups = 1;
@@ -18,26 +18,26 @@ struct ConvolutionSizes {
   int64_t plane_y() const { return y[2] * y[3]; }
   int64_t image_x() const { return x[1] * plane_x(); }
   int64_t image_y() const { return y[1] * plane_y(); }
-  /// Of a group.
+  /// Numbers per group: input channels, filters, and taps of a filter.
   int64_t channels() const { return weight[1]; }
   int64_t filters() const { return weight[0] / groups; }
   int64_t taps() const { return weight[2] * weight[3]; }
 
-  /// Those of x, at the places of y.
+  /// The patches of x at the positions of y.
   Patches patches() const;
 };
 
-/// Of a query for conv2d or one of its gradients.
+/// The sizes of a query for conv2d or one of its gradients.
 ConvolutionSizes convolution_sizes(const KernelQuery& query);
 
-/// The elements of x whose row and column leave the same rests by the strides: they meet the same taps, each of which
-/// moves over y one element at a time.
+/// The elements of x whose row and column have the same remainders by the strides. They meet the same taps, each of
+/// which moves over y one element at a time.
 struct Residue {
   int64_t row = 0, column = 0;  // the first element
-  Patches d_y;                  // at the places of the elements
-  std::vector<int64_t> taps;    // in a filter
+  Patches d_y;                  // patches of d_y at the positions of the elements
+  std::vector<int64_t> taps;    // indices in a filter
 };
-/// Those of all elements of x.
+/// The residues that together contain all elements of x.
 std::vector<Residue> residues_of(const ConvolutionSizes& conv);
 
 }  // namespace partita

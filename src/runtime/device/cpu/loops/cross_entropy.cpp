@@ -13,7 +13,8 @@ namespace {
 
 constexpr auto kCrossEntropy = "loops.cross_entropy";
 
-/// No exception may leave a parallel region, so labels are looked at before it.
+/// Checks labels before the parallel region, which no exception may leave. Throws InvalidArgument for one outside the
+/// classes.
 template <class Label>
 void require_labels(const std::string& op, const Label* labels, int64_t rows, int64_t classes) {
   for (int64_t row = 0; row < rows; ++row) require_label(op, labels[row], row, classes);
@@ -57,7 +58,7 @@ LoopFn bind_grad_cross_entropy(const KernelQuery& query) {
       const T* x = logits + row * rows.size;
       T* d_x = d_logits + row * rows.size;
       const T shift = lse[row], d = d_loss[row];
-      const int64_t local_label = labels[row] - begin;  // outside the row where another rank has the label
+      const int64_t local_label = labels[row] - begin;  // outside the row if another rank has the label
       const bool holds = local_label >= 0 && local_label < rows.size;
       const T at_label = holds ? (exp_of(x[local_label] - shift) - 1) * d : T{0};  // before d_x may overwrite x
 #pragma omp simd

@@ -1,4 +1,4 @@
-// Dropout: four random words at a time, pieces of the tensor in parallel.
+// Dropout: four random words at a time, parts of the tensor in parallel.
 
 #include <algorithm>
 #include <cmath>
@@ -13,9 +13,9 @@ namespace {
 constexpr auto kDropout = "loops.dropout";
 constexpr int64_t kPiece = 4096;
 
-/// Elements that follow each other both here and in the whole tensor.
+/// Elements that are contiguous both in this shard and in the whole tensor.
 struct Piece {
-  uint64_t global;  // index of the first one in the whole
+  uint64_t global;  // index of the first element in the whole tensor
   int64_t local, count;
 };
 
@@ -39,7 +39,8 @@ template <class T>
 LoopFn bind_dropout(const KernelQuery& query) {
   const auto& attrs = query.attrs.as<DropoutAttrs>();
   const uint64_t key = static_cast<uint64_t>(attrs.key);
-  const auto dropped = static_cast<uint64_t>(std::ceil(attrs.rate * 4294967296.0));  // words below
+  // Random words below this drop their element.
+  const auto dropped = static_cast<uint64_t>(std::ceil(attrs.rate * 4294967296.0));
   const T kept = static_cast<T>(1 / (1 - attrs.rate));
   const bool parallel = query.outputs[0].elements() > kSerialElements;
   return [=, pieces = pieces_of(query.inputs[0].shape, attrs)](auto in, auto out, void*) {

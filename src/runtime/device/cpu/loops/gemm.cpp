@@ -8,9 +8,9 @@ namespace {
 constexpr int64_t kVectors = kColumns / kLanes;
 
 constexpr int64_t kTasksPerThread = 3;
-constexpr int64_t kSmallestShare = 4;  // of the largest tile, for the sake of more tasks
+constexpr int64_t kSmallestShare = 4;  // part of the largest tile to which tiles shrink for more tasks
 
-/// The sums stay in registers because every loop but the one over the inner dimension is unrolled.
+/// Keeps the sums in registers: every loop except the one over the inner dimension is unrolled.
 template <int64_t kCount>
 void multiply_rows(int64_t inner, const double* a, const double* b, bool add, Sums& sums) {
   Vector total[kCount][kVectors];
@@ -34,7 +34,7 @@ void multiply_rows(int64_t inner, const double* a, const double* b, bool add, Su
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// Equal tiles of at most `most`.
+/// Size of equal tiles of at most `most`, a multiple of `unit`.
 int64_t even_tile(int64_t size, int64_t most, int64_t unit) {
   const int64_t tiles = std::max<int64_t>(1, (size + most - 1) / most);
   return std::max(unit, rounded_up((size + tiles - 1) / tiles, unit));

@@ -1,8 +1,8 @@
 #pragma once
-// Products of f64 matrices, tile by tile: rows of one operand and columns of the other are packed into panels that stay
-// in the caches, and six rows of eight columns at a time are summed in registers (Goto and van de Geijn, 2008, "Anatomy
-// of high-performance matrix multiplication"). What the operands are is up to the functions that pack them, so
-// convolutions are products, too. An element is one thread's work, in an order that depends on the inner size alone.
+// Products of f64 matrices, tile by tile. Rows of one operand and columns of the other are packed into panels that stay
+// in the caches; tiles of six rows and eight columns are summed in registers (Goto and van de Geijn, 2008, "Anatomy of
+// high-performance matrix multiplication"). Functions that pack define the operands, so convolutions are products too.
+// One thread computes an element, in an order that depends only on the inner size.
 
 #include <omp.h>
 
@@ -11,32 +11,32 @@
 
 namespace partita::gemm {
 
-inline constexpr int64_t kRows = 6, kColumns = 8;            // of a tile of registers
-inline constexpr int64_t kInner = 192;                       // of a packed panel
-inline constexpr int64_t kMaxRows = 240, kMaxColumns = 192;  // of a tile: a few hundred KiB for operands and sums
+inline constexpr int64_t kRows = 6, kColumns = 8;            // of a register tile
+inline constexpr int64_t kInner = 192;                       // inner size of a packed panel
+inline constexpr int64_t kMaxRows = 240, kMaxColumns = 192;  // of a cache tile: a few hundred KiB for operands and sums
 
-/// Sums of a tile of registers.
+/// Sums of a register tile.
 using Sums = double[kRows][kColumns];
 
-/// `batch` products of [rows, inner] and [inner, columns], cut into tiles that are tasks.
+/// `batch` products of [rows, inner] and [inner, columns], split into tiles, each of which is a task.
 struct Sizes {
   int64_t batch = 1, rows = 0, columns = 0, inner = 0;
-  int64_t tile_rows = kRows, tile_columns = kColumns;  // multiples of those of registers
+  int64_t tile_rows = kRows, tile_columns = kColumns;  // multiples of the register tile
 
   int64_t row_tiles() const { return (rows + tile_rows - 1) / tile_rows; }
   int64_t column_tiles() const { return (columns + tile_columns - 1) / tile_columns; }
   int64_t tasks() const { return batch * row_tiles() * column_tiles(); }
-  /// Of scratch memory, for each thread: no less than smaller sizes need.
+  /// Bytes of scratch memory per thread. Never less than smaller sizes need.
   int64_t scratch_bytes() const;
 };
 
-/// Tiles that fit the caches, and smaller ones where a thread would have none.
+/// Chooses tiles that fit the caches, or smaller ones if a thread would have no task.
 Sizes tiled(int64_t batch, int64_t rows, int64_t columns, int64_t inner, int threads);
 
-/// sums[r][c] (+)= the sum over k of a[k][r] b[k][c], of `count` rows; they are overwritten unless `add`.
+/// sums[r][c] (+)= sum over k of a[k][r] b[k][c], for `count` rows. Overwrites `sums` unless `add`.
 void multiply_panels(int64_t count, int64_t inner, const double* a, const double* b, bool add, Sums& sums);
 
-/// One tile of one product, in the scratch of one thread (aligned to 64 bytes). `product` has the functions
+/// Computes one tile of one product in one thread's scratch memory (aligned to 64 bytes). `product` has the functions
 ///   pack_rows(first, count, begin, size, to): to[k * kRows + r] = a[first + r][begin + k], r below `count`
 ///   pack_columns(first, count, begin, size, to): to[c / kColumns * size * kColumns + k * kColumns + c % kColumns]
 ///                                                = b[begin + k][first + c], 0 from `count` to the end of its panel
@@ -70,7 +70,7 @@ void multiply_tile(const Sizes& sizes, int64_t row, int64_t column, double* scra
   }
 }
 
-/// All tiles of all products, in parallel; `product_at(i)` is the one of index i.
+/// Computes all tiles of all products in parallel. `product_at(i)` returns product i.
 template <class ProductAt>
 void multiply(const Sizes& sizes, int threads, void* scratch, const ProductAt& product_at) {
   const int64_t tasks = sizes.tasks(), column_tiles = sizes.column_tiles();
@@ -85,7 +85,7 @@ void multiply(const Sizes& sizes, int threads, void* scratch, const ProductAt& p
   }
 }
 
-/// A matrix by its strides, as an operand of a product.
+/// A matrix given by strides, as an operand of a product.
 struct Matrix {
   const double* data;
   int64_t row_stride, column_stride;
@@ -94,7 +94,7 @@ struct Matrix {
   void pack_columns(int64_t first, int64_t count, int64_t begin, int64_t size, double* to) const;
 };
 
-/// y = scale a b, plus y when `add`; rows of y are `row_size` apart.
+/// y = scale a b, plus y if `add`. Rows of y are `row_size` elements apart.
 struct MatrixProduct {
   Matrix a, b;
   double* y;
@@ -111,7 +111,7 @@ struct MatrixProduct {
   void store(int64_t row, int64_t rows, int64_t column, int64_t columns, const Sums& sums) const;
 };
 
-/// One product on the calling thread, which may be one of a team.
+/// Computes one product on the calling thread, which may belong to a team.
 void multiply_alone(const Sizes& sizes, double* scratch, const MatrixProduct& product);
 
 }  // namespace partita::gemm

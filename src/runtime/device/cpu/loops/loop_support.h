@@ -1,48 +1,49 @@
 #pragma once
-// What the vectorised loops share: which memory formats they take, and when a loop is worth a second thread.
+// Shared by the vectorised loops: which memory formats they support, and when a loop is worth a second thread.
 
 #include "runtime/device/kernel.h"
 
 namespace partita {
 
-/// Elements below which a loop stays on one thread: starting a team costs some microseconds.
+/// Number of elements below which a loop stays on one thread: starting a team costs some microseconds.
 inline constexpr int64_t kSerialElements = 16384;
 
-/// Into how many ranges a sum over rows is cut. Each is summed by one thread and the ranges are added in order, so that
-/// the bits do not depend on the number of threads.
+/// Number of ranges into which a sum over rows is split. One thread sums each range and the ranges are added in order,
+/// so the bits do not depend on the number of threads.
 int64_t ranges_of(int64_t rows);
-/// The first row of a range; that of range `ranges` is `rows`.
+/// First row of a range; `rows` for range number `ranges`.
 inline int64_t range_begin(int64_t rows, int64_t ranges, int64_t range) { return rows * range / ranges; }
 
-/// How many threads have room for `own` bytes each in a kernel's scratch, at most those that the calling thread may
-/// use.
+/// Number of threads that have room for `own` bytes each in a kernel's scratch memory, at most those that the calling
+/// thread may use.
 int threads_within(int64_t own, int64_t scratch_bytes);
 
-/// f32 or f64 for the first operand, or the reason why not.
+/// Returns the reason why the loops do not support a query: its first operand is neither f32 nor f64. "" if they do.
 std::string unsupported_by_loops(const KernelQuery& query);
 
-/// Accepts f32 and f64, with all operands and results dense.
+/// Accepts a query of f32 or f64 with all operands and results dense, or refuses it.
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place = {});
 
-/// The memory format in which pointwise loops run: the first that is neither plain nor free, else plain.
+/// The memory format in which pointwise loops run: that of the first operand which is neither plain nor "any", else
+/// plain.
 MemoryFormat common_format(const KernelQuery& query, size_t operands);
 
-/// Elements of a type in a memory format, padding included.
+/// Number of elements of a type in a memory format, padding included.
 int64_t stored_elements(const Type& type, const MemoryFormat& format);
 
-/// Calls fn(zero of float or double).
+/// Calls fn(double{}) for f64, else fn(float{}).
 template <class Fn>
 void for_loop_type(DType dtype, Fn&& fn) {
   if (dtype == DType::f64) return fn(double{});
   fn(float{});
 }
 
-/// A kernel from a function of its pointers.
+/// Makes a kernel from a function of its pointers.
 using LoopFn = std::function<void(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch)>;
 std::unique_ptr<Kernel> make_loop(LoopFn fn);
 
-/// For an f64 kernel that multiplies by zeros what the reference leaves out, which is NaN when it is infinite or NaN:
-/// the reference runs instead when one of these operands is not finite throughout.
+/// Wraps an f64 kernel that multiplies elements by zeros which the reference skips: infinity or NaN times zero is NaN.
+/// The reference kernel runs instead if one of these operands has an element that is not finite.
 std::unique_ptr<Kernel> unless_infinite(std::unique_ptr<Kernel> fast, const KernelQuery& query,
                                         std::vector<size_t> operands);
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kMatmulF64 = "loops.matmul";
 
-/// Operands of one product, by their strides, and how far those of the next one lie.
+/// Operands of one product, given by strides, and the distances to those of the next one.
 struct Matmul {
   int64_t batch = 1, rows = 0, columns = 0, inner = 0;
   gemm::Matrix a{}, b{};
@@ -18,7 +18,7 @@ struct Matmul {
   gemm::Sizes sizes(int threads) const { return gemm::tiled(batch, rows, columns, inner, threads); }
 };
 
-/// The product of the transpose of one matrix of all rows and another.
+/// The product of two matrices of all rows, the first one transposed.
 Matmul product_of_rows(const Type& a, const Type& b) {
   const int64_t rows = a.shape.back(), columns = b.shape.back();
   return {.rows = rows,
@@ -39,7 +39,7 @@ Matmul matmul_of(const KernelQuery& query) {
   matmul.b.row_stride = attrs.transpose_b ? 1 : matmul.columns;
   matmul.b.column_stride = attrs.transpose_b ? matmul.inner : 1;
   for (size_t d = 0; d + 2 < y.size(); ++d) matmul.batch *= y[d];
-  if (b.size() == 2 && !attrs.transpose_a) {  // the rows of all products are those of one
+  if (b.size() == 2 && !attrs.transpose_a) {  // all products have the same b: multiply their rows at once
     matmul.rows *= matmul.batch;
     matmul.batch = 1;
   }

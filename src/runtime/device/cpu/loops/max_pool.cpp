@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-/// One pooled plane: `height` x `width` under windows that make `rows` x `columns`.
+/// One pooled plane: `height` x `width` elements under windows with `rows` x `columns` results.
 struct Plane {
   int64_t height, width, rows, columns;
   int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
@@ -24,14 +24,14 @@ Plane plane_of(const PoolAttrs& attrs, const Shape& x, const Shape& y) {
 }
 
 struct Taps {
-  int64_t begin, end;  // of a window, inside the plane
+  int64_t begin, end;  // part of a window inside the plane
 };
 
 Taps taps(int64_t first, int64_t kernel, int64_t size) {
   return {std::max<int64_t>(0, -first), std::min(kernel, size - first)};
 }
 
-/// The first of equal elements wins, and a NaN beats all, as in the reference.
+/// As in the reference, the first of equal elements wins, and NaN beats all.
 template <class T, int64_t kLanes>
 void pool_plane_max_pool(const Plane& plane, const T* x, T* y, int32_t* position) {
   for (int64_t row = 0; row < plane.rows; ++row) {
@@ -78,7 +78,7 @@ void unpool_plane_max_pool(const Plane& plane, const T* d_y, const int32_t* posi
       for (int64_t lane = 0; lane < kLanes; ++lane) {
         const int64_t at_row = top + position[lane] / plane.kernel_w,
                       at_column = left + position[lane] % plane.kernel_w;
-        // A shard also holds windows whose largest element lies on a neighbour.
+        // A shard also has windows whose largest element is on a neighbour.
         if (at_row < 0 || at_row >= plane.height || at_column < 0 || at_column >= plane.width) continue;
         d_x[(at_row * plane.width + at_column) * kLanes + lane] += d_y[lane];
       }
@@ -129,7 +129,7 @@ KernelChoice propose_max_pool(const KernelQuery& query) {
   KernelChoice choice{.kernel = "loops.max_pool",
                       .inputs = std::vector<MemoryFormat>(query.inputs.size()),
                       .outputs = std::vector<MemoryFormat>(query.outputs.size())};
-  // The gradient follows its positions: they cannot be reordered.
+  // The gradient takes the memory format of its positions, which cannot be reordered.
   const size_t leader = query.inputs.size() - 1;
   const Type leader_type{query.inputs[0].dtype, query.inputs[leader].shape};
   const int64_t lanes = lanes_of(leader_type, query.input_formats[leader]);

@@ -9,7 +9,7 @@ namespace {
 
 using gemm::kColumns, gemm::kInner, gemm::kMaxColumns, gemm::kRows;
 
-/// The places [first, last) at which an offset lies inside `size` elements.
+/// The positions [first, last) at which an offset is inside `size` elements.
 struct Inside {
   int64_t first, last;
 };
@@ -18,7 +18,7 @@ Inside inside(int64_t offset, int64_t step, int64_t size) {
   return {first, size > offset ? (size - 1 - offset) / step + 1 : 0};
 }
 
-/// lines[i][k] as to[k * kWidth + i].
+/// Stores lines[i][k] to to[k * kWidth + i].
 template <int64_t kWidth>
 void interleave(const double (&lines)[kWidth][kInner], int64_t size, double* to) {
   for (int64_t k = 0; k < size; ++k) {
@@ -44,7 +44,7 @@ void Patches::copy_row(int64_t index, int64_t first, int64_t count, double* to) 
   for (double* const end = to + count; to < end;) {
     const int64_t size = std::min<int64_t>(columns - column, end - to);
     const int64_t y = row * row_step + tap.row;
-    int64_t begin = size, stop = size;  // of what lies inside
+    int64_t begin = size, stop = size;  // bounds of the part inside the image
     if (y >= 0 && y < height) {
       begin = std::clamp<int64_t>(within.first - column, 0, size);
       stop = std::clamp<int64_t>(within.last - column, begin, size);

@@ -1,7 +1,7 @@
 #pragma once
-// One plane of an image, copied so that what lies under a tap, along a row of places, is a line of vectors: zeros
-// around it, columns of one rest by the step side by side. For convolutions with few filters in a group, where packing
-// patches for a product costs more than the product.
+// One plane of an image, copied so that the elements under a tap along a row of positions form a line of vectors. Lines
+// are surrounded by zeros, and columns with the same remainder by the step are adjacent. For convolutions with few
+// filters per group, for which packing patches costs more than the product.
 
 #include <cstddef>
 
@@ -13,34 +13,35 @@ class PlaneLines {
  public:
   explicit PlaneLines(Patches patches);
 
-  /// Numbers of a copied plane, and of a plane of places, whose rows are padded to whole vectors.
+  /// Number of elements of a copied plane, and of a plane of positions, whose rows are padded to whole vectors.
   int64_t lines_size() const { return patches_.column_step * patches_.height * line_size_; }
   int64_t places_size() const { return patches_.rows * row_size_; }
   int64_t row_size() const { return row_size_; }
-  /// Of the sums for each tap.
+  /// Number of elements of the partial sums of all taps.
   int64_t tap_sums_size() const { return static_cast<int64_t>(patches_.taps.size()) * kBlock; }
 
-  /// Copies a plane.
+  /// Copies a plane to `lines`.
   void load(const double* plane, double* lines) const;
-  /// sums[place] += the sum over taps of weights[tap] times what lies under it there.
+  /// sums[place] += sum over taps of weights[tap] times the element under the tap at that position.
   void add_correlation(const double* lines, const double* weights, double* sums) const;
-  /// tap_sums[tap] += the sums over places of places[place] times what lies under the tap there, as parts to be added.
+  /// tap_sums[tap] += sum over positions of places[place] times the element under the tap there. The sums are kept as
+  /// parts; `total` adds them.
   void add_products(const double* lines, const double* places, double* tap_sums) const;
   static double total(const double* tap_sums, int64_t tap);
 
  private:
-  static constexpr int64_t kBlock = 16;  // places that are summed together
+  static constexpr int64_t kBlock = 16;  // positions that are summed together
 
-  /// The line under a tap along a row of places; nullptr outside the image.
+  /// The line under a tap along a row of positions; nullptr outside the image.
   const double* line(const double* lines, size_t tap, int64_t row) const {
     const int64_t y = row * patches_.row_step + patches_.taps[tap].row;
     return y < 0 || y >= patches_.height ? nullptr : lines + begins_[tap] + y * line_size_;
   }
 
   Patches patches_;
-  int64_t before_ = 0;  // zeros, or elements, that a line has before that of place 0
+  int64_t before_ = 0;  // zeros or elements of a line before that of position 0
   int64_t line_size_ = 0, row_size_ = 0;
-  std::vector<int64_t> begins_;  // per tap: where its line of row 0 begins
+  std::vector<int64_t> begins_;  // per tap: begin of its line of row 0
 };
 
 }  // namespace partita

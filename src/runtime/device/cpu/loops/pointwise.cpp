@@ -1,4 +1,4 @@
-// Pointwise ops from their formulas: in any memory format on operands of one shape, and on dense ones that are
+// Pointwise ops from their formulas: on operands of one shape in any memory format, and on dense operands that are
 // broadcast.
 
 #include <array>
@@ -12,10 +12,10 @@ namespace {
 
 constexpr auto kPointwise = "loops.pointwise";
 
-/// The formula of the op, bound to the attributes.
+/// The formula of the op, bound to its attributes.
 Pointwise loops_of(const KernelQuery& query) { return all_ops().at(query.op).pointwise(query.attrs); }
 
-/// The loop of a pointwise op in T.
+/// The loop of a pointwise op for element type T.
 template <class T>
 const Pointwise::Loop<T>& loop_of(const Pointwise& loops) {
   if constexpr (std::is_same_v<T, double>) {
@@ -25,7 +25,7 @@ const Pointwise::Loop<T>& loop_of(const Pointwise& loops) {
   }
 }
 
-/// Whether the op maps zeros to zero, as the padding of a memory format must stay.
+/// Whether the op maps zeros to zero, so that the padding of a memory format stays zero.
 bool keeps_zero(const Pointwise& loops) {
   const double zero = 0, *operands[2] = {&zero, &zero};
   const int64_t steps[2] = {1, 1};
@@ -34,13 +34,13 @@ bool keeps_zero(const Pointwise& loops) {
   return result == 0;
 }
 
-/// Two operands read over the output, dimensions merged where both run on; in the last one each has
-/// stride 0 or 1.
+/// How two operands are read over the output. Dimensions are merged where both are contiguous; the strides of the last
+/// one are 0 or 1.
 struct Broadcast {
   Shape shape;
   std::array<Shape, 2> strides;
 
-  /// Where run `outer` of an operand begins.
+  /// Begin of run `outer` in an operand.
   int64_t begin(size_t operand, int64_t outer) const {
     int64_t at = 0;
     for (size_t d = shape.size() - 1; d-- > 0; outer /= shape[d]) at += outer % shape[d] * strides[operand][d];
@@ -66,7 +66,7 @@ Broadcast merged(const Shape& a, const Shape& b, const Shape& out) {
   return result;
 }
 
-/// Operands of one shape and memory format, in blocks that do not depend on the number of threads.
+/// Binds a loop over operands of one shape and memory format, in blocks that do not depend on the number of threads.
 template <class T>
 LoopFn bind_equal(const Pointwise::Loop<T>& loop, size_t operands, int64_t count) {
   constexpr int64_t kBlock = 4096;
@@ -106,7 +106,7 @@ KernelChoice propose_pointwise(const KernelQuery& query) {
   for (size_t i = 0; i < query.inputs.size(); ++i) {
     if (query.inputs[i].shape == query.outputs[0].shape) choice.in_place.emplace_back(static_cast<int>(i), 0);
   }
-  if (choice.in_place.size() < query.inputs.size()) return choice;  // broadcast: dense
+  if (choice.in_place.size() < query.inputs.size()) return choice;  // broadcast needs dense operands
   const MemoryFormat format = common_format(query, query.inputs.size());
   const bool padded = stored_elements(query.outputs[0], format) != query.outputs[0].elements();
   if (padded && !keeps_zero(loops_of(query))) return choice;

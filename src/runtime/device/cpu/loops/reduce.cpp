@@ -12,8 +12,8 @@
 namespace partita {
 namespace {
 
-/// x seen as [outer, middle, inner]; the sum is over outer and inner (per channel), outer (inner = 1), or
-/// inner (outer = 1). `lanes` channels lie innermost in a blocked memory format.
+/// x seen as [outer, middle, inner]. The sum is over outer and inner (per channel), over outer (inner = 1), or over
+/// inner (outer = 1). In a blocked memory format `lanes` channels are innermost.
 struct View {
   int64_t outer = 1, middle = 1, inner = 1, lanes = 1;
 };
@@ -23,9 +23,9 @@ std::optional<View> view_of(const Shape& shape, std::vector<int64_t> axes) {
   const auto rank = static_cast<int64_t>(shape.size());
   std::vector<bool> reduced(shape.size(), false);
   for (int64_t axis : axes) reduced[axis] = true;
-  int64_t first = 0;  // reduced prefix
+  int64_t first = 0;  // end of the reduced prefix
   while (first < rank && reduced[first]) ++first;
-  int64_t last = rank;  // reduced suffix
+  int64_t last = rank;  // begin of the reduced suffix
   while (last > first && reduced[last - 1]) --last;
   View view;
   for (int64_t d = 0; d < rank; ++d) {
@@ -37,7 +37,7 @@ std::optional<View> view_of(const Shape& shape, std::vector<int64_t> axes) {
 
 constexpr int64_t kBlock = 4096;
 
-/// The sum of a run: f32 in short blocks that are added in f64.
+/// The sum of contiguous elements: f32 in short blocks that are added in f64.
 template <class T>
 double sum_run(const T* x, int64_t count) {
   double total = 0;
@@ -51,15 +51,15 @@ double sum_run(const T* x, int64_t count) {
   return total;
 }
 
-/// Rows and middle elements (blocks of lanes, in a blocked memory format) that are summed together.
+/// Rows and middle elements (blocks of lanes in a blocked memory format) that are summed together.
 struct Part {
   int64_t first_row, last_row, first, last;
 };
 
-/// Adds a part of x into `sums` (middle * lanes doubles).
+/// Adds a part of x to `sums` (middle * lanes doubles).
 template <class T>
 void sum_part(const View& view, const T* x, const Part& part, double* sums) {
-  if (view.middle * view.inner * view.lanes == 1) {  // one run
+  if (view.middle * view.inner * view.lanes == 1) {  // contiguous elements
     sums[0] += sum_run(x + part.first_row, part.last_row - part.first_row);
     return;
   }
@@ -86,8 +86,8 @@ void sum_part(const View& view, const T* x, const Part& part, double* sums) {
 
 constexpr int64_t kMaxSums = int64_t{1} << 17;
 
-/// Ranges of rows whose sums fit kMaxSums numbers; where that leaves few, threads share the middle dimension, which
-/// changes no sum.
+/// Number of ranges of rows whose sums fit kMaxSums numbers. If there are few, threads share the middle dimension,
+/// which changes no sum.
 int64_t row_ranges(const View& view) {
   return std::min(ranges_of(view.outer), std::max<int64_t>(1, kMaxSums / (view.middle * view.lanes)));
 }
@@ -117,8 +117,8 @@ LoopFn bind_reduce(const View& view, double scale, int64_t results) {
   };
 }
 
-/// The view with its memory format: blocks of lanes are the middle dimension, pixels of channels side by side the
-/// outer.
+/// The view of an operand in its memory format. Blocks of lanes are the middle dimension; if channels are innermost,
+/// pixels are the outer one.
 View laid_out(const KernelQuery& query, const MemoryFormat& format) {
   View view = *view_of(query.inputs[0].shape, query.attrs.as<ReduceAttrs>().axes);
   if (const int64_t lanes = lanes_of(query.inputs[0], format); lanes > 0) {
@@ -132,7 +132,7 @@ View laid_out(const KernelQuery& query, const MemoryFormat& format) {
   return view;
 }
 
-/// No less than smaller views need.
+/// Bytes of scratch memory. Never less than smaller views need.
 int64_t scratch_bytes_reduce(const View& view) {
   const int64_t width = view.middle * view.lanes;
   return std::min(ranges_of(view.outer) * width, std::max(kMaxSums, width)) * static_cast<int64_t>(sizeof(double));

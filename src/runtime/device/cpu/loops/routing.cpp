@@ -1,4 +1,4 @@
-// Rows to the slots of experts and back. Slots are looked at before the loops, which must not throw.
+// Copies rows to the slots of experts and back. Slots are checked before the loops, which must not throw.
 
 #include "ir/ops/routing/routing.h"
 
@@ -10,9 +10,9 @@ namespace partita {
 namespace {
 
 constexpr auto kRouting = "loops.routing";
-constexpr int64_t kRoutingBlock = 256;  // columns that one thread adds up in the slots of a group
+constexpr int64_t kRoutingBlock = 256;  // columns that one thread sums in the slots of a group
 
-/// A call with the range of slots that it holds.
+/// A call, and the range of slots that this shard has.
 struct RoutingCall {
   std::string op;
   RoutingSizes sizes;
@@ -20,7 +20,7 @@ struct RoutingCall {
   bool weighted = false;
 
   int64_t given() const { return sizes.groups * sizes.tokens * sizes.choices; }
-  /// Without checks: `require_slots` comes first.
+  /// The row of a slot. Does not check it: call `require_slots` first.
   template <class Slot>
   int64_t row(Slot slot) const {
     const int64_t at = static_cast<int64_t>(slot) - begin;
@@ -54,7 +54,7 @@ void add_row(const T* from, T weight, int64_t count, T* to) {
   for (int64_t z = 0; z < count; ++z) to[z] += weight * from[z];
 }
 
-/// Each thread adds up some columns of a group.
+/// Binds a loop in which each thread sums some columns of a group.
 template <class T, class Slot>
 LoopFn bind_dispatch(const RoutingCall& call) {
   return [=](auto in, auto out, void*) {

@@ -1,5 +1,5 @@
-// layer_norm, rms_norm and their gradients over dense rows. What each range of rows adds to the gradients of gamma and
-// beta is summed in order. Sums of rows are in f64 where they cancel.
+// layer_norm, rms_norm and their gradients over dense rows. The contributions of ranges of rows to the gradients of
+// gamma and beta are summed in order. Sums of rows are in f64 where they cancel.
 
 #include "ir/ops/norm/row_norm.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kRowNorm = "loops.row_norm";
 
-/// The sums of a row of fn(z) = (first, second), in f64.
+/// Sums over a row of fn(z) = (first, second), in f64.
 template <class Fn>
 std::pair<double, double> sum_row(int64_t size, const Fn& fn) {
   double a = 0, b = 0;
@@ -30,7 +30,7 @@ struct RowNormTerms {
   double first, second;
 };
 
-/// The sums of x - near and of its square.
+/// Sums of x - near and of its square.
 template <class T>
 std::pair<double, double> sum_row_deviations(int64_t size, const T* x, double near) {
   return sum_row(size, [=](int64_t z) {
@@ -39,8 +39,8 @@ std::pair<double, double> sum_row_deviations(int64_t size, const T* x, double ne
   });
 }
 
-/// One pass over the differences from the first element, and where that is far from the mean another one over those
-/// from the mean that the first pass found.
+/// Computes mean and rstd with one pass over the differences from the first element. If that is far from the mean,
+/// makes a second pass over the differences from the mean of the first pass.
 template <class T>
 Moments moments_of_row(int64_t size, const T* x) {
   const auto near = static_cast<double>(x[0]);
@@ -84,7 +84,7 @@ LoopFn bind_norm_row_norm(const Rows& rows, double epsilon) {
   };
 }
 
-/// The gradient of one row, which also adds to d_gamma and, when centered, d_beta.
+/// Computes the gradient of one row and adds to d_gamma and, if centered, to d_beta.
 template <class T, bool kCentered>
 void differentiate_row(int64_t size, const T* x, const T* gamma, T mean, T rstd, const T* d_y, T* d_x, T* d_gamma,
                        T* d_beta) {
@@ -114,7 +114,7 @@ LoopFn bind_grad_row_norm(const Rows& rows) {
     const T* means = kCentered ? static_cast<const T*>(in[2]) : nullptr;
     const T *rstds = static_cast<const T*>(in[kCentered ? 3 : 2]), *d_y = static_cast<const T*>(in[kCentered ? 4 : 3]);
     T* d_x = static_cast<T*>(out[0]);
-    T* sums = static_cast<T*>(scratch);  // d_gamma and d_beta of each range
+    T* sums = static_cast<T*>(scratch);  // d_gamma and d_beta per range
 #pragma omp parallel for if (rows.count * rows.size > kSerialElements)
     for (int64_t range = 0; range < ranges; ++range) {
       T* own = sums + 2 * rows.size * range;

@@ -1,5 +1,5 @@
-// Sums of the rows that have one id: ids are sorted by counting, then each row of the result is the work of one thread,
-// summed in f64 in the order of the ids.
+// Sums rows with the same id. Ids are sorted by counting; then one thread computes each row of the result, summed in
+// f64 in the order of the ids.
 
 #include <algorithm>
 
@@ -13,11 +13,11 @@ namespace {
 constexpr auto kScatterRows = "loops.scatter_rows";
 
 struct RowScatter {
-  int64_t given = 0;  // ids, each with a row
-  int64_t width = 0;  // of a row
+  int64_t given = 0;  // number of ids, each with a row
+  int64_t width = 0;  // elements of a row
   ScatterRowsAttrs attrs;
 
-  /// Where the ids of each row of the result begin, and the ids in the order of their rows.
+  /// Bytes for the begins of each result row's ids, and for the ids in the order of their rows.
   int64_t scratch_bytes() const { return (attrs.rows + 1 + given) * static_cast<int64_t>(sizeof(int64_t)); }
 };
 
@@ -25,7 +25,7 @@ RowScatter row_scatter(const KernelQuery& query) {
   return {query.inputs[0].elements(), query.outputs[0].shape[1], query.attrs.as<ScatterRowsAttrs>()};
 }
 
-/// Sorts the ids of the rows that are held; throws InvalidArgument for one outside the table.
+/// Sorts the ids of the rows in this shard. Throws InvalidArgument for an id outside the table.
 template <class Id>
 void sort_ids(const RowScatter& scatter, const Id* ids, int64_t* begins, int64_t* sorted) {
   const ScatterRowsAttrs& attrs = scatter.attrs;
@@ -42,7 +42,7 @@ void sort_ids(const RowScatter& scatter, const Id* ids, int64_t* begins, int64_t
     if (const int64_t row = row_of(i); row >= 0) ++begins[row + 1];
   }
   for (int64_t row = 0; row < attrs.rows; ++row) begins[row + 1] += begins[row];
-  // begins[row] is moved to the end of the row, which is where the next one begins.
+  // Moves begins[row] to the end of the row, which is the begin of the next one.
   for (int64_t i = 0; i < scatter.given; ++i) {
     if (const int64_t row = row_of(i); row >= 0) sorted[begins[row]++] = i;
   }

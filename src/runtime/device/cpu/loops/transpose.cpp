@@ -1,4 +1,4 @@
-// Transposes that leave the last dimension where it is: rows are copied.
+// Transposes that keep the last dimension in place: rows are copied.
 
 #include <cstring>
 
@@ -10,16 +10,16 @@ namespace {
 
 constexpr auto kTranspose = "loops.transpose";
 
-/// Rows of equal bytes in the order of the result.
+/// Moves of rows of equal size, in the order of the result.
 struct RowMoves {
-  Shape outer, strides;  // of the result's dimensions in front of the rows; strides in the operand, in rows
+  Shape outer, strides;  // of the result's dimensions before the rows; strides in the operand, in rows
   int64_t rows = 1, bytes = 0;
 };
 
 RowMoves row_moves(const KernelQuery& query) {
   const std::vector<int64_t>& perm = query.attrs.as<TransposeAttrs>().perm;
   const Type& x = query.inputs[0];
-  size_t kept = perm.size();  // dimensions from here on stay
+  size_t kept = perm.size();  // dimensions from here on keep their place
   int64_t row = 1;
   while (kept > 0 && perm[kept - 1] == static_cast<int64_t>(kept) - 1) row *= x.shape[--kept];
   const Shape of_rows = strides_of(Shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(kept)));

@@ -72,7 +72,7 @@ KernelChoice propose_update(const KernelQuery& query) {
   return choice;
 }
 
-/// The kernel of an update: `bind(attributes, zero of float or double, elements)` makes its loop.
+/// Defines the kernel of an update. `bind(attributes, zero of float or double, elements)` makes its loop.
 template <class A, class Bind>
 KernelDef update_kernel(const std::string& op, Bind bind) {
   KernelDef def{.name = "loops." + op, .ops = {op}, .propose = propose_update};

@@ -1,5 +1,5 @@
 #pragma once
-// Four f64 numbers in a register, or in two where registers are smaller (a GCC vector, which clang has, too).
+// Four f64 numbers in one register, or in two smaller ones (a vector type of GCC and clang).
 
 #include <cstdint>
 #include <cstring>
@@ -9,7 +9,7 @@ namespace partita {
 using Vector = double __attribute__((vector_size(32)));
 inline constexpr int64_t kLanes = sizeof(Vector) / sizeof(double);
 
-/// From and to any address of a double: what compilers make of these copies is one instruction.
+/// Load and store at any address of a double. Compilers turn these copies into one instruction.
 inline Vector load_vector(const double* from) {
   Vector vector;
   std::memcpy(&vector, from, sizeof(vector));

@@ -1,4 +1,4 @@
-// Attention of f32 with oneDNN's products.
+// Attention of f32 with matrix products of oneDNN.
 
 #include "runtime/device/cpu/loops/attention.h"
 
@@ -11,7 +11,8 @@ namespace {
 
 constexpr auto kAttentionOnednn = "onednn.attention";
 
-/// Throws when there is too little memory for copies of the matrices.
+/// The matrix product of AttentionKernel. Throws RuntimeFailure(out_of_memory) without memory for copies of the
+/// matrices.
 struct Sgemm {
   explicit Sgemm(void*) {}
   static int64_t scratch_bytes(const AttentionSizes&) { return 0; }

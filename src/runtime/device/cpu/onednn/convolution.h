@@ -1,5 +1,5 @@
 #pragma once
-// What the three convolution kernels share: geometry, the memory formats to try, and the choice.
+// Shared by the three convolution kernels: geometry, the memory formats to try, and the choice.
 
 #include <array>
 #include <variant>
@@ -11,11 +11,11 @@ namespace partita {
 /// The operands of one convolution in the order x, weight, y, whatever role each has in the op.
 struct Convolution {
   Type x, weight, y;
-  MemoryFormat x_format, weight_format, y_format;  // "any": the kernel may choose
+  MemoryFormat x_format, weight_format, y_format;  // "any": the primitive chooses
   dnnl::memory::dims stride, dilation, before, after;
   int64_t groups = 1;
 
-  /// Throws dnnl::error when there is none.
+  /// Describe the primitive of the convolution or of a gradient. Throw dnnl::error if oneDNN has none.
   dnnl::convolution_forward::primitive_desc forward() const;
   dnnl::convolution_backward_data::primitive_desc backward_data() const;
   dnnl::convolution_backward_weights::primitive_desc backward_weights() const;
@@ -30,7 +30,7 @@ struct Convolution {
   }
 };
 
-/// oneDNN sees grouped weights [g*o, c, p, q] as [g, o, c, p, q].
+/// oneDNN takes grouped weights [g*o, c, p, q] as [g, o, c, p, q].
 inline Desc Convolution::weight_desc() const {
   if (groups == 1) return data_desc(weight, weight_format);
   const Shape& shape = weight.shape;
@@ -53,8 +53,8 @@ inline dnnl::convolution_backward_weights::primitive_desc Convolution::backward_
                                                                after);
 }
 
-/// `attrs` is of conv2d or of a gradient. oneDNN wants the padding after the last element that is read,
-/// which is less than the attribute's where the stride leaves a rest.
+/// Makes a convolution from `attrs` of conv2d or of a gradient. oneDNN expects the padding after the last element that
+/// is read. It is less than the attribute's padding if the stride leaves a remainder.
 template <class A>
 Convolution make_convolution(const A& attrs, const Type& x, const Type& weight, const Type& y) {
   Convolution conv;
@@ -70,11 +70,11 @@ Convolution make_convolution(const A& attrs, const Type& x, const Type& weight, 
   return conv;
 }
 
-/// Below this number of channels a blocked image is mostly padding; from here on a blocked convolution,
-/// padding and all, is several times as fast as one on plain images.
+/// With fewer channels a blocked image is mostly padding. With at least as many, a blocked convolution, padding
+/// included, is several times as fast as one on plain images.
 constexpr int64_t kBlockedChannels = 4;
 
-/// "any" for data that is blocked or wide enough to be; plain for the rest.
+/// "any" for data that is blocked or has enough channels for that, else plain.
 inline MemoryFormat preferred_data_format(const Type& type, const MemoryFormat& now) {
   const bool blocked = !now.plain() && !now.any();
   return {blocked || type.shape[1] >= kBlockedChannels ? "any" : "plain", 0};
@@ -91,7 +91,7 @@ inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_weights::pr
   return {pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc()};
 }
 
-/// The scratch bytes of a convolution whose memory formats are chosen, or the reason why there is none.
+/// The scratch bytes of a convolution whose memory formats are chosen, or the reason why oneDNN has none.
 template <class Describe>
 std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Describe& describe) {
   try {
@@ -101,8 +101,8 @@ std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Des
   }
 }
 
-/// Chooses x_format, weight_format and y_format of `conv` by what `describe` picks for it, a
-/// function that calls one of its members; returns its scratch bytes, or the reason why nothing fits.
+/// Sets x_format, weight_format and y_format of `conv` to what `describe`, a function that calls one of its members,
+/// chooses. Returns the scratch bytes, or the reason why nothing fits.
 template <class Describe>
 std::variant<int64_t, std::string> choose_formats(Convolution& conv, const MemoryFormat& x_now,
                                                   const MemoryFormat& y_now, const Describe& describe) {

@@ -13,7 +13,7 @@ struct NamedTag {
   Tag tag;
 };
 
-// "plain" comes first, so that a memory format that equals it (one channel, one pixel) is called so.
+// "plain" comes first, so that it names a memory format that is equal to it (one channel, one pixel).
 #define PARTITA_TAG(rank, name) \
   NamedTag { rank, #name, Tag::name }
 constexpr NamedTag kTags[] = {
@@ -34,7 +34,7 @@ const NamedTag* find_tag(int rank, std::string_view name) {
   return found == std::end(kTags) ? nullptr : found;
 }
 
-/// f32, and i32: the positions of a pooling lie as its values do.
+/// f32 or i32: the positions of a pooling have the memory format of its values.
 dnnl::memory::data_type data_type_of(const Type& type, const MemoryFormat& format) {
   PARTITA_CHECK(type.dtype == DType::f32 || type.dtype == DType::i32, "{} in memory format {}", print(type),
                 format.tag);
@@ -114,7 +114,8 @@ void PrimitiveKernel::run(std::span<const void* const> inputs, std::span<void* c
     void* data = bound.place == Argument::input    ? const_cast<void*>(inputs[bound.index])
                  : bound.place == Argument::output ? outputs[bound.index]
                                                    : static_cast<std::byte*>(scratch) + bound.index;
-    // Moving a padded memory costs a pass over its padding: not when it lies where it lay.
+    // Setting the address of a padded memory costs a pass over its padding, so it is skipped if the address is
+    // unchanged.
     if (bound.memory.get_data_handle() != data) bound.memory.set_data_handle(data);
   }
   report_onednn([&] {
@@ -125,7 +126,7 @@ void PrimitiveKernel::run(std::span<const void* const> inputs, std::span<void* c
 
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) {
   const Desc source = desc_of(type, from), target = desc_of(type, to);
-  // A scratchpad of the library's own is that of the thread that makes the primitive; others may run this one.
+  // The library's own scratchpad would belong to the thread that makes the primitive, but others may run it.
   const dnnl::reorder::primitive_desc pd(onednn_engine(), source, onednn_engine(), target, user_scratchpad());
   PARTITA_CHECK(scratchpad_bytes(pd) == 0, "a reorder of {} wants scratch memory", print(type));
   return std::make_unique<PrimitiveKernel>(

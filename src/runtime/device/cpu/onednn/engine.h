@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels of oneDNN share: the engine, the names of its memory formats, and a kernel that runs one
-// primitive. All that differs between oneDNN 2.6 and 3.x stands here.
+// Shared by the oneDNN kernels: the engine, the names of its memory formats, and a kernel that runs one primitive. All
+// differences between oneDNN 2.6 and 3.x are in this file.
 
 #include <dnnl.hpp>
 #include <optional>
@@ -11,25 +11,28 @@ namespace partita {
 
 using Desc = dnnl::memory::desc;
 
+/// The CPU engine of the process.
 const dnnl::engine& onednn_engine();
 
-/// A dense row-major f32 description, of an operand seen with `shape`.
+/// A dense row-major f32 description of an operand with `shape`.
 Desc plain_desc(const Shape& shape);
 /// An f32 description that leaves the memory format to the primitive.
 Desc any_desc(const Shape& shape);
-/// PARTITA_CHECKs that the type is f32 or i32 and that the tag is known for its rank.
+/// The description of a type in a memory format. Throws InternalError unless the type is f32 or i32 and the tag is
+/// known for its rank.
 Desc desc_of(const Type& type, const MemoryFormat& format);
-/// The memory format's name, or nullopt when the table has none for it.
+/// The memory format of a description, or nullopt if it has no name here.
 std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type);
-/// Bytes of a type in a memory format, with padding.
+/// Bytes of a type in a memory format, padding included.
 int64_t format_bytes(const Type& type, const MemoryFormat& format);
-/// Whether all operands are f32, have between 1 and 12 dimensions, none of size 0; "" or the reason.
+/// Returns the reason why oneDNN does not support a query: an operand that is not f32, has no or more than 12
+/// dimensions, or no elements. "" if it does.
 std::string unsupported_by_onednn(const KernelQuery& query);
 
-/// Converts between two memory formats of an f32 or i32 type.
+/// Makes a kernel that converts between two memory formats of an f32 or i32 type.
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to);
 
-/// Where an argument of a primitive lies: an input, an output, or bytes from `index` of the scratch.
+/// An argument of a primitive: an input, an output, or bytes from `index` of the scratch memory.
 struct Argument {
   enum Place { input, output, scratch };
   int id = 0;
@@ -38,10 +41,10 @@ struct Argument {
   int64_t index = 0;
 };
 
-/// Throws RuntimeFailure(out_of_memory) when that is the reason, else InternalError.
+/// Throws RuntimeFailure(out_of_memory) if `status` says so, else InternalError.
 [[noreturn]] void throw_onednn(dnnl_status_t status, std::string_view what);
 
-/// Calls `fn`; an error of oneDNN becomes one of ours.
+/// Calls `fn` and returns its result. Throws as throw_onednn for an error of oneDNN.
 template <class Fn>
 auto report_onednn(Fn&& fn) {
   try {
@@ -51,11 +54,11 @@ auto report_onednn(Fn&& fn) {
   }
 }
 
-/// Why oneDNN has no such primitive, as the reason of a refusal. Throws when it only lacks memory: ranks must choose
-/// alike.
+/// The reason of a refusal: why oneDNN has no such primitive. Throws RuntimeFailure(out_of_memory) if it only lacks
+/// memory, since ranks must choose alike.
 std::string no_such(std::string_view primitive, const dnnl::error& error);
 
-/// Runs one primitive. Memory objects are made once; a run only moves them.
+/// Runs one primitive. Memory objects are created once; a run only sets their addresses.
 class PrimitiveKernel : public Kernel {
  public:
   PrimitiveKernel(const dnnl::primitive& primitive, const std::vector<Argument>& arguments);
@@ -73,10 +76,11 @@ class PrimitiveKernel : public Kernel {
   std::unordered_map<int, dnnl::memory> by_id_;
 };
 
-/// Attributes of every primitive here: the caller owns the scratchpad.
+/// Attributes of every primitive here: the caller provides the scratchpad.
 dnnl::primitive_attr user_scratchpad();
 
-/// `arguments` with the scratchpad of `pd` at byte `offset`; more than `limit` bytes in all is our bug.
+/// Returns `arguments` with the scratchpad of `pd` at byte `offset` of the scratch memory. Throws InternalError if that
+/// needs more than `limit` bytes.
 template <class PrimitiveDesc>
 std::vector<Argument> with_scratchpad(const PrimitiveDesc& pd, std::vector<Argument> arguments, int64_t limit,
                                       int64_t offset = 0) {
@@ -91,7 +95,7 @@ int64_t scratchpad_bytes(const PrimitiveDesc& pd) {
   return static_cast<int64_t>(pd.scratchpad_desc().get_size());
 }
 
-/// The description of a forward primitive; throws dnnl::error when there is none.
+/// The description of a forward primitive. Throws dnnl::error if there is none.
 template <class Op, class... Args>
 typename Op::primitive_desc describe(const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
@@ -101,7 +105,8 @@ typename Op::primitive_desc describe(const Args&... args) {
 #endif
 }
 
-/// The same of a backward primitive, which wants the description of its forward one.
+/// The description of a backward primitive; `hint` is the description of the forward one. Throws dnnl::error if there
+/// is none.
 template <class Op, class Hint, class... Args>
 typename Op::primitive_desc describe_backward(const Hint& hint, const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3

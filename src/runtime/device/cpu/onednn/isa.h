@@ -1,15 +1,16 @@
 #pragma once
-// What oneDNN is and which instructions of the processor it uses.
+// Version of oneDNN, and the processor instructions that it uses.
 
 #include <string>
 
 namespace partita {
 
 struct OneDnnFacts {
-  std::string version;  // of the loaded library: "2.6.3"
-  std::string isa;      // the newest instruction set that its kernels use here: "avx512_core"
+  std::string version;  // version of the loaded library: "2.6.3"
+  std::string isa;      // newest instruction set that its kernels use on this processor: "avx512_core"
 };
 
+/// Queries the loaded library.
 OneDnnFacts onednn_facts();
 
 }  // namespace partita

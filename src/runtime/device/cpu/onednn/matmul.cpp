@@ -5,15 +5,16 @@
 namespace partita {
 namespace {
 
-/// A dense matrix of rows x columns as [batch, rows, columns], or its transpose by strides.
+/// A description of dense matrices [batch, rows, columns], or of their transposes by strides; of [rows, columns] if
+/// `batch` is 0.
 Desc matrix_desc(int64_t batch, int64_t rows, int64_t columns, bool transposed) {
   const int64_t row = transposed ? 1 : columns, column = transposed ? rows : 1;
   if (batch == 0) return Desc({rows, columns}, dnnl::memory::data_type::f32, dnnl::memory::dims{row, column});
   return Desc({batch, rows, columns}, dnnl::memory::data_type::f32, dnnl::memory::dims{rows * columns, row, column});
 }
 
-/// Leading dimensions become one batch. Without any, or where the rows of `a` and its batch are one
-/// long row count, the product is of two matrices.
+/// Merges leading dimensions into one batch. Without any, or if all rows of `a` can be multiplied by one `b`, describes
+/// the product of two matrices.
 dnnl::matmul::primitive_desc describe_matmul_onednn(const KernelQuery& query) {
   const Type &a = query.inputs[0], &b = query.inputs[1], &y = query.outputs[0];
   if (query.op == "matmul_rows") {
