@@ -13,7 +13,7 @@
 
 namespace partita {
 
-/// Where, when and how a training is saved.
+/// Options of saving a training: where, when and how.
 struct CheckpointOptions {
   std::string folder{};
   int64_t every = 0;         // in steps; 0: only at the end, or per `seconds`
@@ -24,7 +24,7 @@ struct CheckpointOptions {
   bool stop_on_error = false;
 };
 
-/// What a checkpoint contains besides the states.
+/// The content of a checkpoint besides the states.
 struct TrainingMoment {
   TrainingPosition position;
   double losses = 0;

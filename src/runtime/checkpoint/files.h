@@ -48,7 +48,7 @@ bool read_all(int fd, void* data, size_t bytes, int64_t offset);
 bool sync_folder(const std::string& path);
 /// The folder of a path; "." for a plain name.
 std::string folder_of(const std::string& path);
-/// Throws RuntimeFailure(cannot_write) with the message "[where] cannot write PATH: REASON".
+/// Reports a failed write: throws RuntimeFailure(cannot_write) with the message "[where] cannot write PATH: REASON".
 [[noreturn]] void throw_cannot_write(const char* where, const std::string& path, const std::string& reason);
 
 }  // namespace partita

@@ -15,6 +15,7 @@ struct ManifestPiece {
   uint64_t checksum = 0;  // as in ShardDigest::pieces
 };
 
+/// A tensor and the pieces that make it up.
 struct ManifestTensor {
   std::string name;
   Type type;
@@ -23,12 +24,14 @@ struct ManifestTensor {
   std::vector<ManifestPiece> pieces;  // each element is in exactly one
 };
 
+/// A file of a checkpoint.
 struct ManifestFile {
   std::string name;  // in the manifest's folder
   int64_t bytes = 0;
   std::string header;  // as in ShardDigest::header
 };
 
+/// The content of manifest.json.
 struct Manifest {
   int64_t sequence = 0;  // number of the checkpoint, in the order in which the folder's checkpoints were written
   TrainingPosition position;

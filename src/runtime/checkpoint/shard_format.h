@@ -21,7 +21,7 @@ struct ShardPiece {
   Box box;
 };
 
-/// What the manifest stores about a file.
+/// A file's entry in the manifest.
 struct ShardDigest {
   int64_t bytes = 0;
   std::string header;            // checksum_of_text of the JSON header

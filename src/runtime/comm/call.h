@@ -62,7 +62,7 @@ std::string ended(int rank, std::string_view host = "");
 template <class CallOf>
 std::optional<std::string> disagreement(CallOf&& call_of, std::span<const int> world_ranks);
 
-/// What does not fit between two calls, of ranks `a` and `b` of a group; nullopt if they fit.
+/// The difference between two calls that do not fit, of ranks `a` and `b` of a group; nullopt if they fit.
 std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const Call& call_b, int b,
                                                std::span<const int> world_ranks);
 

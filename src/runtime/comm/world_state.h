@@ -45,7 +45,8 @@ class WorldState {
   bool is_aborted() const { return aborted_.load(); }
   /// Throws RuntimeFailure with the reason if the world has failed.
   void throw_if_aborted() const;
-  /// Throws for a rank that waits in `call` of a group; the message of a loss then names that call.
+  /// Throws RuntimeFailure with the reason if the world has failed. The message of a loss names `call`, in which this
+  /// rank waits.
   void throw_if_aborted(const Call& call, std::span<const int> world_ranks, uint64_t number = 0) const;
   /// A copy of the reason; meaningful only once the world has failed.
   WorldFailure failure() const;

@@ -36,7 +36,7 @@ class Transfers {
     Box box;
     int64_t elements = 0;
   };
-  /// What this rank sends and receives of one transfer.
+  /// The pieces of one transfer that this rank sends and receives.
   struct Ends {
     std::vector<Piece> sends, receives;
     bool comes_here = false;

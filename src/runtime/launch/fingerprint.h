@@ -11,7 +11,8 @@
 
 namespace partita {
 
-/// What a rank is about to do, by name: "seed", "plan". Long texts are given as their digest.
+/// Description of what a rank is about to do, as names and values: "seed", "plan". Long texts are given as their
+/// digest.
 using LaunchFingerprint = std::vector<std::pair<std::string, std::string>>;
 
 /// 64-bit digest of a text (FNV-1a). `before` is the digest of what precedes it.

@@ -77,7 +77,7 @@ std::string endpoint(const std::string& host, int64_t port) {
   return fmt::format(fmt::runtime(host.find(':') == std::string::npos ? "{}:{}" : "[{}]:{}"), host, port);
 }
 
-/// Where ranks meet without MPI; none without PARTITA_MASTER.
+/// The meeting place of ranks without MPI; none without PARTITA_MASTER.
 std::optional<MeetingPlace> given_meeting(const Variable& variable) {
   if (variable("PARTITA_MASTER") == nullptr) return std::nullopt;
   return MeetingPlace{.master = text(variable, "PARTITA_MASTER"),
@@ -137,7 +137,8 @@ int remainder_of(std::string_view tag, int divisor) {
   return remainder;
 }
 
-/// Where ranks meet that srun started without the interface that MPI needs: at the host of the first task.
+/// The meeting place of ranks that srun started without the interface that MPI needs: the host of the first task. None
+/// with that interface, or without a list of hosts.
 std::optional<MeetingPlace> meeting_of_step(const Variable& variable) {
   for (const char* name : {"PMIX_RANK", "PMI_RANK", "PMI_FD"}) {
     if (variable(name) != nullptr) return std::nullopt;

@@ -50,7 +50,7 @@ class Group : public Wakeable {
  private:
   enum class Phase : uint64_t { open, closed, moving, failed };
 
-  /// What a rank leaves for its peers when it arrives at a meeting.
+  /// The data that a rank leaves for its peers when it arrives at a meeting.
   struct alignas(128) Arrival {
     Call call;
     std::atomic<uint64_t> meetings{0};  // number of meetings at which the rank has arrived

@@ -75,9 +75,9 @@ class CallMessages {
   void begin(const Call& call, Timeout timeout);
   void start(PendingMessage::Way way, const Bytes& piece, int peer, Tag tag);
   MessageLabel label() const;
-  /// Throws RuntimeFailure(ranks_disagree) unless received messages are what this rank expects.
+  /// Checks received messages. Throws RuntimeFailure(ranks_disagree) unless they are what this rank expects.
   void check_came() const;
-  /// Throws RuntimeFailure if the peer of an unfinished message has gone.
+  /// Checks the peers of unfinished messages. Throws RuntimeFailure if one has gone.
   void look_for_lost() const;
   [[noreturn]] void give_up() const;
   void withdraw() noexcept;

@@ -13,7 +13,8 @@
 
 namespace partita {
 
-/// Throws RuntimeFailure, with MPI's message, unless `status` is success.
+/// Checks the result of an MPI call. Throws RuntimeFailure, with MPI's message, unless `status` is success; its code is
+/// out_of_memory or peer_lost.
 void check_mpi(int status, std::string_view what);
 
 /// A send that the peer has not received cannot be withdrawn, nor a receive that has begun. Their buffers must stay

@@ -17,7 +17,7 @@ namespace partita {
 namespace {
 
 constexpr uint64_t kWorldId = 1;
-/// For the collective setup of a group.
+/// Timeout of the collective setup of a group.
 constexpr Timeout kSetupTimeout = std::chrono::minutes(5);
 
 /// State that all groups of a world share.

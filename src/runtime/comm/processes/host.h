@@ -20,7 +20,7 @@ uint64_t host_key();
 /// Name of the host of this process.
 std::string host_name();
 
-/// What a process knows of the processes on its host, for the lifetime of the world.
+/// A process's knowledge of the processes on its host, for the lifetime of the world.
 struct Host {
   HostPlace place;
   std::vector<uint64_t> keys;  // host key of each rank of the world

@@ -38,7 +38,7 @@ class SharedMemoryCommunicator final : public Wakeable {
                            const Presence* presence = nullptr, const WorldState* world = nullptr);
 
   /// Runs the collective `call` of this rank: any kind but send and recv. A split compares the members of the groups.
-  /// Throws RuntimeFailure as runtime/comm/communicator.h says. After a timeout every further call of any rank fails.
+  /// Throws RuntimeFailure (see runtime/comm/communicator.h). After a timeout every further call of any rank fails.
   void run(const Call& call, Timeout timeout);
 
   /// Declares that this rank makes no further call. Ranks that wait for one, now or later, fail with ranks_disagree.

@@ -1,5 +1,5 @@
 #pragma once
-// What ranks send each other over sockets: frames, each a head followed by bytes.
+// The frames that ranks send each other over sockets: each a head followed by bytes.
 
 #include <cstddef>
 #include <cstdint>

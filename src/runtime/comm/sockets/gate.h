@@ -30,7 +30,7 @@ class JobKey {
   Digest key_;
 };
 
-/// What a rank tells about itself after it has proved that it belongs to the job.
+/// The data that a rank sends about itself after it has proved that it belongs to the job.
 struct Hello {
   int32_t rank = 0, size = 0;
   int32_t port = 0;  // port on which it listens

@@ -18,7 +18,7 @@
 
 namespace partita {
 
-/// What all links of a rank share. It outlives them.
+/// State that all links of a rank share. It outlives them.
 struct LinkContext {
   int poll = -1;  // epoll instance that watches the sockets; the data of an event is the peer's rank
   Completions& completions;

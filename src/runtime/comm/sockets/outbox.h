@@ -1,5 +1,5 @@
 #pragma once
-// What is sent to one rank: queued frames, and messages whose requests are not granted yet.
+// Messages to one rank: queued frames, and messages whose requests are not granted yet.
 
 #include <algorithm>
 #include <chrono>
