@@ -22,6 +22,7 @@ Program program_of_passes(const Job& job, const PassOptions& passes, Stage last 
                  {.ranks = job.ranks,
                   .plan = {.micro_batches = job.micro_batches, .zero = job.zero, .pipeline = job.pipeline},
                   .training = job.training,
+                  .schedule = job.schedule,
                   .passes = passes,
                   .last = last});
 }
@@ -94,6 +95,7 @@ TEST(CompilePasses, LeavingOneOutDoesIt) {
   const Program whole = program_of_passes(job, {});
   EXPECT_LT(bytes_of_states(whole), bytes_of_states(without("shard_optimizer")));
   job.zero = {};
+  job.schedule.bucket_bytes = 256;  // several buckets: the first ones start during the backward
   const Program replicated = program_of_passes(job, {});
   EXPECT_FALSE(replicated.schedule().buckets.empty());
   EXPECT_TRUE(without("pack_reductions").schedule().buckets.empty());
