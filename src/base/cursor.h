@@ -41,7 +41,7 @@ class Cursor {
   int64_t number(int64_t least = 0, int64_t most = kMaxNumber, std::string_view expected = "");
   /// Reads any integer that an int holds. Throws InvalidArgument for anything else.
   int integer();
-  /// Throws InvalidArgument unless the whole line has been read.
+  /// Checks that the whole line has been read. Throws InvalidArgument, with `expected`, otherwise.
   void end(std::string_view expected = "the end of the line") const;
 
  protected:

@@ -57,8 +57,8 @@ class Passes {
   void write(const std::string& name, const std::string& text) const;
   /// Whether the pass runs, i.e. was not switched off.
   bool runs(std::string_view name) const;
-  /// Throws InvalidArgument listing the optional passes if a pass is switched off that is not optional or not in
-  /// `passes`.
+  /// Checks that each pass that is switched off is in `passes` and optional. Throws InvalidArgument, listing the
+  /// optional passes, otherwise.
   void check_switched_off(const std::vector<PassName>& passes) const;
   const std::vector<PassTime>& times() const { return times_; }
 

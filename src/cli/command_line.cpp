@@ -122,7 +122,8 @@ std::string suggestion(const std::string& flag, const std::string& value, const 
   throw InvalidArgument(fmt::format("[{}] a word too many, got '{}', expected none", command.get_name(), rest.at(0)));
 }
 
-/// Throws InvalidArgument unless `text` is a number of the type that CLI11 calls INT or FLOAT.
+/// Checks that `text` is a number of the type that CLI11 calls INT (`whole`) or FLOAT. Throws InvalidArgument
+/// otherwise.
 void check_number(const std::string& flag, const std::string& text, bool whole) {
   const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
   const auto read = [&](auto value) { return std::from_chars(digits.data(), digits.data() + digits.size(), value); };

@@ -67,7 +67,9 @@ void add_option(CLI::App& command, const JobOption& option, std::vector<Assignme
   added->group(title);
 }
 
-/// Throws InvalidArgument if the model of the training is not that of its plan, with the nodes and sizes that differ.
+/// Checks that the model of the training has the network of the plan's model. Throws InvalidArgument, with the nodes
+/// and sizes that differ, otherwise. Models that cannot be built pass: the fingerprint of the network is compared
+/// later.
 void require_planned_model(const JobConfig& config, const PlanFile& plan) {
   if (plan.model.empty() || config.model.empty() || plan.model == config.model) return;
   const auto graph_of_model = [&](const std::string& text) {

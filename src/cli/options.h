@@ -12,7 +12,7 @@ namespace partita {
 
 inline constexpr int64_t kLargestNumber = int64_t{1} << 40;
 
-/// Throws InvalidArgument unless `value` is in [least, most].
+/// Checks that `value` is in [least, most]. Throws InvalidArgument otherwise.
 void check_range(std::string_view flag, int64_t value, int64_t least, int64_t most = kLargestNumber);
 
 }  // namespace partita

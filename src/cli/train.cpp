@@ -24,7 +24,8 @@ void refuse_no_length(const TrainingConfig& training) {
   throw InvalidArgument("[--epochs] a training without a length, got 0 and no --steps, expected 1 epoch or more");
 }
 
-/// Throws RuntimeFailure if a training ended early, with the reason.
+/// Reports why a training did not end by itself or could not write its checkpoint. Throws RuntimeFailure with that
+/// reason; returns if there is none.
 void report_failure(const TrainingEnd& end) {
   if (!end.checkpoint_error.empty()) throw RuntimeFailure(ExitCode::cannot_write, end.checkpoint_error);
   if (end.stopped_by == 0) return;

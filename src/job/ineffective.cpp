@@ -84,8 +84,8 @@ class Checks {
     }
   }
 
-  /// Throws if the latest checkpoint is asked for without a folder of checkpoints, even if a recipe or a file asks for
-  /// it.
+  /// Checks that there is a folder of checkpoints if the latest one is asked for, even by a recipe or a file. Throws
+  /// InvalidArgument otherwise.
   void latest() const {
     if (config_.files.resume != kLatestCheckpoint || !config_.files.checkpoint.empty()) return;
     const std::string where = names_ == OptionNames::flags ? "[--resume]" : "[Model] files.resume:";

@@ -24,8 +24,8 @@ struct LrSchedule {
   double step_factor = 0.1;
 };
 
-/// Throws InvalidArgument if the learning rate is negative, not finite or infinite in `dtype`, or if the warm-up is out
-/// of range.
+/// Checks that the learning rate is at least 0 and finite, also in `dtype`, and that the warm-up is in range. Throws
+/// InvalidArgument otherwise.
 void verify(const LrSchedule& schedule, DType dtype = DType::f64);
 
 /// Whether any learning rate depends on `steps`.

@@ -8,14 +8,13 @@
 
 namespace partita {
 
-/// What an option affects, and so where it may differ.
+/// The part of a job that an option affects; it decides where the option may differ.
 enum class Effect {
-  program,    // what is computed; equal on all ranks and in a resumed training
-  length,     // when a training ends and what it reports; may change on resume
-  placement,  // where and how it is computed; may change on resume, but its effect on the program
-              // is compared
-  files,      // what is read and written; contents of rows and weights are compared instead
-  console     // what a process prints; may differ between ranks
+  program,    // the computation; equal on all ranks and in a resumed training
+  length,     // the end of a training and its reports; may change on resume
+  placement,  // the place and way of the computation; may change on resume, but its effect on the program is compared
+  files,      // the files read and written; contents of rows and weights are compared instead
+  console     // the output of a process; may differ between ranks
 };
 
 /// Sections of a configuration file and of --help.

@@ -12,8 +12,8 @@ namespace partita {
 /// flight records. The destructor restores the environment.
 class JobProcess {
  public:
-  /// Throws RuntimeFailure(cannot_write) if the log or the flight record cannot be written, or if another job is
-  /// writing it.
+  /// Opens the log and the flight record. Throws RuntimeFailure(cannot_write) if one of them cannot be written, or if
+  /// another job is writing it.
   JobProcess(const JobConfig& config, const Place& place);
   ~JobProcess();
   JobProcess(const JobProcess&) = delete;

@@ -44,7 +44,7 @@ NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& 
   return named_stages(training, assign_stages(training, Rules(training, all_ops()), pipeline.stages));
 }
 
-/// Throws InvalidArgument if a given plan is for another network than this one at the training's batch.
+/// Checks that a given plan is for this network, at the training's batch. Throws InvalidArgument otherwise.
 void require_planned_network(const JobConfig& config, const ProgramRequest& request) {
   const GivenPlan& given = *config.plan.given;
   if (!given.network) return;

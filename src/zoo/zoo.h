@@ -26,7 +26,8 @@ class ModelSizes {
   /// Each returns the option `name`, or `fallback` if it was not given. Throws InvalidArgument if it is not a number
   /// from `low` to `high`.
   double number(const std::string& name, double fallback, double low, double high);
-  /// Throws InvalidArgument if a size was given that the model did not ask for, with the nearest name.
+  /// Checks that the model asked for every size that was given, and that it knows published sizes if they were named.
+  /// Throws InvalidArgument, with the nearest name of a size, otherwise.
   void check_all_used() const;
 
  private:
