@@ -157,8 +157,8 @@ class Flow {
   const CompileOptions& options_;
   Passes passes_;
   Program program_;
-  std::optional<Rules> rules_;             // of the graph; set from the stage `plan` on
-  Plans plans_;                            // of the whole graph, until it is split into stages
+  std::optional<Rules> rules_;             // rules of the graph; set from the stage `plan` on
+  Plans plans_;                            // plans of the whole graph, until it is split into stages
   std::vector<ReshardedGraph> resharded_;  // per pipeline stage, until it is partitioned
 };
 

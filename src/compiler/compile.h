@@ -17,7 +17,7 @@ struct Program;
 
 struct CompileOptions {
   int64_t ranks = 1;
-  std::optional<Mesh> mesh = std::nullopt;  // of the ranks of a stage; none: follows from annotations and `plan`
+  std::optional<Mesh> mesh = std::nullopt;  // mesh of a stage's ranks; none: follows from annotations and `plan`
   PlanOptions plan = {};
   /// Makes the plan in place of the one that `plan` asks for. Called with the graph that runs (training included) and
   /// the number of ranks of a stage.
@@ -39,7 +39,7 @@ struct CompileOptions {
 /// Result of compilation, shared by all ranks of a job and immutable after `compile`. What stages after
 /// `CompileOptions::last` would make is empty.
 struct Program {
-  Graph graph;                          // of the whole step
+  Graph graph;                          // graph of the whole step
   StageAssignment assignment;           // pipeline stage of each node and state of `graph`
   std::vector<StageProgram> stages{1};  // per pipeline stage; one without a pipeline
   /// How `graph` is cut, before optimizer sharding and micro-batches. None if groups of stages have different numbers

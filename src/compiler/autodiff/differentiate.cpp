@@ -66,8 +66,8 @@ class Sweep {
            std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return depends_[id]; });
   }
 
-  /// Throws InvalidArgument if a gradient would be lost: one of a value that `part` uses but does not take as an
-  /// argument, or makes but does not return.
+  /// Checks that no gradient is lost: each differentiable value that `part` uses must be an argument, and each value
+  /// with a gradient that it makes must be a result. Throws InvalidArgument otherwise.
   void require_closed(const OwnGradient& part) const {
     const Graph& graph = builder_.graph();
     const auto is_in = [](const std::vector<ValueId>& ids, ValueId id) {

@@ -7,7 +7,7 @@ namespace partita {
 
 /// Parts of the coarser value of an all_gather or reduce_scatter, one per member of a rank's group.
 struct Parts {
-  std::vector<Box> ranges;      // of each member, relative to the rank's coarser shard
+  std::vector<Box> ranges;      // range of each member, relative to the rank's coarser shard
   std::vector<int64_t> counts;  // number of elements of each
 };
 Parts parts_of(const LocalGraph& local, NodeId node, int64_t rank);

@@ -13,7 +13,7 @@ struct Expanded {
   Graph graph;
   std::vector<std::optional<Cut>> cuts;          // per node; none: a node of an expansion, cut as its operands are
   std::map<NodeId, OperandDims> operands;        // per node of an expansion: operands as the expanded node cuts them
-  std::map<ValueId, std::vector<Axes>> results;  // those of the plan, by values of `graph`
+  std::map<ValueId, std::vector<Axes>> results;  // results of the plan, by values of `graph`
 };
 
 /// Whether the plan cuts a factor of some node that only an expansion can cut.

@@ -5,8 +5,8 @@
 
 namespace partita {
 
-/// Throws InternalError unless the shardings of a node's operands and results follow from its cut or, for a collective,
-/// differ by what the collective does.
+/// Checks that the shardings of a node's operands and results follow from its cut or, for a collective, differ by what
+/// the collective does. Throws InternalError otherwise.
 void verify_shardings(const LocalGraph& local, NodeId id, const Rules& rules);
 
 }  // namespace partita

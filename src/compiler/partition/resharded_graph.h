@@ -23,7 +23,7 @@ inline bool is_reshard(const Node& node) { return node.op == kReshard; }
 std::string print(const ReshardedGraph& resharded, const OpSet& ops);
 /// Reads the text that `print` writes and verifies the result. Throws InvalidArgument.
 ReshardedGraph parse_resharded_graph(std::string_view text, const OpSet& ops);
-/// Throws InternalError unless shardings follow from the cuts and each reshard is a single move.
+/// Checks that shardings follow from the cuts and that each reshard is a single move. Throws InternalError otherwise.
 void verify(const ReshardedGraph& resharded, const OpSet& ops);
 
 }  // namespace partita

@@ -77,7 +77,8 @@ void verify_cut(const ShardedGraph& sharded, NodeId id, const Rules& rules) {
 
 namespace {
 
-/// Throws InternalError unless micro-batches are equal slices, and states and outputs hold all of them.
+/// Checks that micro-batches are equal slices, and that states and outputs hold all of them, except for outputs to
+/// other stages. Throws InternalError otherwise.
 void verify_micro_batches(const ShardedGraph& sharded) {
   const int axis = sharded.mesh.micro_axis();
   if (axis < 0) return;

@@ -18,7 +18,7 @@ Axes axis_of_size(const Mesh& mesh, std::string_view flag, const std::string& na
                                     size, mesh.ways(axes)));
 }
 
-/// Throws InvalidArgument, with the nearest divisors, unless `parts` divides `ranks`.
+/// Checks that `parts` divides `ranks`. Throws InvalidArgument, with the nearest divisors, otherwise.
 void require_divisor(std::string_view flag, int64_t parts, int64_t ranks) {
   if (ranks % parts == 0) return;
   int64_t below = std::min(parts, ranks), above = parts;

@@ -23,7 +23,8 @@ void put_in_front(DimAxes& dims, const DimAxes& micro) {
   for (size_t d = 0; d < dims.size(); ++d) dims[d].insert(dims[d].begin(), micro[d].begin(), micro[d].end());
 }
 
-/// Throws InvalidArgument unless a micro-batch of each input has at least one row for each rank that shares it.
+/// Checks that a micro-batch of each input has at least one row for each rank that shares it. Throws InvalidArgument
+/// otherwise.
 void require_rows(const Plan& plan, const Graph& graph, int64_t count) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const auto [value, batch_dim] = std::pair(graph.inputs[i].value, graph.inputs[i].batch_dim);
@@ -69,8 +70,8 @@ class MicroCutter {
     return std::move(plan_);
   }
 
-  /// Throws InvalidArgument unless micro-batches cut `plan` as expected. Only the ranks' cuts are in this object's
-  /// plan.
+  /// Checks that micro-batches cut `plan` as expected. Only the ranks' cuts are in this object's plan. Throws
+  /// InvalidArgument otherwise.
   void expect(const Plan& plan) const {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
       const ValueId value = graph_.inputs[i].value;

@@ -28,7 +28,7 @@ void verify_micro_batches(const Plan& plan, const Graph& graph, const Rules& rul
 /// node of one micro-batch needs of all of them, for each micro-batch or once. All false without micro-batches.
 std::vector<bool> before_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules);
 
-/// Throws InvalidArgument, with the numbers that divide the batch, unless `count` does.
+/// Checks that `count` divides the batch. Throws InvalidArgument, with the numbers that do, otherwise.
 void require_whole_micro_batches(int64_t batch, int64_t count);
 
 }  // namespace partita

@@ -19,8 +19,8 @@ struct MicroCuts {
 
 /// Results of all micro-batches that a node of one may need.
 enum class Needed {
-  made_of_inputs,  // what depends only on inputs and on states that training does not change: an earlier loop makes it
-  anything,        // any result: further passes over the rows make it
+  made_of_inputs,  // results of only inputs and states that training does not change: an earlier loop makes them
+  anything,        // any results: further passes over the rows make them
 };
 
 /// Finds the cuts for `count` micro-batches; `count` must divide the batch. Throws InvalidArgument if a node of one

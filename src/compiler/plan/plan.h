@@ -28,7 +28,8 @@ std::string print(const Plan& plan, const Graph& graph, const OpSet& ops);
 /// Reads a plan for `graph` and verifies it. Nodes that are not named are not cut. Throws InvalidArgument with the
 /// line.
 Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops);
-/// Throws InvalidArgument, with the node, what was asked and what is legal, unless the plan fits the graph.
+/// Checks that the plan fits the graph. Throws InvalidArgument, with the node, what was asked and what is legal,
+/// otherwise.
 void verify(const Plan& plan, const Graph& graph, const OpSet& ops);
 
 }  // namespace partita

@@ -104,7 +104,7 @@ struct Schedule {
   int64_t state_bytes = 0;  // the head of the arena, kept between steps
   int64_t scratch_offset = 0, scratch_bytes = 0;
   int64_t arena_bytes = 0;
-  int64_t external_bytes = 0;  // of states that the arena of another schedule holds
+  int64_t external_bytes = 0;  // bytes of states that the arena of another schedule holds
 
   bool is_external(int buffer) const { return buffers[static_cast<size_t>(buffer)].offset >= arena_bytes; }
 };
@@ -133,9 +133,9 @@ std::string print(const Schedule& schedule, const LocalGraph& local);
 /// Reads what `print` writes, for the same local graph, and verifies it, except for what only the device knows (see
 /// below). Throws InvalidArgument with the line.
 Schedule parse_schedule(std::string_view text, const LocalGraph& local);
-/// Throws InternalError if a buffer is outside the arena or too small, or if live buffers overlap. Throws it, too, if a
-/// value is read before it is made or reduced, a state changes before the update or is not stored, or memory formats do
-/// not match.
+/// Checks that buffers are in the arena and large enough, that live buffers do not overlap, and that a value is made
+/// and reduced before it is read. States must not change before the update and must be stored, and memory formats must
+/// match. Throws InternalError otherwise.
 void verify(const Schedule& schedule, const LocalGraph& local);
 /// Checks a schedule that was read against the device of the catalog. Throws InvalidArgument unless every buffer has
 /// the size of its memory format there. Kernels are checked only when they are created.

@@ -37,9 +37,9 @@ std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const 
 /// instruction.
 std::vector<size_t> sent_by(const Run& run, const Pipeline& pipeline, const std::vector<SendPoint>& points);
 
-/// Throws InvalidArgument unless the sequence has all slots of the stages (ir/orders/check.h) and the stages keep as
-/// many copies as it has in flight. Throws InvalidArgument, too, if groups would wait for one another forever, with who
-/// waits for what.
+/// Checks that the sequence has all slots of the stages (ir/orders/check.h), that its weight slots fit the stages, and
+/// that the stages keep as many copies as it has in flight. Throws InvalidArgument otherwise. Throws it, too, if groups
+/// would wait for one another forever, with who waits for what.
 void verify(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
 
 }  // namespace partita

@@ -20,7 +20,8 @@ class JoinedAxes {
     }
     return dims;
   }
-  /// Throws InvalidArgument for a cut over only some of the axes.
+  /// Returns the dimensions on the mesh whose axis 0 stands for the axes. Throws InvalidArgument for a cut over only
+  /// some of the axes.
   Dims together(const Dims& dims) const {
     Dims result(dims.size());
     for (size_t d = 0; d < dims.size(); ++d) {

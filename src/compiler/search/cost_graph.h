@@ -15,7 +15,7 @@ struct ValueAlternative {
 /// The decision that a variable of the problem stands for.
 struct Decision {
   enum class Kind { node, value, state } kind = Kind::node;
-  size_t index = 0;  // of the node, the value or the state in the graph
+  size_t index = 0;  // index of the node, value or state in the graph
 };
 
 struct CostGraph {

@@ -18,7 +18,7 @@ using CostTablePtr = std::shared_ptr<const CostTable>;
 struct CostVariable {
   /// Cost of each alternative; infinite: not allowed. Shared by variables that are alike.
   std::shared_ptr<const std::vector<double>> seconds;
-  std::shared_ptr<const std::vector<double>> bytes;  // of memory, per alternative; null: none
+  std::shared_ptr<const std::vector<double>> bytes;  // bytes of memory, per alternative; null: none
   size_t size() const { return seconds->size(); }
 };
 

@@ -19,7 +19,7 @@ struct EliminationLimits {
   bool all = false;  // whether to compute nothing unless all variables can be eliminated
 };
 
-/// What remains of a problem after variables were eliminated, and the way back.
+/// A problem with some variables eliminated, and the way back to choices of all variables.
 class Elimination {
  public:
   /// Eliminates variables as far as the limits allow. The problem must outlive this object.

@@ -61,10 +61,10 @@ struct PlanOptions {
   Search search = Search::propagation;
   DatasetSharding dataset{};
   Uneven uneven = Uneven::allow;
-  int64_t micro_batches = 1;  // of a training step
-  OptimizerSharding zero{};   // of a training step
+  int64_t micro_batches = 1;  // micro-batches of a training step
+  OptimizerSharding zero{};   // optimizer sharding of a training step
   PipelineOptions pipeline{};
-  BlockSharding blocks{};  // of transformers, under auto parallelism
+  BlockSharding blocks{};  // sharding of transformer blocks, under auto parallelism
   /// Returns the costs that a search uses on a mesh; null: bytes.
   std::function<PlanCosts(const Mesh&)> costs = nullptr;
 };

@@ -80,8 +80,8 @@ class NamedReader {
     return with_place(fmt::format("{}:{}", named_.file, line_->line), read);
   }
 
-  /// Throws InvalidArgument if the line is wrong for any graph: its axes must be those of the mesh. Also checks lines
-  /// that an evaluation skips.
+  /// Checks what must hold for any graph: the axes of the line are those of the mesh. Also checks lines that an
+  /// evaluation skips. Throws InvalidArgument otherwise.
   void require_written() const {
     const bool is_cut = line_->kind == NamedKind::node || line_->kind == NamedKind::gradient;
     with_line([&] {

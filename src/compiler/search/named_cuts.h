@@ -20,12 +20,12 @@ inline constexpr auto kNames<NamedKind> = names("input", "state", "node", "gradi
 struct NamedLine {
   NamedKind kind = NamedKind::node;
   std::string names, text;
-  int line = 0;  // of the file
+  int line = 0;  // line number in the file
 };
 
 struct NamedCuts {
   std::string file;  // for messages: "[FILE:7] .."
-  Mesh mesh;         // of the ranks of a group of stages
+  Mesh mesh;         // mesh of the ranks of a group of stages
   std::vector<NamedLine> lines;
   std::optional<Search> others{};  // the search that cuts forward nodes not named in a line; none: they are not cut
 };
@@ -33,9 +33,9 @@ struct NamedCuts {
 /// A plan that was given for a network, instead of one that the planner makes.
 struct GivenPlan {
   std::string file;             // for messages
-  int line = 0;                 // of its description of the network
+  int line = 0;                 // line of the description of the network
   std::string description{};    // a line for people
-  std::string configuration{};  // as planner/pricing/configuration.h prints it
+  std::string configuration{};  // in the form that planner/pricing/configuration.h prints
   std::optional<NetworkFingerprint> network{};
   std::optional<NamedCuts> cuts{};  // none: they follow from the rest of the configuration
 };

@@ -57,7 +57,7 @@ class NodeProgram {
 Sharding need_of(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type, const Mesh& mesh);
 
 struct NodePrice {
-  double seconds = 0;                          // of all its nodes on one rank, and of moves between them
+  double seconds = 0;                          // seconds of all its nodes on one rank, and of moves between them
   std::vector<Sharding> makes;                 // per result
   std::vector<std::optional<Sharding>> gives;  // per operand: its gradient as it is made
   /// Whether gradients that arrive as partial sums are used without a reduction.

@@ -9,7 +9,7 @@ namespace partita {
 
 /// Costs in seconds, or in another unit that all of them share. Those of a cluster follow from its description.
 struct PlanCosts {
-  LinkCosts links;  // of messages and bytes over each sub-axis of the mesh
+  LinkCosts links;  // costs of messages and bytes over each sub-axis of the mesh
   /// Link costs of reducing parameters' gradients if they differ, since these are packed and partly overlapped. None:
   /// `links`.
   std::optional<LinkCosts> gradient_links = std::nullopt;

@@ -167,7 +167,7 @@ void ReshardStates::add_permutes() {
 }
 
 std::vector<double> ReshardStates::costs_from(int start, uint32_t axes, const Type& type) const {
-  std::vector<double> bytes(states_.size(), -1);  // of a part; -1: too many parts for the type
+  std::vector<double> bytes(states_.size(), -1);  // bytes of a part; -1: too many parts for the type
   for (size_t state = 0; state < states_.size(); ++state) {
     bool fits = true;
     for (size_t d = 0; d < type.shape.size(); ++d) fits = fits && mesh_.ways(states_[state].dims[d]) <= type.shape[d];

@@ -228,7 +228,7 @@ FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, 
   const ForwardNodes nodes(graph, rules, ops);
   std::optional<FoundCuts> best;
   double bound = std::numeric_limits<double>::infinity();
-  std::map<Boundaries, double> costs;  // of the groupings that were searched
+  std::map<Boundaries, double> costs;  // costs of the groupings that were searched
   const auto search_in = [&](const std::set<Boundaries>& groupings) {
     for (const Boundaries& boundaries : groupings) {
       if (costs.contains(boundaries)) continue;

@@ -21,11 +21,11 @@ struct CutSearch {
 
 struct FoundCuts {
   PartialPlan partial;  // for `complete_plan`
-  double seconds = 0;   // of a step, by the costs of the search
+  double seconds = 0;   // seconds of a step, by the costs of the search
   /// No plan over these axes that takes at most `most_bytes`, in the groupings that `search_cuts` describes, costs
   /// less; 0 if the search gives no bound.
   double lower_bound = 0;
-  double bytes = 0;  // of a rank's memory
+  double bytes = 0;  // bytes of a rank's memory
 };
 
 /// Returns cuts for the forward nodes of a graph. Decisions of `pinned` are kept.

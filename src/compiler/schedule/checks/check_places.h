@@ -19,9 +19,9 @@ struct Region {
 inline Region region_of(const Buffer& buffer) { return {buffer.offset, buffer.bytes_of_all()}; }
 inline Region region_of(const Bucket& bucket) { return {bucket.offset, bucket.bytes}; }
 
-/// Throws InternalError if a buffer, a bucket or the scratch is outside the arena or unaligned. Throws it, too, if a
-/// buffer is smaller than its value, a view is not in its operand's memory, or the buffers of a copy or a collective do
-/// not match.
+/// Checks that buffers, buckets and the scratch are aligned and in the arena, and that a buffer is large enough for its
+/// value. A view must be in its operand's memory, and the buffers of a copy or a collective must match. Throws
+/// InternalError otherwise.
 void check_places(const Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita

@@ -91,7 +91,7 @@ class Sections {
   const LocalGraph& local_;
   const std::vector<Section> sections_;  // per node
   std::vector<bool> is_added_;           // per node
-  Section section_ = Section::once;      // of the current instruction
+  Section section_ = Section::once;      // section of the current instruction
 };
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 namespace partita {
 
-/// Throws InternalError if a node that should run once runs in every micro-batch, or the reverse. Throws it, too, if
-/// one micro-batch is accumulated twice, a sum is reduced before it is complete, or anything but a load reads the
-/// copies of an input.
+/// Checks that nodes run in the right sections: once, or in every micro-batch. Each micro-batch must be accumulated
+/// once, a sum must be complete before it is reduced, and only a load may read the copies of an input. Throws
+/// InternalError otherwise.
 void check_sections(const Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita

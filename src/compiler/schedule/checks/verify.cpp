@@ -262,7 +262,7 @@ class Replay {
 
   const Schedule& schedule_;
   const LocalGraph& local_;
-  bool is_first_ = true, is_last_ = false;  // of two micro-batches
+  bool is_first_ = true, is_last_ = false;  // whether the current micro-batch is the first or the last of two
   Pieces live_;                             // buffers whose value is in memory
   Pieces in_flight_;                        // buckets
   MessagesInFlight messages_;               // collectives without a bucket

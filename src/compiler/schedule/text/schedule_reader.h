@@ -18,7 +18,7 @@ class ScheduleReader : public Scanner {
   int buffer();
   /// Reads the name of a node of the graph. Returns its index.
   NodeId node();
-  /// Throws InvalidArgument with `what` unless the buffer holds `value`.
+  /// Checks that the buffer holds `value`. Throws InvalidArgument, with `what`, otherwise.
   void expect_value(int buffer, ValueId value, std::string_view what) const;
 
   /// Whether a state with entry value `entry` stores `exit`.
@@ -42,7 +42,7 @@ class ScheduleReader : public Scanner {
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<std::string, NodeId> nodes_;
   std::unordered_map<std::string, int> buffers_;
-  std::unordered_map<ValueId, ValueId> exits_;  // of states, by entry value
+  std::unordered_map<ValueId, ValueId> exits_;  // exit value of each state, by entry value
 };
 
 /// Reads "%out = kernel(%in) ; node", a reorder, copy or load, an accumulate, or a collective or its start.
