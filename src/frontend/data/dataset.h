@@ -75,7 +75,7 @@ using DatasetPtr = std::shared_ptr<const Dataset>;
 /// Returns the position of the column `name`. Throws InvalidArgument with the nearest name.
 size_t find_column(const Dataset& dataset, std::string_view name);
 
-/// Throws InvalidArgument if two columns have one name.
+/// Checks that columns have distinct names. Throws InvalidArgument otherwise.
 void check_distinct(const std::vector<Column>& columns);
 
 /// Returns the type of `rows` values of `type`, with a leading dimension.

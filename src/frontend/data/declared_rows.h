@@ -9,8 +9,8 @@ namespace partita {
 /// size that can be a number of channels (1, 3 or 4). If both can be, channels come last.
 bool has_channels_first(const Shape& image, const Shape& declared);
 
-/// Throws InvalidArgument, with both shapes, unless the columns that `format` declares have the declared shapes: the
-/// input for images, all columns for texts and records. Ignores columns that are missing or not declared.
+/// Checks that the columns that `format` declares have the declared shapes: the input for images, all columns for texts
+/// and records. Ignores columns that are missing or not declared. Throws InvalidArgument, with both shapes, otherwise.
 void require_declared(const std::vector<Column>& columns, const RowFormat& format, const DataSource& source);
 
 }  // namespace partita

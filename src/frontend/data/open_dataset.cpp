@@ -17,7 +17,7 @@ namespace {
 // Constant, so that a training and a later evaluation see the same patterns under different seeds.
 constexpr uint64_t kSyntheticSeed = 1;
 
-constexpr int64_t kMaxSyntheticBytes = int64_t{64} << 20;  // of text, which is held in memory
+constexpr int64_t kMaxSyntheticBytes = int64_t{64} << 20;  // maximum bytes of synthetic text, which is held in memory
 
 int64_t synthetic_rows(Split split) { return split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows; }
 

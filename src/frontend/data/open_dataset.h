@@ -16,14 +16,14 @@ inline constexpr int64_t kAnySize = -1;
 struct RowFormat {
   std::string input = "image";      // the column that it reads in addition to "label"
   Shape input_shape{};              // images: declared [channels,height,width] or kAnySize; empty: any rows
-  Type image{};                     // of a generated image: u8[height,width,channels]; for images only
+  Type image{};                     // type of a generated image, u8[height,width,channels]; for images only
   TextFormat text{};                // text if its `tokens` are above 0
   RecordFormat records{};           // records if its `ids` are above 0
   int64_t classes = 10;             // number of generated labels
   int64_t resize = 0;               // side of the images after resizing; 0 = no resizing
   bool augment = false;             // random crops and flips of training images
-  DType dtype = DType::f32;         // of inputs that are floats
-  uint64_t seed = 1;                // of the order of training rows and their augmentation
+  DType dtype = DType::f32;         // element type of inputs that are floats
+  uint64_t seed = 1;                // seed of the order of training rows and their augmentation
   bool labels_are_classes = false;  // integer labels of NumPy files must be in [0, classes)
   std::optional<int64_t> ignored_label = std::nullopt;  // or equal to this one
 

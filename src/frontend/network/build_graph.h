@@ -13,8 +13,8 @@ inline constexpr auto kNames<Purpose> = names("training", "evaluation", "predict
 
 struct BuildOptions {
   int64_t batch = 32;           // rows of the global batch
-  std::vector<Column> columns;  // of the rows that the network reads
-  DType dtype = DType::f32;     // of parameters and activations
+  std::vector<Column> columns;  // columns of the rows that the network reads
+  DType dtype = DType::f32;     // element type of parameters and activations
   Purpose purpose = Purpose::training;
   int64_t statistics_groups = 1;  // groups of rows with separate statistics
   uint64_t seed = 1;

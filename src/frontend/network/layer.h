@@ -27,7 +27,7 @@ class Context {
     DType dtype = DType::f32;
     bool training = true;
     int64_t statistics_groups = 1;  // groups of rows with separate statistics
-    uint64_t seed = 1;              // of dropout
+    uint64_t seed = 1;              // seed of dropout
   };
 
   Context(Builder& builder, const Options& options) : builder_(builder), options_(options) {}
@@ -126,8 +126,8 @@ std::shared_ptr<L> share(L layer) {
 /// Returns the last folder and the name of the file, and the line.
 SourceLocation source_location(const CallLocation& where);
 
-/// Throws InvalidArgument unless every dimension is at least 1 and the tensor has fewer than 2^40 elements, so that
-/// later sizes fit 64 bits.
+/// Checks that every dimension is at least 1 and the tensor has fewer than 2^40 elements, so that later sizes fit 64
+/// bits. Throws InvalidArgument otherwise.
 void require_layer_shape(std::string_view where, const Shape& shape);
 
 }  // namespace partita

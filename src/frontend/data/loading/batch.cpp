@@ -7,7 +7,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMaxReaders = 65'536;
-constexpr int64_t kMaxRows = int64_t{1} << 40;  // of a global batch: r * rows stays exact
+constexpr int64_t kMaxRows = int64_t{1} << 40;  // maximum rows of a global batch: r * rows stays exact
 
 }  // namespace
 

@@ -28,8 +28,8 @@ RowRange rows_of_rank(int64_t rows, int64_t rank, int64_t ranks);
 /// Random access to the batches of a rank. Thread-safe; copies share the dataset.
 class Batcher {
  public:
-  /// Throws InvalidArgument for an empty dataset, options out of range, and a batch larger than the dataset if
-  /// remainders are dropped.
+  /// Checks the options. Throws InvalidArgument for an empty dataset, options out of range, and a batch larger than the
+  /// dataset if remainders are dropped.
   Batcher(DatasetPtr dataset, BatchOptions options);
 
   /// Number of batches per epoch, the same on every rank.

@@ -54,7 +54,7 @@ class Prefetcher {
   DataPosition after(DataPosition position) const;
 
   Batcher batcher_;
-  DataPosition position_;  // of the consumer
+  DataPosition position_;  // position of the consumer
   std::mutex mutex_;
   std::condition_variable_any room_;
   std::condition_variable_any filled_;

@@ -78,7 +78,7 @@ NamedArrays read_npz_rows(const DataSource& source, Split split, const std::stri
   return arrays;
 }
 
-/// Throws InvalidFile unless all numbers of an integer array are in [least, most] or equal `ignored`.
+/// Checks that all numbers of an integer array are in [least, most] or equal `ignored`. Throws InvalidFile otherwise.
 void require_range(const std::string& name, const Array& array, int64_t least, int64_t most,
                    std::optional<int64_t> ignored, const DataSource& source) {
   const int64_t rows = array.shape().empty() ? 1 : array.shape()[0], count = array.type().elements();

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kPlane = 32 * 32;
 constexpr int64_t kPixels = 3 * kPlane;
 constexpr int64_t kRecord = 1 + kPixels;
-constexpr int64_t kMaxRecords = 100'000;  // of one file; the official ones hold 10'000
+constexpr int64_t kMaxRecords = 100'000;  // maximum records of one file; the official ones hold 10'000
 constexpr uint8_t kCifarClasses = 10;
 
 std::vector<std::filesystem::path> batch_files(const std::filesystem::path& directory, Split split) {

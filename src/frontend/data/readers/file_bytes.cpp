@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kBuffer = 64 << 10;
 constexpr size_t kUnpackStep = 1 << 20;    // memory grows by what has really been unpacked
-constexpr int64_t kUsualRatio = 16;        // of unpacked to packed bytes, for the first reservation
+constexpr int64_t kUsualRatio = 16;        // ratio of unpacked to packed bytes, for the first reservation
 constexpr uint64_t kXzMemory = 256 << 20;  // maximum memory of a decoder's dictionary
 constexpr size_t kMaxOut = 1 << 30;        // zlib counts in 32 bits
 // Maximum ratio of unpacked to packed bytes: an LZMA match stands for at most 273 bytes and takes at least about 0.3

@@ -196,8 +196,8 @@ class Places {
   bool is_in_order_ = true;
 };
 
-/// Throws InvalidFile if the file cannot hold what its header declares, and RuntimeFailure(out_of_memory) if memory
-/// cannot hold the array.
+/// Checks that the file can hold what its header declares, and that memory can hold the array. Throws InvalidFile or
+/// RuntimeFailure(out_of_memory) otherwise.
 void require_room(const Type& type, int64_t bytes, const Source& source, const std::string& where) {
   if (bytes > source.left())
     refuse(where, "cut file", fmt::format("at most {} bytes", source.left()), fmt::format("{}", bytes));

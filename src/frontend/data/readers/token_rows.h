@@ -21,7 +21,7 @@ struct TextFormat {
   TextTask task = TextTask::next;
   int64_t targets = 0;  // labels per row, 1 to `tokens` if masked; unused for next, which has one per token
   int64_t mask = 0;     // the token that hides another
-  uint64_t seed = 1;    // of what is masked
+  uint64_t seed = 1;    // seed of the masked positions
 
   /// Number of labels per row.
   int64_t labels() const { return task == TextTask::next ? tokens : targets; }

@@ -216,7 +216,7 @@ class Resize : public ValueMap {
     });
   }
 
-  Sides size_;  // as `sides_of` reads it
+  Sides size_;  // requested size, from which `sides_of` computes that of an image
   std::shared_ptr<const Pixels> then_;
 };
 

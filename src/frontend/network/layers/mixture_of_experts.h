@@ -13,7 +13,7 @@ struct MixtureOfExpertsOptions {
   int64_t shared = 0;      // number of experts that every token uses
   double balance = 0.01;   // weight of the balance loss
   InitRule init = Init::xavier_uniform;
-  InitRule projection_init = Init::xavier_uniform;  // of the layers that end on the residual path
+  InitRule projection_init = Init::xavier_uniform;  // for the layers that end on the residual path
 };
 
 /// Returns the number of slots of each expert for a group of `tokens` tokens, at most one per token.

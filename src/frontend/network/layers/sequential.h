@@ -19,7 +19,7 @@ class Sequential : public Layer {
   Value construct(Context& context, Value x) override;
 
  private:
-  /// Throws InvalidArgument for an empty pointer.
+  /// Checks that no layer is an empty pointer. Throws InvalidArgument otherwise.
   void require_layers() const;
 
   std::vector<std::pair<std::string, LayerPtr>> layers_;

@@ -86,7 +86,7 @@ struct TransformerBlockOptions {
   bool norm_first = true;  // whether to normalize before each part; false: after the sum
   double dropout = 0;
   InitRule init = Init::xavier_uniform;
-  InitRule projection_init = Init::xavier_uniform;  // of the layers that end on the residual path
+  InitRule projection_init = Init::xavier_uniform;  // for the layers that end on the residual path
 };
 
 /// The pre-norm block of GPT-2: x += attn(ln_1(x)); x += mlp(ln_2(x)). Its children are ln_1, attn, ln_2, mlp.fc and

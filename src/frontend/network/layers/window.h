@@ -7,10 +7,11 @@ namespace partita {
 
 enum class Padding { valid, same, explicit_ };
 
-/// Throws InvalidArgument "[layer] what is not legal" unless `pair` is two numbers (height, width) from 1 to 2^31 - 1.
+/// Checks that `pair` is two numbers (height, width) from 1 to 2^31 - 1. Throws InvalidArgument "[layer] what is not
+/// legal" otherwise.
 void require_pair(std::string_view layer, std::string_view what, const std::vector<int64_t>& pair);
 
-/// Throws InvalidArgument unless x is [n, channels, height, width].
+/// Checks that x is [n, channels, height, width]. Throws InvalidArgument otherwise.
 void require_images(std::string_view layer, const Type& x);
 
 /// Returns the padding at the top, left, bottom and right that keeps ceil(size / stride) rows and columns of x. The
