@@ -101,7 +101,7 @@ class Builder {
   const OpSet& ops_;
   Graph graph_;
   std::unordered_map<std::string, int> name_counts_;
-  NameIndex names_;           // of all values and nodes
+  NameIndex names_;           // names of all values and nodes
   std::vector<int> states_;   // state index by value at entry, or -1; only as long as needed
   NameIndex states_by_name_;  // in the order of the states
 };

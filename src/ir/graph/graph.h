@@ -83,8 +83,8 @@ struct Initializer {
   std::vector<double> args;
   bool operator==(const Initializer&) const = default;
 };
-/// Throws InvalidArgument unless the number of arguments fits the kind and they are finite, with sigma >= 0 and low <=
-/// high.
+/// Checks that the number of arguments fits the kind and that they are finite, with sigma >= 0 and low <= high. Throws
+/// InvalidArgument otherwise.
 void check_arguments(const Initializer& init);
 
 /// A value that is kept from step to step.
@@ -150,8 +150,8 @@ std::string print(const Graph& graph);
 /// Parses and verifies a graph. Throws InvalidArgument with the line number, also for a graph split over ranks or into
 /// sections.
 Graph parse_graph(std::string_view text, const OpSet& ops);
-/// Throws InvalidArgument, naming the node or value, unless names are unique, operands are made before use, types are
-/// as inferred, and states and outputs are made with the right types.
+/// Checks that names are unique, operands are made before use, types are as inferred, and states and outputs are made
+/// with the right types. Throws InvalidArgument, naming the node or value, otherwise.
 void verify(const Graph& graph, const OpSet& ops);
 /// Returns the graph without nodes that no output or stored state needs. Custom gradients are dropped.
 Graph remove_dead_nodes(Graph graph);

@@ -10,7 +10,7 @@ namespace partita {
 /// A type and its text.
 struct TypeText {
   Type type;
-  std::string text;  // as written, with the sharding
+  std::string text;  // text in the file, with the sharding
 };
 
 /// Reads a value's name, "%x", and returns it without the sign.

@@ -151,7 +151,7 @@ TEST(Power, OfIntegersIsExact) {
   EXPECT_EQ(numbers(run_of_kernels("power", {bases, negative})[0]), (std::vector<double>{1, 1, -1, 0, 0, 0}));
 }
 
-// As in IEEE 754 and every array library.
+// Expected values follow IEEE 754, like every array library.
 TEST(Power, OfFloatsHasTheUsualEdges) {
   const double nan = std::nan("");
   const Array a = vector_of({-2, -2, 0, 0, -8, nan, 1, -2, 0, kInfinity});

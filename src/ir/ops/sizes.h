@@ -5,7 +5,7 @@
 
 namespace partita {
 
-/// Throws InvalidArgument if a size is negative or the elements are too many to count.
+/// Checks that no size is negative and that the elements are few enough to count. Throws InvalidArgument otherwise.
 inline void require_shape(std::string_view op, const Shape& shape) {
   for (int64_t size : shape) {
     if (size < 0) reject(op, "negative size", print(shape), "sizes of at least 0");

@@ -11,20 +11,20 @@ namespace partita {
 [[noreturn]] void reject(std::string_view op, std::string_view what, const std::string& got,
                          const std::string& expected, ErrorKind kind = ErrorKind::value);
 
-/// Throws unless there are `count` operands.
+/// Checks that there are `count` operands. Throws InvalidArgument otherwise.
 void require_operands(std::string_view op, const OpCall& call, size_t count);
-/// Throws unless all operands have one element type.
+/// Checks that all operands have one element type. Throws InvalidArgument otherwise.
 void require_same_dtype(std::string_view op, const OpCall& call);
-/// Throws unless the operand has a float type.
+/// Checks that the operand has a float type. Throws InvalidArgument otherwise.
 void require_float(std::string_view op, const OpCall& call, size_t operand = 0);
-/// Throws if the type is bool.
+/// Checks that the type is not bool. Throws InvalidArgument otherwise.
 void require_number(std::string_view op, const Type& type);
-/// Throws unless the operand has `rank` dimensions.
+/// Checks that the operand has `rank` dimensions. Throws InvalidArgument otherwise.
 void require_rank(std::string_view op, const OpCall& call, size_t operand, int rank);
-/// Throws unless the operands from `first` on have exactly these types.
+/// Checks that the operands from `first` on have exactly these types. Throws InvalidArgument otherwise.
 void require_types(std::string_view op, const OpCall& call, size_t first, const std::vector<Type>& expected);
 
-/// Throws unless the first operand has the dimension `axis`, counted from the front.
+/// Checks that the first operand has the dimension `axis`, counted from the front. Throws InvalidArgument otherwise.
 void require_axis(std::string_view op, const OpCall& call, int64_t axis);
 
 /// Returns `pointwise_rule` for an op that needs whole lines along `axis`, which is therefore never cut.

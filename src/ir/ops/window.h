@@ -34,11 +34,11 @@ Spans make_spans(std::string_view op, const std::vector<int64_t>& stride, const 
 /// input.
 int64_t checked_outputs(std::string_view op, const Span& span, int64_t size);
 
-/// Throws InvalidArgument unless a gradient has the `outputs` that `size` inputs give. A shard may hold no outputs at
-/// all.
+/// Checks that a gradient has the `outputs` that `size` inputs give, or none at all, like an empty shard. Throws
+/// InvalidArgument otherwise.
 void require_grad_rows(std::string_view op, const Span& span, int64_t size, int64_t outputs);
 
-/// Throws InvalidArgument if a window could lie entirely in the padding.
+/// Checks that no window can lie entirely in the padding. Throws InvalidArgument otherwise.
 void require_pool_pads(std::string_view op, const Spans& spans);
 /// Returns the part of [0, size) under window `output`, empty if the window lies outside. Ignores dilation.
 Range inside(const Span& span, int64_t output, int64_t size);

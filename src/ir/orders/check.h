@@ -5,9 +5,9 @@
 
 namespace partita {
 
-/// Throws InvalidArgument unless every slot of the shape occurs once, the micro-batches of each section increase, the
-/// sections of a micro-batch follow each other on every stage, and no groups wait for each other. A cycle of waiting
-/// slots is named. Weight slots must exist for all stages or for none.
+/// Checks that every slot of the shape occurs once, the micro-batches of each section increase, the sections of a
+/// micro-batch follow each other on every stage, and no groups wait for each other. Weight slots must exist for all
+/// stages or for none. Throws InvalidArgument otherwise, which names a cycle of waiting slots.
 void check(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
 
 /// Returns the sequence with the same order per group, sorted as `make_sequence` sorts it: topological, by estimated

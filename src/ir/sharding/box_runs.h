@@ -76,7 +76,7 @@ void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
   const int along = last - 1;
   const auto inner = static_cast<size_t>(std::max(along, 0));
   const int64_t runs = along < 0 ? 1 : part[inner].count();
-  std::array<int64_t, kMaxDims> index;  // of the dimensions before it
+  std::array<int64_t, kMaxDims> index;  // position in the dimensions before `along`
   std::fill_n(index.begin(), inner, int64_t{0});
   while (true) {
     for (int64_t i = 0; i < runs; ++i) fn(first + i * step_a[inner], other + i * step_b[inner], run);

@@ -12,7 +12,7 @@ namespace partita {
 namespace {
 
 constexpr size_t kMaxAxes = 6;            // up to which the exact search terminates
-constexpr double kHeuristicWeight = 100;  // of weighted A* (Pohl, 1970), to find any path
+constexpr double kHeuristicWeight = 100;  // heuristic weight of weighted A* (Pohl, 1970), to find any path
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string key_of(const Sharding& sharding) {
@@ -167,7 +167,7 @@ class Search {
     return true;
   }
 
-  /// Throws InternalError if an axis is used twice.
+  /// Checks that no axis is used twice. Throws InternalError otherwise.
   void check_axes(const Sharding& sharding) const {
     Axes used = sharding.partial;
     for (const Axes& axes : sharding.dims) {

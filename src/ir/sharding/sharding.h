@@ -52,8 +52,8 @@ Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mes
 /// that would lack a factor without a reduction or be partial by two reductions.
 std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh);
 
-/// Throws InvalidArgument with that reason if the cut is not allowed. The message begins with "[where]" and names the
-/// node.
+/// Checks that the cut is allowed. Throws InvalidArgument, which begins with "[where]" and names the node and the
+/// reason of `illegal`, otherwise.
 void require_legal(std::string_view where, const std::string& node, const ShardingRule& rule, const Cut& cut,
                    const Mesh& mesh);
 

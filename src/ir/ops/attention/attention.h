@@ -82,7 +82,7 @@ struct AttentionSizes {
 /// Returns the sizes of a call that passed `require_attention`.
 AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const Type& k, const Type& v);
 
-/// Throws InvalidArgument unless q and k, operands 0 and 1, and v fit each other and the attributes.
+/// Checks that q and k, operands 0 and 1, and v fit each other and the attributes. Throws InvalidArgument otherwise.
 void require_attention(std::string_view op, const OpCall& call, const Type& v);
 /// Returns the type of lse[b, heads, q]: the logarithm of the sum of the exponentials of each query's scores.
 Type lse_type(const AttentionSizes& sizes, DType dtype);

@@ -13,8 +13,8 @@ using HostFunction = std::function<void(Inputs, Outputs)>;
 
 struct HostFunctionAttrs {
   std::string name;            // identity: nodes with equal attributes may be merged
-  std::vector<DType> dtypes;   // of the results
-  std::vector<int64_t> sizes;  // of the results, concatenated: number of dimensions, then the sizes
+  std::vector<DType> dtypes;   // element types of the results
+  std::vector<int64_t> sizes;  // sizes of the results, concatenated: number of dimensions, then the sizes
   /// Which dimensions can be cut, with a letter for each dimension: "nk,k->nk". The function gets parts along the
   /// letters that all results have. "": no cuts; the function gets whole operands.
   std::string rule;

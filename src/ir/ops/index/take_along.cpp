@@ -6,7 +6,8 @@
 namespace partita {
 namespace {
 
-/// Throws InvalidArgument unless the operands are floats and integer indices with equal leading dimensions.
+/// Checks that the operands are floats and integer indices with equal dimensions before the last and, if `equal_last`,
+/// an equal last one. Throws InvalidArgument otherwise.
 inline void require_along(std::string_view op, const OpCall& call, bool equal_last) {
   require_operands(op, call, 2);
   require_float(op, call);
@@ -21,7 +22,7 @@ inline void require_along(std::string_view op, const OpCall& call, bool equal_la
          equal_last ? "equal shapes with a last dimension" : "shapes that are equal but for the last dimension");
 }
 
-/// Throws InvalidArgument unless 0 <= index < size.
+/// Checks that 0 <= index < size. Throws InvalidArgument otherwise.
 inline void require_index(std::string_view op, int64_t index, int64_t size) {
   if (index >= 0 && index < size) return;
   reject(op, "index is outside the last dimension", fmt::format("{}", index), fmt::format("0 to {}", size - 1),

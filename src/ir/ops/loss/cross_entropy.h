@@ -13,10 +13,10 @@ struct CrossEntropyGradAttrs {
   }
 };
 
-/// Throws InvalidArgument unless logits[.., z] and integer labels[..] fit, with at least one class.
+/// Checks that logits[.., z] and integer labels[..] fit, with at least one class. Throws InvalidArgument otherwise.
 void require_logits_and_labels(std::string_view op, const OpCall& call);
 
-/// Throws InvalidArgument unless the label is in [0, classes). `row` is for the message.
+/// Checks that the label is in [0, classes). `row` is for the message. Throws InvalidArgument otherwise.
 void require_label(std::string_view op, int64_t label, int64_t row, int64_t classes);
 
 }  // namespace partita

@@ -49,7 +49,7 @@ struct NormSizes {
 /// Returns the sizes of an x that passed `require_norm_input`.
 NormSizes norm_sizes(const Shape& x, int64_t groups);
 
-/// Throws InvalidArgument unless x has 2 or 4 dimensions and its rows divide into `groups`.
+/// Checks that x is a float with 2 or 4 dimensions and its rows divide into `groups`. Throws InvalidArgument otherwise.
 void require_norm_input(std::string_view op, const OpCall& call, int64_t groups);
 /// Returns the type of mean and rstd: [groups, c] in the wide type.
 Type statistics_type(const Type& x, int64_t groups);

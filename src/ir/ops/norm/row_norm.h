@@ -13,10 +13,10 @@ struct RowNormAttrs {
 
 /// Returns the type of a statistic per row of x[.., z]: [.., 1] in the wide type.
 Type row_statistic(const Type& x);
-/// Throws InvalidArgument unless there are `operands` operands, x is a float with a last dimension z, and the
-/// `channels` operands from `first` on are [z].
+/// Checks that there are `operands` operands, x is a float with a last dimension z, and the `channels` operands from
+/// `first` on are [z]. Throws InvalidArgument otherwise.
 void require_row_norm(std::string_view op, const OpCall& call, size_t operands, size_t first, size_t channels);
-/// Throws InvalidArgument unless epsilon is above 0 and finite.
+/// Checks that epsilon is above 0 and finite. Throws InvalidArgument otherwise.
 void require_epsilon(std::string_view op, double epsilon);
 /// Returns the sum over the last dimension, kept with size 1 (`sum_last`), or over all other dimensions (`sum_rows`).
 Value sum_last(const ExpandCall& call, Value x);

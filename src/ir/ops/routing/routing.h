@@ -14,14 +14,16 @@ struct RoutingSizes {
 /// Returns the sizes from slots [.., n, k] and rows [.., v, z].
 RoutingSizes routing_sizes(const Type& slots, const Type& rows_of_slots);
 
-/// Throws InvalidArgument unless the operand `slots` holds integers [.., n, k] and `rows` floats: [.., n, z] with the
-/// same dimensions before the last (`same_tokens`), or [.., v, z] with the same dimensions before the last two.
+/// Checks that the operand `slots` holds integers [.., n, k] and `rows` floats: [.., n, z] with the same dimensions
+/// before the last (`same_tokens`), or [.., v, z] with the same dimensions before the last two. Throws InvalidArgument
+/// otherwise.
 void require_routing(std::string_view op, const OpCall& call, size_t rows, size_t slots, bool same_tokens);
 
-/// Throws InvalidArgument unless the operand `weights` has the float type `dtype` and the shape of the slots.
+/// Checks that the operand `weights` has the float type `dtype` and the shape of the slots. Throws InvalidArgument
+/// otherwise.
 void require_slot_weights(std::string_view op, const OpCall& call, size_t weights, size_t slots, DType dtype);
 
-/// Throws InvalidArgument unless slots [begin, begin + size) lie in [0, total).
+/// Checks that slots [begin, begin + size) lie in [0, total). Throws InvalidArgument otherwise.
 void require_slot_range(std::string_view op, const OpCall& call, int64_t begin, int64_t size, int64_t total);
 
 /// Returns the local row of a slot, or -1 if another rank holds it or it is `total`, which means no slot. Throws
