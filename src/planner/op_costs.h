@@ -36,7 +36,7 @@ class OpCosts {
   const NetworkPlanner& planner_;
   const int64_t rounds_;  // micro-batches
   FoldedGraph folded_;
-  std::vector<std::string> whole_names_, names_;  // of the whole forward graph; of `training_`
+  std::vector<std::string> whole_names_, names_;  // names in the whole forward graph, and in `training_`
   Graph training_;
   NamedCuts cuts_;
   PartialPlan partial_;

@@ -15,8 +15,8 @@ constexpr size_t kShownMoves = 3;
 
 /// The computation and communication of a plan, as far as an explanation mentions them.
 struct Traffic {
-  double flops = 0;                                              // on a rank, of the node and its gradients
-  std::map<std::pair<Collective, std::string>, double> bytes{};  // of whole values, by collective and axes
+  double flops = 0;                                              // FLOPs of a rank, for the node and its gradients
+  std::map<std::pair<Collective, std::string>, double> bytes{};  // bytes of whole values, by collective and axes
 };
 
 class Alternatives {

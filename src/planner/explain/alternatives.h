@@ -23,7 +23,7 @@ struct CutAlternative {
   std::string cut;         // "A={data} j={tensor}"; "" for not cut
   double seconds = 0;      // seconds of a micro-batch, all nodes together
   bool is_chosen = false;  // whether the plan has this cut
-  std::string why{};       // what it computes and moves more or less than the chosen cut
+  std::string why{};       // computation and communication in which it differs from the chosen cut
 };
 
 /// The cuts of a forward node that a search compares, including the chosen one, cheapest first.

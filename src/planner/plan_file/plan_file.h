@@ -31,7 +31,7 @@ namespace partita {
 /// The predictions made along with a plan. A training ignores them.
 struct PredictedStep {
   double step_seconds = 0;
-  std::vector<double> memory_bytes{};  // of a rank, per group of stages
+  std::vector<double> memory_bytes{};  // bytes of a rank, per group of stages
   bool operator==(const PredictedStep&) const = default;
 };
 

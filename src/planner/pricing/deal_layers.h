@@ -11,7 +11,7 @@ namespace partita {
 /// One copy of a unit of layers, in the order of the network.
 struct DealtLayer {
   size_t unit = 0;        // index of the unit in the folded graph
-  double seconds = 0;     // of a micro-batch
+  double seconds = 0;     // seconds of a micro-batch
   bool repeated = false;  // whether it is one of several copies
 };
 

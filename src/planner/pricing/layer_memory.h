@@ -8,7 +8,7 @@ namespace partita {
 /// The change of memory at a moment of the backward of a single micro-batch, while activations are released and
 /// gradients of parameters are made.
 struct BackwardMoment {
-  double bytes = 0;      // of activations
+  double bytes = 0;      // bytes of activations
   double gradients = 0;  // elements of parameters' gradients
 };
 

@@ -12,12 +12,12 @@ constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
 /// Groups are independent: the memory of a group depends on its own layers and on the order, which does not depend on
 /// the times of the stages (except in zero_bubble). Recomputation only lengthens the backward of a stage, by the sum
-/// over its layers. So the least sum in each group makes every section as short as possible, and with it every path
+/// over its layers. So the smallest sum in each group makes every section as short as possible, and with it every path
 /// through the sections of the order. No choice of more or of other layers has a shorter step. Overlap with messages
 /// changes which path is the longest, but not this order.
 ///
 /// In a group of equal layers, the sum and the memory depend only on the number of layers of each policy. For each
-/// number of layers that are recomputed in full, the least number of selective ones that fits is the best.
+/// number of layers that are recomputed in full, the smallest number of selective ones that fits is the best.
 class RecomputationFit {
  public:
   /// `stages` and `memory` must outlive this object.
@@ -100,8 +100,8 @@ class RecomputationFit {
   /// The number of layers that can be recomputed selectively in addition to `full` others.
   int64_t others(int64_t full) const { return has_selective_ ? layer_count() - full : 0; }
 
-  /// The least number up to `most` for which `is_true` holds; `most` + 1 if there is none. Except for 0, if `is_true`
-  /// holds for a number it must hold for all larger ones.
+  /// Returns the smallest number up to `most` for which `is_true` holds; `most` + 1 if there is none. Except for 0, if
+  /// `is_true` holds for a number it must hold for all larger ones.
   template <class Test>
   static int64_t least_that(int64_t most, const Test& is_true) {
     if (is_true(0)) return 0;

@@ -37,7 +37,7 @@ struct Price {
 /// The stages of a configuration with their costs, without simulating a step.
 class StagePrices {
  public:
-  /// What the request refers to must outlive this object. Throws InvalidArgument for more stages than layers, or more
+  /// References in the request must outlive this object. Throws InvalidArgument for more stages than layers, or more
   /// recomputed layers than a group has.
   explicit StagePrices(PriceRequest request);
   StagePrices(const StagePrices&) = delete;  // parts of it refer to others

@@ -16,7 +16,7 @@ struct PricedPlan {
   RecomputedNames recomputed{};                    // prefixes of the recomputed layers' paths
   std::vector<std::string> notes{};                // sentences of `price_notes`
   double lower_bound_seconds = 0;                  // no searched configuration takes less; 0: unknown
-  std::string searched{};                          // what was searched; empty: no search
+  std::string searched{};                          // text of the searched space; empty: no search
   double search_seconds = 0;
 };
 

@@ -32,7 +32,7 @@ enum class Known {
   sizes,   // data, context, tensor and pipeline
   layers,  // micro-batch, interleaving, order and level; layers are assumed to be split evenly
   stages,  // the layers of each stage
-  excess,  // that the configuration does not fit without recomputation
+  excess,  // the need to recompute: the configuration does not fit without it
 };
 
 /// A configuration that can be lowered, with a lower bound of its price.
@@ -40,7 +40,7 @@ struct Candidate {
   double bound = 0;
   Configuration configuration;
   Known known = Known::layers;
-  bool operator<(const Candidate& other) const { return bound > other.bound; }  // least first
+  bool operator<(const Candidate& other) const { return bound > other.bound; }  // smallest bound first
 };
 
 /// A configuration that does not fit.

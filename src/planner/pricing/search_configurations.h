@@ -43,7 +43,7 @@ struct ConfigurationSearch {
   std::optional<PricedConfiguration> least;        // the one that takes the least memory; only if nothing fits
   std::optional<PricedConfiguration> runner_up{};  // best with another data, context, tensor or pipeline, on request
   double lower_bound_seconds = 0;                  // no searched configuration that fits takes less; 0: nothing fits
-  std::string searched{};                          // what was searched (SearchedSpace::text)
+  std::string searched{};                          // the searched space (SearchedSpace::text)
 };
 
 /// A well-known way to share a training, as pins.

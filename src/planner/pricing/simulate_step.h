@@ -43,8 +43,8 @@ struct LayerStepOptions {
 };
 
 /// Simulates a step of the stages at level `zero` of optimizer sharding, instead of that of their configuration.
-/// Gradients are reduced in buckets of a few MiB, overlapped with the backward of the last micro-batch. At level 3
-/// parameters are prefetched one layer ahead. Values are sent between stages while both compute. Overlapped
+/// Gradients are reduced in buckets of a few MiB, overlapped with the backward of the last micro-batch. At level 3 the
+/// parameters of the next layer are prefetched. Values are sent between stages while both compute. Overlapped
 /// communication slows computation down by the cluster's factor. If there are many micro-batches, only a few rounds are
 /// simulated; the others repeat the busiest group.
 LayerStep simulate_step(StagePrices& stages, int64_t zero, const LayerStepOptions& options = {});

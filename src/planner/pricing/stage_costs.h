@@ -14,7 +14,7 @@
 
 namespace partita {
 
-/// What the costs of stages are made of. All that it refers to must outlive its use.
+/// The input of the costs of stages. All that it refers to must outlive its use.
 struct PriceRequest {
   const FoldedGraph& folded;
   const std::vector<bool>& recomputable;  // per unit of `folded`, whether a policy recomputes something of it
@@ -36,7 +36,7 @@ struct PriceRequest {
 /// contiguous units, assigned by the configuration.
 class StageCosts {
  public:
-  /// What the request refers to must outlive this object. Throws InvalidArgument for more stages than layers, or more
+  /// References in the request must outlive this object. Throws InvalidArgument for more stages than layers, or more
   /// recomputed layers than a group has.
   explicit StageCosts(PriceRequest request);
   StageCosts(const StageCosts&) = delete;  // it refers to its own request

@@ -28,7 +28,7 @@ struct SectionCosts {
 /// The costs of a unit of layers (ir/work/repeated_layers.h) on one rank, before optimizer sharding and without the
 /// messages among the ranks that share the batch.
 struct UnitCosts {
-  SectionCosts forward, backward;  // of a micro-batch; backward includes recomputation
+  SectionCosts forward, backward;  // costs of a micro-batch; backward includes recomputation
   /// Seconds once per step, after all micro-batches: sums of parameters' gradients over the ranks that share the rows.
   SecondsByKind late{};
   double backward_weights = 0;  // part of the seconds of `backward` that makes only gradients of parameters

@@ -18,7 +18,7 @@ struct StepPrices {
   std::vector<std::vector<double>> instructions;  // per stage; for a start, the seconds of its message
   std::vector<TransferPrice> transfers;
   double verdict = 0;           // all-gather of the few numbers that all stages share
-  double overhead = 0;          // of a step, in addition to its instructions
+  double overhead = 0;          // overhead of a step, in addition to its instructions
   double overlap_slowdown = 1;  // factor on computation while a message overlaps it
   double cores = 0;             // cores that all ranks share; 0: each rank has its own device
   double rank_threads = 1;      // cores that a rank keeps busy while it computes
