@@ -15,7 +15,7 @@ namespace {
 
 using SavingClock = std::chrono::steady_clock;
 
-constexpr size_t kHeaderWords = 4;                 // of 8 digits each
+constexpr size_t kHeaderWords = 4;                 // words of the header checksum, 8 digits each
 constexpr size_t kDigestWords = 1 + kHeaderWords;  // size and header checksum; one word per piece follows
 
 /// Whether this host has a core for each rank's writer thread in addition to those of the compute threads, and this

@@ -103,11 +103,11 @@ class CheckpointSaving {
   std::vector<PieceReader> readers_;             // per piece of this rank
   Phase phase_ = Phase::idle;
   const bool has_free_core_;                      // then the writer thread computes checksums, off the critical path
-  std::optional<ShareCopy> copy_;                 // of this rank's share; none: it is written without a copy
+  std::optional<ShareCopy> copy_;                 // copy of this rank's share; none: it is written without a copy
   std::vector<Array> gathered_;                   // whole states in place of a copy, on the first rank
   std::vector<PieceReader::Memory> memories_{1};  // per compute thread
   std::string begun_;                             // the folder being written
-  Manifest manifest_;                             // of the open checkpoint
+  Manifest manifest_;                             // manifest of the open checkpoint
   ShardDigest digest_;
   int64_t saved_step_ = -1;
   std::string error_;

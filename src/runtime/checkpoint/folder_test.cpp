@@ -270,7 +270,7 @@ TEST(CheckpointFolder, TheOrderOfManifestsIsReadWithoutTheirTensors) {
   const Manifest manifest = read_manifest(folder);
   const fs::path path = fs::path(folder) / kManifestName;
   Manifest changed = manifest;
-  changed.plan = "\n\"files\":[\n";  // the line behind the head, in a text
+  changed.plan = "\n\"files\":[\n";  // the line after the head, in a text
   const std::string text = print_manifest(changed);
   SavedFolder::write(path, text);
   EXPECT_EQ(read_manifest_order(folder), (ManifestOrder{.sequence = 7, .step = 20}));

@@ -12,7 +12,7 @@ inline constexpr const char* kManifestName = "manifest.json";
 struct ManifestPiece {
   int64_t file = 0;
   Box box;
-  uint64_t checksum = 0;  // as in ShardDigest::pieces
+  uint64_t checksum = 0;  // one of ShardDigest::pieces
 };
 
 /// A tensor and the pieces that make it up.
@@ -28,7 +28,7 @@ struct ManifestTensor {
 struct ManifestFile {
   std::string name;  // in the manifest's folder
   int64_t bytes = 0;
-  std::string header;  // as in ShardDigest::header
+  std::string header;  // ShardDigest::header
 };
 
 /// The content of manifest.json.

@@ -27,7 +27,7 @@ Array part_of(const Array& array, const Box& held, const Box& part) {
   return result;
 }
 
-/// What oneDNN makes of an array.
+/// Returns an array in oneDNN's format.
 std::vector<std::byte> formatted_of(const Array& array, const MemoryFormat& format) {
   std::vector<std::byte> formatted(static_cast<size_t>(format.bytes));
   const void* from = array.tensor().data;
@@ -64,7 +64,7 @@ void expect_piece(const Array& array, const Box& held, const Box& piece, const v
   EXPECT_EQ(std::memcmp(reader.read(memory), all.tensor().data, static_cast<size_t>(all.type().bytes())), 0);
 }
 
-// What a rank holds begins at row 3 and column 16 of a value of 30 x 64.
+// The part that a rank holds begins at row 3 and column 16 of a value of 30 x 64.
 const Box kHeld = {{3, 21, 30}, {16, 48, 64}, {0, 1, 1}, {0, 1, 1}};
 const Box kRows = {{5, 19, 30}, {16, 48, 64}, {0, 1, 1}, {0, 1, 1}};
 const Box kColumns = {{3, 21, 30}, {20, 40, 64}, {0, 1, 1}, {0, 1, 1}};

@@ -32,7 +32,7 @@ struct ShardDigest {
 struct FileLayout {
   std::vector<size_t> order;    // indices of the pieces in file order
   std::vector<int64_t> begins;  // per piece, in bytes after the header
-  int64_t bytes = 0;            // of all pieces
+  int64_t bytes = 0;            // bytes of all pieces
 };
 FileLayout file_layout(const std::vector<ShardPiece>& pieces);
 

@@ -116,7 +116,7 @@ TEST(ShardFormat, PiecesAreAlignedToTheirElementsAndToLinesOfTheCache) {
   EXPECT_EQ(layout.bytes, end);
 }
 
-// What was written stays readable: checksums in files are these.
+// Files of earlier versions stay readable: they contain these checksums.
 TEST(ShardFormat, ChecksumsAreXxh3) {
   EXPECT_EQ(print_checksum(checksum_of("", 0)), "2d06800538d394c2");
   EXPECT_EQ(print_checksum(checksum_of("abc", 3)), "78af5f94892f3950");

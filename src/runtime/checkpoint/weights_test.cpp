@@ -141,7 +141,7 @@ TEST_F(WeightsTest, EveryFlippedBitIsRefusedOrChangesNothing) {
     ++accepted;
     EXPECT_TRUE(are_same(load_weights(path_), some_weights())) << "bit " << bit;
   }
-  // The name of the checksums itself, and spaces behind the header.
+  // The name of the checksums itself, and spaces after the header.
   EXPECT_LT(accepted, 8 * 32u);
 }
 

@@ -21,11 +21,11 @@ struct Call {
   std::optional<Collective> part_of = {};  // the collective of which this call is a step; messages name that one
   DType dtype = DType::u8;
   Reduce reduce = Reduce::none;
-  int root = -1;                              // of broadcast: rank in the group
+  int root = -1;                              // rank in the group; broadcast only
   int64_t count = 0;                          // in elements; the sum of `counts` if these are given
   std::span<const int64_t> counts = {};       // elements per rank; what this rank sends, if ranks differ
-  std::span<const int64_t> recv_counts = {};  // of all_to_all: elements received per rank
-  std::span<const int> members = {};          // of split: ranks of the new group
+  std::span<const int64_t> recv_counts = {};  // elements received per rank; all_to_all only
+  std::span<const int> members = {};          // ranks of the new group; split only
   const void* send = nullptr;
   void* recv = nullptr;  // also the buffer of calls that work in place
   // Position of the call, for messages; not compared.

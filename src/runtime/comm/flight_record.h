@@ -24,7 +24,7 @@ struct FlightEntry {
   int64_t begin = 0, end = 0;              // in nanoseconds since 1970; end 0: it is running or failed
   int64_t count = 0;                       // in elements
   int64_t step = 0;
-  int32_t peer = -1;  // of a message: rank in the world
+  int32_t peer = -1;  // rank in the world; messages only
   int32_t root = -1;
   uint8_t kind = 0, dtype = 0, reduce = 0, failed = 0;
   uint32_t size = 0;  // number of ranks in the group

@@ -42,7 +42,7 @@ struct Executor::Impl {
   std::unique_ptr<Communicator> ranks, messengers;
   std::vector<std::unique_ptr<StageExecutor>> own;
   std::vector<StageExecutor*> by_stage;  // null: not on this rank
-  std::vector<Run> runs;                 // of this rank, before the update
+  std::vector<Run> runs;                 // runs of this rank, before the update
   std::optional<Transfers> transfers;
   Recorder* recorder = nullptr;
 

@@ -10,7 +10,7 @@ namespace partita {
 struct CollectiveBuffers {
   char* const* input;  // where the operand's address is read when the collective runs
   char* const* output;
-  int64_t bytes;  // of the operand in its memory format; only all_reduce takes a format that is not dense
+  int64_t bytes;  // bytes of the operand in its memory format; only all_reduce takes a format that is not dense
   void* scratch;
   int64_t scratch_bytes;
 };

@@ -32,7 +32,7 @@ class Console {
  private:
   class Tee;
 
-  std::optional<OwnerLock> lock_;  // of the log file
+  std::optional<OwnerLock> lock_;  // lock of the log file
   std::ofstream log_;
   std::unique_ptr<Tee> tee_;
   std::streambuf* before_ = nullptr;

@@ -132,7 +132,7 @@ Diagnosis diagnose(std::vector<FlightLog> logs) {
   for (const FlightLog& log : diagnosis.logs) {
     if (log.lost >= 0) lost.insert(log.lost);
   }
-  // A rank that is behind in one group may be waiting in another.
+  // A late rank of one group may be waiting in another.
   for (const int rank : behind) {
     if (!waiting.contains(rank)) lost.insert(rank);
   }

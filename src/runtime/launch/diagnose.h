@@ -33,7 +33,7 @@ struct Diagnosis {
   std::vector<int> missing;           // ranks without a record
   std::vector<GroupProgress> groups;  // groups in which some rank waits
   std::optional<CallDifference> difference;
-  std::vector<int> blamed;  // ranks that are behind without waiting themselves, or that others lost
+  std::vector<int> blamed;  // late ranks that do not wait themselves, and ranks that others lost
 };
 
 /// Reads FOLDER/rank_N/flight_record of all ranks. Throws MissingFile if there is none, InvalidFile for a damaged one

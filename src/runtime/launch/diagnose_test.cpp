@@ -113,7 +113,7 @@ TEST(Diagnose, RecordsOfWorldsThatThereAreNotAreRefused) {
     return "none";
   };
   EXPECT_EQ(refusal(), "none");
-  constexpr int64_t kRank = 8, kSize = 12;  // behind the first eight bytes
+  constexpr int64_t kRank = 8, kSize = 12;  // offsets, after the first eight bytes
   put_number(folder.record(1), kRank, 0);
   EXPECT_EQ(refusal(),
             fmt::format("[diagnose] {}: two records of one rank, got rank 0 twice, expected one of each", folder.path));

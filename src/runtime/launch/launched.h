@@ -11,7 +11,7 @@ namespace partita {
 struct MeetingPlace {
   std::string master;        // HOST:PORT at which rank 0 listens
   std::string address = "";  // address at which this rank listens; "": the one from which it reaches rank 0
-  int listener = -1;         // of rank 0: an open socket that listens there; -1: none
+  int listener = -1;         // rank 0 only: an open socket that listens there; -1: none
   std::string run = "";      // distinguishes runs that use the same secret
 };
 

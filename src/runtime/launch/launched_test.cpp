@@ -175,7 +175,7 @@ TEST(Launched, RefusesHostsThatDoNotFitTheWorld) {
         "expected a rank of 1 to 4",
         rank, size);
   };
-  EXPECT_EQ(refusal({{"PARTITA_LOCAL_SIZE", "0"}}), of_host(0, 0));  // cores would be dealt out over none
+  EXPECT_EQ(refusal({{"PARTITA_LOCAL_SIZE", "0"}}), of_host(0, 0));  // cores would be split among no ranks
   EXPECT_EQ(refusal({{"PARTITA_LOCAL_SIZE", "5"}}), of_host(0, 5));
   EXPECT_EQ(refusal({{"PARTITA_LOCAL_RANK", "2"}, {"PARTITA_LOCAL_SIZE", "2"}}), of_host(2, 2));
   EXPECT_EQ(refusal({{"PARTITA_LOCAL_RANK", "3"}}), "none");

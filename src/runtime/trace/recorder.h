@@ -31,7 +31,7 @@ struct Span {
   int32_t stage = -1, index = -1, micro_batch = 0;
   /// 1 if the rank computes nothing meanwhile because it communicates or waits for others, else 0.
   int32_t exposed = 0;
-  int32_t step = 0;            // as given to begin_step
+  int32_t step = 0;            // step given to begin_step
   int64_t begin = 0, end = 0;  // in nanoseconds of the steady clock
 };
 

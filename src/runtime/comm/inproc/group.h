@@ -91,7 +91,7 @@ class Group : public Wakeable {
   std::atomic<int> finished_parts_{0};
   std::atomic<int> departed_{0};  // number of ranks that have left
   EventCount event_;
-  std::string disagreement_;  // of the last closed meeting
+  std::string disagreement_;  // the difference between calls in the last closed meeting; "": none
 
   mutable std::mutex mutex_;  // guards the members below
   ExitCode failure_code_ = ExitCode::peer_stalled;

@@ -158,7 +158,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
   const std::shared_ptr<SharedWorld> shared_world_;
   const std::unique_ptr<Carrier> carrier_;
   MessageGroup messages_;
-  SharedMemory shared_;                     // of the whole group; null if it spans hosts
+  SharedMemory shared_;                     // memory of the whole group; null if it spans hosts
   std::optional<HostCollectives> by_host_;  // if the group spans hosts and some have several ranks
 };
 

@@ -28,7 +28,7 @@ struct Announcement {
 struct alignas(kSegmentLine) RankState {
   std::atomic<uint64_t> meetings{0};  // number of meetings at which the rank has arrived, for messages
   std::atomic<bool> left{false};
-  Announcement announced[2];  // of even and odd calls: a slow rank may still read that of the previous call
+  Announcement announced[2];  // for even and odd calls: a slow rank may still read that of the previous call
 };
 
 /// `state` is twice the number of meetings that all ranks passed, plus one if the current one failed.

@@ -47,7 +47,7 @@ class FrameReader {
   Sink& sink_;
   std::vector<std::byte> buffer_;
   size_t begin_ = 0, end_ = 0;  // bounds of the bytes in buffer_ that are not consumed
-  FrameHead head_;              // of the current frame
+  FrameHead head_;              // head of the current frame
   FrameTarget target_;          // for the rest of the current frame
 };
 

@@ -52,7 +52,7 @@ std::string interruption(int signal) {
                      ::strsignal(signal));
 }
 
-/// Throws RuntimeFailure if this process was asked to end.
+/// Checks that this process was not asked to end. Throws RuntimeFailure otherwise.
 void end_if_asked(const RendezvousOptions& options) {
   const int signal = stop_signal(options);
   if (signal != 0) throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + signal), interruption(signal));

@@ -17,7 +17,7 @@ namespace partita {
 struct RendezvousOptions {
   int rank = 0, size = 1;
   Endpoint master{};  // address at which rank 0 listens
-  int listener = -1;  // of rank 0: a socket that already listens there, which `meet` takes over; -1: `meet` makes one
+  int listener = -1;  // rank 0 only: a socket that already listens there, which `meet` takes over; -1: `meet` makes one
   std::string address = "";  // address at which this rank listens; "": the one from which it reaches rank 0
   uint64_t host_key = 0;
   std::string host = "";  // name of this host

@@ -11,7 +11,7 @@ namespace partita {
 struct SocketWorldOptions {
   int rank = 0, size = 1;
   std::string master;        // HOST:PORT where rank 0 listens
-  int listener = -1;         // of rank 0: a socket that already listens there
+  int listener = -1;         // rank 0 only: a socket that already listens there
   std::string address = "";  // this rank's address for other ranks; "": the one from which it reaches rank 0
   std::string secret;        // secret of the job
   std::string run = "";      // distinguishes runs that use the same secret

@@ -31,7 +31,7 @@ struct MeetingPoint {
 /// The host of each rank; below 0: the one that this process runs on.
 using Layout = std::vector<int>;
 
-/// Ranks that are dealt out over `hosts`.
+/// Ranks split evenly over `hosts`, in order; with one host, that of this process.
 Layout dealt_out(int size, int hosts) {
   Layout layout;
   for (int rank = 0; rank < size; ++rank) layout.push_back(hosts == 1 ? -1 : rank * hosts / size);
@@ -53,7 +53,7 @@ SocketWorldOptions options_of(MeetingPoint& point, int rank, const Layout& layou
 /// Thrown by a rank that ends without a word.
 struct Killed {};
 
-/// Runs `fn` on ranks that are threads here, but talk by sockets.
+/// Runs `fn` on ranks that are threads of this process, but communicate over sockets.
 void with_sockets(const Layout& layout, const std::function<void(Communicator&)>& fn) {
   const int size = static_cast<int>(layout.size());
   MeetingPoint point;
@@ -209,7 +209,7 @@ TEST(Sockets, GroupsAndMessages) {
   });
 }
 
-/// What `fn` throws; its code is expected.
+/// Returns the error text of `fn`, which must throw with `code`; "nothing" if it does not throw.
 std::string thrown(ExitCode code, const std::function<void()>& fn) {
   try {
     fn();
@@ -240,7 +240,7 @@ TEST(Sockets, ALostRankIsNamedByAllWithWhatWaited) {
   }
 }
 
-// Of six ranks on two hosts, of which some wait in shared memory and some for messages.
+// Six ranks on two hosts: some wait in shared memory, some for messages.
 TEST(Sockets, CallsByHostNameWhoWasLostAndWhoDiffers) {
   const Layout layout{0, 0, 0, 1, 1, 1};
   constexpr int64_t kEach = 10'000, kAll = 6 * kEach;

@@ -184,7 +184,7 @@ TEST(Wire, AWithdrawnMessageIsNotWritten) {
   EXPECT_NE(one.end().find("sent what no rank of this version does"), std::string::npos) << one.end();
 }
 
-/// Of rank 1, whom rank 0 answers this.
+/// Returns the host of rank 1 that rank 1 reads from `reply` of rank 0, or the exit code and the error text.
 std::string met_with(std::span<const std::byte> reply) {
   const Socket listener = listen_on({"127.0.0.1", 0});
   const JobKey key("a secret of sixteen characters or more", "");

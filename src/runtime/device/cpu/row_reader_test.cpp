@@ -29,7 +29,8 @@ Array random_numbers(const Type& type) {
   return array;
 }
 
-/// What oneDNN makes of an array, in memory with nothing behind it. Padding has bits of NaN: nobody reads zeros there.
+/// Returns an array in oneDNN's format, in memory with nothing after it. Padding has bits of NaN: nobody reads zeros
+/// there.
 std::vector<std::byte> formatted(const Array& dense, const MemoryFormat& format) {
   std::vector<std::byte> result(static_cast<size_t>(format.bytes));
   const Type& type = dense.type();
@@ -50,7 +51,7 @@ std::vector<std::byte> formatted(const Array& dense, const MemoryFormat& format)
   return result;
 }
 
-/// Memory that begins so many elements behind a line of the cache, with something behind it that is to stay.
+/// Memory that begins `offset` elements after the start of a cache line. The byte after it must not change.
 class Target {
  public:
   Target(int64_t bytes, size_t offset) : memory_(static_cast<size_t>(bytes) + 64 + 4 * offset + 1, std::byte{0x5a}) {

@@ -17,7 +17,7 @@ extern char** environ;
 namespace partita {
 namespace {
 
-constexpr int kCannotRun = 127;  // as in shells
+constexpr int kCannotRun = 127;  // exit code of a command that cannot run, like that of shells
 
 struct Pipe {
   Socket read, write;

@@ -28,7 +28,7 @@ class LogFolder {
 
  private:
   std::filesystem::path path_;
-  std::optional<OwnerLock> lock_;  // of the given folder
+  std::optional<OwnerLock> lock_;  // lock of the given folder
   bool is_temporary_ = false, is_kept_ = false;
 };
 

@@ -26,8 +26,8 @@ struct AgentOrder {
   enum class Kind { listen, start, signal, stop, alive };
   Kind kind = Kind::stop;
   StartOrder start{};
-  std::string address = "";           // of listen: address at which to listen
-  std::vector<std::string> others{};  // of listen: addresses of hosts that have to reach it
+  std::string address = "";           // listen only: address at which to listen
+  std::vector<std::string> others{};  // listen only: addresses of hosts that have to reach it
   int signal = 0;
 };
 

@@ -11,9 +11,9 @@
 
 namespace partita::gemm {
 
-inline constexpr int64_t kRows = 6, kColumns = 8;            // of a register tile
+inline constexpr int64_t kRows = 6, kColumns = 8;            // register tile
 inline constexpr int64_t kInner = 192;                       // inner size of a packed panel
-inline constexpr int64_t kMaxRows = 240, kMaxColumns = 192;  // of a cache tile: a few hundred KiB for operands and sums
+inline constexpr int64_t kMaxRows = 240, kMaxColumns = 192;  // cache tile: a few hundred KiB for operands and sums
 
 /// Sums of a register tile.
 using Sums = double[kRows][kColumns];

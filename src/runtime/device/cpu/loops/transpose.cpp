@@ -12,7 +12,7 @@ constexpr auto kTranspose = "loops.transpose";
 
 /// Moves of rows of equal size, in the order of the result.
 struct RowMoves {
-  Shape outer, strides;  // of the result's dimensions before the rows; strides in the operand, in rows
+  Shape outer, strides;  // sizes and operand strides, in rows, of the result's dimensions before the rows
   int64_t rows = 1, bytes = 0;
 };
 
