@@ -22,9 +22,9 @@ Metadata describe_weights(const JobConfig& config);
 /// Returns a digest of all columns of the first batch.
 uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 
-/// Throws InvalidFile, which names `path` and every difference, if the training in `saved` computes something else than
-/// `now`. Keys in `config.files.resume_with` may differ. Files without such metadata pass. A schedule as long as the
-/// training must keep its length, unless `config` sets the length.
+/// Checks that the training in `saved` computes the same as `now`. Keys in `config.files.resume_with` may differ. Files
+/// without such metadata pass. A schedule as long as the training must keep its length, unless `config` sets the
+/// length. Throws InvalidFile, which names `path` and every difference, otherwise.
 void require_same_training(const JobConfig& config, const Metadata& now, const TrainingPosition& saved,
                            const std::string& path);
 
@@ -37,7 +37,8 @@ std::string describe_evaluation(const Program& training, const Evaluation& evalu
 /// Returns the local graphs of a rank, one per stage that it runs.
 std::string print_rank(const Program& program, const OpSet& ops, int64_t rank);
 
-/// Throws InvalidArgument, with the nearest key, if `config.files.resume_with` contains a key that may not differ.
+/// Checks that `config.files.resume_with` contains only keys that may differ. Throws InvalidArgument, with the nearest
+/// key, otherwise.
 void verify_resume_with(const JobConfig& config);
 
 }  // namespace partita

@@ -30,7 +30,8 @@ MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here, int64
 /// Returns the estimate while an evaluation runs between the steps of a training whose states it shares.
 MemoryEstimate estimate_between_steps(const Program& training, const Program& evaluation, int64_t ranks_here);
 
-/// Throws RuntimeFailure(out_of_memory) if the estimate exceeds `available`. Without a value, everything fits.
+/// Checks that the estimate is at most `available`. Without a value, everything fits. Throws
+/// RuntimeFailure(out_of_memory) otherwise.
 void require_memory(const MemoryEstimate& estimate, std::optional<int64_t> available);
 
 }  // namespace partita

@@ -41,7 +41,7 @@ int64_t count_ignored(const ConstTensor& labels, int64_t ignored);
 /// Returns the number of rows of logits [.., classes] with a NaN or an infinite value.
 int64_t count_non_finite(const ConstTensor& logits);
 
-/// Throws RuntimeFailure(non_finite) unless the loss and all logits are finite.
+/// Checks that the loss and all logits are finite. Throws RuntimeFailure(non_finite) otherwise.
 void check_finite(const Metrics& metrics);
 
 }  // namespace partita

@@ -24,8 +24,9 @@ struct ModelJob {
   ProgramRequest request(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   /// Compiles a program. Passes warnings of the compilation to `warn`, for a training only.
   Program program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
-  /// Throws RuntimeFailure(out_of_memory) if a program does not fit the machine next to `copies` copies of the whole
-  /// states. With `training`, checks that it fits between the steps of that training, whose states it shares.
+  /// Checks that a program fits the machine next to `copies` copies of the whole states. With `training`, checks that
+  /// it fits between the steps of that training, whose states it shares. With `config.force`, checks nothing. Throws
+  /// RuntimeFailure(out_of_memory) if it does not fit.
   void require_room(const Program& program, int64_t ranks, int64_t copies, const Program* training = nullptr) const;
   RankOptions rank_options() const { return {.threads = config.ranks.threads, .kernels = config.ranks.kernels}; }
   bool writes_files() const { return world == nullptr || world->rank() == 0; }

@@ -46,7 +46,7 @@ class RankRun {
   void feed(const Batch& batch);
   /// Sets an input, given as a whole or as this rank's part. Throws as above.
   void feed(const std::string& name, ConstTensor rows);
-  /// Throws InvalidArgument if the rate is infinite in the type of the input.
+  /// Feeds the rate to the input "learning_rate". Throws InvalidArgument if it is infinite in the type of the input.
   void feed_learning_rate(double rate);
   /// Returns this rank's rows of every global batch. They are all rows if the batch is not split, or not in the same
   /// way for every input.

@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// Throws if a weight of this rank is not finite.
+/// Checks that the weights of this rank are finite. Throws RuntimeFailure(non_finite) otherwise.
 void check_weights(RankRun& rank) {
   for (const auto& stage : rank.executor().stages()) {
     for (const std::string& name : weight_names(stage->local().graph)) {
