@@ -56,10 +56,10 @@ class InterruptScope {
 
 using SymbolList = std::vector<std::pair<std::string, Symbol>>;
 
-/// The functions of Python that build a network: open while they run.
+/// Python functions that build a network. The trace is open only while they run.
 struct NetworkFunctions {
   std::shared_ptr<py::function> forward, loss;
-  TracePtr trace;  // of the build that runs
+  TracePtr trace;  // trace of the current build
 };
 
 NamedValues call(const py::function& function, const TracePtr& trace, Columns& columns, const NamedValues& outputs) {
@@ -91,10 +91,10 @@ Network network_of(const std::string& name, py::function forward, const std::opt
   return Network(name, build, build_loss);
 }
 
-/// The control of a training for Python, which may keep it for longer than there is one.
+/// Gives Python access to a training's control. Python may keep this object after the training has ended.
 class PythonControl {
  public:
-  /// Of the event that runs; nullptr: none does.
+  /// Sets the control of the current event; nullptr if no event runs.
   void set(TrainControl* control) { control_ = control; }
   TrainControl& get() const {
     if (control_ != nullptr) return *control_;
@@ -188,7 +188,8 @@ class PythonModel {
     });
   }
 
-  /// Gives the signal that ended it; 0: none. `watches_signals`: a SIGTERM or SIGHUP ends it behind a step, too.
+  /// Trains for `epochs` epochs. Returns the signal that ended the training, 0 if none did. With `watches_signals`,
+  /// SIGTERM and SIGHUP also end it, after the current step; without it, an interrupt raises KeyboardInterrupt.
   int train(const py::object& rows, int64_t epochs, const py::object& target, const py::object& validation,
             bool watches_signals) {
     PythonCallback callback(target);
@@ -222,7 +223,7 @@ class PythonModel {
     return std::make_shared<Program>(model_.training_program(dataset));
   }
 
-  /// For the training on these rows.
+  /// Returns the planner's request for a training on these rows.
   PlanRequest plan_request(const py::object& rows) const {
     return {.network = TrainedNetwork{network_, model_.config(), dataset_of(rows)->columns()}};
   }

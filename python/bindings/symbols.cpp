@@ -156,7 +156,7 @@ void own_gradient(const TracePtr& trace, int64_t begin, const std::vector<Symbol
   trace->builder().own_gradient(static_cast<NodeId>(begin), values_of(inputs), values_of(outputs), gradient);
 }
 
-/// What an optimizer keeps for a parameter; it begins with every element `value`.
+/// Adds the optimizer state PARAMETER.SUFFIX to the trace. Every element starts as `value`.
 Symbol optimizer_state(const TracePtr& trace, const Symbol& parameter, const std::string& suffix, const Shape& shape,
                        double value) {
   Builder& builder = trace->builder();

@@ -9,27 +9,27 @@
 
 namespace partita::python {
 
-/// A build of a graph that Python takes part in. It is open while Python's functions run; symbols of one that is not
-/// are refused, however long Python keeps them.
+/// A graph that Python functions help to build. It is open while these functions run. Symbols of a closed trace are
+/// refused, however long Python keeps them.
 class Trace {
  public:
-  /// Of ops that run at once: a graph of its own, over arrays.
+  /// A trace for ops that run immediately: it owns a graph over arrays.
   Trace();
-  /// Of a network that is being built.
+  /// Returns a trace of a network that is being built.
   static std::shared_ptr<Trace> of(Context& context);
-  /// Of updates that are added to a training.
+  /// Returns a trace of updates that are added to a training.
   static std::shared_ptr<Trace> of(Builder& builder);
 
   void open() { open_ = true; }
   void close() { open_ = false; }
-  /// Throws InvalidArgument when it is closed.
+  /// Returns the builder of the graph. Throws InvalidArgument if the trace is closed.
   Builder& builder();
-  /// Throws InvalidArgument for ops that run at once.
+  /// Returns the context of the network. Throws InvalidArgument if the trace is closed or builds no network.
   Context& context();
   bool builds_network() const { return context_ != nullptr; }
 
   Value input(ArrayPtr array);
-  /// Runs the nodes on their operands; only of ops that run at once.
+  /// Runs all nodes and returns the arrays of `results`. Only for ops that run immediately.
   std::vector<ArrayPtr> run(const std::vector<ValueId>& results);
 
  private:
@@ -44,7 +44,7 @@ class Trace {
 };
 using TracePtr = std::shared_ptr<Trace>;
 
-/// While it lives Python's functions may add to a trace.
+/// Keeps a trace open during its lifetime, so that Python functions may add to it.
 class OpenTrace {
  public:
   explicit OpenTrace(TracePtr trace) : trace_(std::move(trace)) { trace_->open(); }

@@ -1,4 +1,4 @@
-"""What a function uses besides its arguments: a program that was traced with other values of it is not the same."""
+"""Values that a function uses besides its arguments. A program that was traced with other values cannot be reused."""
 
 import collections
 import dis
@@ -21,8 +21,8 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 @functools.lru_cache(maxsize=1)
 def _libraries():
-    """What the files of installed packages begin with. Found when a function is first followed: it takes a tenth of the
-    time that the import of the package takes."""
+    """Path prefixes of the files of installed packages. They are found when a function is first followed, because this
+    takes a tenth of the time of the package's import."""
     folders = [path for key, path in sysconfig.get_paths().items() if key.endswith("lib")] + site.getsitepackages()
     folders.append(os.path.dirname(os.path.dirname(os.path.abspath(np.__file__))))  # a system may keep packages there
     return tuple({path + os.sep for path in folders} | {"<frozen"})

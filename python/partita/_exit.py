@@ -8,7 +8,8 @@ _USAGE = 64
 
 
 def _code_of(error, traceback):
-    """That of an error of the library; of one that the package raises for what a script says; None for others."""
+    """Exit code of an error: `exit_code` of an error of the library, 64 for a "[where] .." error that the package
+    itself raises, None for others."""
     code = getattr(error, "exit_code", None)
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -17,7 +18,7 @@ def _code_of(error, traceback):
 
 
 def install():
-    """The process ends with the code of an error, after its traceback."""
+    """Makes an uncaught error end the process with its exit code, after the traceback, unless Python is interactive."""
     before = sys.excepthook
 
     def hook(kind, error, traceback):

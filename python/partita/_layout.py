@@ -47,7 +47,7 @@ class Layout:
         return TensorLayout(self, tensor_map)
 
     def head(self):
-        """As annotations print it."""
+        """Returns the layout as annotations print it: "[NAME=SIZE,..]", with ",ranks=(..)" if ranks are listed."""
         axes = ",".join(f"{name}={size}" for name, size in zip(self.alias_name, self.device_matrix))
         ranks = "" if self.rank_list is None else ",ranks=(" + ",".join(map(str, self.rank_list)) + ")"
         return f"[{axes}{ranks}]"

@@ -115,7 +115,7 @@ class _Compiled:
             )
 
     def _remember(self, function, arguments):
-        """What the trace found, and left."""
+        """Records the values that the trace depended on, to find out later whether they changed."""
         self._constants = [(tensor, version_of(tensor)) for tensor in self.build.constants]
         self._required = [(one, one.requires_grad) for one in self.build.parameters.values() if one.is_parameter]
         self._cells = {}  # (when it changed last, what it was then, what else it has that can change)
@@ -204,13 +204,13 @@ class _Compiled:
         return self.structure.filled([Tensor._from_array(array) for array in arrays])
 
     def value_of(self, name):
-        """What calls have made of a parameter that had this name when it was compiled."""
+        """Current value of the parameter that had this name when the program was compiled."""
         return self._core.state(name)
 
 
 class Program:
-    """A function that runs as one program. Tensors that it is given begin with samples, of which every process has rows
-    of its own, unless `rows` is False. In a network that is being built it is a function as others are."""
+    """A function that runs as one program. The first dimension of its tensors is the samples, and every process passes
+    its own rows, unless `rows` is False. In a network that is being built it acts like any other function."""
 
     def __init__(self, function, rows=True):
         functools.update_wrapper(self, function, updated=())
@@ -219,7 +219,7 @@ class Program:
         self._of_owners = {}  # of a method: programs of objects without attributes of their own
 
     def program_parts(self):
-        """What makes a call another part of a program when it changes."""
+        """Objects whose change makes a call another part of a program."""
         return [self._function]
 
     def __get__(self, owner, kind=None):

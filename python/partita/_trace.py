@@ -61,8 +61,9 @@ class Build:
         return self.trace.state(parameter.name, parameter.dtype.core, parameter.shape, trained, split)
 
     def with_gradient(self, where, function, gradient, args):
-        """What the function gives for tensors; `gradient(*args, out, dout)` gives the gradients of these, a tensor or a
-        tuple of them with None where there is none, in place of the gradients of its ops."""
+        """Calls the function with a gradient of its own and returns its results. `gradient(*args, out, dout)` replaces
+        the gradients of its ops. It returns the gradients of the arguments that are tensors: a tensor, or a tuple of
+        tensors with None where there is no gradient."""
         inputs = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
         begun = [self.symbol(args[i]) for i in inputs]
         begin, scope = self.trace.nodes, self.scope
@@ -105,7 +106,7 @@ class Build:
 
     @staticmethod
     def _no_gradient(trace, result):
-        """Of a result that nothing uses."""
+        """Zero gradient of a result that nothing uses."""
         dtype = result.dtype if mstype.is_float(result.dtype) else mstype.float32
         return Tensor._from_symbol(trace.constant(0.0, dtype.core, list(result.shape)))
 
@@ -126,11 +127,11 @@ class Build:
         return _core.functions.reshape(symbol, list(symbol.shape))
 
     def replace(self, parameter, symbol):
-        """What a parameter is from here on: an update of it."""
+        """Makes the symbol the value of a parameter from here on: an update."""
         self._symbols[id(parameter)] = symbol
 
     def statistic(self, parameter):
-        """The symbol of a running statistic: what an earlier call of its layer in this build left."""
+        """Symbol of a running statistic, as the last call of its layer in this build left it."""
         self.parameters.setdefault(parameter.name, parameter)
         return self.trace.statistic(parameter.name, parameter.shape)
 

@@ -36,7 +36,8 @@ class StaticLossScaler(LossScaler):
 
 
 class DynamicLossScaler(LossScaler):
-    """A scale that falls when gradients are not finite, and rises after so many steps in which they are."""
+    """A loss scale that adapts. It is multiplied by `scale_factor` after `scale_window` steps in a row with finite
+    gradients. It is divided by the factor, down to 1, when gradients are not finite."""
 
     def __init__(self, scale_value, scale_factor, scale_window):
         super().__init__(scale_value)

@@ -1,4 +1,4 @@
-"""What a script says of its run before its network: the mode, the ranks, how they share the work."""
+"""Settings that a script makes before its network: the mode, the ranks, how they share the work."""
 
 import contextlib
 

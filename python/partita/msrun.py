@@ -1,7 +1,7 @@
 """Runs a script that imports the documented system: `python -m partita.msrun SCRIPT [ARGUMENTS]`.
 
-In the script `mindspore` and its modules are those of this package. With --worker_num above 1 and no launcher around,
-the script is started as so many processes by mpirun."""
+In the script, `mindspore` and its modules are those of this package. With --worker_num N above 1, and if no launcher
+has started this process, mpirun starts the script as N processes."""
 
 import argparse
 import importlib

@@ -1,4 +1,4 @@
-"""What goes with networks."""
+"""Utilities for networks."""
 
 from partita._names import refuse_missing
 

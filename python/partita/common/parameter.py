@@ -92,18 +92,18 @@ class Parameter(Tensor):
         return self.copy().__dlpack__(**options)  # of the values: programs do not hear of what others write
 
     def _take(self, array):
-        """What a training made of it."""
+        """Takes the value that a training computed."""
         self._array, self._holder = array, None
         self._count_update()
 
     def _belong_to(self, holder, name):
-        """A program holds the value from now on, under a name; it is asked for when it is needed."""
+        """Lets a program hold the value from now on, under a name. The value is fetched when it is needed."""
         self._require_free("a step of another program")
         self._holder = holder, name
         self._count_update()
 
     def _leave(self, holder):
-        """What a training that has ended, or failed, held no longer is."""
+        """Releases the value from a training that has ended or failed. Has no effect if another holder has it."""
         if self._holder is not None and self._holder[0] is holder:
             self._holder = None
             self._count_update()

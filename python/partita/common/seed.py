@@ -18,7 +18,7 @@ def set_seed(seed):
 
 
 def get_seed():
-    """What set_seed was given, or None."""
+    """Returns the seed that `set_seed` was given, or None."""
     return _seed
 
 

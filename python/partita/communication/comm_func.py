@@ -10,7 +10,7 @@ _OPS = ("sum", "max", "min")
 
 
 class CommHandle:
-    """Of a collective that is done already."""
+    """Handle of a collective that is already complete: `wait` returns immediately."""
 
     def wait(self):
         pass

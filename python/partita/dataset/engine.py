@@ -139,7 +139,8 @@ class Dataset:
         return self._view(lambda rows, seed: rows.shuffle(seed))
 
     def repeat(self, count=None):
-        """So many passes in each epoch."""
+        """Repeats the rows or batches `count` times in each epoch. Only whole batches are repeated. None and -1 have no
+        effect, with a warning. Raises ValueError for other counts below 1."""
         if count is None or count == -1:
             warn("[repeat] passes without an end have no effect: trainings begin a new epoch by themselves")
             return self
@@ -185,7 +186,7 @@ class Dataset:
         return zip((self, *others))
 
     def concat(self, datasets):
-        """With the rows of other data sets behind."""
+        """Appends the rows of other data sets."""
         others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
         return _Joined([self, *others], _data.concat)
 
@@ -193,9 +194,10 @@ class Dataset:
         return self.concat(other)
 
     def split(self, sizes, randomize=True):
-        """Parts of the rows: their numbers, or their shares. A part has the same rows in every epoch, as they are in
-        the first one; with `randomize` any rows of the whole, in a new order in each epoch. What is random belongs
-        behind the split."""
+        """Splits the rows into parts. `sizes` are numbers of rows, or shares as floats. A part has the same rows in
+        every epoch, as they are in the first epoch. With `randomize` they are drawn from the whole, and their order
+        changes with each epoch. Put random transforms after the split. Raises ValueError if the sizes do not add up or
+        a part is empty."""
         rows = len(self.rows())
         if all(isinstance(one, float) for one in sizes):
             counts = [round(rows * one) for one in sizes]
@@ -220,7 +222,7 @@ class Dataset:
         return apply_func(self)
 
     def _whole(self, rows):
-        """What has only whole batches, as passes one after the other need."""
+        """The rows without those of a last partial batch, so that repeated passes consist of whole batches."""
         if self._batch_size is None or len(rows) % self._batch_size == 0:
             return rows
         if not self._drop_remainder:
@@ -271,7 +273,7 @@ class Dataset:
         return _Iterator(lambda: self._values(1, columns, output_numpy))
 
     def create_dict_iterator(self, num_epochs=-1, output_numpy=False, do_copy=False):
-        """The same, by the names of the columns."""
+        """Iterates over rows or batches as dicts by the names of the columns."""
         names = self.get_col_names()
         return _Iterator(lambda: (dict(builtin_zip(names, values)) for values in self._values(1, None, output_numpy)))
 
@@ -362,7 +364,7 @@ def zip(datasets):
 
 
 class _Mapping:
-    """What `map` does to the rows of the library."""
+    """The mapping that `map` applies to the rows of the library."""
 
     def __init__(self, steps, inputs, outputs):
         self.steps, self.inputs, self.outputs = steps, inputs, outputs

@@ -57,7 +57,7 @@ class Cell(CellSettings):
         return self.training, self._stage, self._recompute, inner, hooks, others
 
     def program_open(self):
-        """What methods use that can change without being set."""
+        """Objects that methods use and that can change without an attribute being set."""
         hooks = [one for kind in self._hooks for one in kind]
         return hooks + [one for _, one in self._used() if not is_fixed(one)]
 
@@ -304,9 +304,9 @@ def _cut(value, strategy):
 
 
 def _prefix_of(cells):
-    """What names of parameters begin with before the number of a cell in a list. It is found in the names as the
-    documented system finds it, so that files of either have the same names: before the last part that is the number of
-    the first cell, or the first such part where the name of a second cell has its number, too."""
+    """Prefix of the names of parameters, before the number of a cell in a list. It is found as the documented system
+    finds it, so that the files of both have the same names. It ends before the last part that is the number of the
+    first cell, or before the first such part at which the name of a second cell has that cell's number."""
     firsts = []
     for key, cell in cells.name_cells().items():
         firsts += [(key, param.name.split(".")) for param in list(cell.get_parameters())[:1]]

@@ -13,18 +13,18 @@ class HookHandle:
         return self._function(*args)
 
     def program_parts(self):
-        """What makes a call another part of a program when it changes."""
+        """Objects whose change makes a call another part of a program."""
         return [self._function]
 
     def remove(self):
-        """Ends the calls; again, it has no effect."""
+        """Removes the hook. A second call has no effect."""
         if self in self._hooks:
             self._hooks.remove(self)
             self._cell._count_change()
 
 
 class CellSettings:
-    """The part of a cell that says how it is computed; its attributes are made by `Cell`."""
+    """The settings of a cell that say how it is computed. `Cell` makes the attributes."""
 
     def set_train(self, mode=True):
         """Whether dropout and statistics of the batch are on, here and in all cells within."""
@@ -42,13 +42,14 @@ class CellSettings:
         return self
 
     def set_comm_fusion(self, fusion_type, recurse=True):
-        """Of the parameters: kept, without effect: reductions are packed by size."""
+        """Sets `comm_fusion` of the trainable parameters. It has no effect: reductions are packed by size."""
         for param in self.trainable_params(recurse):
             param.comm_fusion = fusion_type
         return self
 
     def recompute(self, **kwargs):
-        """The backward makes the results within this cell again instead of keeping them."""
+        """Makes the backward recompute results within this cell instead of keeping them. Raises ValueError for unknown
+        keys."""
         known = ("mp_comm_recompute", "parallel_optimizer_comm_recompute", "recompute_slice_activation")
         for name in kwargs:
             if name not in known:

@@ -184,7 +184,8 @@ class AvgPool2d(_Pool2d):
 
 
 class AdaptiveAvgPool2d(Cell):
-    """Means of so many equal parts of height and width."""
+    """Means over equal parts of height and width: x[.., h, w] becomes x[.., *output_size]. An integer is both sizes,
+    None keeps a size. A call raises ValueError if a size is not divisible by its number of parts."""
 
     def __init__(self, output_size):
         super().__init__()
@@ -382,13 +383,14 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm1d(_BatchNorm):
-    """The same of x[n, c]."""
+    """Batch normalization of x[n, c]."""
 
     _rank = 2
 
 
 class SyncBatchNorm(_BatchNorm):
-    """The same over the global batch: see set_context(batch_norm="global")."""
+    """Batch normalization over the global batch is no layer here: use BatchNorm2d and set_context(batch_norm="global").
+    Always raises NotImplementedError."""
 
     _rank = 4
 

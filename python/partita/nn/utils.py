@@ -1,4 +1,4 @@
-"""What goes with cells."""
+"""Utilities for cells."""
 
 from contextlib import contextmanager
 
@@ -7,7 +7,7 @@ from partita._names import refuse_missing
 
 @contextmanager
 def no_init_parameters():
-    """Within it parameters are not drawn. Here they never are before they are needed."""
+    """A scope in which parameters are not drawn. It has no effect: parameters are drawn only when they are needed."""
     yield
 
 

@@ -33,8 +33,9 @@ def _of_its_own(tensor):
 
 
 def _differentiated(where, value, has_aux=False, sens=None):
-    """What the gradients are of: the sum of all that the function gives, each times its `sens`; with `has_aux` the
-    first alone. Integers have no gradient and do not count."""
+    """Scalar that is differentiated: the sum of all results of the function, each times its `sens`; with `has_aux`, of
+    the first result alone. Results of integers have no gradient and are left out. Raises TypeError or ValueError for
+    results without a gradient, or `sens` that do not match them."""
     several = isinstance(value, (tuple, list))
     if has_aux and (not several or len(value) < 2):
         raise ValueError(

@@ -95,7 +95,8 @@ class Custom(Primitive):
 
 
 class PyFunc(Custom):
-    """The same, of operands and results whose types are said."""
+    """A `Custom` op of a Python function with declared shapes and types of operands and results. A call with other
+    operands raises TypeError."""
 
     def __init__(self, fn, in_types, in_shapes, out_types, out_shapes, stateful=True):
         shapes, types = [tuple(one) for one in out_shapes], list(out_types)

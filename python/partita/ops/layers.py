@@ -1,4 +1,4 @@
-"""Ops behind layers."""
+"""Ops that layers call."""
 
 import builtins
 import numbers

@@ -78,7 +78,8 @@ def sample_losses(kind, logits, labels):
 
 
 def require_cross_entropy(where, weight, label_smoothing):
-    """Throws TypeError or ValueError for options that a cross entropy cannot have."""
+    """Checks the options of a cross entropy. Raises TypeError if the weights are no Tensor, ValueError if
+    `label_smoothing` is not from 0 to 1."""
     if weight is not None and not isinstance(weight, Tensor):
         raise TypeError(f"[{where}] the weights are no tensor, got {type(weight).__name__}, expected one")
     if not 0 <= label_smoothing <= 1:

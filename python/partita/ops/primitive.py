@@ -23,7 +23,7 @@ class Primitive:
         raise NotImplementedError
 
     def program_parts(self):
-        """What makes a call another part of a program when it changes."""
+        """Objects whose change makes a call another part of a program."""
         return [self.__dict__[name] for name in sorted(self.__dict__)]
 
     def __call__(self, *args):
@@ -48,7 +48,7 @@ class Primitive:
         return self
 
     def recompute(self, mode=True):
-        """The backward makes the result again instead of keeping it."""
+        """Makes the backward recompute the result instead of keeping it."""
         self._prepare()
         self._recompute = bool(mode)
         return self

@@ -1,4 +1,4 @@
-"""What the functions of tensors share."""
+"""Helpers that the functions of tensors share."""
 
 import numbers
 

@@ -1,4 +1,4 @@
-"""What is called while a network is trained or evaluated."""
+"""Callbacks that are called while a network is trained or evaluated."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from partita.train.serialization import save_checkpoint
 
 
 class LossMonitor(Callback):
-    """Prints `epoch: 1 step: 20, loss is 0.31` after every so many steps."""
+    """Prints `epoch: 1 step: 20, loss is 0.31` after every `per_print_times` steps."""
 
     def __init__(self, per_print_times=1):
         if not isinstance(per_print_times, int) or isinstance(per_print_times, bool) or per_print_times < 0:
@@ -78,7 +78,8 @@ class LambdaCallback(Callback):
 
 
 class EarlyStopping(Callback):
-    """Ends a training when a number of each epoch has not become better for so many epochs."""
+    """Ends a training when the monitored number has not improved for `patience` epochs. Raises ValueError at the end of
+    an epoch without that number."""
 
     def __init__(
         self,
@@ -150,7 +151,7 @@ class History(Callback):
 
 
 class OnRequestExit(Callback):
-    """A signal (SIGTERM, SIGINT or SIGHUP, in any process) ends a training behind the step that runs, and the first
+    """A signal (SIGTERM, SIGINT or SIGHUP, in any process) ends a training after the current step. Then the first
     process writes FILE_NAME_train.ckpt."""
 
     def __init__(
@@ -170,7 +171,7 @@ class OnRequestExit(Callback):
         self.stopped_by = 0
 
     def stopped(self, number, network):
-        """Behind a training that the signal ended."""
+        """Called after a training that the signal ended. Raises KeyboardInterrupt for SIGINT."""
         self.stopped_by = number
         if self.save_ckpt and _core.this_place().rank == 0:
             os.makedirs(os.path.dirname(os.path.abspath(self.path)), exist_ok=True)

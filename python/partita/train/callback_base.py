@@ -2,7 +2,7 @@
 
 
 class RunContext:
-    """What a callback can see of a run, and how it ends it."""
+    """The arguments of a run, for callbacks, which can also end the run."""
 
     def __init__(self, original_args):
         self._original_args, self._stop_requested = original_args, False
@@ -11,7 +11,7 @@ class RunContext:
         return self._original_args
 
     def request_stop(self):
-        """No step after this one."""
+        """Ends the run after this step."""
         self._stop_requested = True
 
     def get_stop_requested(self):

@@ -183,7 +183,7 @@ class ModelCheckpoint(Callback):
             self.give_back()  # its last holder has written files meanwhile
 
     def _free_prefix(self):
-        """The prefix, with a number behind it where the folder has files of it already."""
+        """The prefix, with "_NUMBER" appended if the folder already has files with this prefix."""
         number, prefix = 0, self.prefix
         while glob.glob(os.path.join(glob.escape(self.directory), f"{glob.escape(prefix)}-*_*.{self.config.format}")):
             number += 1
@@ -201,7 +201,7 @@ class ModelCheckpoint(Callback):
             self._save(args)
 
     def save_last(self, run_context):
-        """Of a training that ends before its last step: what it has reached."""
+        """Saves the last step of a training that ends early."""
         args = run_context.original_args()
         if args.cur_step_num:
             self._save(args)
@@ -211,7 +211,7 @@ class ModelCheckpoint(Callback):
         self.give_back()
 
     def give_back(self):
-        """Other trainings may write into the folder."""
+        """Releases the folder, so that other trainings may write into it."""
         if self._folder is not None:
             self._folder.give_back()
             self._folder = None
@@ -237,7 +237,8 @@ class ModelCheckpoint(Callback):
             self._replaced.append((self._files.pop(0), self._files[-1]))
 
     def _remove_replaced(self):
-        """Files are written behind the callbacks of a step, or in the background: old ones stay until then."""
+        """Removes old files whose successors exist. Files are written after the callbacks of a step, or in the
+        background, so old ones stay until then."""
         waiting = []
         for old, new in self._replaced:
             if not os.path.exists(new):

@@ -32,8 +32,9 @@ def merge_pipeline_strategys(src_strategy_dirs, dst_strategy_file):
 
 
 def merge_sliced_parameter(sliced_parameters, strategy=None):
-    """A parameter of its parts in the order of the ranks. Where they do not say which parts they are, `strategy` does;
-    without one they lie behind one another along the first dimension."""
+    """Merges the parts of a parameter, given in the order of the ranks. If the parts do not say where they belong,
+    `strategy` does; without one they are concatenated along the first dimension. Raises TypeError or ValueError if the
+    list holds anything but the parts of one parameter."""
     where = "merge_sliced_parameter"
     if not isinstance(sliced_parameters, list):
         raise TypeError(f"[{where}] no list, got {type(sliced_parameters).__name__}, expected parameters in a list")
@@ -140,7 +141,7 @@ def _rank_files(where, folder):
 
 
 def _entries(where, path):
-    """Of a strategy file, or of a folder with several; None: nothing is cut."""
+    """Entries of a strategy file, or of a folder of such files. None if `path` is None: nothing is cut."""
     if path is None:
         return None
     if os.path.isdir(path):
@@ -149,7 +150,7 @@ def _entries(where, path):
 
 
 def _save_part(where, path, wholes, entries, rank):
-    """What a rank holds of the parameters."""
+    """Writes the parts of the parameters that a rank holds."""
     parts = {}
     for name, one in wholes.items():
         entry = None if entries is None else entries.get(name)
@@ -224,7 +225,7 @@ def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=N
 
 
 def _holders(entry, wanted):
-    """Of each part of a box one rank that has it."""
+    """One rank for each distinct part that overlaps the box `wanted`."""
     found = {}
     for rank, box in entry["slices"]:
         overlaps = all(max(a, c) < min(b, d) for (a, b), (c, d) in zip(box, wanted))
@@ -243,7 +244,8 @@ def unified_safetensors(
     choice_func=None,
     split_dst_file=(),
 ):
-    """One file of whole parameters, DST/part0.safetensors, of SRC/rank_N/*, and the list of its names beside it."""
+    """Merges SRC/rank_N/* into one file of whole parameters, DST/part0.safetensors, and writes the list of its names,
+    DST/param_name_map.json. With `choice_func` only parameters for whose name it is true."""
     where = "unified_safetensors"
     wholes = _merged(where, _rank_files(where, src_dir), _entries(where, src_strategy_file))
     named = [(name, one) for name, one in wholes.items() if choice_func is None or choice_func(name)]

@@ -1,4 +1,4 @@
-"""What callbacks see of a training of the library."""
+"""Connects callbacks of Python to a training of the library."""
 
 import math
 
@@ -10,7 +10,7 @@ from partita.train.checkpoints import ModelCheckpoint
 
 
 class _Arguments(InternalCallbackParam):
-    """Those of a run; `net_outputs` is made when it is asked for."""
+    """The arguments of a run. `net_outputs` is made when it is asked for."""
 
     def __missing__(self, name):
         if name == "net_outputs" and "loss_value" in self:
@@ -35,13 +35,13 @@ def _hears(callback, event):
 
 
 class Events:
-    """The events of a training of the library, as the callbacks of Python see them, which may read the parameters: it
-    holds their values meanwhile."""
+    """Passes the events of a training of the library to callbacks of Python. Callbacks may read the parameters, whose
+    values this object holds meanwhile."""
 
     keeps_values = True
 
     def __init__(self, model, job, callbacks, dataset, epochs, sink, sink_size):
-        """`epochs`: (what callbacks count from, the last one). `sink_size`: the steps of an epoch; 0: a pass through
+        """`epochs`: (epoch that callbacks count from, last epoch). `sink_size`: steps of an epoch; 0: a pass through
         the rows."""
         self._job, self._sink_size = job, sink_size
         self._first_epoch, last_epoch = epochs
@@ -51,7 +51,7 @@ class Events:
         self._rate, self._rates = self._optimizer.rate_of(0), None
         self._hyperparameters = self._optimizer.program_state()
         self._changes = self._optimizer._changes
-        self._read = set()  # names of parameters, behind the last step
+        self._read = set()  # names of parameters read since the last step
         self.steps, self.has_ended, self._epoch_open = 0, False, False
         self._args = _Arguments(
             train_network=model._network,
@@ -77,7 +77,8 @@ class Events:
         self._follow_rate()
 
     def _require_hyperparameters(self):
-        """Those that updates were made of, behind callbacks that have set attributes."""
+        """Checks that callbacks have not changed the hyperparameters that the updates were built with, apart from the
+        learning rate. Raises RuntimeError if they have."""
         if self._optimizer._changes == self._changes:
             return
         self._changes = self._optimizer._changes
@@ -91,7 +92,7 @@ class Events:
         self._control.save(path, own_part, background)
 
     def _follow_rate(self):
-        """Of the next step, where it is another one than the optimizer's rate was before."""
+        """Passes the learning rate of the next step to the training if the optimizer's rate has changed."""
         rates = self._optimizer.learning_rates
         if rates is self._rates and len(rates) == 1:
             return
@@ -101,12 +102,12 @@ class Events:
             self._control.set_learning_rate(rate)
 
     def value_of(self, name):
-        """The value of a parameter behind the last step, by its name in the training."""
+        """The value of a parameter after the last step, by its name in the training."""
         self._read.add(name)
         return self._control.state(name)
 
     def let_go(self):
-        """The training has ended."""
+        """Releases the parameters when the training has ended."""
         for parameter in self._job.parameters.values():
             parameter._leave(self)
 
@@ -172,7 +173,7 @@ class Events:
             self._end_epoch(epoch, is_whole=True)
 
     def epoch_end(self, info):
-        """Of a pass through the rows, or of a part of one that a signal has ended."""
+        """Handles the end of a pass through the rows, or of a partial pass that a signal has ended."""
         if self._sink_size:
             is_last = info.steps < self._steps_of_pass or self._control.stopped()
             if is_last and self.steps % self._sink_size:
@@ -202,7 +203,7 @@ class Events:
         self.has_ended = True
 
     def give_back(self):
-        """What callbacks hold of a training that failed."""
+        """Releases the folders that callbacks hold, after a training that failed."""
         for callback in self.callbacks:
             if isinstance(callback, ModelCheckpoint):
                 callback.give_back()

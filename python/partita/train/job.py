@@ -86,11 +86,11 @@ class NetworkJob:
 
     @property
     def parameters(self):
-        """Of Python, by their names in the program."""
+        """The parameters of Python, by their names in the program."""
         return {name: one for name, one in self._parameters.items() if one.is_parameter}
 
     def take(self):
-        """Parameters of Python get what a call has made of them; gives the other states by their names."""
+        """Sets the parameters of Python to the values that a call has computed. Returns the other states by name."""
         states = self.core.states()
         for name, parameter in self.parameters.items():
             if name in states:

@@ -1,4 +1,4 @@
-"""What evaluations measure. Model.eval has the library measure it; `update` and `eval` are for loops of one's own."""
+"""Metrics of evaluations. Model.eval has the library measure them; `update` and `eval` are for your own loops."""
 
 import numpy as np
 

@@ -131,8 +131,9 @@ class Model:
     # Training.
 
     def train(self, epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
-        """Trains for so many epochs; with `dataset_sink_mode` callbacks see the last step of each epoch alone, and an
-        epoch has `sink_size` steps where it is given: the next one goes on with the rows that follow."""
+        """Trains for `epoch` epochs. With `dataset_sink_mode` callbacks see only the last step of each epoch, and an
+        epoch has `sink_size` steps unless that is -1: the next epoch continues with the rows that follow. Raises
+        TypeError if `epoch` is no integer, ValueError if it is below 1 or `sink_size` is neither -1 nor from 1."""
         with self._settings():
             self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
 
@@ -148,7 +149,7 @@ class Model:
         sink_size=-1,
         initial_epoch=0,
     ):
-        """The same, with an evaluation after every so many epochs."""
+        """Trains like `train`, with an evaluation on `valid_dataset` after every `valid_frequency` epochs."""
         options = (callbacks, dataset_sink_mode, sink_size, initial_epoch, valid_dataset, valid_frequency)
         with self._settings():
             self._train("fit", epoch, train_dataset, *options)
@@ -254,7 +255,7 @@ class Model:
         return {name: getattr(found, kind) for name, kind in self._metrics.items()}
 
     def predict(self, *predict_data, backend=None, config=None):
-        """What the network makes of a batch."""
+        """Returns the network's results for a batch."""
         self._network.set_train(False)
         tensors = [one if isinstance(one, Tensor) else Tensor(one) for one in predict_data]
         names = [f"input{i}" for i in range(len(tensors))]
@@ -288,13 +289,13 @@ class Model:
         }
 
     def program(self, train_dataset):
-        """What the ranks of a training on these rows would run; nothing is trained."""
+        """Returns the program that the ranks of a training on these rows would run. Nothing is trained."""
         with self._settings():
             job, rows, _ = self._training_job("program", train_dataset)
             return Program(job.core.program(rows))
 
     def _plan_request(self, train_dataset):
-        """What a planner is asked for a training on these rows, under the settings of the network."""
+        """The planner's request for a training on these rows, under the settings of the network."""
         job, rows, _ = self._training_job("plan", train_dataset)
         return job.core.plan_request(rows)
 
@@ -316,7 +317,7 @@ def _naming_wide_columns(dataset):
 
 
 def _part_shape(layout):
-    """Of what the first rank that has some of it holds."""
+    """Shape of the part that the first rank holds."""
     return [end - begin for begin, end in layout["slices"][0][1]]
 
 
@@ -335,7 +336,7 @@ def _named(values):
 
 
 def _measured_by(metrics):
-    """What the library measures, by the names of metrics: a set of names, or a dict of them."""
+    """The kinds of measurements of the library, by the names of metrics: a set of names, or a dict of them."""
     measured = {}
     for name in [] if metrics is None else metrics:
         metric = metrics[name] if isinstance(metrics, dict) else None

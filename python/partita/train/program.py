@@ -1,4 +1,4 @@
-"""What a training would run, and what it costs: objects that print as their texts."""
+"""The program that a training would run, and its costs: objects that print as their texts."""
 
 import contextlib
 import html
@@ -64,7 +64,7 @@ class Plan(_Printed):
         return self._found
 
     def _ask(self, method, *arguments):
-        """What a method says, under the settings with which the network is built."""
+        """Calls a method of the costs, under the settings with which the network is built."""
         found = self._costs()
         with self._settings():
             return getattr(found, method)(*arguments)
@@ -91,7 +91,7 @@ class Plan(_Printed):
 
     @property
     def shortage(self):
-        """What is missing on which group of ranks, as a text; "" if the plan fits."""
+        """Missing memory and the group of ranks that lacks it, as a text; "" if the plan fits."""
         return "" if self.fits else self._costs().excess()
 
     @property
@@ -127,7 +127,7 @@ class Explanation(_Printed):
 
 
 class Program(_Printed):
-    """What the ranks of a training run."""
+    """The program that the ranks of a training run."""
 
     def __init__(self, core):
         super().__init__(core.description)
@@ -156,5 +156,5 @@ class Program(_Printed):
         return self._core.cuts
 
     def rank(self, rank):
-        """What one rank computes and sends."""
+        """The computation and the messages of one rank."""
         return Explanation(self._core.rank(rank))

@@ -9,7 +9,7 @@ from partita import _core, context
 
 
 def file_to_save():
-    """What the context names; "": none."""
+    """The strategy file to save that the context names; "" if none."""
     get = context.get_auto_parallel_context
     return get("strategy_ckpt_config").get("save_file") or get("strategy_ckpt_save_file")
 
@@ -159,7 +159,7 @@ def ranks_of(entries):
 
 
 def box_on(entry, rank):
-    """What a rank holds, as a tuple of ranges; None: nothing."""
+    """The part that a rank holds, as a tuple of ranges; None if it holds nothing."""
     for holder, box in entry["slices"]:
         if holder == rank:
             return tuple(tuple(one) for one in box)

@@ -20,7 +20,7 @@ class Inter(Enum):
 
 
 class Border(Enum):
-    """What is around images."""
+    """How images are padded at their borders."""
 
     CONSTANT = "constant"
     EDGE = "edge"

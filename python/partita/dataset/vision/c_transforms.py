@@ -1,4 +1,4 @@
-"""The same under the name that old scripts import."""
+"""The transforms of partita.dataset.vision, under the name that old scripts import."""
 
 from partita._names import refuse_missing
 from partita.dataset.vision import *  # noqa: F401,F403

@@ -152,13 +152,13 @@ class Optimizer(Cell):
         return unused
 
     def state_names(self):
-        """What an update of the library keeps of a parameter."""
+        """Names of the states that an update of the library keeps for each parameter."""
         kinds = {"sgd": (), "momentum": ("momentum",), "adam": ("exp_avg", "exp_avg_sq")}
         return kinds[self.options()["optimizer.kind"]]
 
     @property
     def counts_steps(self):
-        """Whether updates depend on the number of steps; known of those that are made of ops when they were."""
+        """Whether updates depend on the number of steps. For updates made of ops this is known once they are built."""
         return self._counts or not self.is_composed and self.options()["optimizer.kind"] == "adam"
 
     def __call__(self, gradients):
@@ -215,13 +215,13 @@ class Optimizer(Cell):
         return type(self).update is not Optimizer.update
 
     def update(self, parameter, gradient, learning_rate, states):
-        """What a parameter becomes, from tensors and `states(name, begin)`, which gives what is kept;
-        `states.keep(name, value)` keeps another value. `states.step` is the number of steps taken, as a float,
-        `states.weight_decay` the decay of this parameter."""
+        """Returns the new value of a parameter, computed with ops of tensors. `states(name, begin)` returns a state of
+        the parameter's shape that starts as `begin`, and `states.keep(name, value)` sets it. `states.step` is the
+        number of steps taken, as a float, and `states.weight_decay` the decay of this parameter."""
         raise NotImplementedError
 
     def add_update(self, trace, parameter, gradient, rate):
-        """Adds the nodes of the update of one parameter; gives the symbol that it becomes."""
+        """Adds the nodes that update one parameter. Returns the symbol of its new value."""
         name = parameter.name
         rate = self._rate_of(trace, name, rate)
         if not self.is_composed:
@@ -252,7 +252,8 @@ class Optimizer(Cell):
 
     @property
     def learning_rate(self):
-        """That of the next step; `set_data` sets it."""
+        """The learning rate of the next step, as a parameter that `set_data` sets. `set_data` raises ValueError if a
+        rate for each step was given."""
         return _Rate(self)
 
     @learning_rate.setter
@@ -351,7 +352,7 @@ def _rates(where, given):
 
 
 class _States:
-    """What an optimizer keeps for one parameter, while its update is built."""
+    """The states that an optimizer keeps for one parameter, while its update is built."""
 
     def __init__(self, trace, parameter, weight_decay):
         self._trace, self._parameter, self._kept = trace, parameter, {}
