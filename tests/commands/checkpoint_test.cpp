@@ -257,7 +257,7 @@ TEST(Checkpointing, ASecondJobIsRefused) {
                              "--trace", in("trace"), "--flight-record", in("record")}));
 }
 
-// What goes on waits for the attempt before it to end, and goes on from what that saved.
+// A resumed job waits for the attempt before it to end, and continues from the checkpoint which that one saved.
 TEST(Checkpointing, AResumedJobWaitsForTheOneBefore) {
   const TempDir folder;
   const std::string run = (folder.path() / "run").string(), log = (folder.path() / "log").string();

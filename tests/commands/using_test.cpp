@@ -230,7 +230,7 @@ TEST(Partition, WarnsOfAnnotationsThatChangeNothing) {
   EXPECT_TRUE(has_warning(outcome, "got --parallel data, expected semi or auto"));
 }
 
-// What commands print as the name of a node is what --shard takes, and a name that is none is answered with those.
+// --shard takes the names of nodes that commands print. The refusal of an unknown name lists known ones.
 TEST(Shard, TakesTheNamesThatArePrinted) {
   const Outcome graph = run_program({"graph", "mlp:layers=1,hidden=12"});
   expect_parts(graph.output, {"%matmul = matmul(", "scope=net/fc1"});
@@ -268,7 +268,7 @@ TEST(Summary, TablesThatOtherLayersReadHaveNoResult) {
   EXPECT_EQ(tables, 2) << outcome.output;
 }
 
-// What was trained is what is evaluated and written with, without its sizes being said again.
+// A file of weights names its model, so commands that load it need no sizes.
 TEST(Using, WeightsSayTheirModel) {
   const TempDir folder;
   const auto in = [&](const char* name) { return (folder.path() / name).string(); };

@@ -188,7 +188,7 @@ store %y = %a
 )"}};
 }
 
-/// What is counted while executors are made, and in the last three of five steps.
+/// Counts of allocations while executors are made, and in the last three of five steps.
 std::pair<std::string, std::string> counts_of(const Program& program, KernelSet kernels) {
   std::pair<std::string, std::string> found;
   run_ranks(static_cast<int>(program.local().mesh.ranks()), [&](Communicator& world) {

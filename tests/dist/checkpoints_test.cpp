@@ -54,7 +54,7 @@ void draw_plan(Job& job, Dice& dice) {
   };
 }
 
-/// As many micro-batches as the cuts allow.
+/// Runs the job; if its cuts do not allow as many micro-batches, runs it with one.
 JobResult run_drawn_job(Job& job) {
   try {
     return run_job(job);

@@ -112,8 +112,8 @@ std::map<std::string, int64_t> elements_moved(const std::string& spec, const Con
   return elements;
 }
 
-// Of each layer keys and values, which grouped heads have fewer of, and their gradients; products of weights, norms
-// and the loss move nothing.
+// Each layer moves its keys and values, of which grouped heads have fewer, and their gradients. Products with weights,
+// norms and the loss move nothing.
 TEST(ContextParallel, MovesKeysAndValuesOnly) {
   const int64_t rows = 4 * 9, layers = 2;
   for (const auto& [spec, width] : {std::pair(kContextModels[0], 24), std::pair(kContextModels[1], 12)}) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kClasses = 4, kIgnored = 3;
 
-/// Random rows; of every three rows with weights two weigh nothing, so that whole batches may.
+/// Random rows in blocks of four. Two of every three blocks have weights of 0, so that whole batches may.
 DatasetPtr weighted_rows(int64_t count, DType dtype, uint64_t key = 5) {
   const std::vector<Column> columns{{"x", {dtype, {6}}}, {"label", {DType::i32, {}}}, {"weight", {dtype, {}}}};
   return generated_rows(columns, count, [=](int64_t, int64_t index, std::span<const Tensor> row) {
@@ -102,7 +102,7 @@ TEST(EvaluatedLosses, WeightedMeansAreOverAllRows) {
   }
 }
 
-// Of a loss that leaves out samples of a class, whoever says which.
+// A loss leaves out samples of one class, whether the loss or the configuration says which.
 TEST(EvaluatedLosses, IgnoredSamplesCountForNothing) {
   const DatasetPtr rows = weighted_rows(50, DType::f64);
   const Network network = network_of({[](const Rows& given) {

@@ -410,7 +410,7 @@ struct SharedPrograms {
   }
 };
 
-// The arena of an evaluation has no place for states: its buffers of them lie behind it, as the training's do.
+// The arena of an evaluation has no room for states: its buffers of states lie after the arena, as in the training.
 TEST(Evaluations, HaveNoMemoryForStates) {
   for (const auto& [stages, ranks] : {std::pair{1, 1}, {1, 3}, {2, 4}}) {
     const SharedPrograms programs(stages, ranks);

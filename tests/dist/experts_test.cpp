@@ -42,7 +42,7 @@ std::vector<std::string> expert_cut(int dp, int ep) {
           "net/h/*/moe/experts/gelu=" + layout + "((ep,dp,None))"};
 }
 
-/// What keeps the tokens cut by sequences around the experts where propagation decides.
+/// Annotations that keep the tokens cut by sequences around the experts where propagation decides.
 std::vector<std::string> token_cut(int ranks) {
   return {fmt::format("net/h/*/moe/dispatch=(({0},1,1),({0},1,1))", ranks),
           fmt::format("net/h/*/moe/combine=(({0},1,1),({0},1,1),({0},1,1))", ranks)};
@@ -126,7 +126,7 @@ TEST(Experts, WhoHasASlotDependsOnNoCut) {
   EXPECT_EQ(loss("100"), all);
 }
 
-/// What a rank holds before each all-to-all of a step.
+/// Bytes that a rank holds before each all-to-all of a step.
 std::map<Phase, std::vector<int64_t>> exchanged_bytes(const LocalGraph& local) {
   std::map<Phase, std::vector<int64_t>> bytes;
   for (const Node& node : local.graph.nodes) {

@@ -21,7 +21,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// All lines behind the first in a random order.
+/// Returns the lines of a text with all but the first in a random order.
 std::string shuffled(const std::string& text, uint64_t seed) {
   std::vector<std::string> lines = lines_of(text);
   const uint64_t key = random_key(seed, "lines");

@@ -192,7 +192,7 @@ TEST(Modes, QuickstartIsThatOfTheTutorial) {
   const auto towards_relu = [&](bool partial_sums) {
     const LocalGraph local = partition(program.graph, all_ops(), program.plan(), {.partial_sums = partial_sums});
     std::vector<std::string> kinds;
-    bool between = false;  // behind matmul, before relu
+    bool between = false;  // after matmul, before relu
     for (const Node& node : local.graph.nodes) {
       between = (between || node.name == "matmul") && node.name != "relu";
       if (!between || !is_collective(node) || node.phase != Phase::forward) continue;

@@ -24,7 +24,7 @@ namespace {
 struct MomentsCase {
   bool rows = false;  // layer_norm, cut along its rows; else batch_norm, cut over the batch
   DType dtype = DType::f64;
-  Shape shape;  // of x
+  Shape shape;  // shape of x
   double mean = 0, deviation = 1;
   bool outlier = false;    // the first value of each channel or row is 0
   bool of_inputs = false;  // x is an input and no more, without `shift`

@@ -182,8 +182,8 @@ TEST(OptimizerSharding, DividesWhatItSays) {
   EXPECT_LE(arena(three), 1.02 * (arena(two) - divided + 2 * parameters / 6));
 }
 
-// What is gathered or scattered runs beside the computation: a parameter is gathered while the layer before it
-// computes, a gradient scattered while the backward goes on, a new parameter gathered during the update of others.
+// Gathers and scatters overlap with the computation: a parameter is gathered while the layer before it computes, a
+// gradient scattered while the backward continues, a new parameter gathered during the update of others.
 TEST(OptimizerSharding, CommunicatesBesideTheComputation) {
   for (const auto& [level, micro_batches] : {std::pair{1, 1}, {1, 3}, {3, 1}, {3, 3}}) {
     const Program program =

@@ -154,8 +154,8 @@ TEST(Prologue, ABatchWithoutLabelsTeachesNothing) {
   }
 }
 
-// The forward has the count from another stage when all micro-batches are done; the backward makes it again, before
-// them.
+// The forward receives the count from another stage only after all micro-batches. The backward recomputes it before its
+// own micro-batches.
 TEST(Prologue, TheCountOfAnotherStageIsLate) {
   Job job = ignoring_job(kDroppingGpt, {});
   bool behind_logits = false;
@@ -233,8 +233,8 @@ TEST(Prologue, WeightsOfSamples) {
   }
 }
 
-// A batch whose samples all weigh nothing has a loss of 0, and nothing is learnt from it; steps with weights are those
-// of one rank.
+// A batch whose samples all have weight 0 has a loss of 0, and nothing is learnt from it. Steps with weights match one
+// rank.
 TEST(Prologue, ABatchOfZeroWeightsTeachesNothing) {
   Job job = weighted_job(/*relative_weights=*/false);
   job.training.optimizer = {.kind = OptimizerKind::sgd};

@@ -137,7 +137,7 @@ DrawnPipeline draw_pipeline(const DrawnModel& model, const Job& base, int64_t no
   return drawn;
 }
 
-/// As many micro-batches as random cuts of the batch and of nodes allow.
+/// Runs the drawn job with the largest number of micro-batches, up to the drawn one, that its random cuts allow.
 JobResult run_drawn(DrawnPipeline& drawn) {
   while (true) {
     try {

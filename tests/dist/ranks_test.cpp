@@ -16,7 +16,7 @@ namespace {
 constexpr int kRankCounts[] = {2, 3, 4, 6, 8};
 constexpr int64_t kCounts[] = {1, 1000, 200'003};
 
-/// What rank `rank` brings; every rank can compute what the others bring.
+/// Contribution of rank `rank`. Every rank can compute those of the others.
 std::vector<float> values_of(int rank, int64_t count) {
   const uint64_t key = random_key(rank, "values");
   std::vector<float> values(count);
@@ -56,7 +56,8 @@ TEST(Ranks, SumsAreFormedInGroupOrder) {
   });
 }
 
-// The receiver comes to the meeting behind the message: it would never come if that waited for the sender's next call.
+// The receiver reaches the barrier only after it has the message. It would never reach it if the message waited for the
+// sender's next call.
 TEST(Ranks, PostedMessagesAreSentWhileTheirSenderWaitsElsewhere) {
   constexpr int64_t kLarge = 200'003;  // more than MPI sends on its own
   for_ranks([](Communicator& comm) {

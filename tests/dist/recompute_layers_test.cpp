@@ -33,7 +33,7 @@ class RecomputedNetwork {
   const Job& plain() const { return job_; }
   Price price(const std::string& text) { return costs_.price(parse_configuration(text)); }
 
-  /// What a plan of the configuration runs.
+  /// Settings of the job that a plan of the configuration runs.
   JobConfig config(const std::string& text) {
     const Configuration given = parse_configuration(text);
     const Configuration whole = completed(given, given.ranks(), batch_);
@@ -68,7 +68,7 @@ class RecomputedNetwork {
   NetworkCosts costs_;
 };
 
-/// The blocks of which the backward makes nodes again, and of which it makes attention alone.
+/// Names of the blocks that are recomputed as a whole, and of those whose attention alone is recomputed.
 struct RecomputedBlocks {
   std::set<std::string> full, selective;
   bool operator==(const RecomputedBlocks&) const = default;
@@ -103,7 +103,7 @@ const std::vector<LayersCase>& layers_cases() {
        {{"net/h/0"}, {"net/h/3", "net/h/4", "net/h/5"}}},
       {"data=2,tensor=2,pipeline=2,micro_batch=2,sequence_parallel=true,recompute=full:2/1",
        {{"net/h/0", "net/h/1", "net/h/3"}, {}}},
-      // The stages of a group, one behind the other: 0 and 2, 1 and 3 of six blocks.
+      // The stages of a group in their order: 0 and 2, 1 and 3 of six blocks.
       {"pipeline=2,interleave=3,micro_batch=2,recompute=full:2/1", {{"net/h/0", "net/h/1", "net/h/2"}, {}}},
       {"pipeline=2,micro_batch=3,order=zero_bubble,recompute=full:1/2", {{"net/h/0", "net/h/3", "net/h/4"}, {}}},
   };

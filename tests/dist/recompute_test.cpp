@@ -1,4 +1,4 @@
-// Results that the backward makes again are those of the forward, to the bit, dropout included.
+// Recomputed results are those of the forward, to the bit, dropout included.
 
 #include <gtest/gtest.h>
 
@@ -117,7 +117,7 @@ int count_of(const Graph& graph, const std::string& op) {
       std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op == op; }));
 }
 
-// Of a layer of one node its results are made again; of more what others use is kept.
+// A layer of one node has its result recomputed. A layer of several keeps the results that others use.
 TEST(RecomputeInBackward, OfChosenLayers) {
   const auto training = [](bool all, bool relu) {
     return make_training_graph(graph_of_layers(all, relu), all_ops(), {}).graph;

@@ -15,7 +15,7 @@ namespace {
 struct StageGraph {
   const char* name;
   int stages;
-  const char* nodes;  // behind the inputs %x and %label, whose batch is cut
+  const char* nodes;  // follow the inputs %x and %label, whose batch is cut
 };
 
 // Each has a loss of its rows' sums, so that no micro-batch needs another one.

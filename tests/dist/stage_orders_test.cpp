@@ -26,7 +26,7 @@ Job order_job(const std::string& spec, int64_t batch) {
   return job;
 }
 
-/// Of a chain of stages with ranks of their own.
+/// Checks the copies in flight of a chain of stages, each with ranks of its own.
 void expect_known_copies(const Program& program, Order order, const std::string& what) {
   const auto stages = static_cast<int64_t>(program.stages.size());
   const int64_t count = program.pipeline.shape.micro_batches;
@@ -146,7 +146,7 @@ Program scheduled_for(Program program, const Sequence& sequence) {
 
 // Whoever hangs is ended by the alarm.
 TEST(StageOrders, EditedSequencesAreRefusedOrRun) {
-  constexpr int kEdits = 2500, kRuns = 60;  // of each case
+  constexpr int kEdits = 2500, kRuns = 60;  // per case
   int refused = 0, accepted = 0, fitting = 0;
   ::alarm(300);
   for (const EditedCase& one : edited_cases()) {

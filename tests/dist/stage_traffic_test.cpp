@@ -69,7 +69,7 @@ class NotingCommunicator final : public ForwardingCommunicator {
   TrafficLog& log_;
 };
 
-/// Of one step: what a training of three has more than one of one step, halved.
+/// Traffic of one step: half the difference between trainings of three steps and of one step.
 Traffic traffic_of_step(Job job) {
   std::map<int, TrafficLog> logs;  // by steps
   for (const int steps : {1, 3}) {

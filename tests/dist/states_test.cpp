@@ -126,7 +126,7 @@ TEST(States, TheFirstRankGathersThem) {
   }
 }
 
-// Those of a stage that the first rank does not run come from the ranks of that stage.
+// States of a stage that the first rank does not run are sent by the ranks of that stage.
 TEST(States, TheFirstRankGathersThoseOfAllStages) {
   Job job = model_job("gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {.batch = 12, .steps = 1});
   for (const auto& [stages, interleave, ranks] : {std::tuple{2, 1, 2}, {3, 1, 5}, {4, 2, 4}}) {

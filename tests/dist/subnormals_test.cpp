@@ -197,7 +197,7 @@ TEST(SubnormalNumbers, OfF16AreKeptAndOfBf16AreZero) {
   run_everywhere(text("bf16"), {{"x", 1e-39}}, expect(0));
 }
 
-// Of the messages, too: whichever thread adds, that of the asynchronous collectives as well.
+// Sums of messages flush subnormal numbers, too, in every thread that adds, asynchronous collectives included.
 TEST(SubnormalNumbers, AreZeroInReductionsOfF32) {
   if (!can_flush()) GTEST_SKIP() << "this processor has no such setting";
   for (int ranks : {2, 3, 4}) {

@@ -1,5 +1,5 @@
-// Transformer blocks cut over an axis "tensor" beside the batch, with and without the sequence between them: the
-// numbers are those of one rank, and the collectives those of Shoeybi et al. (2019) and Korthikanti et al. (2022).
+// Transformer blocks cut over an axis "tensor" in addition to the batch, with and without the sequence between them.
+// The numbers are those of one rank, and the collectives those of Shoeybi et al. (2019) and Korthikanti et al. (2022).
 
 #include <gtest/gtest.h>
 
@@ -96,7 +96,8 @@ std::map<std::string, int> collectives_of(const Program& program) {
 constexpr const char* kTallGpt = "gpt:layers=3,hidden=64,heads=4,seq=32,vocab=96,dropout=0.1";
 constexpr const char* kTallLlama = "llama:layers=3,hidden=64,heads=8,kv_heads=4,intermediate=160,seq=32,vocab=96";
 
-/// What both have: the loss over a cut vocabulary, and each gradient once over the ranks that share its shard.
+/// Collectives of both models: the loss over a cut vocabulary, and each gradient once over the ranks that share its
+/// shard.
 std::map<std::string, int> shared_collectives(const std::string& spec) {
   const bool is_gpt = spec == kTallGpt;
   std::map<std::string, int> expected{{"forward all_reduce tensor [16{data},32,1]", 2},
@@ -185,7 +186,7 @@ TEST(TensorParallel, MovesTheSameBytesAlongTheSequence) {
   }
 }
 
-// What stands between the products is kept in parts, and computed so.
+// Values between the products are kept and computed in parts.
 TEST(TensorParallel, AlongTheSequenceTakesLessMemory) {
   const auto arena = [](bool sequence) {
     return program_of_blocks("gpt:layers=6,hidden=32,heads=4,seq=64,vocab=32,dropout=0.1", 4,

@@ -12,7 +12,7 @@ namespace {
 
 struct SmallModel {
   std::string spec;
-  Shape image{};  // of a model of images
+  Shape image{};  // for a model of images
   bool has_blocks = false;
   bool has_norm_groups = false;
   int steps = 10;

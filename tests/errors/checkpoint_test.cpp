@@ -81,7 +81,7 @@ TEST(CheckpointErrors, ADamagedManifestIsToldAndTheOneBeforeIsTaken) {
   expect_refusal({"checkpoint", "verify", saved.run}, ExitCode::bad_input, {"the manifest is damaged"});
 }
 
-// What was saved and cannot be read does not begin anew by itself.
+// A training whose saved checkpoints cannot be read does not start anew by itself.
 TEST(CheckpointErrors, DamagedManifestsAloneAreRefused) {
   const Saved saved;
   const std::vector<std::string> latest{"train", kSmallModel, "--steps",  "2",           "--threads",
@@ -180,7 +180,7 @@ TEST(CheckpointErrors, FlippedBitsOfWeights) {
   expect_refusal({"eval", kSmallModel, "--load", weights}, ExitCode::bad_input, {weights, "tensor '", "is damaged"});
 }
 
-/// Files may have so many bytes: the disk is full from there on.
+/// Limits files to `bytes` bytes: beyond that the disk is full.
 std::function<void()> small_files(rlim_t bytes) {
   return [bytes] {
     const rlimit limit{bytes, bytes};
@@ -246,7 +246,7 @@ TEST(CheckpointErrors, FoldersThatGoAwayMeanwhile) {
   EXPECT_EQ(run_program({"checkpoint", "verify", away.string()}).exit_code, 0) << "older ones are whole";
 }
 
-/// A disk of so many KiB, as root alone can have one.
+/// A disk of `kib` KiB. Only root can mount one.
 class SmallDisk {
  public:
   SmallDisk(const fs::path& place, int kib) : place_(place.string()) {

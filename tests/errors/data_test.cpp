@@ -198,7 +198,7 @@ TEST(DataErrors, FewerClassesThanLabels) {
                  {"[cross_entropy] label of row", "outside the classes", "expected 0 to 3"});
 }
 
-// What a file has for labels is a fault of the file, and is said as it is written there.
+// Bad labels in a file are a fault of the file. The message shows them as they are written there.
 TEST(DataErrors, LabelsOfNumpyFiles) {
   const TempDir folder;
   const std::string path = (folder.path() / "rows.npz").string();

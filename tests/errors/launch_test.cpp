@@ -16,7 +16,7 @@
 namespace partita {
 namespace {
 
-/// What a rank of mpirun says when another library stands in place of MPI's.
+/// Expects a rank of mpirun to refuse `library` in place of MPI's, with one line that contains `part`.
 void expect_no_mpi(const std::string& library, const std::string& part) {
   const Outcome outcome = run_program({"train", "mlp:hidden=4", "--steps", "1", "--no-eval"}, [&] {
     ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
@@ -230,7 +230,7 @@ TEST(LaunchErrors, TemporaryFoldersStayWhenThereIsSomethingToLookAt) {
   EXPECT_EQ(left(), 1);
 }
 
-/// What an agent reports that gets these orders.
+/// Reports of an agent that receives these orders.
 std::vector<AgentReport> reports_of_agent(const std::vector<AgentOrder>& orders) {
   const TempDir folder;
   std::string text;

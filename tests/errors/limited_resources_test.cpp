@@ -30,7 +30,7 @@ std::function<void()> with_addresses(rlim_t bytes) {
   };
 }
 
-/// Below it the loader cannot even start the program.
+/// Smallest limit of addresses, in bytes, to within a MiB, under which the loader can start the program.
 rlim_t least_addresses() {
   rlim_t low = 0, high = 1024 * kMiB;  // too little, enough
   while (high - low > kMiB) {
@@ -93,7 +93,7 @@ rlim_t tasks_of_user() {
   return tasks;
 }
 
-/// As another user where this one is root, for whom there is no such limit.
+/// Limits the number of threads. Root has no such limit, so root runs the program as another user.
 std::function<void()> with_threads(rlim_t count) {
   const bool is_root = ::getuid() == 0;
   const rlim_t all = count + (is_root ? 0 : tasks_of_user());

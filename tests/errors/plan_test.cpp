@@ -62,7 +62,7 @@ TEST(PlanErrors, PinsThatExcludeOneAnother) {
                "[--pin] cuts=searched decides of the sequence, too, got context above 1");
 }
 
-// Of all that a search could not lower the simplest is said.
+// If a search could lower nothing, the message gives the simplest of the reasons.
 TEST(PlanErrors, SaysWhyNothingCanBeLowered) {
   plan_refused({"--pin", "recompute=full"}, "[--recompute] ", ExitCode::usage, "mlp");
   plan_refused({"--pin", "context=2"}, "[--context-parallel] nothing to cut in graph mlp, got 2 ranks", ExitCode::usage,
@@ -216,7 +216,7 @@ TEST_F(BadPlans, CannotBeExplained) {
                  {"bad.txt] the plan does not say what it is for, got no line 'model', expected one"});
 }
 
-// What a training refuses of a line is not left out of prices.
+// Prices refuse every line of a plan that a training refuses.
 TEST_F(BadPlans, AreRefusedByEveryCommand) {
   ASSERT_EQ(run_program({"plan", "gpt:layers=4,hidden=64,heads=4", "--cluster", "cpu", "--fixed",
                          "data=2,tensor=4,micro_batch=4", "--out", path("plan4.txt")})

@@ -100,7 +100,7 @@ TEST(StageErrors, UnevenStagesWithoutNorms) {
   EXPECT_EQ(run_program(training_of({"--ranks", "3", "--stages", "2"})).exit_code, 0);
 }
 
-// What is wrong is said once, whatever the number of ranks, and by other commands too.
+// The error is printed once, whatever the number of ranks, and by other commands too.
 TEST(StageErrors, OfOtherCommands) {
   expect_refusal({"partition", "mlp:hidden=8", "--ranks", "2", "--stages", "3"}, ExitCode::usage,
                  {"[stages] fewer ranks than groups of stages, got 2 ranks for 3 groups"});

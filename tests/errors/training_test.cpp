@@ -35,7 +35,7 @@ struct Weights {
     ASSERT_NE(bytes.find(from), std::string::npos);
     write(bytes.replace(bytes.find(from), from.size(), to));
   }
-  /// As a program that knows no checksums would.
+  /// Writes the file as a program without checksums would.
   void write(std::string bytes) const {
     const std::string_view key = "partita.checksums";
     ASSERT_NE(bytes.find(key), std::string::npos);

@@ -36,7 +36,7 @@ using namespace partita;
 
 constexpr int kMaxProcessorSeconds = 1, kMaxSeconds = 20;
 
-// What the handlers of signals need.
+// State for the signal handlers.
 const char* current_bytes = nullptr;
 size_t current_size = 0;
 char finding_path[256] = "";

@@ -14,7 +14,7 @@ using namespace partita;
 
 const FuzzTarget* target = nullptr;
 
-/// As libFuzzer reads words.
+/// Quotes a word in the form that libFuzzer reads.
 std::string quoted(const std::string& word) {
   std::string text;
   for (const char c : word) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));

@@ -164,7 +164,7 @@ void Mutator::change_lines(std::string& text) {
     case 0: std::swap(lines[at], lines[other]); break;
     case 1: lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(at)); break;
     case 2: lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(at), std::string(lines[other])); break;
-    default: {  // the words of another line behind some of this one
+    default: {  // the end of another line after the begin of this one
       const std::string& from = lines[other];
       lines[at] = lines[at].substr(0, below(lines[at].size() + 1)) + from.substr(below(from.size() + 1));
     }

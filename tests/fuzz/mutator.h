@@ -15,7 +15,7 @@ class Mutator {
 
   /// Another input: some changes of one of the pool.
   std::string next();
-  /// What became of the last input of `next`. The first ones of each kind join the pool.
+  /// Records the answer to the last input of `next`. The first inputs of each kind join the pool.
   void learn(const std::string& kind);
   size_t kinds() const { return kinds_.size(); }
 
@@ -39,7 +39,7 @@ class Mutator {
   const std::string& one_of(const std::vector<std::string>& list) { return list[below(list.size())]; }
 
   std::vector<std::string> pool_, words_;
-  size_t seeds_ = 0;  // of the pool, that stay
+  size_t seeds_ = 0;  // number of seeds, the first elements of the pool, which stay
   size_t most_bytes_;
   std::mt19937_64 random_;
   std::string last_;

@@ -15,20 +15,20 @@ struct FuzzTarget {
   std::function<std::vector<std::string>()> seeds;
   /// Reads an input and calls `require` for what holds of all that is accepted. What it refuses it throws as an Error.
   std::function<void(const std::string& input)> read;
-  /// Of the format, to be put into inputs.
+  /// Words of the format, to be put into inputs.
   std::vector<std::string> words{};
-  size_t most_bytes = 20'000;  // of an input
+  size_t most_bytes = 20'000;  // maximum size of an input
   bool may_fail = false;       // RuntimeFailure is an answer, too
 };
 
 /// All of targets/, generated from the listing of that folder.
 std::vector<FuzzTarget> listed_fuzz_targets();
 
-/// Throws InvalidArgument for another name.
+/// Returns the target of this name. Throws InvalidArgument for unknown names.
 const FuzzTarget& fuzz_target(std::string_view name);
 
-/// Gives the input to the reader. An exception other than those with which readers refuse ends the process. What the
-/// refusal says, without numbers and quoted values; "" for what is accepted.
+/// Passes the input to the reader. Returns the text of the refusal without numbers and quoted values, "" if the input
+/// is accepted. An exception other than those with which readers refuse ends the process.
 std::string give(const FuzzTarget& target, const std::string& input);
 
 /// An object of JSON with two more members: lists in one another, as deep as readers take them, and an object of many
@@ -37,10 +37,10 @@ std::string with_large_members(std::string object);
 /// For `words`: lists that are deeper than readers take them.
 std::string deep_lists();
 
-/// Ends the process with what is wrong, unless it holds.
+/// Ends the process with the message `what` unless `holds`.
 void require(bool holds, std::string_view what);
 
-/// What a reader prints of a value is read back and printed the same.
+/// Requires that a printed value is read back and printed the same.
 template <class Print, class Parse>
 void require_fixed_point(const Print& print, const Parse& parse, const std::string& printed) {
   std::string again;

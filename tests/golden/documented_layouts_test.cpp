@@ -15,7 +15,7 @@ namespace {
 
 Mesh mesh_of(int64_t ranks) { return Mesh({{"ranks", ranks}}); }
 
-/// One op under an annotation on so many ranks.
+/// One op under an annotation on `ranks` ranks.
 class AnnotatedOp {
  public:
   AnnotatedOp(const std::string& op, const std::vector<Shape>& shapes, const std::string& annotation, int64_t ranks,

@@ -218,7 +218,7 @@ std::string print(const ShardingRule& rule, const Cut& cut, const Mesh& mesh) {
 
 namespace {
 
-/// What one rank computed of a node.
+/// One rank's part of a node: its shard and the outputs that it computed.
 struct Part {
   Shard shard;
   std::vector<Array> outputs;

@@ -150,7 +150,7 @@ void add_transformers(Cases& cases) {
       }
     }
   }
-  for (const int64_t begin : {-150, 0, 120}) {  // queries in front of, and behind, the keys of a shard
+  for (const int64_t begin : {-150, 0, 120}) {  // queries before and after the keys of a shard
     const Attrs attrs(AttentionAttrs{.heads = 6, .causal = true, .begin = begin, .kv_heads = 3});
     const SampleInput q = sample_of({2, 300, 48}), k = sample_of({2, 200, 24}), v = sample_of({2, 200, 15});
     const SampleInput y = sample_of({2, 300, 30}), row = sample_of({2, 6, 300}, Fill::positive);
@@ -214,7 +214,7 @@ void add_pointwise(Cases& cases) {
   }
 }
 
-/// What a mixture of experts does to rows.
+/// Adds the ops that a mixture of experts applies to rows.
 void add_routes(Cases& cases) {
   const Shape tokens{3, 40, 300}, slots{3, 64, 300};
   const SampleInput routes = ids_of({3, 40, 2}, 65), weights = sample_of({3, 40, 2});  // 64: no slot
@@ -228,7 +228,7 @@ void add_routes(Cases& cases) {
   cases.add("combine_grad_weights", Attrs(CombineAttrs{}), {sample_of(slots), routes, sample_of(tokens)});
 }
 
-/// What a shard may be left with: no rows, no columns, nothing to sum.
+/// Adds cases of empty shards: no rows, no columns, nothing to sum.
 void add_empty(Cases& cases) {
   for (const auto& [rows, inner, columns] : {std::array<int64_t, 3>{0, 4, 5}, {3, 0, 5}, {3, 4, 0}}) {
     cases.add("matmul", Attrs(MatmulAttrs{}), {sample_of({rows, inner}), sample_of({inner, columns})});
@@ -252,7 +252,7 @@ void add_empty(Cases& cases) {
     cases.add("conv2d_grad_input", Attrs(Conv2dGradInputAttrs{.pads = pads, .size = {6, 5}}), {y, weight});
     cases.add("conv2d_grad_filter", Attrs(Conv2dGradFilterAttrs{.pads = pads, .kernel = {3, 3}}), {x, y});
   }
-  const Conv2dGradInputAttrs unused{.stride = {3, 3}, .size = {7, 8}};  // most elements of x meet no tap
+  const Conv2dGradInputAttrs unused{.stride = {3, 3}, .size = {7, 8}};  // no tap reads the majority of x
   cases.add("conv2d_grad_input", Attrs(unused), {sample_of({2, 4, 3, 3}), sample_of({4, 3, 1, 1})});
   cases.add("conv2d_grad_input", Attrs(Conv2dGradInputAttrs{.size = {4, 4}}),
             {sample_of({2, 4, 0, 4}), sample_of({4, 3, 1, 1})});  // a shard that holds no outputs

@@ -6,7 +6,7 @@
 
 namespace partita::laws {
 
-/// Those of oneDNN and of loops.
+/// The kernels of oneDNN and of loops.
 const std::vector<KernelDef>& fast_kernels();
 
 struct NamedCase {
@@ -17,7 +17,7 @@ struct NamedCase {
 /// A case with its floats in another type; the last operands keep theirs where the op asks for f64 sums.
 Case cast_floats(const OpDef& op, const Attrs& attrs, const std::vector<Array>& inputs, DType dtype);
 
-/// Of every op that a fast kernel lists, in f32 and f64: its samples, and sizes that kernels treat in their own ways.
+/// Cases of every op that a fast kernel lists, in f32 and f64: its samples, and sizes that kernels treat specially.
 const std::vector<NamedCase>& all_cases();
 
 }  // namespace partita::laws

@@ -17,7 +17,7 @@ namespace partita::laws {
 namespace {
 
 constexpr int kThreads = 2;
-constexpr double kTolerance32 = 2e-5, kTolerance64 = 1e-11;  // of the largest element
+constexpr double kTolerance32 = 2e-5, kTolerance64 = 1e-11;  // relative to the largest element
 
 bool may_be_blocked(const Type& type) { return type.rank() == 4 && type.dtype != DType::f64; }
 

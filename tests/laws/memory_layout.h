@@ -8,7 +8,7 @@ namespace partita::laws {
 /// Elements of a tensor in a memory format, with padding.
 int64_t elements_in(const Shape& shape, const MemoryFormat& format);
 
-/// Memory with a guard behind it, filled with bytes that are a NaN in every float.
+/// Memory followed by a guard, filled with bytes that are a NaN in every float type.
 class Memory {
  public:
   explicit Memory(int64_t bytes) : bytes_(bytes), storage_(bytes + kGuard + kAlignment, std::byte{0xff}) {}

@@ -247,7 +247,7 @@ void expect_leads(const Resharder::Path& path, const Type& type, const Sharding&
   EXPECT_NEAR(path.cost, cost, 1e-6 * (1 + cost));
 }
 
-/// What the search finds costs what the oracle finds, for `pairs` drawn pairs or, for 0, all.
+/// Expects the cost of the search to be that of the oracle, for `pairs` drawn pairs or, for 0, all.
 void compare(const Mesh& mesh, const Type& type, const LinkCosts& costs, int pairs, bool with_sums = false) {
   const Exhaustive oracle(mesh, type, costs, with_sums);
   Resharder resharder(mesh, costs);

@@ -1,5 +1,5 @@
-"""Whether ranks printed what one process of so many ranks printed: compare_losses.py PROCESSES ONE RANKS. Lines may be
-joined where processes write at once."""
+"""Checks that RANKS processes printed the losses of one process with as many ranks: compare_losses.py PROCESSES ONE
+RANKS. Lines may be joined where processes write at the same time."""
 
 import re
 import sys

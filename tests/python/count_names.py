@@ -35,7 +35,7 @@ def names_of(source):
 
 
 def resolved(name, system="partita"):
-    """What has a dotted name in a system. Throws ImportError or AttributeError where nothing has."""
+    """Returns the object with a dotted name in a system. Raises ImportError or AttributeError if there is none."""
     found = importlib.import_module(system)
     for part in filter(None, name.split(".")):
         try:

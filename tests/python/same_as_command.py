@@ -1,4 +1,4 @@
-"""A training of Python on so many ranks has the bits of the command's: same_as_command.py PARTITA FOLDER."""
+"""A training of Python has the bits of the command's on as many ranks: same_as_command.py PARTITA FOLDER."""
 
 import json
 import os

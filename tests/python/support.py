@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: small data, small networks, the folder of the package."""
+"""Helpers of the tests of the Python package: small data, small networks, the folder of the package."""
 
 import contextlib
 import io
@@ -40,7 +40,7 @@ class Case(unittest.TestCase):
 
 @contextlib.contextmanager
 def printed():
-    """What is printed meanwhile."""
+    """Captures the text that is printed meanwhile."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         yield out
 

@@ -210,7 +210,7 @@ class Modes(Case):
 
 
 class Methods(Case):
-    """What methods of cells use that is no attribute, and attributes of methods that are programs themselves."""
+    """Values that methods of cells use and that are no attributes, and attributes of methods that are programs."""
 
     def setUp(self):
         super().setUp()

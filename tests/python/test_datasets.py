@@ -21,7 +21,7 @@ class Rows(Case):
         cls.folder.close()
 
     def test_parts_in_batches_keep_these(self):
-        """What a part leaves out does not come back with the next one."""
+        """Rows that a part leaves out do not return with the next part."""
         numbers = np.arange(20, dtype="i4")
         parts = [ds.NumpySlicesDataset((one,), ["n"], shuffle=False) for one in (numbers[:10], numbers[10:])]
         joined = parts[0].batch(4, drop_remainder=True).concat(parts[1].batch(4, drop_remainder=True))

@@ -1,4 +1,4 @@
-"""What callbacks read and change while a model is trained."""
+"""Values that callbacks read and change while a model is trained."""
 
 import contextlib
 import io
@@ -106,7 +106,7 @@ class Events(Case):
         self.assertTrue((seen[1] != seen[0]).any())
 
     def test_evaluate_and_save(self):
-        """As callbacks do that keep the best weights."""
+        """Callbacks that keep the best weights evaluate and save in each epoch."""
         for ranks in (1, 3):
             with tempfile.TemporaryDirectory() as folder:
                 path, losses, net = os.path.join(folder, "best.ckpt"), [], Net()
@@ -188,7 +188,7 @@ class Events(Case):
             self.close(net.fc1.weight, other.fc1.weight, 0)
 
     def test_a_signal_within_an_epoch_of_so_many_steps_leaves_a_file(self):
-        """Behind any step of a pass, which has two."""
+        """The signal may follow any step of a pass, which has two."""
         for last in (1, 2, 4):
             with tempfile.TemporaryDirectory() as folder:
                 seen, net = [], Net()
@@ -214,7 +214,7 @@ class Events(Case):
                 self.assertEqual(len(os.listdir(folder)), 1, os.listdir(folder))
 
     def test_the_time_of_a_step_is_that_of_steps_that_were_taken(self):
-        """Of an epoch that something ends, too: of four steps, 1.2 s by the clock."""
+        """The time is also right for an epoch that ends early. An epoch has four steps, 1.2 s by the clock."""
         for last, sink, expected in ((4, False, 300), (3, False, 400), (1, False, 1200), (2, True, 600)):
 
             class Stop(train.Callback):

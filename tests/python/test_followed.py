@@ -1,4 +1,4 @@
-"""Programs beside what can be confused with them: other functions, objects, cells, owners and names."""
+"""Programs are not confused with those of other functions, objects, cells, owners and names."""
 
 import collections
 import contextlib
@@ -66,7 +66,7 @@ class Follow(Case):
         self.x = Tensor([1.0])
 
     def values(self, function, *changes):
-        """Of a program, at first and after each change."""
+        """Values of a program, at first and after each change."""
         program = ms.jit(function)
         values = [float(program(self.x)[0])]
         for change in changes:

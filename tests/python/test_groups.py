@@ -15,7 +15,7 @@ def parameter(name):
 
 
 def after_one_step(make):
-    """What parameters of 1 become by gradients of 1."""
+    """Values of parameters of 1 after a step with gradients of 1."""
     a, b, gamma = (parameter(name) for name in ("a", "b", "gamma"))
     optimizer = make(a, b, gamma)
     optimizer([Tensor(np.ones(1, "f4"))] * 3)

@@ -12,7 +12,7 @@ import python_layers  # noqa: E402
 
 class Layers(unittest.TestCase):
     def faults(self, **sources):
-        """Those of a package of these modules, dots written as two underscores."""
+        """Faults of a package of these modules, dots written as two underscores."""
         names = {"common": "common.__init__", "ops": "ops.__init__"}
         return python_layers.faults_of({names.get(key, key.replace("__", ".")): text for key, text in sources.items()})
 

@@ -1,5 +1,6 @@
-"""The package beside what MindSpore 2.10 has and gives, kept in mindspore_names.txt and mindspore_calls.txt: names that
-scripts use, parameters in their order, defaults, results. What differs is in mindspore_deviations.txt, with reasons."""
+"""Compares the package with MindSpore 2.10: names that scripts use, parameters in their order, defaults and results.
+Those of MindSpore are in mindspore_names.txt and mindspore_calls.txt, known differences and their reasons in
+mindspore_deviations.txt."""
 
 import os
 import re

@@ -11,7 +11,7 @@ from partita import nn
 
 
 def kept_values():
-    """Of each case the parameter after each of the steps that are compared."""
+    """The parameter of each case after each of the steps that are compared."""
     with open(os.path.join(os.path.dirname(__file__), "optimizer_values.txt")) as file:
         lines = [line.split() for line in file if not line.startswith("#")]
     count = len(optimizer_cases.AT)

@@ -15,7 +15,7 @@ from partita import dataset as ds
 
 
 class Gradients(Case):
-    """The same at once and within a program."""
+    """Gradients are the same outside of programs and within one."""
 
     def setUp(self):
         super().setUp()
@@ -71,7 +71,7 @@ class Clipped(nn.Momentum):
 
 
 class Doubled(nn.TrainOneStepCell):
-    """As scripts write steps of their own."""
+    """A step of one's own, as scripts write it."""
 
     def construct(self, *inputs):
         loss = self.network(*inputs)
@@ -81,7 +81,7 @@ class Doubled(nn.TrainOneStepCell):
 
 
 class Sums(Doubled):
-    """As older scripts write them, with attributes of their own."""
+    """A step as older scripts write it, with attributes of its own."""
 
     def __init__(self, network, optimizer):
         super().__init__(network, optimizer)
@@ -201,7 +201,7 @@ class Steps(Case):
 
 
 class States(Case):
-    """What optimizers keep, in files."""
+    """States of optimizers, in files."""
 
     def test_of_other_optimizers_or_shapes_are_not_taken(self):
         weight = Parameter(np.ones(2, "f4"), name="w")

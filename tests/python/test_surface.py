@@ -227,7 +227,7 @@ def found_for(about, name):
 
 
 def differences(target, signature):
-    """What of a signature of the page the function does not have: names in their order, and defaults that are numbers,
+    """Parts of a signature of the page that the function lacks: names in their order, and defaults that are numbers,
     texts, None or bools."""
     wanted = [one for one in surface_page.parameters(signature) if one not in ("…", "...", "same")]
     own = [one for one in inspect.signature(target).parameters.values() if one.name != "self"]

@@ -3,8 +3,8 @@
 
 The schema of Chrome's format, as Perfetto reads it; that what a rank did covers its steps (LEAST_COVERED, 0.95 when not
 given, of each); that spans of a thread are nested or apart; that spans of one collective overlap on all ranks that take
-part, but for the error of the clocks; that what is sent is received, and not before; that beside every rank stands what
-was predicted of it, under the same names."""
+part, but for the error of the clocks; that what is sent is received, and not before; that every rank has its predicted
+spans, under the same names."""
 import collections
 import json
 import statistics
@@ -17,7 +17,7 @@ faults = []
 
 
 def check_schema(event):
-    """What every event needs, and nothing unknown."""
+    """Checks that an event has every field it needs, and none unknown."""
     kind = event.get("ph")
     if kind not in ("X", "M"):
         faults.append(f"ph is {kind!r}: {event}")
@@ -89,8 +89,8 @@ def check_meetings(spans, error):
 
 
 def check_prediction(predicted, measured, ranks, metadata):
-    """Behind what each rank did, as a process of its own, what was predicted of it: the same names in the same steps.
-    Returns by how much the longest step was missed, as a factor."""
+    """Checks the predicted spans of each rank, which are a process of their own after the measured ones: the same names
+    in the same steps. Returns the factor by which the longest step was missed."""
     worst = 1.0
     for rank in range(ranks):
         name = metadata.get((ranks + rank, 0, "process_name"), {}).get("name")

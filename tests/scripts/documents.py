@@ -45,7 +45,7 @@ def scripts(text: str):
 
 
 def missing_line(shown: list[str], printed: list[str]):
-    """The first shown line that is not in the output behind those before it."""
+    """Returns the first shown line that does not follow those before it in the output, or None."""
     at = 0
     for line in shown:
         if line.strip() == "...":

@@ -31,7 +31,7 @@ class CaseGraph {
 
 struct Pin {
   std::string op;
-  int which = 0;  // of the nodes of this op
+  int which = 0;  // index among the nodes of this op
   std::string strategy;
 };
 

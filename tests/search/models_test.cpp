@@ -98,7 +98,7 @@ TEST(SearchedModels, NeverWorseThanKnownPlans) {
   }
 }
 
-/// What the collectives of a plan cost that stand between the nodes of its graph.
+/// Cost of the collectives of a plan that reshard between the nodes of its graph.
 double cost_of_collectives(const Graph& graph, const Plan& plan, const LinkCosts& links) {
   const ReshardedGraph resharded = insert_reshards(graph, all_ops(), plan);
   double sum = 0;
@@ -152,7 +152,7 @@ TEST(SearchedModels, PinsAreBinding) {
   }
 }
 
-// What each cut of a node would cost is what a search finds that has it as a pin.
+// The price of each cut of a node is the cost that a search finds with the cut as a pin.
 TEST(SearchedModels, EveryCutHasAPrice) {
   const Graph graph = training_of(kGpt, 24);
   const Rules rules(graph, all_ops());

@@ -1,4 +1,4 @@
-// Random networks on random clusters: what a search finds, beside an exhaustive grid and beside more of everything.
+// Random networks on random clusters: plans of a search against an exhaustive grid, and against more of everything.
 
 #include <gtest/gtest.h>
 

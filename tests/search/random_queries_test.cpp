@@ -171,12 +171,12 @@ class Neighbours {
   const int64_t ranks_;
 };
 
-/// What was looked at in all.
+/// Numbers of everything that was checked.
 struct Counts {
   int64_t queries = 0, neighbours = 0, fit = 0, idle = 0, recomputed = 0, pipelines = 0;
 };
 
-/// What is known of a configuration before it is simulated, each bound from more of it.
+/// Checks the lower bounds of a configuration that are known before it is simulated. Each uses more of it.
 void expect_bounds(const SearchedSpace& space, NetworkCosts& costs, const Configuration& configuration,
                    double seconds) {
   const double most = seconds * (1 + kRounding);

@@ -58,13 +58,13 @@ bool all_finite(const Array& array) {
   return true;
 }
 
-/// What is not finite has no size: then both are to be so.
+/// Relative error of an array. If `wanted` is not finite it is 0 if `got` is not finite either, else infinite.
 double error_of(const Array& got, const Array& wanted) {
   if (!all_finite(wanted)) return all_finite(got) ? INFINITY : 0;
   return relative_error(got, wanted);
 }
 
-/// What is run, and the graph that it is to compute.
+/// A local graph to run, and the graph that it must compute.
 struct Case {
   const LocalGraph& local;
   const Schedule& schedule;

@@ -20,9 +20,9 @@ struct Job {
   int steps = 1;
   double learning_rate = 0.1;
   int ranks = 1;
-  Mesh mesh;                                                              // of `ranks`; none: one axis "data"
+  Mesh mesh;                                                              // mesh of `ranks`; none: one axis "data"
   std::function<Plan(const Graph&)> plan = nullptr;                       // none: data parallel
-  std::function<Plan(const Graph&, int64_t ranks)> stage_plan = nullptr;  // the same of each stage's ranks
+  std::function<Plan(const Graph&, int64_t ranks)> stage_plan = nullptr;  // plan of each stage's ranks
   int64_t micro_batches = 1;
   PipelineOptions pipeline{};
   OptimizerSharding zero{};
@@ -30,23 +30,23 @@ struct Job {
   KernelSet kernels = KernelSet::reference;
   ScheduleOptions schedule;
   int first_step = 0;  // batches are those of this step on
-  /// Called on each rank before the first step, when the states are set, and behind the last one.
+  /// Called on each rank: `begin` before the first step, when the states are set, and `end` after the last one.
   std::function<void(const Program&program, Executor&executor, Communicator&world)> begin = nullptr, end = nullptr;
-  /// What each rank calls instead of its world; none: the world.
+  /// Makes the communicator that each rank uses instead of its world; none: the world.
   std::function<std::unique_ptr<Communicator>(Communicator& world)> wrap = nullptr;
 };
 
 struct JobResult {
   std::vector<double> losses;
-  Arrays gradients;  // of the first step, by parameter, when the job asks for them
-  Arrays states;     // after the last step
-  Array logits;      // of the first step, rank 0's rows
+  Arrays gradients;  // gradients of the first step, by parameter, when the job asks for them
+  Arrays states;     // states after the last step
+  Array logits;      // rank 0's rows in the first step
   Program program;
 };
 
 struct TestedJob {
   DType dtype = DType::f64;
-  Shape image{1, 28, 28};  // of one sample; of a language model the recipe's
+  Shape image{1, 28, 28};  // shape of one sample; a language model has the recipe's
   int64_t batch = 24;
   int steps = 20;
   double learning_rate = 0.02;
@@ -64,10 +64,10 @@ Program compile_job(const Job& job);
 
 /// Compiles and runs the steps. Throws InternalError when a rank ends with other states than rank 0.
 JobResult run_job(const Job& job);
-/// The same with a program that is there.
+/// Runs the steps with a program that is compiled already.
 JobResult run_job(const Job& job, Program program);
 
-/// The same with the interpreter on one thread and no plan at all.
+/// Runs the steps in the interpreter, on one thread and without a plan.
 JobResult interpret_job(const Job& job);
 
 /// Every state of a graph at its initial values, from a seed.

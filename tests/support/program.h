@@ -13,16 +13,16 @@ namespace partita {
 struct Outcome {
   int exit_code = -1;  // -1 when a signal ended the program
   int signal = 0;
-  std::vector<std::string> lines;     // of stderr, without warnings
-  std::vector<std::string> warnings;  // of stderr
-  std::string output;                 // of stdout
+  std::vector<std::string> lines;     // stderr without warnings
+  std::vector<std::string> warnings;  // warnings in stderr
+  std::string output;                 // stdout
 };
 
 /// Runs a command; the program itself is PARTITA_PROGRAM. `before` is called in the new process: it may change limits,
 /// variables and open files. A run that takes more than a minute is ended by a signal.
 Outcome run_command(const std::vector<std::string>& words, const std::function<void()>& before = nullptr);
 
-/// The same for the program with these arguments.
+/// Runs the program with these arguments, like `run_command`.
 Outcome run_program(const std::vector<std::string>& arguments, const std::function<void()>& before = nullptr);
 
 /// True when a warning holds the text.

@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// Random numbers of a seed, one behind the other.
+/// Sequence of random numbers from a seed.
 class Dice {
  public:
   explicit Dice(uint64_t seed) : key_(random_key(seed, "plan")) {}

@@ -21,7 +21,7 @@ Communicator* processes() {
   return world.get();
 }
 
-/// What is needed to make an equal array.
+/// Type and shape, to allocate an equal array.
 struct Header {
   int64_t has_data = 0, dtype = 0, rank = 0;
   std::array<int64_t, 8> shape{};

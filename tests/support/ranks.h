@@ -9,7 +9,7 @@
 
 namespace partita {
 
-/// Whether so many ranks are there. Threads always are.
+/// Whether `ranks` ranks are available. Ranks that are threads always are.
 bool can_run(int ranks);
 
 /// Runs `fn` on each rank; a single rank is always a thread of this process. A process that is none of the ranks waits.

@@ -106,7 +106,7 @@ class ResNet50(nn.Module):
 
 
 def causal_attention(q, k, v):
-    """Of [b, heads, s, d]."""
+    """Causal attention of q, k, v[b, heads, s, d]."""
     s, width = q.shape[2:]
     hidden = torch.ones(s, s, dtype=torch.bool).triu(1)
     return (q @ k.transpose(2, 3) / width ** 0.5).masked_fill(hidden, float("-inf")).softmax(-1) @ v
@@ -220,7 +220,7 @@ class LlamaAttention(nn.Module):
 
     @staticmethod
     def turned(x):
-        """Of x[b, heads, s, d], pairs of which stand half of d apart."""
+        """Rotary embedding of x[b, heads, s, d], whose pairs are half of d apart."""
         s, pairs = x.shape[2], x.shape[3] // 2
         angles = torch.outer(torch.arange(s, dtype=torch.float64), 10000.0 ** (-torch.arange(pairs).double() / pairs))
         cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)

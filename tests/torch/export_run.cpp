@@ -64,7 +64,7 @@ ZooModel model_of(const std::string& spec) {
   return {"block", share(BlockNet()), image_format({3, 16, 16}, 10)};
 }
 
-/// Of the rows of the first half two labels of three.
+/// Sets two of every three labels in the first half of the rows to the ignored class.
 void ignore_some(Array& labels) {
   for (int64_t i = 0; i < labels.type().elements() / 2; ++i) {
     if (i % 3 != 0) labels.set(i, static_cast<double>(kIgnored));

@@ -1,4 +1,4 @@
-// The manifest of a checkpoint. Its checksum is made right, so that what is behind it is reached.
+// The manifest of a checkpoint. Its checksum is corrected, so that inputs get past the check.
 
 #include "runtime/checkpoint/manifest.h"
 

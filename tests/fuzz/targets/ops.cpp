@@ -9,8 +9,8 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMaxPoints = 100'000;         // of the iteration space of a kernel that is run
-constexpr int64_t kMaxKernelElements = 20'000;  // of all operands and results
+constexpr int64_t kMaxPoints = 100'000;         // iteration space of a kernel that is run
+constexpr int64_t kMaxKernelElements = 20'000;  // all operands and results together
 
 /// A graph of one node.
 std::string graph_of(const OpDef& op, const Sample& sample) {

@@ -44,7 +44,7 @@ void read_order(const std::string& input) {
   require(!start.command.empty() && start.attempt >= 0 && start.stall_timeout > 0, "an order that cannot be obeyed");
 }
 
-/// One report a line, as those of two agents with two ranks each.
+/// Reads one report per line, from two agents with two ranks each.
 void read_reports(const std::string& input) {
   Watch watch({{"a", 2}, {"b", 2}});
   for (size_t begin = 0; begin < input.size();) {

@@ -47,7 +47,7 @@ node pool h={rows}
 )";
 
 struct Programs {
-  Graph graph;  // of a training
+  Graph graph;  // graph of a training
   Plan plan, micro_plan;
   ReshardedGraph resharded;
   LocalGraph local, micro_local, images;
@@ -77,7 +77,7 @@ void read_graph_text(const std::string& input) {
   require_fixed_point(printed, parse, print(parse(input)));
 }
 
-/// What reads a graph reads: training, cuts.
+/// Reads a graph, makes its training graph and partitions that.
 void read_and_train(const std::string& input) {
   const Graph graph = parse_graph(input, all_ops());
   const Graph training = make_training_graph(graph, all_ops(), {}).graph;

@@ -55,7 +55,7 @@ void read_configuration(const std::string& input) {
   require(whole.micro_batch > 0 && micro_batches(whole, 64) > 0, "a configuration that is not complete");
 }
 
-/// The name of a kind of text, and behind a line break the text.
+/// Reads the name of an option, and after a line break its texts, one per line.
 void read_option_text(const std::string& input) {
   const size_t end = std::min(input.find('\n'), input.size());
   const JobOption& option = find_option(input.substr(0, end));

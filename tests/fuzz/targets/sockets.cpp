@@ -49,7 +49,7 @@ class Meeting {
   socklen_t length_ = 0;
 };
 
-/// What a rank sends that knows the key, behind the challenge.
+/// Answer to the challenge, from a rank that knows the key.
 std::string response_to(const Digest& nonce) {
   const Digest mine{};
   const Digest proof = job_key().proof("calls", nonce, mine);
@@ -114,7 +114,7 @@ void read_hello(const std::string& input) {
   }
 }
 
-/// What rank 1 makes of the answer of rank 0.
+/// Lets rank 1 read `input` as the answer of rank 0.
 void read_table(const std::string& input) {
   static Socket listener = listen_on({"127.0.0.1", 0});
   std::jthread first([&] {
@@ -159,7 +159,7 @@ std::string some_refusal() {
   return std::string(reinterpret_cast<const char*>(head), sizeof head) + text;
 }
 
-/// What another rank sends to one that waits for three messages, and sends a long one itself.
+/// Reads `input` as the frames of another rank, while this one waits for three messages and sends a long one.
 void read_frames(const std::string& input) {
   int pair[2] = {-1, -1};
   require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, "no sockets");

@@ -1,4 +1,4 @@
-"""What the comparisons share: both systems, equal parameters, differences that are counted and printed."""
+"""Helpers of the comparisons: both systems, equal parameters, differences that are counted and printed."""
 
 import sys
 

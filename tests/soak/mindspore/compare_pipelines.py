@@ -26,7 +26,7 @@ FLOATS = numbers.random((20, 5), "f4")
 
 
 def rows(dataset):
-    """All rows of one epoch, columns one behind the other."""
+    """All rows of one epoch, as a list of the columns of each row in turn."""
     return [array for row in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True) for array in row]
 
 

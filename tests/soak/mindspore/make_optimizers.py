@@ -1,4 +1,4 @@
-"""What MindSpore's optimizers make of gradients of every size: prints the lines of tests/python/optimizer_values.txt.
+"""Runs MindSpore's optimizers on gradients of every size: prints the lines of tests/python/optimizer_values.txt.
 
 make_optimizers.py > tests/python/optimizer_values.txt, with the Python of an environment that compare.sh describes.
 Each line has a case of tests/python/optimizer_cases.py and the parameter after 3 and 10 steps."""

@@ -161,7 +161,7 @@ class _PointwiseCalls(_Draw):
 
 
 class _ShapeCalls(_Draw):
-    """What moves, joins, picks and makes elements."""
+    """Calls of ops that move, join, pick and make elements."""
 
     def moved(self):
         sizes = self.sizes(1)
