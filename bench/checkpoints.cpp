@@ -4,13 +4,14 @@
 //       Writes the states of a training to DIR at once, and the same bytes again by dd conv=fsync, in turns: MB/s of
 //       both, how much memory the process took above what it had before, and what a GB costs of processor time.
 //   bench_checkpoints steps MODEL BATCH RANKS THREADS DIR [ROUNDS=15] [EVERY=10] [AT_ONCE=1]
-//       Steps of a training on a fixed random batch, in turns of so many steps: not saved, saved asynchronously, and
-//       saved at once (unless AT_ONCE is 0), each to a folder of its own that keeps one checkpoint, so that every save
-//       removes one of its kind. The time of a step with all that is written, its processor time, which others on the
-//       machine do not change as much, and how long a save keeps the training from going on. The order of the turns is
-//       reversed in every other round: machines that are shared become faster and slower for longer than one. By the
-//       halves of a turn, which such changes hardly part: what the first half, in which the save is, takes more than as
-//       many steps of the second, less what it does in turns that are not saved; of saves that end in the first half.
+//       Steps of a training on a fixed random batch, in turns of EVERY steps: not saved, saved asynchronously, and
+//       saved at once (unless AT_ONCE is 0). Each kind saves to a folder of its own that keeps one checkpoint, so that
+//       every save removes one of its kind. Prints the time of a step including all writes, its processor time, which
+//       other jobs of the machine change less, and how long a save stalls the training. The order of the turns is
+//       reversed in every other round, since the speed of a shared machine changes for longer than one turn. Prints
+//       also a comparison of the halves of a turn, which such changes affect equally: the excess of the first half,
+//       which has the save, over as many steps of the second, less that excess in turns that are not saved. It holds
+//       for saves that end in the first half.
 
 #include <sys/resource.h>
 
@@ -90,7 +91,8 @@ FillState initial_states(const Program& program) {
   };
 }
 
-/// The files of a checkpoint, which the system has in memory, one behind the other: the disk gets the same bytes.
+/// Seconds to copy the files of a checkpoint with dd, one after the other. The system has the files in memory, so the
+/// disk gets the same bytes as from a save.
 double dd_seconds(const std::string& checkpoint, const std::string& target) {
   const auto begin = BenchClock::now();
   for (const auto& file : fs::directory_iterator(checkpoint)) {
@@ -178,8 +180,8 @@ struct SavedTurns {
   CheckpointOptions options;
   CheckpointSaving saving;
   std::vector<double> steps{}, processors{}, stalls{};
-  std::vector<double> halves{};  // what the first half takes more than the second, of the turn
-  int longer = 0;                // saves that went on in the second half
+  std::vector<double> halves{};  // excess of the first half over the second, as a share of the turn
+  int longer = 0;                // number of saves that continued in the second half
 
   SavedTurns(Saves kind, const std::string& folder, const Program& program, RankRun& rank, Communicator& world)
       : saves(kind),

@@ -92,7 +92,7 @@ class Errors {
   Total all_;
 };
 
-/// What is measured of one of the systems that have a preset.
+/// A measured system that has a preset.
 struct Measured {
   std::string_view system, preset;
   int64_t nodes, ranks;

@@ -33,7 +33,7 @@ struct Buffer {
 };
 
 struct Buffers {
-  Buffer whole;  // as large as the size that is measured
+  Buffer whole;  // has the size that is measured
   Buffer part;   // this rank's share
   std::vector<int64_t> counts;
 };

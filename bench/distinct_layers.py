@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints a forward graph of layers that are all different, for planning: distinct_layers.py [LAYERS] > graph.txt.
 
-Convolutions of drawn widths and kernels, some of them beside one another and joined by a concatenation."""
+Convolutions of drawn widths and kernels, some of them parallel branches that a concatenation joins."""
 import random
 import sys
 

@@ -49,7 +49,7 @@ void add_convolution(std::vector<Example>& all, const Shape& x, const Shape& wei
 void add_attention(std::vector<Example>& all, int64_t batch, int64_t sequence, int64_t heads, int64_t width) {
   const Shape row{batch, sequence, heads * width}, lse{batch, heads, sequence};
   const Attrs attrs(AttentionAttrs{.heads = heads, .causal = true});
-  const double product = 1e-9 * static_cast<double>(batch * heads * sequence * sequence * width);  // of seen keys
+  const double product = 1e-9 * static_cast<double>(batch * heads * sequence * sequence * width);  // seen keys only
   all.push_back({"attention", attrs, {row, row, row}, 2 * product});
   all.push_back({"attention_grad", attrs, {row, row, row, row, lse, row}, 5 * product});
 }

@@ -2,8 +2,8 @@
 //
 //   bench_large_graph [NODES=100000] [RANKS=8] [KERNELS=fast] [BUCKET_KIB=4096]
 //
-// NODES counts the nodes of the training graph. Prints seconds per stage, for each plan mode those of the stages behind
-// the plan; KERNELS=reference leaves out the queries for primitives of the kernel library; a small
+// NODES is the number of nodes of the training graph. Prints seconds per stage, and for each plan mode those of the
+// stages after the plan. KERNELS=reference leaves out the queries for primitives of the kernel library. A small
 // BUCKET_KIB makes many buckets of gradients.
 
 #include <chrono>

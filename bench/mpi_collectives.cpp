@@ -15,7 +15,7 @@ namespace {
 
 struct Buffers {
   std::vector<float> whole, part;
-  std::vector<int> counts, begins;  // of the parts
+  std::vector<int> counts, begins;  // parts of the ranks
 
   Buffers(long elements, int rank, int ranks) : whole(static_cast<size_t>(elements)) {
     for (long r = 0; r < ranks; ++r) {

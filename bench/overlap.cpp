@@ -1,4 +1,4 @@
-// How much of a slow communication a data-parallel step hides behind its backward: every all-reduce of more than a few
+// How much of a slow communication a data-parallel step overlaps with its backward. Every all-reduce of more than a few
 // numbers takes some milliseconds longer, as over a slow link.
 //
 //   bench_overlap [MODEL=resnet50] [BATCH=16] [RANKS=2] [MILLISECONDS=20] [STEPS=5]
@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Delay {
   std::chrono::milliseconds of_each{0};
-  std::atomic<int64_t> calls{0};  // that were delayed, on all ranks
+  std::atomic<int64_t> calls{0};  // number of delayed calls, on all ranks
 };
 
 class DelayedCommunicator final : public ForwardingCommunicator {

@@ -5,9 +5,9 @@
 // Trains each model (mlp, resnet50 and gpt when none is given) on rows of its own on 1, 2, 4 and 8 in-process ranks of
 // a thread each, and on one rank with all cores, under three plans: data parallel, propagation, and exact search, of
 // which those that make the same program are one. The trainings take turns, a few rounds of all of them.
-// Prints of each the median step of the median round beside the predicted one, the shortest and longest round, and the
-// arena beside the predicted memory; of each model and number of ranks which plan is predicted best, how far it is from
-// the best one that was measured, and whether that is within 5 %.
+// Prints for each the median step of the median round next to the predicted one, the shortest and longest round, and
+// the arena next to the predicted memory. Prints for each model and number of ranks which plan is predicted best, how
+// far it is from the best measured one, and whether that is within 5 %.
 
 #include <chrono>
 #include <iostream>
@@ -85,14 +85,14 @@ double median_step(const ZooJob& job, int64_t steps) {
   return times.median();
 }
 
-/// Fewer of those that take long.
+/// Steps of a training, fewer for models whose steps take long.
 int64_t steps_of(const std::string& model, int64_t steps) {
   if (steps > 0) return steps;
   if (model.starts_with("mlp")) return 200;
   return model.starts_with("resnet") ? 3 : 5;
 }
 
-/// More of those that take little time: two ranks on two cores disturb each other in some trainings and in others not.
+/// Rounds of a model, more for short trainings: two ranks on two cores disturb each other in some of them only.
 int rounds_of(const std::string& model) { return model.starts_with("mlp") ? 15 : 5; }
 
 std::vector<Candidate> candidates_of(const std::string& model, const Cluster& cluster, int ranks, int threads) {

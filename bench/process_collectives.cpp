@@ -22,7 +22,7 @@ double now_in_seconds() {
 
 struct Buffers {
   std::vector<float> whole, part;
-  std::vector<int64_t> counts;  // of the parts
+  std::vector<int64_t> counts;  // elements of each rank's part
 
   Buffers(int64_t elements, int rank, int ranks) : whole(static_cast<size_t>(elements)) {
     for (int64_t r = 0; r < ranks; ++r) counts.push_back(elements * (r + 1) / ranks - elements * r / ranks);

@@ -76,7 +76,8 @@ MEMORY = {
 
 
 def memory(row):
-    """Of the first stage, in GiB, which has most micro-batches in flight."""
+    """Yields cases with the memory of the first stage, in GiB. That stage has the largest number of micro-batches in
+    flight."""
     layers, hidden, heads, stages, interleave, batch, micro_batch = MEMORY[row["model"]]
     model = gpt({"layers": layers, "hidden": hidden, "heads": heads, "seq": 2048})
     for recompute, column in (("none", "tensor_parallel_baseline"), ("selective", "seqpar_selective")):
@@ -88,13 +89,13 @@ def memory(row):
 
 
 def whole_stage(price):
-    """What a rank of the first stage takes, in GiB."""
+    """Peak memory of a rank of the first stage, in GiB."""
     return price["peak_memory_bytes"][0] / 2**30
 
 
 def repeated_layers(price):
-    """The same as the figure counts it: 18 bytes for each parameter of the transformer layers, and their activations.
-    It leaves out embeddings, a head, and what kernels take beside what is kept."""
+    """Memory of a rank of the first stage in GiB, as the figure counts it: 18 bytes for each parameter of the
+    transformer layers, and their activations. It leaves out embeddings, the head, and the workspace of kernels."""
     whole, single = price["memory_bytes"][0], price["single_layers_bytes"][0]
     return sum(whole[part] - single[part] for part in ("parameters", "gradients", "optimizer", "activations")) / 2**30
 

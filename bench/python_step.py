@@ -1,4 +1,4 @@
-"""What Python costs: a step as `partita train` runs it and as Model.train does, with a callback, on one thread.
+"""The cost of Python: a step as `partita train` runs it and as Model.train does, with a callback, on one thread.
 usage: PYTHONPATH=build/release/python python3 bench/python_step.py build/release/partita [NETWORK [STEPS [ROUNDS]]]
 NETWORK: lenet (batch 32, 28x28) or resnet50 (batch 8, 32x32). Trainings of STEPS and of three times as many run in
 turns, each in a process; a step is what these differ by, of the time and of the processor, which other jobs of the

@@ -37,7 +37,7 @@ double most_of(std::vector<double> values) {
   return values[std::max<size_t>(1, place) - 1];
 }
 
-/// Of each run a search without pins, then one with them.
+/// Measures in each run a search without pins, then one with them.
 void run(const std::string& spec, const std::string& where, int64_t batch, int runs) {
   const ZooModel model = make_model(spec);
   const Cluster cluster = cluster_named(where);

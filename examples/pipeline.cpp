@@ -13,7 +13,8 @@ using namespace partita;
 
 namespace {
 
-/// `blocks` times a dense layer and a relu. The first half is stage 0; the backward pass computes each relu again.
+/// `blocks` times a dense layer and a relu. The first half is stage 0, the second stage 1. The backward pass recomputes
+/// each relu.
 std::vector<std::pair<std::string, LayerPtr>> stack_of_blocks(int blocks, int64_t width) {
   std::vector<std::pair<std::string, LayerPtr>> layers;
   for (int i = 0; i < blocks; ++i) {

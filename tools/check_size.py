@@ -162,7 +162,7 @@ def long_python(text: str) -> list[str]:
 
 
 def faults_of(texts: dict[str, str]) -> list[str]:
-    """What is too long in files, by path."""
+    """Returns the faults of files, given as their texts by path: lines, functions and files that are too long."""
     faults, files = [], {}
     for path, text in texts.items():
         lines = text.splitlines()

@@ -53,7 +53,7 @@ def class_stub(kind) -> list[str]:
 
 
 def module_stub(module, name: str) -> str:
-    """Of a module and, as classes, of those within it."""
+    """Stub of a module. The modules within it become classes."""
     lines = []
     for key, member in sorted(vars(module).items()):
         if key.startswith("_"):

@@ -109,7 +109,7 @@ def _circle(edges: dict[str, dict[str, int]]) -> list[str]:
 
 
 def faults_of(modules: dict[str, str]) -> list[str]:
-    """What is wrong with the imports of modules, one line for each fault."""
+    """Returns the faults of the imports of modules, one line for each."""
     parts = [part for _, line in LAYERS for part in line.split()]
     order = {part: i for i, part in enumerate(parts)}
     modules = {"_core": "", **modules}  # the extension module

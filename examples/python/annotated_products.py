@@ -4,9 +4,9 @@
     mpirun -n 4 python3 annotated_products.py
 
 The ranks form a grid of 2 x 2. The batch is cut along one axis of the grid and the hidden layer along the other: `up`
-by its columns, `down` by its rows (Shoeybi et al., 2019). Ops without an annotation, as those of the loss, cut the
-batch over all ranks. Prints the part of each weight that a rank holds, and what rank 0 communicates in a step: sums of
-the gradients, and around the loss. The losses must be those of one rank.
+by its columns, `down` by its rows (Shoeybi et al., 2019). Ops without an annotation, such as the loss, cut the batch
+over all ranks. Prints the part of each weight that a rank holds, and what rank 0 communicates in a step: sums of the
+gradients, and around the loss. The losses must be those of one rank.
 """
 
 import re

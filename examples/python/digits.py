@@ -1,4 +1,4 @@
-"""What the examples of this folder share: rows of digits, a short training, the comparison with one rank.
+"""Helpers of the examples in this folder: rows of digits, a short training, the comparison with one rank.
 
 The digits are the first test images of MNIST when PARTITA_DATA names a folder that has `mnist/`. Otherwise they are
 drawn.
@@ -88,7 +88,7 @@ def losses_of(model, data, *callbacks, epochs=1):
 
 
 def losses_on_one_rank(make_model, data, epochs=1):
-    """Those of the same training without a plan. Leaves the parallel settings at their defaults."""
+    """Losses of the same training without a plan. Leaves the parallel settings at their defaults."""
     ms.reset_auto_parallel_context()
     ms.set_seed(1)
     return losses_of(make_model(), data, epochs=epochs)

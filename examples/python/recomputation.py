@@ -1,4 +1,4 @@
-"""Recomputation: activations of a layer are computed again in the backward pass instead of being kept.
+"""Recomputation: the backward pass recomputes the activations of a layer, which are not kept.
 
     python3 recomputation.py
 

@@ -1,4 +1,4 @@
-"""The same parts, dealt to the ranks of a mesh a=2 b=2 in two orders."""
+"""The parts of a tensor, assigned to the ranks of a mesh a=2 b=2 in two orders."""
 
 from svg import INK, RANKS, SOFT, Svg
 

@@ -1,4 +1,4 @@
-"""What one annotation becomes: the cuts of an MLP with two layers on four ranks."""
+"""The plan that one annotation leads to: the cuts of an MLP with two layers on four ranks."""
 
 import re
 
