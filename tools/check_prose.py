@@ -29,6 +29,7 @@ ROOMS = {
     ".": True,
     "bench": False,
     "bench/peers": True,
+    "bench/results": True,
     "docs": True,
     "docs/decisions": False,
     "docs/guide": False,
