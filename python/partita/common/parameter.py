@@ -60,7 +60,8 @@ class Parameter(Tensor):
         return self.name if self.name != DEFAULT_NAME else _seed.next_name("parameter")
 
     def set_data(self, data, slice_shape=False):
-        """Takes the values of a tensor of the same shape."""
+        """Takes the values of a tensor of the same shape, cast to this element type, and returns the parameter. Raises
+        ValueError for other shapes, RuntimeError while a Model trains the parameter."""
         if not isinstance(data, Tensor):
             data = Tensor(data)
         if data.shape != self.shape:
@@ -123,7 +124,7 @@ class Parameter(Tensor):
         return super().array
 
     def clone(self, init="same"):
-        """A parameter of its own with the same values, or with those of an initializer."""
+        """Returns a new parameter with a copy of the values, or with those of an initializer."""
         data = self.init_data() if init == "same" else initializer(init, self.shape, self.dtype)
         return Parameter(data, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
 

@@ -118,7 +118,8 @@ class Tensor:
         return self.ndim
 
     def asnumpy(self):
-        """The values as a NumPy array over the same memory."""
+        """The values as a NumPy array over the same memory. Raises TypeError for bfloat16, which NumPy does not
+        have."""
         if self.dtype == mstype.bfloat16:
             raise TypeError("[Tensor] NumPy has no such element type, got BFloat16, expected astype(ms.float32) before")
         return np.asarray(self.array)
@@ -153,7 +154,7 @@ class Tensor:
         return self
 
     def copy(self):
-        """A tensor of its own with the same values."""
+        """Returns a new tensor with a copy of the values."""
         return Tensor._from_array(self.array.copy())
 
     def __deepcopy__(self, memo):
@@ -176,7 +177,8 @@ class Tensor:
         self.assign_value(data)
 
     def assign_value(self, value):
-        """Takes the values of another tensor of this shape."""
+        """Takes the values of another tensor of this shape, cast to this element type. Raises ValueError for other
+        shapes."""
         if not isinstance(value, Tensor):
             value = Tensor(value)
         if value.shape != self.shape:

@@ -17,7 +17,7 @@ class CommHandle:
 
 
 class ReduceOp:
-    """How elements of ranks are combined."""
+    """How a collective combines the elements of ranks."""
 
     SUM, MAX, MIN, PROD = "sum", "max", "min", "prod"
 
@@ -43,13 +43,15 @@ def _result(array, async_op):
 
 
 def barrier(group=_WORLD):
-    """Returns when all ranks of the group have called it."""
+    """Returns when all ranks of the group have called it. Collectives raise RuntimeError if the ranks are threads of
+    this process."""
     _group("barrier", group)
     _core.collective("barrier", core_group(group), None, "sum", 0)
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False):
-    """(the elements of all ranks, combined; a handle)."""
+    """Returns (result, handle). The result combines the tensors of all ranks element by element. The handle is None
+    unless `async_op`. Raises ValueError for an unknown `op`, TypeError if `tensor` is no Tensor."""
     if op not in _OPS:
         raise ValueError(f"[all_reduce] unknown op, got {op!r}, expected one of {_OPS}")
     _group("all_reduce", group)
@@ -57,14 +59,17 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False):
 
 
 def all_gather_into_tensor(tensor, group=_WORLD, async_op=False):
-    """(the tensors of all ranks along the first dimension; a handle)."""
+    """Returns (result, handle). The result has the tensors of all ranks, in the order of the group, concatenated along
+    the first dimension. The handle is None unless `async_op`. Raises TypeError if `tensor` is no Tensor."""
     _group("all_gather_into_tensor", group)
     array = _core.collective("all_gather", core_group(group), _tensor("all_gather_into_tensor", tensor), "sum", 0)
     return _result(array, async_op)
 
 
 def reduce_scatter_tensor(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False):
-    """(this rank's part of the first dimension of what is combined; a handle)."""
+    """Returns (result, handle). The result is this rank's part, along the first dimension, of the combined tensors:
+    [n, ..] becomes [n / ranks, ..]. The handle is None unless `async_op`. Raises ValueError for an unknown `op`, or if
+    the ranks do not divide n."""
     if op not in _OPS:
         raise ValueError(f"[reduce_scatter_tensor] unknown op, got {op!r}, expected one of {_OPS}")
     ranks = _group("reduce_scatter_tensor", group)
@@ -79,7 +84,8 @@ def reduce_scatter_tensor(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False)
 
 
 def broadcast(tensor, src=0, group=_WORLD):
-    """The tensor of one rank of the world on all of the group."""
+    """Returns the tensor of rank `src`, a rank of the world, on all ranks of the group. Raises ValueError if `src` is
+    not in the group."""
     ranks = _group("broadcast", group)
     if src not in ranks:
         raise ValueError(f"[broadcast] rank is not of the group, got {src}, expected one of {ranks}")

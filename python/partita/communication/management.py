@@ -86,7 +86,8 @@ def core_group(group):
 
 
 def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
-    """The rank of this process in the group. Ranks that are threads of one process are all run by its rank 0."""
+    """The rank of this process in the group. Ranks that are threads of one process are all run by its rank 0. Raises
+    RuntimeError if the process is not in the group."""
     ranks = _ranks_of("get_rank", group)
     rank = _core.this_place().rank
     if rank not in ranks:
@@ -97,7 +98,7 @@ def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
 
 
 def get_group_size(group=GlobalComm.WORLD_COMM_GROUP):
-    """How many ranks the group has."""
+    """Number of ranks of the group."""
     return len(_ranks_of("get_group_size", group))
 
 
@@ -108,7 +109,7 @@ def get_local_rank(group=GlobalComm.WORLD_COMM_GROUP):
 
 
 def get_local_rank_size(group=GlobalComm.WORLD_COMM_GROUP):
-    """How many ranks of the job are on this host."""
+    """Number of ranks of the job on this host."""
     _ranks_of("get_local_rank_size", group)
     place = _core.this_place()
     return place.local_ranks if place.ranks > 1 else in_process_ranks()
@@ -118,7 +119,7 @@ get_local_size = get_local_rank_size
 
 
 def get_world_rank_from_group_rank(group, group_rank_id):
-    """The rank in the world of a rank of the group."""
+    """The rank in the world of a rank of the group. Raises ValueError if the group has no such rank."""
     ranks = _ranks_of("get_world_rank_from_group_rank", group)
     if not 0 <= group_rank_id < len(ranks):
         raise ValueError(

@@ -69,7 +69,7 @@ class Dataset:
         return [name for name, _, _ in self.rows().columns]
 
     def get_dataset_size(self):
-        """Batches of an epoch, or rows where they are not batched."""
+        """Number of batches of an epoch, or of rows if they are not batched."""
         rows = len(self.rows())
         if self._batch_size is None:
             return rows
@@ -102,7 +102,8 @@ class Dataset:
         num_parallel_workers=None,
         **kwargs,
     ):
-        """Columns through operations, one after the other: transforms of the library, or functions of Python."""
+        """Applies operations to columns, one after the other. They are transforms of the library or functions of
+        Python. Without `input_columns` the first column is mapped. Raises NotImplementedError after `batch`."""
         _refuse_unknown("map", kwargs)
         if self._batch_size is not None:
             raise NotImplementedError("[map] batches are mapped, got a map after batch, expected it before")
@@ -117,7 +118,8 @@ class Dataset:
         return mapped.project(column_order) if column_order else mapped
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
-        """Rows in batches; the last one of an epoch may have fewer."""
+        """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
+        Raises TypeError or ValueError for bad sizes, NotImplementedError for batches of batches."""
         _refuse_unknown("batch", kwargs)
         if not isinstance(batch_size, numbers.Integral) or isinstance(batch_size, bool):
             raise TypeError(f"[batch] batch_size is no integer, got {batch_size!r}, expected one from 1")
@@ -131,7 +133,8 @@ class Dataset:
         return self._view(lambda rows, seed: rows, batch_size=int(batch_size), drop_remainder=bool(drop_remainder))
 
     def shuffle(self, buffer_size):
-        """Rows in a new order in each epoch. The order is of all rows, whatever the size of the buffer."""
+        """Shuffles the rows anew in each epoch. All rows are shuffled, whatever the size of the buffer. Raises
+        ValueError for a size below 2, NotImplementedError after `batch`."""
         if not isinstance(buffer_size, int) or buffer_size < 2:
             raise ValueError(f"[shuffle] bad buffer_size, got {buffer_size!r}, expected an integer from 2")
         if self._batch_size is not None:
@@ -149,7 +152,7 @@ class Dataset:
         return self._view(lambda rows, seed: self._whole(rows).repeat(count))
 
     def take(self, count=-1):
-        """The first rows or batches alone."""
+        """Keeps only the first `count` rows or batches; -1 keeps all. Raises ValueError for other counts below 1."""
         if count == -1:
             return self
         if not isinstance(count, int) or count < 1:
@@ -157,20 +160,20 @@ class Dataset:
         return self._view(lambda rows, seed: rows.take(count * self.get_batch_size()))
 
     def skip(self, count):
-        """All but the first rows or batches."""
+        """Leaves out the first `count` rows or batches. Raises ValueError for a negative count."""
         if not isinstance(count, int) or count < 0:
             raise ValueError(f"[skip] bad count, got {count!r}, expected an integer from 0")
         return self._view(lambda rows, seed: rows.skip(count * self.get_batch_size()))
 
     def project(self, columns):
-        """The named columns alone, in this order."""
+        """Keeps only the named columns, in this order."""
         names = [columns] if isinstance(columns, str) else list(columns)
         for name in names:
             _require_column("project", name, self.get_col_names())
         return self._view(lambda rows, seed: rows.project(names))
 
     def rename(self, input_columns, output_columns):
-        """Other names for columns."""
+        """Renames columns. Raises ValueError unless there are as many new names as old ones."""
         old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
         new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
         if len(old) != len(new):
@@ -181,7 +184,7 @@ class Dataset:
         return self._view(lambda rows, seed: rows.rename(names))
 
     def zip(self, datasets):
-        """With the columns of other data sets."""
+        """Adds the columns of other data sets."""
         others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
         return zip((self, *others))
 
@@ -269,11 +272,12 @@ class Dataset:
                 yield [np.asarray(value) if output_numpy else Tensor._from_array(value) for value in values]
 
     def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
-        """The values of rows or batches, as lists; one epoch each time it is gone through."""
+        """Iterates over rows or batches as lists of the values of columns: Tensors, or NumPy arrays with
+        `output_numpy`. Each iteration is one epoch."""
         return _Iterator(lambda: self._values(1, columns, output_numpy))
 
     def create_dict_iterator(self, num_epochs=-1, output_numpy=False, do_copy=False):
-        """Iterates over rows or batches as dicts by the names of the columns."""
+        """Iterates over rows or batches as dicts from the names of columns to values. Each iteration is one epoch."""
         names = self.get_col_names()
         return _Iterator(lambda: (dict(builtin_zip(names, values)) for values in self._values(1, None, output_numpy)))
 

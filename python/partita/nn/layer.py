@@ -215,7 +215,7 @@ class Flatten(Cell):
 
 
 class Dropout(Cell):
-    """In a training zeros with probability p, the others divided by 1 - p."""
+    """In a training, sets elements to 0 with probability p and divides the others by 1 - p."""
 
     def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
         super().__init__()
@@ -228,7 +228,7 @@ class Dropout(Cell):
 
 
 class Embedding(Cell):
-    """Rows of a table by their numbers."""
+    """Looks up rows of a table by their ids."""
 
     def __init__(
         self,
@@ -377,7 +377,7 @@ def _apply(trace, op, operands, **attrs):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalisation of x[n, c, h, w] per channel: by the batch in a training, by moving statistics otherwise."""
+    """Batch normalization of x[n, c, h, w] per channel: by the batch in a training, by moving statistics otherwise."""
 
     _rank = 4
 
@@ -465,7 +465,7 @@ _ACTIVATIONS = {
 
 
 def get_activation(name, prim_name=None):
-    """The activation of a name, or what is one already; None for None."""
+    """Returns the activation with a name, an activation unchanged, None for None."""
     if name is None or isinstance(name, Cell) or callable(name) and not isinstance(name, str):
         return name
     found = _ACTIVATIONS.get(name)

@@ -70,8 +70,8 @@ def tile(input, dims):
 
 
 def _counts_of(where, dims):
-    """The numbers of copies along dimensions. Throws TypeError for what is no tuple of integers, ValueError for numbers
-    below zero."""
+    """Number of copies along each dimension. Raises TypeError unless `dims` is a tuple or list of integers, ValueError
+    for numbers below zero."""
     if not isinstance(dims, (tuple, list)):
         raise TypeError(f"[{where}] dims is no tuple, got {dims!r}, expected an integer for each dimension")
     for one in dims:

@@ -14,7 +14,7 @@ __all__ = ("binary_cross_entropy_with_logits", "cross_entropy", "l1_loss", "mse_
 
 
 def reduction_of(where, reduction):
-    """Returns the name of a reduction, "none" for None. Throws ValueError for a name that is none of them."""
+    """Returns the name of a reduction, "none" for None. Raises ValueError for unknown names."""
     if reduction is None:
         return "none"
     if reduction not in ("mean", "sum", "none"):

@@ -14,7 +14,7 @@ from partita.ops.support import F, as_tensor, attributes, axes_of, axis_of, run
 
 
 def shape(input_x):
-    """The sizes, as a tuple."""
+    """Returns the sizes of dimensions as a tuple."""
     return as_tensor(input_x, "shape").shape
 
 
@@ -27,7 +27,7 @@ def size(input_x):
 
 
 def reshape(input, shape):
-    """The same elements in another shape; one size may be -1."""
+    """Returns the elements in another shape. One size may be -1: it is computed from the others."""
     x = as_tensor(input, "reshape")
     wanted = [int(one) for one in ((shape,) if isinstance(shape, numbers.Integral) else shape)]
     if wanted.count(-1) == 1:
@@ -40,7 +40,7 @@ def reshape(input, shape):
 
 
 def squeeze(input, axis=None):
-    """Without dimensions of size 1: those named, or all."""
+    """Removes the dimensions of `axis`, or all dimensions of size 1. Raises ValueError if a named one is larger."""
     x = as_tensor(input, "squeeze")
     if axis is None:
         return reshape(x, [one for one in x.shape if one != 1])
@@ -54,7 +54,7 @@ def squeeze(input, axis=None):
 
 
 def expand_dims(input_x, axis):
-    """With a dimension of size 1 more."""
+    """Inserts a dimension of size 1 at `axis`."""
     x = as_tensor(input_x, "expand_dims")
     axis = axis_of("expand_dims", axis, x.ndim + 1)
     return reshape(x, [*x.shape[:axis], 1, *x.shape[axis:]])
@@ -64,7 +64,8 @@ unsqueeze = expand_dims
 
 
 def flatten(input, order="C", *, start_dim=1, end_dim=-1):
-    """The dimensions from `start_dim` to `end_dim` as one."""
+    """Merges the dimensions from `start_dim` to `end_dim`, inclusive. Raises ValueError if they are in the wrong
+    order."""
     x = as_tensor(input, "flatten")
     if order != "C":
         raise ValueError(f"[flatten] unknown order, got '{order}', expected 'C'")
@@ -84,7 +85,7 @@ def flatten(input, order="C", *, start_dim=1, end_dim=-1):
 
 
 def transpose(input, dims):
-    """Dimensions in another order."""
+    """Permutes the dimensions: dimension i of the result is dimension `dims[i]` of the input."""
     x = as_tensor(input, "transpose")
     perm = [axis_of("transpose", one, x.ndim) for one in dims]
     return run(lambda trace, a: F.transpose(a, perm), x)
@@ -109,7 +110,7 @@ def broadcast_to(input, shape):
 
 
 def concat(tensors, axis=0):
-    """Tensors one after the other along an axis."""
+    """Concatenates tensors along an axis. Raises TypeError unless they are in a tuple or list that is not empty."""
     if not isinstance(tensors, (list, tuple)) or not tensors:
         raise TypeError(f"[concat] no tensors, got {type(tensors).__name__}, expected a tuple or list of tensors")
     parts = [as_tensor(one, "concat") for one in tensors]
@@ -125,7 +126,8 @@ def stack(tensors, axis=0):
 
 
 def split(tensor, split_size_or_sections, axis=0):
-    """Parts along an axis: of a size, or of the sizes given."""
+    """Splits a tensor along an axis into parts of one size, of which the last may be smaller, or into parts of the
+    given sizes. Returns a tuple. Raises ValueError for a size below 1, or sizes that do not add up."""
     x = as_tensor(tensor, "split")
     axis = axis_of("split", axis, x.ndim)
     if isinstance(split_size_or_sections, numbers.Integral):
@@ -249,7 +251,7 @@ def repeat_interleave(input, repeats, axis=None):
 
 
 def gather(input_params, input_indices, axis, batch_dims=0):
-    """Slices of a tensor along an axis, by their numbers. Throws IndexError for a number that is below 0 or beyond the
+    """Slices of a tensor along an axis, by their numbers. Raises IndexError for a number that is below 0 or beyond the
     last slice."""
     if batch_dims != 0:
         raise ValueError(f"[gather] dimensions of batches, got {batch_dims}, expected 0")

@@ -55,7 +55,7 @@ class TimeMonitor(Callback):
 
 
 class LambdaCallback(Callback):
-    """From functions of the run context."""
+    """A callback made of functions, each of which is called with the run context."""
 
     def __init__(
         self,

@@ -226,7 +226,8 @@ class Model:
     # Evaluation.
 
     def eval(self, valid_dataset, callbacks=None, dataset_sink_mode=False):
-        """The metrics over the rows of a data set, by their names."""
+        """Returns the metrics over the rows of a data set, as a dict by their names. Raises ValueError if the Model has
+        no metrics, or other metrics than the loss for a network without logits and labels."""
         if not self._metrics:
             raise ValueError("[eval] nothing to measure, got no metrics, expected some in Model(.., metrics={'acc'})")
         with self._settings():

@@ -42,7 +42,8 @@ def save_checkpoint(
     format="ckpt",
     **kwargs,
 ):
-    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"}."""
+    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file. Raises TypeError for
+    other objects."""
     _refuse_key("save_checkpoint", enc_key)
     path = _path("save_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
@@ -123,7 +124,8 @@ def load_checkpoint(
     remove_redundancy=False,
     format="ckpt",
 ):
-    """The parameters of a file by their names; given a cell, it gets them."""
+    """Returns the parameters of a file as a dict by their names, and loads them into `net` if it is given. Raises
+    ValueError for a path that ends neither in .ckpt nor in .safetensors, or if no parameter is left to load."""
     _refuse_key("load_checkpoint", dec_key)
     path = _path("load_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
@@ -154,9 +156,9 @@ def _prefixes(given):
 
 
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
-    """Gives parameters to those of a cell of the same names, or to an optimizer its states; the names of both that
-    found none: (of the cell, of the dict). Among processes each of which has its part of some, all of them call it, and
-    get wholes."""
+    """Loads parameters into those of a cell with the same names, or states into an optimizer. Returns the names without
+    a counterpart: (of the cell, of the dict). If processes hold only parts of some parameters, all processes call it,
+    and get whole ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict."""
     if not isinstance(net, Cell):
         raise TypeError(f"[load_param_into_net] the network is no cell, got {type(net).__name__}, expected an nn.Cell")
     if not isinstance(parameter_dict, dict):
