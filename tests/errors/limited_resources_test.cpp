@@ -41,10 +41,12 @@ rlim_t least_addresses() {
   return high;
 }
 
-/// Runs the command under each limit. Counts the runs that end well, and those that do not in the way they should.
+/// Numbers of runs that succeed, and of runs that end for want of memory.
 struct Counts {
   int well = 0, short_of = 0;
 };
+
+/// Runs the command under each limit. Expects every run to succeed, or to end with one line and the code out_of_memory.
 Counts run_limited(const Command& command, const std::vector<std::function<void()>>& limits) {
   Counts counts;
   for (size_t i = 0; i < limits.size(); ++i) {
