@@ -21,8 +21,8 @@ Program program_of_passes(const Job& job, const PassOptions& passes, Stage last 
   return compile(job.forward, all_ops(), device->catalog(),
                  {.ranks = job.ranks,
                   .plan = {.micro_batches = job.micro_batches, .zero = job.zero, .pipeline = job.pipeline},
-                  .training = job.training,
                   .schedule = job.schedule,
+                  .training = job.training,
                   .passes = passes,
                   .last = last});
 }
