@@ -59,8 +59,8 @@ void add_calibrate(CLI::App& app) {
   const auto flags = std::make_shared<CalibrateFlags>();
   CLI::App* command = app.add_subcommand("calibrate", "Measure this machine and write it as a cluster file");
   command->add_option("--out", flags->out, "The file; without it the cluster is printed")->type_name("FILE");
-  command->add_option("--name", flags->name, "What the cluster is called")->capture_default_str();
-  command->add_option("--seconds", flags->seconds, "How long to measure, about")->capture_default_str();
+  command->add_option("--name", flags->name, "Name of the cluster")->capture_default_str();
+  command->add_option("--seconds", flags->seconds, "Approximate seconds to measure")->capture_default_str();
   command->footer("Example: partita calibrate --out machine.toml");
   command->callback([command, flags] {
     refuse_empty(*command);

@@ -12,8 +12,9 @@ namespace partita {
 
 void add_diagnose(CLI::App& app) {
   const auto folder = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("diagnose", "Which rank was behind, and in what, by the records of all ranks");
-  command->add_option("DIR", *folder, "The folder of a launch's logs, or of --flight-record")->required();
+  CLI::App* command =
+      app.add_subcommand("diagnose", "Find the rank that was behind, and its call, from the records of all ranks");
+  command->add_option("DIR", *folder, "Folder of a launch's logs, or of --flight-record")->required();
   command->footer("Example: partita diagnose logs");
   command->callback([command, folder] {
     refuse_empty(*command);

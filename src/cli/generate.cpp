@@ -97,9 +97,10 @@ void add_generate(CLI::App& app) {
     return option.key() == "files.load" || option.key() == "training.seed" || option.key() == "ranks.threads" ||
            option.key() == "training.dtype";
   });
-  command->add_option("--prompt", flags->prompt, "The text to go on with")->capture_default_str();
+  command->add_option("--prompt", flags->prompt, "Text to continue")->capture_default_str();
   command->add_option("--length", flags->length, "Bytes to write")->capture_default_str();
-  command->add_option("--temperature", flags->temperature, "0: always the likeliest byte")->capture_default_str();
+  command->add_option("--temperature", flags->temperature, "Temperature of sampling; 0: always the likeliest byte")
+      ->capture_default_str();
   command->footer("Example: partita generate gpt --load gpt.safetensors --prompt 'ROMEO:' --length 500");
   command->callback([command, flags] {
     refuse_empty(*command);

@@ -82,12 +82,12 @@ void add_launch(CLI::App& app) {
   command->add_option("--rank-table", flags->rank_table, "A rank table, of either published form")->type_name("FILE");
   command
       ->add_option("--log-dir", flags->log_dir,
-                   "What each rank prints: DIR/rank_N/stdout, stderr [default: a "
-                   "temporary folder that stays when the job fails]")
+                   "Folder for the output of each rank: DIR/rank_N/stdout, stderr [default: a temporary folder that "
+                   "stays if the job fails]")
       ->type_name("DIR");
-  command->add_option("--max-restarts", flags->max_restarts, "How often the job is started again [default: 0]");
+  command->add_option("--max-restarts", flags->max_restarts, "Maximum number of restarts of the job [default: 0]");
   command->add_option("--min-ranks", flags->min_ranks,
-                      "Go on with fewer ranks, down to so many, without hosts that are lost and ranks that fail twice");
+                      "Minimum number of ranks to continue with, without lost hosts and ranks that failed twice");
   command->add_option("--stall-timeout", flags->stall_timeout,
                       "Seconds of silence after which a rank is lost [default: 30]");
   command->add_option("--ssh", flags->ssh, "In place of ssh: a command that takes a host and a command for its shell")
@@ -96,7 +96,7 @@ void add_launch(CLI::App& app) {
       ->expected(1)
       ->take_all()
       ->type_name("NAME");
-  command->add_option("COMMAND", flags->command, "Behind --: a command of partita, or a program, with its arguments")
+  command->add_option("COMMAND", flags->command, "After --: a command of partita, or a program, with its arguments")
       ->required()
       ->expected(1, -1);
   command->footer("Example: partita launch -n 4 --max-restarts 3 -- train lenet --data mnist:data/mnist");

@@ -76,7 +76,7 @@ void add_plan(CLI::App& app) {
   command->add_option("--cluster", flags->request.cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")
       ->capture_default_str();
   command->add_option("--batch", flags->request.batch, "Rows of the global batch; by default the model's");
-  command->add_option("--dtype", flags->dtype, "Of activations and products: f32, f64, bf16 or f16")
+  command->add_option("--dtype", flags->dtype, "Type of activations and products: f32, f64, bf16 or f16")
       ->capture_default_str();
   command
       ->add_option("--tf32", flags->request.tf32,

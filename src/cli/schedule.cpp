@@ -71,7 +71,7 @@ std::string print_prediction(const Program& program, const Prediction& predictio
   const SimulatedStep& step = prediction.step;
   const auto milliseconds = [](double seconds) { return fmt::format("{:.4g} ms", 1e3 * seconds); };
   std::string text =
-      fmt::format("predicted on {}: {} a step, {} of it beside the programs, bubble {:.1f} %\n", prediction.cluster,
+      fmt::format("predicted on {}: {} a step, {} of it outside of the programs, bubble {:.1f} %\n", prediction.cluster,
                   milliseconds(step.seconds), milliseconds(step.overhead), 100 * step.bubble());
   for (size_t g = 0; g < step.groups.size(); ++g) {
     const SimulatedGroup& group = step.groups[g];
@@ -217,12 +217,13 @@ void run_schedule(const ScheduleFlags& flags) {
 void add_schedule(CLI::App& app) {
   const auto flags = std::make_shared<ScheduleFlags>();
   CLI::App* command = app.add_subcommand(
-      "schedule", "Print when the ranks of a training run, send and reduce what, without running it");
+      "schedule", "Print what the ranks of a training run, send and reduce, and when, without running it");
   add_job_flags(*command, flags->job, decides_program);
   command->add_flag("--full", flags->full, "Every instruction and buffer of each stage instead");
   command
-      ->add_option("--cluster", flags->cluster,
-                   "And what a step takes there, group by group: a preset as NAME or NAME:NODES, or a TOML file")
+      ->add_option(
+          "--cluster", flags->cluster,
+          "Also print the time of a step on this cluster, by group: a preset (NAME or NAME:NODES) or a TOML file")
       ->excludes("--full");
   command->footer("Example: partita schedule gpt --ranks 4 --stages 4 --micro-batches 8 --order zero_bubble");
   command->callback([command, flags] {

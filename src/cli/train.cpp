@@ -56,7 +56,7 @@ void add_train(CLI::App& app) {
   CLI::App* command = app.add_subcommand("train", "Train a model");
   add_job_flags(*command, flags->job, [](const JobOption&) { return true; });
   command->add_flag("--deterministic", flags->deterministic,
-                    "The same bits in every run with the same ranks and threads, as every run has them");
+                    "Accepted for compatibility: every run with the same ranks and threads gives the same bits");
   command->footer(
       "Training, optimizer and learning rate are the model's own where no flag says otherwise: see --print-config.\n"
       "Example: partita train lenet --data mnist:data/mnist --ranks 8 --epochs 2 --save lenet.safetensors");

@@ -157,63 +157,65 @@ void add_training(List& list) {
            {1, static_cast<double>(kLargestNumber)})
       .synonyms = {"batch-size", "global-batch-size", "bs", "b"};
   list.add("epochs", "epochs", Effect::length, PARTITA_FIELD(training.epochs),
-           "Passes over the training rows; 0: as many as --steps take", {0, 1'000'000})
+           "Passes over the training rows; 0: as many as --steps need", {0, 1'000'000})
       .synonyms = {"epoch", "num-epochs", "max-epochs"};
   list.add("steps", "steps", Effect::length, PARTITA_FIELD(training.steps),
-           "Steps of the whole training, in place of the model's epochs; 0: those of the epochs. With --epochs given, "
-           "too, the lesser number counts")
+           "Steps of the whole training, in place of the model's epochs; 0: those of the epochs. If --epochs is given "
+           "too, the smaller number counts")
       .synonyms = {"max-steps", "num-steps", "iterations", "train-iters"};
   list.add("loss", "loss", Effect::program, PARTITA_FIELD(training.loss),
-           "Cross entropy with classes (sparse), with one number per class (dense), from elementary ops (expanded), of "
-           "each class by itself (binary); mean squared or absolute error");
+           "Cross entropy with class labels (sparse), with one number per class (dense), from elementary ops "
+           "(expanded), or for each class separately (binary); mean squared or absolute error");
   list.add("ignore_index", "ignore-index", Effect::program, PARTITA_FIELD(training.ignore_index),
-           "Labels of this class count for nothing: means are over the others, and so is what is tested",
+           "Ignore rows with this label: losses and metrics are means over the other rows",
            {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()});
-  list.add("dtype", "dtype", Effect::program, PARTITA_FIELD(training.dtype), "Of parameters and activations").value =
-      "f32|f64";
+  list.add("dtype", "dtype", Effect::program, PARTITA_FIELD(training.dtype), "Type of parameters and activations")
+      .value = "f32|f64";
   list.add("seed", "seed", Effect::program, PARTITA_FIELD(training.seed),
-           "Of initial values, order of rows and dropout");
+           "Seed of initial values, the order of rows and dropout");
   list.add("batch_norm", "batch-norm", Effect::placement, PARTITA_FIELD(training.batch_norm),
-           "Statistics over the rows of each rank or of the global batch; local under data parallelism");
+           "Whether statistics are over the rows of each rank or of the global batch; local under data parallelism");
   list.add("gradients", "gradients", Effect::program, PARTITA_FIELD(training.gradients),
-           "What the update sees: the mean over the global batch, or the sum of the ranks' means");
+           "Gradient that the update gets: the mean over the global batch, or the sum of the ranks' means");
   list.add("micro_loss", "micro-loss", Effect::program, PARTITA_FIELD(training.micro_loss),
-           "What gradients of micro-batches add up to: the mean over the global batch, or so many times the mean as "
-           "there are micro-batches");
+           "Sum of the gradients of micro-batches: the mean over the global batch, or the sum of the means of all "
+           "micro-batches");
   list.add("validate", "validate", Effect::length, PARTITA_FIELD(training.validate), "Test after every epoch");
   list.add("patience", "patience", Effect::length, PARTITA_FIELD(training.patience),
-           "End when the loss (with --validate, of the test) has not fallen for more than so many epochs");
+           "End after more than this many epochs without a lower loss (with --validate, test loss)");
   list.add("evaluate", "eval", Effect::length, PARTITA_FIELD(training.evaluate),
            "Test after the training; --no-eval leaves it out");
 }
 
 void add_optimizer(List& list) {
   list.section(OptionSection::optimizer);
-  list.add("kind", "optimizer", Effect::program, PARTITA_FIELD(optimizer.kind),
-           "How parameters follow their gradients");
-  list.add("momentum", "momentum", Effect::program, PARTITA_FIELD(optimizer.momentum), "Of the optimizer momentum",
-           {0, 1});
-  list.add("dampening", "dampening", Effect::program, PARTITA_FIELD(optimizer.dampening), "Of the optimizer momentum",
-           {0, 1});
+  list.add("kind", "optimizer", Effect::program, PARTITA_FIELD(optimizer.kind), "Rule that updates the parameters");
+  list.add("momentum", "momentum", Effect::program, PARTITA_FIELD(optimizer.momentum),
+           "Momentum of the optimizer momentum", {0, 1});
+  list.add("dampening", "dampening", Effect::program, PARTITA_FIELD(optimizer.dampening),
+           "Dampening of the optimizer momentum", {0, 1});
   list.add("nesterov", "nesterov", Effect::program, PARTITA_FIELD(optimizer.nesterov), "Nesterov's form of momentum");
   list.add("weight_decay", "weight-decay", Effect::program, PARTITA_FIELD(optimizer.weight_decay),
            "Share of each parameter that is taken off, times the learning rate", {0, 1})
       .synonyms = {"wd", "l2"};
   list.add("decay_vectors", "decay-vectors", Effect::program, PARTITA_FIELD(optimizer.decay_vectors),
-           "Biases and scales decay, too");
+           "Apply weight decay to biases and scales, too");
   list.add("no_decay", "no-decay", Effect::program, PARTITA_FIELD(optimizer.no_decay),
-           "Parameters whose names contain this do not decay")
+           "Apply no weight decay to parameters whose names contain this")
       .value = "NAME";
-  list.add("beta1", "beta1", Effect::program, PARTITA_FIELD(optimizer.beta1), "Of adam and adamw", {0, 1}).synonyms = {
-      "adam-beta1"};
-  list.add("beta2", "beta2", Effect::program, PARTITA_FIELD(optimizer.beta2), "Of adam and adamw", {0, 1}).synonyms = {
-      "adam-beta2"};
-  list.add("epsilon", "epsilon", Effect::program, PARTITA_FIELD(optimizer.epsilon), "Of adam and adamw", {0, 1})
+  list.add("beta1", "beta1", Effect::program, PARTITA_FIELD(optimizer.beta1),
+           "Decay of the mean of gradients, for adam and adamw", {0, 1})
+      .synonyms = {"adam-beta1"};
+  list.add("beta2", "beta2", Effect::program, PARTITA_FIELD(optimizer.beta2),
+           "Decay of the mean of squared gradients, for adam and adamw", {0, 1})
+      .synonyms = {"adam-beta2"};
+  list.add("epsilon", "epsilon", Effect::program, PARTITA_FIELD(optimizer.epsilon),
+           "Number added to the denominator, for adam and adamw", {0, 1})
       .synonyms = {"adam-eps", "eps"};
   list.add("biased_epsilon", "biased-epsilon", Effect::program, PARTITA_FIELD(optimizer.biased_epsilon),
-           "Epsilon is added before the bias of the averages is corrected, as MindSpore does");
+           "Add epsilon before the bias of the averages is corrected, as MindSpore does");
   list.add("clip_norm", "clip-norm", Effect::program, PARTITA_FIELD(optimizer.clip_norm),
-           "Scale all gradients down to this norm when theirs, as one vector, is larger; 0: never")
+           "Scale all gradients down if their norm, taken as one vector, is larger than this; 0: never")
       .synonyms = {"clip", "clip-grad", "grad-clip", "max-grad-norm", "gradient-clipping"};
 }
 
@@ -229,18 +231,18 @@ void add_schedule(List& list) {
            "Steps of linear rise to the learning rate")
       .synonyms = {"warmup", "lr-warmup-iters", "warmup-iters"};
   list.add("steps", "schedule-steps", Effect::program, PARTITA_FIELD(schedule.steps),
-           "Step at which a falling learning rate has reached zero; 0: the last of the training");
+           "Step at which a falling learning rate reaches zero; 0: the last step of the training");
   list.add("step_every", "lr-step-every", Effect::program, PARTITA_FIELD(schedule.step_every),
-           "Steps between two falls of the schedule step; 0: a third of the training");
-  list.add("step_factor", "lr-step-factor", Effect::program, PARTITA_FIELD(schedule.step_factor),
-           "What each fall multiplies by", {0, 1});
+           "Steps between two drops of the schedule 'step'; 0: a third of the training");
+  list.add("step_factor", "lr-step-factor", Effect::program, PARTITA_FIELD(schedule.step_factor), "Factor of each drop",
+           {0, 1});
 }
 
 void add_evaluation(List& list) {
   list.section(OptionSection::evaluation);
   list.add("batch", "eval-batch", Effect::placement, PARTITA_FIELD(evaluation.batch),
-           "Most rows of a batch of an evaluation; 0: those of a micro-batch of the training, or up to 256 where these "
-           "take no more memory");
+           "Maximum number of rows of a batch of an evaluation; 0: those of a micro-batch of the training, or up to "
+           "256 if these take no more memory");
   list.add("top", "top-k", Effect::length, PARTITA_FIELD(evaluation.top), "Count labels among the K likeliest, too",
            {1, static_cast<double>(kLargestNumber)})
       .value = "K";
@@ -249,7 +251,7 @@ void add_evaluation(List& list) {
 void add_ranks(List& list) {
   list.section(OptionSection::ranks);
   list.add("count", "ranks", Effect::placement, PARTITA_FIELD(ranks.count),
-           "Ranks, as threads of this process; under mpirun or srun, its processes; 0: 1, or as many as these started",
+           "Number of ranks. Threads of this process, or the processes that mpirun or srun started; 0: automatic",
            {0, kMaxPlannedRanks})
       .synonyms = {"world-size", "gpus", "devices", "device", "device-num", "nproc", "np", "workers", "num-workers"};
   list.add("threads", "threads", Effect::placement, PARTITA_FIELD(ranks.threads),
@@ -262,14 +264,12 @@ void add_ranks(List& list) {
 void add_plan(List& list) {
   list.section(OptionSection::plan);
   list.add("file", "plan", Effect::files, PARTITA_FIELD(plan.file),
-           "Run the plan in this file, as partita plan --out wrote it or edited by hand; auto: the best for these "
-           "ranks, "
-           "auto:CLUSTER as if they were those of a cluster")
+           "Run the plan in this file, written by partita plan --out or edited by hand; auto: search the best plan for "
+           "these ranks; auto:CLUSTER: search as if they were ranks of this cluster")
       .value = "FILE";
   list.add("parallel", "parallel", Effect::placement, PARTITA_FIELD(plan.options.parallel),
-           "data: the batch is cut; hybrid: uneven batches, too; semi: annotations are binding, the rest cuts the "
-           "batch; "
-           "auto: annotations spread; none: every rank computes everything")
+           "data: the batch is cut; hybrid: uneven batches, too; semi: annotations are binding, other ops cut the "
+           "batch; auto: annotations are propagated; none: every rank computes everything")
       .synonyms = {"parallel-mode", "strategy"};
   list.add("search", "search", Effect::placement, PARTITA_FIELD(plan.options.search), "How auto finds a plan");
   JobOption& dataset =
@@ -277,12 +277,12 @@ void add_plan(List& list) {
                "How inputs are cut under semi and auto: data_parallel, full_batch or parts as in ((2,4),(8))");
   dataset.value = "STRATEGY";
   list.add("uneven", "uneven", Effect::placement, PARTITA_FIELD(plan.options.uneven),
-           "Dimensions that do not divide are cut into parts that differ by one, or refused");
+           "Whether dimensions that do not divide are cut into parts that differ by one, or refused");
 }
 
 void add_pipeline(List& list) {
   list.add("micro_batches", "micro-batches", Effect::placement, PARTITA_FIELD(plan.options.micro_batches),
-           "Slices of the global batch that run one after the other, their gradients added up: less memory, the same "
+           "Slices of the global batch that run one after another with their gradients added: less memory, the same "
            "update",
            {1, kMaxMicroBatches})
       .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
@@ -290,11 +290,11 @@ void add_pipeline(List& list) {
            "Pipeline stages, each on ranks of its own; 0: as the layers say; 1: none", {0, kMaxStages})
       .synonyms = {"pipeline-stages", "pipeline-model-parallel-size", "pp"};
   JobOption& stage = list.add("stage", "stage", Effect::placement, PARTITA_FIELD(plan.options.pipeline.marks),
-                              "The stage of layers by their path: LAYERS=STAGE, as 'net/h/0..5=0'");
+                              "Stage of layers, named by their path: LAYERS=STAGE, for example 'net/h/0..5=0'");
   stage.value = "LAYERS=STAGE";
   list.add("order", "order", Effect::placement, PARTITA_FIELD(plan.options.pipeline.order),
-           "When a stage runs which micro-batch: gpipe: all forwards first; 1f1b: one forward, one backward; "
-           "interleaved: the same over several stages of each rank; zero_bubble: gradients of weights fill the gaps")
+           "Order of micro-batches on a stage. gpipe: all forwards first; 1f1b: one forward, one backward; "
+           "interleaved: 1f1b over several stages of each rank; zero_bubble: gradients of weights fill the gaps")
       .synonyms = {"pipeline-schedule", "pipeline-scheduler"};
   list.add("interleave", "interleave", Effect::placement, PARTITA_FIELD(plan.options.pipeline.interleave),
            "Stages of each group of ranks", {1, kMaxStages})
@@ -303,30 +303,29 @@ void add_pipeline(List& list) {
 
 void add_memory(List& list) {
   list.add("recompute", "recompute", Effect::placement, PARTITA_FIELD(plan.recompute),
-           "What the backward makes again instead of keeping it: attention (selective), or all within blocks (full)")
+           "Activations that the backward recomputes instead of keeping them: those of attention (selective), or all "
+           "within blocks (full)")
       .synonyms = {"recompute-granularity", "gradient-checkpointing", "activation-checkpointing"};
   JobOption& recomputed =
       list.add("recompute_layers", "recompute-layers", Effect::placement, PARTITA_FIELD(plan.recompute_layers),
-               "The same of layers by their path, selective or full, as 'net/h/0..5=full'");
+               "Recomputation of layers, named by their path: selective or full, for example 'net/h/0..5=full'");
   recomputed.value = "LAYERS=POLICY";
   list.add("zero", "zero", Effect::placement, PARTITA_FIELD(plan.options.zero.level),
-           "Optimizer sharding over the ranks that share the batch: 1: states of the optimizer; 2: gradients, too; 3: "
-           "and "
-           "parameters",
+           "Optimizer sharding over the ranks that share the batch. 1: states of the optimizer; 2: also gradients; 3: "
+           "also parameters",
            {0, 3})
       .synonyms = {"zero-stage", "optimizer-parallel", "fsdp"};
   list.add("zero_group", "zero-group", Effect::placement, PARTITA_FIELD(plan.options.zero.group),
            "Ranks among which one copy is divided; 0: all that share the batch", {0, kMaxPlannedRanks});
   list.add("zero_threshold", "zero-threshold", Effect::placement, PARTITA_FIELD(plan.options.zero.threshold),
-           "Bytes of a parameter below which it stays whole", {0, int64_t{1} << 40})
+           "Keep parameters below this size (bytes) whole", {0, int64_t{1} << 40})
       .value = "BYTES";
 }
 
 void add_cuts(List& list) {
   list.add("tensor_parallel", "tensor-parallel", Effect::placement, PARTITA_FIELD(plan.options.blocks.tensor),
-           "Ranks over which auto cuts the products of transformer blocks, by columns, then by rows; other ranks cut "
-           "the "
-           "batch",
+           "Ranks over which auto cuts the products of transformer blocks, by columns, then by rows; the other ranks "
+           "cut the batch",
            {1, kMaxPlannedRanks})
       .synonyms = {"tensor-model-parallel-size", "tp"};
   list.add(
@@ -335,9 +334,10 @@ void add_cuts(List& list) {
           {1, kMaxPlannedRanks})
       .synonyms = {"context-parallel-size", "cp"};
   list.add("sequence_parallel", "sequence-parallel", Effect::placement, PARTITA_FIELD(plan.options.blocks.sequence),
-           "With --tensor-parallel: these ranks cut what stands between the products along the sequence");
-  JobOption& shard = list.add("shard", "shard", Effect::placement, PARTITA_FIELD(plan.annotations),
-                              "Cut nodes so, each named once: NODES=STRATEGY, as 'net/fc1/matmul=((2,4),(1,4))'");
+           "With --tensor-parallel: cut the activations between the products along the sequence, over the same ranks");
+  JobOption& shard = list.add(
+      "shard", "shard", Effect::placement, PARTITA_FIELD(plan.annotations),
+      "Sharding annotation of nodes, each named once: NODES=STRATEGY, for example 'net/fc1/matmul=((2,4),(1,4))'");
   shard.value = "NODES=STRATEGY";
   list.add("no_pass", "no-pass", Effect::placement, PARTITA_FIELD(plan.passes_switched_off),
            "Leave out a pass of the compiler, by name: partial_sums, shard_optimizer, pack_reductions, "
@@ -347,26 +347,27 @@ void add_cuts(List& list) {
 
 void add_checkpoints(List& list) {
   list.add("checkpoint", "checkpoint", Effect::files, PARTITA_FIELD(files.checkpoint),
-           "Save the whole training to this folder, at the end and as the next two flags say")
+           "Save the whole training to this folder at the end, and as often as the next two flags say")
       .value = "DIR";
   list.add("checkpoint_every", "checkpoint-every", Effect::files, PARTITA_FIELD(files.checkpoint_every),
-           "And after every so many steps; 0: at the end alone")
+           "Steps between two checkpoints; 0: save at the end only")
       .synonyms = {"save-interval", "save-steps", "save-checkpoint-steps"};
   list.add("checkpoint_seconds", "checkpoint-seconds", Effect::files, PARTITA_FIELD(files.checkpoint_seconds),
-           "And when so many seconds have passed since the last one; 0: never", {0, 1e9})
+           "Seconds after which the next checkpoint is saved; 0: never", {0, 1e9})
       .synonyms = {"save-checkpoint-seconds"};
   list.add("checkpoint_keep", "keep", Effect::files, PARTITA_FIELD(files.checkpoint_keep),
-           "Checkpoints that stay, the newest; 0: all")
+           "Number of newest checkpoints to keep; 0: all")
       .synonyms = {"keep-checkpoint-max", "save-total-limit", "keep-last"};
   list.add("checkpoint_async", "checkpoint-async", Effect::files, PARTITA_FIELD(files.checkpoint_async),
-           "Steps go on while a copy of the states is written")
+           "Continue with the steps while a copy of the states is written")
       .synonyms = {"async-save"};
   list.add("checkpoint_integrated", "integrated-save", Effect::files, PARTITA_FIELD(files.checkpoint_integrated),
-           "The first rank gathers and writes whole tensors, instead of each rank its own part");
+           "Let the first rank gather and write whole tensors, instead of each rank writing its own part");
   list.add("checkpoint_errors", "checkpoint-errors", Effect::files, PARTITA_FIELD(files.checkpoint_errors),
-           "When a checkpoint cannot be written the training goes on, or ends");
+           "Whether the training continues or ends if a checkpoint cannot be written");
   list.add("resume", "resume", Effect::files, PARTITA_FIELD(files.resume),
-           "Go on from this checkpoint, from the newest of a folder, or (latest) of --checkpoint where it has one")
+           "Continue from this checkpoint, from the newest in a folder, or (latest) from the newest in --checkpoint if "
+           "there is one")
       .value = "DIR|FILE|latest";
 }
 
@@ -384,22 +385,22 @@ void add_files(List& list) {
       .synonyms = {"output", "out", "save-path"};
   add_checkpoints(list);
   list.add("resume_with", "resume-with", Effect::files, PARTITA_FIELD(files.resume_with),
-           "A key of the configuration that may differ from the checkpoint's, as schedule.learning_rate")
+           "Key of the configuration that may differ from the checkpoint's, for example schedule.learning_rate")
       .value = "KEY";
   file(list.add("log", "log", Effect::files, PARTITA_FIELD(files.log), "Write one JSON line per step to this file"))
       .synonyms = {"log-file", "logfile"};
   file(list.add("trace", "trace", Effect::files, PARTITA_FIELD(files.trace),
-                "Write what each rank did when in the first steps to this file (JSON, for Perfetto)"))
+                "Write a timeline of the first steps of each rank to this file (JSON, for Perfetto)"))
       .synonyms = {"profile", "profiler", "timeline"};
   list.add("trace_steps", "trace-steps", Effect::files, PARTITA_FIELD(files.trace_steps), "Steps of the trace",
            {1, 10'000});
   list.add("cluster", "cluster", Effect::files, PARTITA_FIELD(files.cluster),
-           "Preset or file of the machine, for which a trace predicts a step beside what was measured")
+           "Preset or file of the machine; a trace then shows the predicted step next to the measured one")
       .value = "CLUSTER";
-  list.add("dump", "dump", Effect::files, PARTITA_FIELD(files.dump), "Write what every stage made into this folder")
+  list.add("dump", "dump", Effect::files, PARTITA_FIELD(files.dump), "Write the result of every pass to this folder")
       .value = "DIR";
   list.add("log_dir", "log-dir", Effect::console, PARTITA_FIELD(files.log_dir),
-           "Write what each process prints to rank_R.log in this folder")
+           "Write the output of each process to rank_R.log in this folder")
       .value = "DIR";
   list.add("flight_record", "flight-record", Effect::console, PARTITA_FIELD(files.flight_record),
            "Keep the last 1,000 calls of each rank in rank_R/flight_record of this folder, for partita diagnose")
@@ -409,11 +410,11 @@ void add_files(List& list) {
 void add_console(List& list) {
   list.section(OptionSection::console);
   list.add("ranks", "console", Effect::console, PARTITA_FIELD(console.ranks),
-           "The ranks that print, when they are processes");
+           "Ranks that print, if they are processes");
   list.add("per_print_times", "per-print-times", Effect::console, PARTITA_FIELD(console.per_print_times),
-           "Steps between two printed losses, 0: none; not given: a progress line on a terminal, else 100")
+           "Steps between two printed losses; 0: none. If not given: a progress line on a terminal, else 100")
       .synonyms = {"log-interval", "print-freq", "log-every"};
-  list.add("quiet", "quiet", Effect::console, PARTITA_FIELD(console.quiet), "Print results and warnings alone");
+  list.add("quiet", "quiet", Effect::console, PARTITA_FIELD(console.quiet), "Print only results and warnings");
   list.add("verbose", "verbose", Effect::console, PARTITA_FIELD(console.verbose),
            "Print the plan, the memory and the time of every pass, too");
 }
