@@ -26,6 +26,7 @@ echo "built: $SECONDS s"
 source tools/test_pool.sh
 
 check layers tools/check_layers.py
+check headers tools/count_headers.py
 check op_names tools/check_op_names.py
 check sizes tools/check_size.py
 check prose tools/check_prose.py

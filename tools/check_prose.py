@@ -33,8 +33,6 @@ ROOMS = {
     "docs": True,
     "docs/decisions": False,
     "docs/guide": False,
-    "docs/internals": False,
-    "docs/reference": False,
     "examples": True,
     "include": True,
     "python": True,

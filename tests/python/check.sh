@@ -11,8 +11,7 @@ if [[ ! -d $package ]]; then
 fi
 python=/usr/bin/python3
 export PYTHONPATH=$package:$PWD/tests/python PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+source tests/support/containers.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 surface=../shared/reference/python_surface.md

@@ -8,8 +8,7 @@ package=$root/build/release/python
 [[ -d $package ]] || { echo "no Python package: configure with -DPARTITA_PYTHON=ON" >&2; exit 1; }
 export PYTHON=/usr/bin/python3 PARTITA=$root/build/release/partita
 export PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+source tests/support/containers.sh
 launch=$root/examples/launch examples=$root/examples/python
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

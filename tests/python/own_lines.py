@@ -1,6 +1,6 @@
 """Whether files repeat lines of documents: own_lines.py DOCUMENTS PATH.., whatever the spaces and the package's name.
 
-A line counts from 24 characters without spaces. Imports, shebangs, the call of super, and the first line of a call
+A line counts from 24 characters without spaces. Imports and the first line of a call
 whose arguments follow are in any script, and do not count; nor does the generated page of Python, which lists names
 and signatures that both packages have."""
 
@@ -9,7 +9,7 @@ import os
 import sys
 
 SIGNATURES = "docs/reference/python.md"
-COMMON = ("import ", "from ", "#!/", "super().__init__")
+COMMON = "from "
 
 
 def packed(text):

@@ -8,8 +8,7 @@ root=$PWD
 python=/usr/bin/python3
 export PYTHONPATH=$root/build/release/python:$root/examples/python
 export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+source tests/support/containers.sh
 work=$(mktemp -d)
 [[ -n ${PARTITA_KEEP:-} ]] && work=$PARTITA_KEEP || trap 'rm -rf "$work"' EXIT
 PYTHONPATH=$PYTHONPATH:tests/python "$python" tests/python/small_files.py "$work/data"

@@ -21,7 +21,10 @@ if [[ -d build/release/python ]]; then
 fi
 
 # The licence.
-grep -q 'Apache License' LICENSE && grep -q 'Apache-2.0' pyproject.toml CMakeLists.txt README.md || fail "no licence"
+grep -q 'Apache License' LICENSE || fail "no licence"
+for file in pyproject.toml CMakeLists.txt README.md; do
+  grep -q 'Apache-2.0' "$file" || fail "$file does not name the licence"
+done
 
 # The scripts can be read by bash, and are clean where shellcheck is installed.
 scripts=(.ci/run run.sh test.sh tools/*.sh tests/scripts/package.sh examples/slurm.sbatch)

@@ -23,12 +23,11 @@ class Svg:
     def add(self, text):
         self.parts.append(text)
 
-    def box(self, x, y, width, height, fill=CARD, stroke=None, radius=4, opacity=1.0):
+    def box(self, x, y, width, height, fill=CARD, stroke=None, radius=4):
         """Draws a rectangle; `stroke` is the colour of its border."""
         border = f' stroke="{stroke}"' if stroke else ""
-        faded = f' opacity="{opacity}"' if opacity < 1 else ""
         self.add(f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" '
-                 f'rx="{radius}" fill="{fill}"{border}{faded}/>')
+                 f'rx="{radius}" fill="{fill}"{border}/>')
 
     def text(self, x, y, text, size=13, fill=INK, anchor="start", bold=False, mono=False):
         """Writes one line whose baseline is at y."""
@@ -52,11 +51,10 @@ class Svg:
         self.add(f'<line x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}" stroke="{stroke}" '
                  f'stroke-width="{width}" marker-end="url(#head)"/>')
 
-    def polyline(self, points, stroke=BLUE, width=2.0, dashed=False):
-        dash = ' stroke-dasharray="6 4"' if dashed else ""
+    def polyline(self, points, stroke=BLUE, width=2.0):
         where = " ".join(f"{number(x)},{number(y)}" for x, y in points)
         self.add(f'<polyline points="{where}" fill="none" stroke="{stroke}" stroke-width="{width}" '
-                 f'stroke-linejoin="round"{dash}/>')
+                 f'stroke-linejoin="round"/>')
 
     def rectangles(self, boxes, fill):
         """Draws many (x, y, width, height) of one colour as one path."""
