@@ -95,13 +95,20 @@ std::string suggestion(const std::string& flag, const std::string& value, const 
   return best.empty() ? "" : fmt::format(", did you mean '--{}'?", best);
 }
 
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
 /// Throws InvalidArgument for an unknown command or flag, or an extra word.
 [[noreturn]] void refuse_rest(const CLI::App& app) {
   const auto commands = app.get_subcommands();
   const std::vector<std::string> rest = app.remaining(true);
   if (commands.empty()) {
-    std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    const std::vector<std::string> names = command_names(app);
     throw InvalidArgument(fmt::format("[command line] unknown command, got '{}', expected one of {}{}", rest.at(0),
                                       fmt::join(names, " "), did_you_mean(rest.at(0), names)));
   }
@@ -186,9 +193,8 @@ void run(CLI::App& app, int argc, char** argv) {
         fmt::format("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(), error.what()));
   }
   if (app.get_subcommands().empty()) {
-    throw InvalidArgument(
-        "[command line] no command, expected one of train eval generate graph partition plan schedule ops summary "
-        "calibrate checkpoint launch diagnose doctor; see --help");
+    throw InvalidArgument(fmt::format("[command line] no command, expected one of {}; see --help",
+                                      fmt::join(command_names(app), " ")));
   }
 }
 

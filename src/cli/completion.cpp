@@ -30,11 +30,11 @@ std::vector<std::string> commands_of(const std::vector<CommandWords>& all) {
   return names;
 }
 
-/// Returns `text` with `escape` before every character of `special`.
-std::string escaped(const std::string& text, std::string_view special, char escape = '\\') {
+/// Returns `text` with a backslash before every character of `special`.
+std::string escaped(const std::string& text, std::string_view special) {
   std::string result;
   for (const char c : text) {
-    if (special.find(c) != std::string_view::npos) result += escape;
+    if (special.find(c) != std::string_view::npos) result += '\\';
     result += c;
   }
   return result;

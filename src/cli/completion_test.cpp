@@ -25,6 +25,13 @@ const CommandWords& command_named(const std::vector<CommandWords>& all, const st
   throw InvalidArgument("no command " + name);
 }
 
+const FlagWords& flag_named(const CommandWords& command, const std::string& name) {
+  for (const FlagWords& one : command.flags) {
+    if (std::find(one.names.begin(), one.names.end(), name) != one.names.end()) return one;
+  }
+  throw InvalidArgument("no flag " + name);
+}
+
 TEST(CommandWords, HaveEveryOptionOfTrain) {
   const std::vector<CommandWords> all = all_commands();
   std::set<std::string> names;
@@ -39,21 +46,14 @@ TEST(CommandWords, HaveEveryOptionOfTrain) {
 
 TEST(CommandWords, ValuesAreThoseOfTheType) {
   const std::vector<CommandWords> all = all_commands();
-  for (const FlagWords& flag : command_named(all, "train").flags) {
-    if (flag.names[0] == "--parallel") {
-      EXPECT_EQ(flag.values, (std::vector<std::string>{"none", "data", "hybrid", "semi", "auto"}));
-    }
-    if (flag.names[0] == "--resume") {
-      EXPECT_EQ(flag.values, std::vector<std::string>{"latest"});
-    }
-    if (flag.names[0] == "--quiet") {
-      EXPECT_FALSE(flag.takes_value);
-    }
-    if (flag.names[0] == "--load") {
-      EXPECT_TRUE(flag.takes_value && flag.values.empty());
-    }
-  }
-  const std::vector<std::string>& models = command_named(all, "train").first_words;
+  const CommandWords& train = command_named(all, "train");
+  EXPECT_EQ(flag_named(train, "--parallel").values,
+            (std::vector<std::string>{"none", "data", "hybrid", "semi", "auto"}));
+  EXPECT_EQ(flag_named(train, "--resume").values, std::vector<std::string>{"latest"});
+  EXPECT_FALSE(flag_named(train, "--quiet").takes_value);
+  EXPECT_TRUE(flag_named(train, "--load").takes_value);
+  EXPECT_TRUE(flag_named(train, "--load").values.empty());
+  const std::vector<std::string>& models = train.first_words;
   EXPECT_NE(std::find(models.begin(), models.end(), "lenet"), models.end());
   EXPECT_EQ(command_named(all, "completion").first_words, (std::vector<std::string>{"bash", "zsh", "fish"}));
 }

@@ -22,8 +22,10 @@ struct PlanFlags {
 
 void write_files(const PlannedJob& job, const PlanFlags& flags) {
   std::vector<std::pair<std::string, std::string>> texts;
-  if (!flags.out.empty()) texts.emplace_back(flags.out, print(plan_file_of(job)));
-  if (!flags.html.empty()) texts.emplace_back(flags.html, plan_page(job));
+  PlannedJob own = job;
+  if (!flags.out.empty()) own.file = plan_file_of(job);  // the page shows its cuts, too
+  if (!flags.out.empty()) texts.emplace_back(flags.out, print(*own.file));
+  if (!flags.html.empty()) texts.emplace_back(flags.html, plan_page(own));
   save_texts(texts);
 }
 
