@@ -86,6 +86,10 @@ void write_ranks(const Passes& passes, const Program& program, const OpSet& ops)
   }
 }
 
+// Steps of other passes, which can be left out.
+constexpr std::string_view kPartialSums = "partial_sums", kPackReductions = "pack_reductions",
+                           kOverlapCollectives = "overlap_collectives";
+
 /// Runs the passes of `kPasses` in order, each on the result of those before it.
 class Flow {
  public:
@@ -128,16 +132,16 @@ class Flow {
 
  private:
   template <class Make>
-  void graph_stage(const std::string& name, const Make& make) {
+  void graph_stage(const Make& make) {
     program_.graph = passes_.stage(
-        name, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
+        name_, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
   }
 
   /// Replaces the plan of each number of ranks by the result of `change(plan, ranks)`, as pass `name`.
   template <class Change>
-  void change_plans(const std::string& name, const Change& change) {
+  void change_plans(const Change& change) {
     plans_ = passes_.part(
-        name,
+        name_,
         [&] {
           for (auto& [ranks, plan] : plans_) change(plan, ranks);
           return std::move(plans_);
@@ -156,6 +160,7 @@ class Flow {
   const KernelCatalog& catalog_;
   const CompileOptions& options_;
   Passes passes_;
+  std::string name_;  // name of the pass that runs
   Program program_;
   std::optional<Rules> rules_;             // rules of the graph; set from the stage `plan` on
   Plans plans_;                            // plans of the whole graph, until it is split into stages
@@ -173,12 +178,12 @@ constexpr std::array kPasses{
     Flow::Pass{"micro_batches", Stage::plan, &Flow::cut_batch, Flow::Pass::needed, &Flow::has_micro_batches},
     Flow::Pass{"held_states", Stage::plan, &Flow::cut_as_held, Flow::Pass::needed, &Flow::is_held},
     Flow::Pass{"plan", Stage::plan, &Flow::split_into_stages},
-    Flow::Pass{"partial_sums", Stage::partition, nullptr, Flow::Pass::optional},
+    Flow::Pass{kPartialSums, Stage::partition, nullptr, Flow::Pass::optional},
     Flow::Pass{"reshard", Stage::partition, &Flow::insert_reshard_nodes},
     Flow::Pass{"partition", Stage::partition, &Flow::partition_stages},
     Flow::Pass{"order", Stage::partition, &Flow::order_stages, Flow::Pass::needed, &Flow::has_stages},
-    Flow::Pass{"pack_reductions", Stage::schedule, nullptr, Flow::Pass::optional},
-    Flow::Pass{"overlap_collectives", Stage::schedule, nullptr, Flow::Pass::optional},
+    Flow::Pass{kPackReductions, Stage::schedule, nullptr, Flow::Pass::optional},
+    Flow::Pass{kOverlapCollectives, Stage::schedule, nullptr, Flow::Pass::optional},
     Flow::Pass{"schedule", Stage::schedule, &Flow::schedule_stages},
 };
 
@@ -192,14 +197,16 @@ Program Flow::run() {
   passes_.check_switched_off(names);
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || options_.last < pass.stage || !(this->*pass.applies)()) continue;
-    if (passes_.runs(pass.name)) (this->*pass.run)();
+    if (!passes_.runs(pass.name)) continue;
+    name_ = pass.name;
+    (this->*pass.run)();
   }
   program_.times = passes_.times();
   return std::move(program_);
 }
 
 void Flow::make_graph() {
-  graph_stage("graph", [&] {
+  graph_stage([&] {
     Graph graph = forward_();
     annotate_nodes(graph, options_.annotations);
     if (!options_.stages) mark_stages(graph, options_.plan.pipeline.marks);
@@ -209,12 +216,12 @@ void Flow::make_graph() {
 
 void Flow::remove_dead() {
   program_.graph = passes_.part(
-      "remove_dead_nodes", [&] { return remove_dead_nodes(std::move(program_.graph)); }, [](const Graph&) {},
+      name_, [&] { return remove_dead_nodes(std::move(program_.graph)); }, [](const Graph&) {},
       [](const Graph& graph) { return print(graph); });
 }
 
 void Flow::make_training() {
-  graph_stage("training", [&] {
+  graph_stage([&] {
     TrainingGraph training = make_training_graph(program_.graph, ops_, *options_.training);
     program_.warnings = std::move(training.warnings);
     const bool in_parts =
@@ -228,7 +235,7 @@ void Flow::assign_to_stages() {
   const PipelineOptions& options = options_.plan.pipeline;
   rules_.emplace(program_.graph, ops_);
   program_.assignment = passes_.part(
-      "stages",
+      name_,
       [&] {
         return options_.stages ? follow_stages(program_.graph, *options_.stages)
                                : assign_stages(program_.graph, *rules_, options.stages);
@@ -252,7 +259,7 @@ void Flow::assign_to_stages() {
 /// Makes one plan of the whole graph for each distinct number of ranks of a stage.
 void Flow::cut_nodes() {
   plans_ = passes_.part(
-      "cuts",
+      name_,
       [&] {
         Plans plans;
         for (int stage = 0; stage < program_.assignment.stages; ++stage) {
@@ -273,7 +280,7 @@ void Flow::cut_nodes() {
 
 void Flow::shard_states() {
   const OptimizerSharding& zero = options_.plan.zero;
-  change_plans("shard_optimizer", [&](Plan& plan, int64_t ranks) {
+  change_plans([&](Plan& plan, int64_t ranks) {
     const auto whole = plan.inputs;
     plan = shard_optimizer(std::move(plan), program_.graph, *rules_, zero);
     if (plan.inputs != whole || has_stages()) return;
@@ -285,7 +292,7 @@ void Flow::shard_states() {
 }
 
 void Flow::cut_batch() {
-  change_plans("micro_batches", [&](Plan& plan, int64_t) {
+  change_plans([&](Plan& plan, int64_t) {
     plan = cut_micro_batches(std::move(plan), program_.graph, *rules_, options_.plan.micro_batches);
   });
 }
@@ -294,7 +301,7 @@ void Flow::cut_batch() {
 void Flow::cut_as_held() {
   const Program& holder = *options_.holder;
   const auto places = program_.graph.states_by_name();
-  change_plans("held_states", [&](Plan& plan, int64_t ranks) {
+  change_plans([&](Plan& plan, int64_t ranks) {
     for (size_t stage = 0; stage < holder.stages.size(); ++stage) {
       if (holder.pipeline.group_of(static_cast<int>(stage)).count != ranks) continue;
       const auto& [graph, held, local, schedule] = holder.stages[stage];
@@ -311,7 +318,7 @@ void Flow::cut_as_held() {
 /// Splits the graph and its plans into those of each stage.
 void Flow::split_into_stages() {
   program_.stages = passes_.stage(
-      "plan",
+      name_,
       [&] {
         std::vector<Plan> of_stages;
         for (const auto& [ranks, plan] : plans_) {
@@ -337,9 +344,9 @@ void Flow::split_into_stages() {
 }
 
 void Flow::insert_reshard_nodes() {
-  const ReshardOptions options{.partial_sums = passes_.runs("partial_sums")};
+  const ReshardOptions options{.partial_sums = passes_.runs(kPartialSums)};
   resharded_ = passes_.part(
-      "reshard",
+      name_,
       [&] {
         std::vector<ReshardedGraph> graphs;
         for (const StageProgram& stage : program_.stages) {
@@ -360,7 +367,7 @@ void Flow::insert_reshard_nodes() {
 
 void Flow::partition_stages() {
   program_.stages = passes_.stage(
-      "partition",
+      name_,
       [&] {
         std::vector<StageProgram> stages = std::move(program_.stages);
         for (size_t k = 0; k < stages.size(); ++k) stages[k].local = partition(std::move(resharded_[k]));
@@ -384,17 +391,17 @@ void Flow::order_stages() {
   pipeline.shape.forward_only = is_forward();
   for (const LocalGraph* graph : graphs) pipeline.shape.times.push_back(estimated_times(*graph, ops_));
   pipeline.sequence = passes_.part(
-      "order",
+      name_,
       [&] { return make_sequence(options_.plan.pipeline.order, pipeline.shape, dependencies_of(pipeline.transfers)); },
       [](const Sequence&) {}, [&](const Sequence& sequence) { return print(sequence, pipeline.shape); });
 }
 
 void Flow::schedule_stages() {
   ScheduleOptions options = options_.schedule;
-  options.pack = options.pack && passes_.runs("pack_reductions");
-  options.overlap = options.overlap && passes_.runs("overlap_collectives");
+  options.pack = options.pack && passes_.runs(kPackReductions);
+  options.overlap = options.overlap && passes_.runs(kOverlapCollectives);
   program_.stages = passes_.stage(
-      "schedule",
+      name_,
       [&] {
         std::vector<StageProgram> stages = std::move(program_.stages);
         for (size_t k = 0; k < stages.size(); ++k) {

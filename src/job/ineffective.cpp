@@ -1,6 +1,5 @@
 #include "job/ineffective.h"
 
-#include <algorithm>
 #include <set>
 
 #include "job/options.h"

@@ -8,7 +8,6 @@
 #include "planner/pricing/job_of.h"
 #include "planner/pricing/placed_memory.h"
 #include "planner/pricing/price_notes.h"
-#include "planner/pricing/simulate_step.h"
 #include "runtime/launch/place.h"
 #include "zoo/zoo.h"
 
@@ -145,7 +144,7 @@ double NetworkPlanner::memory() const {
 
 PricedPlan NetworkPlanner::priced(const Configuration& configuration) {
   StagePrices& stages = costs_.stages(configuration);
-  PricedPlan plan = priced(PricedConfiguration{configuration, price_of(stages, configuration.zero)});
+  PricedPlan plan = priced(PricedConfiguration{configuration, costs_.price(configuration)});
   plan.lower_bound_seconds = stages.lower_bound(configuration.zero);
   return plan;
 }
@@ -189,16 +188,19 @@ int NetworkPlanner::threads(int64_t ranks) const {
   return static_cast<int>(std::clamp<int64_t>(cores / sharers, 1, here.team_threads));
 }
 
-std::vector<StageMemory> NetworkPlanner::placed(const PricedPlan& plan) {
+const std::vector<StageMemory>& NetworkPlanner::placed(const PricedPlan& plan) {
+  const auto known = placed_.find(plan.configuration);
+  if (known != placed_.end()) return known->second;
   JobConfig job = job_of_plan(plan);
   job.training.dtype = precision_.compute;
   job.ranks.threads = threads(plan.configuration.ranks());
   if (cuts_) job.plan.given = GivenPlan{.file = cuts_->file, .cuts = cuts_};
-  return placed_memory(make_program(job, {.network = trained().network,
-                                          .columns = trained().columns,
-                                          .batch = batch_,
-                                          .ranks = plan.configuration.ranks(),
-                                          .estimates = true}));
+  const Program program = make_program(job, {.network = trained().network,
+                                             .columns = trained().columns,
+                                             .batch = batch_,
+                                             .ranks = plan.configuration.ranks(),
+                                             .estimates = true});
+  return placed_.emplace(plan.configuration, placed_memory(program)).first->second;
 }
 
 /// The search uses estimates. If the compiled program needs more memory, search again with a smaller budget. The

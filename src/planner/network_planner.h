@@ -52,7 +52,7 @@ class NetworkPlanner {
   bool is_placed() const;
   int threads(int64_t ranks) const;
   PricedPlan unplaced(const PricedConfiguration& found) const;
-  std::vector<StageMemory> placed(const PricedPlan& plan);
+  const std::vector<StageMemory>& placed(const PricedPlan& plan);
   int64_t rows_of_network() const;
   Graph build_network(int64_t statistics_groups) const;
 
@@ -64,6 +64,7 @@ class NetworkPlanner {
   const Graph forward_;
   const int64_t batch_;
   NetworkCosts costs_;
+  std::map<Configuration, std::vector<StageMemory>> placed_;  // memory of compiled programs
 };
 
 /// Whether a plan file under this configuration is priced again by its own cuts. A search over all layers may cut

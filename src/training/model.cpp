@@ -95,10 +95,6 @@ TrainingSession Model::begin(const FitOptions& fit) {
   return TrainingSession({.job = job_, .states = states_, .resume = resume_, .hold = hold_}, fit, said_by(fit));
 }
 
-void Model::hold_checkpoints(const std::string& folder, bool goes_on) {
-  if (job_.writes_files()) hold_.hold(folder, goes_on, job_.warn);
-}
-
 Program Model::training_program(const DatasetPtr& dataset) const { return partita::training_program(job_, dataset); }
 
 TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {

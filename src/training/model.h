@@ -77,11 +77,6 @@ class Model {
   /// checkpoints: the newest undamaged one is used, with warnings of damaged ones. A file of save_checkpoint: the state
   /// of callbacks, such as the best loss of EarlyStopping, starts anew.
   void resume(const std::string& path) { resume_.set(path); }
-  /// Keeps other jobs from saving to a folder of checkpoints, for as long as the model lives or until it saves to
-  /// another folder. `train` does so with its own folder. Of several processes the first holds the folder. `goes_on`:
-  /// waits for an earlier attempt of the same job to end. Throws RuntimeFailure(cannot_write), which names the process
-  /// that holds it.
-  void hold_checkpoints(const std::string& folder, bool goes_on = false);
   /// Writes all states after the last training, in the format of CheckpointSaver. Throws InvalidArgument if there was
   /// no training.
   void save_checkpoint(const std::string& path) const { states_.save_checkpoint(job_, path); }

@@ -12,7 +12,6 @@
 #include "runtime/execute/shard_copy.h"
 #include "runtime/launch/run_process.h"
 #include "training/configuration.h"
-#include "training/memory.h"
 #include "training/model_fingerprint.h"
 #include "training/table_limits.h"
 #include "training/training_run.h"
@@ -91,7 +90,6 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
     : model_(model),
       config_(model.job.config),
       fit_(completed_fit(fit, config_.files)),
-      uses_configured_length_(!fit.epochs && !fit.most_steps),
       reports_(config_, model.job.place, report_options(model.job, fit)) {
   if (fit.checkpoints && !config_.files.checkpoint.empty()) {
     refuse_option(OptionNames::fields, "files.checkpoint", "got FitOptions::checkpoints too, expected one of both");
@@ -125,14 +123,13 @@ void TrainingSession::choose_tests(const DatasetPtr& test) {
     refuse_option(OptionNames::fields, "training.validate",
                   "got no rows to validate on, expected FitOptions::validation, FitOptions::test or data.source");
   }
-  tests_ = config_.training.evaluate && fit_.test != nullptr;
-  if (!tests_) fit_.test = nullptr;
+  if (!config_.training.evaluate) fit_.test = nullptr;
 }
 
 /// Reports which of two given lengths ends the training. Throws InvalidArgument if the user asked for a warm-up longer
 /// than the training; a recipe may have one.
 void TrainingSession::tell_length(int64_t rows) {
-  if (!uses_configured_length_) return;
+  if (fit_.epochs || fit_.most_steps) return;
   const TrainingConfig& training = config_.training;
   const int64_t steps_per_epoch = rows / training.batch, of_epochs = training.epochs * steps_per_epoch;
   const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
@@ -349,7 +346,7 @@ void TrainingSession::report_end(const TrainingEnd& end) {
     reports_.tell(fmt::format("checkpoint in {}\n", checkpoint_path(files.checkpoint, end.saved_step)));
   }
   const bool is_whole = end.stopped_by == 0 && end.checkpoint_error.empty();
-  if (tests_ && is_whole) reports_.tell_progress(fmt::format("testing on {} rows\n", fit_.test->size()));
+  if (fit_.test != nullptr && is_whole) reports_.tell_progress(fmt::format("testing on {} rows\n", fit_.test->size()));
 }
 
 }  // namespace partita

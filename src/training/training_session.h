@@ -56,9 +56,7 @@ class TrainingSession {
   const TrainedModel model_;
   const JobConfig& config_;
   FitOptions fit_;
-  const bool uses_configured_length_;
   Reports reports_;
-  bool tests_ = false;  // whether to test after the last step
 };
 
 }  // namespace partita

@@ -2,7 +2,6 @@
 // Time and memory of one training step under a configuration, and their breakdown.
 
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "planner/pricing/stage_costs.h"
@@ -52,9 +51,6 @@ class StagePrices {
   std::vector<StageLayers> layers() const;  // by stage
   /// Whether the stages have the same layers with the same policies.
   bool has_layers_of(const StagePrices& other) const { return costs_.has_layers_of(other.costs_); }
-  /// Seconds of a micro-batch on the slowest stage, and on average over the stages, without transfers.
-  double slowest_stage() const { return seconds_.slowest(); }
-  double average_stage() const { return seconds_.average(); }
   /// A lower bound of the seconds of a step at a level of optimizer sharding (StepBound).
   double lower_bound(int64_t zero) { return bound_.seconds(zero); }
   /// A lower bound of the bytes of the largest group, which does not need the order.

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "planner/pricing/searched_space.h"
-#include "planner/pricing/simulate_step.h"
 
 namespace partita {
 namespace {

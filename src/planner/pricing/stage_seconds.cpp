@@ -1,7 +1,6 @@
 #include "planner/pricing/stage_seconds.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "planner/cluster/collective_seconds.h"
 
@@ -33,12 +32,6 @@ StageSeconds::StageSeconds(const StageCosts& stages) : stages_(stages), configur
   for (int64_t group = 0; stages_.sharing_ranks() > 1 && group < configuration_.pipeline; ++group) {
     batch_places_.push_back(&stages_.request().places.batch(ranks, group * ranks.count()));
   }
-}
-
-double StageSeconds::slowest() const { return *std::max_element(seconds_.begin(), seconds_.end()); }
-
-double StageSeconds::average() const {
-  return std::accumulate(seconds_.begin(), seconds_.end(), 0.0) / static_cast<double>(stages_.stages());
 }
 
 const Sequence& StageSeconds::sequence() const {

@@ -15,9 +15,6 @@ class StageSeconds {
   /// `stages` must outlive this object.
   explicit StageSeconds(const StageCosts& stages);
 
-  /// Seconds of a micro-batch on the slowest stage, and on average over the stages, without transfers.
-  double slowest() const;
-  double average() const;
   /// The pipeline that the order is made for: the sections of stages with their seconds, including transfers, and the
   /// micro-batches to simulate. The other micro-batches repeat these.
   const PipelineShape& shape() const { return shape_; }

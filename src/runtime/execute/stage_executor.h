@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
-#include <optional>
-#include <utility>
 
 #include "runtime/comm/communicator.h"
 #include "runtime/device/device.h"

@@ -8,7 +8,6 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMaxCallBytes = Carrier::kMaxBytes;
 constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // between two checks for ranks that have gone
 
 }  // namespace
@@ -18,9 +17,7 @@ CallMessages::CallMessages(Carrier& carrier, std::span<const int> world_ranks, c
     : carrier_(carrier),
       world_ranks_(world_ranks),
       world_(world),
-      is_gone_(std::move(is_gone)),
-      rank_(carrier.rank()),
-      size_(carrier.size()) {}
+      is_gone_(std::move(is_gone)) {}
 
 void CallMessages::begin(const Call& call, Timeout timeout) {
   world_.throw_if_aborted(call, world_ranks_);
@@ -38,9 +35,9 @@ void CallMessages::post(const Call& call, int to) {
   world_.throw_if_aborted(call, world_ranks_);
   auto* data = static_cast<std::byte*>(const_cast<void*>(call.send));
   const int64_t bytes = call.count * item_bytes(call);
-  for (int64_t done = 0; done < bytes; done += kMaxCallBytes) {
+  for (int64_t done = 0; done < bytes; done += Carrier::kMaxBytes) {
     carrier_.post({.data = data + done,
-                   .bytes = std::min(kMaxCallBytes, bytes - done),
+                   .bytes = std::min(Carrier::kMaxBytes, bytes - done),
                    .peer = to,
                    .tag = point_to_point,
                    .label = {.kind = Collective::send, .dtype = call.dtype}});
@@ -62,10 +59,10 @@ void CallMessages::start_receive(const Bytes& piece, int from, Tag tag) {
 }
 
 void CallMessages::start(PendingMessage::Way way, const Bytes& piece, int peer, Tag tag) {
-  for (int64_t done = 0; done < piece.bytes; done += kMaxCallBytes) {
+  for (int64_t done = 0; done < piece.bytes; done += Carrier::kMaxBytes) {
     carrier_.start(pending_.emplace_back(PendingMessage{.way = way,
                                                         .data = static_cast<std::byte*>(piece.data) + done,
-                                                        .bytes = std::min(kMaxCallBytes, piece.bytes - done),
+                                                        .bytes = std::min(Carrier::kMaxBytes, piece.bytes - done),
                                                         .peer = peer,
                                                         .tag = tag,
                                                         .label = label()}));
@@ -97,7 +94,7 @@ void CallMessages::check_came() const {
   };
   for (const PendingMessage& transfer : pending_) {
     if (transfer.way == PendingMessage::Way::send || !carrier_.is_done(transfer)) continue;
-    const int peer = world_ranks_[transfer.peer], own = world_ranks_[rank_];
+    const int peer = world_ranks_[transfer.peer], own = world_ranks_[rank()];
     if (transfer.came_with && *transfer.came_with != transfer.label) {
       refuse(fmt::format("rank {} calls {}, rank {} calls {}", peer, told(*transfer.came_with), own,
                          told(transfer.label)));
@@ -115,7 +112,7 @@ void CallMessages::look_for_lost() const {
     const int peer = world_ranks_[transfer.peer];
     if (carrier_.is_done(transfer)) continue;
     if (carrier_.has_left(transfer.peer)) {
-      throw RuntimeFailure(ExitCode::ranks_disagree, left_behind(*call_, rank_, {peer}, world_ranks_));
+      throw RuntimeFailure(ExitCode::ranks_disagree, left_behind(*call_, rank(), {peer}, world_ranks_));
     }
     if (is_gone_(peer)) throw RuntimeFailure(ExitCode::peer_lost, lost(*call_, ended(peer), world_ranks_));
   }

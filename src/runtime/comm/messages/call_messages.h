@@ -36,8 +36,8 @@ class CallMessages {
   CallMessages(const CallMessages&) = delete;
   CallMessages& operator=(const CallMessages&) = delete;
 
-  int rank() const { return rank_; }
-  int size() const { return size_; }
+  int rank() const { return carrier_.rank(); }
+  int size() const { return carrier_.size(); }
   std::span<const int> world_ranks() const { return world_ranks_; }
 
   /// Runs `body` as `call`. `call` stays valid until the return. If `body` throws, withdraws what it began; if it was a
@@ -86,7 +86,6 @@ class CallMessages {
   const std::span<const int> world_ranks_;
   const WorldState& world_;
   const std::function<bool(int)> is_gone_;
-  const int rank_, size_;
   std::deque<PendingMessage> pending_;  // kept between calls, so that calls allocate nothing
 
   // State of the current call.

@@ -10,7 +10,6 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMaxRoundBytes = Carrier::kMaxBytes;
 constexpr int64_t kReduceBytes = int64_t{256} << 10, kMaxChunks = 64;  // chunks of the part that a rank reduces
 constexpr int64_t kBarrierBytes = 1;
 constexpr int64_t kLeaveBytes = 13;  // not a multiple of any element size but 1
@@ -71,7 +70,7 @@ void MessageGroup::compare_members(const Call& call) {
 }
 
 void MessageGroup::all_reduce(const Call& call) {
-  const int64_t item = item_bytes(call), per_round = kMaxRoundBytes / item;
+  const int64_t item = item_bytes(call), per_round = Carrier::kMaxBytes / item;
   for (int64_t done = 0; done < call.count; done += per_round) {
     reduce_parts(call, static_cast<std::byte*>(call.recv) + done * item, std::min(call.count - done, per_round));
   }

@@ -42,9 +42,6 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  int rank() const { return options_.rank; }
-  int size() const { return static_cast<int>(links_.size()); }
-
   // The functions below are those of a carrier; `peer` is a world rank.
   void start(PendingMessage& transfer, int peer, uint64_t channel);
   void post(const PendingMessage& message, int peer, uint64_t channel);
