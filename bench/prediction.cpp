@@ -81,7 +81,7 @@ Candidate candidate_of(const std::string& plan, ZooJob job, const Cluster& clust
 double median_step(const ZooJob& job, int64_t steps) {
   StepSeconds times;
   Model model(job, Place{.cores = this_place().cores});
-  model.train(job.rows(Split::train), {.most_steps = steps, .callbacks = {&times}, .prints = false});
+  model.train(job.rows(Split::train), {.max_steps = steps, .callbacks = {&times}, .prints = false});
   return times.median();
 }
 

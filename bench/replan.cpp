@@ -31,7 +31,7 @@ struct Times {
 };
 
 /// The 95th percentile.
-double most_of(std::vector<double> values) {
+double max_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto place = static_cast<size_t>(0.95 * static_cast<double>(values.size()) + 0.5);
   return values[std::max<size_t>(1, place) - 1];
@@ -62,7 +62,7 @@ void run(const std::string& spec, const std::string& where, int64_t batch, int r
       again.add([&] { search(pins); });
     }
     fmt::print("{:<20} {:10.1f} {:10.1f}  of the processor {:.1f} {:.1f}  {}\n", *pins == 0 ? "(nothing pinned)" : pins,
-               most_of(first.wall), most_of(again.wall), most_of(first.processor), most_of(again.processor), found);
+               max_of(first.wall), max_of(again.wall), max_of(first.processor), max_of(again.processor), found);
   }
 }
 

@@ -27,7 +27,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 /// Returns the largest edit distance at which two names still count as near. Kept small so that a short name is not
 /// taken for another.
-size_t most_edits(std::string_view name) { return name.size() <= 4 ? 1 : name.size() / 2; }
+size_t max_edits(std::string_view name) { return name.size() <= 4 ? 1 : name.size() / 2; }
 
 constexpr size_t kMaxValue = 160;     // bytes of a value that is shown in full
 constexpr size_t kShownValue = 80;    // bytes shown of a longer value
@@ -94,7 +94,7 @@ std::string shortened(std::string_view message) {
 
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
-  size_t best_distance = most_edits(name) + 1;
+  size_t best_distance = max_edits(name) + 1;
   for (const std::string& candidate : candidates) {
     // The difference of the lengths bounds the distance from below, and texts of files may be long.
     const size_t lengths = std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size());

@@ -145,7 +145,7 @@ double time_whole_step(const TrainingCase& training, int64_t steps) {
   for (int64_t i = 0; i < trainings; ++i) {
     StepSeconds times;
     Model model(job, Place{.cores = training.threads});
-    model.train(job.rows(Split::train), {.most_steps = steps / trainings, .callbacks = {&times}, .prints = false});
+    model.train(job.rows(Split::train), {.max_steps = steps / trainings, .callbacks = {&times}, .prints = false});
     medians.push_back(median(std::move(times.seconds)));
   }
   return median(std::move(medians));

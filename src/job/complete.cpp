@@ -11,7 +11,7 @@ namespace partita {
 namespace {
 
 /// Maximum number of compute threads of a rank.
-int most_threads(int cores) { return std::max(64, 8 * cores); }
+int max_threads(int cores) { return std::max(64, 8 * cores); }
 
 void complete_ranks(RanksConfig& ranks, const Place& place) {
   const bool is_process = place.ranks() > 1;
@@ -24,10 +24,10 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
   } else if (ranks.count == 0) {
     ranks.count = 1;
   }
-  if (ranks.threads > most_threads(place.cores)) {
+  if (ranks.threads > max_threads(place.cores)) {
     throw InvalidArgument(
         fmt::format("[--threads] out of range, got {}, expected 0 to {}: eight times the cores, and no fewer than 64",
-                    ranks.threads, most_threads(place.cores)));
+                    ranks.threads, max_threads(place.cores)));
   }
   const int here = is_process ? place.ranks_here() : ranks.count;
   if (ranks.threads == 0) ranks.threads = std::max(1, std::min(place.cores / here, place.team_threads));

@@ -198,14 +198,14 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
   const auto& columns = dataset->columns();
   const bool has_labels =
       std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.name == "label"; });
-  int64_t batch = choose_batch(rows_, options.ranks, options.most_rows);
+  int64_t batch = choose_batch(rows_, options.ranks, options.max_rows);
   const auto passes_of = [&](int64_t rows_of_batch) {
     return RowPasses(make.build, all_ops(), {.rows = rows_, .batch = rows_of_batch, .logits = has_labels});
   };
   try {
     row_passes_.emplace(passes_of(batch));
   } catch (const InvalidArgument&) {  // all rows in one batch, if they fit
-    if (batch == rows_ || rows_ > options.most_rows) throw;
+    if (batch == rows_ || rows_ > options.max_rows) throw;
     batch = rows_;
     row_passes_.emplace(passes_of(batch));
   }

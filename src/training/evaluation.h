@@ -11,7 +11,7 @@ namespace partita {
 
 struct EvaluationOptions {
   int ranks = 1;                           // ranks that run a batch
-  int64_t most_rows = 256;                 // maximum rows of a batch
+  int64_t max_rows = 256;                 // maximum rows of a batch
   int64_t top = 5;                         // k of Metrics::correct_in_top
   std::optional<int64_t> ignored_label{};  // class whose rows do not count; none: the one that the loss ignores
 };

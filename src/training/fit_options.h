@@ -23,7 +23,7 @@ struct TrainingEnd {
 /// Options of one call of `train`. Fields that are set replace those of the configuration.
 struct FitOptions {
   std::optional<int64_t> epochs{};      // none: as configured
-  std::optional<int64_t> most_steps{};  // maximum in the whole training; 0: those of the epochs; none: as configured
+  std::optional<int64_t> max_steps{};  // maximum in the whole training; 0: those of the epochs; none: as configured
   DatasetPtr validation = nullptr;      // if given, rows that are evaluated after every epoch
   std::vector<Callback*> callbacks{};   // called on the first rank
   std::vector<Callback*> observers{};   // called in every process; only their requests for files are honoured

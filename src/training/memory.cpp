@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
+
+#include "base/saturating.h"
 
 namespace partita {
 namespace {
-
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-
-int64_t saturating_add(int64_t a, int64_t b) { return a > kMost - b ? kMost : a + b; }
-int64_t saturating_mul(int64_t a, int64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
 
 /// Returns the maximum over the groups of ranks of the bytes of a group's stages.
 int64_t largest(const Program& program, const std::function<int64_t(size_t stage)>& bytes_of) {
@@ -48,8 +44,7 @@ MemoryEstimate estimate_between_steps(const Program& training, const Program& ev
 }
 
 void require_memory(const MemoryEstimate& estimate, std::optional<int64_t> available) {
-  const int64_t needed =
-      estimate.arenas == kMost || estimate.states == kMost ? kMost : saturating_add(estimate.arenas, estimate.states);
+  const int64_t needed = saturating_add(estimate.arenas, estimate.states);
   if (!available || needed <= *available) return;
   throw RuntimeFailure(
       ExitCode::out_of_memory,

@@ -29,10 +29,10 @@ int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) 
   return bytes;
 }
 
-/// Compiles an evaluation in batches of at most `most_rows` rows, whether or not it fits.
-Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const Program* training, int64_t most_rows) {
+/// Compiles an evaluation in batches of at most `max_rows` rows, whether or not it fits.
+Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const Program* training, int64_t max_rows) {
   const EvaluationOptions evaluation{.ranks = job.config.ranks.count,
-                                     .most_rows = most_rows,
+                                     .max_rows = max_rows,
                                      .top = job.config.evaluation.top,
                                      .ignored_label = job.ignored_label()};
   ProgramRequest part = job.request(dataset->columns(), 1, job.config.ranks.count, Purpose::evaluation);

@@ -183,7 +183,7 @@ TEST(Model, ABrokenTrainingLeavesModelAndCheckpoint) {
   JobConfig config = small_config(1);
   config.schedule.steps = kSmallSteps;
   Model model(small_network(), config, Place{.cores = 1});
-  model.train(rows_of(Split::train), {.most_steps = 2, .callbacks = {&saver}});
+  model.train(rows_of(Split::train), {.max_steps = 2, .callbacks = {&saver}});
   const Metrics before = model.eval(rows_of(Split::test));
   LambdaCallback bad;
   TrainControl* control = nullptr;
@@ -204,7 +204,7 @@ TEST(Model, ABrokenTrainingLeavesModelAndCheckpoint) {
 TEST(Model, RefusesLengthsAndInputsThatAreNone) {
   Model model = small_model(1);
   expect_error<InvalidArgument>([&] { model.train(rows_of(Split::train), {.epochs = 0}); }, "got 0 epochs");
-  expect_error<InvalidArgument>([&] { model.train(rows_of(Split::train), {.most_steps = -1}); }, "at most -1 steps");
+  expect_error<InvalidArgument>([&] { model.train(rows_of(Split::train), {.max_steps = -1}); }, "at most -1 steps");
   expect_error<InvalidArgument>([&] { model.predict(Array(Type{DType::f64, {}})); }, "no batch of inputs, got f64[]");
   LearningRateScheduler infinite([](double, int64_t) { return 1e300; });
   Model narrow(small_network("hidden=4,layers=1,classes=4"),
@@ -290,7 +290,7 @@ TEST(Model, SavesNothingThatItDoesNotHave) {
     return std::string(std::istreambuf_iterator<char>(stream), {});
   };
   Model trained = small_model(1);
-  trained.train(rows_of(Split::train), {.most_steps = 2});
+  trained.train(rows_of(Split::train), {.max_steps = 2});
   trained.save(path);
   const std::string saved = bytes_of(path);
   ASSERT_GT(saved.size(), 4096u);
@@ -320,7 +320,7 @@ TEST(Model, SavesNothingThatItDoesNotHave) {
   EXPECT_EQ(bytes_of(path), saved);
   // A model with states takes weights at once, or stays unchanged.
   Model other = small_model(1);
-  other.train(rows_of(Split::train), {.most_steps = 4});
+  other.train(rows_of(Split::train), {.max_steps = 4});
   other.save(second);
   const std::string longer = bytes_of(second);
   EXPECT_NE(longer, saved);
@@ -342,7 +342,7 @@ TEST(Model, SavesNothingWhileItTrains) {
     ++calls;
     expect_error<InvalidArgument>([&] { model.save(path); }, "the ranks of a training hold the states");
   };
-  model.train(rows_of(Split::train), {.most_steps = 2, .callbacks = {&saves}});
+  model.train(rows_of(Split::train), {.max_steps = 2, .callbacks = {&saves}});
   EXPECT_EQ(calls, 2);
   model.save(path);
   // A failed training leaves the earlier states; a fresh model has those of its seed.
@@ -364,7 +364,7 @@ TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
   const TempDir dir;
   const std::string path = (dir.path() / "a.safetensors").string(), weights = (dir.path() / "w.safetensors").string();
   Model model = small_model(1);
-  model.train(rows_of(Split::train), {.most_steps = 1});
+  model.train(rows_of(Split::train), {.max_steps = 1});
   model.save_checkpoint(path);
   model.save(weights);
   Model other = small_model(1, OptimizerKind::sgd);

@@ -129,7 +129,7 @@ void TrainingSession::choose_tests(const DatasetPtr& test) {
 /// Reports which of two given lengths ends the training. Throws InvalidArgument if the user asked for a warm-up longer
 /// than the training; a recipe may have one.
 void TrainingSession::tell_length(int64_t rows) {
-  if (fit_.epochs || fit_.most_steps) return;
+  if (fit_.epochs || fit_.max_steps) return;
   const TrainingConfig& training = config_.training;
   const int64_t steps_per_epoch = rows / training.batch, of_epochs = training.epochs * steps_per_epoch;
   const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
@@ -256,16 +256,16 @@ std::string TrainingSession::plan_of(const Program& program, const std::vector<C
 /// Sets the length of the training, counted from its first step.
 void TrainingSession::plan_steps(TrainingRun& run) const {
   const int64_t epochs = fit_.epochs.value_or(config_.training.epochs);
-  const int64_t most_steps = fit_.most_steps.value_or(config_.training.steps);
-  if (epochs < (fit_.epochs ? 1 : 0) || epochs > kMaxEpochs || most_steps < 0) {
+  const int64_t max_steps = fit_.max_steps.value_or(config_.training.steps);
+  if (epochs < (fit_.epochs ? 1 : 0) || epochs > kMaxEpochs || max_steps < 0) {
     throw InvalidArgument(
         fmt::format("[train] bad length, got {} epochs and at most {} steps, expected 1 epoch or "
                     "more, and 0 steps, which means all, or more",
-                    epochs, most_steps));
+                    epochs, max_steps));
   }
   TrainInfo& info = run.info;
   info.steps_per_epoch = run.rows->size() / run.batch;
-  info.steps = training_steps(epochs, most_steps, info.steps_per_epoch);
+  info.steps = training_steps(epochs, max_steps, info.steps_per_epoch);
   info.epochs = (info.steps + info.steps_per_epoch - 1) / info.steps_per_epoch;
   if (run.schedule.steps == 0) run.schedule.steps = info.steps;
 }

@@ -290,7 +290,7 @@ TEST(EvaluatedLosses, FitWhereTheTrainingFits) {
       Model model(zoo.network(config.training.loss, {}), config, Place{.cores = 1});
       std::string said;
       model.on_program([&](const std::string& text) { said += text; });
-      model.train(rows, {.most_steps = 1, .validation = rows});
+      model.train(rows, {.max_steps = 1, .validation = rows});
       const size_t at = said.find(key);
       return at == std::string::npos ? said : said.substr(at + key.size(), said.find(" of each", at) - at - key.size());
     };

@@ -31,7 +31,7 @@ std::function<void()> with_addresses(rlim_t bytes) {
 }
 
 /// Smallest limit of addresses, in bytes, to within a MiB, under which the loader can start the program.
-rlim_t least_addresses() {
+rlim_t min_addresses() {
   rlim_t low = 0, high = 1024 * kMiB;  // too little, enough
   while (high - low > kMiB) {
     const rlim_t middle = (low + high) / 2;
@@ -71,7 +71,7 @@ Counts run_limited(const Command& command, const std::vector<std::function<void(
 }
 
 TEST(LimitedResources, OfAddresses) {
-  const rlim_t least = least_addresses();
+  const rlim_t least = min_addresses();
   std::vector<std::function<void()>> limits;
   for (rlim_t i = 0; i < 20; ++i) limits.push_back(with_addresses(least + (4 * i + i * i) * kMiB));
   for (const Command& command : {kOneRank, kFourRanks, kImagesOnTwoRanks}) {

@@ -81,7 +81,7 @@ void run(const FuzzTarget& target, double seconds, uint64_t seed) {
     const std::string kind = give_watched(target, input);
     require(kind.empty(), fmt::format("a right input is refused: {}", kind));
   }
-  Mutator mutator(seeds, target.words, target.most_bytes, seed);
+  Mutator mutator(seeds, target.words, target.max_bytes, seed);
   const auto begin = std::chrono::steady_clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   long count = 0, accepted = 0;

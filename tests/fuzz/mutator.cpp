@@ -50,8 +50,8 @@ bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0;
 
 }  // namespace
 
-Mutator::Mutator(std::vector<std::string> seeds, std::vector<std::string> words, size_t most_bytes, uint64_t seed)
-    : pool_(std::move(seeds)), words_(std::move(words)), seeds_(pool_.size()), most_bytes_(most_bytes), random_(seed) {
+Mutator::Mutator(std::vector<std::string> seeds, std::vector<std::string> words, size_t max_bytes, uint64_t seed)
+    : pool_(std::move(seeds)), words_(std::move(words)), seeds_(pool_.size()), max_bytes_(max_bytes), random_(seed) {
   words_.insert(words_.end(), usual_words().begin(), usual_words().end());
 }
 
@@ -66,7 +66,7 @@ std::string Mutator::next() {
   do {
     (this->*kChanges[below(std::size(kChanges))])(text);
   } while (below(2) == 0);
-  text.resize(std::min(text.size(), std::max(most_bytes_, pool_[0].size())));
+  text.resize(std::min(text.size(), std::max(max_bytes_, pool_[0].size())));
   return last_ = text;
 }
 
@@ -136,7 +136,7 @@ void Mutator::repeat(std::string& text) {
   if (piece.empty()) return;
   std::string all;
   const size_t times = size_t{1} << below(15);
-  for (size_t i = 0; i < times && all.size() < most_bytes_; ++i) all += piece;
+  for (size_t i = 0; i < times && all.size() < max_bytes_; ++i) all += piece;
   text.insert(below(text.size() + 1), all);
 }
 

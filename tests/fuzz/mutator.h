@@ -11,7 +11,7 @@ namespace partita {
 
 class Mutator {
  public:
-  Mutator(std::vector<std::string> seeds, std::vector<std::string> words, size_t most_bytes, uint64_t seed);
+  Mutator(std::vector<std::string> seeds, std::vector<std::string> words, size_t max_bytes, uint64_t seed);
 
   /// Another input: some changes of one of the pool.
   std::string next();
@@ -40,7 +40,7 @@ class Mutator {
 
   std::vector<std::string> pool_, words_;
   size_t seeds_ = 0;  // number of seeds, the first elements of the pool, which stay
-  size_t most_bytes_;
+  size_t max_bytes_;
   std::mt19937_64 random_;
   std::string last_;
   std::multiset<std::string> kinds_;

@@ -17,7 +17,7 @@ struct FuzzTarget {
   std::function<void(const std::string& input)> read;
   /// Words of the format, to be put into inputs.
   std::vector<std::string> words{};
-  size_t most_bytes = 20'000;  // maximum size of an input
+  size_t max_bytes = 20'000;  // maximum size of an input
   bool may_fail = false;       // RuntimeFailure is an answer, too
 };
 

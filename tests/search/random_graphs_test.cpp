@@ -28,14 +28,14 @@ class BruteForce {
     }
     visit(0, 0);
   }
-  double least() const { return least_; }
+  double least() const { return min_; }
   bool ended() const { return visits_ < kMaxVisits; }
 
  private:
   void visit(size_t v, double paid) {
-    if (paid >= least_ || ++visits_ >= kMaxVisits) return;
+    if (paid >= min_ || ++visits_ >= kMaxVisits) return;
     if (v == chosen_.size()) {
-      least_ = paid;
+      min_ = paid;
       return;
     }
     for (chosen_[v] = 0; chosen_[v] < problem_.variables[v].size(); ++chosen_[v]) {
@@ -51,7 +51,7 @@ class BruteForce {
   const CostProblem& problem_;
   std::vector<std::vector<size_t>> closed_;  // per variable: pairs with earlier ones
   std::vector<size_t> chosen_;
-  double least_ = std::numeric_limits<double>::infinity();
+  double min_ = std::numeric_limits<double>::infinity();
   int64_t visits_ = 0;
 };
 
@@ -124,7 +124,7 @@ TEST(RandomGraphs, SearchesEqualBruteForce) {
 }
 
 /// Bytes of the smallest choice: each variable by itself.
-double least_bytes(const CostProblem& problem) {
+double min_bytes(const CostProblem& problem) {
   double sum = 0;
   for (const CostVariable& variable : problem.variables) {
     double least = std::numeric_limits<double>::infinity();
@@ -146,16 +146,16 @@ TEST(RandomGraphs, EverySearchObeysMemory) {
     const Rules rules(graph, all_ops());
     const PlanCosts costs = random_costs(mesh, dice);
     const double least =
-        least_bytes(make_cost_graph(ForwardNodes(graph, rules, all_ops()), mesh, pins, {.costs = costs}).problem);
+        min_bytes(make_cost_graph(ForwardNodes(graph, rules, all_ops()), mesh, pins, {.costs = costs}).problem);
     for (const Search kind : {Search::exact, Search::dynamic, Search::recursive}) {
       SCOPED_TRACE(fmt::format("seed {}, {}", seed, name_of(kind)));
       const CutSearch search{kind, costs};
       const FoundCuts fastest = search_cuts(graph, rules, all_ops(), mesh, pins, search);
       for (const double part : {0.7, 0.2, 0.0}) {
         CutSearch within = search;
-        within.most_bytes = (least + part * (fastest.bytes - least)) * (1 + 1e-9);
-        EXPECT_LE(search_cuts(graph, rules, all_ops(), mesh, pins, within).bytes, within.most_bytes) << part;
-        obeyed += within.most_bytes < fastest.bytes;
+        within.max_bytes = (least + part * (fastest.bytes - least)) * (1 + 1e-9);
+        EXPECT_LE(search_cuts(graph, rules, all_ops(), mesh, pins, within).bytes, within.max_bytes) << part;
+        obeyed += within.max_bytes < fastest.bytes;
       }
       double before = fastest.bytes;
       for (int64_t squeeze = 1; squeeze <= kMaxSqueeze; ++squeeze) {

@@ -120,7 +120,7 @@ class Neighbours {
                 : one.pipeline > 1 && draws_.chance(0.5) ? Order::zero_bubble
                                                          : Order::one_forward_one_backward;
     if (one.data == 1) one.zero = 0;
-    const int64_t least = costs_.least_rows(one), rows = costs_.batch() / one.data;
+    const int64_t least = costs_.min_rows(one), rows = costs_.batch() / one.data;
     if (rows % least != 0) return std::nullopt;
     if (rows % one.micro_batch != 0 || one.micro_batch % least != 0) {
       one.micro_batch = least * draws_.one_of(divisors_of(rows / least));

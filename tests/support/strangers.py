@@ -39,7 +39,7 @@ def listening_ports(pids):
     return ports
 
 
-def most_memory(pids):
+def max_memory(pids):
     most = 0
     for pid in pids:
         try:
@@ -89,7 +89,7 @@ def main():
         if ports:
             break
         time.sleep(0.01)
-    memory = most_memory(processes(folder))
+    memory = max_memory(processes(folder))
 
     def one(number):
         source = random.Random(seed * 1000003 + number)
@@ -100,7 +100,7 @@ def main():
 
     with concurrent.futures.ThreadPoolExecutor(max_workers=16) as pool:
         closed = sum(pool.map(one, range(count)))
-    grown = most_memory(processes(folder)) - memory
+    grown = max_memory(processes(folder)) - memory
     print(f"{count} connections, {closed} without an answer, the largest process grew by {grown >> 10} MiB")
 
 

@@ -87,7 +87,7 @@ int64_t permute_source(const Mesh& mesh, const Sharding& from, const Sharding& t
 
 /// Returns the maximum number of rows of its part along one dimension that a rank sends in a halo_exchange. A row
 /// counts once for every rank that needs it.
-int64_t most_given(const Halo& halo, int64_t size, int64_t ways) {
+int64_t max_given(const Halo& halo, int64_t size, int64_t ways) {
   std::vector<int64_t> given(ways, 0);
   for (int64_t taker = 0; taker < ways; ++taker) {
     const Range required = partita::required_range(halo.window, chunk(halo.factor, taker, ways), size);
@@ -101,7 +101,7 @@ int64_t most_given(const Halo& halo, int64_t size, int64_t ways) {
   return *std::max_element(given.begin(), given.end());
 }
 
-int64_t most_sent_halos(const LocalGraph& local, const Node& node) {
+int64_t max_sent_halos(const LocalGraph& local, const Node& node) {
   const Sharding &from = local.shardings[node.inputs[0]], &to = local.shardings[node.outputs[0]];
   const Type own = local.largest(node.inputs[0]), result = local.largest(node.outputs[0]);
   int64_t bytes = static_cast<int64_t>(size_of(own.dtype));
@@ -111,7 +111,7 @@ int64_t most_sent_halos(const LocalGraph& local, const Node& node) {
     } else if (from.dims[d].empty()) {  // every rank holds the whole dimension
       bytes *= result.shape[d];
     } else {
-      bytes *= most_given(*to.halos[d], local.graph.type(node.inputs[0]).shape[d], local.mesh.ways(from.dims[d]));
+      bytes *= max_given(*to.halos[d], local.graph.type(node.inputs[0]).shape[d], local.mesh.ways(from.dims[d]));
     }
   }
   return bytes;
@@ -200,7 +200,7 @@ Staging largest_staging(const LocalGraph& local, NodeId id) {
   // A rank receives each element of its result once and sends each element of its operand once. It sends more in a
   // halo_exchange, and in a permute to ranks whose own copy no rank reads.
   Staging staging{.send = local.largest(node.inputs[0]).bytes(), .receive = local.largest(node.outputs[0]).bytes()};
-  if (performs(node, Collective::halo_exchange)) staging.send = most_sent_halos(local, node);
+  if (performs(node, Collective::halo_exchange)) staging.send = max_sent_halos(local, node);
   if (performs(node, Collective::permute)) {
     const Sharding &from = local.shardings[node.inputs[0]], &to = local.shardings[node.outputs[0]];
     staging.send *= local.mesh.ways(pair_axes(local.mesh, from, to).unpaired);

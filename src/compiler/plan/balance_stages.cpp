@@ -41,7 +41,7 @@ std::vector<size_t> stages_needed(const Pieces& pieces, double most) {
 }
 
 /// Returns the smallest possible FLOPs of the largest of `stages` stages, to within a millionth (by bisection).
-double least_of_most(const Pieces& pieces, size_t stages) {
+double min_of_most(const Pieces& pieces, size_t stages) {
   double low = pieces.sums.back() / static_cast<double>(stages), high = pieces.sums.back();
   while (high - low > 1e-6 * high) {
     const double middle = (low + high) / 2;
@@ -72,11 +72,11 @@ class Balancer {
     std::sort(levels.begin(), levels.end());
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
     const Pieces all = pieces_at(std::numeric_limits<int64_t>::max());
-    const double best = least_of_most(all, stages_), spread = squares_of(all, ends_of_stages(all));
+    const double best = min_of_most(all, stages_), spread = squares_of(all, ends_of_stages(all));
     const size_t step = levels.size() / kMaxLevels + 1;
     for (size_t level = 0; level < levels.size(); level += step) {
       const Pieces pieces = pieces_at(levels[level]);
-      if (pieces.begins.size() < stages_ || least_of_most(pieces, stages_) > kSlack * best) continue;
+      if (pieces.begins.size() < stages_ || min_of_most(pieces, stages_) > kSlack * best) continue;
       if (squares_of(pieces, ends_of_stages(pieces)) <= kSlack * spread) return assign(pieces);
     }
     return assign(all);
@@ -101,12 +101,12 @@ class Balancer {
     passing_.pop_back();
   }
 
-  /// Returns the pieces whose boundaries at most `most_bytes` cross.
-  Pieces pieces_at(int64_t most_bytes) const {
+  /// Returns the pieces whose boundaries at most `max_bytes` cross.
+  Pieces pieces_at(int64_t max_bytes) const {
     Pieces pieces;
     double sum = 0;
     for (size_t at = 0; at < nodes_.size(); ++at) {
-      if (at == 0 || passing_[at] <= most_bytes) {
+      if (at == 0 || passing_[at] <= max_bytes) {
         pieces.begins.push_back(at);
         pieces.sums.push_back(sum);
       }
@@ -119,7 +119,7 @@ class Balancer {
   /// Returns the end (exclusive piece) of each stage. A stage takes as close to an even share of the remaining FLOPs as
   /// the stages after it allow.
   std::vector<size_t> ends_of_stages(const Pieces& pieces) const {
-    const std::vector<size_t> needed = stages_needed(pieces, least_of_most(pieces, stages_));
+    const std::vector<size_t> needed = stages_needed(pieces, min_of_most(pieces, stages_));
     std::vector<size_t> ends;
     size_t begin = 0;
     for (size_t stage = 0; stage < stages_; ++stage) {

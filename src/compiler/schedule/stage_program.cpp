@@ -1,9 +1,9 @@
 #include "compiler/schedule/stage_program.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
+#include "base/saturating.h"
 #include "compiler/partition/collectives.h"
 #include "ir/orders/in_flight.h"
 #include "ir/work/flops.h"
@@ -62,12 +62,10 @@ StageTimes estimated_times(const LocalGraph& local, const OpSet& ops) {
 }
 
 std::vector<int64_t> bytes_of_groups(const Pipeline& pipeline, const std::function<int64_t(size_t stage)>& bytes_of) {
-  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   std::vector<int64_t> bytes(pipeline.groups.size(), 0);
   for (size_t stage = 0; stage < pipeline.shape.groups.size(); ++stage) {
     int64_t& of_group = bytes[static_cast<size_t>(pipeline.shape.groups[stage])];
-    const int64_t more = bytes_of(stage);
-    of_group = of_group > kMax - more ? kMax : of_group + more;
+    of_group = saturating_add(of_group, bytes_of(stage));
   }
   return bytes;
 }

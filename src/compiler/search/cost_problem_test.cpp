@@ -58,16 +58,16 @@ CostProblem draw_problem(const DrawnProblem& draw, uint64_t seed) {
   return problem;
 }
 
-/// Minimum cost of all choices of at most `most_bytes`, and of those that contain each alternative.
+/// Minimum cost of all choices of at most `max_bytes`, and of those that contain each alternative.
 struct AllChoices {
   double least = kForbids;
   std::vector<std::vector<double>> with;
 
-  explicit AllChoices(const CostProblem& problem, double most_bytes = kForbids) {
+  explicit AllChoices(const CostProblem& problem, double max_bytes = kForbids) {
     for (const CostVariable& variable : problem.variables) with.emplace_back(variable.size(), kForbids);
     std::vector<size_t> chosen(problem.variables.size(), 0);
     while (true) {
-      if (problem.bytes(chosen) <= most_bytes) enter(problem.seconds(chosen), chosen);
+      if (problem.bytes(chosen) <= max_bytes) enter(problem.seconds(chosen), chosen);
       size_t v = 0;
       while (v < chosen.size() && ++chosen[v] == problem.variables[v].size()) chosen[v++] = 0;
       if (v == chosen.size()) return;
@@ -183,19 +183,19 @@ TEST(CostProblem, MemoryIsAConstraint) {
     DrawnProblem sizes = sizes_of(seed);
     sizes.forbids = false;
     const CostProblem problem = draw_problem(sizes, seed);
-    double least_bytes = 0;
+    double min_bytes = 0;
     for (const CostVariable& variable : problem.variables) {
-      if (variable.bytes) least_bytes += *std::min_element(variable.bytes->begin(), variable.bytes->end());
+      if (variable.bytes) min_bytes += *std::min_element(variable.bytes->begin(), variable.bytes->end());
     }
     const double fastest = problem.bytes(exact_search(problem).chosen);
     for (const double part : {1.0, 0.8, 0.5, 0.1, 0.0, -0.1}) {
-      const double most = least_bytes + part * (fastest - least_bytes) * (1 + 1e-12);
+      const double most = min_bytes + part * (fastest - min_bytes) * (1 + 1e-12);
       const AllChoices all(problem, most);
       for (const SearchResult& found : {exact_search(problem, most), dynamic_search(problem, most)}) {
         SCOPED_TRACE(fmt::format("seed {}, {} of {} bytes", seed, most, fastest));
         if (!std::isfinite(all.least)) {
           ++none;
-          EXPECT_NEAR(problem.bytes(found.chosen), least_bytes, 1e-9 * least_bytes);
+          EXPECT_NEAR(problem.bytes(found.chosen), min_bytes, 1e-9 * min_bytes);
           continue;
         }
         constrained += part < 1;

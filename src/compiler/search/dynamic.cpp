@@ -19,7 +19,7 @@ constexpr double kCoreSlack = 1e-9;  // for rounding
 class Enumeration {
  public:
   Enumeration(const CostProblem& problem, std::vector<size_t> first)
-      : problem_(problem), best_(std::move(first)), least_(problem.seconds(best_)) {
+      : problem_(problem), best_(std::move(first)), min_(problem.seconds(best_)) {
     edges_.resize(problem.variables.size());
     for (size_t e = 0; e < problem.edges.size(); ++e) {
       edges_[problem.edges[e].first].push_back(e);
@@ -44,8 +44,8 @@ class Enumeration {
   /// `paid`: cost of the decided variables and their pairs.
   void visit(size_t depth, double paid) {
     if (depth == chosen_.size()) {
-      if (paid < least_) {
-        least_ = paid;
+      if (paid < min_) {
+        min_ = paid;
         best_ = chosen_;
       }
       return;
@@ -63,14 +63,14 @@ class Enumeration {
         next = v;
       }
     }
-    if (!(bound < least_) || (work_ += size_) > kMaxWork) return;
+    if (!(bound < min_) || (work_ += size_) > kMaxWork) return;
     std::vector<size_t> order(costs_[next].size());
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return costs_[next][a] < costs_[next][b]; });
     decided_[next] = true;
     for (size_t a : order) {
       const double own = costs_[next][a];
-      if (!(paid + own < least_)) break;
+      if (!(paid + own < min_)) break;
       chosen_[next] = a;
       const std::vector<std::vector<double>> before = costs_;
       pay_pairs(next, a);
@@ -97,7 +97,7 @@ class Enumeration {
   std::vector<std::vector<double>> costs_;  // per variable, with those of pairs whose other variable is decided
   std::vector<bool> decided_;
   std::vector<size_t> chosen_, best_;
-  double least_;
+  double min_;
   double work_ = 0, size_ = 0;
 };
 
@@ -123,8 +123,8 @@ SearchResult unconstrained(const CostProblem& problem) {
 
 }  // namespace
 
-SearchResult dynamic_search(const CostProblem& problem, double most_bytes) {
-  return search_within(problem, most_bytes, unconstrained);
+SearchResult dynamic_search(const CostProblem& problem, double max_bytes) {
+  return search_within(problem, max_bytes, unconstrained);
 }
 
 }  // namespace partita

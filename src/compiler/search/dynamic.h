@@ -10,6 +10,6 @@
 namespace partita {
 
 /// Returns the cheapest choice found, under the constraint on memory that `search_within` describes.
-SearchResult dynamic_search(const CostProblem& problem, double most_bytes = std::numeric_limits<double>::infinity());
+SearchResult dynamic_search(const CostProblem& problem, double max_bytes = std::numeric_limits<double>::infinity());
 
 }  // namespace partita

@@ -140,7 +140,7 @@ class Elimination::Solver {
         add_up(operands.with_last, offsets, own * columns, pairs);
         last_offsets = offsets;
       }
-      least_sums(sum, pairs, columns, result.data() + row);
+      min_sums(sum, pairs, columns, result.data() + row);
       for (size_t d = around.size() - 1; d-- > 0;) {
         if (++index[d] < size_of(around[d])) break;
         index[d] = 0;
@@ -160,7 +160,7 @@ class Elimination::Solver {
   }
 
   /// Sets result[b] to the minimum of sum[i] + pairs[i][b]. Takes the smallest sums first and stops once none can help.
-  static void least_sums(const std::vector<double>& sum, const std::vector<double>& pairs, size_t columns,
+  static void min_sums(const std::vector<double>& sum, const std::vector<double>& pairs, size_t columns,
                          double* result) {
     std::vector<size_t> order(sum.size());
     std::iota(order.begin(), order.end(), 0);

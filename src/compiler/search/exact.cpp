@@ -43,8 +43,8 @@ SearchResult unconstrained_search(const CostProblem& problem) {
 
 }  // namespace
 
-SearchResult exact_search(const CostProblem& problem, double most_bytes) {
-  return search_within(problem, most_bytes, unconstrained_search);
+SearchResult exact_search(const CostProblem& problem, double max_bytes) {
+  return search_within(problem, max_bytes, unconstrained_search);
 }
 
 std::vector<double> costs_of_alternatives(const CostProblem& problem, size_t variable) {

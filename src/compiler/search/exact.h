@@ -7,9 +7,9 @@
 
 namespace partita {
 
-/// Returns the cheapest choice if it takes at most `most_bytes`, else what `search_within` returns. If tables would be
+/// Returns the cheapest choice if it takes at most `max_bytes`, else what `search_within` returns. If tables would be
 /// too large, the choice may not be the cheapest; `lower_bound` then says how far off it can be.
-SearchResult exact_search(const CostProblem& problem, double most_bytes = std::numeric_limits<double>::infinity());
+SearchResult exact_search(const CostProblem& problem, double max_bytes = std::numeric_limits<double>::infinity());
 
 /// Returns, for each alternative of a variable, the cost of the cheapest choice that has it, or a lower bound of that
 /// if tables would be too large.

@@ -47,7 +47,7 @@ double ways_behind(int axis, const Mesh& mesh) {
 }  // namespace
 
 CostGraph recursive_search(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned,
-                           const CostGraphOptions& options, double most_bytes, double price) {
+                           const CostGraphOptions& options, double max_bytes, double price) {
   const Graph& graph = nodes.graph();
   const Rules& rules = nodes.rules();
   CostGraphOptions own = options;
@@ -66,7 +66,7 @@ CostGraph recursive_search(const ForwardNodes& nodes, const Mesh& mesh, const Pa
   for (const Axes& axes : rounds(mesh)) {
     for (size_t n : open) own.candidates[n] = with_axes(own.candidates[n].front(), legal.at(&rules[n]), axes);
     const CostGraph costs = make_cost_graph(nodes, mesh, pinned, own);
-    const double most = axes.size() == 1 ? most_bytes * ways_behind(axes[0], mesh) : most_bytes;
+    const double most = axes.size() == 1 ? max_bytes * ways_behind(axes[0], mesh) : max_bytes;
     const std::vector<size_t> chosen = exact_search(with_price(costs.problem, price), most).chosen;
     for (size_t n : open) {
       const size_t variable = static_cast<size_t>(costs.variable_of_node[n]);

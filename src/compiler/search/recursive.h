@@ -9,9 +9,9 @@
 namespace partita {
 
 /// Returns the cost graph in which each node has the cut found for it, while shardings of shared values are still open.
-/// `price`: of a byte of a rank's memory, as in `with_price`. A round may exceed `most_bytes` of a rank's memory by
+/// `price`: of a byte of a rank's memory, as in `with_price`. A round may exceed `max_bytes` of a rank's memory by
 /// what later axes can still divide.
 CostGraph recursive_search(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned,
-                           const CostGraphOptions& options, double most_bytes, double price);
+                           const CostGraphOptions& options, double max_bytes, double price);
 
 }  // namespace partita

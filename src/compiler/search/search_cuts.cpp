@@ -182,8 +182,8 @@ Boundaries cheapest_pair(const std::map<Boundaries, double>& costs) {
 }
 
 SearchResult solve(const CostProblem& problem, const CutSearch& search) {
-  return search.kind == Search::dynamic ? dynamic_search(problem, search.most_bytes)
-                                        : exact_search(problem, search.most_bytes);
+  return search.kind == Search::dynamic ? dynamic_search(problem, search.max_bytes)
+                                        : exact_search(problem, search.max_bytes);
 }
 
 /// `price`: cost of a byte of a rank's memory.
@@ -196,9 +196,9 @@ FoundCuts search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPl
                      costs.problem.bytes(found.chosen)};
   };
   if (search.kind == Search::recursive) {
-    FoundCuts found = found_in(recursive_search(nodes, mesh, pinned, options, search.most_bytes, price));
+    FoundCuts found = found_in(recursive_search(nodes, mesh, pinned, options, search.max_bytes, price));
     found.lower_bound = 0;
-    if (found.bytes <= search.most_bytes) return found;  // else all axes have to be cut at once
+    if (found.bytes <= search.max_bytes) return found;  // else all axes have to be cut at once
   }
   return found_in(make_cost_graph(nodes, mesh, pinned, options));
 }
@@ -239,7 +239,7 @@ FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, 
       costs[boundaries] = found.seconds;
       bound = std::min(bound, found.lower_bound);
       const auto rank = [&](const FoundCuts& one) {  // the fastest that fits, else the smallest
-        const bool fits = one.bytes <= search.most_bytes;
+        const bool fits = one.bytes <= search.max_bytes;
         return std::pair(fits ? 0 : one.bytes, fits ? one.seconds : 0);
       };
       if (best && rank(found) >= rank(*best)) continue;

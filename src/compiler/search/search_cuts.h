@@ -14,7 +14,7 @@ struct CutSearch {
   Search kind = Search::exact;  // any but propagation
   PlanCosts costs;
   bool uneven = true;                                           // whether parts may differ by one
-  double most_bytes = std::numeric_limits<double>::infinity();  // maximum bytes of a rank's memory
+  double max_bytes = std::numeric_limits<double>::infinity();  // maximum bytes of a rank's memory
   /// Weight of bytes of a rank's memory relative to seconds, from 0 (none) to kMaxSqueeze (more than all seconds).
   int64_t squeeze = 0;
 };
@@ -22,7 +22,7 @@ struct CutSearch {
 struct FoundCuts {
   PartialPlan partial;  // for `complete_plan`
   double seconds = 0;   // seconds of a step, by the costs of the search
-  /// No plan over these axes that takes at most `most_bytes`, in the groupings that `search_cuts` describes, costs
+  /// No plan over these axes that takes at most `max_bytes`, in the groupings that `search_cuts` describes, costs
   /// less; 0 if the search gives no bound.
   double lower_bound = 0;
   double bytes = 0;  // bytes of a rank's memory

@@ -27,19 +27,19 @@ CostProblem with_price(const CostProblem& problem, double price) {
   return priced;
 }
 
-SearchResult search_within(const CostProblem& problem, double most_bytes,
+SearchResult search_within(const CostProblem& problem, double max_bytes,
                            const std::function<SearchResult(const CostProblem&)>& solve) {
   SearchResult best = solve(problem);
   double bound = best.lower_bound, bytes = problem.bytes(best.chosen);
-  if (bytes <= most_bytes) return best;
+  if (bytes <= max_bytes) return best;
   double low = 0, high = 0, step = best.seconds / std::max(1.0, bytes);
   for (int round = 0; round < kPrices; ++round) {
     const double price = high > 0 ? (low + high) / 2 : step;
     SearchResult found = solve(with_price(problem, price));
     found.seconds = problem.seconds(found.chosen);
-    bound = std::max(bound, found.lower_bound - price * most_bytes);
+    bound = std::max(bound, found.lower_bound - price * max_bytes);
     const double size = problem.bytes(found.chosen);
-    const bool fits = size <= most_bytes, fitted = bytes <= most_bytes;
+    const bool fits = size <= max_bytes, fitted = bytes <= max_bytes;
     if (fits ? !fitted || found.seconds < best.seconds : !fitted && size < bytes) {
       best = std::move(found);
       bytes = size;
@@ -51,7 +51,7 @@ SearchResult search_within(const CostProblem& problem, double most_bytes,
       step *= kRaise;
     }
   }
-  best.lower_bound = bytes <= most_bytes ? std::min(bound, best.seconds) : bound;
+  best.lower_bound = bytes <= max_bytes ? std::min(bound, best.seconds) : bound;
   return best;
 }
 

@@ -10,12 +10,12 @@ namespace partita {
 /// Returns the problem with `price` per byte added to its costs. Variables that share costs still do.
 CostProblem with_price(const CostProblem& problem, double price);
 
-/// Returns the cheapest choice found that takes at most `most_bytes`, by Lagrangian relaxation (Fisher, 1981): `solve`
+/// Returns the cheapest choice found that takes at most `max_bytes`, by Lagrangian relaxation (Fisher, 1981): `solve`
 /// runs with a price per byte, which is raised until the choice fits and then bisected. The lower bound holds for all
 /// choices that fit.
 /// If no choice is found that fits, returns the smallest one found. That is the smallest possible once bytes cost more
 /// than everything else.
-SearchResult search_within(const CostProblem& problem, double most_bytes,
+SearchResult search_within(const CostProblem& problem, double max_bytes,
                            const std::function<SearchResult(const CostProblem&)>& solve);
 
 }  // namespace partita

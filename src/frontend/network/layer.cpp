@@ -38,11 +38,11 @@ SourceLocation source_location(const CallLocation& where) {
 }
 
 void require_layer_shape(std::string_view where, const Shape& shape) {
-  constexpr int64_t kMost = int64_t{1} << 40;
+  constexpr int64_t kMaxSize = int64_t{1} << 40;
   int64_t count = 1;
   bool legal = true;
   for (int64_t size : shape) {
-    legal = legal && size >= 1 && size <= (kMost - 1) / count;
+    legal = legal && size >= 1 && size <= (kMaxSize - 1) / count;
     if (legal) count *= size;
   }
   if (legal) return;

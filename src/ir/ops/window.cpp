@@ -12,9 +12,9 @@ int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1)
 
 void require_list(std::string_view op, std::string_view name, const std::vector<int64_t>& list, size_t count,
                   int64_t least) {
-  constexpr int64_t kMost = int64_t{1} << 31;  // products of two stay within 64 bits
+  constexpr int64_t kMaxSize = int64_t{1} << 31;  // products of two stay within 64 bits
   const bool legal =
-      std::all_of(list.begin(), list.end(), [&](int64_t value) { return value >= least && value < kMost; });
+      std::all_of(list.begin(), list.end(), [&](int64_t value) { return value >= least && value < kMaxSize; });
   if (list.size() == count && legal) return;
   reject(op, fmt::format("{} is not legal", name), to_text(list),
          fmt::format("{} numbers from {} to 2^31 - 1", count, least));

@@ -105,7 +105,7 @@ class SequenceReader : public Cursor {
       fail("groups out of order", fmt::format("group {}", group), fmt::format("group {}", group_));
     }
     expect(":");
-    most_ = sequence.size() + stages_.size() * kStageSections * static_cast<size_t>(shape_.micro_batches);
+    max_ = sequence.size() + stages_.size() * kStageSections * static_cast<size_t>(shape_.micro_batches);
     while (!rest().empty()) {
       const std::vector<Slot> first = block();
       if (take("..")) {
@@ -162,7 +162,7 @@ class SequenceReader : public Cursor {
   }
 
   void append(const std::vector<Slot>& slots, Sequence& sequence) const {
-    if (sequence.size() + slots.size() > most_) {
+    if (sequence.size() + slots.size() > max_) {
       fail("more slots than the group has", name(slots.front()),
            fmt::format("at most {} per section and stage", shape_.micro_batches));
     }
@@ -192,7 +192,7 @@ class SequenceReader : public Cursor {
   int line_number_, group_;
   const PipelineShape& shape_;
   const std::vector<int>& stages_;
-  size_t most_ = 0;
+  size_t max_ = 0;
 };
 
 }  // namespace

@@ -146,7 +146,7 @@ class Search {
     return false;
   }
 
-  double bound_of(const Sharding& now) const { return least_cost(ends_, runs_, now); }
+  double bound_of(const Sharding& now) const { return min_cost(ends_, runs_, now); }
 
   /// Merges two consecutive moves of one kind into `last`, unless that costs more. `before` is the sharding that `last`
   /// moves. Returns whether it did.

@@ -22,7 +22,7 @@ double cheapest_byte(const LinkCosts& costs) {
   return costs.byte.empty() ? 0 : *std::min_element(costs.byte.begin(), costs.byte.end());
 }
 
-double least_cost(const ReshardEnds& ends, const std::vector<Axes>& runs, const Sharding& now) {
+double min_cost(const ReshardEnds& ends, const std::vector<Axes>& runs, const Sharding& now) {
   double shared = 1;
   for (size_t d = 0; d < now.dims.size(); ++d) {
     const Axes &a = now.dims[d], &b = ends.to.dims[d];

@@ -12,6 +12,6 @@ double cheapest_byte(const LinkCosts& costs);
 
 /// Returns a lower bound on the cost of any path from `now` to `ends.to` by moves over `runs`: the cost of the bytes
 /// that some rank must still receive. Where two cuts of a dimension diverge, some rank holds nothing of what it needs.
-double least_cost(const ReshardEnds& ends, const std::vector<Axes>& runs, const Sharding& now);
+double min_cost(const ReshardEnds& ends, const std::vector<Axes>& runs, const Sharding& now);
 
 }  // namespace partita

@@ -13,7 +13,7 @@ constexpr size_t kDistances = 48;  // candidate periods: the most frequent dista
 class RepeatFinder {
  public:
   RepeatFinder(const Graph& graph, const Rules& rules, size_t least)
-      : graph_(graph), least_(least), users_(graph.users()), states_(graph.values.size(), -1) {
+      : graph_(graph), min_(least), users_(graph.users()), states_(graph.values.size(), -1) {
     for (size_t s = 0; s < graph.states.size(); ++s) states_[graph.states[s].entry] = static_cast<int>(s);
     for (const Output& output : graph.outputs) is_output_.insert(output.value);
     std::unordered_map<std::string, int> kinds;
@@ -94,13 +94,13 @@ class RepeatFinder {
 
   void search(size_t begin, size_t end) {
     RepeatedLayers best;
-    const auto folded_away = [&](const RepeatedLayers& run) { return (run.copies - least_) * run.period; };
+    const auto folded_away = [&](const RepeatedLayers& run) { return (run.copies - min_) * run.period; };
     for (size_t period : periods(begin, end)) {
       for (size_t n = begin; n + period < end;) {
         size_t to = n;
         while (to + period < end && matches(to, period)) ++to;
         const RepeatedLayers run{n, period, (to - n) / period + 1};
-        if (run.copies > least_ && (best.period == 0 || folded_away(run) > folded_away(best)) && is_closed(run)) {
+        if (run.copies > min_ && (best.period == 0 || folded_away(run) > folded_away(best)) && is_closed(run)) {
           best = run;
         }
         n = to + 1;
@@ -113,7 +113,7 @@ class RepeatFinder {
   }
 
   const Graph& graph_;
-  const size_t least_;
+  const size_t min_;
   const std::vector<std::vector<NodeId>> users_;
   std::vector<int> states_;  // per value: its state, or -1
   std::unordered_set<ValueId> is_output_;

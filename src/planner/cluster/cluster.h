@@ -76,7 +76,7 @@ struct LinkProtocol {
   std::string name;
   double overhead = 0;         // seconds per collective
   double bandwidth_share = 1;  // share of a link's bandwidth
-  double most_bandwidth = 0;   // maximum in bytes/s of all links of a part together; 0: no limit
+  double max_bandwidth = 0;   // maximum in bytes/s of all links of a part together; 0: no limit
   bool operator==(const LinkProtocol&) const = default;
 };
 

@@ -131,7 +131,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
     visit.text("name", protocol.name);
     visit.number("overhead", protocol.overhead, kSeconds);
     visit.number("bandwidth_share", protocol.bandwidth_share, kShare);
-    visit.number("most_bandwidth", protocol.most_bandwidth, kQuantityOrNone);
+    visit.number("most_bandwidth", protocol.max_bandwidth, kQuantityOrNone);
   });
   visit.tables("level", cluster.levels, [&](auto& level) {
     visit.text("name", level.name);

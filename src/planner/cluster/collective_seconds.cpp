@@ -30,7 +30,7 @@ double bandwidth_of(const LinkLevel& level, size_t l, const GroupPlace& place, c
     const double senders = std::max<double>(1, static_cast<double>(place.crossing[l] * place.members[l]));
     bandwidth = std::min(bandwidth, level.total_bandwidth / senders);
   }
-  return protocol.most_bandwidth > 0 ? std::min(bandwidth, protocol.most_bandwidth) : bandwidth;
+  return protocol.max_bandwidth > 0 ? std::min(bandwidth, protocol.max_bandwidth) : bandwidth;
 }
 
 std::vector<Crossed> crossed_levels(const GroupPlace& place, const Cluster& cluster, size_t protocol) {

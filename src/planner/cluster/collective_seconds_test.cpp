@@ -145,7 +145,7 @@ TEST(CollectiveSeconds, SlowerLinksNeverTakeLessTime) {
         case 4: level.reduce_bandwidth *= factor; break;
         case 5: protocol.overhead /= factor; break;
         case 6: protocol.bandwidth_share *= factor; break;
-        case 7: protocol.most_bandwidth = 1e10 * factor; break;
+        case 7: protocol.max_bandwidth = 1e10 * factor; break;
         case 9: level.copy_bandwidth = 1e12 * factor; break;
         case 8: worse.software.tree_share *= factor; break;
       }

@@ -128,14 +128,14 @@ class PairCounts {
       : first_(first), distance_(second - first), ranks_(ranks), part_(part), level_(level) {}
 
   /// The maximum number of pairs in one whole level.
-  int64_t most_crossing() const {
+  int64_t max_crossing() const {
     int64_t most = 0;
     for (const int64_t at : levels()) most = std::max(most, crossing(at * level_, (at + 1) * level_));
     return most;
   }
 
   /// The maximum number of pairs with either rank in one part.
-  int64_t most_sharing() const {
+  int64_t max_sharing() const {
     int64_t most = 0;
     const auto look_around = [&](int64_t rank) {
       for (int64_t at = rank / part_ - 1; at <= rank / part_ + 1; ++at) {
@@ -209,10 +209,10 @@ GroupPlace place_between(int64_t first, int64_t second, int64_t ranks, const Clu
   place.ranks = 2;
   for (size_t l = 0; l < cluster.levels.size(); ++l) {
     const PairCounts counts(std::min(first, second), std::max(first, second), ranks, parts[l], parts[l + 1]);
-    place.crossing[l] = counts.most_crossing();
+    place.crossing[l] = counts.max_crossing();
     if (place.crossing[l] == 0) continue;
     place.members[l] = 2;
-    place.sharing[l] = counts.most_sharing();
+    place.sharing[l] = counts.max_sharing();
   }
   return place;
 }

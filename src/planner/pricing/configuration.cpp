@@ -91,26 +91,26 @@ RecomputedLayers read_recomputed_layers(std::string_view where, std::string_view
 }
 
 std::vector<Key> keys() {
-  static constexpr int64_t kMost = int64_t{1} << 20;
-  return {count("data", &Configuration::data, 1, kMost),
-          count("context", &Configuration::context, 1, kMost),
-          count("tensor", &Configuration::tensor, 1, kMost),
+  static constexpr int64_t kMaxCount = int64_t{1} << 20;
+  return {count("data", &Configuration::data, 1, kMaxCount),
+          count("context", &Configuration::context, 1, kMaxCount),
+          count("tensor", &Configuration::tensor, 1, kMaxCount),
           choice("cuts", &Configuration::cuts),
           count("squeeze", &Configuration::squeeze, 0, kMaxSqueeze),
           count("links", &Configuration::links, 0, kMaxLinks),
-          count("pipeline", &Configuration::pipeline, 1, kMost),
+          count("pipeline", &Configuration::pipeline, 1, kMaxCount),
           {"sequence_parallel",
            [](Configuration& to, std::string_view where, std::string_view text) {
              to.sequence_parallel = read_bool(where, text);
            },
            [](const Configuration& from) { return from.sequence_parallel ? "true" : "false"; }},
-          count("interleave", &Configuration::interleave, 1, kMost),
+          count("interleave", &Configuration::interleave, 1, kMaxCount),
           choice("deal", &Configuration::deal),
-          count("micro_batch", &Configuration::micro_batch, 0, kMost),
+          count("micro_batch", &Configuration::micro_batch, 0, kMaxCount),
           choice("order", &Configuration::order),
           {"recompute",
            [](Configuration& to, std::string_view where, std::string_view text) {
-             to.recompute = read_recomputed_layers(where, text, kMost);
+             to.recompute = read_recomputed_layers(where, text, kMaxCount);
            },
            [](const Configuration& from) { return print(from.recompute); }},
           count("zero", &Configuration::zero, 0, kMaxZero)};

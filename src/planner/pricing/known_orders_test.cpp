@@ -43,7 +43,7 @@ TEST(StagePrices, LeastMemoryIsWithinThatOfTheOrder) {
           const Configuration configuration{
               .data = 1, .pipeline = pipeline, .interleave = chunks, .micro_batch = rows, .order = order};
           StagePrices& stages = priced.costs->stages(configuration);
-          const double least = stages.least_memory(0), most = peak_of(stages.memory(0));
+          const double least = stages.min_memory(0), most = peak_of(stages.memory(0));
           SCOPED_TRACE(print(configuration));
           EXPECT_LE(least, most * (1 + 1e-12));
           const bool is_1f1b = chunks == 1 && order != Order::zero_bubble && order != Order::gpipe;

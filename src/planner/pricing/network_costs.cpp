@@ -31,7 +31,7 @@ double NetworkCosts::step_flops() {
   return step_flops_;
 }
 
-double NetworkCosts::least_states(const Configuration& configuration) {
+double NetworkCosts::min_states(const Configuration& configuration) {
   LoweringKey key = lowering_.key_of(configuration);
   key.recompute = Recompute::none;
   const LayerCosts& costs = lowering_.layer_costs(key, 1, lowering_.lowered_rows(key));
@@ -103,7 +103,7 @@ std::optional<Configuration> NetworkCosts::fit(Configuration configuration, doub
   configuration.recompute = {};
   StagePrices& kept = stages(configuration);
   for (double limit = memory, round = 0; round < kRounds; ++round) {
-    const std::optional<RecomputedLayers> recompute = kept.least_recomputation(configuration.zero, limit);
+    const std::optional<RecomputedLayers> recompute = kept.min_recomputation(configuration.zero, limit);
     if (!recompute) return std::nullopt;
     configuration.recompute = *recompute;
     const double bytes = peak_of(stages(configuration).memory(configuration.zero));

@@ -35,7 +35,7 @@ class NetworkCosts {
   /// `memory` bytes, chosen to add the least time. None if it does not fit so.
   std::optional<Configuration> recomputed_to_fit(const Configuration& configuration, double memory);
   /// A lower bound of the bytes of parameters and optimizer states in the largest group of stages.
-  double least_states(const Configuration& configuration);
+  double min_states(const Configuration& configuration);
   /// Evicts the stage cache when it grows large. Invalidates references returned by `stages`.
   void forget_many_stages();
   /// Seconds per row. Only the values of the configuration that decide the lowering, its micro-batch and its number of
@@ -61,8 +61,8 @@ class NetworkCosts {
     return lowering_.plan_options(lowering_.key_of(configuration));
   }
   /// Rows of the smallest micro-batch.
-  int64_t least_rows(const Configuration& configuration) const {
-    return lowering_.least_rows(lowering_.key_of(configuration));
+  int64_t min_rows(const Configuration& configuration) const {
+    return lowering_.min_rows(lowering_.key_of(configuration));
   }
   /// Number of layers of the whole network that can be assigned to stages.
   int64_t layers() const;

@@ -49,7 +49,7 @@ Mesh NetworkLowering::busy_mesh(const LoweringKey& key, int64_t groups) const {
   return Mesh({{"data", groups}, {"context", key.context}, {"tensor", key.tensor}});
 }
 
-int64_t NetworkLowering::least_rows(const LoweringKey& key) const {
+int64_t NetworkLowering::min_rows(const LoweringKey& key) const {
   if (key.cuts == TensorCuts::blocks && !options_.own_plan) return 1;
   int64_t rows = std::min(key.tensor, batch_);
   while (batch_ % rows != 0) ++rows;
@@ -62,7 +62,7 @@ int64_t NetworkLowering::least_rows(const LoweringKey& key) const {
 /// number of groups is the largest that the batch allows, with one row per rank. Cuts that fewer groups would prefer
 /// are found by sharing the batch among the ranks of `data`.
 double NetworkLowering::exposed_gradients(const LoweringKey& key) {
-  const double groups = most_groups(key);
+  const double groups = max_groups(key);
   const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);
   BusyRanks& part = parts_.of(key.part);
   const LayerCosts& costs = layer_costs({.part = key.part}, 1, 1);
@@ -78,7 +78,7 @@ double NetworkLowering::exposed_gradients(const LoweringKey& key) {
 }
 
 int64_t NetworkLowering::lowered_rows(const LoweringKey& key) const {
-  const int64_t least = least_rows(key);
+  const int64_t least = min_rows(key);
   if (batch_ / least <= kMaxMicroBatches) return least;
   for (int64_t count = kMaxMicroBatches; count > 1; --count) {
     if (batch_ % (count * least) == 0) return batch_ / count;
@@ -95,7 +95,7 @@ void NetworkLowering::require_search() const {
 
 /// Costs by the class of links, so that neither they nor the cuts depend on bandwidths.
 PlanCosts NetworkLowering::costs_of_links(const LoweringKey& key, const Mesh& mesh) {
-  return costs_of_link_class(key.links, mesh, parts_.of(key.part).cluster, options_.precision, most_groups(key));
+  return costs_of_link_class(key.links, mesh, parts_.of(key.part).cluster, options_.precision, max_groups(key));
 }
 
 std::vector<int64_t> NetworkLowering::links(const Configuration& configuration) {
@@ -119,7 +119,7 @@ PlanOptions NetworkLowering::plan_options(const LoweringKey& key) {
   if (key.cuts == TensorCuts::searched) {
     require_search();
     options.search = options_.search;
-    const double kept_share = static_cast<double>(least_rows(key)) / static_cast<double>(batch_);
+    const double kept_share = static_cast<double>(min_rows(key)) / static_cast<double>(batch_);
     const double share = key.links > 0 ? 0 : exposed_gradients(key);
     options.costs = [this, key, share, kept_share](const Mesh& mesh) {
       PlanCosts costs = key.links > 0 ? costs_of_links(key, mesh)

@@ -72,7 +72,7 @@ class NetworkLowering {
   /// The costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
   /// Rows of the smallest micro-batch.
-  int64_t least_rows(const LoweringKey& key) const;
+  int64_t min_rows(const LoweringKey& key) const;
   /// Rows of the micro-batch that is lowered; costs scale linearly from it to other numbers of rows. Throws
   /// InvalidArgument if the batch does not divide into a legal number of micro-batches.
   int64_t lowered_rows(const LoweringKey& key) const;
@@ -86,7 +86,7 @@ class NetworkLowering {
   double exposed_gradients(const LoweringKey& key);
   PlanCosts costs_of_links(const LoweringKey& key, const Mesh& mesh);
   /// The number of groups of ranks with their own rows that the batch allows, each rank having one row.
-  double most_groups(const LoweringKey& key) const {
+  double max_groups(const LoweringKey& key) const {
     return std::max(1.0, static_cast<double>(batch_) / static_cast<double>(key.tensor));
   }
   Mesh busy_mesh(const LoweringKey& key, int64_t groups) const;

@@ -54,12 +54,12 @@ class StagePrices {
   /// A lower bound of the seconds of a step at a level of optimizer sharding (StepBound).
   double lower_bound(int64_t zero) { return bound_.seconds(zero); }
   /// A lower bound of the bytes of the largest group, which does not need the order.
-  double least_memory(int64_t zero) { return memory_.least(zero); }
+  double min_memory(int64_t zero) { return memory_.least(zero); }
   /// The memory of each group of stages. The order is made on the first call, for all levels.
   std::vector<StageMemory> memory(int64_t zero) const { return memory_.of_groups(zero); }
   /// The number of layers to recompute in each group so that a step fits in `memory` bytes; the choice adds the least
   /// time to the group. The configuration must not recompute anything. None if recomputing all layers is not enough.
-  std::optional<RecomputedLayers> least_recomputation(int64_t zero, double memory) const;
+  std::optional<RecomputedLayers> min_recomputation(int64_t zero, double memory) const;
   const PipelineShape& shape() const { return seconds_.shape(); }
   const Sequence& sequence() const { return seconds_.sequence(); }
 

@@ -49,17 +49,17 @@ struct Refused {
 };
 
 /// The configuration that takes the least memory, among those that can be lowered; none if there are none.
-std::optional<Configuration> least_of(std::vector<Refused> all, NetworkCosts& costs) {
+std::optional<Configuration> min_of(std::vector<Refused> all, NetworkCosts& costs) {
   std::stable_sort(all.begin(), all.end(), [](const Refused& a, const Refused& b) { return a.memory < b.memory; });
   std::optional<Configuration> least;
-  double least_memory = std::numeric_limits<double>::infinity();
+  double min_memory = std::numeric_limits<double>::infinity();
   for (const Refused& refused : all) {
-    if (refused.memory >= least_memory) break;
+    if (refused.memory >= min_memory) break;
     try {
       const double whole = peak_of(costs.stages(refused.configuration).memory(refused.configuration.zero));
-      if (whole >= least_memory) continue;
+      if (whole >= min_memory) continue;
       least = refused.configuration;
-      least_memory = whole;
+      min_memory = whole;
     } catch (const InvalidArgument&) {  // nothing can be recomputed
     }
   }
@@ -116,7 +116,7 @@ bool may_be_squeezed(const SearchRequest& request, const Configuration& configur
   whole.squeeze = whole.links = 0;
   whole.tensor = 1;
   try {
-    return request.costs.least_states(whole) <= request.memory_bytes * static_cast<double>(configuration.tensor);
+    return request.costs.min_states(whole) <= request.memory_bytes * static_cast<double>(configuration.tensor);
   } catch (const InvalidArgument&) {  // only more ranks divide the batch
     return true;
   }
@@ -142,7 +142,7 @@ class ConfigurationSearcher {
       search_all();
     }
     if (!result_.best) {
-      const std::optional<Configuration> least = least_of(std::move(refused_), costs_);
+      const std::optional<Configuration> least = min_of(std::move(refused_), costs_);
       if (!least) throw InvalidArgument(refusal_.text);
       result_.least = {*least, costs_.price(*least)};
     } else {
@@ -175,7 +175,7 @@ class ConfigurationSearcher {
     while (!queue_.empty()) {
       const Candidate next = queue_.top();
       queue_.pop();
-      if (next.bound > most_seconds() * (1 + kTie) || (request_.any && result_.best)) {
+      if (next.bound > max_seconds() * (1 + kTie) || (request_.any && result_.best)) {
         queue_ = {};
         return;
       }
@@ -190,7 +190,7 @@ class ConfigurationSearcher {
   }
 
   /// Seconds above which no configuration is of interest.
-  double most_seconds() const {
+  double max_seconds() const {
     if (!result_.best) return std::numeric_limits<double>::infinity();
     if (request_.runner_up) return shapes_.seconds_of_second(result_.best->configuration);
     return result_.best->price.step_seconds;
@@ -256,7 +256,7 @@ class ConfigurationSearcher {
   }
 
   void enumerate_size(const Configuration& configuration) {
-    const double states = costs_.least_states(configuration);
+    const double states = costs_.min_states(configuration);
     if (states > request_.memory_bytes) return refuse_sizes(configuration, states);
     const double least = space_.bound_of_sizes(configuration);
     if (std::isfinite(least)) queue_.push({least, configuration, Known::sizes});
@@ -282,7 +282,7 @@ class ConfigurationSearcher {
     configuration.deal = space_.deals(configuration).front();  // `balance` adds the others
     for (const int64_t zero : space_.levels(configuration)) {
       configuration.zero = zero;
-      if (costs_.least_states(configuration) > request_.memory_bytes) continue;  // higher levels may fit
+      if (costs_.min_states(configuration) > request_.memory_bytes) continue;  // higher levels may fit
       queue_.push({least, configuration, Known::layers});
     }
   }
@@ -304,7 +304,7 @@ class ConfigurationSearcher {
   /// Whether the network can be cut so. Recomputation does not affect this.
   bool can_lower(Configuration configuration) {
     configuration.recompute = Recompute::none;
-    configuration.micro_batch = costs_.least_rows(configuration);
+    configuration.micro_batch = costs_.min_rows(configuration);
     try {
       costs_.row_seconds(configuration);
       return true;
@@ -325,7 +325,7 @@ class ConfigurationSearcher {
     StagePrices* prices = stage_prices(configuration);
     if (prices == nullptr) return;
     balance(configuration, *prices);
-    const double memory = prices->least_memory(configuration.zero);
+    const double memory = prices->min_memory(configuration.zero);
     if (memory > request_.memory_bytes) return refuse(configuration, memory);
     queue_.push({prices->lower_bound(configuration.zero), configuration, Known::stages});
   }

@@ -457,11 +457,11 @@ double slowest_of(const std::vector<double>& seconds, const std::vector<size_t>&
 }
 
 /// The minimum of the slowest stage's seconds over all splits of the layers from `begin` on.
-double least_slowest(const std::vector<double>& seconds, size_t begin, int64_t stages) {
+double min_slowest(const std::vector<double>& seconds, size_t begin, int64_t stages) {
   if (stages == 1) return slowest_of(seconds, {begin, seconds.size()});
   double least = std::numeric_limits<double>::infinity();
   for (size_t end = begin + 1; end + static_cast<size_t>(stages) <= seconds.size() + 1; ++end) {
-    least = std::min(least, std::max(slowest_of(seconds, {begin, end}), least_slowest(seconds, end, stages - 1)));
+    least = std::min(least, std::max(slowest_of(seconds, {begin, end}), min_slowest(seconds, end, stages - 1)));
   }
   return least;
 }
@@ -476,7 +476,7 @@ TEST(DealLayers, NoOtherDealHasAFasterSlowestStage) {
       ASSERT_EQ(begins.size(), static_cast<size_t>(stages) + 1);
       EXPECT_EQ(begins.back(), seconds.size());
       for (int64_t s = 0; s < stages; ++s) EXPECT_LT(begins[s], begins[s + 1]);
-      EXPECT_NEAR(slowest_of(seconds, begins), least_slowest(seconds, 0, stages), 1e-9);
+      EXPECT_NEAR(slowest_of(seconds, begins), min_slowest(seconds, 0, stages), 1e-9);
     }
   }
 }

@@ -93,7 +93,7 @@ std::vector<int64_t> SearchedSpace::data(const Configuration& configuration) con
 }
 
 std::vector<int64_t> SearchedSpace::micro_batches(const Configuration& configuration) const {
-  const int64_t rows = costs_.batch() / configuration.data, least = costs_.least_rows(configuration);
+  const int64_t rows = costs_.batch() / configuration.data, least = costs_.min_rows(configuration);
   std::vector<int64_t> sizes = allowed(request_.pins.micro_batch, divisors(rows, rows));
   std::erase_if(sizes,
                 [&](int64_t size) { return rows % size != 0 || size % least != 0 || rows / size > kMaxMicroBatches; });

@@ -51,8 +51,8 @@ class SecondsByKind {
   const Item* end() const { return items_.data() + count_; }
 
  private:
-  static constexpr size_t kMost = 8;  // kinds between ranks that graphs and stages use
-  std::array<Item, kMost> items_{};
+  static constexpr size_t kMaxKinds = 8;  // kinds between ranks that graphs and stages use
+  std::array<Item, kMaxKinds> items_{};
   size_t count_ = 0;
 };
 

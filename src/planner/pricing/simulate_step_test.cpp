@@ -49,7 +49,7 @@ Cluster without_links(Cluster cluster) {
     for (double& latency : level.tree_latency) latency = 0;
     level.copy_bandwidth = 0;
   }
-  for (LinkProtocol& protocol : cluster.protocols) protocol.overhead = protocol.most_bandwidth = 0;
+  for (LinkProtocol& protocol : cluster.protocols) protocol.overhead = protocol.max_bandwidth = 0;
   cluster.software.rank_skew = cluster.software.transfer_overhead = 0;
   return cluster;
 }

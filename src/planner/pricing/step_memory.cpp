@@ -22,7 +22,7 @@ double peak_of(const std::vector<StageMemory>& memory) {
 }
 
 double StepMemory::least(int64_t zero) {
-  std::optional<double>& known = least_[static_cast<size_t>(zero)];
+  std::optional<double>& known = min_[static_cast<size_t>(zero)];
   if (!known) known = find_least(zero);
   return *known;
 }
@@ -30,7 +30,7 @@ double StepMemory::least(int64_t zero) {
 double StepMemory::find_least(int64_t zero) const {
   double most = 0;
   for (int64_t group = 0; group < configuration().pipeline; ++group) {
-    most = std::max(most, of_group(group, zero, least_in_flight(group)).total());
+    most = std::max(most, of_group(group, zero, min_in_flight(group)).total());
   }
   return most;
 }
@@ -48,7 +48,7 @@ StageMemory StepMemory::of_group(int64_t group, int64_t zero, double in_flight) 
 }
 
 StageMemory StepMemory::of_group(int64_t group, int64_t zero, const std::vector<StageLayers>& layers) const {
-  return of_group(group, zero, most_in_flight(group, layers), layers);
+  return of_group(group, zero, max_in_flight(group, layers), layers);
 }
 
 StageMemory StepMemory::of_group(int64_t group, int64_t zero, double in_flight,
@@ -104,7 +104,7 @@ const std::vector<KeptMicroBatches>& StepMemory::kept_micro_batches() const {
 /// has one stage, it then holds at least as many micro-batches as there are stages from it to the last one. With whole
 /// rounds of interleaved stages, the group has begun the forwards that 1f1b of its last stage runs first, chunk by
 /// chunk (ir/orders/orders.h).
-double StepMemory::least_in_flight(int64_t group) const {
+double StepMemory::min_in_flight(int64_t group) const {
   const int64_t groups = configuration().pipeline, chunks = configuration().interleave,
                 all = seconds_.shape().micro_batches;
   const bool is_interleaved = configuration().order == Order::interleaved;
@@ -134,7 +134,7 @@ const std::vector<int64_t>& StepMemory::fullest_moment(int64_t group, const std:
 }
 
 /// Peak bytes of activations in flight on a group with these layers.
-double StepMemory::most_in_flight(int64_t group, const std::vector<StageLayers>& layers) const {
+double StepMemory::max_in_flight(int64_t group, const std::vector<StageLayers>& layers) const {
   std::vector<double> kept;
   for (size_t i = 0; i < layers.size(); ++i) {
     kept.push_back(stages_.kept(group + static_cast<int64_t>(i) * configuration().pipeline, layers[i]));
@@ -148,7 +148,7 @@ double StepMemory::most_in_flight(int64_t group, const std::vector<StageLayers>&
 /// Peak bytes in the backward of all layers on one rank, while activations are released and gradients of parameters are
 /// made. Layers are followed from the last to the first. Of equal copies only the first and the last are examined,
 /// since memory is linear in between.
-double StepMemory::most_in_backward(const StageLayers& layers,
+double StepMemory::max_in_backward(const StageLayers& layers,
                                     const std::function<double(double)>& bytes_of_gradients) const {
   BackwardMoment before{.bytes = stages_.kept_by(layers)};
   double most = 0, gathered = 0;
@@ -229,7 +229,7 @@ double StepMemory::gradient_bytes(double elements, int64_t zero, const StageMemo
   const double scattered = zero >= 1 ? 1 / ranks : 0;
   if (stages_.stages() > 1) return whole * (1 + scattered);
   const auto bucket = static_cast<double>(ranks > 1 && zero == 0 ? ScheduleOptions{}.bucket_bytes : 0);
-  const double most = most_in_backward(layers, [&](double made_elements) {
+  const double most = max_in_backward(layers, [&](double made_elements) {
     const double made = made_elements * precision.gradient;
     return std::min(whole, made + bucket) + made * scattered;
   });

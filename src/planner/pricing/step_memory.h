@@ -44,10 +44,10 @@ class StepMemory {
   StageMemory of_group(int64_t group, int64_t zero, double in_flight, const std::vector<StageLayers>& layers) const;
   double find_least(int64_t zero) const;
   const std::vector<KeptMicroBatches>& kept_micro_batches() const;
-  double least_in_flight(int64_t group) const;
+  double min_in_flight(int64_t group) const;
   const std::vector<int64_t>& fullest_moment(int64_t group, const std::vector<double>& kept) const;
-  double most_in_flight(int64_t group, const std::vector<StageLayers>& layers) const;
-  double most_in_backward(const StageLayers& layers, const std::function<double(double)>& bytes_of_gradients) const;
+  double max_in_flight(int64_t group, const std::vector<StageLayers>& layers) const;
+  double max_in_backward(const StageLayers& layers, const std::function<double(double)>& bytes_of_gradients) const;
   double workspace(const std::vector<StageLayers>& layers) const;
   double whole_layers(const std::vector<StageLayers>& layers, int64_t zero) const;
   double gradient_bytes(double elements, int64_t zero, const StageMemory& beside, const StageLayers& layers) const;
@@ -55,7 +55,7 @@ class StepMemory {
 
   const StageCosts& stages_;
   const StageSeconds& seconds_;
-  std::array<std::optional<double>, kMaxZero + 1> least_{};  // by level; none: not computed yet
+  std::array<std::optional<double>, kMaxZero + 1> min_{};  // by level; none: not computed yet
 };
 
 }  // namespace partita

@@ -165,7 +165,7 @@ Box parse_box(const Fields& fields, const Document& pairs, const Shape& shape) {
 }
 
 /// The dimension along which pieces have the most distinct begins.
-size_t most_cut_dimension(const std::vector<const ManifestPiece*>& pieces, size_t dims) {
+size_t max_cut_dimension(const std::vector<const ManifestPiece*>& pieces, size_t dims) {
   size_t best = 0, most = 0;
   for (size_t d = 0; d < dims; ++d) {
     std::set<int64_t> begins;
@@ -189,7 +189,7 @@ void require_whole(const ManifestTensor& tensor, const Fields& fields) {
     fields.refuse(
         fmt::format("is not whole, got {} elements in its pieces, expected {}", elements, tensor.type.elements()));
   }
-  const size_t dims = tensor.type.shape.size(), cut = most_cut_dimension(pieces, dims);
+  const size_t dims = tensor.type.shape.size(), cut = max_cut_dimension(pieces, dims);
   std::sort(pieces.begin(), pieces.end(), [&](const ManifestPiece* a, const ManifestPiece* b) {
     return dims > 0 && a->box[cut].begin < b->box[cut].begin;
   });

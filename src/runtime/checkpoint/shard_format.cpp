@@ -84,8 +84,8 @@ uint64_t checksum_of_all(const std::vector<uint64_t>& checksums) {
 
 uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, const void* dense, DType dtype) {
   // Gathers short runs, since XXH3 is slow for many short inputs.
-  constexpr size_t kMost = size_t{1} << 14;
-  alignas(64) char together[kMost];
+  constexpr size_t kMaxBytes = size_t{1} << 14;
+  alignas(64) char together[kMaxBytes];
   const char* bytes = static_cast<const char*>(dense);
   const auto size = static_cast<int64_t>(size_of(dtype));
   const auto all = static_cast<size_t>(elements_of(tile) * size);
@@ -98,8 +98,8 @@ uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, c
       only_run = run;
       return;
     }
-    if (used + length > kMost && used > 0) checksum.add(together, std::exchange(used, 0));
-    if (length > kMost) return checksum.add(run, length);
+    if (used + length > kMaxBytes && used > 0) checksum.add(together, std::exchange(used, 0));
+    if (length > kMaxBytes) return checksum.add(run, length);
     copy_run(together + used, run, length);
     used += length;
   });

@@ -43,12 +43,12 @@ size_t divided_dim(const Box& box, int64_t parts) {
 /// An assignment of shares to ranks, and the bytes of the busiest rank.
 struct Division {
   std::vector<std::vector<StateShare>> shares;  // per state
-  int64_t most_bytes = 0;
+  int64_t max_bytes = 0;
 };
 
-/// Assigns boxes to ranks. A box that several ranks hold is split into equal parts if it has at least `least_cut`
+/// Assigns boxes to ranks. A box that several ranks hold is split into equal parts if it has at least `min_cut`
 /// bytes. The other shared boxes, largest first, are each assigned to the rank with the fewest bytes so far.
-Division divide(const std::vector<std::vector<HeldBox>>& boxes, int ranks, int64_t least_cut) {
+Division divide(const std::vector<std::vector<HeldBox>>& boxes, int ranks, int64_t min_cut) {
   Division division{.shares = std::vector<std::vector<StateShare>>(boxes.size())};
   std::vector<int64_t> bytes(static_cast<size_t>(ranks), 0);
   const auto give = [&](size_t state, const HeldBox& held, size_t holder, const Box& box) {
@@ -61,7 +61,7 @@ Division divide(const std::vector<std::vector<HeldBox>>& boxes, int ranks, int64
   for (size_t i = 0; i < boxes.size(); ++i) {
     for (const HeldBox& held : boxes[i]) {
       const auto parts = static_cast<int64_t>(held.ranks.size());
-      if (parts > 1 && held.bytes < least_cut) {
+      if (parts > 1 && held.bytes < min_cut) {
         uncut.emplace_back(i, &held);
         continue;
       }
@@ -85,7 +85,7 @@ Division divide(const std::vector<std::vector<HeldBox>>& boxes, int ranks, int64
     });
     give(state, *held, static_cast<size_t>(least - held->ranks.begin()), held->box);
   }
-  division.most_bytes = *std::max_element(bytes.begin(), bytes.end());
+  division.max_bytes = *std::max_element(bytes.begin(), bytes.end());
   return division;
 }
 
@@ -101,7 +101,7 @@ std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& 
   const Division finest = divide(boxes, ranks, kMinDividedBytes);
   for (int64_t least = largest + 1; least > kMinDividedBytes; least /= 2) {
     Division division = divide(boxes, ranks, least);
-    if (division.most_bytes <= finest.most_bytes + finest.most_bytes / kBusiestPart) return std::move(division.shares);
+    if (division.max_bytes <= finest.max_bytes + finest.max_bytes / kBusiestPart) return std::move(division.shares);
   }
   return finest.shares;
 }

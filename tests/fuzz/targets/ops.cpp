@@ -105,7 +105,7 @@ std::vector<FuzzTarget> ops_targets() {
            .seeds = a_graph_of_each_sample,
            .read = read_ops,
            .words = {"f32[", "bf16[", "i32[", "u8[", "bool[", "[1,1]", "[0,0,0,0]", ",3", "axis=", "dtype=f16", "true"},
-           .most_bytes = 2000}};
+           .max_bytes = 2000}};
 }
 
 }  // namespace partita

@@ -184,7 +184,7 @@ std::vector<FuzzTarget> programs_targets() {
                },
            .read = read_and_train,
            .words = words,
-           .most_bytes = 4000},
+           .max_bytes = 4000},
           {.name = "plan",
            .seeds =
                [] {
@@ -218,7 +218,7 @@ std::vector<FuzzTarget> programs_targets() {
            .read = read_catalog_text,
            .words = {"choose ", " => ", " like ", "bytes ", "scratch=", "in_place=0:0", "view",
                      "refused: ", "nchw16c/1024"},
-           .most_bytes = 60'000}};
+           .max_bytes = 60'000}};
 }
 
 }  // namespace partita

@@ -43,7 +43,7 @@ std::vector<FuzzTarget> rank_table_targets() {
            .read = read_table_of_ranks,
            .words = {"\"server_list\":", "\"group_list\":", "\"instance_list\":", "\"devices\":", "\"rank_id\":",
                      "\"status\":", "\"server_ip\":", deep_lists()},
-           .most_bytes = 400'000}};
+           .max_bytes = 400'000}};
 }
 
 }  // namespace partita

@@ -140,7 +140,7 @@ std::vector<FuzzTarget> settings_targets() {
            },
        .read = read_cluster_text,
        .words = {"[[level]]\n", "[device]\n", "inf", "nan", "fitted = [", "[1e3, 0.5]"},
-       .most_bytes = 40'000},
+       .max_bytes = 40'000},
       {.name = "configuration",
        .seeds =
            [] {

@@ -142,7 +142,7 @@ std::vector<uint8_t> PackedFile::read(int64_t limit) {
   return bytes;
 }
 
-int64_t PackedFile::most_bytes() const {
+int64_t PackedFile::max_bytes() const {
   const std::filesystem::path extension = path_.extension();
   const int64_t ratio = extension == ".gz" ? kMaxDeflateRatio : extension == ".xz" ? kMaxXzRatio : 1;
   return packed_size_ > std::numeric_limits<int64_t>::max() / ratio ? std::numeric_limits<int64_t>::max()

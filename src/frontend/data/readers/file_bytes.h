@@ -33,7 +33,7 @@ class PackedFile {
   /// Like the above, into `out`. Returns the number of bytes read, less than out.size() only at the end of the file.
   size_t read(std::span<uint8_t> out) { return unpack(out); }
   /// Returns an upper bound of the unpacked size, from the size on disk.
-  int64_t most_bytes() const;
+  int64_t max_bytes() const;
   const std::filesystem::path& path() const { return path_; }
 
  private:

@@ -24,8 +24,8 @@ constexpr int64_t kReadStep = 1 << 20;  // bytes converted at a time
 class Source {
  public:
   using Read = std::function<size_t(std::span<uint8_t>)>;
-  /// `most_bytes`: upper bound of the bytes the file can give.
-  Source(Read read, int64_t most_bytes) : read_(std::move(read)), left_(most_bytes) {}
+  /// `max_bytes`: upper bound of the bytes the file can give.
+  Source(Read read, int64_t max_bytes) : read_(std::move(read)), left_(max_bytes) {}
 
   size_t read(std::span<uint8_t> out) {
     size_t done = 0;
@@ -304,7 +304,7 @@ class Npz {
       }
       return static_cast<size_t>(got);
     };
-    Source source(read, most_bytes(i));
+    Source source(read, max_bytes(i));
     return read_array(source, where);
   }
 
@@ -315,14 +315,14 @@ class Npz {
   };
 
   /// Returns an upper bound of the bytes that a member can give, from its sizes in the file.
-  int64_t most_bytes(size_t i) const {
-    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  int64_t max_bytes(size_t i) const {
+    constexpr uint64_t kMaxBytes = std::numeric_limits<int64_t>::max();
     zip_stat_t stat;
-    if (zip_stat_index(archive_.get(), i, 0, &stat) != 0) return kMost;
-    uint64_t most = kMost;
+    if (zip_stat_index(archive_.get(), i, 0, &stat) != 0) return kMaxBytes;
+    uint64_t most = kMaxBytes;
     if ((stat.valid & ZIP_STAT_SIZE) != 0) most = std::min<uint64_t>(most, stat.size);
     const bool is_deflate = (stat.valid & ZIP_STAT_COMP_METHOD) != 0 && stat.comp_method == ZIP_CM_DEFLATE;
-    if (is_deflate && (stat.valid & ZIP_STAT_COMP_SIZE) != 0 && stat.comp_size < kMost / kMaxDeflateRatio) {
+    if (is_deflate && (stat.valid & ZIP_STAT_COMP_SIZE) != 0 && stat.comp_size < kMaxBytes / kMaxDeflateRatio) {
       most = std::min<uint64_t>(most, stat.comp_size * kMaxDeflateRatio);
     }
     return static_cast<int64_t>(most);
@@ -358,7 +358,7 @@ std::vector<std::pair<std::string, Array>> read_arrays(const std::filesystem::pa
 
 Array read_npy(const std::filesystem::path& file) {
   PackedFile packed(file);
-  Source source([&](std::span<uint8_t> out) { return packed.read(out); }, packed.most_bytes());
+  Source source([&](std::span<uint8_t> out) { return packed.read(out); }, packed.max_bytes());
   return read_array(source, file.string());
 }
 

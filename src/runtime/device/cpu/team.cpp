@@ -38,13 +38,13 @@ thread_local int started = 1;
 
 }  // namespace
 
-int most_team_threads() { return omp_get_thread_limit(); }
+int max_team_threads() { return omp_get_thread_limit(); }
 
 void enter_team(int threads) {
-  if (threads > most_team_threads()) {
+  if (threads > max_team_threads()) {
     throw InvalidArgument(
         fmt::format("[threads] OMP_THREAD_LIMIT is too low, got {}, expected {} or more, or --threads {}",
-                    most_team_threads(), threads, most_team_threads()));
+                    max_team_threads(), threads, max_team_threads()));
   }
   omp_set_dynamic(0);            // overrides OMP_DYNAMIC: fewer threads on a busy machine
   omp_set_max_active_levels(1);  // overrides OMP_MAX_ACTIVE_LEVELS=0: only one thread

@@ -4,7 +4,7 @@
 namespace partita {
 
 /// Maximum number of threads in a team that the environment allows.
-int most_team_threads();
+int max_team_threads();
 
 /// Makes parallel regions of this thread run on exactly `threads` threads, and starts them. oneDNN would wait for
 /// threads that it requested and did not get, and libgomp ends the process if it cannot start one. Throws

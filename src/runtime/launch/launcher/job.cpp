@@ -76,9 +76,9 @@ class Launcher {
       idle = ending.steps > 0 ? 0 : idle + 1;
       if (!may_restart(ending, attempt, idle)) return ending.code;
       if (shrink(ending)) idle = 0;  // the remaining ranks have not failed yet
-      if (slots_of(hosts_) < std::max(1, least_ranks())) {
+      if (slots_of(hosts_) < std::max(1, min_ranks())) {
         say("error", fmt::format("[launch] too few ranks are left, got {}, expected {} or more", slots_of(hosts_),
-                                 std::max(1, least_ranks())));
+                                 std::max(1, min_ranks())));
         return ending.code;
       }
       command = restart_command(options_.command);
@@ -87,7 +87,7 @@ class Launcher {
   }
 
  private:
-  int least_ranks() const { return options_.min_ranks > 0 ? options_.min_ranks : slots_of(options_.hosts); }
+  int min_ranks() const { return options_.min_ranks > 0 ? options_.min_ranks : slots_of(options_.hosts); }
 
   void tell(const Ending& ending) const {
     const bool has_logs = logs_.has_logs() || hosts_.size() > 1 || !options_.ssh.empty();

@@ -54,9 +54,9 @@ void multiply_panels(int64_t count, int64_t inner, const double* a, const double
 }
 
 int64_t Sizes::scratch_bytes() const {
-  const int64_t most_rows = std::min(kMaxRows, rounded_up(rows, kRows));
-  const int64_t most_columns = std::min(kMaxColumns, rounded_up(columns, kColumns));
-  const int64_t numbers = most_rows * most_columns + std::min(inner, kInner) * (most_columns + kRows);
+  const int64_t max_rows = std::min(kMaxRows, rounded_up(rows, kRows));
+  const int64_t max_columns = std::min(kMaxColumns, rounded_up(columns, kColumns));
+  const int64_t numbers = max_rows * max_columns + std::min(inner, kInner) * (max_columns + kRows);
   return rounded_up(numbers, kColumns) * static_cast<int64_t>(sizeof(double));
 }
 

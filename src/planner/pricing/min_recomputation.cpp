@@ -81,12 +81,12 @@ class RecomputationFit {
     std::optional<RecomputedLayers::Counts> best;
     double best_seconds = kNoTime;
     const int64_t most = has_full_ ? layer_count() : 0;
-    for (int64_t full = least_that(most,
+    for (int64_t full = first_count_where(most,
                                    [&](int64_t count) {
                                      return fits({count, others(count)});
                                    });
          full <= most && full_[static_cast<size_t>(full)] < best_seconds; ++full) {
-      const int64_t selective = least_that(others(full), [&](int64_t count) { return fits({full, count}); });
+      const int64_t selective = first_count_where(others(full), [&](int64_t count) { return fits({full, count}); });
       if (selective > others(full)) continue;
       const double seconds = full_[static_cast<size_t>(full)] + selective_[static_cast<size_t>(full + selective)] -
                              selective_[static_cast<size_t>(full)];
@@ -103,7 +103,7 @@ class RecomputationFit {
   /// Returns the smallest number up to `most` for which `is_true` holds; `most` + 1 if there is none. Except for 0, if
   /// `is_true` holds for a number it must hold for all larger ones.
   template <class Test>
-  static int64_t least_that(int64_t most, const Test& is_true) {
+  static int64_t first_count_where(int64_t most, const Test& is_true) {
     if (is_true(0)) return 0;
     if (most == 0 || !is_true(most)) return most + 1;
     int64_t too_few = 0, enough = most;
@@ -133,7 +133,7 @@ class RecomputationFit {
 
 }  // namespace
 
-std::optional<RecomputedLayers> StagePrices::least_recomputation(int64_t zero, double memory) const {
+std::optional<RecomputedLayers> StagePrices::min_recomputation(int64_t zero, double memory) const {
   return RecomputationFit(costs_, memory_, zero, memory).run();
 }
 
