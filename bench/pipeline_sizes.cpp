@@ -11,6 +11,7 @@
 #include "ir/ops/registry.h"
 #include "ir/orders/text.h"
 #include "job/options.h"
+#include "runtime/launch/place.h"
 #include "training/memory.h"
 #include "usage.h"
 #include "zoo/zoo_job.h"

@@ -18,6 +18,7 @@
 #include "ir/ops/registry.h"
 #include "runtime/comm/run_ranks.h"
 #include "runtime/execute/executor.h"
+#include "runtime/launch/place.h"
 #include "usage.h"
 #include "zoo/zoo_job.h"
 

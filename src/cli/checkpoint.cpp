@@ -13,6 +13,7 @@
 #include "runtime/checkpoint/checkpoint_saving.h"
 #include "runtime/checkpoint/saved_states.h"
 #include "runtime/launch/owner_lock.h"
+#include "runtime/launch/place.h"
 #include "training/configuration.h"
 #include "training/memory.h"
 #include "zoo/zoo_job.h"

@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/states.h"
 #include "runtime/device/device.h"
 #include "runtime/execute/interpreter.h"
+#include "runtime/launch/place.h"
 
 namespace partita {
 namespace {

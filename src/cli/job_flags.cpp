@@ -11,6 +11,7 @@
 #include "planner/planner.h"
 #include "runtime/checkpoint/saved_states.h"
 #include "runtime/checkpoint/weights.h"
+#include "runtime/launch/place.h"
 #include "training/configuration.h"
 
 namespace partita {

@@ -7,6 +7,7 @@
 #include "cli/job_flags.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
+#include "runtime/launch/place.h"
 
 namespace partita {
 namespace {

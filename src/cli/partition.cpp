@@ -9,6 +9,7 @@
 #include "cli/job_flags.h"
 #include "cli/options.h"
 #include "ir/ops/registry.h"
+#include "runtime/launch/place.h"
 #include "training/configuration.h"
 
 namespace partita {

@@ -14,6 +14,7 @@
 #include "ir/orders/text.h"
 #include "planner/cluster/presets.h"
 #include "planner/simulation/simulate_program.h"
+#include "runtime/launch/place.h"
 #include "training/memory.h"
 
 namespace partita {

@@ -6,6 +6,7 @@
 
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
+#include "runtime/launch/place.h"
 #include "training/memory.h"
 
 namespace partita {

@@ -7,7 +7,9 @@
 #include "compiler/partition/partition.h"
 #include "compiler/partition/print_rank.h"
 #include "compiler/partition/split_stages.h"
+#include "compiler/plan/assign_stages.h"
 #include "compiler/plan/cut_micro_batches.h"
+#include "compiler/plan/shard_optimizer.h"
 #include "compiler/schedule/timeline.h"
 #include "ir/orders/text.h"
 

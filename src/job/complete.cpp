@@ -6,6 +6,7 @@
 #include "compiler/plan/cut_micro_batches.h"
 #include "job/config.h"
 #include "runtime/comm/inproc/collectives.h"
+#include "runtime/launch/place.h"
 
 namespace partita {
 namespace {

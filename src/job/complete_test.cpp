@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "job/config.h"
+#include "runtime/launch/place.h"
 
 namespace partita {
 namespace {

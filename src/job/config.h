@@ -3,18 +3,19 @@
 // Commands, configuration files, benchmarks and users' programs fill the same struct. docs/reference/configuration.md
 // lists its keys and flags.
 
-#include "compiler/autodiff/optimizer.h"
-#include "compiler/search/make_plan.h"
-#include "compiler/search/named_cuts.h"
+#include "compiler/autodiff/optimizer_options.h"
+#include "compiler/search/given_plan.h"
+#include "compiler/search/plan_options.h"
 #include "frontend/data/source.h"
-#include "frontend/network/losses.h"
-#include "ir/graph/annotate_nodes.h"
+#include "frontend/network/loss_options.h"
+#include "ir/graph/node_annotation.h"
 #include "ir/kernels/kernel_set.h"
 #include "job/lr_schedule.h"
 #include "job/recompute_marks.h"
-#include "runtime/launch/place.h"
 
 namespace partita {
+
+struct Place;
 
 /// Rows whose batch norm statistics are shared: each rank's rows of a micro-batch, or the rows of the global batch.
 enum class BatchNormStatistics { local, global };

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "compiler/search/make_plan.h"
 #include "job/options.h"
 
 namespace partita {

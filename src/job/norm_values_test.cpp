@@ -7,6 +7,7 @@
 #include "ir/ops/norm/batch_norm.h"
 #include "ir/ops/registry.h"
 #include "job/program.h"
+#include "runtime/launch/place.h"
 
 namespace partita {
 namespace {

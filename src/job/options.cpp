@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "frontend/data/dataset.h"
+#include "ir/graph/graph.h"
 #include "job/option_text.h"
 
 namespace partita {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "runtime/launch/place.h"
 #include "runtime/launch/warn.h"
 
 namespace partita {

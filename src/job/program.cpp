@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "compiler/plan/assign_stages.h"
 #include "compiler/plan/outputs.h"
 #include "compiler/search/data_parallel.h"
+#include "compiler/search/named_cuts.h"
 #include "ir/ops/registry.h"
 #include "job/norm_values.h"
 #include "runtime/device/device.h"

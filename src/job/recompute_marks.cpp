@@ -1,5 +1,6 @@
 #include "job/recompute_marks.h"
 
+#include "compiler/autodiff/recompute.h"
 #include "compiler/plan/layer_names.h"
 
 namespace partita {

@@ -1,9 +1,16 @@
 #pragma once
 // Recomputation policies of single layers.
 
-#include "compiler/autodiff/recompute.h"
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/autodiff/recompute_policy.h"
 
 namespace partita {
+
+struct Graph;
+class OpSet;
 
 /// Paths of layers (compiler/plan/layer_names.h) and how much of them is recomputed: selective or full.
 struct RecomputeMark {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/autodiff/recompute.h"
 #include "frontend/network/build_graph.h"
 #include "ir/ops/registry.h"
 #include "zoo/zoo.h"

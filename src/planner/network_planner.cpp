@@ -1,5 +1,6 @@
 #include "planner/network_planner.h"
 
+#include "compiler/search/named_cuts.h"
 #include "ir/ops/registry.h"
 #include "job/program.h"
 #include "planner/cluster/presets.h"

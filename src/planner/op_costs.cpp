@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/plan/network_names.h"
+#include "compiler/search/named_cuts.h"
 #include "frontend/network/build_graph.h"
 #include "ir/ops/registry.h"
 #include "ir/work/flops.h"

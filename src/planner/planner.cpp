@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "compiler/search/named_cuts.h"
 #include "ir/ops/registry.h"
 #include "planner/network_planner.h"
 #include "planner/op_costs.h"

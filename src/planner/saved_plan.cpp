@@ -1,5 +1,6 @@
 #include "planner/saved_plan.h"
 
+#include "compiler/plan/network_names.h"
 #include "ir/ops/registry.h"
 #include "planner/explain/differences.h"
 #include "planner/network_planner.h"

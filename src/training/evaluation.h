@@ -11,13 +11,10 @@ namespace partita {
 
 struct EvaluationOptions {
   int ranks = 1;                           // ranks that run a batch
-  int64_t max_rows = 256;                 // maximum rows of a batch
+  int64_t max_rows = 256;                  // maximum rows of a batch
   int64_t top = 5;                         // k of Metrics::correct_in_top
   std::optional<int64_t> ignored_label{};  // class whose rows do not count; none: the one that the loss ignores
 };
-
-/// Called on the first rank with the number of rows done and the total.
-using EvaluationProgress = std::function<void(int64_t done, int64_t rows)>;
 
 /// An evaluation that is compiled once and can be run with any states. The scalars are those of all rows in one batch,
 /// for any number of batches and ranks. Rows that do not fill a batch are run by a program of their own, on the same

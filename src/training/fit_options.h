@@ -3,11 +3,10 @@
 
 #include "frontend/data/dataset.h"
 #include "job/ineffective.h"
-#include "runtime/checkpoint/checkpoint_saving.h"
+#include "runtime/checkpoint/checkpoint_options.h"
 #include "runtime/checkpoint/states.h"
 #include "runtime/launch/signals.h"
 #include "training/callbacks.h"
-#include "training/evaluation.h"
 
 namespace partita {
 
@@ -22,11 +21,11 @@ struct TrainingEnd {
 
 /// Options of one call of `train`. Fields that are set replace those of the configuration.
 struct FitOptions {
-  std::optional<int64_t> epochs{};      // none: as configured
+  std::optional<int64_t> epochs{};     // none: as configured
   std::optional<int64_t> max_steps{};  // maximum in the whole training; 0: those of the epochs; none: as configured
-  DatasetPtr validation = nullptr;      // if given, rows that are evaluated after every epoch
-  std::vector<Callback*> callbacks{};   // called on the first rank
-  std::vector<Callback*> observers{};   // called in every process; only their requests for files are honoured
+  DatasetPtr validation = nullptr;     // if given, rows that are evaluated after every epoch
+  std::vector<Callback*> callbacks{};  // called on the first rank
+  std::vector<Callback*> observers{};  // called in every process; only their requests for files are honoured
   std::optional<CheckpointOptions> checkpoints{};  // where the training is saved; none: as configured
   std::function<SignalRequests()> signals{};  // polled after each step, in every process (runtime/launch/signals.h)
   /// Whether the model gets the states after the training, gathered as a whole on the first rank and in every process.

@@ -1,6 +1,8 @@
 #pragma once
 // Quality of predictions: counts over rows, which are added over batches and ranks.
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -27,6 +29,9 @@ struct Metrics {
     return samples > 0 ? static_cast<double>(count) / static_cast<double>(samples) : 0;
   }
 };
+
+/// Called on the first rank with the number of rows done and the total.
+using EvaluationProgress = std::function<void(int64_t done, int64_t rows)>;
 
 /// Returns the number of rows whose label is among the `top` largest logits; among equal logits the first counts as
 /// larger. `logits` is [.., classes]. `labels` are ids [..] of an integer type, or one-hot rows of the shape of

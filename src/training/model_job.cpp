@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "ir/ops/registry.h"
+#include "job/program.h"
+#include "training/evaluation.h"
 #include "training/memory.h"
 #include "training/table_limits.h"
 

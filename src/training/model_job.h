@@ -5,12 +5,19 @@
 #include <optional>
 #include <string>
 
-#include "job/program.h"
+#include "compiler/autodiff/optimizer.h"
+#include "frontend/data/dataset.h"
+#include "frontend/network/build_graph.h"
+#include "job/config.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/launch/place.h"
-#include "training/evaluation.h"
+#include "training/rank_options.h"
 
 namespace partita {
+
+class Evaluation;
+struct Program;
+struct ProgramRequest;
 
 struct ModelJob {
   Network network;

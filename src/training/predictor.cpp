@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "runtime/comm/inproc/inproc.h"
+#include "runtime/execute/executor.h"
 #include "training/memory.h"
+#include "training/rank_run.h"
 
 namespace partita {
 

@@ -8,13 +8,9 @@
 #include "runtime/checkpoint/states.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/execute/executor.h"
+#include "training/rank_options.h"
 
 namespace partita {
-
-struct RankOptions {
-  int threads = 1;  // compute threads
-  KernelSet kernels = KernelSet::fast;
-};
 
 /// Writes this rank's part of a state: the elements of `box` of the whole value, dense, to `to`.
 using FillState = std::function<void(const std::string& name, const Box& box, DType dtype, void* to)>;

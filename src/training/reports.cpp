@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "runtime/launch/place.h"
 #include "training/jsonl.h"
 #include "training/progress.h"
 

@@ -2,6 +2,9 @@
 
 #include <filesystem>
 
+#include "runtime/checkpoint/folder.h"
+#include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint/reader.h"
 #include "runtime/checkpoint/weights.h"
 #include "training/configuration.h"
 

@@ -5,11 +5,13 @@
 
 #include "job/config.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/checkpoint/folder.h"
-#include "runtime/checkpoint/reader.h"
 #include "runtime/launch/owner_lock.h"
 
 namespace partita {
+
+class CheckpointReader;
+struct FoundCheckpoint;
+struct Graph;
 
 /// A checkpoint from which the next training is resumed. Only that training reads it.
 class ResumePoint {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "frontend/data/readers/test_files.h"
+#include "runtime/checkpoint/folder.h"
 #include "training/jsonl.h"
 #include "training/model.h"
 #include "training/test_training.h"

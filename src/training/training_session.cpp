@@ -7,6 +7,7 @@
 #include "base/same_file.h"
 #include "ir/ops/registry.h"
 #include "job/process.h"
+#include "job/program.h"
 #include "planner/plan_file/plan_file.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/execute/shard_copy.h"

@@ -2,6 +2,7 @@
 
 #include "frontend/data/declared_rows.h"
 #include "frontend/data/readers/test_files.h"
+#include "runtime/launch/place.h"
 
 namespace partita {
 namespace {

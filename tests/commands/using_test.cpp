@@ -308,8 +308,8 @@ TEST(Help, GroupsWrapsAndSaysDefaults) {
   std::string words;
   std::istringstream all(help);
   for (std::string word; all >> word;) words += word + " ";
-  expect_parts(words,
-               {"its processes; 0: 1, or as many as these started", "(quickstart: on 1 rank or a multiple of 8)"});
+  expect_parts(
+      words, {"the processes that mpirun or srun started; 0: automatic", "(quickstart: on 1 rank or a multiple of 8)"});
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110u) << line;
 }

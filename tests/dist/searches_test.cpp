@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/search/make_plan.h"
+#include "compiler/search/plan_costs.h"
 #include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"

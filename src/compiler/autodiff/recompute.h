@@ -1,16 +1,10 @@
 #pragma once
 // Trades time for memory: the backward recomputes results of the forward instead of keeping them (Chen et al., 2016).
 
-#include "base/names.h"
+#include "compiler/autodiff/recompute_policy.h"
 #include "ir/graph/op_def.h"
 
 namespace partita {
-
-/// Which results are recomputed. selective: those of attention, from its operands. full: those of every block of layers
-/// (nodes in a numbered scope such as net/h/3), except for values that other layers use.
-enum class Recompute { none, selective, full };
-template <>
-inline constexpr auto kNames<Recompute> = names("none", "selective", "full");
 
 /// Name of the group of nodes that `policy` recomputes together with `node`; "" if the policy keeps its result.
 std::string recomputed_group(const Node& node, Recompute policy, const OpSet& ops);

@@ -8,9 +8,6 @@
 
 namespace partita {
 
-/// Appends the update of a parameter by its gradient and stores the results, as `build_update` does.
-using BuildUpdate = std::function<void(Builder&, Value parameter, Value gradient, Value learning_rate)>;
-
 struct TrainingOptions {
   OptimizerOptions optimizer;
   BuildUpdate own_update = nullptr;  // replaces the update of `optimizer`

@@ -181,20 +181,6 @@ class StageAssigner {
 
 }  // namespace
 
-std::string print(const StageMark& mark) { return fmt::format("{}={}", mark.layers, mark.stage); }
-
-StageMark parse_stage_mark(std::string_view text) {
-  const size_t equals = text.rfind('=');
-  const auto stage = equals == std::string_view::npos ? std::nullopt : whole_number(text.substr(equals + 1));
-  if (!stage || *stage < 0 || *stage >= kMaxStages || equals == 0) {
-    throw InvalidArgument(
-        fmt::format("[--stage] no stage of a layer, got '{}', expected LAYERS=STAGE, as net/h/0..5=0, "
-                    "with a stage from 0 to {}",
-                    text, kMaxStages - 1));
-  }
-  return {std::string(text.substr(0, equals)), static_cast<int>(*stage)};
-}
-
 void mark_stages(Graph& graph, const std::vector<StageMark>& marks) {
   std::vector<const StageMark*> chosen(graph.nodes.size(), nullptr);
   const LayerNames names(graph);

@@ -1,21 +1,11 @@
 #pragma once
 // Assigns every node of a graph to a pipeline stage.
 
+#include "compiler/plan/stage_mark.h"
 #include "compiler/plan/stages.h"
 #include "ir/graph/rules.h"
 
 namespace partita {
-
-/// Assigns layers, named by their paths (layer_names.h), to a stage.
-struct StageMark {
-  std::string layers;
-  int stage = 0;
-  bool operator==(const StageMark&) const = default;
-};
-
-/// Text of a mark: "net/h/0..5=0". `parse_stage_mark` reads it and throws InvalidArgument for any other text.
-std::string print(const StageMark& mark);
-StageMark parse_stage_mark(std::string_view text);
 
 /// Marks the forward nodes that `marks` name with their stages, as a layer's `pipeline_stage` does. Throws
 /// InvalidArgument for a mark that names no node, and for a node with two different marks or with another stage in the

@@ -5,6 +5,9 @@
 
 namespace partita {
 
+/// Returns the scope and op of a node: "net/fc1/matmul".
+std::string place_in_network(const Node& node);
+
 /// Returns the name of each node: its scope and op, "net/fc1/matmul", and "net/fc1/matmul#2" for the second with the
 /// same scope and op. Gradient nodes are counted separately. Recomputed nodes and those of the update have the name "".
 std::vector<std::string> network_names(const Graph& graph);
@@ -22,17 +25,5 @@ struct NamedText {
 /// Merges lines with equal texts whose names differ in one number, if the numbers are consecutive, into one line with a
 /// range. Merges the last part of the names first; keeps the order of the first line of each range.
 std::vector<NamedText> collapsed(const std::vector<NamedText>& lines);
-
-/// Identifies a network, apart from element types: a digest of names, sizes and connections.
-struct NetworkFingerprint {
-  uint64_t digest = 0;
-  int64_t nodes = 0, parameters = 0;  // forward nodes; elements of all parameters
-  bool operator==(const NetworkFingerprint&) const = default;
-};
-NetworkFingerprint fingerprint_of_network(const Graph& forward);
-
-/// Describes how a forward graph differs from the one that a plan was made for: nodes that only one of them has, and
-/// different sizes of inputs, states and results. "" if they do not differ.
-std::string network_difference(const Graph& got, const Graph& expected);
 
 }  // namespace partita

@@ -6,6 +6,7 @@
 
 #include "base/cursor.h"
 #include "base/scanner.h"
+#include "compiler/plan/network_names.h"
 #include "compiler/search/propagation.h"
 #include "compiler/search/search_cuts.h"
 

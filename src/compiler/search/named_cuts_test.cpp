@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/autodiff/training_graph.h"
+#include "compiler/plan/network_names.h"
 #include "compiler/search/make_plan.h"
 #include "frontend/network/build_graph.h"
 #include "ir/ops/registry.h"

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/plan/network_names.h"
+#include "compiler/search/named_cuts.h"
+
 namespace partita {
 namespace {
 

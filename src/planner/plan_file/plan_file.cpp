@@ -9,6 +9,7 @@
 #include "base/scanner.h"
 #include "compiler/plan/assign_stages.h"
 #include "compiler/plan/name_stages.h"
+#include "compiler/search/named_cuts.h"
 #include "planner/pricing/job_of.h"
 #include "planner/pricing/quantities.h"
 

@@ -5,6 +5,8 @@
 #include <random>
 
 #include "compiler/autodiff/training_graph.h"
+#include "compiler/plan/assign_stages.h"
+#include "compiler/search/named_cuts.h"
 #include "frontend/network/build_graph.h"
 #include "ir/ops/registry.h"
 #include "planner/cluster/presets.h"

@@ -5,6 +5,7 @@
 
 #include "planner/cluster/collective_seconds.h"
 #include "planner/pricing/cluster_costs.h"
+#include "planner/pricing/stage_layers.h"
 
 namespace partita {
 namespace {

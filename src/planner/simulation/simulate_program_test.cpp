@@ -8,6 +8,7 @@
 #include "ir/orders/simulate.h"
 #include "planner/cluster/presets.h"
 #include "planner/simulation/program_tasks.h"
+#include "runtime/launch/place.h"
 #include "zoo/zoo_job.h"
 
 namespace partita {

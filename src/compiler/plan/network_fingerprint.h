@@ -1,0 +1,23 @@
+#pragma once
+// What identifies a network, so that a plan made for another one is noticed.
+
+#include <cstdint>
+#include <string>
+
+namespace partita {
+
+struct Graph;
+
+/// Identifies a network, apart from element types: a digest of names, sizes and connections.
+struct NetworkFingerprint {
+  uint64_t digest = 0;
+  int64_t nodes = 0, parameters = 0;  // forward nodes; elements of all parameters
+  bool operator==(const NetworkFingerprint&) const = default;
+};
+NetworkFingerprint fingerprint_of_network(const Graph& forward);
+
+/// Describes how a forward graph differs from the one that a plan was made for: nodes that only one of them has, and
+/// different sizes of inputs, states and results. "" if they do not differ.
+std::string network_difference(const Graph& got, const Graph& expected);
+
+}  // namespace partita
