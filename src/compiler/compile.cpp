@@ -46,7 +46,7 @@ MicroSections micro_sections(int64_t stages, Order order) {
   return order == Order::zero_bubble ? MicroSections::weights : MicroSections::backward;
 }
 
-/// Returns one line per node and state with its stage, or `*` if every stage has it.
+/// Returns the line "stages N", then one line per node and state with its stage, or `*` if every stage has it.
 std::string print_assignment(const StageAssignment& stages, const Graph& graph) {
   const auto place = [](int stage) { return stage == kEveryStage ? "*" : std::to_string(stage); };
   std::string text = fmt::format("stages {}\n", stages.stages);
@@ -76,7 +76,7 @@ bool may_have_stages(const Graph& graph, int64_t stages) {
                                                    [](const Node& node) { return node.stage > 0; }));
 }
 
-/// Writes the local graph of each rank to the dump folder.
+/// Writes the local graph of each rank to the dump folder. Throws RuntimeFailure(cannot_write).
 void write_ranks(const Passes& passes, const Program& program, const OpSet& ops) {
   for (size_t stage = 0; stage < program.stages.size(); ++stage) {
     const RankGroup& group = program.pipeline.group_of(static_cast<int>(stage));
@@ -139,7 +139,8 @@ class Flow {
         name_, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
   }
 
-  /// Replaces the plan of each number of ranks by the result of `change(plan, ranks)`, as pass `name`.
+  /// Replaces the plan of each number of ranks by what `change(plan, ranks)` makes of it, as the pass that runs
+  /// (`name_`).
   template <class Change>
   void change_plans(const Change& change) {
     plans_ = passes_.part(

@@ -65,10 +65,11 @@ std::string print_stages(const Pipeline& pipeline, const std::vector<StageProgra
                          const std::function<std::string(const StageProgram&)>& print_one);
 
 /// Compiles the graph that `forward` returns. Runs `forward` as the first stage, so that it is timed and dumped like
-/// the others. Throws InvalidArgument for options that the graph or the ranks do not allow.
+/// the others. Throws InvalidArgument for options that the graph or the ranks do not allow,
+/// RuntimeFailure(cannot_write) if a dump fails, and what `forward` throws.
 Program compile(const std::function<Graph()>& forward, const OpSet& ops, const KernelCatalog& catalog,
                 const CompileOptions& options);
-/// Compiles a copy of `forward`.
+/// Compiles a copy of `forward`. Throws as the other overload does.
 Program compile(const Graph& forward, const OpSet& ops, const KernelCatalog& catalog, const CompileOptions& options);
 
 }  // namespace partita

@@ -27,7 +27,7 @@ void require_ranges(const PlanRequest& request) {
 }
 
 /// The part of the cluster that the ranks of the request use. Throws InvalidArgument for a number of ranks out of
-/// range.
+/// range, and as `open_cluster` does.
 Cluster cluster_of(const PlanRequest& request) {
   Cluster cluster = open_cluster(request.cluster);
   if (!request.tf32) cluster = without_tf32(std::move(cluster));
@@ -41,7 +41,7 @@ Cluster cluster_of(const PlanRequest& request) {
                                     request.where, request.ranks, cluster.ranks(), cluster.name));
 }
 
-/// The network to train; none if the request names the file of a graph.
+/// The network to train; none if the request names the file of a graph. Throws InvalidArgument for an unknown model.
 std::optional<TrainedNetwork> trained_of(const PlanRequest& request) {
   if (request.network) {
     TrainedNetwork own = *request.network;
@@ -63,7 +63,8 @@ DType dtype_of(const PlanRequest& request, const std::optional<TrainedNetwork>& 
 
 constexpr double kLess = 1 - 1e-6;
 
-/// Makes the plan of a graph on the ranks that share the same rows, from the cuts of a saved plan.
+/// Returns a function that makes the plan of a graph on the ranks that share the same rows, from the cuts of a saved
+/// plan.
 std::function<Plan(const Graph&, int64_t)> plan_of_cuts(const NamedCuts& cuts) {
   return [own = without_axis(cuts, "data")](const Graph& graph, int64_t) {
     return plan_of(own, graph, all_ops(), /*any_purpose=*/true);
@@ -173,8 +174,8 @@ PricedPlan NetworkPlanner::unplaced(const PricedConfiguration& found) const {
           .notes = price_notes(cluster_, precision_, found.configuration, found.price)};
 }
 
-/// Whether memory is measured on the compiled program. This needs a network to train on CPUs in f32 or f64, since their
-/// kernels exist.
+/// Whether memory is measured on the compiled program instead of estimated. True for trainings in f32 or f64 on CPU
+/// clusters, since kernels for these exist. False for the graph of a file, which cannot be trained.
 bool NetworkPlanner::is_placed() const {
   const bool can_run = precision_.compute == DType::f32 || precision_.compute == DType::f64;
   return cluster_.cores > 0 && trained_ && can_run;

@@ -11,7 +11,8 @@ namespace partita {
 class NetworkPlanner {
  public:
   /// With `cuts`, prices the cuts of a saved plan as they are, without folding repeated layers. Throws InvalidArgument
-  /// for an unknown model or cluster, and for ranks, rows or memory out of range.
+  /// for an unknown model or cluster, for ranks, rows or memory out of range, and for the graph of a training. Throws
+  /// as `open_cluster` and `read_graph` do for files.
   explicit NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cuts = std::nullopt);
 
   const PlanRequest& request() const { return request_; }
@@ -33,8 +34,9 @@ class NetworkPlanner {
   /// program. Throws InvalidArgument if the network cannot be lowered so.
   PricedPlan priced(const Configuration& configuration);
   PricedPlan priced(const PricedConfiguration& found);
-  /// Searches for the best configuration that fits, by the memory that `priced` reports. `any` stops at the first that
-  /// fits. Throws InvalidArgument if the pins allow no configuration.
+  /// Searches for the best configuration that fits, by the memory that `priced` reports. `runner_up` also keeps the
+  /// best one with another assignment of the ranks; `any` stops at the first that fits. Throws InvalidArgument if the
+  /// pins allow no configuration.
   ConfigurationSearch searched(const Pins& pins, bool runner_up = false, bool any = false);
 
   /// The completed job configuration of a training that runs the plan.
@@ -42,7 +44,9 @@ class NetworkPlanner {
   PlanFile plan_file(const PricedPlan& plan);
   /// Checks the cuts of a plan file. Throws InvalidArgument "[FILE:LINE] .." for cuts that its training would refuse.
   void require_trainable(const PlanFile& plan) const;
-  /// Prices the cuts of a plan file as they are.
+  /// Prices a completed configuration with the cuts of a plan file. Repeated layers keep their own cuts, and nodes
+  /// that the file does not name are cut as `cuts.others` says. Memory is found as in `priced`. Throws InvalidArgument
+  /// if the network cannot be lowered so.
   Price price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const;
   /// The plan of the folded forward graph on the ranks of one stage.
   Plan folded_plan(const PricedPlan& plan);

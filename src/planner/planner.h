@@ -29,11 +29,11 @@ struct PlannedJob {
 
 /// Searches for the fastest configuration that fits. If nothing fits, returns the one that takes the least memory, with
 /// `fits` false. For trainings in f32 or f64 on CPU clusters, memory is measured on the compiled program. Throws
-/// InvalidArgument if the request allows no configuration.
+/// InvalidArgument if the request allows no configuration, and as the constructor of NetworkPlanner does.
 PlannedJob plan(const PlanRequest& request);
 /// Prices one configuration without a search. If the request has no ranks, the configuration decides how many there
 /// are. Pins are ignored. Throws InvalidArgument if the ranks or the batch do not divide, or if the network cannot be
-/// lowered so.
+/// lowered so, and as the constructor of NetworkPlanner does.
 PlannedJob price(const PlanRequest& request, const Configuration& configuration);
 
 /// The plan as a file that people edit and that `read_plan_file` reads back. Throws InvalidArgument for a graph.
@@ -52,16 +52,18 @@ struct OpExplanation {
   bool free = false;                         // whether each alternative cuts the other nodes anew
 };
 /// Compares the cuts of one op. `op` is the name of a node or a pattern; the first node that matches counts. With
-/// `free`, each alternative may cut the other nodes anew. Throws InvalidArgument with the nearest name if none matches.
+/// `free`, each alternative may cut the other nodes anew. Throws InvalidArgument with the nearest name if none matches,
+/// and for a graph.
 OpExplanation explain_op(const PlannedJob& job, const std::string& op, bool free = false);
 std::string print(const OpExplanation& explanation);
 
-/// The runner-up, if the job has one, and the best configuration of each known template (`known_templates`).
+/// The runner-up, if the job has one, and the best configuration of each known template (`known_templates`) or, if none
+/// fits, the one that takes the least memory. Throws InvalidArgument if a template allows no configuration.
 std::vector<PageOther> others(const PlannedJob& job);
 std::string print_others(const PlannedJob& job);
 
 /// A self-contained HTML page about the plan. `compares` adds a table of the `others`. Throws InvalidArgument for a
-/// graph.
+/// graph, and as `others` does.
 std::string plan_page(const PlannedJob& job, bool compares = true);
 
 /// A single change of the request after which some configuration fits.

@@ -9,7 +9,7 @@ class SavedPlan {
  public:
   /// Reads a plan file. `cluster` replaces the one of the file unless it is "". Throws MissingFile if the file cannot
   /// be read, and InvalidArgument if it is malformed, has no line for model or cluster, belongs to another network, or
-  /// has cuts that a training would refuse.
+  /// has cuts that a training would refuse. Throws as the constructor of NetworkPlanner does for model and cluster.
   explicit SavedPlan(const std::string& path, const std::string& cluster = "");
 
   const PlanFile& file() const { return file_; }

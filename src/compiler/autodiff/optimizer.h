@@ -9,7 +9,9 @@
 namespace partita {
 
 /// Appends the update of `parameter` by `gradient` to the builder's graph, creates the optimizer states that it needs,
-/// and stores the new parameter and states. `learning_rate` is a scalar of the parameter's type.
+/// and stores the new parameter and states. `learning_rate` is a scalar of the parameter's type. Adam also needs the
+/// counter "step", which `make_training_graph` increments. Throws InvalidArgument for operands of other types and for a
+/// parameter that was stored before.
 void build_update(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient,
                   Value learning_rate);
 

@@ -47,8 +47,8 @@ class Recomputer {
     return node.phase == Phase::forward && !node.recompute.empty() ? &node : nullptr;
   }
 
-  /// Finds values that are not kept for the backward: results of marked nodes that no forward node outside their group
-  /// uses.
+  /// Sets `dropped_`: the backward recomputes results of marked nodes, except for outputs, stored states and values
+  /// that a forward node outside a group of several nodes uses.
   void find_dropped() {
     std::unordered_map<std::string, int> sizes;
     for (const Node& node : from_.nodes) {
@@ -71,7 +71,8 @@ class Recomputer {
     }
   }
 
-  /// Returns the recomputed value. Copies its node and, first, the nodes of operands that are not kept either.
+  /// Returns the recomputed copy of a dropped value. The first call copies its node and, before it, the nodes of
+  /// operands that are dropped as well.
   Value again(ValueId value) {
     if (again_[value]) return again_[value];
     // Operands first. An explicit stack, since a block may be thousands of nodes deep.

@@ -14,7 +14,7 @@ std::string recomputed_group(const Node& node, Recompute policy, const OpSet& op
 void choose_recomputed(Graph& forward, Recompute policy, const OpSet& ops);
 
 /// Returns a training graph whose backward uses copies of the marked forward nodes instead of their results. Copies are
-/// inserted before their first user and draw the same random numbers.
+/// inserted before their first user and draw the same random numbers. Without marked nodes, the graph stays as it is.
 /// Results used outside their group are kept, as are outputs and stored states. A group of one node is recomputed even
 /// if others use its result.
 Graph recompute_in_backward(Graph training, const OpSet& ops);

@@ -30,8 +30,8 @@ struct TrainingGraph {
 /// Returns the training graph of `given`, a forward graph with a scalar output "loss". Adds the input "learning_rate",
 /// a scalar of the parameters' type, and increments the counter "step" if there is one. A parameter that the loss does
 /// not depend on gets a gradient of zeros and a warning.
-/// Throws InvalidArgument if no parameter is left to train, if `options.parameters` names an unknown or frozen one, and
-/// as `differentiate` and `choose_recomputed` do.
+/// Throws InvalidArgument if there is no output "loss", if there is an input "learning_rate", if no parameter is left
+/// to train, if `options.parameters` names an unknown or frozen one, and as `differentiate` and `choose_recomputed` do.
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options);
 
 /// Returns the graph with only its scalar outputs, without the nodes that only others needed. A step in micro-batches

@@ -33,7 +33,7 @@ inline bool performs(const Node& node, Collective kind) { return collective_of(n
 /// Returns `ops` and the ops of all collectives, each with one operand and a result of the same type. A local graph
 /// uses both.
 OpSet with_collectives(const OpSet& ops);
-/// Returns the sub-axes that a collective works over.
+/// Returns the sub-axes that a collective works over. Throws InvalidArgument if the mesh lacks one of them.
 Axes axes_of(const Node& node, const Mesh& mesh);
 /// Name of the op that adds a micro-batch to an accumulated value: "add", "maximum" or "minimum".
 std::string accumulating_op(Reduce reduce);

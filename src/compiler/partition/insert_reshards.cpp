@@ -60,7 +60,8 @@ class ReshardInserter {
   }
 
  private:
-  /// Makes the nodes of the next phase gather regathered states again.
+  /// Forgets the gathered versions of the states in Plan::regathered, so that the nodes of the next phase gather them
+  /// anew. Adds no nodes itself.
   void release_gathered() {
     for (const size_t state : plan_.regathered) values_.release(result_.graph.states[state].entry);
   }

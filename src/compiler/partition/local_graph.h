@@ -22,10 +22,11 @@ struct LocalGraph : ShardedGraph {
 /// Text of the graph with its mesh, the shardings in its types and the cuts of its nodes. All types are global; a
 /// rank's shards follow from its coordinates. On one rank the text equals that of the training graph.
 std::string print(const LocalGraph& local, const OpSet& ops);
-/// Reads the text that `print` writes and verifies the result. Throws InvalidArgument.
+/// Reads the text that `print` writes. Throws InvalidArgument for other texts and for a graph that `verify` refuses.
 LocalGraph parse_local_graph(std::string_view text, const OpSet& ops);
 /// Checks shardings, partial values, states, outputs and sections, and that the op's inference yields the local types:
-/// on every coordinate of up to 64, on the extreme ones of a larger mesh. Throws InternalError.
+/// on every coordinate of up to 64, on the extreme ones of a larger mesh. Throws InternalError otherwise, or
+/// InvalidArgument if an op refuses the shards of its operands.
 void verify(const LocalGraph& local, const OpSet& ops);
 
 }  // namespace partita

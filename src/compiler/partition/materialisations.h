@@ -32,7 +32,9 @@ class Materialisations {
   void set_late(ValueId value, bool late) { is_late_[value] = late; }
 
  private:
-  /// Returns the value of all micro-batches: their sum, or their rows concatenated.
+  /// Returns the value over all micro-batches, and adds the node that makes it if there is none yet. A value that is
+  /// partial over micro-batches is summed. One that they cut is concatenated along the cut dimension, which is then
+  /// whole on every rank. A value that is neither is returned itself. The added value is late (`is_late`).
   ValueId join_micro_batches(ValueId value);
   MicroSharding micro_of(ValueId value) const;
   ValueId with_halos(ValueId value, const Sharding& wanted, const std::string& reason);

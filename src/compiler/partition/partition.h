@@ -11,7 +11,7 @@ namespace partita {
 /// single move.
 LocalGraph partition(ReshardedGraph resharded);
 
-/// Runs both passes.
+/// Applies a verified plan: inserts reshards (`insert_reshards`), then lowers them to collectives.
 inline LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan,
                             const ReshardOptions& options = {}) {
   return partition(insert_reshards(graph, ops, plan, options));

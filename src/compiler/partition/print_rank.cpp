@@ -22,7 +22,7 @@ class Printer {
   }
 
  private:
-  /// Text of a value: "%x: f32[16{ranks.0},4] here f32[8,4]".
+  /// Text of a value: "%x: f32[16{ranks.0},4] here f32[8,4]", without "here" if the rank holds all of it.
   std::string value(ValueId id) const {
     const Type whole = local_.graph.type(id), here = local_.type(id, coordinates_);
     return fmt::format("%{}: {}{}", local_.graph.values[id].name, print(whole, local_.shardings[id], local_.mesh),

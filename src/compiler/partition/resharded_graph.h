@@ -21,7 +21,7 @@ inline bool is_reshard(const Node& node) { return node.op == kReshard; }
 /// Text of the graph, with shardings only; the next pass chooses collectives. On one rank the text equals that of the
 /// training graph.
 std::string print(const ReshardedGraph& resharded, const OpSet& ops);
-/// Reads the text that `print` writes and verifies the result. Throws InvalidArgument.
+/// Reads the text that `print` writes. Throws InvalidArgument for other texts and for a graph that `verify` refuses.
 ReshardedGraph parse_resharded_graph(std::string_view text, const OpSet& ops);
 /// Checks that shardings follow from the cuts and that each reshard is a single move. Throws InternalError otherwise.
 void verify(const ReshardedGraph& resharded, const OpSet& ops);

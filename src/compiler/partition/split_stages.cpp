@@ -148,7 +148,8 @@ class StageSplitter {
     }
   }
 
-  /// Whether a value that arrives with the verdict is early enough for all stages that use it.
+  /// Whether a value is sent with the verdict: it is a scalar, and the stages that receive it use it only in the
+  /// update.
   bool comes_with_verdict(ValueId value) const {
     return is_scalar(value) && std::none_of(sent_to_[value].begin(), sent_to_[value].end(),
                                             [&](int stage) { return needed_early_[value].contains(stage); });

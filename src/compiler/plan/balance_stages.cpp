@@ -30,7 +30,7 @@ std::vector<size_t> ends_of(const Pieces& pieces, double most) {
 }
 
 /// Returns, for each piece, the minimum number of stages for it and all later ones with at most `most` FLOPs each; more
-/// than there are pieces if one of them is too large.
+/// than there are pieces if one of them is too large. A last element, 0, is for no piece.
 std::vector<size_t> stages_needed(const Pieces& pieces, double most) {
   const std::vector<size_t> ends = ends_of(pieces, most);
   std::vector<size_t> needed(ends.size() + 1, 0);

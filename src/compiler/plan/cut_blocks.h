@@ -25,8 +25,8 @@ BlockAxes block_axes(const Mesh& mesh, const BlockSharding& sharding);
 /// columns, up to a product that sums over them. A table of looked-up rows is cut by rows. All other values [batch,
 /// sequence, width] are not cut over `tensor`, or along the sequence if `sharding.sequence` is set. The axis `context`
 /// cuts the sequence; other axes cut the batch.
-/// Cuts that `partial` has already decided are kept. Throws InvalidArgument if there is no such product, or if one has
-/// too few columns.
+/// Cuts that `partial` has already decided are kept. Throws InvalidArgument if there is no such product, if one has too
+/// few columns, and as `block_axes` does.
 PartialPlan cut_blocks(const Graph& graph, const Rules& rules, const Mesh& mesh, const BlockSharding& sharding,
                        PartialPlan partial);
 

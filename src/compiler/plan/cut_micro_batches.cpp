@@ -92,7 +92,8 @@ class MicroCutter {
   const MicroCuts& micro() const { return micro_; }
 
  private:
-  /// Compares the axes of dimensions or, for a node, of factors.
+  /// Checks that the axis of micro-batches comes first where it is in `micro`, and is absent elsewhere. `given` has the
+  /// axes of dimensions or, for a node, of factors. Throws InvalidArgument otherwise.
   void expect_dims(const std::string& what, const DimAxes& given, const DimAxes& micro) const {
     const auto print_axes = [&](const DimAxes& dims) {
       std::string text;
@@ -110,7 +111,8 @@ class MicroCutter {
   }
 
   /// Merges both cuts of a node. If a factor has too few elements for both (the groups of a norm, of which each
-  /// micro-batch has its own), the ranks cut the next factor of its dimension, or nothing there.
+  /// micro-batch has its own), the ranks cut the next factor of its dimension, or nothing there. Throws InvalidArgument
+  /// if no such cut is legal.
   void merge(size_t n) {
     if (!is_cut(micro_.nodes[n])) return;
     const Cut over_ranks = plan_.cuts[n];

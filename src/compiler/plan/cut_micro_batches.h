@@ -14,8 +14,9 @@ namespace partita {
 /// as does any other node that needs a sum over all of them.
 /// A node of one micro-batch may need such a sum if the sum depends only on inputs and on states that training does not
 /// change (the number of valid labels). A loop before the first micro-batch then computes it.
-/// Throws InvalidArgument, with what is legal, if the batch does not divide, if a micro-batch has fewer rows than its
-/// ranks, or if a node of one micro-batch needs another result of all of them (with the path to it).
+/// Throws InvalidArgument, with what is legal, if `count` is not in 1 to kMaxMicroBatches or does not divide the batch,
+/// if a micro-batch has fewer rows than its ranks, if a node cannot be cut so, or if a node of one micro-batch needs
+/// another result of all of them (with the path to it).
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, int64_t count);
 /// Merges cuts that `find_micro_cuts` found for this graph into the plan. Throws InvalidArgument as above.
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, const MicroCuts& cuts);

@@ -58,7 +58,8 @@ class MicroCutFinder {
 
   DimAxes whole_of(ValueId value) const { return DimAxes(graph_.type(value).shape.size()); }
 
-  /// Derives the node's cut and its results from its operands.
+  /// Derives the node's cut and its results from its operands. Throws InvalidArgument if it is a node of one
+  /// micro-batch and needs a result of all of them that `needed_` excludes.
   void pass_on(size_t n) {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];
@@ -168,7 +169,9 @@ class MicroCutFinder {
     value.is_asked = true;
   }
 
-  /// Cuts a node that no operand cuts, if all users of all its results need the same cut. Otherwise they take slices.
+  /// Cuts a node that no operand cuts, if all users of all its results ask for the same cut. Otherwise the node stays
+  /// as it is and its users take slices. Then asks for the node's operands as it needs them, so nodes are visited from
+  /// the last to the first.
   void cut_for_users(size_t n) {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];

@@ -23,8 +23,8 @@ enum class Needed {
   anything,        // any results: further passes over the rows make them
 };
 
-/// Finds the cuts for `count` micro-batches; `count` must divide the batch. Throws InvalidArgument if a node of one
-/// micro-batch needs a result of all of them that `needed` excludes.
+/// Finds the cuts for `count` micro-batches; `count` must divide the batch. Throws InvalidArgument if `count` is not in
+/// 1 to kMaxMicroBatches, or if a node of one micro-batch needs a result of all of them that `needed` excludes.
 MicroCuts find_micro_cuts(const Graph& graph, const Rules& rules, int64_t count,
                           Needed needed = Needed::made_of_inputs);
 

@@ -126,7 +126,8 @@ class PlanParser : private Scanner {
     return found->second;
   }
 
-  /// Reads the axes of each dimension, up to the end of the line.
+  /// Reads the axes of each dimension, up to the end of the line. Fails unless there is one entry per dimension of the
+  /// value.
   std::vector<Axes> read_dims(ValueId value) {
     mesh_is_fixed_ = true;
     std::vector<Axes> dims;

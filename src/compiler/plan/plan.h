@@ -25,8 +25,8 @@ struct Plan {
 /// Text of a plan: "partita plan 1 ...", with the names of factors, such as "node conv2d n=data". `graph` gives the
 /// names.
 std::string print(const Plan& plan, const Graph& graph, const OpSet& ops);
-/// Reads a plan for `graph` and verifies it. Nodes that are not named are not cut. Throws InvalidArgument with the
-/// line.
+/// Reads a plan for `graph`. Nodes that are not named are not cut. Throws InvalidArgument for other texts, with the
+/// line, and for a plan that `verify` refuses.
 Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops);
 /// Checks that the plan fits the graph. Throws InvalidArgument, with the node, what was asked and what is legal,
 /// otherwise.

@@ -38,7 +38,8 @@ class OptimizerSharder {
   }
 
   /// Returns the axes that cut the batch, or the last of them (those with the fastest links) that make up
-  /// `options.group` ranks.
+  /// `options.group` ranks. None for a group of one rank. Throws InvalidArgument, with the possible sizes, if no axes
+  /// make up such a group.
   Axes group_axes() const {
     Axes data;
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {

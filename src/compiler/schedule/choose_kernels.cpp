@@ -163,7 +163,8 @@ class Chooser {
     return MemoryFormat{.tag = "any"};
   }
 
-  /// Returns the buffer of a value in a memory format. Adds a reorder if there is none yet.
+  /// Returns the index of a value's buffer in a memory format. If there is none, adds one and, unless the value is a
+  /// state before its first use, the reorder that fills it.
   int buffer_in(ValueId value, const MemoryFormat& format, NodeId user) {
     if (made_[value] < 0) return add_buffer(value, format);  // a state before its first use
     if (const auto found = buffers_.find({value, format.tag}); found != buffers_.end()) return found->second;
@@ -227,7 +228,8 @@ class Chooser {
     schedule_.instructions.push_back(std::move(instruction));
   }
 
-  /// A state that only the update reads, such as an optimizer state, has the memory format of its parameter.
+  /// Adds buffers for states that only the update reads, such as optimizer states, in the memory format of their
+  /// parameter.
   void add_optimizer_states() {
     const auto places = local_.graph.states_by_name();
     for (const State& state : local_.graph.states) {

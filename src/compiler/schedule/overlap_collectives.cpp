@@ -105,7 +105,8 @@ class Overlapper {
                : schedule_.end(section);
   }
 
-  /// Returns where the previous gather is waited for.
+  /// Returns where the section's previous gather is waited for, or the section's beginning; at the latest, the gather's
+  /// own place.
   size_t start_of_gather(const Message& message) const {
     const size_t before = last_wait_[static_cast<size_t>(message.section)];
     return std::min(message.instruction, std::max(before, schedule_.begin(message.section)));

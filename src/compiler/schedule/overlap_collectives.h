@@ -9,7 +9,7 @@ namespace partita {
 /// its result is first read, or at the end of its section. Does so only if something is computed in between.
 /// The gather of a state starts as soon as the previous gather has been waited for: it is prefetched by one. The
 /// reduce-scatter of a sum over micro-batches starts in the last micro-batch. Everything started before the update is
-/// waited for before the update.
+/// waited for before the update. Does nothing unless `options.overlap` is set.
 void overlap_collectives(Schedule& schedule, const LocalGraph& local, const ScheduleOptions& options);
 
 }  // namespace partita

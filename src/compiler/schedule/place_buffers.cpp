@@ -118,7 +118,9 @@ class Placer {
     }
   }
 
-  /// The end of the step or, for an output that another stage receives, the end of the section that makes it.
+  /// Returns the instruction up to which an output stays in memory. For one that an instruction makes for another
+  /// stage, it is the end of that instruction's section, or the update if it is made outside of the micro-batches or
+  /// sent with the verdict. For others it is the end of the step.
   size_t last_use_of_output(size_t output) const {
     const Output& given = local_.graph.outputs[output];
     const int buffer = schedule_.outputs[output];

@@ -22,7 +22,7 @@ struct InFlight {
   std::vector<std::array<int64_t, 3>> inputs{};
 
   int64_t between(Section from, Section to) const;
-  /// Number of micro-batches of an input in flight, if its last reader is in section `last`, one of the micro-batches.
+  /// Number of micro-batches of an input in flight, if its last reader is in section `last`: micro, backward or weight.
   int64_t received(size_t input, Section last) const;
 };
 
@@ -112,8 +112,9 @@ struct Schedule {
 /// Returns for each buffer the one whose memory it shares: itself, unless it is a view.
 std::vector<int> roots_of(const Schedule& schedule);
 
-/// Index of the first instruction that serves the update, before which all gradients are complete. On a pipeline stage
-/// it may be earlier than the update section, since the verdict needs a part of the update.
+/// Index of the first instruction that serves the update, before which all gradients are complete; that of the update
+/// section if none does earlier. On a pipeline stage it may be earlier than the update section, since the verdict needs
+/// a part of the update.
 size_t first_of_update(const Schedule& schedule, const LocalGraph& local);
 
 /// Memory formats of states, by name.
@@ -131,11 +132,12 @@ Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCa
 /// left out, since they serve only to place buffers.
 std::string print(const Schedule& schedule, const LocalGraph& local);
 /// Reads what `print` writes, for the same local graph, and verifies it, except for what only the device knows (see
-/// below). Throws InvalidArgument with the line.
+/// below). Throws InvalidArgument for other texts, with the line if a single one is at fault.
 Schedule parse_schedule(std::string_view text, const LocalGraph& local);
-/// Checks that buffers are in the arena and large enough, that live buffers do not overlap, and that a value is made
-/// and reduced before it is read. States must not change before the update and must be stored, and memory formats must
-/// match. Throws InternalError otherwise.
+/// Checks that buffers are in the arena and large enough, and that a value is made and reduced before it is read and
+/// still in memory then. Instructions must be in the sections of their nodes, and nothing may use the memory of a
+/// collective in flight. States must not change before the update and must be stored. Copies, collectives and states
+/// must keep their memory format, and inputs and outputs must be plain. Throws InternalError otherwise.
 void verify(const Schedule& schedule, const LocalGraph& local);
 /// Checks a schedule that was read against the device of the catalog. Throws InvalidArgument unless every buffer has
 /// the size of its memory format there. Kernels are checked only when they are created.

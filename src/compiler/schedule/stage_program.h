@@ -46,8 +46,8 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers);
 
 /// FLOPs of a rank in one run of each section, in billions, in the order of Section.
 std::array<double, kSections.size()> work_of_sections(const LocalGraph& local, const OpSet& ops);
-/// Returns the same FLOPs as times of a stage. `backward` includes gradients of weights if these have no section of
-/// their own.
+/// Returns the FLOPs of the sections micro, backward and weight (`work_of_sections`) as times of a stage. `backward`
+/// includes gradients of weights if these have no section of their own.
 StageTimes estimated_times(const LocalGraph& local, const OpSet& ops);
 
 /// Returns the sum of `bytes_of(stage)` over the stages of each group, saturated at the maximum int64_t.

@@ -9,7 +9,7 @@ namespace partita {
 namespace {
 
 /// Returns the phase that an instruction serves: for a bucket, the last phase of its nodes. The wait for a bucket
-/// counts as backward, since nothing before the update needs it.
+/// counts as backward, since nothing before the update needs it. An instruction without a node serves the update.
 Phase phase_of(const Instruction& instruction, const Schedule& schedule, const std::vector<Phase>& phases) {
   if (instruction.node < 0) return Phase::update;
   if (instruction.kind == Instruction::wait && instruction.bucket >= 0) return Phase::backward;
@@ -43,7 +43,7 @@ Section section_of(StageSection part) {
 }
 
 /// Returns the last instruction before the update that writes the memory of a buffer; for a buffer in a bucket, the one
-/// that waits for the bucket.
+/// that waits for the bucket. None if there is no such instruction.
 SendPoint last_writer(const Schedule& schedule, const std::vector<int>& roots, int buffer) {
   std::vector<bool> in_bucket(schedule.buckets.size(), false);
   for (size_t b = 0; b < in_bucket.size(); ++b) {
@@ -164,7 +164,8 @@ class Replay {
     }
   }
 
-  /// Returns a transfer that has not arrived and that the section forwards where it begins.
+  /// Returns a transfer that the section of `run` waits for at its beginning, since it forwards the received value from
+  /// there. Returns none if all such transfers have arrived.
   std::optional<size_t> awaited_at_beginning(const Run& run) const {
     for (size_t t = 0; t < points_.size(); ++t) {
       if (relayed_[t] && is_sent_at_beginning(t, run) && !has_come(*relayed_[t], run.micro_batch)) return relayed_[t];

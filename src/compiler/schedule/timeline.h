@@ -29,12 +29,12 @@ std::vector<SendPoint> send_points(const Pipeline& pipeline, const std::vector<S
 /// transfer that brings it. It is waited for where the section begins.
 std::vector<std::optional<size_t>> relayed_transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
 
-/// Returns the transfers that each instruction of a stage's schedule needs.
+/// Returns for each instruction of a stage's schedule the indices of the transfers whose values it reads.
 std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
                                                 int stage);
 
-/// Returns the transfers that a run sends, in order: first those sent where it begins, then those after each
-/// instruction.
+/// Returns the indices of the transfers that a run sends, without those of the verdict, in order: first those sent
+/// where it begins, then those after each instruction.
 std::vector<size_t> sent_by(const Run& run, const Pipeline& pipeline, const std::vector<SendPoint>& points);
 
 /// Checks that the sequence has all slots of the stages (ir/orders/check.h), that its weight slots fit the stages, and

@@ -13,7 +13,8 @@ namespace partita {
 PartialPlan search_beside_batch(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                                 const Axes& tensor, const CutSearch& search, PartialPlan partial);
 
-/// Returns a mesh with a single axis of as many ranks as the given axes of `mesh` have together.
+/// Returns a mesh with a single axis of as many ranks as the given axes of `mesh` have together, or without axes if
+/// none are given.
 Mesh one_axis(const Mesh& mesh, const Axes& axes);
 
 }  // namespace partita

@@ -107,7 +107,7 @@ class CostGraphBuilder {
     add_shared({Decision::Kind::state, s}, value, state_alternatives(s, uses), uses);
   }
 
-  /// Adds a variable for a value of several users, and the costs of moving it to each of them.
+  /// Adds a variable for a value of several users, and the costs of moving it to each of them. Returns its index.
   size_t add_shared(Decision decision, ValueId value, ValueAlternatives list, const std::vector<Use>& uses) {
     const TypeId type = reshards_.type(graph_.type(value));
     const bool is_state = decision.kind == Decision::Kind::state;
@@ -286,7 +286,7 @@ CostGraph::CostGraph(const Graph& graph, const Rules& rules, const Mesh& mesh, P
       variable_of_node(graph.nodes.size(), -1),
       variable_of_value(graph.values.size(), -1) {}
 
-/// Sharding of a value for its users; none for an input or state that is no variable.
+/// Returns the sharding of a value for its users; none for an input or a state.
 std::optional<Sharding> CostGraph::made(ValueId value, const std::vector<size_t>& chosen) const {
   if (const int variable = variable_of_value[value]; variable >= 0) {
     return sharding((*values[variable])[chosen[variable]].value);

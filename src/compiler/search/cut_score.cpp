@@ -48,7 +48,8 @@ double CutScorer::moved(ValueId value, const Sharding& from, const Sharding& to)
   return bytes;
 }
 
-/// Number of positions in which the numbers of parts differ from those of a neighbour.
+/// Number of positions in which the numbers of parts differ from those of a neighbour. 0 if `from` is the node itself
+/// or undecided.
 int64_t CutScorer::unlike(size_t n, const Cut& cut, size_t from) const {
   if (from == n || !known_.partial().cuts[from]) return 0;
   const Strategy own = strategy_of(known_.rules()[n], cut, known_.mesh());

@@ -119,7 +119,7 @@ class MessagePassing {
     return least;
   }
 
-  /// Chooses each variable in order, given those before it and the messages of those after it.
+  /// Sets `bound.chosen`: chooses each variable in order, given those before it and the messages of those after it.
   void decode(DualBound& bound) {
     bound.chosen.assign(problem_.variables.size(), 0);
     for (size_t v = 0; v < problem_.variables.size(); ++v) {
@@ -137,8 +137,8 @@ class MessagePassing {
     }
   }
 
-  /// Adding the messages to the problem leaves its costs unchanged, so the sum of the minima of its parts is a lower
-  /// bound.
+  /// Sets `bound.least`. Adding the messages to the problem leaves its costs unchanged, so the sum of the minima of its
+  /// parts is a lower bound.
   void bound_alternatives(DualBound& bound) {
     double total = 0;
     for (size_t e = 0; e < problem_.edges.size(); ++e) {

@@ -37,7 +37,7 @@ class EliminationOrder {
   std::vector<CostValues> tables;  // null: to be computed by a step
   std::vector<size_t> left;        // variables that were not eliminated
   const std::vector<CostFunction>& functions() const { return functions_; }
-  /// Functions of a remaining variable.
+  /// Indices in `functions()` of the functions of a remaining variable.
   const std::set<size_t>& functions_of(size_t variable) const { return functions_of_[variable]; }
 
  private:

@@ -19,7 +19,7 @@ class ForwardNodes {
   const Graph& graph() const { return graph_; }
   const Rules& rules() const { return rules_; }
   bool is_forward(size_t node) const { return graph_.nodes[node].phase == Phase::forward; }
-  /// A node with its gradient nodes, shared by nodes that are alike.
+  /// A node with its gradient nodes, shared by nodes that are alike. `node` must be a forward node.
   const NodeProgram& program(size_t node) const { return *programs_[node]; }
 
   const std::vector<Use>& uses(ValueId value) const { return uses_[value]; }

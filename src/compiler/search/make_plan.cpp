@@ -20,7 +20,8 @@ Plan replicated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh) {
   return complete_plan(graph, rules, mesh, "none", std::move(partial));
 }
 
-/// Returns the shardings of all inputs; those without a batch are not cut.
+/// Returns the shardings of all inputs; those without a batch are not cut. Throws InvalidArgument if the strategy does
+/// not fit the inputs, and as `block_axes` does.
 std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
   const auto& [dataset, blocks] = std::tie(options.dataset, options.blocks);
   std::vector<std::vector<Axes>> dims = PartialPlan(graph).inputs;

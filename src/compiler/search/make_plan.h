@@ -18,10 +18,10 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options);
 /// Returns a warning if the graph has annotations, the mode does not use them and there are several ranks, else "".
 std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options);
 
-/// Returns the plan. Throws InvalidArgument, with the nearest legal choice, if the graph does not fit the mesh or
-/// options contradict each other.
+/// Returns the plan. Throws InvalidArgument, with the nearest legal choice, if the graph or its annotations do not fit
+/// the mesh, or options contradict each other.
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
-/// `rules` are those of the graph.
+/// Returns the same plan. `rules` must be those of the graph.
 Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
 
 }  // namespace partita

@@ -124,7 +124,8 @@ class NamedReader {
     if (auto dims = read_dims(graph_.type(graph_.states[*at].entry), line_->text)) partial_.states[*at] = *dims;
   }
 
-  /// Reads "[64,128] {data} {}". None if an evaluation has other sizes that cannot be cut that way.
+  /// Reads "[64,128] {data} {}". None if the graph may have another purpose and cannot be cut that way. Throws
+  /// InvalidArgument for other texts and, if it has the same purpose, for other sizes and illegal cuts.
   std::optional<std::vector<Axes>> read_dims(const Type& type, std::string_view text) const {
     LineRest rest(text);
     const std::string sizes = print_named_sizes(type);

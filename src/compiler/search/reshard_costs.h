@@ -29,7 +29,8 @@ class ReshardCosts {
   double between(TypeId type, ShardingId from, ShardingId to);
   /// Cost of the cheapest way for a parameter's gradient. Requires the constructor with gradient links.
   double of_gradient(TypeId type, ShardingId from, ShardingId to);
-  /// Cost between a node and a user of its result: a partial sum is passed on unchanged, or reduced.
+  /// Cost between a node and a user of its result: a partial sum is passed on unchanged, or reduced. Infinite for a
+  /// user that needs another partial sum.
   double passed(TypeId type, ShardingId from, ShardingId to);
 
  private:

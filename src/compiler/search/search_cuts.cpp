@@ -150,8 +150,9 @@ bool searches_all_groupings(const Mesh& mesh, const PartialPlan& pinned) {
   return mesh.rank_axes() <= kMaxAxes || !pinned_boundaries(mesh, pinned).empty();
 }
 
-/// Returns groupings into at most kMaxRuns runs: the coarsest that respects the pins, and finer ones. For meshes of
-/// many axes without pins these have at most two runs, plus the grouping by the names of the axes.
+/// Returns the groupings that are searched first. On a mesh of at most kMaxRuns axes, each axis is a run. On others
+/// there are at most kMaxRuns runs, unless the pins need more: the coarsest grouping that respects the pins, and finer
+/// ones. For meshes of many axes without pins these have at most two runs, plus the grouping by the names of the axes.
 std::set<Boundaries> first_groupings(const Mesh& mesh, const PartialPlan& pinned) {
   const Boundaries fixed = pinned_boundaries(mesh, pinned);
   const bool is_small = mesh.rank_axes() <= kMaxRuns;
@@ -186,7 +187,8 @@ SearchResult solve(const CostProblem& problem, const CutSearch& search) {
                                         : exact_search(problem, search.max_bytes);
 }
 
-/// `price`: cost of a byte of a rank's memory.
+/// Searches on a mesh whose axes are all assigned by themselves. `price`: cost of a byte of a rank's memory, which the
+/// lower bound of the result includes and its seconds do not.
 FoundCuts search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned, const CutSearch& search,
                     double price) {
   const CostGraphOptions options{.costs = search.costs, .uneven = search.uneven};

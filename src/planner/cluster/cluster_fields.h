@@ -38,7 +38,7 @@ auto numbers_of(AnyCall& call) {
   return std::array{&call.flops, &call.bytes, &call.batch, &call.rows, &call.columns, &call.depth, &call.share};
 }
 
-/// The file key of a map entry.
+/// Returns the file key of a map entry whose key is a text: the text itself.
 inline std::string_view name_of(const std::string& key) { return key; }
 
 /// Calls `visit` for the fields of the software costs (see `visit_fields`).

@@ -52,8 +52,8 @@ std::vector<Crossed> crossed_levels(const GroupPlace& place, const Cluster& clus
 /// Number of doublings from 1 to at least `count`.
 double rounds(double count) { return std::ceil(std::log2(count) - 1e-9); }
 
-/// Seconds of one pass around a ring through all ranks. Each rank passes on all of `bytes` but its own part, and so
-/// does each part of every level.
+/// Seconds of one pass around a ring through all ranks. Each rank sends `bytes` * (ranks - 1) / ranks. As many bytes
+/// leave each part of every level, since the ring leaves each part once. The slowest level limits the bandwidth.
 double ring_pass(const std::vector<Crossed>& levels, double ranks, double bytes) {
   const double passed_on = (ranks - 1) / ranks;
   double seconds = 0, hops = 0, slowest = 0;

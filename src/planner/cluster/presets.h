@@ -10,7 +10,8 @@ namespace partita {
 std::vector<std::string> preset_names();
 
 /// Returns a preset by name: "NAME" for one node, "NAME:NODES" for several, "NAME:NODES@SOFTWARE" for other than its
-/// usual software (software.h). Throws InvalidArgument with the nearest name if a name is unknown.
+/// usual software (software.h). Throws InvalidArgument for a bad number of nodes and, with the nearest name, for an
+/// unknown preset or software.
 Cluster cluster_named(std::string_view text);
 
 /// The name of the same preset and software with `times` times as many nodes. Does not check that the preset exists.

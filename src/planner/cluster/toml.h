@@ -16,7 +16,8 @@ std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cl
 /// text is not TOML, a key is unknown (with the nearest one) or missing, or a value has the wrong type or is out of
 /// range.
 Cluster parse_cluster(std::string_view text, const std::string& path);
-/// Reads, parses and verifies a cluster file. Throws MissingFile if it cannot be read, and as `parse_cluster` does.
+/// Reads, parses and verifies a cluster file. Throws MissingFile if it cannot be read, InvalidFile if it has more than
+/// 1 MiB, and as `parse_cluster` does.
 Cluster read_cluster(const std::string& path);
 
 }  // namespace partita

@@ -26,7 +26,8 @@ struct CutAlternative {
   std::string why{};       // computation and communication in which it differs from the chosen cut
 };
 
-/// The cuts of a forward node that a search compares, including the chosen one, cheapest first.
+/// The cuts of a forward node that a search compares, cheapest first. The chosen one is among them unless it cuts axes
+/// apart that the search assigns as one (`search_cuts`).
 std::vector<CutAlternative> alternatives_of(const AlternativesRequest& request, size_t node);
 
 /// Formats the first `most` alternatives, and the chosen one, as a table. `name` is the name of the node.

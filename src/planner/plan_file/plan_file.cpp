@@ -191,7 +191,8 @@ class PlanFileReader : private Scanner {
     return *plan_.cuts;
   }
 
-  /// Checks the lines against each other and returns the completed plan.
+  /// Checks the lines against each other and returns the completed plan. Throws InvalidArgument if a line is missing or
+  /// they contradict each other.
   PlanFile checked() {
     for (const std::string_view name : {"batch", "ranks", "configuration"}) {
       if (!lines_.at(name).second) fail(fmt::format("no line '{}'", name), "end", fmt::format("{} ..", name));

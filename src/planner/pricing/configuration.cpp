@@ -52,7 +52,8 @@ Key choice(const std::string& name, Enum Configuration::*member) {
           [=](const Configuration& from) { return std::string(name_of(from.*member)); }};
 }
 
-/// Parses the counts of one policy, by group: "12" or "4/2/0".
+/// Parses the counts of one policy, by group: "12" or "4/2/0". Throws InvalidArgument for other texts and counts above
+/// `most`.
 std::vector<int64_t> read_counts(std::string_view where, std::string_view text, int64_t most) {
   std::vector<int64_t> counts;
   while (true) {
@@ -63,7 +64,8 @@ std::vector<int64_t> read_counts(std::string_view where, std::string_view text, 
   }
 }
 
-/// Parses a policy, or counts such as "full:4/2+selective:1"; one number stands for all groups.
+/// Parses a policy, or counts such as "full:4/2+selective:1"; one number stands for all groups. Throws InvalidArgument
+/// for other texts, counts above `most`, and different numbers of groups.
 RecomputedLayers read_recomputed_layers(std::string_view where, std::string_view text, int64_t most) {
   if (text.find(':') == text.npos) return parse_name<Recompute>(where, text);
   std::array<std::vector<int64_t>, 2> of_policies;  // full, selective
@@ -116,8 +118,8 @@ std::vector<Key> keys() {
           count("zero", &Configuration::zero, 0, kMaxZero)};
 }
 
-/// Splits "KEY=VALUE,.." into pairs of an index in `known` and a value. Throws InvalidArgument for unknown or repeated
-/// keys.
+/// Splits "KEY=VALUE,.." into pairs of an index in `known` and a value. Throws InvalidArgument for items without '=',
+/// and for unknown or repeated keys.
 std::vector<std::pair<size_t, std::string_view>> items_of(std::string_view text, std::string_view where,
                                                           const std::vector<Key>& known) {
   std::vector<std::string> names;
@@ -209,7 +211,8 @@ std::vector<std::string> keys_of(std::string_view text) {
 
 namespace {
 
-/// Completes the micro-batch. Throws InvalidArgument if ranks or rows do not divide.
+/// Completes the micro-batch. Throws InvalidArgument for another number of ranks, for rows that do not divide, and for
+/// more than kMaxMicroBatches micro-batches.
 void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, std::string_view where) {
   if (configuration.ranks() != ranks) {
     throw InvalidArgument(fmt::format(

@@ -205,7 +205,8 @@ void LayerTasks::add_transfer(const Slot& slot) {
   sent = {task};
 }
 
-/// The task of the transfer that a slot waits for; -1 if there is none.
+/// Returns the task of the transfer that a slot waits for, -1 if there is none. Adds one if the receiver spends time on
+/// it.
 int LayerTasks::receive(const Slot& slot) {
   const Sent& sent = sent_[slot_number(slot.stage, slot.section, slot.micro_batch)];
   if (sent.task < 0 || sent.seconds == 0) return sent.task;

@@ -52,8 +52,8 @@ void LayerValues::find_units() {
   }
 }
 
-/// The first unit of the operands. So a sum of gradients belongs to the layer that made the value: its own gradients
-/// are operands, and those of later layers arrive through them.
+/// The first unit of the operands, or -1 if none of them has one. So a sum of gradients belongs to the layer that made
+/// the value: its own gradients are operands, and those of later layers arrive through them.
 int LayerValues::first_unit(const Node& node) const {
   int first = -1;
   for (ValueId input : node.inputs) {

@@ -20,21 +20,23 @@ struct RowSeconds {
 /// Prices configurations of one network. Prices, stages and lowered layers are cached.
 class NetworkCosts {
  public:
-  /// `forward` has the rows of the global batch. `ops` and `cluster` must outlive this object.
+  /// `forward` has the rows of the global batch. `ops` and `cluster` must outlive this object. Throws InvalidArgument
+  /// if no input of `forward` has a batch.
   NetworkCosts(const Graph& forward, const OpSet& ops, const Cluster& cluster, NetworkOptions options)
       : lowering_(forward, ops, cluster, std::move(options)) {}
   NetworkCosts(const NetworkCosts&) = delete;  // parts of it refer to others
 
-  /// Completes and prices a configuration. Throws InvalidArgument if the batch does not divide, or if the network
-  /// cannot be lowered so.
+  /// Completes and prices a configuration. Throws InvalidArgument as `completed` and `stages` do.
   Price price(const Configuration& configuration);
   /// The stages of a completed configuration, for any level of optimizer sharding. The reference is valid until
-  /// `forget_many_stages`. Throws InvalidArgument for more stages than layers, or if the network cannot be lowered so.
+  /// `forget_many_stages`. Throws InvalidArgument for more stages than layers, for more recomputed layers than a group
+  /// has, or if the network cannot be lowered so.
   StagePrices& stages(Configuration configuration);
   /// Returns the configuration with as many recomputed layers in each group of stages as a step needs to fit in
-  /// `memory` bytes, chosen to add the least time. None if it does not fit so.
+  /// `memory` bytes, chosen to add the least time. None if it does not fit so. Throws InvalidArgument as `stages` does.
   std::optional<Configuration> recomputed_to_fit(const Configuration& configuration, double memory);
-  /// A lower bound of the bytes of parameters and optimizer states in the largest group of stages.
+  /// A lower bound of the bytes of parameters and optimizer states in the largest group of stages. Throws
+  /// InvalidArgument if the network cannot be lowered so.
   double min_states(const Configuration& configuration);
   /// Evicts the stage cache when it grows large. Invalidates references returned by `stages`.
   void forget_many_stages();
@@ -46,6 +48,7 @@ class NetworkCosts {
     return lowering_.is_lowered(lowering_.key_of(configuration));
   }
   /// The costs of a completed configuration by other units than those of stages: ranges of nodes of the folded graph.
+  /// Throws InvalidArgument if the network cannot be lowered so.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
     return lowering_.costs_of_units(configuration, std::move(units));
   }
@@ -57,10 +60,11 @@ class NetworkCosts {
   /// The classes of links to search for the ranks of `tensor` (`link_classes`).
   std::vector<int64_t> links(const Configuration& configuration) { return lowering_.links(configuration); }
   /// The options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive them.
+  /// Throws InvalidArgument if the configuration asks for a search and cuts can be neither searched nor given.
   PlanOptions plan_options(const Configuration& configuration) {
     return lowering_.plan_options(lowering_.key_of(configuration));
   }
-  /// Rows of the smallest micro-batch.
+  /// Rows of the smallest micro-batch that the cuts of a configuration allow.
   int64_t min_rows(const Configuration& configuration) const {
     return lowering_.min_rows(lowering_.key_of(configuration));
   }

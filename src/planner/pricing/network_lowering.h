@@ -59,19 +59,20 @@ class NetworkLowering {
   void require_search() const;
 
   LoweringKey key_of(const Configuration& configuration) const;
-  /// The part of the cluster that has work.
+  /// The part of the cluster that has work. Throws InvalidArgument if there cannot be as many ranks.
   BusyRanks& part(const LoweringKey& key) { return parts_.of(key.part); }
-  /// The smallest number of groups of ranks that share rows for which placements equal those of all groups
-  /// (`Places::fewest_alike`).
+  /// Returns the number of rank groups to price instead of all groups of the configuration. It is the smallest one with
+  /// the same placements and shared links (`Places::fewest_alike`). The ranks of a group share the same rows.
   int64_t groups_of(const Configuration& configuration);
   /// Whether layers are already lowered, so that their costs are cheap to find.
   bool is_lowered(const LoweringKey& key) const { return known_.contains(key); }
   /// The costs for a micro-batch of `micro_batch` rows, while `groups` groups of ranks that share rows work at once.
   /// The reference lives as long as this object. Throws InvalidArgument if the network cannot be lowered so.
   const LayerCosts& layer_costs(const LoweringKey& key, int64_t groups, int64_t micro_batch);
-  /// The costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached.
+  /// The costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached. Throws
+  /// InvalidArgument if the network cannot be lowered so.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
-  /// Rows of the smallest micro-batch.
+  /// Rows of the smallest micro-batch that the cuts of a key allow.
   int64_t min_rows(const LoweringKey& key) const;
   /// Rows of the micro-batch that is lowered; costs scale linearly from it to other numbers of rows. Throws
   /// InvalidArgument if the batch does not divide into a legal number of micro-batches.

@@ -24,7 +24,8 @@ class Places {
   /// The cluster must outlive this object.
   explicit Places(const Cluster& cluster) : cluster_(cluster) {}
 
-  /// The placement of the groups over `tensor`, which share the same rows, of a stage that begins at `first_rank`.
+  /// Returns the placement of the groups along `tensor` in a stage whose first rank is `first_rank`. The ranks of such
+  /// a group share the same rows of the batch.
   const GroupPlace& tensor(const Ranks& ranks, int64_t first_rank) { return group(ranks, Sharing::tensor, first_rank); }
   /// The placement of the groups over `data` and `context`, which share parameters.
   const GroupPlace& batch(const Ranks& ranks, int64_t first_rank) { return group(ranks, Sharing::batch, first_rank); }

@@ -36,8 +36,8 @@ struct Price {
 /// The stages of a configuration with their costs, without simulating a step.
 class StagePrices {
  public:
-  /// References in the request must outlive this object. Throws InvalidArgument for more stages than layers, or more
-  /// recomputed layers than a group has.
+  /// References in the request must outlive this object. Throws InvalidArgument for more stages than layers, more
+  /// recomputed layers than a group has, or more ranks than the cluster has.
   explicit StagePrices(PriceRequest request);
   StagePrices(const StagePrices&) = delete;  // parts of it refer to others
 
@@ -53,9 +53,10 @@ class StagePrices {
   bool has_layers_of(const StagePrices& other) const { return costs_.has_layers_of(other.costs_); }
   /// A lower bound of the seconds of a step at a level of optimizer sharding (StepBound).
   double lower_bound(int64_t zero) { return bound_.seconds(zero); }
-  /// A lower bound of the bytes of the largest group, which does not need the order.
+  /// A lower bound of the bytes of the largest group of stages at a level of optimizer sharding. It is cheaper than
+  /// `memory`, since it does not make the order.
   double min_memory(int64_t zero) { return memory_.least(zero); }
-  /// The memory of each group of stages. The order is made on the first call, for all levels.
+  /// The memory of each group of stages. The first call makes the order of the pipeline, which serves all levels.
   std::vector<StageMemory> memory(int64_t zero) const { return memory_.of_groups(zero); }
   /// The number of layers to recompute in each group so that a step fits in `memory` bytes; the choice adds the least
   /// time to the group. The configuration must not recompute anything. None if recomputing all layers is not enough.

@@ -23,7 +23,9 @@ class SearchedSpace {
   /// The request must outlive this object.
   explicit SearchedSpace(const SearchRequest& request) : request_(request), costs_(request.costs) {}
 
-  /// The values of each key, in the order of choice: the configuration has the values of the keys above.
+  /// Each of these functions returns the values that a search tries for one key: the pinned value alone, or those of
+  /// the space; none if the keys chosen before exclude them. Keys are chosen in the order of the functions, so
+  /// `configuration` must already have its values for the functions above.
   std::vector<int64_t> tensors() const;
   std::vector<int64_t> contexts() const;
   std::vector<TensorCuts> cuts(const Configuration& configuration) const;

@@ -12,7 +12,7 @@ namespace partita {
 /// Seconds of stages and of groups of stages, for any order.
 class StageSeconds {
  public:
-  /// `stages` must outlive this object.
+  /// `stages` must outlive this object. Throws InvalidArgument if the cluster has too few ranks.
   explicit StageSeconds(const StageCosts& stages);
 
   /// The pipeline that the order is made for: the sections of stages with their seconds, including transfers, and the

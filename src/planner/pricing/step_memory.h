@@ -26,12 +26,13 @@ double peak_of(const std::vector<StageMemory>& memory);
 /// The memory of groups of stages. `zero` is the level of optimizer sharding, instead of that of the configuration.
 class StepMemory {
  public:
-  /// Both arguments must outlive this object. The order of `seconds` is made when it is needed.
+  /// Both arguments must outlive this object. The order of the pipeline is made only when it is needed.
   StepMemory(const StageCosts& stages, const StageSeconds& seconds) : stages_(stages), seconds_(seconds) {}
 
-  /// A lower bound of the bytes of the largest group, which does not need the order.
+  /// A lower bound of the bytes of the largest group of stages. It is cheaper than `of_groups`, since it does not make
+  /// the order of the pipeline.
   double least(int64_t zero);
-  /// The memory of each group. The order is made on the first call, for all levels.
+  /// The memory of each group. The first call makes the order of the pipeline, which serves all levels.
   std::vector<StageMemory> of_groups(int64_t zero) const;
   /// The part of each group's memory that unrepeated layers take, without workspace.
   std::vector<StageMemory> single_layers(int64_t zero) const;

@@ -20,7 +20,7 @@ TrainingLowering::Training& TrainingLowering::training(Recompute recompute, bool
 }
 
 /// The plan of a training. Cuts are searched without recomputation, so that recomputation only adds to the costs of a
-/// layer.
+/// layer. Throws InvalidArgument if the network cannot be cut so.
 Plan TrainingLowering::plan_of(const Training& training, const LoweringOptions& options) {
   const auto& [graph, rules, micro_cuts] = training;
   if (options.own_plan) return options.own_plan(graph, options.ranks);

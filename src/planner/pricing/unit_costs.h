@@ -58,7 +58,8 @@ class LoweredLayers {
   /// The request need not outlive this object.
   explicit LoweredLayers(const LoweringRequest& request);
   /// The costs for a micro-batch of `micro_batch` rows. `ranks` is the mesh of all ranks that work at once; its axes
-  /// that share the rows have the names of the program.
+  /// that share the rows have the names of the program. Throws InvalidArgument if the mesh lacks such an axis or the
+  /// cluster has too few ranks.
   LayerCosts costs(int64_t micro_batch, const Cluster& cluster, const Mesh& ranks) const;
 
  private:

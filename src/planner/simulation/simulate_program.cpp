@@ -84,7 +84,8 @@ class StepResult {
     return std::max(0.0, times_[t].begin - std::max(times_[t].free, times_[message].begin));
   }
 
-  /// Calls `use(instruction, begin, end)` for each instruction that a task computes.
+  /// Calls `use(instruction, begin, end)` for each instruction that a task computes; for another task, once with its
+  /// first instruction.
   template <class Use>
   void for_instructions(size_t t, const Use& use) const {
     const ProgramTask& task = program_.tasks[t];

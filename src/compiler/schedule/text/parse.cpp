@@ -184,7 +184,7 @@ class Parser {
         {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
   }
 
-  /// Reads "wait NODE", for a collective that an earlier line started.
+  /// Reads "wait NODE", for a collective that an earlier line started. Throws InvalidArgument if none did.
   void read_wait() {
     const NodeId node = reader_.node();
     const auto start =

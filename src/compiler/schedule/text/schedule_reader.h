@@ -12,11 +12,15 @@ class ScheduleReader : public Scanner {
  public:
   ScheduleReader(std::string_view text, const LocalGraph& local);
 
-  /// Reads "%value:tag#2 bytes=B/L @OFFSET copies=N view=%other", after the keyword "buffer", and adds the buffer.
+  /// Reads "%value:tag#2 bytes=B/L @OFFSET copies=N view=%other", after the keyword "buffer", and adds the buffer. B is
+  /// the size of the buffer and L, if it differs, that of its memory format. `:tag`, `#2`, `/L`, `copies` and `view`
+  /// are optional. Throws InvalidArgument with the line for other texts, an unknown value or view, and a buffer that is
+  /// defined twice.
   void add_buffer();
-  /// Reads the name of a buffer that an earlier line defined. Returns its index.
+  /// Reads the name of a buffer that an earlier line defined. Returns its index. Throws InvalidArgument for another
+  /// name.
   int buffer();
-  /// Reads the name of a node of the graph. Returns its index.
+  /// Reads the name of a node of the graph. Returns its index. Throws InvalidArgument for another name.
   NodeId node();
   /// Checks that the buffer holds `value`. Throws InvalidArgument, with `what`, otherwise.
   void expect_value(int buffer, ValueId value, std::string_view what) const;
@@ -45,7 +49,8 @@ class ScheduleReader : public Scanner {
   std::unordered_map<ValueId, ValueId> exits_;  // exit value of each state, by entry value
 };
 
-/// Reads "%out = kernel(%in) ; node", a reorder, copy or load, an accumulate, or a collective or its start.
+/// Reads "%out = kernel(%in) ; node", a reorder, copy or load, an accumulate, or a collective or its start. Throws
+/// InvalidArgument, with the line, for other texts and for values that the node or the kind does not have.
 Instruction parse_instruction(ScheduleReader& reader);
 
 }  // namespace partita
