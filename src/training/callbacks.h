@@ -61,7 +61,8 @@ class TrainControl {
   void save_checkpoint(const std::string& path) { save({.path = path}); }
   void save(const RequestedFile& file) { files_.insert(file); }
   /// Returns the whole values of a state after the last step. The other ranks take part while they wait for callbacks.
-  /// Throws InvalidArgument for an unknown name, and unless an event calls it on its own thread.
+  /// Throws InvalidArgument for an unknown name, and outside of the events of callbacks or on another thread than
+  /// theirs.
   Array state(const std::string& name) const;
   void read_states_by(std::function<Array(const std::string&)> read) { read_ = std::move(read); }
 
@@ -134,7 +135,8 @@ class ValidationMonitor : public Callback {
 };
 
 /// Ends a training if a value of each epoch has not improved by more than `min_delta` for more than `patience` epochs
-/// in a row. NaN is never an improvement.
+/// in a row. NaN is never an improvement. The constructor throws InvalidArgument unless `patience` and `min_delta` are
+/// at least 0.
 class EarlyStopping : public Callback {
  public:
   struct Options {
@@ -159,7 +161,8 @@ class EarlyStopping : public Callback {
   int64_t waited_ = 0;
 };
 
-/// Sets the learning rate of the next step to a function of the current rate and the number of steps taken.
+/// Sets the learning rate of the next step to a function of the current rate and the number of steps taken. Throws
+/// InvalidArgument at the end of a step if the result is negative or not finite.
 class LearningRateScheduler : public Callback {
  public:
   using Function = std::function<double(double learning_rate, int64_t global_step)>;
@@ -174,8 +177,8 @@ class LearningRateScheduler : public Callback {
   TrainControl* control_ = nullptr;
 };
 
-/// Requests a checkpoint every `every` steps and after the last step. Each checkpoint replaces the previous one as a
-/// whole. Must come after callbacks that may stop the training.
+/// Requests a checkpoint every `every` steps and after the last step, also if a callback stops the training. Each
+/// checkpoint replaces the previous one as a whole. Must come after callbacks that may stop the training.
 class CheckpointSaver : public Callback {
  public:
   /// `every` 0: only after the last step. Throws InvalidArgument if it is negative.

@@ -13,13 +13,15 @@ namespace partita {
 inline constexpr const char* kConfigKey = "partita.config";
 
 /// Returns the metadata of a training for files of weights and checkpoints: its configuration, a digest of its program
-/// without source locations, a digest of its first rows, and the number of steps of its learning rate schedule.
+/// without source locations, a digest of the first batch of `rows`, and the number of steps of its learning rate
+/// schedule. Throws InvalidArgument if there are no rows.
 Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows, int64_t schedule_steps);
 
 /// Returns the metadata of a file of weights: only the configuration.
 Metadata describe_weights(const JobConfig& config);
 
-/// Returns a digest of all columns of the first batch.
+/// Returns a digest of all columns of the first batch, or of all rows if they are fewer. Throws InvalidArgument if
+/// there are no rows.
 uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 
 /// Checks that the training in `saved` computes the same as `now`. Keys in `config.files.resume_with` may differ. Files
@@ -31,10 +33,11 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
 /// Returns a few lines for people: the plan, the memory of a rank, the time of each pass.
 std::string describe_program(const Program& program);
 
-/// Returns a line with the memory of a rank of a training that runs the evaluation: the larger of both.
+/// Returns a line with the memory of a rank of a training that runs the evaluation between its steps, which is the
+/// larger of both, and the number of rows in a batch of the evaluation.
 std::string describe_evaluation(const Program& training, const Evaluation& evaluation);
 
-/// Returns the local graphs of a rank, one per stage that it runs.
+/// Returns the local graphs of a rank as text, one per stage that it runs.
 std::string print_rank(const Program& program, const OpSet& ops, int64_t rank);
 
 /// Checks that `config.files.resume_with` contains only keys that may differ. Throws InvalidArgument, with the nearest

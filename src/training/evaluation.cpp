@@ -43,7 +43,8 @@ Array labels_of(const ConstTensor& labels, const Box& box, int64_t first) {
   return part;
 }
 
-/// Returns this rank's executor of the first stage that makes an output; null if that is another rank's stage.
+/// Returns this rank's executor of the first stage that makes an output. Returns null if this rank does not run that
+/// stage or no stage makes the output.
 const StageExecutor* stage_that_makes(const Program& program, const Executor& executor, std::string_view name) {
   const auto makes = [&](const Graph& graph) {
     return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const Output& output) {

@@ -28,16 +28,18 @@ class Evaluation {
   };
 
   /// Compiles the programs of all passes. Correct rows are counted if the network has an output "logits" and the rows a
-  /// column "label". Throws InvalidArgument for an empty data set, and for a network that needs all rows at once if
-  /// they are more than a batch.
+  /// column "label". Throws what `make` throws, and InvalidArgument for an empty data set and for a network that needs
+  /// all rows at once if they are more than a batch.
   Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const Maker& make);
 
-  /// Evaluates all rows with `states`. Collective over `comm`, which has as many ranks as the options say. Every rank
-  /// gets the same result.
+  /// Evaluates all rows with `states`, which have those of graph(). Collective over `comm`, which has as many ranks as
+  /// the options say. Every rank gets the same result, whether or not it is finite. Throws InvalidArgument if a state
+  /// has another type or labels do not fit the logits, and what reading the rows throws.
   Metrics run(const States& states, const RankOptions& options, Communicator& comm,
               const EvaluationProgress& progress = nullptr) const;
   /// Evaluates with the states that this rank of a training holds. The programs must be compiled for these states
-  /// (CompileOptions::holder). Frees the training's other memory until its next step.
+  /// (CompileOptions::holder). Frees the training's other memory until its next step. Results and errors are those of
+  /// the other `run`.
   Metrics run(RankRun& training, const EvaluationProgress& progress = nullptr) const;
   int ranks() const { return options_.ranks; }
   /// Returns a graph with the states that a run needs.

@@ -63,7 +63,9 @@ bool JsonLines::wait_for_reader(short events) const {
   return !must_end_ || !must_end_();
 }
 
-/// Opens without blocking: here and later, no call blocks that a signal would not end.
+/// Opens the log to append to it if `goes_on`, else empties it. The file is non-blocking: this and later writes wait
+/// for the reader of a pipe only in `wait_for_reader`, so that `must_end_` can end the wait, for example after a
+/// signal. If it does, no file is open afterwards. Throws RuntimeFailure(cannot_write) if the file cannot be opened.
 void JsonLines::open(bool goes_on) {
   constexpr int kMode = 0666;
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (goes_on ? O_APPEND : O_TRUNC);

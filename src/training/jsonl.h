@@ -33,7 +33,8 @@ class JsonLines : public Callback {
  private:
   void open(bool goes_on);
   void close();
-  /// Waits a moment for a reader of the pipe. Returns whether to go on waiting.
+  /// Waits at most 50 ms for one of the `events` of poll on the pipe, or pauses if the pipe is not open. Returns false
+  /// if `must_end_` asks to stop waiting.
   bool wait_for_reader(short events) const;
   void write(std::string_view line);
 

@@ -12,9 +12,9 @@ struct MemoryEstimate {
   int64_t states = 0;  // copies of the whole states
   int64_t total() const { return arenas + states; }
 };
-/// Returns the bytes of the largest arena of a rank.
+/// Returns the largest number of bytes of a rank's arenas, summed over its stages.
 int64_t largest_arena(const Program& program);
-/// Returns the largest number of bytes of a rank's states.
+/// Returns the largest number of bytes of a rank's states, summed over its stages.
 int64_t largest_states(const Program& program);
 /// Returns the largest bytes of a rank while an evaluation runs between steps: the training's states, which both share,
 /// and the evaluation's arena.

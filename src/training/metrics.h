@@ -43,7 +43,7 @@ int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int6
 /// Returns the number of ids that are `ignored`; `labels` have an integer type.
 int64_t count_ignored(const ConstTensor& labels, int64_t ignored);
 
-/// Returns the number of rows of logits [.., classes] with a NaN or an infinite value.
+/// Returns the number of rows of logits [.., classes] with a NaN or an infinite value; 0 for integers.
 int64_t count_non_finite(const ConstTensor& logits);
 
 /// Checks that the loss and all logits are finite. Throws RuntimeFailure(non_finite) otherwise.

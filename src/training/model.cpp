@@ -13,7 +13,8 @@ namespace partita {
 namespace {
 
 /// Returns `config` with the plan that it names, if that is not read yet. Throws InvalidArgument for an option that
-/// contradicts the plan, unless it comes from `recipe`.
+/// contradicts the plan, unless it comes from `recipe`, and for a plan that has to be searched. Throws what
+/// read_plan_file throws.
 JobConfig planned(const JobConfig& config, const JobConfig& recipe) {
   const std::string& file = config.plan.file;
   if (file.empty() || config.plan.given) return config;
@@ -66,7 +67,8 @@ Model::Model(const ZooJob& job, const Place& place) : Model(job.network(), job.c
 Model::Model(Model&&) noexcept = default;
 Model::~Model() = default;
 
-/// A network of layers already has its loss. That of the configuration is for models of the zoo.
+/// Checks that the configuration sets no other loss or ignored label than the network has. Those of the configuration
+/// are for models of the zoo, since a network of layers already has its loss. Throws InvalidArgument otherwise.
 void Model::refuse_other_loss() const {
   const TrainingConfig& training = job_.config.training;
   const Network& network = job_.network;

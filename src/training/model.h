@@ -21,9 +21,11 @@ class Model {
   /// Completes the configuration (job/config.h) and reads the plan that it names. Ranks are threads of this process, or
   /// the processes that a launcher started. std::cout of all processes but the first is then silent while the model
   /// lives, unless `console.ranks` is all. Throws InvalidArgument as `completed` does, for a loss in the configuration
-  /// that is not the network's, and for an option that contradicts the plan.
+  /// that is not the network's, and for an option that contradicts the plan. Throws also what `read_plan_file`,
+  /// `JobProcess` and `process_world` throw.
   Model(Network network, const JobConfig& config, const Place& place = this_place());
-  /// Makes the model of the zoo that `config.model` names, with the rows that the configuration names.
+  /// Makes the model of the zoo that `config.model` names, with the rows that the configuration names. Throws as the
+  /// constructor above, and InvalidArgument for an unknown model.
   explicit Model(const JobConfig& config, const Place& place = this_place());
   explicit Model(const ZooJob& job, const Place& place = this_place());
   Model(Model&&) noexcept;
@@ -40,31 +42,40 @@ class Model {
   /// Trains on the rows that the configuration names, and tests on its test rows if there are some. After `resume`, the
   /// steps of the checkpoint count as taken. Throws RuntimeFailure: out_of_memory if the estimate exceeds the machine's
   /// memory, unless forced; non_finite before the update if a loss is not finite, and at the end if a weight is not;
-  /// cannot_write for files of the configuration. Throws InvalidArgument if the configuration names no rows, or an
-  /// option has no effect.
+  /// cannot_write for files of the configuration. Throws InvalidArgument if the configuration names no rows or does not
+  /// fit them, or an option has no effect. Throws MissingFile or InvalidFile if rows, weights or the checkpoint cannot
+  /// be read, and InvalidFile for a checkpoint of another training.
   TrainingEnd train(const FitOptions& fit = {});
   /// Trains on rows of the program, which are in the order of training already. A last partial batch is left out.
   /// Throws as the other `train` does.
   TrainingEnd train(const DatasetPtr& dataset, const FitOptions& fit = {});
   /// Compiles the program that `train` would run. Throws InvalidArgument if the configuration does not fit the rows.
   Program training_program(const DatasetPtr& dataset) const;
-  /// Evaluates all test rows that the configuration names, and shows the progress on a terminal. Throws InvalidArgument
-  /// if it names none, RuntimeFailure(non_finite) for a loss or logits that are not finite.
+  /// Evaluates all test rows that the configuration names, and shows the progress on a terminal. Throws as the other
+  /// `eval` does, and InvalidArgument if it names no rows.
   Metrics eval();
-  /// Evaluates all rows, a last partial batch too. `progress`: see Evaluation.
+  /// Evaluates all rows, a last partial batch too. `progress`: see EvaluationProgress. Throws InvalidArgument if the
+  /// network does not fit the rows, RuntimeFailure(out_of_memory) as `train` does, RuntimeFailure(non_finite) for a
+  /// loss or logits that are not finite, and what `load` throws for weights that wait.
   Metrics eval(const DatasetPtr& dataset, const EvaluationProgress& progress = nullptr);
-  /// Returns the network's outputs for a batch, by name, computed by one rank. Each column is [rows, ..row].
+  /// Returns the network's outputs for a batch, by name, computed by one rank. Each column is [rows, ..row]. Throws
+  /// InvalidArgument if a column is missing or does not fit, and as `predictor` does.
   NamedArrays predict(const NamedArrays& columns);
-  /// Returns the logits for a batch of inputs of a network of layers, whatever the column's name.
+  /// Returns the logits for a batch of inputs of a network of layers, whatever the column's name. Throws as the other
+  /// `predict` does, and InvalidArgument if the network has no output "logits".
   Array predict(const Array& inputs);
-  /// Compiles a function that predicts batches of one type with the present weights. It is for one thread at a time.
+  /// Compiles a function that predicts batches of one type with the present weights. It is for one thread at a time,
+  /// and throws InvalidArgument if a column is missing or does not fit. Throws InvalidArgument if the network does not
+  /// fit the columns, RuntimeFailure(out_of_memory) as `train` does, and what `load` throws for weights that wait.
   Predictor predictor(const std::vector<Column>& columns, int64_t rows);
 
   /// Loads weights from a safetensors file or a folder of a checkpoint. If the model has states they are checked and
-  /// take effect at once, else when the next call creates states.
+  /// take effect at once, else when the next call creates states. Throws, at once or in that call, MissingFile if they
+  /// cannot be opened, InvalidFile if they are damaged or do not fit the network.
   void load(const std::string& path) { states_.load(path); }
-  /// Writes the weights. Throws InvalidArgument if the model has no states, that is before its first training,
-  /// evaluation or prediction, and RuntimeFailure(non_finite) for a weight that is not finite.
+  /// Writes the weights, in the first process only. Throws InvalidArgument if the model has no states, that is before
+  /// its first training, evaluation or prediction, RuntimeFailure(non_finite) for a weight that is not finite, and
+  /// RuntimeFailure(cannot_write).
   void save(const std::string& path) const { states_.save(job_, path); }
   /// Replaces values of states by name, or sets the values with which states begin. Names that the network does not
   /// have are ignored. Types are checked when the next call compiles a program.
@@ -78,7 +89,7 @@ class Model {
   /// of callbacks, such as the best loss of EarlyStopping, starts anew.
   void resume(const std::string& path) { resume_.set(path); }
   /// Writes all states after the last training, in the format of CheckpointSaver. Throws InvalidArgument if there was
-  /// no training.
+  /// no training, RuntimeFailure(non_finite) and RuntimeFailure(cannot_write) as `save` does.
   void save_checkpoint(const std::string& path) const { states_.save_checkpoint(job_, path); }
 
  private:

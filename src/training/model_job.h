@@ -29,7 +29,8 @@ struct ModelJob {
   BuildUpdate own_update{};
 
   ProgramRequest request(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
-  /// Compiles a program. Passes warnings of the compilation to `warn`, for a training only.
+  /// Compiles a program. Passes warnings of the compilation to `warn`, for a training only. Throws InvalidArgument if
+  /// the network or the configuration does not fit the columns, the batch or the ranks.
   Program program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   /// Checks that a program fits the machine next to `copies` copies of the whole states. With `training`, checks that
   /// it fits between the steps of that training, whose states it shares. With `config.force`, checks nothing. Throws
@@ -42,7 +43,9 @@ struct ModelJob {
 };
 
 /// Compiles an evaluation on `rows`. Without a batch in the configuration, batches have as many rows as fit.
-/// `training`: the program whose states it shares. Throws RuntimeFailure(out_of_memory) if it does not fit.
+/// `training`: the program whose states it shares. Throws InvalidArgument if the network does not fit the rows or there
+/// are none, RuntimeFailure(out_of_memory) if it does not fit the memory. Reading rows later throws InvalidArgument for
+/// an id outside the table that it looks up.
 Evaluation make_evaluation(const ModelJob& job, const DatasetPtr& rows, const Program* training = nullptr);
 
 }  // namespace partita

@@ -10,14 +10,15 @@ namespace partita {
 class ModelStates {
  public:
   /// Loads weights from a safetensors file or a folder of a checkpoint. If there are states they are checked and take
-  /// effect at once, else when the next call creates states.
+  /// effect at once, else in the next `prepare`. Throws, at once or in that call, MissingFile if they cannot be opened,
+  /// InvalidFile if they are damaged or do not fit the network.
   void load(const std::string& path);
   /// Replaces states by name, and adds those that are not there.
   void assign(States values);
-  /// Writes the weights, with the configuration as metadata. Throws InvalidArgument if there are no states,
-  /// RuntimeFailure(non_finite) for a weight that is not finite.
+  /// Writes the weights, with the configuration as metadata, in the first process only. Throws InvalidArgument if there
+  /// are no states, RuntimeFailure(non_finite) for a weight that is not finite, and RuntimeFailure(cannot_write).
   void save(const ModelJob& job, const std::string& path) const;
-  /// Writes all states after the last training. Throws InvalidArgument if there was none.
+  /// Writes all states after the last training. Throws as `save` does, and InvalidArgument if there was no training.
   void save_checkpoint(const ModelJob& job, const std::string& path) const;
 
   /// Returns all states as a whole, by name, as the last call left them. Empty before the first call.
@@ -27,7 +28,7 @@ class ModelStates {
   /// Creates the states of `graph` that are missing, checks the types of the others, and takes the weights that wait to
   /// be loaded. `makes_them` false: nothing is created, since the ranks of a training create or read their own.
   /// `resumes`: a checkpoint waits to be read. Throws InvalidArgument if an earlier training did not keep its states
-  /// and nothing replaces them.
+  /// and nothing replaces them, and if a state has another type. Throws what `load` throws.
   void prepare(const Graph& graph, uint64_t seed, bool makes_them, bool resumes);
   /// Whether the seed alone determines the states.
   bool are_fresh() const { return states_.empty() && loaded_path_.empty(); }

@@ -25,7 +25,7 @@ class DrawnLine {
   DrawnLine(const DrawnLine&) = delete;
   DrawnLine& operator=(const DrawnLine&) = delete;
 
-  /// Whether it is time to draw again; `at_once`: always.
+  /// Whether it is time to draw again (`at_once`: always). If so, the next time is 100 ms later.
   bool is_due(bool at_once);
   void draw(const std::string& text);
   /// Replaces the drawn line by one that stays.

@@ -26,9 +26,11 @@ struct StateParts {
 
 class RankRun {
  public:
-  /// `program` and `comm` outlive the object. `states` are copied.
+  /// `program` and `comm` outlive the object, which is for the thread that makes it. `states` has a value for every
+  /// state of the program; they are copied. Throws InvalidArgument for a state of another type,
+  /// RuntimeFailure(out_of_memory) without memory or threads.
   RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
-  /// `fill` is called for the parts of states that this rank holds, and for no others.
+  /// `fill` is called for the parts of states that this rank holds, and for no others. Otherwise as above.
   RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm);
   /// Runs a program that was compiled for the states of another one (CompileOptions::holder), on the same device.
   /// `holder` runs that other program on the same rank. It holds the states and outlives the object.
@@ -40,12 +42,15 @@ class RankRun {
   /// Sets the inputs that the program has among the batch's columns. Throws InvalidArgument for an array that is
   /// neither the whole input, nor this rank's rows or part of it.
   void feed(const Batch& batch);
-  /// Sets an input, given as a whole or as this rank's part. Throws as above.
+  /// Sets an input, given as a whole, as this rank's rows, or as its part. Does nothing if no stage of this rank reads
+  /// it. Throws as above.
   void feed(const std::string& name, ConstTensor rows);
-  /// Feeds the rate to the input "learning_rate". Throws InvalidArgument if it is infinite in the type of the input.
+  /// Feeds the rate to the input "learning_rate". Throws InvalidArgument if it is not finite in the type of the input,
+  /// or if there is no such input.
   void feed_learning_rate(double rate);
-  /// Returns this rank's rows of every global batch. They are all rows if the batch is not split, or not in the same
-  /// way for every input.
+  /// Returns batches of this rank's rows of every global batch of `batch` rows. If no input is split by rows, or if
+  /// this rank's inputs are split in different ways, the batches have all rows and `feed` selects those that each input
+  /// needs. Throws InvalidArgument for an empty dataset and for a batch size that `Batcher` refuses.
   Batcher rows(const DatasetPtr& dataset, int64_t batch) const;
   /// Whether a stage of this rank reads rows.
   bool reads_rows() const;

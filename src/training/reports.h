@@ -22,7 +22,7 @@ class Reports {
   Reports(const Reports&) = delete;
   Reports& operator=(const Reports&) = delete;
 
-  /// Callbacks for the first rank, and observers for every process.
+  /// Callbacks for the first rank, and observers for every process. They live as long as this object.
   std::vector<Callback*> callbacks() const { return pointers(callbacks_); }
   std::vector<Callback*> observers() const { return pointers(observers_); }
   /// Returns a function that draws the progress of an evaluation; nullptr if progress is not drawn.

@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// Ranks that are threads of one process hold the whole states together.
+/// Whether a file gets whole states. It does too if the ranks are threads of one process, which holds the whole states.
 bool RequestedFiles::is_whole(const RequestedFile& file) const { return !file.own_part || !run_.own_process; }
 
 RequestedFiles::Needed RequestedFiles::needed() const {

@@ -20,7 +20,8 @@ class RequestedFiles {
 
   void ask_for(std::set<RequestedFile> files) { files_ = std::move(files); }
   Needed needed() const;
-  /// Writes the requested files. Collective if any rank needs whole states.
+  /// Writes the requested files. `needed` is the maximum of `needed()` over the ranks; unless it is `nothing`, the call
+  /// is collective. Throws what a write throws, also that of an earlier write in the background.
   void write(Needed needed, int64_t step, const std::optional<double>& learning_rate);
   /// Waits until everything is written. Throws what a background write has thrown.
   void finish() { writer_.finish(); }

@@ -22,14 +22,17 @@ class ResumePoint {
   void set(const std::string& path) { path_ = path; }
   const std::string& path() const { return path_; }
   bool is_set() const { return !path_.empty(); }
-  /// Replaces kLatestCheckpoint by `folder`, if that has an undamaged checkpoint. Otherwise clears the path, so that
-  /// the training starts from the beginning, warns of damaged checkpoints and passes a message to `tell`.
+  /// Replaces the path kLatestCheckpoint by `folder`, if that has an undamaged checkpoint. If it has none, clears the
+  /// path, so that the training starts from the beginning, warns of damaged checkpoints and passes a message to `tell`.
+  /// Other paths stay. Throws what newest_checkpoint throws.
   void find_latest(const std::string& folder, const Tell& warn, const Tell& tell);
   /// Returns the checkpoint folders from which the training may be resumed; the last one is to be tried first. Empty if
-  /// it is not resumed from a folder. Throws MissingFile if there is no undamaged checkpoint, and InvalidFile.
+  /// it is not resumed from a folder. Throws MissingFile if the folder holds no checkpoint, InvalidFile if all are
+  /// damaged, and what read_manifest throws for the folder of a checkpoint.
   std::vector<FoundCheckpoint> folders(const Tell& warn) const;
   /// Returns where the training starts: at the checkpoint of `reader`, else at the file that was set, whose states it
-  /// reads into `states`, else at `fresh`. Throws InvalidFile for a checkpoint of another training.
+  /// reads into `states`, else at `fresh`. Throws InvalidFile for a checkpoint of another training and for a damaged
+  /// file, MissingFile for a file that cannot be opened.
   TrainingPosition position(const JobConfig& config, const Graph& graph, const CheckpointReader* reader,
                             const TrainingPosition& fresh, States& states) const;
 

@@ -318,7 +318,7 @@ class RowPasses::BatchGraph {
   }
 
   /// Returns the rows of a batch of a value that is not split (a constant, a number for every row), by computing it
-  /// anew.
+  /// anew. Throws InvalidArgument, naming a node, if it cannot be computed for some of the rows alone.
   Value slice(size_t user, ValueId value, const DimAxes& dims) {
     if (slices_.contains({value, dims})) return slices_.at({value, dims});
     const NodeId maker = a_.whole.values[value].producer;

@@ -45,11 +45,12 @@ class RowPasses {
 
   const std::vector<Pass>& passes() const { return passes_; }
   /// Returns the graph that a batch of `batch` rows computes in a pass. Its outputs are the results, by name, and
-  /// "logits". Values of earlier passes are inputs without rows, named by `given_name`.
+  /// "logits" if the pass makes them. Values of earlier passes are inputs without rows, named by `given_name`. Throws
+  /// InvalidArgument, as the constructor does, if a node depends on which rows a batch of that size has.
   Graph batch_graph(size_t pass, int64_t batch) const;
   static std::string given_name(const std::string& value) { return value + ".of_all_rows"; }
-  /// Returns the graph of what is computed when the results of a pass are joined. Its inputs and outputs have the names
-  /// of the values.
+  /// Returns the graph of what is computed when the results of a pass are joined; it may be empty. Its inputs and
+  /// outputs have the names of the values.
   Graph joined_graph(size_t pass) const;
   /// Returns the scalar outputs of the network, "loss" first. Each is a name and the name of its value among results
   /// and outputs of joined graphs.

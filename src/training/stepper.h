@@ -19,19 +19,19 @@ class Stepper {
 
   /// Compiles the graph of `build`, on one rank of this thread or, if a launcher started several processes, on these.
   /// Every process then makes the same stepper and makes the same calls at the same time; inputs with a batch are its
-  /// own rows. `initial` is called once the graph is compiled. It returns values of states; other states begin
-  /// with their initializers. Throws what compilation throws, and InvalidArgument if there is no output or a value has
-  /// another type than its state.
+  /// own rows. `initial` is called once the graph is compiled. It returns values of states; other states begin with
+  /// their initializers. Throws what compilation throws, InvalidArgument if there is no output or a value has another
+  /// type than its state, and RuntimeFailure(ranks_disagree) if the processes differ.
   Stepper(const JobConfig& config, const Place& place, const Build& build, const std::function<States()>& initial);
 
   const Graph& graph() const { return program_.graph; }
   const std::vector<std::string>& warnings() const { return program_.warnings; }
 
   /// Runs the graph and returns this rank's part of each output, in order. `inputs` has a value for each input. Throws
-  /// InvalidArgument if one is missing or does not fit.
+  /// InvalidArgument if one is missing or does not fit, and RuntimeFailure if another process fails.
   std::vector<Array> run(const NamedArrays& inputs);
 
-  /// Returns the whole values of a state. Collective over processes.
+  /// Returns the whole values of a state. Collective over processes. Throws InvalidArgument for an unknown name.
   Array state(const std::string& name) const { return rank_->executor().state(name); }
   /// Sets the whole values of a state. Throws InvalidArgument for an unknown name or another type.
   void set_state(const std::string& name, const Array& whole);

@@ -21,8 +21,8 @@ struct TraceOptions {
 class Trace {
  public:
   /// Starts a trace; the first rank opens the file. Collective over `comm`. The arguments outlive the object. `warn` is
-  /// called if the file cannot be written later. Throws RuntimeFailure(cannot_write), and what a cluster is refused
-  /// with.
+  /// called if the file cannot be written later. The first rank throws RuntimeFailure(cannot_write) if the file cannot
+  /// be opened or another job writes it, and what predict_step throws.
   Trace(const TraceOptions& options, const Program& program, Communicator& comm, bool ranks_are_processes,
         std::function<void(const std::string&)> warn);
 
@@ -31,7 +31,8 @@ class Trace {
   /// Ends a traced step; called between steps. After the last one the first rank gathers the spans of all ranks and
   /// writes them. Collective then, as `finish`.
   void end_step(Recorder& recorder);
-  /// Writes the steps traced so far, when the training ends early. Collective.
+  /// Writes the steps traced so far, when the training ends early; does nothing if they are written. Collective. Throws
+  /// RuntimeFailure if a rank is lost.
   void finish(Recorder& recorder);
   /// Saves the spans of a failing training. If `all_fail`, the first rank gathers and writes the spans of all ranks.
   /// Otherwise each rank writes its own: the first to the file, rank R to FILE.rank_R.

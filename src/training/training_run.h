@@ -60,7 +60,9 @@ struct TrainingRun {
 };
 
 /// Trains. Collective over `comm`. Returns "" after the training. If the checkpoint to resume from is damaged, no step
-/// is taken, and the reason is returned, the same on all ranks.
+/// is taken, and the reason is returned, the same on all ranks. Throws RuntimeFailure(non_finite) for a loss or a
+/// weight, RuntimeFailure if a rank is lost or a checkpoint has to be written and cannot, and what reading rows and
+/// callbacks throw.
 std::string run_training(const TrainingRun& run, Communicator& comm);
 
 }  // namespace partita

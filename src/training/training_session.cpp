@@ -37,7 +37,8 @@ void refuse_shared_files(const FilesConfig& files) {
   }
 }
 
-/// Checks that files can be written before hours of training, not after.
+/// Checks, before hours of training and not after, that the files can be written. Throws RuntimeFailure(cannot_write)
+/// otherwise.
 void require_writable(const FilesConfig& files, const Place& place) {
   if (!files.save.empty()) check_writable(files.save);
   if (!files.checkpoint.empty() && place.is_first()) check_checkpoint_folder(files.checkpoint);
@@ -108,7 +109,8 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
   }
 }
 
-/// Options of evaluations apply whenever one runs, and a call may name a checkpoint.
+/// Checks that the options that were asked for have an effect. Those of evaluations pass, since they apply whenever one
+/// runs, and so does `files.resume_with` if a call names a checkpoint. Throws InvalidArgument otherwise.
 void TrainingSession::require_effects(const IsSaid& is_said) const {
   const auto is_asked = [&](std::string_view key) {
     if (key.starts_with("evaluation.") || (key == "files.resume_with" && model_.resume.is_set())) return false;
@@ -161,7 +163,8 @@ TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& tes
   }
 }
 
-/// Counts the copies of whole states in this process.
+/// Checks that the program fits the memory next to the copies of states that this process makes. Throws
+/// RuntimeFailure(out_of_memory) otherwise.
 void TrainingSession::require_room(const Program& program, bool is_fresh, bool reads_folder) const {
   const bool copies_share = fit_.checkpoints && fit_.checkpoints->asynchronous;
   model_.job.require_room(program, config_.ranks.count,
@@ -254,7 +257,8 @@ std::string TrainingSession::plan_of(const Program& program, const std::vector<C
   return print(*plan);
 }
 
-/// Sets the length of the training, counted from its first step.
+/// Sets the length of the training, counted from its first step, and that of its schedule if none is given. Throws
+/// InvalidArgument for a bad number of epochs or steps.
 void TrainingSession::plan_steps(TrainingRun& run) const {
   const int64_t epochs = fit_.epochs.value_or(config_.training.epochs);
   const int64_t max_steps = fit_.max_steps.value_or(config_.training.steps);
@@ -271,7 +275,7 @@ void TrainingSession::plan_steps(TrainingRun& run) const {
   if (run.schedule.steps == 0) run.schedule.steps = info.steps;
 }
 
-/// Sets the first step that is left to take.
+/// Sets the position from which the training goes on. Warns if no step is left.
 void TrainingSession::go_on_from(TrainingRun& run, TrainingPosition position) const {
   run.position = std::move(position);
   run.learning_rate = run.position.learning_rate;

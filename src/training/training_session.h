@@ -30,24 +30,27 @@ class TrainingSession {
   TrainingSession(const TrainedModel& model, const FitOptions& fit, const IsSaid& is_said);
 
   Reports& reports() { return reports_; }
-  /// Trains on `rows`. `test`: test rows that the configuration names, used if the call gives none. If it throws, the
-  /// same checkpoint is resumed by the next call.
+  /// Trains on `rows`. `test`: test rows that the configuration names, used if the call gives none. Throws as
+  /// Model::train does; the next call then resumes the same checkpoint.
   TrainingEnd train(const DatasetPtr& rows, const DatasetPtr& test = nullptr);
 
  private:
   void require_effects(const IsSaid& is_said) const;
-  /// Sets the rows of validation and test, from the call and the configuration.
+  /// Sets the rows of validation and test, from the call and the configuration. Throws InvalidArgument if
+  /// `training.validate` asks for a validation and there are no rows for it.
   void choose_tests(const DatasetPtr& test);
   void tell_length(int64_t rows);
   void warn(const std::string& message) const { model_.job.warn(message); }
   TrainingEnd train_program(const Program& program, const DatasetPtr& given);
   void require_room(const Program& program, bool is_fresh, bool reads_folder) const;
   TrainingRun make_run(const Program& program, const DatasetPtr& rows, bool is_fresh) const;
-  /// Trains from the newest checkpoint that is not damaged, if there are checkpoints.
+  /// Trains from the newest checkpoint that is not damaged, if there are checkpoints; `folders` has the newest last.
+  /// Throws InvalidFile if all are damaged, and what training throws.
   void run_from(TrainingRun& run, std::vector<FoundCheckpoint> folders);
   void plan_steps(TrainingRun& run) const;
   void go_on_from(TrainingRun& run, TrainingPosition position) const;
-  /// Runs after the last step: keeps the states, saves what the configuration names, and reports it.
+  /// Runs after the last step: keeps the states, saves what the configuration names, and reports it. Throws
+  /// RuntimeFailure(non_finite) for a weight, RuntimeFailure(cannot_write) for the file of weights.
   TrainingEnd end(TrainingResult&& result, const TrainingRun& run);
   void report_end(const TrainingEnd& end);
   /// Returns the plan as text; "" for a program that a plan file cannot express.

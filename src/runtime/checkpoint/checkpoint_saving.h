@@ -47,9 +47,11 @@ class CheckpointSaving {
   /// Whether a checkpoint was begun that is not yet complete. The same on all ranks.
   bool is_open() const { return phase_ != Phase::idle; }
   /// Waits until all ranks have ended the current phase, and starts the next one. Errors of the phase are known
-  /// afterwards. Throws RuntimeFailure if the training has to end.
+  /// afterwards. Throws RuntimeFailure if the training has to end: after any error with `stop_on_error`, else after one
+  /// that is not of the file system or the memory, and if a rank is lost.
   void advance();
-  /// Completes the previous checkpoint and begins one. Throws as `advance` does.
+  /// Completes the previous checkpoint and begins one, which it completes too unless `asynchronous` is set. Throws as
+  /// `advance` does.
   void save(const TrainingMoment& moment);
   /// Advances until no checkpoint is open. Throws as `advance` does.
   void finish();
@@ -72,9 +74,9 @@ class CheckpointSaving {
   /// Renews the lock of the folder, which may have been removed and belong to another job by now. Throws what
   /// OwnerLock::renew throws.
   void require_owner();
-  /// Runs `job` in the background, or at once if saving is not asynchronous.
+  /// Runs `job` in the background, or at once if saving is not asynchronous. Keeps its outcome for `wait`.
   void start(std::function<void()> job);
-  /// Waits for this rank's job and returns its outcome.
+  /// Waits for this rank's job and returns its outcome; a good one if there was no job.
   RankOutcome wait();
   /// Gathers the digests of all ranks' files into the manifest on rank 0.
   void gather_digests();

@@ -89,8 +89,8 @@ void write_manifest(const std::string& folder, const Manifest& manifest) {
   }
 }
 
-/// Requires that no checkpoint of `damaged` was ever saved: one without a manifest never was. Throws InvalidFile
-/// otherwise.
+/// Requires that no damaged checkpoint has a manifest. One with a manifest was complete once, while one without was
+/// never finished. Called if a folder has no whole checkpoint. Throws InvalidFile otherwise.
 void refuse_damage_alone(const std::string& folder, const std::vector<FoundCheckpoint>& damaged) {
   const FoundCheckpoint* newest = nullptr;
   int64_t saved = 0;

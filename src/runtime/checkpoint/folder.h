@@ -24,15 +24,17 @@ std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder);
 /// right, or 0. Throws MissingFile if the folder cannot be read.
 int64_t next_sequence(const std::string& folder);
 
-/// The newest whole checkpoint. Damaged ones with a higher step in their names are reported to `warn`. None if nothing
-/// was saved, that is, if there is no manifest. Throws InvalidFile if there are manifests and all of them are damaged.
+/// The newest whole checkpoint. Damaged ones with a higher step in their names, or all if none is whole, are reported
+/// to `warn`. None if nothing was saved, that is, if there is no manifest. Throws InvalidFile if there are manifests
+/// and all of them are damaged, MissingFile if the folder cannot be read.
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& folder,
                                                  const std::function<void(const std::string&)>& warn);
 
 /// "FOLDER/step_N".
 std::string checkpoint_path(const std::string& folder, int64_t step);
 
-/// Whether `path` is the folder of one checkpoint, rather than of many or something else.
+/// Whether `path` is the folder of one checkpoint, rather than of many or something else: it has a manifest or is
+/// called step_N.
 bool is_checkpoint_folder(const std::string& path);
 
 /// Checks that checkpoints can be written to `folder`, which may be missing if its parent exists. Leaves nothing in the
@@ -40,7 +42,8 @@ bool is_checkpoint_folder(const std::string& path);
 void check_checkpoint_folder(const std::string& folder);
 
 /// Creates `folder` if it is missing, and in it an empty folder for the files of a new checkpoint. Returns the path of
-/// the latter. Removes what killed runs left. Throws RuntimeFailure(cannot_write).
+/// the latter. Removes what killed runs left. Throws RuntimeFailure(cannot_write), also if the parent of `folder` is
+/// missing, and MissingFile if `folder` cannot be read.
 std::string begin_checkpoint(const std::string& folder, int64_t step);
 
 /// Writes the manifest to `begun`, the folder of `begin_checkpoint` with all files in it, and renames it to step_N. A
@@ -49,7 +52,7 @@ std::string begin_checkpoint(const std::string& folder, int64_t step);
 void commit_checkpoint(const std::string& folder, const std::string& begun, const Manifest& manifest);
 
 /// Removes the oldest checkpoints whose manifest has the right checksum, until `most` are left; 0 keeps all. The
-/// checkpoint of step `newest` stays.
+/// checkpoint of step `newest` stays. Throws MissingFile if the folder cannot be read; other errors are ignored.
 void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t newest);
 
 /// Removes the folder of a checkpoint or of a part of one, its manifest first. Ignores errors.

@@ -164,7 +164,7 @@ Box parse_box(const Fields& fields, const Document& pairs, const Shape& shape) {
   return box;
 }
 
-/// The dimension along which pieces have the most distinct begins.
+/// The dimension along which pieces have the most distinct begins; 0 if there are no pieces.
 size_t max_cut_dimension(const std::vector<const ManifestPiece*>& pieces, size_t dims) {
   size_t best = 0, most = 0;
   for (size_t d = 0; d < dims; ++d) {
@@ -254,7 +254,7 @@ std::string_view checked_body(std::string_view text, const std::string& path) {
   return body;
 }
 
-/// Parses JSON of `text` followed by `end`, which closes what the text leaves open.
+/// Parses JSON of `text` followed by `end`, which closes what the text leaves open. Throws InvalidFile for other texts.
 Document parse_document(std::string_view text, std::string_view end, const std::string& path) {
   try {
     return parse_bounded_json(std::string(text).append(end), kMaxManifestValues);
@@ -269,7 +269,8 @@ ManifestOrder order_of(const Fields& fields) {
   return {.sequence = fields.count("sequence", std::numeric_limits<int64_t>::max() - 1), .step = fields.count("step")};
 }
 
-/// The order of a text whose checksum was removed.
+/// The order of a text whose checksum was removed. Throws InvalidFile if it is not JSON, or of another format or
+/// version.
 ManifestOrder order_of_body(std::string_view body, const std::string& path) {
   // JSON strings contain no line ends, so this does not match inside one.
   const Document head = parse_document(body.substr(0, body.find("\n\"files\":")), R"("end":0})", path);

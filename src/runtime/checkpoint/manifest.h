@@ -49,14 +49,14 @@ struct Manifest {
   const ManifestTensor& tensor(const std::string& name, const std::string& path) const;
   /// Bytes of all tensors.
   int64_t tensor_bytes() const;
-  /// The pieces in a file, in the order of the tensors.
+  /// The pieces in file number `file` of `files`, in the order of the tensors.
   std::vector<ShardPiece> pieces_of(int64_t file) const;
 };
 
 /// "rank_N.safetensors".
 std::string shard_name(int rank);
 
-/// The tensors of states, without pieces.
+/// The tensors of states, in their order, with the tiles of choose_parts and without pieces.
 std::vector<ManifestTensor> tensors_of(const std::vector<HeldState>& states);
 /// Adds the file of a rank, which contains these pieces of the manifest's tensors and has this digest. Does nothing if
 /// there are no pieces.
@@ -69,12 +69,12 @@ void require_same_states(const Manifest& manifest, const Graph& graph, const std
 /// The manifest as JSON that ends with a checksum of itself.
 std::string print_manifest(const Manifest& manifest);
 
-/// Parses what print_manifest returns. Throws InvalidFile, naming `path`, if the checksum or the version differs, or if
-/// the pieces of a tensor overlap or leave gaps.
+/// Parses what print_manifest returns. Throws InvalidFile, naming `path`, if the checksum or the version differs, a
+/// field is missing or bad, or the pieces of a tensor overlap or leave gaps.
 Manifest parse_manifest(std::string_view text, const std::string& path);
 
-/// Reads the manifest of a checkpoint's folder. Adds the length of the text to `bytes_read`. Throws MissingFile or
-/// InvalidFile.
+/// Reads the manifest of a checkpoint's folder. Adds the length of the text to `bytes_read`, if given. Throws
+/// MissingFile if it cannot be opened, InvalidFile if it is too large, cannot be read, or is refused by parse_manifest.
 Manifest read_manifest(const std::string& folder, int64_t* bytes_read = nullptr);
 
 /// Position of a checkpoint among those of its folder.
@@ -85,7 +85,8 @@ struct ManifestOrder {
 /// The order of a manifest, without parsing its files and tensors. It is that of parse_manifest for every text that the
 /// latter accepts. Throws InvalidFile, naming `path`, if the checksum or the version differs.
 ManifestOrder parse_manifest_order(std::string_view text, const std::string& path);
-/// The order of the checkpoint in `folder`. Throws MissingFile or InvalidFile.
+/// The order of the checkpoint in `folder`. Throws as read_manifest does, but only for what parse_manifest_order
+/// checks.
 ManifestOrder read_manifest_order(const std::string& folder);
 
 /// Parses "parameter", "statistic", "optimizer" or "counter"; none for other words.

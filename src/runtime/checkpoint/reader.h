@@ -20,9 +20,10 @@ class CheckpointReader {
 
   /// Writes the elements of a box of a tensor to `to`, dense, in `dtype`. Floats are converted, rounded to nearest if
   /// `dtype` cannot represent them. Throws InvalidFile, naming the path and the tensor, if the data are missing or
-  /// damaged, the shape differs, or only one of the types is a float.
+  /// damaged, the shape differs, or the types differ and are not both floats; MissingFile if this process has too many
+  /// open files or too little memory.
   void read(const std::string& name, const Box& box, DType dtype, void* to);
-  /// Returns the whole tensor in its own type. Throws InvalidFile as above.
+  /// Returns the whole tensor in its own type. Throws as above.
   Array read(const std::string& name);
   /// Bytes read so far from all files, headers and the manifest included.
   int64_t bytes_read() const { return bytes_read_; }

@@ -35,7 +35,8 @@ std::map<std::string, StateKind> parse_kinds(const Metadata& metadata) {
   return kinds;
 }
 
-/// "3 of 8 elements differ, largest difference 0.5 at element 3"; "" for arrays with the same bits.
+/// "3 of 8 elements differ, largest difference 0.5 at element 3", or "f32[4] instead of f32[5]" for other types; "" for
+/// arrays with the same bits.
 std::string difference_of(const Array& a, const Array& b) {
   if (a.type() != b.type()) return fmt::format("{} instead of {}", print(a.type()), print(b.type()));
   const auto bytes = static_cast<size_t>(a.type().bytes());

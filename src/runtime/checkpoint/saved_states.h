@@ -27,7 +27,7 @@ class SavedStates {
   /// The manifest of a folder; nullptr for a file.
   const Manifest* manifest() const { return reader_ ? reader_->manifest().get() : nullptr; }
   /// Reads the elements of a box (see CheckpointReader::read), or a whole tensor. `name` is one of `entries`. For a
-  /// file the box and `dtype` are not checked.
+  /// file the box and `dtype` are not checked. For a folder, throws as CheckpointReader::read does.
   void read(const std::string& name, const Box& box, DType dtype, void* to);
   Array read(const std::string& name);
 
@@ -56,7 +56,8 @@ struct SplitTarget {
 };
 
 /// Writes a checkpoint of the same states to `folder` and returns its path. Throws InvalidArgument if there are only
-/// weights, RuntimeFailure(cannot_write), and what reading throws.
+/// weights, RuntimeFailure(non_finite) for an element that is NaN or infinite, RuntimeFailure(cannot_write),
+/// MissingFile if `folder` cannot be read, and what reading throws.
 std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target);
 
 /// A difference between two saved states; one per tensor.
@@ -64,7 +65,8 @@ struct StateDifference {
   std::string name;
   std::string what;  // "f32[4] instead of f32[5]", "only in A", "largest difference 0.5 at element 3"
 };
-/// Compares the tensors of two saved states by name. Tensors with equal bits are left out.
+/// Compares the tensors of two saved states by name. Tensors with equal bits are left out. The tensors of `first` come
+/// first. Throws what reading throws.
 std::vector<StateDifference> compare_states(SavedStates& first, SavedStates& second);
 
 /// Reads everything, which checks it. Throws InvalidFile, naming the first bad tensor and its file.

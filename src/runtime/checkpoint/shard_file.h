@@ -19,7 +19,7 @@ class ShardFileWriter {
   const std::vector<size_t>& order() const { return layout_.order; }
   /// Writes the elements of a piece, given dense. Throws RuntimeFailure(non_finite) if one is NaN or infinite.
   void write(size_t piece, const void* dense);
-  /// Writes the header after the last piece, and waits until the file is on the disk.
+  /// Writes the header after the last piece, and waits until the file is on the disk. Returns the file's digest.
   ShardDigest finish();
 
  private:
@@ -60,7 +60,7 @@ class ShardFileReader {
   int64_t& bytes_read_;
 };
 
-/// Converts `count` contiguous elements to another element type, as cast() does.
+/// Converts `count` contiguous elements to another element type: as static_cast does, by way of f32 for 16-bit floats.
 void convert_elements(DType from, const void* source, DType to, void* target, int64_t count);
 
 }  // namespace partita

@@ -36,19 +36,19 @@ struct FileLayout {
 };
 FileLayout file_layout(const std::vector<ShardPiece>& pieces);
 
-/// Type of what is written of a tensor.
+/// Type of a piece as it is written: the tensor's element type and the shape of the box.
 Type piece_type(const ShardPiece& piece);
 
 /// Checksums of the tiles, per piece.
 using TileChecksums = std::vector<std::vector<uint64_t>>;
-/// Zeros in place of the checksums of these pieces.
+/// Zeros in place of the checksums of these pieces: one per tile, none for a piece without elements.
 TileChecksums no_checksums(const std::vector<ShardPiece>& pieces);
 /// The checksum of all checksums of a piece's tiles.
 uint64_t checksum_of_all(const std::vector<uint64_t>& checksums);
 /// The checksum of a tile inside the dense array of `around`, a box that contains it. `checksum` is working space.
 uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, const void* dense, DType dtype);
 /// Computes the checksums of rows [first, last) of tiles along the first dimension; a scalar has one row. `dense` has
-/// the elements of these rows. The piece is not empty.
+/// the elements of these rows, `checksums` has an element for each tile of the piece. The piece is not empty.
 void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
                    std::vector<uint64_t>& checksums);
 /// Throws RuntimeFailure(non_finite), naming the rows [first, last) of tiles.

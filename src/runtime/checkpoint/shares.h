@@ -32,7 +32,8 @@ struct StateShare {
 /// first, states in kernels' memory formats are made dense for all of its rows.
 std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& states, int ranks);
 
-/// The pieces that each rank writes, by rank.
+/// Returns the pieces that each rank writes, one list per rank. `shares` has a list per state, from `share_states` or
+/// `give_to_first`.
 std::vector<std::vector<ShardPiece>> pieces_of_ranks(const std::vector<HeldState>& states,
                                                      const std::vector<std::vector<StateShare>>& shares, int ranks);
 

@@ -14,7 +14,7 @@ int64_t product(const std::vector<int64_t>& numbers) {
   return result;
 }
 
-/// The next smaller number of parts to try.
+/// The next smaller number of parts to try: 12, 8, 6, 4, 3, 2 or 1.
 int64_t fewer(int64_t parts) {
   for (const int64_t next : {12, 8, 6, 4, 3, 2}) {
     if (next < parts) return next;

@@ -20,11 +20,12 @@ namespace partita {
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
                   const Metadata& metadata = {});
 
-/// Writes a file as save_weights does, with tensors that `make` returns one by one, in an order of its own choice.
+/// Writes a file as save_weights does. `make` is called once for each tensor, in the order of the file, and returns it
+/// in the type given for it. Throws also what `make` throws.
 void save_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
                   const std::function<Array(const std::string& name)>& make, const Metadata& metadata = {});
 
-/// Writes a text file as save_weights does.
+/// Writes a text file, replacing `path` as save_weights does. Throws RuntimeFailure(cannot_write).
 void save_text(const std::string& path, std::string_view text);
 /// Writes several texts, given as pairs of path and text. All are on the disk under temporary names before the first
 /// path is replaced. Throws RuntimeFailure(cannot_write); no path is replaced unless all could be written.

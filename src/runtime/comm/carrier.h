@@ -69,8 +69,9 @@ class Carrier {
   /// Withdraws the messages that are not done. Returns false if one of them has begun to arrive or to be sent: the
   /// messages of the group no longer match then.
   virtual bool withdraw(std::deque<PendingMessage>& transfers) noexcept = 0;
-  /// Makes the carrier of a group of some of the ranks. All ranks call it, each for its own group. `id` identifies the
-  /// new group: the same on all its ranks, different from any other group's.
+  /// Makes the carrier of a group of some of the ranks: `members`, ranks of this group in the order of the new ranks.
+  /// All ranks call it, each for its own group. `id` identifies the new group: the same on all its ranks, different
+  /// from any other group's.
   virtual std::unique_ptr<Carrier> split(uint64_t id, std::span<const int> members) = 0;
 };
 

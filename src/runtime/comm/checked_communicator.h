@@ -55,7 +55,8 @@ class CheckedCommunicator : public Communicator {
   virtual std::unique_ptr<Communicator> split_off(const Call& call, int place, uint64_t id, Timeout timeout) = 0;
 
  private:
-  /// Runs `body` with the call, to which the step is added, and records it.
+  /// Runs `body` with the call, to which the step is added, and records it. `peer` is the world rank of the other end
+  /// of a message, -1 for a collective.
   template <class Body>
   void recorded(Call call, int peer, Body&& body);
   void collective(const Call& call, Timeout timeout);

@@ -45,7 +45,8 @@ class Communicator {
   /// of this communicator. Every rank passes its own group, which contains it.
   virtual std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout = kDefaultTimeout) = 0;
 
-  /// Reduces `data` in place. Contributions are combined in group order, so the bits depend on nothing else.
+  /// Reduces `data` in place on every rank. Contributions are combined in group order, so equal contributions give
+  /// equal bits.
   virtual void all_reduce(void* data, int64_t count, DType dtype, Reduce reduce, Timeout timeout = kDefaultTimeout) = 0;
   /// Gathers `counts[r]` elements from each rank r into `recv`, one after another.
   virtual void all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,

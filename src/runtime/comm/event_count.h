@@ -11,7 +11,7 @@ namespace partita {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// The time `timeout` from now; at most a year from now.
+/// The time `timeout` from now; now if it is negative, at most a year from now.
 Deadline deadline_after(std::chrono::milliseconds timeout);
 
 /// How long a waiter spins before it blocks.
@@ -20,7 +20,7 @@ struct WaitPolicy {
   int yields = 0;
 };
 
-/// The policy for `threads` threads that wait for one another.
+/// The policy for `threads` threads that wait for one another. They spin if the host has that many cores.
 WaitPolicy wait_policy(int threads);
 
 /// One iteration of a busy loop.

@@ -50,17 +50,19 @@ class FlightRecord {
  public:
   static constexpr size_t kEntries = 1000;
 
-  /// Creates the file `path`, or replaces it. Throws RuntimeFailure(cannot_write).
+  /// Creates the file `path`, or replaces it. Creates missing folders. Throws RuntimeFailure(cannot_write).
   static std::shared_ptr<FlightRecord> create(const std::string& path, int rank, int size, const std::string& host);
   ~FlightRecord();
   FlightRecord(const FlightRecord&) = delete;
   FlightRecord& operator=(const FlightRecord&) = delete;
 
-  /// Records the beginning of a call. Returns the number to pass to `end`.
+  /// Records the beginning of a call in the group with the id `group`. `peer` is the world rank of the other end of a
+  /// message, -1 for a collective. Returns the number to pass to `end`.
   uint64_t begin(const Call& call, uint64_t group, std::span<const int> world_ranks, int peer);
-  /// Records the end of a call.
+  /// Records the end of a call. Does nothing if later calls have overwritten its entry.
   void end(uint64_t number, bool failed);
-  /// Records why the rank ends. Only the first reason is kept.
+  /// Records why the rank ends. `lost` is the rank that was lost, or -1. Only the first reason is kept, cut to 1023
+  /// bytes.
   void fail(ExitCode code, int lost, const std::string& text) noexcept;
 
  private:
@@ -75,7 +77,7 @@ class FlightRecord {
 /// Records by rank; empty if none are kept.
 using FlightRecords = std::vector<std::shared_ptr<FlightRecord>>;
 
-/// Reads a record file. Throws MissingFile or InvalidFile.
+/// Reads a record file. Throws MissingFile if it cannot be opened, InvalidFile if it is not a record.
 FlightLog read_flight_record(const std::string& path);
 
 /// Describes an entry: "all_reduce f32[100] sum, call 12 of group (0,1,2), step 7".

@@ -27,7 +27,8 @@ class NamedGroups {
   void destroy(const std::string& name);
 
   // All functions below throw InvalidArgument for an unknown name, suggesting the nearest.
-  /// The communicator of a group. Also throws InvalidArgument on a rank that is not in the group.
+  /// The communicator of a group, valid until the group is destroyed. Also throws InvalidArgument on a rank that is not
+  /// in the group.
   Communicator& at(const std::string& name) const;
   bool contains(const std::string& name, int world_rank) const;
   const std::vector<int>& ranks(const std::string& name) const;

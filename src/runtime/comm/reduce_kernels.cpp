@@ -87,7 +87,7 @@ struct Sum {
   }
 };
 
-/// Compares signed integers as signed. A NaN wins every comparison.
+/// Whether a < b, signed integers compared as signed. False if one of them is NaN.
 template <class T, class A>
 inline bool less(A a, A b) {
   if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
@@ -183,7 +183,7 @@ class BlockReducer {
   alignas(64) typename Accumulator<T>::type total_[kLength];
 };
 
-/// Two ranks that both need the result: one pass over everything.
+/// Combines elements [begin, end) of two sources and stores them to `result` and to `copy`, in one pass.
 template <class T, class Op>
 void reduce_pair(const T* first, const T* second, T* result, T* copy, int64_t begin, int64_t end) {
 #pragma omp simd

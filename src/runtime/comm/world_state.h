@@ -51,7 +51,7 @@ class WorldState {
   /// A copy of the reason; meaningful only once the world has failed.
   WorldFailure failure() const;
 
-  /// Registers `group` to be woken by a failure.
+  /// Registers `group` to be woken by a later failure, as long as it lives.
   void enlist(const std::shared_ptr<Wakeable>& group);
 
   /// Sets the current step of a training, from 1; 0 outside of one.

@@ -18,11 +18,13 @@ class Device {
   /// Allocates zeroed memory aligned to 4096 bytes. The result owns it. Throws RuntimeFailure(out_of_memory), naming
   /// the size.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
-  /// Releases a part of allocated memory to the system until it is written again. Its contents are lost.
+  /// Releases the whole pages in a part of allocated memory to the system until they are written again. Their contents
+  /// are lost.
   virtual void discard(void* begin, int64_t bytes) = 0;
-  /// Makes the kernel of an accepted choice.
+  /// Makes the kernel of an accepted choice. Throws RuntimeFailure(out_of_memory).
   virtual std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) = 0;
-  /// Makes a kernel that converts one value between memory formats.
+  /// Makes a kernel that converts one value between memory formats. It needs no scratch memory. Throws
+  /// RuntimeFailure(out_of_memory).
   virtual std::unique_ptr<Kernel> make_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) = 0;
   /// Makes a reader of rows of one value in a memory format.
   virtual std::unique_ptr<RowReader> make_row_reader(const Type& type, const MemoryFormat& from) = 0;

@@ -13,7 +13,9 @@ namespace partita {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Runs the kernel. `scratch` has the bytes that the choice requested, aligned to 64. Allocates nothing.
+  /// Runs the kernel. `scratch` has the bytes that the choice requested, aligned to 64. Allocates nothing. Throws
+  /// InvalidArgument for a label, an id or a slot that is out of range, RuntimeFailure(out_of_memory) if a library
+  /// lacks memory.
   virtual void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) = 0;
 };
 
@@ -31,7 +33,8 @@ struct KernelDef {
   /// unsupported value: "f64 is not supported".
   std::function<KernelChoice(const KernelQuery&)> propose;
   /// Makes a kernel for exactly the memory formats of `choice`, an earlier result of `propose`. The types may be those
-  /// of another rank if the memory formats fit. It is an error if the kernel needs more scratch than the choice says.
+  /// of another rank if the memory formats fit. Throws InternalError if the kernel needs more scratch than the choice
+  /// says.
   std::function<std::unique_ptr<Kernel>(const KernelQuery&, const KernelChoice&)> make;
 };
 

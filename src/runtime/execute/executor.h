@@ -10,7 +10,8 @@ class Executor {
   /// Binds kernels to this rank's shapes. The arguments outlive the executor. All ranks of `world` construct their
   /// executors at the same time. `holder`, if given, is the executor of a program with the same stages and already has
   /// the states (see StageExecutor). Throws InternalError unless `world` has as many ranks as the pipeline, and if
-  /// `holder` has other stages.
+  /// `holder` has other stages; what the device throws without memory or threads; and RuntimeFailure as
+  /// Communicator::split does.
   Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
            Communicator& world, const Executor* holder = nullptr);
   /// Binds a program without a pipeline. Contract as above.
@@ -25,11 +26,11 @@ class Executor {
   Type input_type(std::string_view name) const;
 
   /// Copies this rank's part of an input to each of its stages that reads it. The values stay until they are set again.
-  /// Throws InvalidArgument unless `local` has the input's local type.
+  /// Throws InvalidArgument for an unknown input, and unless `local` has the input's local type.
   void set_input(std::string_view name, ConstTensor local);
   /// Sets an input to the elements of `given` inside `box`. The box has the shape of this rank's part and lies inside
-  /// `given`. An input that micro-batches split is set for each of them. Throws InvalidArgument unless the box has the
-  /// input's local type, InternalError if it lies outside `given`.
+  /// `given`. An input that micro-batches split is set for each of them. Throws InvalidArgument for an unknown input
+  /// and unless the box has the input's local type, InternalError if it lies outside `given`.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch = 0);
   /// Sets a state from its whole value. This rank keeps its part in each of its stages that has the state. Throws
   /// InvalidArgument if no stage has the state, or if `whole` has another type.
@@ -50,9 +51,10 @@ class Executor {
 
   /// Runs forward and backward, then the update if the loss (output "loss") is finite. If it is not, replays the
   /// forward to name the first bad node and throws RuntimeFailure(non_finite) on every rank, before anything is
-  /// updated.
+  /// updated. A collective call over the world. Throws RuntimeFailure as Communicator does, and what kernels throw:
+  /// InvalidArgument for a label, an id or a slot that is out of range.
   void step();
-  /// Runs everything once, for graphs with a forward alone. Does not check for non-finite values.
+  /// Runs everything once, for graphs with a forward alone. Does not check for non-finite values. Otherwise as `step`.
   void run();
 
   /// This rank's part of an output, after step() or run(). Scalars are available on all stages, other outputs on the

@@ -15,7 +15,8 @@ struct Interpretation {
 };
 
 /// Runs a graph and returns its outputs and states; also every value, if `keep_values`. `given` has a value of exactly
-/// the right type for every input and state. Throws InvalidArgument if one is missing or has another type.
+/// the right type for every input and state. Throws InvalidArgument if one is missing or has another type, and for a
+/// label, an id or a slot that is out of range.
 Interpretation interpret_all(const Graph& graph, const OpSet& ops, const std::map<std::string, Array>& given,
                              bool keep_values = false);
 

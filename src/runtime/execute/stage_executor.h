@@ -30,7 +30,7 @@ class StageExecutor {
   /// Binds kernels to this rank's shapes. The arguments outlive the executor. `ranks` has the ranks of the stage; all
   /// of them construct their executors at the same time. `holder`, if given, has the states on a device of the same
   /// kind: external states are used in its memory, others are copied from it. Throws InternalError unless the mesh has
-  /// as many ranks as `ranks`.
+  /// as many ranks as `ranks`, and what the device throws without memory or threads.
   StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
                 Communicator& ranks, const StageExecutor* holder = nullptr);
 
@@ -44,30 +44,33 @@ class StageExecutor {
   char* copy_of(int buffer, int64_t micro_batch) const { return buffers_.copy_of(buffer, micro_batch); }
 
   /// Sets an input to the elements of `given` inside `box`. The box has the shape of this rank's part and lies inside
-  /// `given`. An input that micro-batches split is set for each of them. Throws InvalidArgument unless the box has the
-  /// input's local type, InternalError if it lies outside `given`.
+  /// `given`. An input that micro-batches split is set for each of them. Throws InvalidArgument for an unknown input
+  /// and unless the box has the input's local type, InternalError if it lies outside `given`.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch);
   /// Sets a state from its whole value, of which this rank keeps its part. Throws InvalidArgument if there is no such
   /// state or `whole` has another type.
   void set_state(std::string_view name, const Array& whole);
   /// The whole value of a state. A collective call over the stage's ranks if the state is sharded. Each rank receives
-  /// each part once.
+  /// each part once. Throws InvalidArgument if there is no such state.
   Array state(std::string_view name);
   /// Calls `fill` once to write this rank's part of a state. Its arguments are the part's box in the whole value, the
-  /// element type, and the address for the elements, dense. Converts them to the state's memory format afterwards.
+  /// element type, and the address of a dense array for the elements. Converts them to the state's memory format
+  /// afterwards. Throws InvalidArgument if there is no such state.
   void fill_state(std::string_view name, const std::function<void(const Box& box, DType dtype, void* to)>& fill);
   /// A dense copy of this rank's part of a state, without communication. Throws InvalidArgument if there is no such
   /// state.
   StatePart state_part(std::string_view name) const;
-  /// The box of this rank's part in the whole state.
+  /// The box of this rank's part in the whole state. Throws InvalidArgument if there is no such state.
   Box state_box(std::string_view name) const;
-  /// Returns a reader of this rank's part of a state. It refers to this executor's memory.
+  /// Returns a reader of this rank's part of a state. It refers to this executor's memory. Throws InvalidArgument if
+  /// there is no such state.
   StateReader state_reader(std::string_view name) const;
   /// Releases all memory except that of the states, between two steps or after the last one.
   void keep_states_alone() {
     device_.discard(buffers_.at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
   }
-  /// Copy of this rank's part of a buffer in the plain format, after the last section that writes it.
+  /// Returns a copy of this rank's part of a buffer. The buffer is in the plain format, as those of outputs are, and
+  /// the last section that writes it has run.
   Array read(int buffer) const;
 
   /// Clears what was measured.
@@ -75,7 +78,7 @@ class StageExecutor {
   /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch) { buffers_.begin(micro_batch); }
   /// Runs instructions [begin, end) in order. Those marked `last` run only in the last micro-batch. Sets the subnormal
-  /// mode of each on `threads`.
+  /// mode of each on `threads`. Throws what kernels and collectives throw (Executor::step).
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
   /// Starts recording each instruction as a span of `stage`. `thread` is the trace's thread for asynchronous
   /// collectives.

@@ -29,8 +29,8 @@ struct Held {
   }
 };
 
-/// A part sent to `receiver`, a member of the other stage's group. One of the ranks that hold a part sends it;
-/// receivers are distributed over these ranks.
+/// A part of a value that a rank of the sending stage holds, of which a receiver gets what it needs. One of the ranks
+/// that hold a part sends it; receivers are distributed over these ranks.
 struct Parcel {
   int sender;  // index in the sending group
   Box whole;

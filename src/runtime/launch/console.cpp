@@ -20,7 +20,7 @@ class Console::Tee : public std::streambuf {
   Tee(std::streambuf* console, std::streambuf* log, std::string path)
       : console_(console), log_(log), path_(std::move(path)) {}
 
-  /// Passes everything to `before` from now on.
+  /// Writes to `before` alone from now on.
   void retire(std::streambuf* before) {
     console_ = before;
     log_ = nullptr;

@@ -18,7 +18,7 @@ using LaunchFingerprint = std::vector<std::pair<std::string, std::string>>;
 /// 64-bit digest of a text (FNV-1a). `before` is the digest of what precedes it.
 uint64_t digest_of(std::string_view text, uint64_t before = 0);
 uint64_t digest_of(const Array& array, uint64_t before = 0);
-/// Digest of names and values.
+/// Digest of names and elements, without types.
 uint64_t digest_of(const std::map<std::string, Array>& arrays);
 std::string print_digest(uint64_t digest);
 /// Digest of the program file that this process runs; 0 if it cannot be read. Computed once.

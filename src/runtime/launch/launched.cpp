@@ -113,7 +113,7 @@ std::optional<LaunchedRank> by_mpirun(const Variable& variable) {
                   .meeting = given_meeting(variable)});
 }
 
-/// The first host of a list such as "rack[01-04,07],other".
+/// The first host of a list: "rack01" of "rack[01-04,07],other"; "" of an empty list.
 std::string first_host(std::string_view list) {
   std::string host;
   for (size_t at = 0; at < list.size() && list[at] != ','; ++at) {
@@ -181,7 +181,8 @@ int rank_of_device(const RankTable& table, const std::string& path, int device) 
                   device, path));
 }
 
-/// Looks for a table in the parent folder too: scripts name it and then start each rank in a folder of its own.
+/// Returns the path of a table, in the parent folder if it is only there: scripts name it and then start each rank in a
+/// folder of its own.
 std::string found_table(const std::string& path) {
   const std::string above = "../" + path;
   const bool is_above = !path.empty() && !path.starts_with("/") && ::access(path.c_str(), R_OK) != 0 &&

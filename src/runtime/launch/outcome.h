@@ -15,7 +15,8 @@ struct RankOutcome {
   bool is_good() const { return code == ExitCode::ok; }
 };
 
-/// Runs `job` and returns how it ended. A job throws when it fails.
+/// Runs `job` and returns how it ended. A job throws when it fails: the code is that of an Error, out_of_memory for
+/// std::bad_alloc, internal for another std::exception.
 RankOutcome outcome_of(const std::function<void()>& job);
 
 /// The outcome of the first rank that failed, or a good one; the same on all ranks. Error texts are cut to 1023 bytes.

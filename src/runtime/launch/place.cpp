@@ -30,7 +30,7 @@ namespace {
 
 const char* environment(const char* name) { return std::getenv(name); }
 
-/// Opens the record of calls of a rank; null if no folder is named.
+/// Opens the record of calls of a rank; null if no folder is named. Throws RuntimeFailure(cannot_write).
 std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
   const char* folder = environment("PARTITA_FLIGHT_RECORD");
   if (folder == nullptr || *folder == 0) return nullptr;

@@ -25,12 +25,14 @@ struct Place {
 Place this_place();
 
 /// Opens the records of calls for ranks that are threads of this process, in the folder that PARTITA_FLIGHT_RECORD
-/// names. Empty if this process is one of several, which have their own. Throws RuntimeFailure(cannot_write).
+/// names. Their elements are null if it is not set. Empty if this process is one of several, which have their own.
+/// Throws RuntimeFailure(cannot_write), and as launched_rank does.
 FlightRecords open_flight_records(int ranks);
 
 /// The world of all processes that the launcher started. It is made at the first call and ends with the process, unless
 /// the process ends with an error: the launcher then ends the others. Throws what make_mpi_world or make_socket_world
-/// throws, and InvalidArgument if MPI and the launcher disagree on the rank or the size.
+/// throws, what job_secret and start_timeout throw, RuntimeFailure(cannot_write) for the record of calls, and
+/// InvalidArgument if MPI and the launcher disagree on the rank or the size.
 Communicator& process_world(const LaunchedRank& launched);
 
 }  // namespace partita

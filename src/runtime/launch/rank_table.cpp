@@ -87,7 +87,7 @@ class TableReader {
     }
   }
 
-  /// The index of a server. An instance may be the first to name it.
+  /// Returns the index of a server. Adds the server if no instance named it before.
   int server_of(const std::string& name) {
     const auto [place, is_new] = servers_.emplace(name, static_cast<int>(addresses_.size()));
     if (is_new) addresses_.push_back(name);

@@ -14,7 +14,7 @@ void run_process(Communicator& world, const std::function<void(Communicator&)>& 
 /// Runs `fn` on each of `ranks` ranks: threads of this process, or the processes that the launcher started. `threads`
 /// is the number of compute threads per rank. Rethrows the error of the first rank that fails. Throws
 /// RuntimeFailure(out_of_memory) if the threads cannot be started: compute threads, and those that read and
-/// communicate.
+/// communicate. Throws what open_flight_records, make_inproc_world and process_world throw.
 void run_on_ranks(const Place& place, int ranks, int threads, const std::function<void(Communicator&)>& fn);
 
 }  // namespace partita

@@ -76,7 +76,7 @@ class Recorder {
 };
 
 /// Records a span that lasts from construction to destruction, also if it ends by an exception. Does nothing if the
-/// recorder is null.
+/// recorder is null or does not want the span (`wants`).
 class Recorded {
  public:
   Recorded(Recorder* recorder, const Span& span) {

@@ -65,7 +65,8 @@ class Group : public Wakeable {
   void advance(uint64_t state);
 
   void close(uint64_t meeting);
-  /// The work of the last rank to arrive, for all ranks.
+  /// The work of the last rank to arrive: compares the calls and does the work of all ranks, or lets each do its part
+  /// if there is much (`moving`).
   void do_closed(uint64_t meeting);
   void give_up_closed(uint64_t meeting) noexcept;
   void await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline);

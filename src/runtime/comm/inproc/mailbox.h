@@ -18,7 +18,8 @@ namespace partita {
 /// each other before either receives.
 class Mailbox {
  public:
-  /// The outcome of a call.
+  /// The outcome of a call. timed_out: there was no room, or no message, by the deadline. aborted: the world has
+  /// failed. disagreed: the sender and the receiver give different types or counts.
   enum class Outcome { done, timed_out, aborted, disagreed };
 
   /// Sends a message. Waits while the queue has `kMaxQueued` messages.

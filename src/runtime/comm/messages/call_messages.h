@@ -19,7 +19,7 @@ inline int64_t item_bytes(const Call& call) { return static_cast<int64_t>(size_o
 
 /// The messages of the current call of a rank. One thread uses it at a time. Messages longer than the carrier's limit
 /// are split. When a call fails, its receives are withdrawn. After a failed collective or a lost message every further
-/// call fails, since the messages of ranks no longer match.
+/// `run` fails, since the messages of ranks no longer match.
 class CallMessages {
  public:
   enum Tag : int { point_to_point = 1, collective = 2 };
@@ -54,9 +54,10 @@ class CallMessages {
       throw;
     }
   }
-  /// Copies a message and sends it in the background. Call it outside of `run`.
+  /// Copies a message and sends it in the background. Call it outside of `run`. Throws RuntimeFailure if the world or
+  /// the carrier has failed.
   void post(const Call& call, int to);
-  /// Makes every further call fail.
+  /// Makes every further `run` fail.
   void refuse() { failed_ = true; }
 
   // The functions below are called within `run`.

@@ -39,7 +39,8 @@ class MessageGroup {
   /// are skipped.
   void move(const Call& call, std::span<const MessagePiece> sends, std::span<const MessagePiece> receives,
             Timeout timeout);
-  /// Makes every further call fail, after a step of a collective failed that ranks of a host run without messages.
+  /// Makes every further call but `post` fail, after a step of a collective failed that ranks of a host run without
+  /// messages.
   void refuse() { messages_.refuse(); }
   /// Makes the last call; returns when all ranks have made it. A rank in another call detects that from the message
   /// size.
@@ -57,7 +58,7 @@ class MessageGroup {
   void barrier(int64_t bytes);
   void compare_members(const Call& call);
   /// Sends a piece to every rank and receives one from every rank; this rank's own is copied. `give(r)` and `take(r)`
-  /// return the buffers.
+  /// return the buffers; each is called once per rank, in rank order.
   template <class Give, class Take>
   void exchange(Give give, Take take);
 

@@ -37,9 +37,10 @@ class MpiCarrier final : public Carrier {
 
  private:
   bool test(std::deque<PendingMessage>& transfers, size_t count);
-  /// Stores the result of a completed request in its message.
+  /// Stores the result of a completed request in its message. Throws as check_mpi does, except for a message that is
+  /// too long.
   static void finish(PendingMessage& transfer, int status, const MPI_Status& message);
-  /// Whether a cancelled receive takes no message any more.
+  /// Waits until a cancelled receive has ended, at most 200 ms. Returns whether it took no message.
   static bool is_cancelled(MPI_Request& request) noexcept;
 
   MPI_Comm comm_;

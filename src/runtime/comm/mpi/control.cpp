@@ -29,7 +29,7 @@ std::string address_in(const char* uri) {
   return text.substr(begin + 2, text.find_first_of(",:", begin + 2) - begin - 2);
 }
 
-/// The address of this host from which packets to `target` would go. Sends none.
+/// The address of this host from which packets to `target` would go; "" if there is none. Sends none.
 std::string address_towards(const std::string& target) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -59,7 +59,7 @@ bool all_are(bool own) {
   return everywhere == 1;
 }
 
-/// Whether all processes are on one host.
+/// Whether all processes are on one host. A collective call. Throws as check_mpi does.
 bool is_one_host(uint64_t key) {
   uint64_t first = key;
   check_mpi(mpi().bcast(&first, sizeof first, mpi().byte, 0, mpi().comm_world), "broadcast");

@@ -48,7 +48,7 @@ class HostCollectives {
   /// The timeout of a phase. A rank that waits for a rank which itself waits has a longer timeout, so that the other
   /// one times out first and names whom it waits for.
   Timeout patience(Phase phase) const;
-  /// A step of the call among the ranks of this host.
+  /// Returns a step of `call` among the ranks of this host, a call of kind `kind` yet without counts and buffers.
   Call step_of(const Call& call, Collective kind) const;
 
   int here() const { return blocks_.size(); }

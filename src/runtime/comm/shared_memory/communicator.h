@@ -57,7 +57,8 @@ class SharedMemoryCommunicator final : public Wakeable {
   void synchronize();
   void compare();
   void next_chunk() { ++chunk_; }
-  /// Copies a chunk of the data for each rank to this rank's chunk buffer, one after another.
+  /// Copies chunk number `chunk` of what this rank sends to each rank into this rank's chunk buffer. A chunk has at
+  /// most `per_chunk` elements, and the one for rank r begins at element r * per_chunk.
   void put_parts(const Call& call, int64_t per_chunk, int64_t chunk);
 
   void all_reduce(const Call& call);

@@ -56,7 +56,8 @@ class SegmentLayout {
   int ranks() const { return ranks_; }
   SegmentHead& head() const;
   RankState& rank_state(int rank) const;
-  /// The lists of call number `call` of a rank: two lists with one number per rank each.
+  /// The lists of call number `call` of a rank: two lists with one number per rank each, the counts or members, then
+  /// the received counts. They stay until call number `call` + 2.
   int64_t* lists(int rank, uint64_t call) const;
   std::byte* chunk_buffer(int rank, uint64_t chunk) const;
   size_t chunk_bytes() const { return chunk_bytes_; }

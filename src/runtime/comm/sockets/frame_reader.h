@@ -25,14 +25,16 @@ class FrameReader {
   class Sink {
    public:
     virtual ~Sink() = default;
-    /// Called with a sound head. Returns the destination of its bytes, or none if no rank may send this frame here.
+    /// Called with a head that passed `is_sound`. Returns the destination of the bytes after it. Returns none if no
+    /// rank may send this frame here; `read_from` then returns `unsound`.
     virtual std::optional<FrameTarget> begin_frame(const FrameHead& head) = 0;
     /// Called when all bytes of a frame that has some have been stored.
     virtual void end_frame(const FrameHead& head) = 0;
     /// Whether bytes may arrive that belong into the memory of a message.
     virtual bool expects_long_message() const = 0;
   };
-  /// ended: the connection ended. unsound: a received frame is invalid.
+  /// nothing: no byte was there. some: bytes were read. ended: the connection ended. unsound: a received frame is
+  /// invalid.
   enum class Result { nothing, some, ended, unsound };
   FrameReader(Sink& sink, size_t buffer_bytes) : sink_(sink), buffer_(buffer_bytes) {}
 

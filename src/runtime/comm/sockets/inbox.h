@@ -25,7 +25,8 @@ class Inbox {
   /// Starts a receive: finishes `transfer` if its message has arrived, else when it arrives. Returns the number of a
   /// request to grant, if any.
   std::optional<uint64_t> take(PendingMessage& transfer, uint64_t channel);
-  /// Whether the number of a beginning request or message is above the previous ones, as every sender counts.
+  /// Whether the number of a beginning request or message is above the previous one, as every sender counts. Remembers
+  /// it.
   bool begins_in_order(const FrameHead& head) { return std::exchange(last_began_, head.number) < head.number; }
   /// Adds a request. Returns its number if it is to be granted now.
   std::optional<uint64_t> add_request(const FrameHead& head);

@@ -71,6 +71,8 @@ bool await_word(const Socket& socket, const RendezvousOptions& options, Deadline
 double seconds_of(Timeout time) { return std::chrono::duration<double>(time).count(); }
 
 /// Connects to a rank that listens at `endpoint` and introduces this rank to it. Repeats the call until the timeout.
+/// Throws RankMissed if the rank does not answer by then, RuntimeFailure if it does not know this rank or this process
+/// is asked to end.
 Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const RendezvousOptions& options,
                  const std::function<Hello(const Socket&)>& hello) {
   const Deadline until = deadline_after(options.timeout);
@@ -153,7 +155,8 @@ class Gathering {
     throw RuntimeFailure(code, text);
   }
 
-  /// Admits a process of this job. Returns false if it is not one of the expected ranks, after telling it.
+  /// Admits a process of this job. Returns false if it is not one of the expected ranks, after telling it. Throws
+  /// RuntimeFailure, on all ranks, if it expects another number of ranks.
   bool admit(Joined& joined) {
     const Hello& hello = joined.hello;
     std::string wrong;
@@ -207,7 +210,8 @@ class Gathering {
   std::vector<Socket> links_;
 };
 
-/// Receives rank 0's answer: where all ranks are. Throws RuntimeFailure with the reason if the job does not begin.
+/// Receives rank 0's answer: where all ranks are. Throws RuntimeFailure with the reason if the job does not begin,
+/// RankMissed if rank 0 ends or is silent.
 std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& options) {
   // Rank 0 may wait for other ranks as long as this one waits for it.
   const Deadline until = deadline_after(options.timeout + kReplyTime);
@@ -233,7 +237,8 @@ std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& 
   return all;
 }
 
-/// Makes the connections to ranks other than 0: this rank calls lower ranks, and higher ranks call it.
+/// Makes the connections to ranks other than 0: this rank calls lower ranks, and higher ranks call it. Throws as
+/// call_rank does, and RankMissed if a rank does not call.
 void connect_others(std::vector<Socket>& links, const std::vector<Hello>& all, Socket listener, const JobKey& key,
                     const RendezvousOptions& options) {
   for (int rank = 1; rank < options.rank; ++rank) {

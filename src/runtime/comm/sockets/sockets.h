@@ -26,7 +26,7 @@ struct SocketWorldOptions {
 
 /// Makes the world of this rank, which ends with the object. A process may have several, at the same time or one after
 /// another. A collective call over the ranks of the job. Throws InvalidArgument for an invalid option, RuntimeFailure
-/// if the ranks do not find one another.
+/// if the ranks do not find one another or the system provides too few open files or threads.
 std::unique_ptr<Communicator> make_socket_world(const SocketWorldOptions& options);
 
 }  // namespace partita

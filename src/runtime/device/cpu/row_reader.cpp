@@ -99,7 +99,8 @@ inline EightRows load(const Word* from, const uint32_t* places, std::index_seque
   return rows;
 }
 
-/// Interleave two rows: elements, pairs or groups of four in the same columns.
+/// Interleave elements, pairs or groups of four of two rows: `low` those at the beginning of each half of a row, `high`
+/// the others. For groups of four that is the first half of each row, and the second.
 inline Words low_ones(Words a, Words b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13); }
 inline Words high_ones(Words a, Words b) { return __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15); }
 inline Words low_twos(Words a, Words b) { return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13); }

@@ -15,12 +15,13 @@ bool is_one_of(int code, std::initializer_list<ExitCode> codes) {
   return std::any_of(codes.begin(), codes.end(), [&](ExitCode one) { return static_cast<int>(one) == code; });
 }
 
-/// Whether a rank ended because of another one.
+/// Whether a rank ended because of another one: with the exit code for a lost or stalled peer.
 bool is_secondary(const AgentReport& end) {
   return end.signal == 0 && is_one_of(end.code, {ExitCode::peer_lost, ExitCode::peer_stalled});
 }
 
-/// Whether a rank ended because a signal that it handled asked it to. Others that were asked may take longer.
+/// Whether a rank ended by itself after a signal had asked it to. This is no failure: the launcher must not stop the
+/// other ranks for it, since they were asked as well and may take longer to end.
 bool was_asked(const AgentReport& end) {
   constexpr int kPreempted = 75;
   return end.signal == 0 && (end.code == kPreempted || end.code == kSignalExit + SIGINT ||

@@ -16,7 +16,7 @@ class Heartbeat {
 
   explicit Heartbeat(Deadline now) : last_(now), due_(now) {}
 
-  /// Ends the silence.
+  /// Records a sign of life of the other end: its silence is 0 again.
   void heard() {
     silent_ = {};
     was_heard_ = true;

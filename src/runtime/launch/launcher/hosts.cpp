@@ -50,7 +50,9 @@ std::optional<int> slot_number(std::string_view text) {
   return slots;
 }
 
-/// Parses "node:4", "me@node", "::1" or "[::1]:4"; none for other texts.
+/// Parses a host with an optional user and an optional number of slots: "node", "me@node:4", "::1" or "[::1]:4".
+/// Without a number it has 1 slot. The name of the result keeps the user, but not the brackets. None for other texts
+/// and for slots outside 1 to kMaxJobRanks.
 std::optional<HostSlots> host_of(std::string_view text) {
   const size_t at = text.find('@');
   const std::string_view user = at == std::string_view::npos ? "" : text.substr(0, at);

@@ -16,20 +16,23 @@ struct HostSlots {
 };
 
 /// Parses "a:4,b:4". A host without a number has one slot. Two or more colons without brackets belong to an IPv6
-/// address, which is written in brackets if a number follows: "[2001:db8::12]:4". Throws InvalidArgument.
+/// address, which is written in brackets if a number follows: "[2001:db8::12]:4". Throws InvalidArgument for other
+/// texts, and for more than kMaxJobRanks slots in all.
 std::vector<HostSlots> parse_hosts(const std::string& text);
 
 /// Parses a file with one host per line, in the form of mpirun: "node1 slots=8", "me@node2:8", "node3"; "#" begins a
-/// comment. Spaces around "=" and a byte order mark before the first line are allowed. Throws InvalidFile, naming the
-/// line; read_hostfile also if the file is larger than 1 MiB, and MissingFile.
+/// comment. Spaces around "=" and a byte order mark before the first line are allowed. A limit "max_slots=8" is
+/// accepted and ignored. Throws InvalidFile for other lines, naming them, for too many slots, and if there is no host.
+/// read_hostfile also throws InvalidFile if the file is larger than 1 MiB, MissingFile if it cannot be opened.
 std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string& text);
 std::vector<HostSlots> read_hostfile(const std::string& path);
 
-/// The servers of a rank table, in the order of their ranks. Throws InvalidFile if the ranks of a server are not
-/// consecutive or its address is none, and what read_rank_table throws.
+/// The servers of a rank table, in the order of their ranks. An only server is called "localhost". Throws InvalidFile
+/// if the ranks of a server are not consecutive or its address is none, and what read_rank_table throws.
 std::vector<HostSlots> hosts_of_rank_table(const std::string& path);
 
-/// The first `ranks` slots; 0 means all of them. Throws InvalidArgument if there are fewer.
+/// The first `ranks` slots; 0 means all of them. Hosts without a slot are left out. Throws InvalidArgument if there are
+/// fewer.
 std::vector<HostSlots> taken_slots(std::vector<HostSlots> hosts, int ranks);
 
 /// Total number of slots.

@@ -164,7 +164,8 @@ class Launcher {
     agents_ = std::move(ordered);
   }
 
-  /// Address at which ranks of a host listen. With one host only a loopback address is needed.
+  /// Returns the address at which the ranks of a host listen: the host's name without a user. It is 127.0.0.1 for
+  /// "localhost", and for any host that is the only one of the job.
   std::string address_of(const HostSlots& host) const {
     return hosts_.size() == 1 || host.address() == "localhost" ? "127.0.0.1" : host.address();
   }
@@ -245,7 +246,7 @@ class Launcher {
   }
 
   /// Waits for reports or a signal until `until`, at most one heartbeat interval, and handles them. `watch` is null if
-  /// no rank runs.
+  /// no rank runs. `master`, unless null, receives the address at which rank 0 will listen.
   void step(Watch* watch, Deadline until, std::string* master) {
     std::vector<pollfd> files{{.fd = signals_.file(), .events = POLLIN}};
     for (const auto& agent : agents_) files.push_back({.fd = agent->is_open() ? agent->file() : -1, .events = POLLIN});

@@ -7,7 +7,8 @@
 
 namespace partita {
 
-/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGUSR1 have no effect of their own: they are read here.
+/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGUSR1 have no effect of their own: they are read here. Make it before
+/// other threads, which inherit that.
 class SignalFile {
  public:
   SignalFile();

@@ -53,8 +53,8 @@ class Attention {
       forward_head(sizes_.head(pair), in, out, product, scores);
     });
   }
-  /// The parts of attention with sharded keys: `largest` finds each query's largest score among the keys of this shard,
-  /// `sums` the sums over them, given the largest score of all shards.
+  /// The parts of attention with sharded keys: `largest` finds each query's largest score among the keys of this shard.
+  /// `sums` adds up exp(score - largest score of all shards) over them, and the values weighted by it.
   void largest(const Operands& in, T* out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
       largest_of_head(sizes_.head(pair), in, out, product, scores);
@@ -118,7 +118,7 @@ class Attention {
     });
   }
 
-  /// Computes the scaled scores of a block of queries against the first `keys` keys.
+  /// Computes the scaled scores of `count` queries from `first` on against the first `keys` keys: [count, keys].
   void score(const AttentionHead& at, const Operands& in, const Product& product, int64_t first, int64_t count,
              int64_t keys, T* scores) const {
     product(false, true, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)),
@@ -188,7 +188,7 @@ class Attention {
     }
   }
 
-  /// Adds to d_k and d_v, which several heads of q may share.
+  /// Computes d_q of a head and adds to d_k and d_v, which several heads of q may share.
   void backward_head(const AttentionHead& at, const Operands& in, const Gradients& d, const Product& product,
                      T* scratch) const {
     T *p = scratch, *d_scores = scratch + block_size();
@@ -218,7 +218,8 @@ class Attention {
     });
   }
 
-  /// Turns scores into probabilities and d_p into d_scores, in place. Both are 0 for keys that are not seen.
+  /// Turns scores into probabilities and d_p into d_scores, in place. Both are 0 for keys that are not seen. `shared`
+  /// is the dot product of the query's d_y and y.
   static void differentiate_row(T* p, T* d_scores, int64_t seen, int64_t keys, T lse, T shared) {
 #pragma omp simd
     for (int64_t j = 0; j < seen; ++j) {

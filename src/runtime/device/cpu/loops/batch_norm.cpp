@@ -135,8 +135,9 @@ struct Norm {
     }
   }
 
-  /// Computes mean and rstd with one pass over the differences from the first element. If that is far from the mean,
-  /// makes a second pass over the differences from the mean of the first pass.
+  /// Computes mean and rstd, 1 / sqrt(variance + epsilon), of a tile's channels, in one pass over the differences from
+  /// the first element. If the first element of a channel is far from its mean (`is_far`), makes a second pass over the
+  /// differences from the means of the first pass. Without elements mean and variance are 0.
   void find_statistics(const Tile& tile, double epsilon, const T* x, T* mean, T* rstd) const {
     if (sizes.count() == 0) {
       std::fill_n(mean + tile.statistics, tile.size(), T{});

@@ -39,7 +39,7 @@ LoopFn bind_plain(const Type& x, int64_t axis) {
   };
 }
 
-/// Keeps the lanes of the last block that have no channel at zero.
+/// Binds a loop over blocks of channels. Lanes of the last block that have no channel get no bias, so they stay zero.
 LoopFn bind_blocked(const Type& x, int64_t block) {
   const int64_t channels = x.shape[1], blocks = (channels + block - 1) / block, plane = x.shape[2] * x.shape[3];
   return [=, rows = x.shape[0] * blocks](auto in, auto out, void*) {

@@ -30,17 +30,18 @@ struct Sizes {
   int64_t scratch_bytes() const;
 };
 
-/// Chooses tiles that fit the caches, or smaller ones if a thread would have no task.
+/// Chooses tiles that fit the caches, or smaller ones if threads would have fewer than three tasks each.
 Sizes tiled(int64_t batch, int64_t rows, int64_t columns, int64_t inner, int threads);
 
 /// sums[r][c] (+)= sum over k of a[k][r] b[k][c], for `count` rows. Overwrites `sums` unless `add`.
 void multiply_panels(int64_t count, int64_t inner, const double* a, const double* b, bool add, Sums& sums);
 
-/// Computes one tile of one product in one thread's scratch memory (aligned to 64 bytes). `product` has the functions
+/// Computes one tile of one product, whose first element is [row, column], in one thread's scratch memory (aligned to
+/// 64 bytes). `product` has the functions
 ///   pack_rows(first, count, begin, size, to): to[k * kRows + r] = a[first + r][begin + k], r below `count`
 ///   pack_columns(first, count, begin, size, to): to[c / kColumns * size * kColumns + k * kColumns + c % kColumns]
 ///                                                = b[begin + k][first + c], 0 from `count` to the end of its panel
-///   store(row, rows, column, columns, sums)
+///   store(row, rows, column, columns, sums): takes elements [row, row + rows) x [column, column + columns)
 template <class Product>
 void multiply_tile(const Sizes& sizes, int64_t row, int64_t column, double* scratch, const Product& product) {
   const int64_t rows = std::min(sizes.tile_rows, sizes.rows - row);
@@ -70,7 +71,8 @@ void multiply_tile(const Sizes& sizes, int64_t row, int64_t column, double* scra
   }
 }
 
-/// Computes all tiles of all products in parallel. `product_at(i)` returns product i.
+/// Computes all tiles of all products in parallel. `product_at(i)` returns product i. `scratch` has scratch_bytes()
+/// bytes for each of `threads` threads.
 template <class ProductAt>
 void multiply(const Sizes& sizes, int threads, void* scratch, const ProductAt& product_at) {
   const int64_t tasks = sizes.tasks(), column_tiles = sizes.column_tiles();

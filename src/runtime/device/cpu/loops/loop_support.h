@@ -24,8 +24,8 @@ std::string unsupported_by_loops(const KernelQuery& query);
 /// Accepts a query of f32 or f64 with all operands and results dense, or refuses it.
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place = {});
 
-/// The memory format in which pointwise loops run: that of the first operand which is neither plain nor "any", else
-/// plain.
+/// The memory format in which pointwise loops run: that of the first of `operands` operands which is neither plain nor
+/// "any", else plain.
 MemoryFormat common_format(const KernelQuery& query, size_t operands);
 
 /// Number of elements of a type in a memory format, padding included.
@@ -43,7 +43,7 @@ using LoopFn = std::function<void(std::span<const void* const> inputs, std::span
 std::unique_ptr<Kernel> make_loop(LoopFn fn);
 
 /// Wraps an f64 kernel that multiplies elements by zeros which the reference skips: infinity or NaN times zero is NaN.
-/// The reference kernel runs instead if one of these operands has an element that is not finite.
+/// The reference kernel runs instead if an operand whose index is in `operands` has an element that is not finite.
 std::unique_ptr<Kernel> unless_infinite(std::unique_ptr<Kernel> fast, const KernelQuery& query,
                                         std::vector<size_t> operands);
 

@@ -24,8 +24,8 @@ struct Patches {
   /// Whether a tap is outside the image at some position.
   bool reaches_outside() const;
 
-  /// Copies elements [first, first + count) of row `index` of the matrix; the columns of one image follow those of
-  /// another.
+  /// Copies elements [first, first + count) of row `index` of the matrix, whose columns are the positions of the first
+  /// image, then those of the next one.
   void copy_row(int64_t index, int64_t first, int64_t count, double* to) const;
 
   // Pack for gemm.h: columns of a product whose inner dimension is the rows (pack_columns) or the columns

@@ -22,10 +22,12 @@ class PlaneLines {
 
   /// Copies a plane to `lines`.
   void load(const double* plane, double* lines) const;
-  /// sums[place] += sum over taps of weights[tap] times the element under the tap at that position.
+  /// sums[place] += sum over taps of weights[tap] times the element under the tap at that position. `lines` comes from
+  /// `load`. `sums` has places_size() elements; those in the padding of its rows become arbitrary.
   void add_correlation(const double* lines, const double* weights, double* sums) const;
-  /// tap_sums[tap] += sum over positions of places[place] times the element under the tap there. The sums are kept as
-  /// parts; `total` adds them.
+  /// Adds to the sum of each tap, over all positions, the value of the position times the element under the tap there.
+  /// `lines` comes from `load`. `places` has places_size() values, zeros in the padding of its rows. `tap_sums` has
+  /// tap_sums_size() elements: several partial sums per tap, which `total` adds up.
   void add_products(const double* lines, const double* places, double* tap_sums) const;
   static double total(const double* tap_sums, int64_t tap);
 

@@ -20,7 +20,8 @@ struct RoutingCall {
   bool weighted = false;
 
   int64_t given() const { return sizes.groups * sizes.tokens * sizes.choices; }
-  /// The row of a slot. Does not check it: call `require_slots` first.
+  /// The row of a slot, as `row_of_slot` returns it: -1 if another shard has it or it means no slot. Does not check it:
+  /// call `require_slots` first.
   template <class Slot>
   int64_t row(Slot slot) const {
     const int64_t at = static_cast<int64_t>(slot) - begin;
@@ -54,7 +55,7 @@ void add_row(const T* from, T weight, int64_t count, T* to) {
   for (int64_t z = 0; z < count; ++z) to[z] += weight * from[z];
 }
 
-/// Binds a loop in which each thread sums some columns of a group.
+/// Binds dispatch. A thread takes some columns of a group at a time and adds up the rows of each slot.
 template <class T, class Slot>
 LoopFn bind_dispatch(const RoutingCall& call) {
   return [=](auto in, auto out, void*) {

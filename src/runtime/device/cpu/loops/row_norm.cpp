@@ -39,8 +39,9 @@ std::pair<double, double> sum_row_deviations(int64_t size, const T* x, double ne
   });
 }
 
-/// Computes mean and rstd with one pass over the differences from the first element. If that is far from the mean,
-/// makes a second pass over the differences from the mean of the first pass.
+/// Computes the mean and the variance of a row of at least one element, in one pass over the differences from the first
+/// element. If the first element is far from the mean (`is_far`), makes a second pass over the differences from the
+/// mean of the first pass.
 template <class T>
 Moments moments_of_row(int64_t size, const T* x) {
   const auto near = static_cast<double>(x[0]);
@@ -84,7 +85,7 @@ LoopFn bind_norm_row_norm(const Rows& rows, double epsilon) {
   };
 }
 
-/// Computes the gradient of one row and adds to d_gamma and, if centered, to d_beta.
+/// Computes d_x of one row and adds to d_gamma and, if centered, to d_beta.
 template <class T, bool kCentered>
 void differentiate_row(int64_t size, const T* x, const T* gamma, T mean, T rstd, const T* d_y, T* d_x, T* d_gamma,
                        T* d_beta) {

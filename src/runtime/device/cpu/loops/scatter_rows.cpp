@@ -25,7 +25,9 @@ RowScatter row_scatter(const KernelQuery& query) {
   return {query.inputs[0].elements(), query.outputs[0].shape[1], query.attrs.as<ScatterRowsAttrs>()};
 }
 
-/// Sorts the ids of the rows in this shard. Throws InvalidArgument for an id outside the table.
+/// Sorts the positions of the ids by their row in this shard, stably, and leaves out ids of other shards. Row r has the
+/// positions sorted[begins[r]] to sorted[begins[r + 1] - 1]. `begins` has attrs.rows + 1 elements, and `sorted` has
+/// room for all ids. Throws InvalidArgument for an id outside the whole table.
 template <class Id>
 void sort_ids(const RowScatter& scatter, const Id* ids, int64_t* begins, int64_t* sorted) {
   const ScatterRowsAttrs& attrs = scatter.attrs;

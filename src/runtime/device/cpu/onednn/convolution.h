@@ -102,7 +102,8 @@ std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Des
 }
 
 /// Sets x_format, weight_format and y_format of `conv` to what `describe`, a function that calls one of its members,
-/// chooses. Returns the scratch bytes, or the reason why nothing fits.
+/// chooses. `x_now` and `y_now` are the memory formats that x and y have so far. Returns the scratch bytes, or the
+/// reason why nothing fits. Throws RuntimeFailure(out_of_memory).
 template <class Describe>
 std::variant<int64_t, std::string> choose_formats(Convolution& conv, const MemoryFormat& x_now,
                                                   const MemoryFormat& y_now, const Describe& describe) {

@@ -29,7 +29,7 @@ int64_t format_bytes(const Type& type, const MemoryFormat& format);
 /// dimensions, or no elements. "" if it does.
 std::string unsupported_by_onednn(const KernelQuery& query);
 
-/// Makes a kernel that converts between two memory formats of an f32 or i32 type.
+/// Makes a kernel that converts between two memory formats of an f32 or i32 type. Throws dnnl::error if oneDNN cannot.
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to);
 
 /// An argument of a primitive: an input, an output, or bytes from `index` of the scratch memory.
@@ -58,7 +58,8 @@ auto report_onednn(Fn&& fn) {
 /// memory, since ranks must choose alike.
 std::string no_such(std::string_view primitive, const dnnl::error& error);
 
-/// Runs one primitive. Memory objects are created once; a run only sets their addresses.
+/// Runs one primitive. Memory objects are created once; a run only sets their addresses. It throws as throw_onednn
+/// does.
 class PrimitiveKernel : public Kernel {
  public:
   PrimitiveKernel(const dnnl::primitive& primitive, const std::vector<Argument>& arguments);

@@ -13,8 +13,8 @@ Desc matrix_desc(int64_t batch, int64_t rows, int64_t columns, bool transposed) 
   return Desc({batch, rows, columns}, dnnl::memory::data_type::f32, dnnl::memory::dims{rows * columns, row, column});
 }
 
-/// Merges leading dimensions into one batch. Without any, or if all rows of `a` can be multiplied by one `b`, describes
-/// the product of two matrices.
+/// Describes the product of a query, with leading dimensions merged into one batch. Without any, or if all rows of `a`
+/// can be multiplied by one `b`, it is one of two matrices. Throws dnnl::error if oneDNN has none.
 dnnl::matmul::primitive_desc describe_matmul_onednn(const KernelQuery& query) {
   const Type &a = query.inputs[0], &b = query.inputs[1], &y = query.outputs[0];
   if (query.op == "matmul_rows") {
