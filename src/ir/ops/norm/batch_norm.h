@@ -72,7 +72,7 @@ void for_planes(const NormSizes& sizes, Fn&& fn) {
   }
 }
 
-/// Computes, per group and channel, the sum of x.
+/// Computes the sum of x per group and channel: `sum` has groups * channels elements.
 template <class T>
 void sum_planes(const NormSizes& sizes, const T* x, double* sum) {
   std::fill(sum, sum + sizes.groups * sizes.channels, 0);
