@@ -34,7 +34,7 @@ class ValueMap {
 /// Returns the maps in sequence; neighbours that combine become one pass. Throws InvalidArgument for an empty list.
 ValueMapPtr chain(const std::vector<ValueMapPtr>& maps);
 
-/// Returns the mapped value, for a single array outside a dataset.
+/// Returns the mapped value, for a single array outside a dataset. Throws InvalidArgument if the map does not take it.
 Array apply(const ValueMap& map, const Array& value, const RowKey& key = {});
 
 }  // namespace partita
