@@ -59,6 +59,7 @@ void require_planned_network(const JobConfig& config, const ProgramRequest& requ
 }
 
 /// Returns the cuts of a given plan. For an evaluation, cuts that its graph or its rows do not allow are left out.
+/// Throws InvalidArgument for another number of ranks, and as `plan_of` does.
 Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool evaluation) {
   if (cuts.mesh.ranks() != ranks) {
     throw InvalidArgument(fmt::format("[{}] the plan is for another number of ranks of each stage, got {}, expected {}",
@@ -103,8 +104,10 @@ int64_t groups_of_stages(const JobConfig& config) {
   return std::max<int64_t>(1, pipeline.stages / pipeline.interleave);
 }
 
-/// Returns the number of groups of rows with their own statistics: one per rank of a stage and micro-batch.
-/// Throws InvalidArgument if stages with a batch norm have different numbers of ranks.
+/// Returns the number of groups of rows with their own statistics: one per rank of a stage and micro-batch, or one per
+/// micro-batch if ranks do not split the batch alone (`cuts_batch_alone`). Returns 1 if stages differ in ranks and
+/// there is no batch norm, and if there are fewer ranks than groups of stages, which `compile` refuses later. Throws
+/// InvalidArgument if stages with a batch norm have different numbers of ranks.
 int64_t statistics_groups(const JobConfig& config, const ProgramRequest& request) {
   const int64_t groups = groups_of_stages(config), ranks = request.ranks;
   if (!cuts_batch_alone(config)) return config.plan.options.micro_batches;
@@ -116,7 +119,8 @@ int64_t statistics_groups(const JobConfig& config, const ProgramRequest& request
                   ranks, groups, groups));
 }
 
-/// Returns the number of ranks of one stage. Throws InvalidArgument if stages have different numbers of ranks.
+/// Returns the number of ranks of one stage. Returns 1 if there are fewer ranks than groups of stages, which `compile`
+/// refuses later. Throws InvalidArgument if stages have different numbers of ranks.
 int64_t ranks_that_share_a_batch(const JobConfig& config, int64_t ranks) {
   const int64_t groups = groups_of_stages(config);
   if (ranks % groups == 0 || ranks < groups) return std::max<int64_t>(1, ranks / groups);
