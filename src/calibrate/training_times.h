@@ -34,10 +34,12 @@ struct TrainingTime {
   double disturbance = 1;
 };
 
-/// Returns the program that the ranks of the case run.
+/// Returns the program that the ranks of the case run. Throws InvalidArgument for a model or sizes that cannot be
+/// trained so.
 Program program_of(const TrainingCase& training);
 
-/// Trains on random rows, for about `seconds` and at least one step. Each time is the median over the steps.
+/// Trains on random rows, for about `seconds` and at least one step. Each time is the median over the steps. Throws as
+/// `program_of` does.
 TrainingTime time_training(const TrainingCase& training, double seconds);
 
 /// Returns the median seconds of a step as users run it, rows and reports included. Many steps are split over several
