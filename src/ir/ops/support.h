@@ -49,7 +49,8 @@ std::vector<Type> infer_pointwise_float(std::string_view op, const OpCall& call)
 /// Returns `d`, a gradient in the broadcast shape, summed to the shape of `target`.
 Value sum_to(const GradCall& call, Value d, const Type& target);
 
-/// Returns the strides with which a shape is read in a broadcast to `out`: 0 where its size is 1.
+/// Returns the strides with which a shape is read in a broadcast to `out`: 0 where its size is 1 or it lacks the
+/// dimension.
 Shape broadcast_strides(const Shape& shape, const Shape& out);
 
 /// Calls fn(output element, element of each operand) over the row-major broadcast to `out`, with the strides of each

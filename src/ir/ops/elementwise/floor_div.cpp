@@ -67,7 +67,8 @@ struct Division {
   }
 };
 
-/// Divides integers in their own type, since each type has a different largest number.
+/// Writes the quotients or remainders of integers, computed in their own type, since each type has a different largest
+/// number. Does nothing for bools.
 template <bool kQuotient>
 void divide_integers(Inputs in, const Tensor& out) {
   for_integer(out.type.dtype, [&](auto zero) {
