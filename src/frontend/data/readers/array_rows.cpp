@@ -32,7 +32,7 @@ bool holds_pair(const std::vector<std::string>& names, Split split) {
   return holds(x) && holds(y);
 }
 
-/// Returns the shapes of rows of bytes [height,width], i.e. grey images, with a channel dimension added.
+/// Returns the shapes of rows of bytes [height,width], i.e. grey images, with a channel dimension added, by array name.
 std::map<std::string, Shape> shapes_with_channel(const NamedArrays& arrays) {
   std::map<std::string, Shape> shapes;
   for (const auto& [name, array] : arrays) {
