@@ -96,15 +96,16 @@ class Layer {
   /// Builds the layer for one input and one result, as most layers have. A layer overrides this or `construct_all`.
   /// Throws InvalidArgument for operands and options that the layer does not take.
   virtual Value construct(Context& context, Value x);
-  /// Builds the layer for several inputs and results. Throws InvalidArgument unless overridden or called with one
-  /// input.
+  /// Builds the layer for several inputs and results; if not overridden, calls `construct` with the only input. Throws
+  /// InvalidArgument for another number of inputs then.
   virtual std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs);
 
   /// Whether to train the parameters of this layer and of its children; true by default.
   void requires_grad(bool on) { requires_grad_ = on; }
   bool requires_grad() const { return requires_grad_; }
   /// Whether the backward recomputes the results of this layer and of its children instead of keeping them, except
-  /// those that other layers use; of a layer of one node those too. Not allowed within a recomputed layer.
+  /// those that other layers use; of a layer of one node those too. A recomputed layer within another one is an
+  /// InvalidArgument when the network is built.
   void recompute(bool on = true) { recompute_ = on; }
   bool is_recomputed() const { return recompute_; }
   /// Sets the pipeline stage of this layer and of those of its children that have none of their own. Layers without a
