@@ -28,7 +28,8 @@ Graph build(const JobConfig& config, const ProgramRequest& request, Purpose purp
 }
 
 /// Returns the stages of the training, by which an evaluation runs. They are assigned on the training graph, since some
-/// layers of a stage may exist only there.
+/// layers of a stage may exist only there. Returns none if there is one stage. Throws as `build_graph` and
+/// `mark_stages` do.
 NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& request) {
   if (request.training != nullptr) return named_stages(request.training->graph, request.training->assignment);
   const PipelineOptions& pipeline = config.plan.options.pipeline;
@@ -69,7 +70,8 @@ Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool e
 }
 
 /// Returns the plan of an evaluation: that of the given cuts or of the mode. A batch with fewer rows than annotations
-/// split it into gets an uneven data parallel plan.
+/// split it into gets an uneven data parallel plan. Throws InvalidArgument for cuts and annotations that the graph or
+/// the ranks do not allow.
 Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config, const ProgramRequest& request) {
   PlanOptions options = config.plan.options;
   if (request.any_rows) {
