@@ -48,7 +48,7 @@ ZooModel make_bert(ModelSizes& options);
 /// 3b, 11b.
 ZooModel make_t5(ModelSizes& options);
 /// Look-ups in a large table next to a dense network. Options: fields (ids per row), rows (of the table), width,
-/// features (numbers per row), layers, hidden, classes. Published: criteo.
+/// features (numbers per row), layers, hidden. Published: criteo.
 ZooModel make_recommender(ModelSizes& options);
 /// Layers of 32, 16 and 16 units with one annotated product and its own rows. No options.
 ZooModel make_quickstart(ModelSizes& options);
