@@ -52,7 +52,8 @@ Measurements median(std::vector<Measurements> rounds);
 
 /// Measures the machine. Trains small perceptrons, convolutional networks and transformers on one core, on all cores
 /// and on several ranks, and times collectives of 2, 4 and 8 threads. All of this is repeated `rounds` times, and the
-/// medians are returned, so that they exclude a single disturbed round. Nothing else should run meanwhile.
+/// medians are returned, so that they exclude a single disturbed round. Nothing else should run meanwhile. Throws as
+/// `time_training` does.
 Measurements measure_machine(const CalibrationOptions& options);
 
 /// Returns a verified cluster fitted to the measurements. It has as many ranks as there are cores, but at least 8.

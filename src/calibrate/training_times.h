@@ -43,7 +43,7 @@ Program program_of(const TrainingCase& training);
 TrainingTime time_training(const TrainingCase& training, double seconds);
 
 /// Returns the median seconds of a step as users run it, rows and reports included. Many steps are split over several
-/// trainings, since times of ranks on as many cores differ from one training to another.
+/// trainings, since times of ranks on as many cores differ from one training to another. Throws as `program_of` does.
 double time_whole_step(const TrainingCase& training, int64_t steps);
 
 }  // namespace partita
