@@ -32,7 +32,7 @@ class Attrs {
   /// Whether there is no struct.
   bool empty() const { return holder_ == nullptr; }
   /// Returns a pointer that is the same for all copies of one value. Equal values made separately may have different
-  /// ones.
+  /// ones. Null if there is no struct.
   const void* identity() const { return holder_.get(); }
   /// Whether both hold structs of the same type, or both are empty.
   bool same_type(const Attrs& other) const;

@@ -45,7 +45,7 @@ constexpr std::optional<Collective> collective_of(std::string_view op) {
   return std::nullopt;
 }
 
-/// Whether the collective combines the values of ranks or of micro-batches.
+/// Whether the collective reduces the values of ranks or of micro-batches, instead of moving or concatenating them.
 constexpr bool reduces(Collective collective) {
   return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
          collective == Collective::accumulate;

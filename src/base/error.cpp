@@ -52,7 +52,7 @@ size_t characters_of(std::string_view text) {
   return text.size() - static_cast<size_t>(std::count_if(text.begin(), text.end(), continues_character));
 }
 
-/// Returns the first `count` bytes, or fewer so that no UTF-8 character is cut.
+/// Returns the first `count` bytes of a longer text, or fewer so that no UTF-8 character is cut.
 std::string_view beginning_of(std::string_view text, size_t count) {
   while (count > 0 && continues_character(text[count])) --count;
   return text.substr(0, count);

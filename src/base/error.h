@@ -39,7 +39,8 @@ enum class ExitCode : int {
 inline constexpr int kSignalExit = 128;
 
 /// Returns the message shortened for one line of a terminal. Quoted values and words of more than 160 bytes become
-/// 'their beginning...' (102400 characters), and the text is cut at about 4000 bytes in all. NUL bytes become '?'.
+/// 'their beginning...' (102400 characters), and a text that still has more than 4000 bytes is cut after its first
+/// 2000. NUL bytes become '?'.
 std::string shortened(std::string_view message);
 
 /// Base of all errors of the project: a message with the front end's exception class and the process exit code.

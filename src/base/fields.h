@@ -47,8 +47,8 @@ void from_text(std::string_view text, std::string& value);
 void from_text(std::string_view text, DType& value);
 void from_text(std::string_view text, Reduce& value);
 
-/// Returns the elements of "[a,b,[c,d]]" at the outer level: "a", "b" and "[c,d]". Throws InvalidArgument if the text
-/// is not a list in brackets or its brackets or quotes do not match.
+/// Returns the elements of "[a,b,[c,d]]" at the outer level: "a", "b" and "[c,d]", as parts of `text`; none for "[]".
+/// Throws InvalidArgument if the text is not a list in brackets or its brackets or quotes do not match.
 std::vector<std::string_view> split_list(std::string_view text);
 
 template <class T>

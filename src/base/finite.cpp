@@ -40,7 +40,8 @@ bool are_finite(const std::byte* from, int64_t count) {
 
 constexpr size_t kVector = kPastCacheBytes;
 
-/// Copies bytes that are too few for a vector, or lie before the first aligned one.
+/// Copies bytes that are too few for a vector, or lie before the first aligned one. Returns whether none of their
+/// elements is NaN or infinite.
 template <class T>
 bool copy_few(std::byte* to, const std::byte* from, size_t bytes) {
   if (bytes == 0) return true;  // the pointers may be null

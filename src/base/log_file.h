@@ -7,8 +7,9 @@
 namespace partita {
 
 /// Opens the regular file at `path` for writing, creating it if it is missing, and returns its descriptor, which the
-/// caller closes. The file is emptied unless `appends`. Refuses a symbolic link, which may lead to another user's file,
-/// and a pipe, which may have no reader. Throws RuntimeFailure(cannot_write), beginning with "[where]".
+/// caller closes. The file is emptied unless `appends`. Throws RuntimeFailure(cannot_write), beginning with "[where]",
+/// if the file cannot be opened, and for a symbolic link, which may lead to another user's file, and a pipe, which may
+/// have no reader.
 int open_log_file(std::string_view where, const std::string& path, bool appends);
 
 }  // namespace partita

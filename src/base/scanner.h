@@ -37,7 +37,8 @@ class Scanner : public Cursor {
 
   /// Goes to the next line that is neither empty nor a comment ('#'). Returns false at the end of the text.
   bool next();
-  /// Makes `rest` the current line, with number `line`: returns to a line that was read before.
+  /// Makes `rest` the current line, with number `line`, so that a line that was read before can be read again and is
+  /// named in errors. `next` does not go on from there, so this is called after it has returned false.
   void go_to(int line, std::string_view rest);
   /// Returns the result of `read`. Rethrows its Errors as InvalidArgument whose message begins with the current line.
   template <class Read>

@@ -15,7 +15,7 @@ enum class Subnormals { keep, flush };
 /// Returns the setting for work on elements of one type: `keep` for f64, `flush` for other floats, nothing for other
 /// types, to which it makes no difference.
 std::optional<Subnormals> subnormals_of(DType dtype);
-/// Returns the setting for work on elements of two kinds: `keep` if either needs it.
+/// Returns the setting for work on elements of two kinds: `keep` if either needs it, nothing if neither has one.
 std::optional<Subnormals> subnormals_of_both(std::optional<Subnormals> a, std::optional<Subnormals> b);
 
 /// A thread's setting for subnormal numbers. Processors other than x86-64 and AArch64 have only `keep`.

@@ -49,7 +49,7 @@ double copy_bandwidth(int threads) {
   return all;
 }
 
-/// Returns the flop/s of the fastest product.
+/// Returns the flop/s of the fastest product, 0 if there is none.
 double best_rate(const TrainingTime& time) {
   double best = 0;
   for (const NodeTime& node : time.nodes) {
@@ -58,8 +58,8 @@ double best_rate(const TrainingTime& time) {
   return best;
 }
 
-/// Fits the costs of steps on several ranks that the prediction lacks: seconds per step, and seconds that a collective
-/// waits for each other rank.
+/// Fits the costs of steps on several ranks that the prediction lacks: seconds per step (`rank_overhead`), and seconds
+/// that a collective waits for each other rank (`rank_skew`).
 void set_rank_costs(Cluster& cluster, const std::vector<TrainingCase>& cases, const std::vector<double>& steps) {
   struct RankStep {
     double measured = 0, predicted = 0, waits = 0;  // waits: number of waits of exposed collectives for another rank
@@ -128,7 +128,8 @@ void set_thread_shares(Cluster& cluster, const std::vector<ThreadGain>& gains) {
   cluster.thread_shares = curve_through(std::move(shares));
 }
 
-/// Returns the speed of trainings that run on all cores at once, one per core, relative to one that runs alone.
+/// Returns the speed of trainings that run on all cores at once, one per core, relative to one that runs alone; 0.01 to
+/// 1.
 double busy_share(const CalibrationOptions& options, double seconds) {
   double alone = 0, together = 0;
   for (const TrainingCase& training : options.core_cases) {

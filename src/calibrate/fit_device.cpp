@@ -43,7 +43,6 @@ Curve monotone_curve(const std::vector<double>& sizes, const double* shares, dou
 
 /// Fit of one kind of work: a curve by bytes, one by operations if they limit it, and for products the extra rows,
 /// columns and depth.
-/// the extra rows, columns and depth.
 class KindFit {
  public:
   KindFit(const DeviceSpec& device, WorkKind kind, std::vector<const NodeTime*> nodes)
@@ -126,7 +125,7 @@ class KindFit {
   double weight_ = 0, measured_ = 0;
 };
 
-/// Returns the shortest time of nodes that do next to nothing.
+/// Returns the shortest time of nodes that do next to nothing, 0 if there are none.
 double launch_overhead_of(const std::vector<NodeTime>& nodes) {
   constexpr double kFewFlops = 2e3, kFewBytes = 2e3;
   std::vector<double> times;

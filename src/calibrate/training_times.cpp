@@ -33,7 +33,8 @@ ZooJob job_of(const TrainingCase& training) {
   return {config, Place{.cores = training.threads * training.ranks}};
 }
 
-/// Returns normal numbers, or ids of the first rows of a table.
+/// Returns normal numbers for floats, ids of the first rows of a table for integers, and 0.001 for the input
+/// "learning_rate".
 Array random_array(const Type& type, const std::string& name) {
   constexpr double kLearningRate = 1e-3;
   constexpr uint64_t kIds = 2;
@@ -95,7 +96,7 @@ StepTimes run_steps(Executor& executor, int threads, double seconds, Communicato
   }
 }
 
-/// Returns the work of the instructions and their median times.
+/// Returns the work of the instructions and their median times, without instructions that have no work.
 std::vector<NodeTime> node_times(const LocalGraph& local, const Schedule& schedule, const StepTimes& times) {
   const Rules rules(local.graph, all_ops());
   std::vector<NodeTime> nodes;

@@ -34,14 +34,16 @@ struct TrainingTime {
   double disturbance = 1;
 };
 
-/// Returns the program that the ranks of the case run.
+/// Returns the program that the ranks of the case run. Throws InvalidArgument for a model or sizes that cannot be
+/// trained so.
 Program program_of(const TrainingCase& training);
 
-/// Trains on random rows, for about `seconds` and at least one step. Each time is the median over the steps.
+/// Trains on random rows, for about `seconds` and at least one step. Each time is the median over the steps. Throws as
+/// `program_of` does.
 TrainingTime time_training(const TrainingCase& training, double seconds);
 
 /// Returns the median seconds of a step as users run it, rows and reports included. Many steps are split over several
-/// trainings, since times of ranks on as many cores differ from one training to another.
+/// trainings, since times of ranks on as many cores differ from one training to another. Throws as `program_of` does.
 double time_whole_step(const TrainingCase& training, int64_t steps);
 
 }  // namespace partita

@@ -50,7 +50,8 @@ void print_pieces(const Manifest& manifest) {
   }
 }
 
-/// Prints a line for each checkpoint of a folder, the newest last, or all tensors of one checkpoint.
+/// Prints a line for each checkpoint of a folder, the newest last, or one checkpoint with all its tensors. Throws
+/// MissingFile if there is no such folder, and InvalidFile if the one checkpoint is damaged.
 void run_list(const CheckpointFlags& flags) {
   std::vector<FoundCheckpoint> found;
   if (is_checkpoint_folder(flags.path)) {
@@ -102,7 +103,7 @@ void run_merge(const CheckpointFlags& flags) {
   std::cout << fmt::format("{} merged into {}\n", states.path(), flags.out);
 }
 
-/// Returns even shares of all states for ranks that hold everything.
+/// Returns even shares of the states, one list per state, for ranks that all hold everything.
 std::vector<std::vector<StateShare>> even_shares(const SavedStates& states, int ranks) {
   std::vector<HeldState> held;
   for (const auto& entry : states.entries()) {
@@ -136,7 +137,8 @@ Program program_under(const PlanFile& plan, const SavedStates& states) {
   return job.program(Purpose::training, Stage::partition);
 }
 
-/// Returns the parts that the ranks of a plan hold, split evenly among those that hold the same.
+/// Returns the parts that the ranks of a plan hold, split evenly among those that hold the same. Throws as
+/// `read_plan_file` does, and InvalidArgument if the plan is for another network or optimizer.
 SplitTarget planned_target(const SavedStates& states, const std::string& path) {
   const PlanFile plan = read_plan_file(path);
   const Program program = program_under(plan, states);
@@ -210,7 +212,7 @@ void run_compare(const CheckpointFlags& flags) {
 
 using CheckpointAction = void (*)(const CheckpointFlags&);
 
-/// Adds an action with its first argument.
+/// Adds an action with its first argument, and returns it. Parsing it runs `run`.
 CLI::App* add_action(CLI::App& command, const std::shared_ptr<CheckpointFlags>& flags, const char* name,
                      const char* help, const char* path_help, CheckpointAction run) {
   CLI::App* action = command.add_subcommand(name, help);

@@ -81,7 +81,8 @@ std::string_view advice_for(std::string_view name) {
   return "";
 }
 
-/// Returns ", did you mean '--batch'?" for --batch-size and for --bacth. `value`: the word after the flag.
+/// Returns ", did you mean '--batch'?" for --batch-size and for --bacth, advice for a flag that only other systems
+/// have, or "" if there is none. `value`: the word after the flag.
 std::string suggestion(const std::string& flag, const std::string& value, const std::vector<std::string>& names) {
   const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
   const bool is_count = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
@@ -103,7 +104,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-/// Throws InvalidArgument for an unknown command or flag, or an extra word.
+/// Refuses the words that were not parsed. Throws InvalidArgument for an unknown command or flag, or else an extra
+/// word.
 [[noreturn]] void refuse_rest(const CLI::App& app) {
   const auto commands = app.get_subcommands();
   const std::vector<std::string> rest = app.remaining(true);
@@ -154,7 +156,7 @@ void check_numbers(CLI::App& command) {
   }
 }
 
-/// Throws InvalidArgument for a switch that is given a value.
+/// Checks that no switch of the command is given a value after "=". Throws InvalidArgument otherwise.
 void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
   const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
   const auto command = std::find_if(commands.begin(), commands.end(),

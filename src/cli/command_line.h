@@ -28,7 +28,7 @@ void add_completion(CLI::App& app);
 /// Adds all commands. `app` has to outlive the run of a command.
 void add_commands(CLI::App& app);
 
-/// Throws InvalidArgument for an option of `command` with an empty value, such as --save "".
+/// Checks that no option of `command` has an empty value, such as --save "". Throws InvalidArgument otherwise.
 void refuse_empty(const CLI::App& command);
 
 /// Runs the command and returns the exit code. Errors are printed to stderr as one line.

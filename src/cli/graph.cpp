@@ -59,7 +59,8 @@ void run_graph(const Graph& graph, uint64_t seed) {
 /// Returns the last stage that is printed: the graph or, for several ranks, the local graph of one.
 Stage last_stage(const JobConfig& config) { return config.ranks.count > 1 ? Stage::partition : Stage::training; }
 
-/// Compiles the graph of a file, under the parts of the configuration that do not depend on a network.
+/// Compiles the graph of a file, under the parts of the configuration that do not depend on a network. Throws as
+/// `read_graph` and `make_program` do.
 Program compile_file(const std::string& path, const JobConfig& config, bool training) {
   // A forward graph on one rank is printed with its dead nodes.
   const Stage last = training || config.ranks.count > 1 ? last_stage(config) : Stage::graph;

@@ -91,7 +91,7 @@ void require_planned_model(const JobConfig& config, const PlanFile& plan) {
 
 bool names_model(const Assignment& assignment) { return assignment.option->key() == "model"; }
 
-/// Returns the assignments of the file, then those of the flags.
+/// Returns the assignments of the file, then those of the flags. Throws as `read_config` does.
 std::vector<Assignment> assignments_of(const JobFlags& flags) {
   std::vector<Assignment> all = flags.config_file.empty() ? std::vector<Assignment>() : read_config(flags.config_file);
   all.insert(all.end(), flags.given.begin(), flags.given.end());
@@ -129,7 +129,8 @@ PlanFile made_plan(const std::string& plan, const JobConfig& config) {
   return file;
 }
 
-/// Reads the options that decide what a network computes from the metadata of its weights or checkpoint.
+/// Reads the options that decide what a network computes from the metadata of its weights or checkpoint; none if these
+/// lack them. Throws MissingFile or InvalidFile for a missing or damaged file.
 std::vector<Assignment> network_in(const std::string& path) {
   const Metadata metadata =
       std::filesystem::is_directory(path) ? SavedStates(path).metadata() : read_weights_metadata(path);

@@ -18,21 +18,23 @@ struct JobFlags {
 };
 
 /// Adds MODEL, --config, --print-config and the flags of the options for which `takes` is true. A switch gets a --no-
-/// form, too.
+/// form, too. `flags` receives the values when the command line is parsed, and must live until then.
 void add_job_flags(CLI::App& command, JobFlags& flags, const std::function<bool(const JobOption&)>& takes);
 
-/// Adds only the flags of options.
+/// Adds only the flags of the options for which `takes` is true; `flags` must live as for `add_job_flags`.
 void add_option_flags(CLI::App& command, JobFlags& flags, const std::function<bool(const JobOption&)>& takes);
 
 /// Whether the option changes what is compiled. Commands that print programs and run none take these options.
 bool decides_program(const JobOption& option);
 
-/// Returns the assignments of the file, then those of the flags, without one of the model.
+/// Returns the assignments of the file, then those of the flags, without one of the model. Throws as `read_config`
+/// does.
 std::vector<Assignment> assignments_without_model(const JobFlags& flags);
 
 /// Returns the configuration of the command line: the recipe of the model, changed by the file, then by the flags, then
 /// by the plan that these name. "auto" searches a plan. Commands that only use weights get the model from them, if it
-/// is not given. Throws InvalidArgument if nothing names a model, or if a value contradicts the plan.
+/// is not given. Throws InvalidArgument if nothing names a model, and for a value that is bad or contradicts the plan,
+/// and MissingFile or InvalidFile for a file that is missing or damaged.
 JobConfig configuration(const JobFlags& flags);
 
 /// Whether a flag set the option. Values from a file do not count, since a file may contain options that have no

@@ -35,7 +35,7 @@ std::string owner_of(const std::string& parameter) {
   return dot == std::string::npos ? "net" : parameter.substr(0, dot);
 }
 
-/// Returns the layers in the order of their first node.
+/// Returns the layers in the order of their first node, then those that have only parameters.
 std::vector<LayerRow> layer_rows(const Graph& graph) {
   std::vector<LayerRow> rows;
   std::map<std::string, size_t> places;

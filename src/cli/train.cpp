@@ -18,14 +18,15 @@ struct TrainFlags {
   bool deterministic = false;
 };
 
-/// Throws InvalidArgument for a training with neither epochs nor steps. A file may set 0 epochs if it sets steps.
+/// Checks that a training has epochs or steps. A file may set 0 epochs if it sets steps. Throws InvalidArgument
+/// otherwise.
 void refuse_no_length(const TrainingConfig& training) {
   if (training.epochs > 0 || training.steps > 0) return;
   throw InvalidArgument("[--epochs] a training without a length, got 0 and no --steps, expected 1 epoch or more");
 }
 
-/// Reports why a training did not end by itself or could not write its checkpoint. Throws RuntimeFailure with that
-/// reason; returns if there is none.
+/// Reports why a training did not end by itself or could not write its checkpoint. Returns if neither happened. Throws
+/// RuntimeFailure with the reason, as cannot_write or as 128 + the number of the signal.
 void report_failure(const TrainingEnd& end) {
   if (!end.checkpoint_error.empty()) throw RuntimeFailure(ExitCode::cannot_write, end.checkpoint_error);
   if (end.stopped_by == 0) return;

@@ -141,7 +141,7 @@ struct JobConfig {
 JobConfig completed(JobConfig config, const Place& place);
 
 /// Returns the number of steps of a training that is limited by TrainingConfig::epochs and ::steps. `steps_per_epoch`
-/// is the number of steps in an epoch.
+/// is the number of steps in an epoch. A limit of 0 is none; without both it is one epoch.
 int64_t training_steps(int64_t epochs, int64_t steps, int64_t steps_per_epoch);
 
 /// Whether several ranks split nothing but the rows of a batch, as the modes data and hybrid do. Parameters may still

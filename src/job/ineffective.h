@@ -24,9 +24,9 @@ using IsSaid = std::function<bool(std::string_view key)>;
 /// Returns a predicate: whether an option of `config` differs both from its default and from its value in `recipe`.
 IsSaid differs_from(const JobConfig& config, const JobConfig& recipe);
 
-/// Throws InvalidArgument for an option that was asked for but has no effect under the others of a completed
-/// configuration. The message begins "[--flag] of no effect, .." or "[Model] section.key of no effect, .." and names an
-/// alternative. Resuming from "latest" without a checkpoint folder is refused, too, whoever asked for it.
+/// Checks that each option that was asked for has an effect under the others of a completed configuration. Resuming
+/// from "latest" also needs a checkpoint folder, whoever asked for it. Throws InvalidArgument otherwise: "[--flag] of
+/// no effect, .." or "[Model] section.key of no effect, ..", with an alternative.
 void refuse_ineffective(const JobConfig& config, const IsSaid& is_said, OptionNames names);
 
 /// Throws the InvalidArgument of `refuse_ineffective` for one option.

@@ -18,10 +18,12 @@ class JobRows {
   bool is_generated() const { return is_generated_; }
   const DataSource& source() const { return source_; }
   const RowFormat& format() const { return format_; }
-  /// Whether the source has such rows. A model's own rows are training rows only.
+  /// Whether the source has such rows. A model's own rows are training rows only. Throws as `has_rows` of
+  /// open_dataset.h does.
   bool has_rows(Split split) const;
   DatasetPtr rows(Split split) const;
-  /// Returns the columns of `rows`. Rows are not read if the kind of the source determines the columns.
+  /// Returns the columns of `rows`. Rows are not read if the kind of the source determines the columns. Throws as
+  /// `columns_of` does.
   std::vector<Column> columns() const;
   /// Whether the model brings its rows along.
   bool are_own() const { return own_rows_ != nullptr; }
@@ -30,7 +32,7 @@ class JobRows {
   /// Returns the kind and size of generated rows, "images, 28x28".
   std::string print_generated() const;
   /// Returns a warning if the source lacks some files of its training rows, else an empty string. `rows`: the number of
-  /// rows that are there.
+  /// rows that are there. Throws MissingFile if all batches, or others than the last ones, are missing.
   std::string missing_part(int64_t rows) const;
 
  private:

@@ -17,7 +17,8 @@ struct Limits {
   double most = static_cast<double>(kLargestNumber);
 };
 
-/// Each parses `text` into `value`. Throws InvalidArgument that begins with "[where]".
+/// Each parses `text` into `value`. Throws InvalidArgument that begins with "[where]" for other texts and numbers
+/// outside `limits`.
 void read_option(std::string_view where, std::string_view text, const Limits& limits, bool& value);
 void read_option(std::string_view where, std::string_view text, const Limits& limits, int& value);
 void read_option(std::string_view where, std::string_view text, const Limits& limits, int64_t& value);

@@ -103,7 +103,8 @@ class List {
   std::vector<JobOption> take() { return std::move(options_); }
   void section(OptionSection section) { section_ = section; }
 
-  /// Adds an option of the current section. `access` returns the field of a configuration, const or not.
+  /// Adds an option of the current section. `access` returns the field of a configuration, const or not. The reference
+  /// is valid until the next option is added.
   template <class Access>
   JobOption& add(std::string name, std::string flag, Effect effect, Access access, std::string help,
                  Limits limits = {}) {

@@ -36,7 +36,8 @@ struct JobOption {
   std::vector<std::string> synonyms;  // flags of other programs for which this one is suggested
   /// Returns one text per value: none if the option is not set, several for a list.
   std::function<std::vector<std::string>(const JobConfig&)> get;
-  /// Parses texts into the option's field. Throws InvalidArgument that begins with "[where]".
+  /// Parses texts into the option's field. Throws InvalidArgument that begins with "[where]" for other texts or another
+  /// number of them.
   std::function<void(JobConfig&, std::string_view where, const std::vector<std::string>& texts)> set;
 
   /// "schedule.learning_rate"; "model" for an option of the section `job`.

@@ -30,7 +30,8 @@ Graph build(const JobConfig& config, const ProgramRequest& request, Purpose purp
 }
 
 /// Returns the stages of the training, by which an evaluation runs. They are assigned on the training graph, since some
-/// layers of a stage may exist only there.
+/// layers of a stage may exist only there. Returns none if there is one stage. Throws as `build_graph` and
+/// `mark_stages` do.
 NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& request) {
   if (request.training != nullptr) return named_stages(request.training->graph, request.training->assignment);
   const PipelineOptions& pipeline = config.plan.options.pipeline;
@@ -61,6 +62,7 @@ void require_planned_network(const JobConfig& config, const ProgramRequest& requ
 }
 
 /// Returns the cuts of a given plan. For an evaluation, cuts that its graph or its rows do not allow are left out.
+/// Throws InvalidArgument for another number of ranks, and as `plan_of` does.
 Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool evaluation) {
   if (cuts.mesh.ranks() != ranks) {
     throw InvalidArgument(fmt::format("[{}] the plan is for another number of ranks of each stage, got {}, expected {}",
@@ -70,7 +72,8 @@ Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool e
 }
 
 /// Returns the plan of an evaluation: that of the given cuts or of the mode. A batch with fewer rows than annotations
-/// split it into gets an uneven data parallel plan.
+/// split it into gets an uneven data parallel plan. Throws InvalidArgument for cuts and annotations that the graph or
+/// the ranks do not allow.
 Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config, const ProgramRequest& request) {
   PlanOptions options = config.plan.options;
   if (request.any_rows) {
@@ -105,8 +108,10 @@ int64_t groups_of_stages(const JobConfig& config) {
   return std::max<int64_t>(1, pipeline.stages / pipeline.interleave);
 }
 
-/// Returns the number of groups of rows with their own statistics: one per rank of a stage and micro-batch.
-/// Throws InvalidArgument if stages with a batch norm have different numbers of ranks.
+/// Returns the number of groups of rows with their own statistics: one per rank of a stage and micro-batch, or one per
+/// micro-batch if ranks do not split the batch alone (`cuts_batch_alone`). Returns 1 if stages differ in ranks and
+/// there is no batch norm, and if there are fewer ranks than groups of stages, which `compile` refuses later. Throws
+/// InvalidArgument if stages with a batch norm have different numbers of ranks.
 int64_t statistics_groups(const JobConfig& config, const ProgramRequest& request) {
   const int64_t groups = groups_of_stages(config), ranks = request.ranks;
   if (!cuts_batch_alone(config)) return config.plan.options.micro_batches;
@@ -118,7 +123,8 @@ int64_t statistics_groups(const JobConfig& config, const ProgramRequest& request
                   ranks, groups, groups));
 }
 
-/// Returns the number of ranks of one stage. Throws InvalidArgument if stages have different numbers of ranks.
+/// Returns the number of ranks of one stage. Returns 1 if there are fewer ranks than groups of stages, which `compile`
+/// refuses later. Throws InvalidArgument if stages have different numbers of ranks.
 int64_t ranks_that_share_a_batch(const JobConfig& config, int64_t ranks) {
   const int64_t groups = groups_of_stages(config);
   if (ranks % groups == 0 || ranks < groups) return std::max<int64_t>(1, ranks / groups);

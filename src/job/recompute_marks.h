@@ -21,7 +21,7 @@ struct RecomputeMark {
 
 /// "net/h/0..5=full".
 std::string print(const RecomputeMark& mark);
-/// Parses what `print` writes. Throws InvalidArgument.
+/// Parses what `print` writes. Throws InvalidArgument for other texts.
 RecomputeMark parse_recompute_mark(std::string_view text);
 
 /// Marks forward nodes for recomputation, in addition to those that layers mark in the code. Throws InvalidArgument if

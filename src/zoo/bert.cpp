@@ -21,7 +21,7 @@ const std::vector<std::pair<std::string, BertOptions>>& published_berts() {
 }
 
 /// Maps tokens [b, s] and positions [b, k] to the logits of the tokens at these positions, [b, k, vocab]. The token
-/// embedding is also the output layer.
+/// embedding is also the output layer. Throws InvalidArgument for rows of other sizes.
 class Bert : public Layer {
  public:
   explicit Bert(const BertOptions& options)

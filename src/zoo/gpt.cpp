@@ -32,7 +32,8 @@ const std::vector<std::pair<std::string, GptOptions>>& published_gpts() {
   return list;
 }
 
-/// Maps tokens [b, s] to logits [b, s, vocab]. The token embedding is also the output layer.
+/// Maps tokens [b, s] to logits [b, s, vocab]. The token embedding is also the output layer. Throws InvalidArgument for
+/// rows of other sizes.
 class Gpt : public Layer {
  public:
   explicit Gpt(const GptOptions& options) : options_(options), dropout_(dropout(options.dropout)), norm_(layer_norm()) {

@@ -52,7 +52,7 @@ class LlamaBlock : public Layer {
   LayerPtr norm1_, attention_, norm2_, mlp_;
 };
 
-/// Maps tokens [b, s] to logits [b, s, vocab].
+/// Maps tokens [b, s] to logits [b, s, vocab]. Throws InvalidArgument for rows of other sizes.
 class Llama : public Layer {
  public:
   explicit Llama(const LlamaOptions& options) : options_(options), norm_(rms_norm()) {

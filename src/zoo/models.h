@@ -1,5 +1,6 @@
 #pragma once
-// One function per model. Each is defined, with its recipe, in a file of the model's name.
+// One function per model. Each is defined, with its recipe, in a file of the model's name. All throw InvalidArgument
+// for sizes that are out of range or do not fit each other.
 
 #include "zoo/zoo.h"
 
@@ -21,11 +22,11 @@ ZooModel make_resnet152(ModelSizes& options);
 /// A residual network with wider 3x3 convolutions. Options in addition to those of resnet: layers (50, 101, 152),
 /// factor. Published: 250m to 13b of Alpa.
 ZooModel make_wide_resnet(ModelSizes& options);
-/// Concatenated branches of convolutions (Inception v3). Options: classes, size, channels, width (all channels are in
-/// proportion to it; 32: as published), dropout. Published: v3.
+/// Concatenated branches of convolutions (Inception v3). Options: classes, size, channels (of the image), width (scales
+/// the number of filters of every convolution; 32: as published), dropout. Published: v3.
 ZooModel make_inception(ModelSizes& options);
-/// An encoder of image patches. Options: layers, hidden, heads, inner, size, channels, patch, classes, dropout.
-/// Published: tiny, small, base, large, huge, giant.
+/// An encoder of image patches, whose side divides that of the image. Options: layers, hidden, heads, inner, size,
+/// channels, patch, classes, dropout. Published: tiny, small, base, large, huge, giant.
 ZooModel make_vit(ModelSizes& options);
 /// A decoder-only transformer over bytes. Options: layers, hidden, heads, seq, vocab, dropout. Published: GPT-3 from
 /// 125m to 175b, Megatron-LM from 1.7b to 1t.
@@ -47,7 +48,7 @@ ZooModel make_bert(ModelSizes& options);
 /// 3b, 11b.
 ZooModel make_t5(ModelSizes& options);
 /// Look-ups in a large table next to a dense network. Options: fields (ids per row), rows (of the table), width,
-/// features (numbers per row), layers, hidden, classes. Published: criteo.
+/// features (numbers per row), layers, hidden. Published: criteo.
 ZooModel make_recommender(ModelSizes& options);
 /// Layers of 32, 16 and 16 units with one annotated product and its own rows. No options.
 ZooModel make_quickstart(ModelSizes& options);

@@ -58,7 +58,8 @@ class MoeBlock : public Layer {
   LayerPtr norm1_, attention_, norm2_, experts_, dropout_;
 };
 
-/// Maps tokens [b, s] to logits [b, s, vocab]. The token embedding is also the output layer.
+/// Maps tokens [b, s] to logits [b, s, vocab]. The token embedding is also the output layer. Throws InvalidArgument for
+/// rows of other sizes.
 class Moe : public Layer {
  public:
   explicit Moe(MoeOptions options)

@@ -13,7 +13,7 @@ struct RecommenderOptions {
 };
 
 /// Maps ids [b, fields] and features [b, n] to logits [b, 2]. Each hidden layer has half the units of the one before
-/// it.
+/// it. Throws InvalidArgument for rows of other sizes.
 class Recommender : public Layer {
  public:
   explicit Recommender(const RecommenderOptions& options) : options_(options) {

@@ -111,7 +111,7 @@ class T5Stack : public Layer {
 
 /// Maps tokens [b, s] and their continuation [b, t] to the logits of the continuation, [b, t, vocab]. Each logit
 /// depends only on earlier tokens of the continuation. One token embedding is shared by both stacks and the output
-/// layer.
+/// layer. Throws InvalidArgument for rows of other sizes.
 class T5 : public Layer {
  public:
   explicit T5(const T5Options& options)

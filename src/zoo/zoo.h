@@ -22,9 +22,9 @@ class ModelSizes {
     const size_t found = find_published(names);
     return found < list.size() ? list[found].second : otherwise;
   }
+  /// Return the option `name`, or `fallback` if it was not given. Throw InvalidArgument if it is not a number from
+  /// `low` to `high`.
   int64_t integer(const std::string& name, int64_t fallback, int64_t low, int64_t high);
-  /// Each returns the option `name`, or `fallback` if it was not given. Throws InvalidArgument if it is not a number
-  /// from `low` to `high`.
   double number(const std::string& name, double fallback, double low, double high);
   /// Checks that the model asked for every size that was given, and that it knows published sizes if they were named.
   /// Throws InvalidArgument, with the nearest name of a size, otherwise.
@@ -32,7 +32,8 @@ class ModelSizes {
 
  private:
   const std::string* find(const std::string& name);
-  /// Returns the position of the named model, or names.size() if none was named.
+  /// Returns the position of the named model, or names.size() if none was named. Throws InvalidArgument with the
+  /// nearest name if it is not in `names`.
   size_t find_published(const std::vector<std::string>& names);
 
   std::string model_, published_;
@@ -62,7 +63,8 @@ struct ZooModel {
 std::vector<std::string> model_names();
 
 /// Makes a model from "NAME", "NAME:size=value,..." or, for a published model, "NAME:SIZE,...". Throws InvalidArgument
-/// with the nearest name for an unknown model or size.
+/// with the nearest name for an unknown model or size, and for sizes that are given twice, out of range or do not fit
+/// each other.
 ZooModel make_model(const std::string& spec);
 
 /// Returns the format of rows of `tokens` tokens, each with its next token as label.

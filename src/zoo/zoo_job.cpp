@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// Throws InvalidArgument if `data` has options that the model does not use.
+/// Checks that the model uses all options of `data`. Throws InvalidArgument otherwise.
 void refuse_data(const ZooModel& model, const DataConfig& data) {
   const auto refuse = [&](std::string_view flag, std::string_view why, const std::string& got) {
     throw InvalidArgument(fmt::format("[{}] {} {}, got {}, expected none", flag, model.name, why, got));

@@ -9,13 +9,13 @@
 namespace partita {
 
 /// Returns the recipe of the model, changed by the assignments. `assignments` must not include "model". Steps without
-/// epochs replace the recipe's epochs.
+/// epochs replace the recipe's epochs. Throws InvalidArgument for an unknown model or a bad value.
 JobConfig configured(const std::string& model, const std::vector<Assignment>& assignments);
 
 class ZooJob {
  public:
-  /// Completes the configuration. Throws InvalidArgument as `completed` does, and for data that the model does not
-  /// read.
+  /// Completes the configuration. Throws InvalidArgument as `make_model` and `completed` do, and for data that the
+  /// model does not read.
   ZooJob(const JobConfig& config, const Place& place);
 
   const JobConfig& config() const { return config_; }
@@ -24,11 +24,12 @@ class ZooJob {
 
   const JobRows& data() const { return rows_; }
   DatasetPtr rows(Split split) const { return rows_.rows(split); }
-  /// Returns the columns of the rows. Rows are not read if the kind of the source determines the columns.
+  /// Returns the columns of the rows. Rows are not read if the kind of the source determines the columns. Throws as
+  /// `JobRows::columns` does.
   std::vector<Column> columns() const;
 
   /// Compiles what the ranks would run, up to the stage `last`. Model compiles the same program from this configuration
-  /// and these columns.
+  /// and these columns. Throws as `make_program` and `columns` do.
   Program program(Purpose purpose, Stage last = Stage::schedule) const;
 
  private:

@@ -6,7 +6,8 @@
 namespace partita {
 
 /// Whether the channels of an image of bytes come first. The shape that the network declares decides; without one, the
-/// size that can be a number of channels (1, 3 or 4). If both can be, channels come last.
+/// size that can be a number of channels (1, 3 or 4). If both can be, channels come last. False for a shape without
+/// three dimensions.
 bool has_channels_first(const Shape& image, const Shape& declared);
 
 /// Checks that the columns that `format` declares have the declared shapes: the input for images, all columns for texts

@@ -47,8 +47,9 @@ bool has_rows(const DataSource& source, Split split);
 /// Opens a dataset with the columns `input` and "label"; NumPy files may have more, under their own names. Bytes of
 /// images become (x / 255 - mean) / std with the constants of the dataset, channels first; bytes of NumPy images count
 /// as channels first only where nothing else fits. Texts are windows of bytes. Other numbers of NumPy files are kept,
-/// floats as `dtype`. Training rows are shuffled in every epoch. Throws MissingFile, InvalidFile, and InvalidArgument
-/// if the network does not read rows of this kind or shape.
+/// floats as `dtype`. Training rows are shuffled in every epoch. Throws MissingFile, InvalidFile,
+/// RuntimeFailure(out_of_memory) if a NumPy file does not fit the memory, and InvalidArgument if a NumPy source has no
+/// rows of the split or the network does not read rows of this kind or shape.
 DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format);
 
 }  // namespace partita

@@ -27,7 +27,7 @@ struct DataSource {
 std::string print(const DataSource& source);
 /// Parses what `print` writes; paths must not contain commas. Also takes a bare path: a folder with the files of MNIST
 /// or CIFAR-10, or a file that ends in .npz or in .txt, .txt.gz or .txt.xz. Throws InvalidArgument that begins with
-/// "[where]".
+/// "[where]" for other texts.
 DataSource parse_data_source(std::string_view where, std::string_view text);
 
 }  // namespace partita

@@ -22,7 +22,8 @@ struct BuildOptions {
 
 /// Returns the forward graph. It has an input [batch, ..row] per column that the network reads. Its outputs are the
 /// scalars of the loss, "loss" first, then the outputs of the network, "logits" for a network of layers. Throws
-/// InvalidArgument; errors within layers name the layer and its source line.
+/// InvalidArgument for a dtype that is no float, a loss that is missing or no scalar float, and what layers and
+/// functions refuse; errors within layers name the layer and its source line.
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options);
 
 }  // namespace partita

@@ -16,7 +16,7 @@ class Columns {
   Columns(Builder& builder, std::vector<Column> columns, int64_t batch, DType dtype);
 
   /// Returns the column, with floats in the type that the network computes in and other types unchanged. Throws
-  /// InvalidArgument with the nearest name if there is no such column.
+  /// InvalidArgument with the nearest name if there is no such column, and for rows that `require_layer_shape` refuses.
   Value at(std::string_view name);
   /// Like `at(name)`, for rows of the shape `row`, where -1 stands for any size. Throws InvalidArgument, with both
   /// shapes, for other rows. Layers would accept them, since they take their sizes from the rows, even from images with
@@ -27,7 +27,7 @@ class Columns {
   Value as_given(std::string_view name);
   bool contains(std::string_view name) const;
   /// Returns the first column that is not called "label", converted as by `at`. Throws InvalidArgument if there is
-  /// none.
+  /// none, and as `at` does.
   Value first();
   int64_t batch() const { return batch_; }
   Builder& builder() const { return builder_; }

@@ -80,10 +80,11 @@ Value log_softmax(Value x, Where where = Where::current());
 Value scale(Value x, double factor, double offset = 0, Where where = Where::current());
 /// Returns x in another element type, or x itself if it has that type.
 Value cast(Value x, DType dtype, Where where = Where::current());
-/// Returns the matrix product over the last two dimensions. The flags transpose an operand first.
+/// Returns the matrix product over the last two dimensions. The flags transpose an operand first. The leading
+/// dimensions are equal, or only one operand has any.
 Value matmul(Value a, Value b, bool transpose_a = false, bool transpose_b = false, Where where = Where::current());
 Value reshape(Value x, const Shape& shape, Where where = Where::current());
-/// Reshapes [n, a, b, ..] to [n, a * b * ..].
+/// Reshapes [n, a, b, ..] to [n, a * b * ..]. Throws for fewer than two dimensions.
 Value flatten(Value x, Where where = Where::current());
 Value transpose(Value x, const std::vector<int64_t>& perm, Where where = Where::current());
 /// Returns the sums of the elements up to each one along an axis, without the element itself if `exclusive`, from the
@@ -115,7 +116,8 @@ Value scatter_add(Value x, Value ids, Value updates, Where where = Where::curren
 /// base^(-2i/d). With several heads, x[.., s, (heads d)], each head is rotated like this. Throws for fewer than two
 /// dimensions, an odd d, a base that is not above 0, begin < 0, and heads that do not divide the last dimension.
 Value rotary(Value x, double base = 10000, int64_t begin = 0, int64_t heads = 1, Where where = Where::current());
-/// Reductions over the given axes, or over all if `axes` is empty. Negative axes count from the end.
+/// Reductions over the given axes, or over all if `axes` is empty. Negative axes count from the end. Throw for an axis
+/// outside x.
 Value reduce_sum(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 Value reduce_mean(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 /// Returns the sum of x times the weights divided by the sum of the weights, over all elements: a mean in which samples

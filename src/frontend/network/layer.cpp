@@ -18,7 +18,8 @@ class LayerError : public InvalidArgument {
 
 std::string print_line_of(const SourceLocation& line) { return fmt::format("{}:{}", line.file, line.line); }
 
-/// Names end up in "a.b.weight", in "net/a/b" and in the text of a graph.
+/// Checks the name of a layer, which ends up in "a.b.weight", in "net/a/b" and in the text of a graph. Throws
+/// InvalidArgument for an empty name and other characters than letters, digits, '_' and '-'.
 void require_name(const std::string& name) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
   if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return;

@@ -35,23 +35,25 @@ class Context {
   Builder& builder() { return builder_; }
   const Options& options() const { return options_; }
 
-  /// Builds a layer with one result as the whole network, in scope "net", with parameters that have no prefix.
+  /// Builds a layer with one result as the whole network, in scope "net", with parameters that have no prefix. Throws
+  /// InvalidArgument, ending with the layer and its source line, for what the layer refuses.
   Value call_network(Layer& network, const std::vector<Value>& inputs);
   Value call_network(Layer& network, Value x) { return call_network(network, std::vector<Value>{x}); }
   /// Builds a child under its name: parameters "parent.name.weight", scope "net/parent/name". A layer that is called
   /// again keeps the parameters of its first call. The layer must outlive the build. Throws InvalidArgument, ending
-  /// with the layer and the source line where it was made, also for two layers of one name and for a child with several
-  /// results.
+  /// with the layer and the source line where it was made, also for a bad name, two layers of one name and a child with
+  /// several results.
   Value call(const std::string& name, Layer& child, Value x);
   /// Like the above, for a child with several inputs or outputs.
   std::vector<Value> call(const std::string& name, Layer& child, const std::vector<Value>& inputs);
   /// Stores the statistics that layers have updated. Called once, after the whole network is built.
   void store_statistics();
 
-  /// Returns a parameter of the layer that is being built. Throws InvalidArgument for a bad shape.
+  /// Returns a parameter of the layer that is being built; a later call returns the same one and ignores `init`. Throws
+  /// InvalidArgument for a bad shape and for another shape than in an earlier call.
   Value parameter(const std::string& name, const Shape& shape, const Initializer& init);
   /// Returns a running statistic of the layer that is being built: its updated value if an earlier call of the layer in
-  /// this build has updated it, else its value at entry. Throws InvalidArgument for a bad shape.
+  /// this build has updated it, else its value at entry. Throws InvalidArgument as `parameter` does.
   Value statistic(const std::string& name, const Shape& shape, const Initializer& init);
   /// Sets the updated value of a statistic that `statistic` returned before.
   void update_statistic(const std::string& name, Value next) { statistics_.at(scoped(name)).exit = next; }
@@ -92,16 +94,18 @@ class Layer {
   explicit Layer(CallLocation where = CallLocation::current());
   virtual ~Layer() = default;
   /// Builds the layer for one input and one result, as most layers have. A layer overrides this or `construct_all`.
+  /// Throws InvalidArgument for operands and options that the layer does not take.
   virtual Value construct(Context& context, Value x);
-  /// Builds the layer for several inputs and results. Throws InvalidArgument unless overridden or called with one
-  /// input.
+  /// Builds the layer for several inputs and results; if not overridden, calls `construct` with the only input. Throws
+  /// InvalidArgument for another number of inputs then.
   virtual std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs);
 
   /// Whether to train the parameters of this layer and of its children; true by default.
   void requires_grad(bool on) { requires_grad_ = on; }
   bool requires_grad() const { return requires_grad_; }
   /// Whether the backward recomputes the results of this layer and of its children instead of keeping them, except
-  /// those that other layers use; of a layer of one node those too. Not allowed within a recomputed layer.
+  /// those that other layers use; of a layer of one node those too. A recomputed layer within another one is an
+  /// InvalidArgument when the network is built.
   void recompute(bool on = true) { recompute_ = on; }
   bool is_recomputed() const { return recompute_; }
   /// Sets the pipeline stage of this layer and of those of its children that have none of their own. Layers without a

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-/// Returns 16-bit logits as f32: exp, log and sums over the batch need more precision.
+/// Returns the logits as f32, or f64 if they are: exp, log and sums over the batch need more than 16 bits.
 Value wide(Value logits) { return cast(logits, promote(logits.dtype(), DType::f32)); }
 
 /// Returns one number per logit; classes become one-hot. Throws InvalidArgument if the shapes do not fit.
@@ -96,7 +96,8 @@ void require_ignorable(int64_t index, Value label) {
   });
 }
 
-/// Returns the mean over the samples that are not of the class `ignored`.
+/// Returns the mean over the samples that are not of the class `ignored`, 0 if there are none. Throws InvalidArgument
+/// if no label can be of that class.
 Value mean_of_others(int64_t ignored, Loss loss, Builder& builder, Value logits, Value label) {
   require_ignorable(ignored, label);
   const Type class_type{label.dtype(), {}};

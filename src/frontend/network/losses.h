@@ -11,7 +11,7 @@ namespace partita {
 Value build_loss(Loss loss, Builder& builder, Value logits, Value label, const LossOptions& options = {});
 
 /// Returns the loss before the mean over samples: [..], one number per sample. For binary, mse and mae it is the mean
-/// over the classes.
+/// over the classes. Throws InvalidArgument for a label that does not fit.
 Value sample_losses(Loss loss, Builder& builder, Value logits, Value label);
 
 /// Returns the class of the input "label" whose samples the output "loss" of a graph ignores, as `build_loss` with an

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kShownNames = 8;
 
-/// Returns up to kShownNames of the names, those that contain `text` first.
+/// Returns up to kShownNames of the names, those that contain `text` first, and how many more there are.
 std::string some_of(std::vector<std::string> names, std::string_view text) {
   std::stable_partition(names.begin(), names.end(),
                         [&](const std::string& name) { return name.find(text) != std::string::npos; });

@@ -25,7 +25,7 @@ class Value {
 
   /// Annotates the node that made this value with how its operands are cut and, if given, how its results are laid out.
   /// Replaces an earlier annotation. The annotation is not checked here, but when a plan is made. Returns this value.
-  /// Throws InvalidArgument if no node made the value.
+  /// Throws InvalidArgument if no node made the value, and as `annotation_of` does for layouts.
   Value shard(const Strategy& inputs, const Strategy& outputs = {}) const;
   Value shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs = {}) const;
 
@@ -45,7 +45,7 @@ class Builder {
   /// taken or the type has more than kMaxDims dimensions.
   Value input(const std::string& name, const Type& type, int batch_dim = -1);
   /// Adds a state and returns its value at entry; returns the existing one if the name is known, ignoring
-  /// `description`. Throws InvalidArgument if it is known with another type.
+  /// `description`. Throws InvalidArgument if it is known with another type, and for a new state as `input` does.
   Value state(const std::string& name, const Type& type, State description);
   /// Makes `exit` the value of the state after the step. Throws InvalidArgument if it has another type or the state was
   /// stored before.

@@ -15,7 +15,7 @@ struct NodeAnnotation {
   ShardingAnnotation annotation;
 };
 
-/// Parses "NODES=STRATEGY", such as "net/fc1/matmul=((2,4),(1,4))". Throws InvalidArgument.
+/// Parses "NODES=STRATEGY", such as "net/fc1/matmul=((2,4),(1,4))". Throws InvalidArgument for any other text.
 NodeAnnotation parse_node_annotation(std::string_view text);
 
 }  // namespace partita

@@ -48,8 +48,7 @@ std::string read_quoted_path(Scanner& text) {
   text.fail("no end of a quoted path", text.rest().substr(0, 20), "at=\"FILE\":LINE");
 }
 
-/// Reads FILE:LINE, or "FILE":LINE with the escapes \" \\ and
-///  in the path.
+/// Reads FILE:LINE, or "FILE":LINE with the escapes \", \\ and \n in the path.
 SourceLocation read_source(Scanner& text) {
   SourceLocation source;
   if (text.rest().starts_with('"')) {

@@ -18,7 +18,8 @@ class Rewrite {
   std::vector<Value> operator[](const std::vector<ValueId>& old) const;
   /// Makes `results` the replacements of the results of `node`, a node of `from`.
   void set(const Node& node, const std::vector<Value>& results);
-  /// Returns the new graph, with the stores and outputs of `from`. Custom gradients are not copied. Called once.
+  /// Returns the new graph, with the stores and outputs of `from`, whose values must all have been replaced. Custom
+  /// gradients are not copied. Called once.
   Graph finish();
 
  private:

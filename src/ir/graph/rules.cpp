@@ -34,7 +34,8 @@ const RuleTable::Entry* RuleTable::find(const Graph& graph, const Node& node) {
   return seen->second.entry;
 }
 
-/// Nodes share a rule exactly if these texts are equal.
+/// Returns the rule of the node, null if its op has none. Nodes share a rule exactly if the texts of their op and
+/// attributes and their types are equal.
 const RuleTable::Entry* RuleTable::make(const Graph& graph, const Node& node) {
   const OpDef* op = ops_.find(node.op);
   if (op == nullptr || !op->rule) return nullptr;

@@ -53,7 +53,7 @@ class KernelCatalog {
  public:
   virtual ~KernelCatalog() = default;
   /// Returns the most specialized kernel that accepts the query; the reference kernel accepts everything. If `like` is
-  /// set, only that kernel is tried.
+  /// set, only that kernel is tried, and the choice may be a refusal.
   virtual KernelChoice choose(const KernelQuery& query) const = 0;
   /// Returns the bytes of a tensor of this type in a memory format.
   virtual int64_t bytes(const Type& type, const MemoryFormat& format) const = 0;

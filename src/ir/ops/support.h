@@ -37,18 +37,20 @@ std::optional<int> degree_of_all(const Attrs& attrs, const std::vector<int>& deg
 /// Returns the highest degree of an operand. For OpTraits::degree.
 std::optional<int> highest_degree(const Attrs& attrs, const std::vector<int>& degrees);
 
-/// Returns the NumPy broadcast of two shapes. Throws if they do not broadcast, with both in the message.
+/// Returns the NumPy broadcast of two shapes. Throws InvalidArgument if they do not broadcast, with both in the
+/// message.
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b);
-/// Returns the broadcast of all operands, in the type of the first; the `infer` of pointwise ops. Throws unless they
-/// have one element type and broadcast.
+/// Returns the broadcast of all operands, in the type of the first; the `infer` of pointwise ops. Throws
+/// InvalidArgument unless they have one element type and broadcast.
 std::vector<Type> infer_pointwise(std::string_view op, const OpCall& call);
 /// Like `infer_pointwise`, for float operands only.
 std::vector<Type> infer_pointwise_float(std::string_view op, const OpCall& call);
 
-/// Sums `d`, a gradient in the broadcast shape, back to the shape of `target`.
+/// Returns `d`, a gradient in the broadcast shape, summed to the shape of `target`.
 Value sum_to(const GradCall& call, Value d, const Type& target);
 
-/// Returns the strides with which a shape is read in a broadcast to `out`: 0 where its size is 1.
+/// Returns the strides with which a shape is read in a broadcast to `out`: 0 where its size is 1 or it lacks the
+/// dimension.
 Shape broadcast_strides(const Shape& shape, const Shape& out);
 
 /// Calls fn(output element, element of each operand) over the row-major broadcast to `out`, with the strides of each

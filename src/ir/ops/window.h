@@ -43,9 +43,10 @@ void require_pool_pads(std::string_view op, const Spans& spans);
 /// Returns the part of [0, size) under window `output`, empty if the window lies outside. Ignores dilation.
 Range inside(const Span& span, int64_t output, int64_t size);
 
-/// Returns the padding of a shard that computes the outputs `out` from the inputs `in`.
+/// Returns the padding, before and after, of a shard that computes the outputs `out` from the inputs `in`.
 std::pair<int64_t, int64_t> local_pads(const Span& span, const Range& in, const Range& out);
-/// Returns the padding of a shard that computes the gradients of the inputs `in` from those of the outputs `out`.
+/// Returns the padding, before and after, of a shard that computes the gradients of the inputs `in` from those of the
+/// outputs `out`.
 std::pair<int64_t, int64_t> local_grad_pads(const Span& span, const Range& in, const Range& out);
 
 /// Sets the pads and size of a gradient that computes the rows d_x[n, c, h, w] from those of d_y.

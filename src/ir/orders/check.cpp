@@ -42,7 +42,7 @@ bool have_weight(const Sequence& sequence, int stages) {
 }
 
 /// Checks that each slot occurs once, that micro-batches increase in each section, and that forward comes before
-/// backward and backward before weight.
+/// backward and backward before weight. Throws InvalidArgument otherwise.
 void require_complete(const Sequence& sequence, const SectionGraph& graph) {
   std::vector<int64_t> place(graph.slots(), -1);
   std::vector<int64_t> last(graph.sections(), -1);  // the latest micro-batch

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMaxCells = 16;  // in the longest slot
 
-/// Returns the length of a cell in seconds.
+/// Returns the length of a cell in the unit of the times; 0 if no slot takes time.
 double cell_of(const Simulation& simulation) {
   double shortest = simulation.seconds, longest = 0;
   for (const TimedSlot& timed : simulation.slots) {
@@ -29,7 +29,7 @@ struct Window {
   int64_t last = 0;   // cells shown after the gap
   bool has_gap() const { return first + last < cells; }
   int64_t count() const { return first + last; }
-  /// Returns the cell that is shown at a place.
+  /// Returns the cell that is shown at `place`, from 0 to count() - 1.
   int64_t at(int64_t place) const { return place < first ? place : cells - count() + place; }
 };
 

@@ -13,7 +13,7 @@ struct ListRules {
   /// Per stage: maximum number of forward slots begun while their backward slot is not finished. Empty = no limit.
   std::vector<int64_t> in_flight{};
   /// Whether exactly `in_flight` micro-batches are in flight whenever a backward slot begins, until no forward slot is
-  /// left. If nothing could run otherwise, there are fewer.
+  /// left. If nothing could run otherwise, there are fewer. Requires `in_flight`.
   bool keeps_in_flight = false;
   /// Per stage: a weight slot waits for the backward slot this many micro-batches later, or for the last one. Empty =
   /// 0.

@@ -24,7 +24,7 @@ GroupQueues forwards_alone(const SectionGraph& graph);
 
 /// ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", 2024): the gradients of weights are separate slots that fill
 /// the bubbles of 1f1b. From forward to backward the number of micro-batches in flight is that of 1f1b; from forward to
-/// weight it is at most the number of stages, on every stage.
+/// weight it is at most the number of stages, on every stage. `graph` must have weight slots.
 GroupQueues zero_bubble(const SectionGraph& graph);
 
 }  // namespace partita

@@ -18,14 +18,14 @@ struct Simulation {
   std::vector<TimedSlot> slots;  // by start, then by group; a topological order
   double seconds = 0;            // until the last end
   std::vector<double> idle{};    // idle time per group
-  /// Returns the fraction of the time in which a group, or the average group, is idle.
+  /// Returns the fraction of the time in which a group, or the average group, is idle; 0 if the step takes no time.
   double bubble(int group) const;
   double bubble() const;
 };
 
 /// Simulates a sequence. Each group runs its slots in order, each as soon as the group is free and its needs are done;
 /// transfers take no time. O(n log(groups)) for n slots. Throws InvalidArgument, naming the cycle, if the sequence
-/// deadlocks. Its slots must be those of the shape (check.h).
+/// deadlocks, and for a bad shape or bad dependencies. The slots must be those of the shape (check.h).
 Simulation simulate(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
 Simulation simulate(const GroupQueues& queues, const SectionGraph& graph);
 

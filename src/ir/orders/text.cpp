@@ -35,7 +35,8 @@ struct Repetition {
   size_t period = 1, count = 1;
 };
 
-/// Returns how often the next `period` slots repeat in a row, the first time included.
+/// Returns how often the `period` slots from `begin` on repeat in a row, the first time included. The queue must be
+/// long enough for two times.
 size_t repetitions(const std::vector<Slot>& queue, size_t begin, size_t period) {
   const size_t left = queue.size() - begin;
   for (size_t i = begin + 1; i < begin + period; ++i) {
@@ -61,7 +62,7 @@ std::vector<size_t> next_of_section(const std::vector<Slot>& queue) {
   return next;
 }
 
-/// Returns the repetition that covers the most slots, or a single slot.
+/// Returns the repetition from `begin` on that covers the most slots, or a single slot.
 Repetition best_repetition(const std::vector<Slot>& queue, const std::vector<size_t>& next, size_t begin) {
   Repetition best;
   const size_t most = std::min(kMaxPeriod, (queue.size() - begin) / 2);
@@ -92,7 +93,7 @@ std::string print_group(const std::vector<Slot>& queue, bool with_stage) {
   return text;
 }
 
-/// Reads one line of the text.
+/// Reads one line of the text. Throws InvalidArgument for a line of another form.
 class SequenceReader : public Cursor {
  public:
   SequenceReader(std::string_view line, int line_number, int group, const PipelineShape& shape,
@@ -169,7 +170,8 @@ class SequenceReader : public Cursor {
     sequence.insert(sequence.end(), slots.begin(), slots.end());
   }
 
-  /// Appends the blocks from the first to the last.
+  /// Appends the block `slots` and its repetitions up to the block `last`. Throws InvalidArgument if they do not reach
+  /// it.
   void repeat(std::vector<Slot> slots, const std::vector<Slot>& last, Sequence& sequence) const {
     const std::vector<int64_t> steps = steps_of(slots.data(), slots.size());
     const int64_t distance = last.front().micro_batch - slots.front().micro_batch;

@@ -18,7 +18,7 @@ namespace partita {
 std::string print(const Sequence& sequence, const PipelineShape& shape);
 
 /// Parses a sequence. It is checked (check.h) and returned in a topological order, sorted by estimated start. Throws
-/// InvalidArgument.
+/// InvalidArgument for other texts, a bad shape or bad dependencies, and as `check` does.
 Sequence parse_sequence(std::string_view text, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
 
 }  // namespace partita

@@ -86,7 +86,7 @@ class AnnotationReader : public Cursor {
     return result;
   }
 
-  /// Reads a comma, or stops before the end of the list.
+  /// Reads a comma, or stops before the end of the list. Throws InvalidArgument for any other text.
   void separate(std::string_view close) {
     if (!take(",") && !rest().starts_with(close)) fail("", "", "a comma or the end of the list");
   }

@@ -42,12 +42,13 @@ class TensorLayout {
 class ShardLayout {
  public:
   /// `rank_list` gives the rank at each place of the row-major order; empty = rank r at place r. Throws InvalidArgument
-  /// for a size below 1, names that are empty, repeated, reserved ("None", "ranks") or contain other characters than
-  /// letters, digits and '_', different numbers of sizes and names, more than 64 axes or 2^20 ranks, and a list that is
-  /// not a permutation of the ranks.
+  /// for no axes, a size below 1, names that are empty, repeated, reserved ("None", "ranks") or contain other
+  /// characters than letters, digits and '_', different numbers of sizes and names, more than 64 axes or 2^20 ranks,
+  /// and a list that is not a permutation of the ranks.
   ShardLayout(const std::vector<int64_t>& sizes, const std::vector<std::string>& names,
               std::vector<int> rank_list = {});
-  /// Returns the layout of a tensor. Throws InvalidArgument for an unknown axis and for one that the tensor uses twice.
+  /// Returns the layout of a tensor. `dims` has one entry per dimension: the axes that cut it, slowest first and joined
+  /// by '+', or "None". Throws InvalidArgument for an unknown axis and for one that the tensor uses twice.
   TensorLayout operator()(const std::vector<std::string>& dims) const;
   const std::vector<std::pair<std::string, int64_t>>& axes() const { return axes_; }
   /// Returns the rank at each place; empty if rank r is at place r.
@@ -82,7 +83,8 @@ ShardingAnnotation annotation_of(const std::vector<TensorLayout>& inputs, const 
 /// Returns the annotation without spaces: "((2,4),(4,1))->((8,1))", "[dp=2,mp=4]((dp,mp),(mp,None))" or
 /// "[a=2,b=2,ranks=(0,2,1,3)]((a,b))".
 std::string print(const ShardingAnnotation& annotation);
-/// Parses what `print` writes, with any spaces. Throws InvalidArgument with the position.
+/// Parses what `print` writes, with any spaces. Throws InvalidArgument with the position for other texts, and as
+/// ShardLayout does for bad axes, ranks and names.
 ShardingAnnotation parse_annotation(std::string_view text);
 
 }  // namespace partita

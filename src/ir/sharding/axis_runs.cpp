@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kLast = -1, kUnused = -2, kPartial = -3;
 
-/// Returns the axis right after this one in its dimension, or the reason why there is none.
+/// Returns the axis right after this one in its dimension, or why there is none: kLast, kUnused or kPartial.
 int follower(const Sharding& sharding, int axis) {
   for (const Axes& axes : sharding.dims) {
     const auto at = std::find(axes.begin(), axes.end(), axis);

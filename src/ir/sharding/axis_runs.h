@@ -22,7 +22,8 @@ std::vector<Axes> merged_runs(const ReshardEnds& ends);
 /// messages.
 std::vector<Axes> single_runs(const ReshardEnds& ends);
 
-/// Returns the run that begins at position `at` of a dimension, or null if `at` is inside a run.
+/// Returns the run whose first axis is axes[at], where `axes` cut one dimension. Returns null if that axis is inside a
+/// run or in none.
 const Axes* run_at(const std::vector<Axes>& runs, const Axes& axes, size_t at);
 
 /// Whether the value is neither cut by the axis nor partial over it.

@@ -242,7 +242,8 @@ std::string print(const Mesh& mesh) {
 
 namespace {
 
-/// Parses "mesh [undivided] NAME=SIZE ... [ranks=(RANK,...)] [| micro=COUNT]".
+/// Parses "mesh [undivided] NAME=SIZE ... [ranks=(RANK,...)] [| micro=COUNT]". Throws InvalidArgument for other texts
+/// and bad meshes.
 class MeshReader : public Cursor {
  public:
   explicit MeshReader(std::string_view text) : Cursor(text) {}

@@ -33,7 +33,8 @@ class Mesh {
   Mesh() = default;
   /// Makes a mesh with prime sub-axes: {{"data", 4}, {"model", 6}} has data.0 data.1 model.0 (3) model.1 (2).
   /// `rank_list` gives the rank at each place; empty = rank r at place r. Throws InvalidArgument for bad names and
-  /// sizes, and for a list that has another length or repeats a rank.
+  /// sizes, more than kMaxNamedAxes axes or kMaxMeshRanks ranks, and for a list that has another length or repeats a
+  /// rank.
   explicit Mesh(const std::vector<std::pair<std::string, int64_t>>& named, std::vector<int> rank_list = {});
 
   /// Makes a mesh whose sub-axes are the named axes. Cuts then use whole axes only, so there are fewer to search.
@@ -69,14 +70,15 @@ class Mesh {
   int64_t index_on(const std::vector<int64_t>& coordinates, const Axes& axes) const;
   /// Moves the coordinates to an index on `axes`; inverse of `index_on`.
   void move_to(std::vector<int64_t>& coordinates, const Axes& axes, int64_t index) const;
-  /// Returns the ranks that differ from `rank` on `axes` only, in the order of `index_on`.
+  /// Returns `rank` and the ranks that differ from it on `axes` only, in the order of `index_on`.
   std::vector<int> group(int64_t rank, const Axes& axes) const;
-  /// Returns member `index` of that group, without computing the others.
+  /// Returns member `index` of `group(rank, axes)`, without computing the others.
   int64_t member(int64_t rank, const Axes& axes, int64_t index) const;
-  /// Returns the sub-axes of a named axis, or the sub-axis of that name. The result is empty for an axis of one rank.
-  /// Throws InvalidArgument with the nearest name.
+  /// Returns the sub-axes of ranks of a named axis, or the sub-axis of that name. The result is empty for an axis of
+  /// one rank. Throws InvalidArgument with the nearest name if there is none.
   Axes find(const std::string& name) const;
-  /// Returns the sub-axis of this name. Throws InvalidArgument with the nearest name.
+  /// Returns the sub-axis of this name, which may be that of the micro-batches. Throws InvalidArgument with the nearest
+  /// name if there is none.
   int axis(std::string_view name) const;
   std::string print(const Axes& axes) const;  // "mp.0,mp.1"
   bool operator==(const Mesh& other) const {

@@ -15,7 +15,7 @@ struct Move {
   Sharding result;
 };
 
-/// Returns the move from one sharding to another, neither with halos. Returns nothing if they are equal or it takes
+/// Returns the move from one sharding to another. Returns nothing if they are equal, if one has halos, or if it takes
 /// more than one move.
 std::optional<Move> move_between(const Sharding& from, const Sharding& to, const Mesh& mesh);
 

@@ -19,7 +19,8 @@ Cut suggest_cut(const ShardingRule& rule, const std::vector<Suggestion>& suggest
                 bool expandable);
 
 /// Returns what the results stay partial over because the op is linear in exactly its partial operands, which are laid
-/// out as the cut needs them. The result has only `kind` and `partial`; no axes if the operands must be reduced first.
+/// out as the cut needs them. The result has only `kind` and `partial`; no axes if no operand is partial or the
+/// operands must be reduced first.
 Sharding propagate_partial(const ShardingRule& rule, const Cut& cut, const std::vector<Sharding>& operands);
 
 /// Returns the sharding of result `k`: that of the cut, and also partial over `passed`, the result of

@@ -61,7 +61,7 @@ class Search {
   };
 
   /// Returns the best path of three searches, each limited to paths better than the one before: weighted A* to the
-  /// target, A* over merged axes, and an exact search.
+  /// target, A* over merged axes, and an exact search. Its cost is infinite if none finds a path.
   Resharder::Path best(double bound) {
     Resharder::Path path{.moves = {}, .cost = kInfinity};
     runs_ = merged_runs(ends_);
@@ -111,7 +111,7 @@ class Search {
   }
 
   /// Whether there is a path cheaper than `limit` through states of at most `most` bytes per rank. May miss one: it
-  /// gives up after kMaxMoves moves.
+  /// gives up after kMaxMoves moves. `trace` returns the path.
   bool search(double most, double limit, double weight, bool exact = false) {
     known_.clear();
     ReshardMoves moves_of(ends_, runs_, exact);

@@ -42,7 +42,9 @@ std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh);
 std::string print(const Cut& cut, const ShardingRule& rule, const Mesh& mesh);
 
 /// Parse what `print` writes. `parse_axes` reads "{mp.0,mp.1}". The name of an axis stands for all its sub-axes:
-/// "{mp}". Throw InvalidArgument.
+/// "{mp}". Throw InvalidArgument for other texts and unknown axes. `parse_sharding` also throws for sizes that are not
+/// those of `type`, an axis that is used twice, and more parts than elements. `parse_cut` does not check that the cut
+/// is legal.
 Axes parse_axes(std::string_view text, const Mesh& mesh);
 Cut parse_cut(std::string_view text, const ShardingRule& rule, const Mesh& mesh);
 Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mesh);
@@ -74,7 +76,7 @@ std::optional<std::vector<std::pair<int, Axes>>> factors_from_dims(const Shardin
 Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const std::vector<int64_t>& coordinates,
             const OpCall& call);
 
-/// Returns what the rank at `coordinates` holds of a value.
+/// Returns what the rank at `coordinates` holds of a value, halos included.
 Box local_ranges(const Type& type, const Sharding& sharding, const Mesh& mesh, const std::vector<int64_t>& coordinates);
 
 /// Whether the coordinates are the first of those that hold the same part of a value. Exactly one coordinate owns each

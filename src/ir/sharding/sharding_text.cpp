@@ -16,7 +16,7 @@ std::string print_halo(const Halo& halo) {
                      window.transposed ? "t" : "");
 }
 
-/// Parses what `print` writes.
+/// Parses what `print` writes. Throws InvalidArgument for other texts.
 class ShardingReader : public Cursor {
  public:
   ShardingReader(std::string_view text, const Mesh& mesh) : Cursor(text), text_(text), mesh_(mesh) {}

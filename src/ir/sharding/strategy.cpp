@@ -13,7 +13,7 @@ std::string print_order(const std::vector<int>& rank_list) {
   return rank_list.empty() ? "that of their numbers" : fmt::format("({})", fmt::join(rank_list, ","));
 }
 
-/// Places the parts of an annotation on the axes of a mesh.
+/// Places the parts of an annotation on the axes of a mesh. Throws InvalidArgument as `cut_of` does.
 class Cutter {
  public:
   Cutter(const CutTarget& target, const Mesh& mesh) : target_(target), rule_(target.rule), mesh_(mesh) {}
@@ -39,6 +39,7 @@ class Cutter {
 
  private:
   /// Returns the axes of a result: those of the cut, then those it is partial over, as far as they fit the parts.
+  /// Throws InvalidArgument for parts that cannot be reached so.
   std::vector<Axes> spread_result(size_t result, const std::vector<int64_t>& parts, const Cut& cut) const {
     const Sharding own = output_sharding(rule_, cut, static_cast<int>(result));
     std::vector<Axes> dims = own.dims;
@@ -137,6 +138,7 @@ class Cutter {
   }
 
   /// Greedy: takes each sub-axis that divides what is left. Sub-axes are primes, so this finds a set if there is one.
+  /// Throws InvalidArgument otherwise.
   Cut place(const Strategy& strategy, const FactorParts& wanted) const {
     Cut cut(rule_.factors.size());
     std::vector<bool> used(mesh_.axes().size(), false);

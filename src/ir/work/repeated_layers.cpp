@@ -40,7 +40,8 @@ class RepeatFinder {
     return text;
   }
 
-  /// Whether two operands of nodes `period` apart correspond to each other.
+  /// Whether operand `one` of a node corresponds to operand `other` of the node `period` positions later. They do if
+  /// they are the same value, results number i of two nodes that are also `period` apart, or states of one kind.
   bool is_alike(ValueId one, ValueId other, size_t period) const {
     if (one == other) return true;
     const ValueInfo &a = graph_.values[one], &b = graph_.values[other];

@@ -34,7 +34,8 @@ class Batcher {
 
   /// Number of batches per epoch, the same on every rank.
   int64_t batches() const;
-  /// Returns this rank's rows of the global batch `index`. Throws InvalidArgument if `index` is outside [0, batches()).
+  /// Returns this rank's rows of the global batch `index`. Throws InvalidArgument if `index` is outside [0, batches()),
+  /// and as `Dataset::read` does.
   Batch batch(int64_t epoch, int64_t index) const;
   /// Like `batch`, into `out`. Reuses the arrays of `out` that have the right types.
   void read(int64_t epoch, int64_t index, Batch& out) const;

@@ -38,7 +38,7 @@ class Prefetcher {
   Batch next();
   /// Like the above, into `batch`, whose arrays are reused for a later batch: memory that was used before is faster.
   void next(Batch& batch);
-  /// Position of the batch that `next` returns.
+  /// Position of the batch that `next` returns when it is called next.
   DataPosition position() const { return position_; }
 
  private:

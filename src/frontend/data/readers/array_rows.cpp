@@ -32,7 +32,7 @@ bool holds_pair(const std::vector<std::string>& names, Split split) {
   return holds(x) && holds(y);
 }
 
-/// Returns the shapes of rows of bytes [height,width], i.e. grey images, with a channel dimension added.
+/// Returns the shapes of rows of bytes [height,width], i.e. grey images, with a channel dimension added, by array name.
 std::map<std::string, Shape> shapes_with_channel(const NamedArrays& arrays) {
   std::map<std::string, Shape> shapes;
   for (const auto& [name, array] : arrays) {
@@ -94,7 +94,7 @@ void require_range(const std::string& name, const Array& array, int64_t least, i
   });
 }
 
-/// Checks the labels, and that integers fit an i32, which they become in a batch.
+/// Checks the labels, and that integers fit an i32, which they become in a batch. Throws InvalidFile otherwise.
 void require_ids(const NamedArrays& arrays, std::optional<LabelRange> labels, const DataSource& source) {
   using Id = std::numeric_limits<int32_t>;
   for (const auto& [name, array] : arrays) {

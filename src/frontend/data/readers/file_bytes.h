@@ -27,8 +27,8 @@ class PackedFile {
   PackedFile& operator=(const PackedFile&) = delete;
   ~PackedFile();
 
-  /// Returns the next `limit` bytes, or fewer at the end of the file. Throws InvalidFile if the packed data is
-  /// truncated or corrupt.
+  /// Returns the next `limit` bytes, or fewer at the end of the file. Throws InvalidFile if the file cannot be read, or
+  /// if its packed data is truncated, corrupt or takes more than 256 MiB to unpack.
   std::vector<uint8_t> read(int64_t limit);
   /// Like the above, into `out`. Returns the number of bytes read, less than out.size() only at the end of the file.
   size_t read(std::span<uint8_t> out) { return unpack(out); }
@@ -57,7 +57,9 @@ std::filesystem::path find_packed(const std::filesystem::path& directory, std::s
 /// Like find_packed, but throws MissingFile if there is none.
 std::filesystem::path require_packed(const std::filesystem::path& directory, std::string_view name);
 
-/// Returns the whole file, unpacked. Throws InvalidFile as soon as it exceeds `limit` bytes.
+/// Returns the contents of a file, decompressed if its name ends in `.gz` or `.xz`. Throws MissingFile if it cannot be
+/// opened. Throws InvalidFile if it is not a regular file, if its packed data is truncated or corrupt, and as soon as
+/// the contents exceed `limit` bytes.
 std::vector<uint8_t> read_file(const std::filesystem::path& path, int64_t limit);
 
 }  // namespace partita

@@ -15,7 +15,7 @@ using RowFunction = std::function<void(int64_t epoch, int64_t index, std::span<c
 DatasetPtr generated_rows(std::vector<Column> columns, int64_t size, RowFunction make);
 
 /// Returns a dataset of the rows that `next` writes until it returns false. They are read once into memory: for sources
-/// that only go forward.
+/// that only go forward. Throws InvalidArgument if there are no columns or names repeat.
 DatasetPtr collected_rows(std::vector<Column> columns, const std::function<bool(std::span<const Tensor> row)>& next);
 
 }  // namespace partita

@@ -20,7 +20,7 @@ constexpr int64_t kMaxArrayBytes = int64_t{16} << 30;
 constexpr int64_t kMaxHeader = 1 << 16;
 constexpr int64_t kReadStep = 1 << 20;  // bytes converted at a time
 
-/// Returns the next bytes of a file, fewer than requested only at its end.
+/// Reads a file from front to back. `read` returns fewer bytes than requested only at its end.
 class Source {
  public:
   using Read = std::function<size_t(std::span<uint8_t>)>;
@@ -69,7 +69,7 @@ struct Header {
   Shape shape;
 };
 
-/// Returns the text after `'key':`, without leading spaces.
+/// Returns the text after `'key':`, without leading spaces. Throws InvalidFile if there is no such key.
 std::string_view value_of(std::string_view text, std::string_view key, const std::string& where) {
   const std::string quoted = fmt::format("'{}'", key);
   const size_t at = text.find(quoted);
@@ -209,7 +209,7 @@ void require_room(const Type& type, int64_t bytes, const Source& source, const s
                                    where, print(type), print_bytes(type.bytes()), print_bytes(*available)));
 }
 
-/// Reads elements in parts, and puts each at its place.
+/// Reads elements in parts, and puts each at its place. Throws InvalidFile if the file ends before.
 void read_elements(Source& source, const Element& element, Places places, const std::string& where, Array& array) {
   const auto size = static_cast<int64_t>(element.bytes), count = array.type().elements();
   std::vector<uint8_t> part(static_cast<size_t>(std::min(count, kReadStep / size) * size));
@@ -342,7 +342,7 @@ class Npz {
   std::vector<std::string> members_;
 };
 
-/// Returns the arrays whose names `takes` accepts.
+/// Returns the arrays whose names `takes` accepts. Throws as `read_npz` does.
 std::vector<std::pair<std::string, Array>> read_arrays(const std::filesystem::path& file,
                                                        const std::function<bool(const std::string&)>& takes) {
   const Npz npz(file);

@@ -24,7 +24,8 @@ std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path&
 std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file,
                                                     const std::vector<std::string>& names);
 
-/// Returns the names of the arrays without reading them. Throws MissingFile or InvalidFile.
+/// Returns the names of the arrays without reading them. They are in file order and without ".npy". Throws MissingFile
+/// if the file cannot be opened, InvalidFile if it is no zip file.
 std::vector<std::string> npz_names(const std::filesystem::path& file);
 
 }  // namespace partita

@@ -14,8 +14,8 @@
 namespace partita {
 
 /// Returns a dataset with the columns "image" (of the given type, u8[height,width,channels]) and "label" (i32[]). A row
-/// depends on (seed, split, index) only; the splits share their patterns. Throws InvalidArgument for other image types
-/// and a bad number of classes or rows.
+/// depends on (seed, split, index) only; the splits share their patterns. Throws InvalidArgument for other image types,
+/// a bad number of classes or rows, and images too small for the classes.
 DatasetPtr make_synthetic(Type image, int classes, int64_t rows, uint64_t seed, Split split);
 
 }  // namespace partita

@@ -46,7 +46,7 @@ DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextF
 
 /// Returns rows of a generated text. Each of 24 letters follows from the two before it by a random table, and is any
 /// letter one time in ten. So the best loss is about 0.62, and a model without memory reaches 3.18. A vocabulary
-/// smaller than the bytes of these letters has other or fewer letters.
+/// smaller than the bytes of these letters has other or fewer letters. `rows` must be at least 1.
 DatasetPtr make_synthetic_text(int64_t rows, const TextFormat& format, uint64_t seed, Split split,
                                int64_t vocabulary = 256);
 

@@ -31,6 +31,7 @@ ValueMapPtr cast(DType dtype);
 ValueMapPtr resize(int64_t height, int64_t width);
 
 /// Like `resize`, to `side` pixels along the shorter side of the image. The other side is in proportion, rounded down.
+/// The map throws InvalidArgument if it would be longer than 16384 pixels.
 ValueMapPtr resize_shorter(int64_t side);
 
 /// Number of pixels added on each side of an image.
@@ -39,7 +40,7 @@ struct CropPadding {
 };
 
 /// Returns the map to a window of height x width of the image padded with zeros, at a position drawn per (seed, epoch,
-/// sample).
+/// sample). The map throws InvalidArgument if the window does not fit.
 ValueMapPtr random_crop(int64_t height, int64_t width, const CropPadding& padding, uint64_t seed);
 
 /// Returns the map that swaps left and right with probability 1/2, drawn per (seed, epoch, sample).

@@ -33,7 +33,7 @@ void affine_run(const T* in, int64_t in_step, float* out, int64_t out_step, int6
   }
 }
 
-/// Changes only the order, for any element type.
+/// Copies an HWC image in the order CHW, for any element type.
 void channels_to_front(const ConstTensor& in, const Tensor& out) {
   for_dtype(in.type.dtype, [&](auto zero) {
     using T = decltype(zero);

@@ -53,8 +53,8 @@ struct Rules<uint8_t> {
 
 enum class Side { across, down };
 
-/// Returns the taps. At the border OpenCV takes the last column once but the last row twice, which differs in the
-/// dropped bits.
+/// Returns the taps of `to` output coordinates between `from` input ones. At the border OpenCV takes the last column
+/// once but the last row twice, which differs in the dropped bits.
 template <class T>
 std::vector<Tap<typename Rules<T>::Weight>> taps(Side side, int64_t from, int64_t to) {
   std::vector<Tap<typename Rules<T>::Weight>> result;
@@ -82,7 +82,8 @@ class WideRows {
     for (Kept& kept : kept_) kept.values.resize(columns.size() * static_cast<size_t>(channels_));
   }
 
-  /// Returns a widened row: channel after channel, one value per output column.
+  /// Returns a widened row: channel after channel, one value per output column. It is valid until another row of the
+  /// same parity is asked for.
   const Wide* row(int64_t y) {
     Kept& kept = kept_[static_cast<size_t>(y % 2)];
     if (kept.y != y) widen(y, kept);
@@ -112,7 +113,8 @@ class WideRows {
   std::array<Kept, 2> kept_;
 };
 
-/// Calls `blend(channel, y, upper, lower, weights)` for each output row of each channel.
+/// Calls `blend(channel, y, upper, lower, weights)` for each output row of each channel. `upper` and `lower` are the
+/// widened source rows of the channel, and `weights` is their tap.
 template <class T, class Blend>
 void resize_rows(const ConstTensor& in, int64_t height, int64_t width, Blend&& blend) {
   const auto columns = taps<T>(Side::across, in.type.shape[1], width);
@@ -130,7 +132,7 @@ struct Sides {
 };
 
 /// Returns the size of the result: `given`, or, if its width is 0, a shorter side of the given height and the other
-/// side in proportion, rounded down.
+/// side in proportion, rounded down. Throws InvalidArgument if that is outside 1 to kLargestSide.
 Sides sides_of(const Sides& given, const Shape& image) {
   if (given.width > 0) return given;
   const int64_t shorter = std::min(image[0], image[1]), longer = std::max(image[0], image[1]);

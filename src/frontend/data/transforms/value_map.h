@@ -23,7 +23,8 @@ class ValueMap {
   virtual ~ValueMap() = default;
   /// Returns the type of the result. Throws InvalidArgument if a value of type `in` cannot be mapped.
   virtual Type type(const Type& in) const = 0;
-  /// Maps `in` to `out`, which has the type that `type` returns and does not overlap `in`. Thread-safe.
+  /// Maps `in` to `out`, which has the type that `type` returns and does not overlap `in`. Thread-safe. May throw
+  /// InvalidArgument for single values (`one_hot`).
   virtual void apply(const ConstTensor& in, const Tensor& out, const RowKey& key) const = 0;
   /// Whether numbers keep their integer part, except where the type of the result cannot hold it.
   virtual bool keeps_integers() const { return false; }
@@ -34,7 +35,7 @@ class ValueMap {
 /// Returns the maps in sequence; neighbours that combine become one pass. Throws InvalidArgument for an empty list.
 ValueMapPtr chain(const std::vector<ValueMapPtr>& maps);
 
-/// Returns the mapped value, for a single array outside a dataset.
+/// Returns the mapped value, for a single array outside a dataset. Throws InvalidArgument if the map does not take it.
 Array apply(const ValueMap& map, const Array& value, const RowKey& key = {});
 
 }  // namespace partita

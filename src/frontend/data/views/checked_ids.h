@@ -14,7 +14,8 @@ struct IdLimit {
 };
 
 /// Returns the dataset with its ids checked. Rows in memory are checked at once, others when they are read, so `read`
-/// may throw too. Throws InvalidFile for ids of a file, else InvalidArgument, with the position of the id.
+/// may throw too. Limits of columns that the dataset lacks are ignored. Throws InvalidFile for ids of a file, else
+/// InvalidArgument, with the position of the id.
 DatasetPtr checked_ids(DatasetPtr dataset, const std::vector<IdLimit>& limits);
 
 }  // namespace partita

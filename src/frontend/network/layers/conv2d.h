@@ -18,6 +18,7 @@ struct Conv2dOptions {
 
 /// 2-D convolution: y[n, out, h', w'] from x[n, in, h, w] and weight[out, in / groups, kernel height, kernel width].
 /// `same` keeps ceil(size / stride) rows and columns; an odd padding has its extra element below and to the right.
+/// `construct` throws InvalidArgument if `groups` does not divide both numbers of channels.
 class Conv2d : public Layer {
  public:
   Conv2d(int64_t channels, int64_t kernel, Conv2dOptions options = {}, CallLocation where = CallLocation::current())

@@ -1,6 +1,6 @@
 #pragma once
 // All layers. Each has a class to derive from, and a function that makes one and records the caller's source line:
-// `dense(10)`.
+// `dense(10)`. Operands and options are checked when the layer is built; what does not fit is an InvalidArgument.
 
 #include "frontend/network/layers/conv2d.h"
 #include "frontend/network/layers/dense.h"

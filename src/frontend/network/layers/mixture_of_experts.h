@@ -33,6 +33,8 @@ int64_t expert_capacity(const MixtureOfExpertsOptions& options, int64_t tokens);
 ///
 /// Children: router.weight[experts, width]; experts.fc[experts, width, inner], experts.proj[experts, inner, width];
 /// shared.fc, shared.proj: one layer of `shared` times the inner width, which equals the sum of `shared` experts.
+///
+/// The constructor throws InvalidArgument for options out of range.
 class MixtureOfExperts : public Layer {
  public:
   explicit MixtureOfExperts(const MixtureOfExpertsOptions& options, CallLocation where = CallLocation::current());

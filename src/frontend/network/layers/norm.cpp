@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-/// Returns a parameter with one element per element of the last dimension.
+/// Returns a parameter with one element per element of the last dimension of x. Throws InvalidArgument for a scalar.
 Value channel_parameter(Context& context, std::string_view layer, Value x, const std::string& name, Init init) {
   if (x.type().rank() == 0) {
     throw InvalidArgument(

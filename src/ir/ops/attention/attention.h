@@ -92,7 +92,7 @@ ShardingRule attention_rule(const std::string& text, const std::string& marks, c
 /// Returns the attributes on a shard. For ops with q and k as operands 0 and 1. The heads are dimension 1 of operand 4
 /// if there is one (the gradient), else of the last result.
 Attrs localize_attention(const Attrs& given, const Shard& shard);
-/// Builds attention from ops that allow its keys to be cut.
+/// Builds attention from ops that allow its keys to be cut. Returns y and lse, the results of attention.
 std::vector<Value> expand_attention(const ExpandCall& call);
 
 }  // namespace partita

@@ -128,7 +128,8 @@ OpDef attention_sums_op() {
 
 constexpr auto kAttentionFinish = "attention_finish";
 
-/// Operands: p v[b, q, (h e)], the sums of p[b, h, q], and m[b, h, q].
+/// Infers the types of y[b, q, (h e)] and lse[b, h, q] from the operands: p v[b, q, (h e)], the sums of p[b, h, q], and
+/// m[b, h, q]. Throws InvalidArgument if they do not fit.
 std::vector<Type> infer_attention_finish(const OpCall& call) {
   require_operands(kAttentionFinish, call, 3);
   require_float(kAttentionFinish, call);

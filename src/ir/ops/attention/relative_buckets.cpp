@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kFarthest = int64_t{1} << 40;
 
-/// Returns the bucket, in [0, buckets), of a key `distance` before the query.
+/// Returns the bucket, in [0, buckets), of a key that is `distance` positions, at least 0, before the query.
 int64_t bucket_of_distance(int64_t distance, int64_t buckets, int64_t furthest) {
   const int64_t near = std::max<int64_t>(1, buckets / 2), far = buckets - near;
   if (distance < near || far == 0) return std::min(distance, buckets - 1);

@@ -62,7 +62,8 @@ std::vector<Value> grad_conv2d(const GradCall& call) {
                          attrs.stride, attrs.dilation, attrs.pads, attrs.groups, {kernel[2], kernel[3]}}))};
 }
 
-/// Adds the tap (p, q) of one filter over one input plane to `plane`. The inner loop runs along a row.
+/// Adds `factor`, the tap (p, q) of one filter, times the input elements under it to the output plane `plane`. The
+/// inner loop runs along a row.
 template <class T>
 void add_tap_conv2d(const Spans& spans, const T* x, int64_t height, int64_t width, Wide<T> factor, int64_t p, int64_t q,
                     Wide<T>* plane, int64_t rows, int64_t columns) {
@@ -180,7 +181,7 @@ Attrs localize_conv2d_grad_input(const Attrs& given, const Shard& shard) {
   return attrs;
 }
 
-/// Adds what one output plane contributes through the tap (p, q) of one filter to `plane`.
+/// Adds what one output plane contributes through the tap (p, q) of one filter to the input plane `plane`.
 template <class T>
 void add_tap_conv2d_grad_input(const Spans& spans, const T* d_y, int64_t rows, int64_t columns, Wide<T> factor,
                                int64_t p, int64_t q, Wide<T>* plane, int64_t height, int64_t width) {

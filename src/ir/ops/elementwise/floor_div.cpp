@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// Returns the exact remainder, with the sign of b.
+/// Returns the exact remainder, with the sign of b; NaN if b is 0.
 template <class T>
 T float_remainder(T a, T b) {
   const T rest = std::fmod(a, b);
@@ -25,8 +25,8 @@ T float_floor_div(T a, T b) {
   return rest != 0 && (rest < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-/// Returns the remainder, with the sign of b; a if b is 0. b = -1 is a special case: dividing the smallest integer by
-/// it traps. Its quotient wraps around.
+/// Returns the remainder, with the sign of b; a if b is 0. The case b = -1 is separate, since dividing the smallest
+/// integer by -1 traps.
 template <class T>
 T integer_remainder(T a, T b) {
   if (b == 0) return a;
@@ -39,7 +39,8 @@ T integer_remainder(T a, T b) {
   }
 }
 
-/// Returns the quotient. If b is 0: 0 for a = 0, else the largest or the smallest number of the type.
+/// Returns the quotient, rounded down; that of the smallest integer and -1 wraps around. If b is 0: 0 for a = 0, else
+/// the largest or the smallest number of the type, with the sign of a.
 template <class T>
 T integer_floor_div(T a, T b) {
   using Range = std::numeric_limits<T>;
@@ -66,7 +67,8 @@ struct Division {
   }
 };
 
-/// Divides integers in their own type, since each type has a different largest number.
+/// Writes the quotients or remainders of integers, computed in their own type, since each type has a different largest
+/// number. Does nothing for bools.
 template <bool kQuotient>
 void divide_integers(Inputs in, const Tensor& out) {
   for_integer(out.type.dtype, [&](auto zero) {

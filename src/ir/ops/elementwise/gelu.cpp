@@ -9,7 +9,7 @@ namespace {
 constexpr double kGeluScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
 constexpr double kGeluCube = 0.044715;
 
-/// The approximate distribution function and its slope.
+/// The approximate standard normal distribution function and its slope.
 template <class T>
 struct GeluTanh {
   T value, slope;

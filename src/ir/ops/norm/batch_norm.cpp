@@ -223,7 +223,7 @@ ShardingRule rule_batch_norm_inference(const OpCall& call) {
   return einsum(call.inputs[0].rank() == 4 ? "nchw,c,c,c,c->nchw" : "nc,c,c,c,c->nc", call).linear_in({1, 2});
 }
 
-/// The running statistics count as constants.
+/// Returns the gradients of x, gamma and beta. The running statistics count as constants: theirs are empty Values.
 std::vector<Value> grad_batch_norm_inference(const GradCall& call) {
   const Value x = call.inputs[0], gamma = call.inputs[1], d_y = call.d_outputs[0];
   Builder& builder = call.builder;

@@ -59,7 +59,7 @@ Type channel_type(const Type& x);
 /// h and w are added.
 ShardingRule norm_rule(std::string text, const OpCall& call);
 
-/// Calls fn(group and channel, channel, first element, end) for each plane of x, in the order of its elements.
+/// Calls fn(group * channels + channel, channel, first element, end) for each plane of x, in the order of its elements.
 template <class Fn>
 void for_planes(const NormSizes& sizes, Fn&& fn) {
   int64_t at = 0;
@@ -72,7 +72,7 @@ void for_planes(const NormSizes& sizes, Fn&& fn) {
   }
 }
 
-/// Computes, per group and channel, the sum of x.
+/// Computes the sum of x per group and channel: `sum` has groups * channels elements.
 template <class T>
 void sum_planes(const NormSizes& sizes, const T* x, double* sum) {
   std::fill(sum, sum + sizes.groups * sizes.channels, 0);

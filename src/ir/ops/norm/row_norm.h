@@ -13,8 +13,8 @@ struct RowNormAttrs {
 
 /// Returns the type of a statistic per row of x[.., z]: [.., 1] in the wide type.
 Type row_statistic(const Type& x);
-/// Checks that there are `operands` operands, x is a float with a last dimension z, and the `channels` operands from
-/// `first` on are [z]. Throws InvalidArgument otherwise.
+/// Checks that there are `operands` operands, operand 0, x, is a float with a last dimension z, and the `channels`
+/// operands from `first` on are [z] in the element type of x. Throws InvalidArgument otherwise.
 void require_row_norm(std::string_view op, const OpCall& call, size_t operands, size_t first, size_t channels);
 /// Checks that epsilon is above 0 and finite. Throws InvalidArgument otherwise.
 void require_epsilon(std::string_view op, double epsilon);

@@ -22,7 +22,8 @@ inline Rows rows_of(const Shape& shape) {
 /// operands of one type with at least one dimension.
 std::vector<Type> infer_rows(std::string_view op, const OpCall& call, size_t operands);
 
-/// Returns the largest element of a row and the sum of exp(x - largest). Does not overflow at finite logits.
+/// Returns the largest element of a row and the sum of exp(x - largest); -infinity and 0 for an empty row. Does not
+/// overflow at finite logits.
 template <class T>
 std::pair<double, double> largest_and_sum(const T* x, int64_t size) {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0;

@@ -21,7 +21,8 @@ std::vector<Type> infer_avg_pool(const OpCall& call) {
                               checked_outputs("avg_pool", spans.w, x.shape[3])}}};
 }
 
-/// A shard holds every element under its windows, so everything outside its part is padding.
+/// Returns the attributes with the padding of a shard. A shard holds every element under its windows, so everything
+/// outside its part is padding.
 Attrs localize_avg_pool(const Attrs& given, const Shard& shard) {
   AvgPoolAttrs attrs = given.as<AvgPoolAttrs>();
   const Spans spans = avg_pool_spans_of(attrs);
@@ -125,7 +126,8 @@ Attrs localize_avg_pool_grad(const Attrs& given, const Shard& shard) {
   return attrs;
 }
 
-/// Returns the number of elements of window `output` that are not padding in the whole tensor.
+/// Returns the number of elements of window `output` that are not padding in the whole tensor. Windows are counted in a
+/// part that begins at row or column `begin` of `whole`.
 int64_t covered(const Span& span, int64_t output, int64_t begin, int64_t whole) {
   const int64_t first = begin + output * span.stride - span.before;
   return std::min(whole, first + span.taps) - std::max<int64_t>(0, first);

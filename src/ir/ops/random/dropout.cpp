@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-/// Moves `begin` to a shard's part of the whole tensor.
+/// Returns the attributes with `begin` at a shard's part of the whole tensor.
 Attrs localize_dropout(const Attrs& all, const Shard& shard) {
   DropoutAttrs attrs = all.as<DropoutAttrs>();
   const Box& ranges = shard.outputs[0];

@@ -14,7 +14,7 @@ std::vector<Type> infer_cumsum(const OpCall& call) {
   return {x};
 }
 
-/// Sums floats in f64. Integers wrap around.
+/// Writes the running sums of x along the axis to y. Floats are summed in f64; integers wrap around.
 template <class T>
 void run_cumsum(const CumsumAttrs& attrs, const Shape& shape, const T* x, T* y) {
   using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;

@@ -97,7 +97,8 @@ T initial(Reduce kind) {
   return Limits::has_infinity ? Limits::infinity() : Limits::max();
 }
 
-/// Loops with the innermost run contiguous in x. The index `at` into the result has stride 0 over reduced axes.
+/// Reduces in[0] to out[0] with loops whose innermost run is contiguous in x. The index `at` into the result has stride
+/// 0 over reduced axes.
 void kernel(const Attrs& all, Inputs in, Outputs out) {
   const ReduceAttrs& attrs = all.as<ReduceAttrs>();
   const Shape& shape = in[0].type.shape;

@@ -22,7 +22,9 @@ std::vector<Type> infer_assign_slots(const OpCall& call) {
   return {Type{DType::i32, ids.shape}};
 }
 
-/// Assigns slots to the ids in order. `counts` is scratch: the number of ids per expert so far.
+/// Assigns slots to the ids in order, first choices of all tokens first: the next slot of the expert, or experts *
+/// capacity, which means none, if it has no more. `counts` is scratch: the number of ids per expert so far. Throws
+/// InvalidArgument for an id that is no expert.
 template <class Id>
 void assign(const AssignSlotsAttrs& attrs, int64_t tokens, int64_t choices, const Id* ids, std::vector<int64_t>& counts,
             int32_t* slots) {

@@ -4,7 +4,8 @@
 namespace partita {
 namespace {
 
-/// Checks combine and combine_grad_weights, whose operands 0 and 1 are the same.
+/// Checks the operands 0 and 1 of combine and combine_grad_weights, which are the same. Throws InvalidArgument
+/// otherwise.
 void require_combine_rows(std::string_view op, const OpCall& call) {
   require_routing(op, call, 0, 1, /*same_tokens=*/false);
   const Shape& rows = call.inputs[0].shape;
