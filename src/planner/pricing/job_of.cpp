@@ -6,7 +6,7 @@ namespace partita {
 namespace {
 
 /// The stages of the whole graph's nodes. Copies of a unit are assigned in their order.
-StageAssignment dealt_stages(const Price& price, const FoldedGraph& folded, const Graph& forward) {
+StageAssignment assigned_stages(const Price& price, const FoldedGraph& folded, const Graph& forward) {
   StageAssignment assignment{.stages = static_cast<int64_t>(price.layers.size()), .nodes = {}, .states = {}};
   assignment.nodes.assign(forward.nodes.size(), 0);
   std::vector<size_t> used(folded.units.size(), 0);
@@ -58,7 +58,7 @@ std::vector<RecomputeMark> recompute_marks(const RecomputedNames& recomputed) {
 }
 
 std::vector<std::vector<std::string>> stage_names(const Price& price, const FoldedGraph& folded, const Graph& forward) {
-  return name_stages(forward, dealt_stages(price, folded, forward));
+  return name_stages(forward, assigned_stages(price, folded, forward));
 }
 
 std::vector<StageMark> stage_marks(const std::vector<std::vector<std::string>>& stages) {

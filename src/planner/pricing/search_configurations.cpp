@@ -23,7 +23,7 @@ bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
 auto simplicity(const Configuration& configuration) {
   return std::tuple(configuration.cuts, configuration.squeeze, configuration.links, configuration.recompute,
                     configuration.zero, configuration.interleave, configuration.order, configuration.sequence_parallel,
-                    configuration.pipeline, configuration.tensor, configuration.deal);
+                    configuration.pipeline, configuration.tensor, configuration.layer_split);
 }
 
 /// The values that the bound of a candidate takes into account; each includes the previous ones.
@@ -279,7 +279,7 @@ class ConfigurationSearcher {
 
   void enumerate_levels(Configuration configuration) {
     const double least = space_.bound_of_layers(configuration);
-    configuration.deal = space_.deals(configuration).front();  // `balance` adds the others
+    configuration.layer_split = space_.layer_splits(configuration).front();  // `balance` adds the others
     for (const int64_t zero : space_.levels(configuration)) {
       configuration.zero = zero;
       if (costs_.min_states(configuration) > request_.memory_bytes) continue;  // higher levels may fit
@@ -294,7 +294,7 @@ class ConfigurationSearcher {
     configuration.micro_batch = rows.front();
     if (request_.pins.order) configuration.order = *request_.pins.order;
     if (request_.pins.interleave) configuration.interleave = *request_.pins.interleave;
-    if (request_.pins.deal && configuration.pipeline > 1) configuration.deal = *request_.pins.deal;
+    if (request_.pins.layer_split && configuration.pipeline > 1) configuration.layer_split = *request_.pins.layer_split;
     for (const Recompute policy : {Recompute::none, Recompute::full}) {
       configuration.recompute = request_.pins.recompute.value_or(RecomputedLayers(policy));
       refused_.push_back({states, configuration});
@@ -332,11 +332,12 @@ class ConfigurationSearcher {
 
   /// Bounds the configuration with balanced layers, too, if these differ from the even ones.
   void balance(Configuration configuration, const StagePrices& even) {
-    if (request_.pins.deal || configuration.deal == Deal::balanced || configuration.pipeline == 1) return;
+    if (request_.pins.layer_split || configuration.layer_split == LayerSplit::balanced || configuration.pipeline == 1)
+      return;
     if (configuration.recompute.is_counted()) return;
     const int64_t repeated = costs_.repeated_layers(), stages = configuration.pipeline * configuration.interleave;
     if (repeated == 0 || repeated % stages != 0) return;  // even is balanced then
-    configuration.deal = Deal::balanced;
+    configuration.layer_split = LayerSplit::balanced;
     if (!costs_.stages(configuration).has_layers_of(even)) bound(configuration);
   }
 
@@ -415,16 +416,20 @@ Pins parse_pins(std::string_view text) {
     if (key == "sequence_parallel") pins.sequence_parallel = given.sequence_parallel;
     if (key == "recompute") pins.recompute = given.recompute;
     if (key == "order") pins.order = given.order;
-    if (key == "deal") pins.deal = given.deal;
+    if (key == "deal") pins.layer_split = given.layer_split;
   }
   return pins;
 }
 
 std::vector<KnownTemplate> known_templates() {
-  return {
-      {"data parallel", {.data = {}, .tensor = 1, .context = 1, .pipeline = 1, .zero = 0}},
-      {"sharded data parallel", {.tensor = 1, .context = 1, .pipeline = 1, .zero = 3}},
-      {"Megatron", {.context = 1, .zero = 1, .cuts = TensorCuts::blocks, .deal = Deal::even, .delays_weights = false}}};
+  return {{"data parallel", {.data = {}, .tensor = 1, .context = 1, .pipeline = 1, .zero = 0}},
+          {"sharded data parallel", {.tensor = 1, .context = 1, .pipeline = 1, .zero = 3}},
+          {"Megatron",
+           {.context = 1,
+            .zero = 1,
+            .cuts = TensorCuts::blocks,
+            .layer_split = LayerSplit::even,
+            .delays_weights = false}}};
 }
 
 ConfigurationSearch search_configurations(const SearchRequest& request) { return ConfigurationSearcher(request).run(); }

@@ -75,7 +75,7 @@ class StageCosts {
   double kept_by(const StageLayers& layers) const;
 
  private:
-  void deal();
+  void split_into_stages();
   void choose_recomputed_layers();
   void add_up();
   UnitCosts costs_of(const StageLayers& layers) const;
