@@ -122,9 +122,9 @@ bool ReshardMoves::permutes_cheaper(const Sharding& now, double paid) {
     for (int axis : dim) axes[axis] = '+';
   }
   for (int axis : now.partial) axes[axis] = '*';
-  const auto [known, fresh] = permuted_at_.try_emplace(key + axes, paid);
-  if (!fresh && known->second <= paid) return false;
-  known->second = paid;
+  const auto [cheapest, fresh] = permuted_at_.try_emplace(key + axes, paid);
+  if (!fresh && cheapest->second <= paid) return false;
+  cheapest->second = paid;
   return true;
 }
 

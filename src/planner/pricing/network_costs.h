@@ -76,8 +76,8 @@ class NetworkCosts {
   std::optional<Configuration> fit(Configuration configuration, double memory);
 
   NetworkLowering lowering_;
-  KnownOrders orders_;
-  KnownKeptMicroBatches kept_micro_batches_;
+  OrderCache orders_;
+  KeptMicroBatchesCache kept_micro_batches_;
   std::map<Configuration, std::unique_ptr<StagePrices>> stages_;  // with zero = 0: valid for any level
   std::map<Configuration, Price> prices_;
   std::map<std::pair<Configuration, double>, std::optional<Configuration>> fitted_;  // by memory in bytes

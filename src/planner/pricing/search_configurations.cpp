@@ -27,7 +27,7 @@ auto simplicity(const Configuration& configuration) {
 }
 
 /// The values that the bound of a candidate takes into account; each includes the previous ones.
-enum class Known {
+enum class BoundBasis {
   sizes,   // data, context, tensor and pipeline
   layers,  // micro-batch, interleaving, order and level; layers are assumed to be split evenly
   stages,  // the layers of each stage
@@ -38,7 +38,7 @@ enum class Known {
 struct Candidate {
   double bound = 0;
   Configuration configuration;
-  Known known = Known::layers;
+  BoundBasis basis = BoundBasis::layers;
   bool operator<(const Candidate& other) const { return bound > other.bound; }  // smallest bound first
 };
 
@@ -180,11 +180,11 @@ class ConfigurationSearcher {
         return;
       }
       costs_.forget_many_stages();
-      switch (next.known) {
-        case Known::sizes: enumerate_rows(next.configuration); break;
-        case Known::layers: bound_again(next); break;
-        case Known::stages: follow(next.configuration); break;
-        case Known::excess: recompute(next.configuration); break;
+      switch (next.basis) {
+        case BoundBasis::sizes: enumerate_rows(next.configuration); break;
+        case BoundBasis::layers: bound_again(next); break;
+        case BoundBasis::stages: follow(next.configuration); break;
+        case BoundBasis::excess: recompute(next.configuration); break;
       }
     }
   }
@@ -259,7 +259,7 @@ class ConfigurationSearcher {
     const double states = costs_.min_states(configuration);
     if (states > request_.memory_bytes) return refuse_sizes(configuration, states);
     const double least = space_.bound_of_sizes(configuration);
-    if (std::isfinite(least)) queue_.push({least, configuration, Known::sizes});
+    if (std::isfinite(least)) queue_.push({least, configuration, BoundBasis::sizes});
   }
 
   void enumerate_rows(Configuration configuration) {
@@ -283,7 +283,7 @@ class ConfigurationSearcher {
     for (const int64_t zero : space_.levels(configuration)) {
       configuration.zero = zero;
       if (costs_.min_states(configuration) > request_.memory_bytes) continue;  // higher levels may fit
-      queue_.push({least, configuration, Known::layers});
+      queue_.push({least, configuration, BoundBasis::layers});
     }
   }
 
@@ -318,7 +318,7 @@ class ConfigurationSearcher {
   void bound_again(const Candidate& candidate) {
     const double now = space_.bound_of_layers(candidate.configuration);
     if (now <= candidate.bound * (1 + kTie)) return bound(candidate.configuration);
-    queue_.push({now, candidate.configuration, Known::layers});
+    queue_.push({now, candidate.configuration, BoundBasis::layers});
   }
 
   void bound(const Configuration& configuration) {
@@ -327,7 +327,7 @@ class ConfigurationSearcher {
     balance(configuration, *prices);
     const double memory = prices->min_memory(configuration.zero);
     if (memory > request_.memory_bytes) return refuse(configuration, memory);
-    queue_.push({prices->lower_bound(configuration.zero), configuration, Known::stages});
+    queue_.push({prices->lower_bound(configuration.zero), configuration, BoundBasis::stages});
   }
 
   /// Bounds the configuration with balanced layers, too, if these differ from the even ones.
@@ -362,7 +362,7 @@ class ConfigurationSearcher {
   void refuse(const Configuration& configuration, double memory) {
     refused_.push_back({memory, configuration});
     if (request_.pins.recompute || configuration.recompute != Recompute::none) return;
-    queue_.push({space_.bound_of_excess(configuration), configuration, Known::excess});
+    queue_.push({space_.bound_of_excess(configuration), configuration, BoundBasis::excess});
   }
 
   /// Bounds the configuration with as few recomputed layers as possible, and with all of them. A longer backward may

@@ -72,9 +72,9 @@ class StepSimulation {
   std::vector<int> blockers() const {
     std::vector<int> blocking(tasks_.tasks().size(), -1);
     for (const TaskGraph::Need& need : tasks_.graph().needs()) {
-      int& known = blocking[static_cast<size_t>(need.task)];
-      if (known < 0 || times_[static_cast<size_t>(need.earlier)].end > times_[static_cast<size_t>(known)].end)
-        known = need.earlier;
+      int& latest = blocking[static_cast<size_t>(need.task)];
+      if (latest < 0 || times_[static_cast<size_t>(need.earlier)].end > times_[static_cast<size_t>(latest)].end)
+        latest = need.earlier;
     }
     return blocking;
   }

@@ -33,9 +33,9 @@ StageCosts::StageCosts(PriceRequest request)
 }
 
 const LayerCosts& StageCosts::costs(Recompute policy) const {
-  const LayerCosts*& known = costs_[static_cast<size_t>(policy)];
-  if (known == nullptr) known = &request_.costs(policy);
-  return *known;
+  const LayerCosts*& cached = costs_[static_cast<size_t>(policy)];
+  if (cached == nullptr) cached = &request_.costs(policy);
+  return *cached;
 }
 
 void StageCosts::split_into_stages() {

@@ -5,9 +5,9 @@
 namespace partita {
 
 double StepBound::seconds(int64_t zero) {
-  std::optional<double>& known = known_[static_cast<size_t>(zero)];
-  if (!known) known = find(zero);
-  return *known;
+  std::optional<double>& cached = cache_[static_cast<size_t>(zero)];
+  if (!cached) cached = find(zero);
+  return *cached;
 }
 
 double StepBound::find(int64_t zero) const {

@@ -41,7 +41,7 @@ class StepBound {
 
   const StageCosts& stages_;
   const StageSeconds& seconds_;
-  std::array<std::optional<double>, kMaxZero + 1> known_{};  // by level; none: not computed yet
+  std::array<std::optional<double>, kMaxZero + 1> cache_{};  // by level; none: not computed yet
 };
 
 }  // namespace partita

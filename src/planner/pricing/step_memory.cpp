@@ -22,9 +22,9 @@ double peak_of(const std::vector<StageMemory>& memory) {
 }
 
 double StepMemory::least(int64_t zero) {
-  std::optional<double>& known = min_[static_cast<size_t>(zero)];
-  if (!known) known = find_least(zero);
-  return *known;
+  std::optional<double>& cached = min_[static_cast<size_t>(zero)];
+  if (!cached) cached = find_least(zero);
+  return *cached;
 }
 
 double StepMemory::find_least(int64_t zero) const {
@@ -179,13 +179,13 @@ double StepMemory::workspace(const std::vector<StageLayers>& layers) const {
   double most = 0;
   for (const StageLayers& stage : layers) {
     double behind = 0;
-    std::array<bool, kPoliciesInOrder.size()> is_known{};
+    std::array<bool, kPoliciesInOrder.size()> is_counted{};
     for (size_t u = stage.size(); u-- > 0;) {
       for (size_t p = kPoliciesInOrder.size(); p-- > 0;) {
         const size_t copies = stage[u].of(kPoliciesInOrder[p]);
         if (copies == 0) continue;
         const LayerCosts& of_policy = stages_.costs(kPoliciesInOrder[p]);
-        if (!std::exchange(is_known[p], true)) most = std::max(most, of_policy.workspace - behind);
+        if (!std::exchange(is_counted[p], true)) most = std::max(most, of_policy.workspace - behind);
         if (stages_.stages() == 1) behind += static_cast<double>(copies) * of_policy.units[u].kept;
       }
     }

@@ -8,8 +8,8 @@
 namespace partita {
 
 TrainingLowering::Training& TrainingLowering::training(Recompute recompute, bool in_micro_batches) {
-  const auto known = trainings_.find({recompute, in_micro_batches});
-  if (known != trainings_.end()) return known->second;
+  const auto cached = trainings_.find({recompute, in_micro_batches});
+  if (cached != trainings_.end()) return cached->second;
   TrainingOptions options = training_;
   options.recompute = recompute;
   Graph graph = make_training_graph(forward_, table_.ops(), options).graph;
