@@ -44,8 +44,8 @@ StepBound::Ends StepBound::soonest(int64_t group, int64_t zero, double before) c
   Ends ends{.update = seconds_.update(stages_.group(group), zero) + sent.behind};
   ends.computed = std::max(before, sent.ahead - first) + seconds_.computed(group) * (1 - repeated) +
                   seconds_.repeated(group) * repeated;
-  const double slowed = (sent.beside - sent.first) * (1 - 1 / stages_.request().cluster.software.overlap_slowdown);
-  ends.updated = std::max({ends.computed + slowed, ends.computed - last + sent.last, sent.beside}) + ends.update;
+  const double slowed = (sent.overlapped - sent.first) * (1 - 1 / stages_.request().cluster.software.overlap_slowdown);
+  ends.updated = std::max({ends.computed + slowed, ends.computed - last + sent.last, sent.overlapped}) + ends.update;
   return ends;
 }
 
@@ -56,7 +56,7 @@ StepBound::Messages StepBound::messages(int64_t group, int64_t zero) const {
   for (int64_t s = group; s < stages_.stages(); s += stages_.configuration().pipeline) {
     const auto add_last = [&](double seconds) {
       if (software.reduces_behind) return void(sent.behind += seconds);
-      sent.beside += seconds;
+      sent.overlapped += seconds;
       if (s == group) sent.last += seconds;
     };
     const StageLayers& layers = stages_.layers_of_stage(s);
@@ -70,9 +70,9 @@ StepBound::Messages StepBound::messages(int64_t group, int64_t zero) const {
         if (kind != Collective::all_gather) {
           const double late = unit.late.contains(kind) ? unit.late.at(kind) : 0, each = seconds - late;
           add_last(count * (late + (zero >= 2 ? each / rounds : each)));
-          if (zero >= 2) sent.beside += count * each * (rounds - 1) / rounds;
+          if (zero >= 2) sent.overlapped += count * each * (rounds - 1) / rounds;
         } else if (zero == 3) {
-          sent.beside += count * seconds;
+          sent.overlapped += count * seconds;
           sent.first += count * seconds / (2 * rounds);
         } else {
           (software.gathers_ahead ? sent.ahead : sent.behind) += count * seconds;

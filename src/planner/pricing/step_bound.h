@@ -23,9 +23,9 @@ class StepBound {
  private:
   /// Seconds of a group's messages among the ranks that share the batch, each layer by itself.
   struct Messages {
-    double beside = 0;  // all messages of a step that overlap with computation
-    double last = 0;    // part of `beside`: gradients of its last section
-    double first = 0;   // part of `beside`: parameters for the first forward
+    double overlapped = 0;  // all messages of a step that overlap with computation
+    double last = 0;        // part of `overlapped`: gradients of its last section
+    double first = 0;       // part of `overlapped`: parameters for the first forward
     double ahead = 0;   // parameters updated in parts, gathered overlapped with the first forward
     double behind = 0;  // parameters gathered after the update, and gradients reduced after the backward
   };

@@ -213,15 +213,15 @@ double StepMemory::whole_layers(const std::vector<StageLayers>& layers, int64_t 
   return bytes;
 }
 
-/// Bytes of gradients in addition to `beside`. With several micro-batches they are accumulated, and from level 1 on
+/// Bytes of gradients in addition to `other`. With several micro-batches they are accumulated, and from level 1 on
 /// scattered at the end: the parts that a rank updates, of them and of the parameters, reuse the memory of activations.
 /// With a single micro-batch, gradients are made while activations are released. They are in whole buckets if they are
 /// reduced, and stay until their scattered parts have arrived.
-double StepMemory::gradient_bytes(double elements, int64_t zero, const StageMemory& beside,
+double StepMemory::gradient_bytes(double elements, int64_t zero, const StageMemory& other,
                                   const StageLayers& layers) const {
   const Precision& precision = stages_.request().precision;
   const auto ranks = static_cast<double>(stages_.sharing_ranks());
-  const double whole = elements * precision.gradient, others = beside.activations + beside.workspace;
+  const double whole = elements * precision.gradient, others = other.activations + other.workspace;
   if (stages_.micro_batches() > 1) {
     const double parts = (zero == 1 ? whole : 0) + (zero == 1 || zero == 2 ? elements * precision.weight : 0);
     return whole / (zero >= 2 ? ranks : 1) + std::max(0.0, parts / ranks - others);

@@ -3,7 +3,7 @@
 #include "compiler/partition/partition.h"
 #include "compiler/plan/cut_blocks.h"
 #include "compiler/plan/cut_micro_batches.h"
-#include "compiler/search/beside_batch.h"
+#include "compiler/search/search_tensor_cuts.h"
 
 namespace partita {
 
@@ -39,7 +39,7 @@ Plan TrainingLowering::plan_of(const Training& training, const LoweringOptions& 
   const CutSearch search{.kind = options.plan.search,
                          .costs = options.plan.costs(one_axis(mesh, tensor)),
                          .squeeze = options.plan.blocks.squeeze};
-  partial = search_beside_batch(graph, rules, ops, mesh, tensor, search, std::move(partial));
+  partial = search_tensor_cuts(graph, rules, ops, mesh, tensor, search, std::move(partial));
   return complete_plan(graph, rules, mesh, plan.search, std::move(partial));
 }
 

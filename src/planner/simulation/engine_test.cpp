@@ -13,7 +13,7 @@ namespace {
 
 constexpr TaskQueue kCommunicate = TaskQueue::communicate, kTransfer = TaskQueue::transfer;
 
-TEST(SimulateEngine, AQueueRunsOneTaskAtATimeAndQueuesRunBesideOneAnother) {
+TEST(SimulateEngine, AQueueRunsOneTaskAtATimeAndQueuesRunConcurrently) {
   TaskGraph graph;
   const int a = graph.add({.seconds = 2}), b = graph.add({.seconds = 3});
   const int message = graph.add({.queue = kCommunicate, .seconds = 4});
@@ -33,7 +33,7 @@ TEST(SimulateEngine, AQueueRunsOneTaskAtATimeAndQueuesRunBesideOneAnother) {
 }
 
 // A message of 4 seconds overlaps a computation of 5, which does 2 seconds of work at half its rate and then 3.
-TEST(SimulateEngine, WhatIsComputedBesideAMessageOfTheGroupTakesLonger) {
+TEST(SimulateEngine, WhatIsComputedDuringAMessageOfTheGroupTakesLonger) {
   TaskGraph graph;
   const int compute = graph.add({.seconds = 5}), behind = graph.add({.seconds = 1});
   const int message = graph.add({.queue = kTransfer, .seconds = 4});
@@ -57,7 +57,7 @@ TEST(SimulateEngine, TasksShareCores) {
 }
 
 // While both cores are busy, each has 0.8 of its speed: 1 second of work on both takes 1.25, then one continues alone.
-TEST(SimulateEngine, CoresAreSlowerBesideOthers) {
+TEST(SimulateEngine, CoresAreSlowerWhileOthersWork) {
   TaskGraph graph;
   const int shorter = graph.add({.seconds = 1, .cores = 1}), longer = graph.add({.group = 1, .seconds = 2, .cores = 1});
   const std::vector<TimedTask> times = run(graph, {.cores = 2, .busy_share = 0.8});

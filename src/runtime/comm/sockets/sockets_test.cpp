@@ -160,7 +160,7 @@ TEST(Sockets, MoveTheBitsThatThreadsMove) {
 }
 
 // Messages of several frames, short ones between them, in both directions of a connection at once.
-TEST(Sockets, LongMessagesBesideOthers) {
+TEST(Sockets, LongMessagesAmongOthers) {
   const std::vector<int64_t> lengths{300'000, 10, 1'000'003, 20'000, 65'536, 1};
   for (const int size : {2, 3}) {
     with_sockets(split_evenly(size, size), [&](Communicator& world) {
