@@ -44,10 +44,10 @@ TEST(NameStages, MarksGiveTheSameStages) {
 TEST(NameStages, AreShort) {
   const Graph graph = staged_forward("gpt:layers=6,hidden=16,heads=4");
   StageAssignment halves{.stages = 2, .nodes = std::vector<int>(graph.nodes.size(), 0), .states = {}};
-  bool behind = false;
+  bool in_second_half = false;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    behind = behind || graph.nodes[n].scope.starts_with("net/h/3");
-    halves.nodes[n] = behind ? 1 : 0;
+    in_second_half = in_second_half || graph.nodes[n].scope.starts_with("net/h/3");
+    halves.nodes[n] = in_second_half ? 1 : 0;
   }
   const auto print_names = [&] {
     const auto names = name_stages(graph, halves);

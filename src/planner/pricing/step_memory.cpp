@@ -178,15 +178,15 @@ double StepMemory::max_in_backward(const StageLayers& layers,
 double StepMemory::workspace(const std::vector<StageLayers>& layers) const {
   double most = 0;
   for (const StageLayers& stage : layers) {
-    double behind = 0;
+    double released = 0;
     std::array<bool, kPoliciesInOrder.size()> is_counted{};
     for (size_t u = stage.size(); u-- > 0;) {
       for (size_t p = kPoliciesInOrder.size(); p-- > 0;) {
         const size_t copies = stage[u].of(kPoliciesInOrder[p]);
         if (copies == 0) continue;
         const LayerCosts& of_policy = stages_.costs(kPoliciesInOrder[p]);
-        if (!std::exchange(is_counted[p], true)) most = std::max(most, of_policy.workspace - behind);
-        if (stages_.stages() == 1) behind += static_cast<double>(copies) * of_policy.units[u].kept;
+        if (!std::exchange(is_counted[p], true)) most = std::max(most, of_policy.workspace - released);
+        if (stages_.stages() == 1) released += static_cast<double>(copies) * of_policy.units[u].kept;
       }
     }
   }

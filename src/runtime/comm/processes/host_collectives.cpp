@@ -133,7 +133,7 @@ void HostCollectives::reduce_to_owners(const Call& call, const void* data, bool 
                           .returns = returns,
                           .sends = sends_,
                           .receives = receives_},
-                         patience(Phase::behind_others));
+                         patience(Phase::after_others));
 }
 
 void HostCollectives::all_reduce(const Call& call) {
@@ -225,7 +225,7 @@ void HostCollectives::all_gather(const Call& call) {
           common(share_of(block.begin, block.count(), i, there), mine));
     }
   }
-  messages_.move(call, sends_, receives_, patience(Phase::behind_others));
+  messages_.move(call, sends_, receives_, patience(Phase::after_others));
   for (int other = 0; other < blocks_.count(); ++other) {
     if (other == blocks_.own) continue;
     const Interval theirs = part_of_block(other);
@@ -251,7 +251,7 @@ void HostCollectives::broadcast(const Call& call) {
     }
   }
   if (!is_near) add(receives_, call.root, call.recv, 0, share_of(0, call.count, place_, here()));
-  messages_.move(call, sends_, receives_, patience(Phase::behind_others));
+  messages_.move(call, sends_, receives_, patience(Phase::after_others));
   if (!is_near) share_near(call, byte_of(call.recv, 0), call.count);
 }
 

@@ -44,7 +44,7 @@ class HostCollectives {
     return {begin + count * index / parts, begin + count * (index + 1) / parts};
   }
 
-  enum class Phase { first, behind_others, last };
+  enum class Phase { first, after_others, last };
   /// The timeout of a phase. A rank that waits for a rank which itself waits has a longer timeout, so that the other
   /// one times out first and names whom it waits for.
   Timeout patience(Phase phase) const;
