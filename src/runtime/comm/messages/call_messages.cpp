@@ -45,8 +45,8 @@ void CallMessages::post(const Call& call, int to) {
 }
 
 MessageLabel CallMessages::label() const {
-  const bool talks = call_->kind == Collective::send || call_->kind == Collective::recv;
-  return {.kind = talks ? Collective::send : call_->kind,
+  const bool is_point_to_point = call_->kind == Collective::send || call_->kind == Collective::recv;
+  return {.kind = is_point_to_point ? Collective::send : call_->kind,
           .dtype = call_->dtype,
           .reduce = call_->reduce,
           .root = call_->root};
