@@ -11,7 +11,7 @@
 #include "ir/graph/annotate_nodes.h"
 #include "ir/kernels/kernel_set.h"
 #include "job/lr_schedule.h"
-#include "job/recompute_marks.h"
+#include "job/recompute_annotations.h"
 #include "runtime/launch/place.h"
 
 namespace partita {
@@ -85,7 +85,7 @@ struct PlanConfig {
   std::optional<GivenPlan> given{};  // contents of the saved plan
   PlanOptions options{};
   Recompute recompute = Recompute::none;           // policy of layers that `recompute_layers` does not name
-  std::vector<RecomputeMark> recompute_layers{};   // policies of single layers
+  std::vector<RecomputeAnnotation> recompute_layers{};  // policies of single layers
   std::vector<NodeAnnotation> annotations{};       // annotations in addition to those in the network's code
   std::vector<std::string> passes_switched_off{};  // names of passes
 };
