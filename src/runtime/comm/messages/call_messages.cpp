@@ -80,10 +80,10 @@ void CallMessages::wait(size_t count) {
     if (std::chrono::steady_clock::now() >= deadline_) give_up();
     look_for_lost();
   }
-  check_came();
+  check_received();
 }
 
-void CallMessages::check_came() const {
+void CallMessages::check_received() const {
   const auto refuse = [&](const std::string& how) {
     throw RuntimeFailure(ExitCode::ranks_disagree, fmt::format("[{}] ranks disagree: {}", name_of(call_->kind), how));
   };
@@ -95,15 +95,15 @@ void CallMessages::check_came() const {
   for (const PendingMessage& transfer : pending_) {
     if (transfer.way == PendingMessage::Way::send || !carrier_.is_done(transfer)) continue;
     const int peer = world_ranks_[transfer.peer], own = world_ranks_[rank()];
-    if (transfer.came_with && *transfer.came_with != transfer.label) {
-      refuse(fmt::format("rank {} calls {}, rank {} calls {}", peer, told(*transfer.came_with), own,
+    if (transfer.received_label && *transfer.received_label != transfer.label) {
+      refuse(fmt::format("rank {} calls {}, rank {} calls {}", peer, told(*transfer.received_label), own,
                          told(transfer.label)));
     }
     if (transfer.too_long) {
       refuse(fmt::format("rank {} sends more bytes than rank {} expects, got more than {}", peer, own, transfer.bytes));
     }
-    if (transfer.came == transfer.bytes) continue;
-    refuse(fmt::format("rank {} sends {} bytes, rank {} expects {}", peer, transfer.came, own, transfer.bytes));
+    if (transfer.received == transfer.bytes) continue;
+    refuse(fmt::format("rank {} sends {} bytes, rank {} expects {}", peer, transfer.received, own, transfer.bytes));
   }
 }
 

@@ -113,19 +113,19 @@ bool Gate::check_response(Waiting& waiting) {
   const Digest answer = key_.proof("listens", waiting.nonce, nonce);
   if (!send_all(waiting.socket, answer, std::chrono::steady_clock::now())) return false;
   waiting.is_proved = true;
-  waiting.came = 0;
+  waiting.received = 0;
   waiting.bytes.resize(sizeof(Hello));
   return true;
 }
 
 bool Gate::advance(Waiting& waiting) {
   while (true) {
-    const ssize_t came =
-        ::recv(waiting.socket.file(), waiting.bytes.data() + waiting.came, waiting.bytes.size() - waiting.came, 0);
-    if (came < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-    if (came <= 0) return false;
-    waiting.came += static_cast<size_t>(came);
-    if (waiting.came < waiting.bytes.size()) continue;
+    const ssize_t received = ::recv(waiting.socket.file(), waiting.bytes.data() + waiting.received,
+                                    waiting.bytes.size() - waiting.received, 0);
+    if (received < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (received <= 0) return false;
+    waiting.received += static_cast<size_t>(received);
+    if (waiting.received < waiting.bytes.size()) continue;
     if (!waiting.is_proved) {
       if (!check_response(waiting)) return false;
       continue;

@@ -71,7 +71,7 @@ class Gate {
     Socket socket;
     Digest nonce;
     Deadline since;
-    size_t came = 0;
+    size_t received = 0;
     bool is_proved = false;
     std::vector<std::byte> bytes{};  // the response first, then the hello
   };

@@ -176,9 +176,9 @@ TEST(Sockets, LongMessagesAmongOthers) {
       EXPECT_EQ(sums, std::vector<int64_t>(sums.size(), size * (size + 1) / 2));
       for (int from = size - 1; from >= 0; --from) {
         for (size_t i = 0; i < lengths.size() && from != rank; ++i) {
-          std::vector<float> came(static_cast<size_t>(lengths[i]));
-          world.recv(came.data(), lengths[i], DType::f32, from);
-          EXPECT_EQ(came, random_vector<float>(lengths[i], seed(from, rank, i))) << i << " from " << from;
+          std::vector<float> received(static_cast<size_t>(lengths[i]));
+          world.recv(received.data(), lengths[i], DType::f32, from);
+          EXPECT_EQ(received, random_vector<float>(lengths[i], seed(from, rank, i))) << i << " from " << from;
         }
       }
       world.barrier();
