@@ -23,7 +23,7 @@ struct DrawnModel {
   std::string spec;
   TestedJob options;
   std::vector<Recompute> recompute{Recompute::none};  // besides random nodes
-  std::vector<int64_t> norm_groups{1};
+  std::vector<int64_t> statistics_groups{1};
 };
 
 /// One draw of everything.
@@ -96,7 +96,7 @@ void recompute_randomly(Graph& forward, Dice& dice) {
   }
 }
 
-DrawnPipeline draw_pipeline(const DrawnModel& model, const Job& base, int64_t norm_groups, uint64_t seed) {
+DrawnPipeline draw_pipeline(const DrawnModel& model, const Job& base, int64_t statistics_groups, uint64_t seed) {
   Dice dice(seed * 1000003 + 17);
   DrawnPipeline drawn{.job = base};
   Job& job = drawn.job;
@@ -114,8 +114,8 @@ DrawnPipeline draw_pipeline(const DrawnModel& model, const Job& base, int64_t no
   if (recomputes_some) recompute_randomly(job.forward, dice);
   std::vector<int64_t> counts;
   for (const int64_t count : {1, 2, 3, 4, 6, 8, 12}) {
-    if (model.options.batch % count == 0 && norm_groups % count == 0) counts.push_back(count);
-    if (model.norm_groups.size() == 1 && model.options.batch % count == 0) counts.push_back(count);
+    if (model.options.batch % count == 0 && statistics_groups % count == 0) counts.push_back(count);
+    if (model.statistics_groups.size() == 1 && model.options.batch % count == 0) counts.push_back(count);
   }
   job.micro_batches = counts[static_cast<size_t>(dice.below(static_cast<int64_t>(counts.size())))];
   job.zero = {.level = dice.below(4), .threshold = dice.below(2) * 256};
@@ -133,7 +133,7 @@ DrawnPipeline draw_pipeline(const DrawnModel& model, const Job& base, int64_t no
       "{} norm groups, {} kernels",
       model.spec, seed, job.ranks, stages, groups, is_annotated ? " by marks" : "", name_of(job.pipeline.order),
       job.micro_batches, model.options.batch, job.zero.level, name_of(policy), recomputes_some ? " some nodes" : "",
-      norm_groups, job.kernels == KernelSet::fast ? "fast" : "reference");
+      statistics_groups, job.kernels == KernelSet::fast ? "fast" : "reference");
   return drawn;
 }
 
@@ -187,7 +187,7 @@ void expect_random_pipelines(const DrawnModel& model) {
   const uint64_t end = std::getenv("PARTITA_DRAW") == nullptr ? count : first + 1;
   uint64_t in_micro_batches = 0, in_stages = 0;
   for (uint64_t seed = first; seed < end; ++seed) {
-    const int64_t groups = model.norm_groups[seed % model.norm_groups.size()];
+    const int64_t groups = model.statistics_groups[seed % model.statistics_groups.size()];
     if (!oracles.contains(groups)) {
       TestedJob options = model.options;
       options.statistics_groups = groups;

@@ -89,7 +89,7 @@ class Chooser {
     if (section == Section::late) {
       for (const auto& [value, maker] : joined_) buffer_in(value, MemoryFormat{}, maker);
     }
-    if (section == Section::joined) forget_loads();
+    if (section == Section::joined) drop_loads();
     if (section == Section::prologue || section == Section::micro) add_loads(section);
   }
 
@@ -138,7 +138,7 @@ class Chooser {
   }
 
   /// Forgets what the prologue loaded and reordered, which belongs to its own micro-batches.
-  void forget_loads() {
+  void drop_loads() {
     for (size_t i = 0; i < schedule_.inputs.size(); ++i) {
       if (!is_loaded(i)) continue;
       const ValueId value = local_.graph.inputs[i].value;

@@ -113,7 +113,7 @@ class AlternativesMaker {
     for (const Cut* cut : cuts_of(n)) {
       std::vector<Sharding> whole;
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        whole.push_back(need_of(rule, *cut, rule.inputs[i], graph_.type(node.inputs[i]), mesh_));
+        whole.push_back(required_sharding(rule, *cut, rule.inputs[i], graph_.type(node.inputs[i]), mesh_));
       }
       found.push_back(forward_of(n, *cut, whole));
       if (needs_expansion(rule, *cut)) continue;

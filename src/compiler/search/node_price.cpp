@@ -38,7 +38,7 @@ class PriceWalk {
     const Sharding passed = propagate_partial(rule, cut, given);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Type& type = program.graph().type(node.inputs[i]);
-      Sharding target = need_of(rule, cut, rule.inputs[i], type, mesh_);
+      Sharding target = required_sharding(rule, cut, rule.inputs[i], type, mesh_);
       if (!given[i].partial.empty() && !passed.partial.empty()) {
         target.kind = passed.kind;
         target.partial = passed.partial;
@@ -200,7 +200,8 @@ const NodeProgram& NodeProgram::expansion(size_t n) const {
   return *cached;
 }
 
-Sharding need_of(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type, const Mesh& mesh) {
+Sharding required_sharding(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type,
+                           const Mesh& mesh) {
   Sharding need{.dims = dims_from_factors(rule, cut, map)};
   for (size_t d = 0; d < map.size(); ++d) {
     if (map[d].window && mesh.ways(need.dims[d]) > type.shape[d]) need.dims[d].clear();

@@ -73,8 +73,9 @@ class RecomputationFit {
   }
 
   double added(size_t unit, Recompute policy) const {
-    const UnitCosts &kept = stages_.costs(Recompute::none).units[unit], &again = stages_.costs(policy).units[unit];
-    return again.forward.seconds() + again.backward.seconds() - kept.forward.seconds() - kept.backward.seconds();
+    const UnitCosts &kept = stages_.costs(Recompute::none).units[unit], &recomputed = stages_.costs(policy).units[unit];
+    return recomputed.forward.seconds() + recomputed.backward.seconds() - kept.forward.seconds() -
+           kept.backward.seconds();
   }
 
   std::optional<RecomputedLayers::Counts> least() {

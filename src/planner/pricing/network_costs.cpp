@@ -48,7 +48,7 @@ double NetworkCosts::min_states(const Configuration& configuration) {
   return all / static_cast<double>(configuration.pipeline);
 }
 
-void NetworkCosts::forget_many_stages() {
+void NetworkCosts::evict_stages() {
   if (stages_.size() > kMaxStagesKept) stages_.clear();
 }
 

@@ -29,7 +29,7 @@ class NetworkCosts {
   /// cannot be lowered so.
   Price price(const Configuration& configuration);
   /// The stages of a completed configuration, for any level of optimizer sharding. The reference is valid until
-  /// `forget_many_stages`. Throws InvalidArgument for more stages than layers, or if the network cannot be lowered so.
+  /// `evict_stages`. Throws InvalidArgument for more stages than layers, or if the network cannot be lowered so.
   StagePrices& stages(Configuration configuration);
   /// Returns the configuration with as many recomputed layers in each group of stages as a step needs to fit in
   /// `memory` bytes, chosen to add the least time. None if it does not fit so.
@@ -37,7 +37,7 @@ class NetworkCosts {
   /// A lower bound of the bytes of parameters and optimizer states in the largest group of stages.
   double min_states(const Configuration& configuration);
   /// Evicts the stage cache when it grows large. Invalidates references returned by `stages`.
-  void forget_many_stages();
+  void evict_stages();
   /// Seconds per row. Only the values of the configuration that decide the lowering, its micro-batch and its number of
   /// groups count. Throws InvalidArgument if the network cannot be lowered so.
   RowSeconds row_seconds(const Configuration& configuration);

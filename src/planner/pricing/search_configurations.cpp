@@ -179,11 +179,11 @@ class ConfigurationSearcher {
         queue_ = {};
         return;
       }
-      costs_.forget_many_stages();
+      costs_.evict_stages();
       switch (next.basis) {
         case BoundBasis::sizes: enumerate_rows(next.configuration); break;
-        case BoundBasis::layers: bound_again(next); break;
-        case BoundBasis::stages: follow(next.configuration); break;
+        case BoundBasis::layers: update_bound(next); break;
+        case BoundBasis::stages: price_and_keep(next.configuration); break;
         case BoundBasis::excess: recompute(next.configuration); break;
       }
     }
@@ -315,7 +315,7 @@ class ConfigurationSearcher {
   }
 
   /// Computes the bound of a candidate again, since more of its layers may be lowered by now.
-  void bound_again(const Candidate& candidate) {
+  void update_bound(const Candidate& candidate) {
     const double now = space_.bound_of_layers(candidate.configuration);
     if (now <= candidate.bound * (1 + kTie)) return bound(candidate.configuration);
     queue_.push({now, candidate.configuration, BoundBasis::layers});
@@ -342,7 +342,7 @@ class ConfigurationSearcher {
   }
 
   /// Prices a configuration and keeps it if it is the best. Checks its memory first, which is faster than its step.
-  void follow(const Configuration& configuration) {
+  void price_and_keep(const Configuration& configuration) {
     StagePrices& prices = *stage_prices(configuration);
     const double memory = peak_of(prices.memory(configuration.zero));
     if (memory > request_.memory_bytes) return refuse(configuration, memory);

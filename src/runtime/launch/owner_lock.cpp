@@ -75,7 +75,7 @@ OwnedPath owned_checkpoints(const std::string& folder) {
   return owned;
 }
 
-bool is_started_again() {
+bool is_restarted() {
   // PARTITA_RUN counts the attempts of partita launch. In scripts it may be any word.
   return is_above_zero("PARTITA_RUN") || is_above_zero("SLURM_RESTART_COUNT") ||
          is_above_zero("TORCHELASTIC_RESTART_COUNT");
@@ -83,7 +83,7 @@ bool is_started_again() {
 
 OwnerLock::OwnerLock(OwnedPath owned, bool waits, const Warn& warn) : owned_(std::move(owned)) {
   if (owned_.lock.empty()) return;
-  const bool is_patient = waits || (owned_.waits_when_restarted && is_started_again());
+  const bool is_patient = waits || (owned_.waits_when_restarted && is_restarted());
   const auto end = std::chrono::steady_clock::now() + (is_patient ? stall_timeout() : Timeout(0));
   bool is_told = false;
   while (true) {
