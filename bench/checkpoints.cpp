@@ -76,7 +76,7 @@ double memory_mib(const std::string& field) {
 }
 
 /// The largest memory from now on is counted anew.
-void forget_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 Program program_of(const std::string& model, int64_t batch, int ranks, int threads) {
   JobConfig config = configured(model, {});
@@ -121,7 +121,7 @@ void measure_save(const std::string& model, int ranks, const std::string& folder
     for (int round = -1; round < times; ++round) {
       world.barrier();
       const double before = memory_mib("VmRSS");
-      if (world.rank() == 0) forget_peak();
+      if (world.rank() == 0) reset_peak();
       world.barrier();
       const auto begin = BenchClock::now();
       const ProcessorTime took = processor_time();

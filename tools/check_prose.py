@@ -200,7 +200,26 @@ WORDS = [
      "arrived, was received"),
 ]
 
-IDENTIFIER = re.compile(r"\b(?:k(?:Most|Least)\w*|(?:most|least)_\w*)\b")
+
+def named(words: str, camel: str = "") -> re.Pattern:
+    """Identifiers that have one of `words` between underscores, or one of `camel` in CamelCase."""
+    snake = rf"\b(?:\w*_)?(?:{words})(?:_\w*)?\b"
+    return re.compile(snake + (rf"|\b\w*(?<![A-Z])(?:{camel})(?![a-z])\w*\b" if camel else ""))
+
+
+IDENTIFIERS = [  # rule 4: pattern, advice
+    (re.compile(r"\b(?:k(?:Most|Least)\w*|(?:most|least)_\w*)\b"), "kMaxX, max_x, min_x"),
+    (named("deals?|dealt", "Deals?|Dealt"), "assign, split"),
+    (named("beside", "Beside"), "overlapped, exposed, concurrent, adjacent"),
+    (named("soonest", "Soonest"), "earliest"),
+    (named("talks?", "Talks?"), "communicate, point_to_point"),
+    (named("spends?", "Spends?"), "release"),
+    (named("weighs?"), "count, sum"),
+    (named("came"), "received"),
+    (named("in_front", "InFront"), "before"),
+]
+# A quick test whether any of them can match.
+ANY_IDENTIFIER = re.compile(r"[mM]ost|[lL]east|[dD]eal|[bB]eside|[sS]oonest|[tT]alk|[sS]pend|weigh|came|in_front|InFront")
 TERMS = re.compile(r"(?:most|least)_(?:recent|significant|squares|common|likely|specific|general)")
 
 QUOTED = re.compile(r'`[^`]*`|"[^"]{0,300}"')
@@ -413,10 +432,11 @@ def findings_of(path: str, text: str) -> list[Finding]:
     found = [one for part in texts for one in findings_in(path, part)]
     seen = set()
     for number, line in enumerate(code, 1):
-        for match in IDENTIFIER.finditer(line) if "ost" in line or "east" in line else ():
-            if match[0] not in seen and not TERMS.match(match[0]):
-                seen.add(match[0])
-                found.append(Finding(path, number, 4, match[0], "kMaxX, max_x, min_x"))
+        for words, advice in IDENTIFIERS if ANY_IDENTIFIER.search(line) else ():
+            for match in words.finditer(line):
+                if match[0] not in seen and not TERMS.match(match[0]):
+                    seen.add(match[0])
+                    found.append(Finding(path, number, 4, match[0], advice))
     return sorted(found, key=lambda one: one.line)
 
 

@@ -33,16 +33,16 @@ Place place_of(bool alone) {
 
 namespace {
 
-std::atomic<bool> interrupt_came{false};
+std::atomic<bool> interrupt_received{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
 /// While it lives the first Ctrl-C ends the training after the step that runs, and a second one ends the process.
 class InterruptScope {
  public:
   InterruptScope() {
-    interrupt_came = false;
+    interrupt_received = false;
     struct sigaction action {};
-    action.sa_handler = [](int) { interrupt_came.store(true, std::memory_order_relaxed); };
+    action.sa_handler = [](int) { interrupt_received.store(true, std::memory_order_relaxed); };
     action.sa_flags = SA_RESETHAND | SA_RESTART;
     ::sigaction(SIGINT, &action, &before_);
   }
@@ -134,7 +134,7 @@ class PythonCallback : public Callback {
     const py::gil_scoped_acquire gil;
     const Event event(*this);
     target_.attr(method)(args...);
-    if (interrupt_came) control_->stop();
+    if (interrupt_received) control_->stop();
   }
 
   py::object target_;
@@ -210,7 +210,7 @@ class PythonModel {
       const py::gil_scoped_release release;
       model_.train(dataset, fit);
     }
-    if (interrupt_came.exchange(false)) {
+    if (interrupt_received.exchange(false)) {
       PyErr_SetNone(PyExc_KeyboardInterrupt);
       throw py::error_already_set();
     }

@@ -14,7 +14,7 @@ namespace partita {
 namespace {
 
 /// The mutex of all reservations. One for the process, since memory and threads are limits of the process.
-std::mutex& turn() {
+std::mutex& reservation_mutex() {
   static std::mutex mutex;
   return mutex;
 }
@@ -28,7 +28,7 @@ bool can_map(size_t bytes) {
 
 }  // namespace
 
-Reservation::Reservation(std::string_view what, size_t bytes) : lock_(turn()) {
+Reservation::Reservation(std::string_view what, size_t bytes) : lock_(reservation_mutex()) {
   if (bytes == 0 || can_map(bytes)) return;
   throw RuntimeFailure(
       ExitCode::out_of_memory,

@@ -70,7 +70,7 @@ int start_patiently(Start&& start) {
 /// Starts a thread that runs `body`. Throws RuntimeFailure(out_of_memory), naming `what`, if it cannot be started.
 template <class Body>
 std::jthread start_thread(std::string_view what, const Body& body) {
-  const Reservation turn(what, 0);
+  const Reservation reservation(what, 0);
   std::jthread thread;
   const int failure = start_patiently([&] {
     try {

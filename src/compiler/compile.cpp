@@ -212,7 +212,7 @@ void Flow::make_graph() {
   graph_stage([&] {
     Graph graph = forward_();
     annotate_nodes(graph, options_.annotations);
-    if (!options_.stages) mark_stages(graph, options_.plan.pipeline.marks);
+    if (!options_.stages) annotate_stages(graph, options_.plan.pipeline.stage_annotations);
     return graph;
   });
 }

@@ -39,8 +39,8 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
 int64_t ranks_of_stage(const JobConfig& config) {
   const PipelineOptions& pipeline = config.plan.options.pipeline;
   int64_t stages = pipeline.stages;
-  for (const StageMark& mark : pipeline.marks) {
-    if (pipeline.stages == 0) stages = std::max<int64_t>(stages, mark.stage + 1);
+  for (const StageAnnotation& annotation : pipeline.stage_annotations) {
+    if (pipeline.stages == 0) stages = std::max<int64_t>(stages, annotation.stage + 1);
   }
   const int64_t groups = std::max<int64_t>(1, stages / std::max<int64_t>(1, pipeline.interleave));
   return (config.ranks.count + groups - 1) / groups;
@@ -118,9 +118,10 @@ void verify_training(const JobConfig& config, const Place& place) {
     }
   }
   const PipelineOptions& pipeline = config.plan.options.pipeline;
-  if (pipeline.stages == 1 && !pipeline.marks.empty()) {
-    refuse("--stage", fmt::format("got {} with --stages 1, expected --stages {} or none", print(pipeline.marks.front()),
-                                  pipeline.marks.front().stage + 1));
+  if (pipeline.stages == 1 && !pipeline.stage_annotations.empty()) {
+    refuse("--stage",
+           fmt::format("got {} with --stages 1, expected --stages {} or none",
+                       print(pipeline.stage_annotations.front()), pipeline.stage_annotations.front().stage + 1));
   }
   if (config.training.gradients == GradientReduction::sum && config.ranks.count > 1 && ranks_of_stage(config) == 1) {
     refuse("--gradients sum", "got one rank for each stage, expected stages of 2 ranks or more");

@@ -11,7 +11,7 @@
 #include "ir/graph/node_annotation.h"
 #include "ir/kernels/kernel_set.h"
 #include "job/lr_schedule.h"
-#include "job/recompute_marks.h"
+#include "job/recompute_annotations.h"
 
 namespace partita {
 
@@ -85,10 +85,10 @@ struct PlanConfig {
   std::string file{};  // path of a saved plan; planner/plan_file/plan_file.h reads it into the other fields
   std::optional<GivenPlan> given{};  // contents of the saved plan
   PlanOptions options{};
-  Recompute recompute = Recompute::none;           // policy of layers that `recompute_layers` does not name
-  std::vector<RecomputeMark> recompute_layers{};   // policies of single layers
-  std::vector<NodeAnnotation> annotations{};       // annotations in addition to those in the network's code
-  std::vector<std::string> passes_switched_off{};  // names of passes
+  Recompute recompute = Recompute::none;                // policy of layers that `recompute_layers` does not name
+  std::vector<RecomputeAnnotation> recompute_layers{};  // policies of single layers
+  std::vector<NodeAnnotation> annotations{};            // annotations in addition to those in the network's code
+  std::vector<std::string> passes_switched_off{};       // names of passes
 };
 
 /// Value of FilesConfig::resume that selects the newest checkpoint in FilesConfig::checkpoint, if there is one.

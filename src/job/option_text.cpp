@@ -109,12 +109,12 @@ void read_option(std::string_view where, std::string_view text, const Limits&, N
   value = parsed(where, [&] { return parse_node_annotation(text); });
 }
 
-void read_option(std::string_view where, std::string_view text, const Limits&, StageMark& value) {
-  value = parsed(where, [&] { return parse_stage_mark(text); });
+void read_option(std::string_view where, std::string_view text, const Limits&, StageAnnotation& value) {
+  value = parsed(where, [&] { return parse_stage_annotation(text); });
 }
 
-void read_option(std::string_view where, std::string_view text, const Limits&, RecomputeMark& value) {
-  value = parsed(where, [&] { return parse_recompute_mark(text); });
+void read_option(std::string_view where, std::string_view text, const Limits&, RecomputeAnnotation& value) {
+  value = parsed(where, [&] { return parse_recompute_annotation(text); });
 }
 
 std::string print_option(bool value) { return value ? "true" : "false"; }
@@ -126,8 +126,8 @@ std::string print_option(const std::string& value) { return value; }
 std::string print_option(DType value) { return std::string(name_of(value)); }
 std::string print_option(const DataSource& value) { return print(value); }
 std::string print_option(const DatasetSharding& value) { return print(value); }
-std::string print_option(const StageMark& value) { return print(value); }
-std::string print_option(const RecomputeMark& value) { return print(value); }
+std::string print_option(const StageAnnotation& value) { return print(value); }
+std::string print_option(const RecomputeAnnotation& value) { return print(value); }
 std::string print_option(const NodeAnnotation& value) { return value.nodes + "=" + print(value.annotation); }
 
 }  // namespace partita

@@ -29,8 +29,8 @@ void read_option(std::string_view where, std::string_view text, const Limits& li
 void read_option(std::string_view where, std::string_view text, const Limits& limits, DataSource& value);
 void read_option(std::string_view where, std::string_view text, const Limits& limits, DatasetSharding& value);
 void read_option(std::string_view where, std::string_view text, const Limits& limits, NodeAnnotation& value);
-void read_option(std::string_view where, std::string_view text, const Limits& limits, StageMark& value);
-void read_option(std::string_view where, std::string_view text, const Limits& limits, RecomputeMark& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, StageAnnotation& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, RecomputeAnnotation& value);
 template <Named Enum>
 void read_option(std::string_view where, std::string_view text, const Limits&, Enum& value) {
   value = parse_name<Enum>(where, text);
@@ -51,8 +51,8 @@ std::string print_option(DType value);
 std::string print_option(const DataSource& value);
 std::string print_option(const DatasetSharding& value);
 std::string print_option(const NodeAnnotation& value);
-std::string print_option(const StageMark& value);
-std::string print_option(const RecomputeMark& value);
+std::string print_option(const StageAnnotation& value);
+std::string print_option(const RecomputeAnnotation& value);
 template <Named Enum>
 std::string print_option(Enum value) {
   return std::string(name_of(value));

@@ -291,8 +291,9 @@ void add_pipeline(List& list) {
   list.add("stages", "stages", Effect::placement, PARTITA_FIELD(plan.options.pipeline.stages),
            "Pipeline stages, each on ranks of its own; 0: as the layers say; 1: none", {0, kMaxStages})
       .synonyms = {"pipeline-stages", "pipeline-model-parallel-size", "pp"};
-  JobOption& stage = list.add("stage", "stage", Effect::placement, PARTITA_FIELD(plan.options.pipeline.marks),
-                              "Stage of layers, named by their path: LAYERS=STAGE, for example 'net/h/0..5=0'");
+  JobOption& stage =
+      list.add("stage", "stage", Effect::placement, PARTITA_FIELD(plan.options.pipeline.stage_annotations),
+               "Stage of layers, named by their path: LAYERS=STAGE, for example 'net/h/0..5=0'");
   stage.value = "LAYERS=STAGE";
   list.add("order", "order", Effect::placement, PARTITA_FIELD(plan.options.pipeline.order),
            "Order of micro-batches on a stage. gpipe: all forwards first; 1f1b: one forward, one backward; "

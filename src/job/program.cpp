@@ -31,18 +31,18 @@ Graph build(const JobConfig& config, const ProgramRequest& request, Purpose purp
 
 /// Returns the stages of the training, by which an evaluation runs. They are assigned on the training graph, since some
 /// layers of a stage may exist only there. Returns none if there is one stage. Throws as `build_graph` and
-/// `mark_stages` do.
+/// `annotate_stages` do.
 NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& request) {
   if (request.training != nullptr) return named_stages(request.training->graph, request.training->assignment);
   const PipelineOptions& pipeline = config.plan.options.pipeline;
   if (pipeline.stages == 1) return {};
-  if (pipeline.stages == 0 && pipeline.marks.empty()) {
+  if (pipeline.stages == 0 && pipeline.stage_annotations.empty()) {
     const Graph evaluation = build(config, request, Purpose::evaluation);
     if (std::none_of(evaluation.nodes.begin(), evaluation.nodes.end(), [](const Node& node) { return node.stage > 0; }))
       return {};
   }
   Graph training = build(config, request, Purpose::training);
-  mark_stages(training, pipeline.marks);
+  annotate_stages(training, pipeline.stage_annotations);
   training = remove_dead_nodes(std::move(training));
   return named_stages(training, assign_stages(training, Rules(training, all_ops()), pipeline.stages));
 }
@@ -152,7 +152,7 @@ JobConfig with_stages(JobConfig config, const Network& network, const std::vecto
   if (stages > 0) return config;
   const ProgramRequest request{.network = network, .columns = columns, .batch = config.training.batch};
   Graph graph = build_graph(network, all_ops(), build_options(config, request, /*groups=*/1));
-  mark_stages(graph, config.plan.options.pipeline.marks);
+  annotate_stages(graph, config.plan.options.pipeline.stage_annotations);
   stages = 1;
   for (const Node& node : graph.nodes) stages = std::max<int64_t>(stages, node.stage + 1);
   return config;
@@ -205,7 +205,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   const auto forward = [&] {
     Graph graph = request.graph != nullptr ? *request.graph : build_graph(request.network, all_ops(), build);
     if (training && !request.estimates) require_several_values(graph, all_ops(), config.plan.options.micro_batches);
-    if (training) mark_recomputed(graph, all_ops(), config.plan.recompute_layers);
+    if (training) annotate_recomputed(graph, all_ops(), config.plan.recompute_layers);
     return graph;
   };
   Program program = compile(forward, all_ops(), device->catalog(), options);

@@ -191,8 +191,8 @@ int NetworkPlanner::threads(int64_t ranks) const {
 }
 
 const std::vector<StageMemory>& NetworkPlanner::placed(const PricedPlan& plan) {
-  const auto known = placed_.find(plan.configuration);
-  if (known != placed_.end()) return known->second;
+  const auto cached = placed_.find(plan.configuration);
+  if (cached != placed_.end()) return cached->second;
   JobConfig job = job_of_plan(plan);
   job.training.dtype = precision_.compute;
   job.ranks.threads = threads(plan.configuration.ranks());

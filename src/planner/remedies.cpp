@@ -63,7 +63,7 @@ std::vector<std::pair<std::string, std::function<void(Pins&)>>> loosenings(const
   add("zero", &Pins::zero);
   add("order", &Pins::order);
   add("interleave", &Pins::interleave);
-  add("deal", &Pins::deal);
+  add("deal", &Pins::layer_split);
   add("sequence_parallel", &Pins::sequence_parallel);
   add("links", &Pins::links);
   add("cuts", &Pins::cuts);

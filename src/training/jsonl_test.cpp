@@ -102,7 +102,7 @@ TEST(JsonLines, AFileThatCannotBeOpenedIsExit73) {
   }
 }
 
-TEST(JsonLines, ValidationsStandBehindTheirEpochs) {
+TEST(JsonLines, ValidationsFollowTheirEpochs) {
   const auto path = std::filesystem::temp_directory_path() / "partita_jsonl_validation.jsonl";
   JsonLines log(path.string(), nullptr);
   log.on_train_begin({});

@@ -22,27 +22,27 @@ namespace {
 TEST(Model, TestsWithoutGatheringItsStates) {
   const DatasetPtr rows = rows_of(Split::train), test = rows_of(Split::test);
   for (const int ranks : {1, 3}) {
-    Model keeps = small_model(ranks), spends = small_model(ranks);
+    Model keeps = small_model(ranks), releases = small_model(ranks);
     keeps.train(rows);
     const Metrics expected = keeps.eval(test);
     int ended = 0;
     const TrainingEnd end =
-        spends.train(rows, {.keeps_states = false, .test = test, .ended = [&](const TrainingEnd& e) {
-                              ++ended;
-                              EXPECT_FALSE(e.test.has_value()) << "is still to come";
-                            }});
+        releases.train(rows, {.keeps_states = false, .test = test, .ended = [&](const TrainingEnd& e) {
+                                ++ended;
+                                EXPECT_FALSE(e.test.has_value()) << "is still to come";
+                              }});
     EXPECT_EQ(ended, 1);
     ASSERT_TRUE(end.test.has_value());
     EXPECT_EQ(end.test->samples, expected.samples);
     EXPECT_EQ(end.test->correct, expected.correct);
     EXPECT_NEAR(end.test->loss, expected.loss, 1e-12);
-    EXPECT_TRUE(spends.states().empty());
-    for (const auto& use : std::vector<std::function<void()>>{[&] { spends.eval(test); }, [&] { spends.train(rows); },
-                                                              [&] { spends.save("none"); }}) {
+    EXPECT_TRUE(releases.states().empty());
+    for (const auto& use : std::vector<std::function<void()>>{
+             [&] { releases.eval(test); }, [&] { releases.train(rows); }, [&] { releases.save("none"); }}) {
       EXPECT_THROW(use(), InvalidArgument);
     }
-    spends.assign(keeps.states());
-    EXPECT_EQ(spends.eval(test).correct, expected.correct);
+    releases.assign(keeps.states());
+    EXPECT_EQ(releases.eval(test).correct, expected.correct);
   }
 }
 

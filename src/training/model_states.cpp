@@ -44,7 +44,7 @@ void ModelStates::require_some() const {
   }
   if (!known_.states.empty() && loaded_path_.empty()) return;
   const std::string got = !loaded_path_.empty() ? fmt::format("weights of {} that wait", loaded_path_)
-                          : is_spent_           ? "a model whose training did not keep them"
+                          : is_released_        ? "a model whose training did not keep them"
                                                 : "a model that was only made";
   throw InvalidArgument(
       fmt::format("[save] no weights to save, got {}, expected a training, an evaluation or a prediction before", got));
@@ -69,12 +69,12 @@ void ModelStates::save_checkpoint(const ModelJob& job, const std::string& path) 
 }
 
 void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bool resumes) {
-  if (is_spent_ && loaded_path_.empty() && !resumes && states_.empty()) {
+  if (is_released_ && loaded_path_.empty() && !resumes && states_.empty()) {
     throw InvalidArgument(
         "[model] its states were not kept, got a training before that did not keep them, expected one that does, "
         "or load or resume");
   }
-  is_spent_ = false;
+  is_released_ = false;
   known_ = states_of(graph);
   weight_names_ = weight_names(graph);
   if (!makes_them) return loaded_path_.clear();
@@ -92,11 +92,11 @@ void ModelStates::take(States&& states, TrainingPosition position) {
   position_ = std::move(position);
 }
 
-void ModelStates::spend() {
+void ModelStates::release() {
   states_.clear();
   known_ = {};
   position_ = {};
-  is_spent_ = true;
+  is_released_ = true;
 }
 
 void ModelStates::restore(const Graph& graph, uint64_t seed, bool makes_them) {
@@ -105,8 +105,8 @@ void ModelStates::restore(const Graph& graph, uint64_t seed, bool makes_them) {
 }
 
 void ModelStates::put_back(const Waiting& before) {
-  if (!before.is_spent) return;
-  spend();
+  if (!before.is_released) return;
+  release();
   loaded_path_ = before.loaded_path;
 }
 

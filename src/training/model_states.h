@@ -36,16 +36,16 @@ class ModelStates {
   /// not finite.
   void take(States&& states, TrainingPosition position);
   /// Drops the states, after a training that did not keep them.
-  void spend();
+  void release();
   /// Restores the states after a failed training: a model that had none gets those of its seed if `makes_them`.
   void restore(const Graph& graph, uint64_t seed, bool makes_them);
 
   /// State that is put back after a failed training.
   struct Waiting {
     std::string loaded_path;
-    bool is_spent = false;
+    bool is_released = false;
   };
-  Waiting waiting() const { return {loaded_path_, is_spent_}; }
+  Waiting waiting() const { return {loaded_path_, is_released_}; }
   void put_back(const Waiting& before);
 
  private:
@@ -56,7 +56,7 @@ class ModelStates {
   std::vector<std::string> weight_names_;
   std::string loaded_path_;
   TrainingPosition position_;  // after the last training
-  bool is_spent_ = false;      // dropped by a training that did not keep them
+  bool is_released_ = false;   // dropped by a training that did not keep them
 };
 
 }  // namespace partita

@@ -415,12 +415,12 @@ TEST(Model, IsWhatItWasAfterATrainingThatFails) {
   third.train(rows, {.epochs = 2});
   EXPECT_EQ(third.eval(rows).loss, second.eval(rows).loss);
 
-  Model spent = small_model(2);
-  spent.train(rows, {.epochs = 1, .keeps_states = false});
-  spent.resume((dir.path() / "missing").string());
-  EXPECT_THROW(spent.train(rows), MissingFile);
-  spent.resume("");
-  EXPECT_THROW(spent.train(rows), InvalidArgument);
+  Model released = small_model(2);
+  released.train(rows, {.epochs = 1, .keeps_states = false});
+  released.resume((dir.path() / "missing").string());
+  EXPECT_THROW(released.train(rows), MissingFile);
+  released.resume("");
+  EXPECT_THROW(released.train(rows), InvalidArgument);
 }
 
 TEST(Model, SchedulerSetsTheRateOfTheNextStep) {

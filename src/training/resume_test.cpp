@@ -56,7 +56,7 @@ std::string refusal(const std::string& run, const JobConfig& config, int64_t ste
 }
 
 /// Removes the steps of the schedule from checkpoints, as in files of older programs.
-void forget_schedule(const std::string& run) {
+void remove_schedule(const std::string& run) {
   for (FoundCheckpoint& one : list_checkpoints(run)) {
     ASSERT_EQ(one.manifest->position.metadata.erase("partita.schedule_steps"), 1u);
     std::ofstream(one.path + "/" + kManifestName, std::ios::trunc) << print_manifest(*one.manifest);
@@ -102,7 +102,7 @@ TEST(Resume, AScheduleKeepsItsLength) {
     };
     EXPECT_EQ(rates_from_part(config, kSteps), std::vector<double>(expected.begin() + 5, expected.end())) << what;
     for (const bool is_old : {false, true}) {
-      if (is_old) forget_schedule(whole);
+      if (is_old) remove_schedule(whole);
       const std::string refused = refusal(whole, config, kMore);
       EXPECT_NE(refused.find("got schedule.steps = 12 instead of 9, expected the same"), std::string::npos) << refused;
       EXPECT_NE(refused.find("--schedule-steps N says how long the learning rate falls"), std::string::npos);
@@ -131,7 +131,7 @@ TEST(Resume, ASchedulesLengthIsNotAskedForWithoutNeed) {
     const JobConfig config = config_of(schedule);
     EXPECT_EQ(train_in(run, config, 3).end.step, 3);
     EXPECT_EQ(refusal(run, config, 5), "") << name_of(schedule.kind);
-    forget_schedule(run);
+    remove_schedule(run);
     EXPECT_EQ(refusal(run, config, 6), "") << name_of(schedule.kind);
   }
   // Two explicit lengths differ as any other key does.

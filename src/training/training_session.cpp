@@ -212,7 +212,7 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
     model_.states.restore(program.graph, config_.training.seed, is_fresh && fit_.keeps_states);
     throw;
   }
-  if (!fit_.keeps_states) model_.states.spend();
+  if (!fit_.keeps_states) model_.states.release();
   return ended;
 }
 

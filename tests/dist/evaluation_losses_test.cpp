@@ -27,8 +27,8 @@ DatasetPtr weighted_rows(int64_t count, DType dtype, uint64_t key = 5) {
     };
     for (int64_t i = 0; i < 6; ++i) set(row[0], i, random_normal(key, at + static_cast<uint64_t>(i), 0));
     row[1].as<int32_t>()[0] = static_cast<int32_t>(random_below(key + 1, at, 0, kClasses));
-    const bool weighs = index / 4 % 3 == 0;
-    set(row[2], 0, weighs ? 0.1 + std::abs(random_normal(key + 2, at, 0)) : 0);
+    const bool has_weight = index / 4 % 3 == 0;
+    set(row[2], 0, has_weight ? 0.1 + std::abs(random_normal(key + 2, at, 0)) : 0);
   });
 }
 

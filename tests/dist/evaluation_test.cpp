@@ -313,17 +313,18 @@ TEST(Evaluations, StagesMayHaveLayersOfATrainingAlone) {
   const Metrics expected = single.eval(rows);
   expect_same_metrics(*validation, expected, 1e-12);
   expect_same_metrics(model.eval(rows), expected, 1e-12);
-  // A mark that names it is no mistake.
+  // An annotation that names it is no mistake.
   config.ranks.count = 2;
   config.plan.options.pipeline = {
       .stages = 2,
-      .marks = {parse_stage_mark("net/first=0"), parse_stage_mark("net/drop=1"), parse_stage_mark("net/last=1")}};
+      .stage_annotations = {parse_stage_annotation("net/first=0"), parse_stage_annotation("net/drop=1"),
+                            parse_stage_annotation("net/last=1")}};
   const Network plain{
       "dropout_stage",
       sequential({{"flatten", flatten()}, {"first", dense(16)}, {"drop", dropout(0.5)}, {"last", dense(10)}}),
       Loss::sparse};
-  Model marked(plain, config, Place{.cores = 1});
-  EXPECT_EQ(marked.eval(rows).samples, 24);
+  Model annotated(plain, config, Place{.cores = 1});
+  EXPECT_EQ(annotated.eval(rows).samples, 24);
 }
 
 /// x, scaled by a statistic that counts how often the layer has run, in evaluations too.

@@ -16,7 +16,7 @@ struct MicroCase {
   std::string spec;
   Shape image;
   int64_t batch;
-  bool has_norm_groups = false;
+  bool has_statistics_groups = false;
 };
 
 const std::vector<MicroCase>& micro_cases() {
@@ -42,7 +42,7 @@ TEST(MicroBatches, AreTheWholeBatch) {
     for (const int64_t count : {2, 3, 4}) {
       for (const int ranks : {1, 2, 3}) {
         if (!can_run(ranks)) continue;
-        const int64_t groups = one.has_norm_groups ? count * ranks : 1;
+        const int64_t groups = one.has_statistics_groups ? count * ranks : 1;
         Job job = micro_job(one, groups);
         if (!oracles.contains(groups)) oracles.emplace(groups, interpret_job(job));
         const JobResult& oracle = oracles.at(groups);
@@ -60,7 +60,7 @@ TEST(MicroBatches, AreTheWholeBatch) {
 
 TEST(MicroBatches, AreTheWholeBatchUnderEveryMode) {
   for (const MicroCase& one : micro_cases()) {
-    Job job = micro_job(one, one.has_norm_groups ? 4 : 1);
+    Job job = micro_job(one, one.has_statistics_groups ? 4 : 1);
     const JobResult oracle = interpret_job(job);
     for (const Parallel mode : {Parallel::none, Parallel::hybrid, Parallel::semi, Parallel::automatic}) {
       const int ranks = mode == Parallel::semi ? 6 : 4;
@@ -71,7 +71,7 @@ TEST(MicroBatches, AreTheWholeBatchUnderEveryMode) {
         const PlanOptions options{.parallel = mode};
         return make_plan(graph, all_ops(), make_mesh(graph, ranks, options), options);
       };
-      if (one.has_norm_groups && mode == Parallel::hybrid) continue;  // has groups of its own for each rank
+      if (one.has_statistics_groups && mode == Parallel::hybrid) continue;  // has groups of its own for each rank
       expect_same_training(run_job(job), oracle, 1e-9, fmt::format("{}, {}", one.spec, name_of(mode)));
     }
   }
@@ -79,7 +79,7 @@ TEST(MicroBatches, AreTheWholeBatchUnderEveryMode) {
 
 TEST(MicroBatches, RunUnderFastKernels) {
   for (const MicroCase& one : micro_cases()) {
-    Job job = micro_job(one, one.has_norm_groups ? 8 : 1);
+    Job job = micro_job(one, one.has_statistics_groups ? 8 : 1);
     const JobResult oracle = interpret_job(job);
     if (!can_run(2)) return;
     job.ranks = 2;
@@ -112,7 +112,7 @@ Traffic traffic_of(const Program& program) {
 // Accumulation comes before the reduction over ranks, which moves what it moves without micro-batches.
 TEST(MicroBatches, ReduceOnceOverRanks) {
   for (const MicroCase& one : micro_cases()) {
-    if (one.has_norm_groups) continue;
+    if (one.has_statistics_groups) continue;
     Job job = micro_job(one, 1);
     job.steps = 0;
     job.ranks = 2;
@@ -148,7 +148,7 @@ TEST(MicroBatches, TakeLessMemory) {
 
 TEST(MicroBatches, TextsAreReadBack) {
   for (const MicroCase& one : micro_cases()) {
-    Job job = micro_job(one, one.has_norm_groups ? 4 : 1);
+    Job job = micro_job(one, one.has_statistics_groups ? 4 : 1);
     const auto device = make_cpu_device(all_ops(), 1, KernelSet::fast);
     const Program program =
         compile(job.forward, all_ops(), device->catalog(),

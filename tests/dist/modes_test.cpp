@@ -45,14 +45,14 @@ const Shape kImage{1, 6, 5};
 const std::string kModesLlama = "llama:layers=2,hidden=16,heads=4,kv_heads=2,seq=6,vocab=12";
 const std::string kModesGpt = "gpt:layers=2,hidden=16,heads=4,seq=6,vocab=12,dropout=0.2";
 
-TEST(Modes, SemiCutsTheBatchAroundMarks) {
+TEST(Modes, SemiCutsTheBatchAroundAnnotations) {
   const Job job = job_of("mlp:hidden=12,dropout=0.2", kImage, 12, {"net/fc1/matmul=((2,1),(3,1))"});
   expect_one_rank(job, {6}, {.parallel = Parallel::semi});
   expect_one_rank(job, {6}, {.parallel = Parallel::semi, .dataset = DatasetSharding::full_batch()});
   expect_one_rank(job, {6}, {.parallel = Parallel::semi, .dataset = parse_dataset_sharding("((3,1,2,1),(2))")});
 }
 
-TEST(Modes, AutoSpreadsMarks) {
+TEST(Modes, AutoSpreadsAnnotations) {
   expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {2, 4, 6, 8},
                   {.parallel = Parallel::automatic});
   expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {}), {1, 3, 4, 8}, {.parallel = Parallel::automatic});
@@ -139,7 +139,7 @@ std::map<std::string, int> forward_collectives(const LocalGraph& local) {
   return counts;
 }
 
-TEST(Modes, OneMarkMakesAMegatronBlock) {
+TEST(Modes, OneAnnotationMakesAMegatronBlock) {
   for (const char* annotation : {"net/h/0/attn/q/matmul=((2,1,1),(2,1))", "net/h/0/mlp/fc/matmul=((2,1,1),(2,1))"}) {
     const Job job = job_of(kModesGpt, {}, 4, {annotation});
     expect_one_rank(job, {4}, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
@@ -164,7 +164,7 @@ TEST(Modes, LlamaUnderAnnotations) {
   }
 }
 
-TEST(Modes, OneMarkSplitsEveryBlockOfLlama) {
+TEST(Modes, OneAnnotationSplitsEveryBlockOfLlama) {
   const Job job = job_of(kModesLlama, {}, 4, {"net/h/0/attn/q/matmul=((2,1,1),(2,1))"});
   const PlanOptions options{.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")};
   expect_one_rank(job, {4}, options);

@@ -184,13 +184,13 @@ TEST(OptimizerSharding, DividesWhatItSays) {
 
 // Gathers and scatters overlap with the computation: a parameter is gathered while the layer before it computes, a
 // gradient scattered while the backward continues, a new parameter gathered during the update of others.
-TEST(OptimizerSharding, CommunicatesBesideTheComputation) {
+TEST(OptimizerSharding, OverlapsCommunicationWithComputation) {
   for (const auto& [level, micro_batches] : {std::pair{1, 1}, {1, 3}, {3, 1}, {3, 3}}) {
     const Program program =
         sharded_program("mlp:layers=6,hidden=32", 2, {.level = level, .threshold = 0}, micro_batches);
     const Schedule& schedule = program.schedule();
     std::map<NodeId, size_t> open;  // started, and how many computations since then
-    int beside = 0, gathers_ahead = 0;
+    int overlapped = 0, prefetched = 0;
     for (const Instruction& instruction : schedule.instructions) {
       if (instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate) {
         for (auto& [node, computed] : open) ++computed;
@@ -202,14 +202,14 @@ TEST(OptimizerSharding, CommunicatesBesideTheComputation) {
         continue;
       }
       const bool last = instruction.node >= 0 && open.at(instruction.node) == 0;  // a sum over micro-batches
-      beside += !last;
-      gathers_ahead += node.attrs.as<CollectiveAttrs>().reason == "regather" && !last;
+      overlapped += !last;
+      prefetched += node.attrs.as<CollectiveAttrs>().reason == "regather" && !last;
       open.erase(instruction.node);
     }
     const std::string what = fmt::format("level {}, {} micro-batches", level, micro_batches);
     EXPECT_TRUE(open.empty()) << what;
-    EXPECT_GE(beside, micro_batches == 1 ? 10 : 5) << what;
-    EXPECT_GE(gathers_ahead, level == 3 ? 8 : 0) << what;
+    EXPECT_GE(overlapped, micro_batches == 1 ? 10 : 5) << what;
+    EXPECT_GE(prefetched, level == 3 ? 8 : 0) << what;
     const std::string text = print(schedule, program.local());
     EXPECT_NE(text.find(" = start "), std::string::npos) << what;
     EXPECT_EQ(print(parse_schedule(text, program.local()), program.local()), text) << what;

@@ -158,12 +158,12 @@ TEST(Prologue, ABatchWithoutLabelsTeachesNothing) {
 // own micro-batches.
 TEST(Prologue, TheCountOfAnotherStageIsLate) {
   Job job = ignoring_job(kDroppingGpt, {});
-  bool behind_logits = false;
+  bool after_logits = false;
   for (Node& node : job.forward.nodes) {
     const bool counts = node.scope == "loss" && (node.op == "not_equal" || node.op == "cast" || node.op == "maximum" ||
                                                  (node.op == "reduce" && node.name == "reduce2"));
-    behind_logits = behind_logits || node.scope == "loss";
-    node.stage = counts ? 1 : behind_logits ? 2 : 0;
+    after_logits = after_logits || node.scope == "loss";
+    node.stage = counts ? 1 : after_logits ? 2 : 0;
     if (counts || (node.scope == "loss" && node.op == "div")) node.recompute = "count";
   }
   const JobResult oracle = interpret_job(job);

@@ -1,7 +1,7 @@
-// Whole training programs under random pipelines: stages and their marks, groups of ranks that are even or not and run
-// several stages, orders, micro-batches, optimizer sharding, recomputation and, on the ranks of each stage, random
-// legal plans. Against the interpreter, in f64. PARTITA_DRAWS says how many of each model, by default 24; PARTITA_DRAW
-// runs one of them alone.
+// Whole training programs under random pipelines: stages and their annotations, groups of ranks that are even or not
+// and run several stages, orders, micro-batches, optimizer sharding, recomputation and, on the ranks of each stage,
+// random legal plans. Against the interpreter, in f64. PARTITA_DRAWS says how many of each model, by default 24;
+// PARTITA_DRAW runs one of them alone.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ struct DrawnModel {
   std::string spec;
   TestedJob options;
   std::vector<Recompute> recompute{Recompute::none};  // besides random nodes
-  std::vector<int64_t> norm_groups{1};
+  std::vector<int64_t> statistics_groups{1};
 };
 
 /// One draw of everything.
@@ -58,9 +58,9 @@ Mesh random_mesh(int64_t ranks, Dice& dice) {
   return Mesh(axes, order);
 }
 
-/// Marks of stages that never fall along the way of a value: later nodes are on higher stages, with some noise; a few
-/// nodes have none.
-void mark_randomly(Graph& forward, int64_t stages, Dice& dice) {
+/// Annotations of stages that never fall along the way of a value: later nodes are on higher stages, with some noise; a
+/// few nodes have none.
+void annotate_randomly(Graph& forward, int64_t stages, Dice& dice) {
   std::vector<int64_t> lowest(forward.values.size(), 0);
   const int64_t count = static_cast<int64_t>(forward.nodes.size()), shift = dice.below(count);
   for (int64_t n = 0; n < count; ++n) {
@@ -73,10 +73,10 @@ void mark_randomly(Graph& forward, int64_t stages, Dice& dice) {
   }
 }
 
-/// Whether there are marks under which each stage has nodes; else there are none.
-bool mark_stages_randomly(Graph& forward, int64_t stages, Dice& dice) {
+/// Whether there are annotations under which each stage has nodes; else there are none.
+bool annotate_stages_randomly(Graph& forward, int64_t stages, Dice& dice) {
   for (int attempt = 0; attempt < 20; ++attempt) {
-    mark_randomly(forward, stages, dice);
+    annotate_randomly(forward, stages, dice);
     try {
       assign_stages(forward, Rules(forward, all_ops()), stages);
       return true;
@@ -96,7 +96,7 @@ void recompute_randomly(Graph& forward, Dice& dice) {
   }
 }
 
-DrawnPipeline draw_pipeline(const DrawnModel& model, const Job& base, int64_t norm_groups, uint64_t seed) {
+DrawnPipeline draw_pipeline(const DrawnModel& model, const Job& base, int64_t statistics_groups, uint64_t seed) {
   Dice dice(seed * 1000003 + 17);
   DrawnPipeline drawn{.job = base};
   Job& job = drawn.job;
@@ -107,15 +107,15 @@ DrawnPipeline draw_pipeline(const DrawnModel& model, const Job& base, int64_t no
   const int64_t stages = groups * interleave;
   job.pipeline = {
       .stages = stages, .order = static_cast<Order>(dice.below(kNames<Order>.size())), .interleave = interleave};
-  const bool is_marked = stages > 1 && dice.below(2) == 0 && mark_stages_randomly(job.forward, stages, dice);
+  const bool is_annotated = stages > 1 && dice.below(2) == 0 && annotate_stages_randomly(job.forward, stages, dice);
   const auto policy = model.recompute[static_cast<size_t>(dice.below(static_cast<int64_t>(model.recompute.size())))];
   job.training.recompute = policy;
   const bool recomputes_some = policy == Recompute::none && dice.below(3) == 0;
   if (recomputes_some) recompute_randomly(job.forward, dice);
   std::vector<int64_t> counts;
   for (const int64_t count : {1, 2, 3, 4, 6, 8, 12}) {
-    if (model.options.batch % count == 0 && norm_groups % count == 0) counts.push_back(count);
-    if (model.norm_groups.size() == 1 && model.options.batch % count == 0) counts.push_back(count);
+    if (model.options.batch % count == 0 && statistics_groups % count == 0) counts.push_back(count);
+    if (model.statistics_groups.size() == 1 && model.options.batch % count == 0) counts.push_back(count);
   }
   job.micro_batches = counts[static_cast<size_t>(dice.below(static_cast<int64_t>(counts.size())))];
   job.zero = {.level = dice.below(4), .threshold = dice.below(2) * 256};
@@ -131,9 +131,9 @@ DrawnPipeline draw_pipeline(const DrawnModel& model, const Job& base, int64_t no
   drawn.what = fmt::format(
       "{}, draw {}: {} ranks, {} stages on {} groups{}, {}, {} micro-batches of {}, level {}, recompute {}{}, "
       "{} norm groups, {} kernels",
-      model.spec, seed, job.ranks, stages, groups, is_marked ? " by marks" : "", name_of(job.pipeline.order),
+      model.spec, seed, job.ranks, stages, groups, is_annotated ? " by marks" : "", name_of(job.pipeline.order),
       job.micro_batches, model.options.batch, job.zero.level, name_of(policy), recomputes_some ? " some nodes" : "",
-      norm_groups, job.kernels == KernelSet::fast ? "fast" : "reference");
+      statistics_groups, job.kernels == KernelSet::fast ? "fast" : "reference");
   return drawn;
 }
 
@@ -187,7 +187,7 @@ void expect_random_pipelines(const DrawnModel& model) {
   const uint64_t end = std::getenv("PARTITA_DRAW") == nullptr ? count : first + 1;
   uint64_t in_micro_batches = 0, in_stages = 0;
   for (uint64_t seed = first; seed < end; ++seed) {
-    const int64_t groups = model.norm_groups[seed % model.norm_groups.size()];
+    const int64_t groups = model.statistics_groups[seed % model.statistics_groups.size()];
     if (!oracles.contains(groups)) {
       TestedJob options = model.options;
       options.statistics_groups = groups;

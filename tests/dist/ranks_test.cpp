@@ -137,9 +137,9 @@ TEST(Ranks, MessagesGoRound) {
 TEST(Ranks, GroupsHaveTheirOwnOrder) {
   for_ranks([](Communicator& comm) {
     NamedGroups groups(comm);
-    std::vector<int> turned = all_of(comm.size());
-    std::reverse(turned.begin(), turned.end());
-    groups.create("turned", turned);
+    std::vector<int> reversed = all_of(comm.size());
+    std::reverse(reversed.begin(), reversed.end());
+    groups.create("turned", reversed);
     groups.create("ends", std::vector<int>{comm.size() - 1, 0});
     for (const char* name : {"turned", "ends"}) {
       if (!groups.contains(name, comm.rank())) continue;

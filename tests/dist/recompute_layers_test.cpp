@@ -47,7 +47,7 @@ class RecomputedNetwork {
     const PlanOptions& options = planned.plan.options;
     Job job = job_;
     job.training.recompute = planned.plan.recompute;
-    mark_recomputed(job.forward, all_ops(), planned.plan.recompute_layers);
+    annotate_recomputed(job.forward, all_ops(), planned.plan.recompute_layers);
     job.ranks = planned.ranks.count;
     job.micro_batches = options.micro_batches;
     job.zero = options.zero;

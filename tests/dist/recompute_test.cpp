@@ -53,14 +53,14 @@ TEST(RecomputeInBackward, KeepsTheBits) {
 
 TEST(RecomputeInBackward, WorksWithCutsAndMicroBatches) {
   for (const RecomputeCase& one : recompute_cases()) {
-    const bool has_norm_groups = one.spec.starts_with("resnet");
+    const bool has_statistics_groups = one.spec.starts_with("resnet");
     Job job = recompute_job(one);
     const JobResult oracle = interpret_job(job);
     for (const int ranks : {2, 3, 4}) {
       if (!can_run(ranks)) continue;
       job.training.recompute = one.policy;
       job.ranks = ranks;
-      job.micro_batches = has_norm_groups ? 1 : 2;
+      job.micro_batches = has_statistics_groups ? 1 : 2;
       job.zero = {.level = 3, .threshold = 0};
       expect_same_training(run_job(job), oracle, 1e-9, fmt::format("{} on {} ranks", one.spec, ranks));
     }

@@ -36,7 +36,7 @@ void expect_one_rank_of_searches(const std::string& spec, const TestedJob& optio
 }
 
 /// The batch over some ranks, what a search finds over the others.
-void expect_one_rank_beside_batch(const std::string& spec, const TestedJob& options) {
+void expect_one_rank_with_batch_cut(const std::string& spec, const TestedJob& options) {
   Job job = model_job(spec, options);
   const JobResult oracle = interpret_job(job);
   for (const auto& [ranks, tensor] : {std::pair(2, 2), {4, 2}, {6, 3}, {6, 2}, {8, 4}}) {
@@ -58,13 +58,13 @@ void expect_one_rank_beside_batch(const std::string& spec, const TestedJob& opti
   }
 }
 
-TEST(Searches, BesideTheBatch) {
-  expect_one_rank_beside_batch("mlp:hidden=24,dropout=0.2", {.image = {1, 6, 5}, .steps = 5});
-  expect_one_rank_beside_batch("resnet18:width=4,size=8", {.image = {3, 8, 8}, .steps = 2});
-  expect_one_rank_beside_batch("gpt:layers=2,hidden=16,heads=4,seq=8,vocab=12,dropout=0.2",
-                               {.image = {}, .steps = 3, .learning_rate = 1e-3});
-  expect_one_rank_beside_batch("moe:layers=2,hidden=8,heads=2,seq=6,vocab=12,experts=4,capacity=0.75,shared=1",
-                               {.image = {}, .batch = 12, .steps = 2, .learning_rate = 1e-3});
+TEST(Searches, WithTheBatchCut) {
+  expect_one_rank_with_batch_cut("mlp:hidden=24,dropout=0.2", {.image = {1, 6, 5}, .steps = 5});
+  expect_one_rank_with_batch_cut("resnet18:width=4,size=8", {.image = {3, 8, 8}, .steps = 2});
+  expect_one_rank_with_batch_cut("gpt:layers=2,hidden=16,heads=4,seq=8,vocab=12,dropout=0.2",
+                                 {.image = {}, .steps = 3, .learning_rate = 1e-3});
+  expect_one_rank_with_batch_cut("moe:layers=2,hidden=8,heads=2,seq=6,vocab=12,experts=4,capacity=0.75,shared=1",
+                                 {.image = {}, .batch = 12, .steps = 2, .learning_rate = 1e-3});
 }
 
 TEST(Searches, Mlp) { expect_one_rank_of_searches("mlp:hidden=24,dropout=0.2", {.image = {1, 6, 5}, .steps = 10}); }

@@ -130,9 +130,9 @@ TEST(StageText, SchedulesThatAreWrongAreRefused) {
             "[schedule line 49] wrong value of output sent.a, got '%x', expected %a");
   // The sections of the last stage in another order.
   const StageProgram& last = program_of_text().stages[1];
-  std::string turned = replaced(print(last.schedule, last.local), "\nbackward\n", "\nsection\n");
-  turned = replaced(replaced(turned, "\nweight\n", "\nbackward\n"), "\nsection\n", "\nweight\n");
-  EXPECT_EQ(refusal_of_schedule(turned, last.local),
+  std::string swapped = replaced(print(last.schedule, last.local), "\nbackward\n", "\nsection\n");
+  swapped = replaced(replaced(swapped, "\nweight\n", "\nbackward\n"), "\nsection\n", "\nweight\n");
+  EXPECT_EQ(refusal_of_schedule(swapped, last.local),
             "[schedule] the parts do not fit together: sections do not follow one another");
 }
 

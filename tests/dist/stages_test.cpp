@@ -15,7 +15,7 @@ struct StagesCase {
   std::string spec;
   Shape image;
   int64_t batch;
-  bool has_norm_groups = false;
+  bool has_statistics_groups = false;
 };
 
 const std::vector<StagesCase>& stages_cases() {
@@ -36,13 +36,13 @@ TEST(Stages, AreOneRank) {
   for (const StagesCase& one : stages_cases()) {
     std::map<int64_t, JobResult> oracles;  // by groups
     for (const int64_t micro_batches : {1, 2, 4}) {
-      const int64_t groups = one.has_norm_groups ? micro_batches : 1;
+      const int64_t groups = one.has_statistics_groups ? micro_batches : 1;
       Job job = stages_job(one, groups);
       if (!oracles.contains(groups)) oracles.emplace(groups, interpret_job(job));
       const JobResult& oracle = oracles.at(groups);
       for (const auto& [stages, ranks] : {std::pair{2, 2}, {3, 3}, {2, 4}, {2, 3}}) {
         if (!can_run(ranks)) continue;
-        if (one.has_norm_groups && ranks != stages) continue;
+        if (one.has_statistics_groups && ranks != stages) continue;
         job.ranks = ranks;
         job.micro_batches = micro_batches;
         for (const Order order : {Order::gpipe, Order::one_forward_one_backward, Order::zero_bubble}) {

@@ -14,7 +14,7 @@ struct SmallModel {
   std::string spec;
   Shape image{};  // for a model of images
   bool has_blocks = false;
-  bool has_norm_groups = false;
+  bool has_statistics_groups = false;
   int steps = 10;
 };
 
@@ -45,7 +45,7 @@ Job zoo_job_of(const SmallModel& model, int64_t statistics_groups = 1) {
                                    .learning_rate = 1e-3,
                                    .statistics_groups = statistics_groups});
   // AdamW would turn what rounding leaves of the zero gradients of dead channels into steps.
-  if (model.has_norm_groups) job.training.optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.9};
+  if (model.has_statistics_groups) job.training.optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.9};
   return job;
 }
 
@@ -122,7 +122,7 @@ TEST_P(ZooModels, TrainInContextParallel) {
 
 TEST_P(ZooModels, TrainInStagesAndMicroBatches) {
   const int64_t micro_batches = 2;
-  const int64_t groups = model().has_norm_groups ? micro_batches : 1;
+  const int64_t groups = model().has_statistics_groups ? micro_batches : 1;
   const JobResult oracle = one_rank_of(model(), groups);
   for (const int ranks : {2, 4}) {
     if (!can_run(ranks) || (groups > 1 && ranks > 2)) continue;

@@ -144,7 +144,7 @@ TEST(ShardErrors, ListsOfRanks) {
           {"[--shard] bad list of ranks, got rank 0 twice, expected each of 0 to 1 once"});
 }
 
-TEST(ShardErrors, IgnoredMarksAreToldOf) {
+TEST(ShardErrors, IgnoredAnnotationsAreReported) {
   const Outcome outcome = run_program({"train", "quickstart", "--ranks", "2", "--parallel", "data"});
   EXPECT_EQ(outcome.exit_code, 0);
   const auto told = [](const std::string& line) {

@@ -52,13 +52,13 @@ TEST(StageErrors, Batches) {
   refused({"--ranks", "4", "--stages", "2", "--batch", "7"},
           "[train] the global batch does not divide, got batch 7 on 2 ranks, expected a multiple of 2: 6 or 8, or "
           "--parallel hybrid");
-  // Of the ranks of a stage, as marks say.
+  // Of the ranks of a stage, as annotations say.
   EXPECT_EQ(run_program(training_of({"--ranks", "4", "--batch", "6", "--stage", "net/fc1=0", "--stage", "net/fc3=1"}))
                 .exit_code,
             0);
 }
 
-TEST(StageErrors, Marks) {
+TEST(StageErrors, Annotations) {
   for (const std::string text : {"net/fc1", "=1", "net/fc1=x", "net/fc1=-1", "net/fc1=1024", "net/fc1=1.5"}) {
     refused({"--stage", text},
             fmt::format("[--stage] no stage of a layer, got '{}', expected LAYERS=STAGE, as net/h/0..5=0, with a stage "

@@ -70,7 +70,7 @@ class Saving(Folders):
             callback.on_train_step_end(context)
         self.assertEqual(saved, ["net-1_4.ckpt", "net-2_2.ckpt", "net-2_5.ckpt"])
 
-    def test_writes_beside_the_training(self):
+    def test_writes_during_the_training(self):
         self.assertEqual(self.saved(async_save=True, keep_checkpoint_max=0), [f"net-1_{i}.ckpt" for i in range(1, 5)])
         same = Folders.trained(self)
         for name, one in ms.load_checkpoint(self.path("net-1_4.ckpt")).items():

@@ -102,7 +102,7 @@ class Programs(Case):
         with self.refuses(ValueError, "memory_gib out of range, got -1"):
             ms.plan("mlp", memory_gib=-1)
 
-    def test_cost_as_much_beside_idle_ranks(self):
+    def test_cost_as_much_with_idle_ranks(self):
         plan = ms.plan(model(), rows(), cluster="h100:8")
         self.assertIn("idle", str(plan))
         given = dict(item.split("=") for item in plan.configuration.split(","))

@@ -73,7 +73,7 @@ class Gradients(Case):
         self.close(ms.grad(self._two)(Tensor(self.x)), 2 * self.x + 5)
         self.close(ms.ops.GradOperation()(self._two)(Tensor(self.x)), 2 * self.x + 5)
 
-    def test_are_of_the_loss_alone_beside_others(self):
+    def test_are_of_the_loss_alone_among_others(self):
         (_, second), found = ms.value_and_grad(self._two, has_aux=True)(Tensor(self.x))
         self.close(found, 2 * self.x)
         self.close(second, 30)

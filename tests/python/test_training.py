@@ -392,7 +392,7 @@ class Callbacks(Case):
         self.assertLess(len(steps), 5)
         self.assertEqual(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
-    def test_run_beside_other_threads(self):
+    def test_run_alongside_other_threads(self):
         ticks, done = [], threading.Event()
 
         def tick():

@@ -156,6 +156,15 @@ class Words(unittest.TestCase):
         python = "most_rows = 1  # most_bytes\nkeys = 'least_rows'\n"
         self.assertEqual(found(python, "tools/a.py"), [(1, 4, "most_rows")])
 
+    def test_words_in_identifiers(self):
+        for name in ("deal_layers", "deal", "dealt_stages", "DealtLayer", "kDeal", "KeepsDeals", "search_beside_batch",
+                     "beside_", "kBeside", "RunsBesideOthers", "soonest", "talks", "spend", "spends", "weigh_states",
+                     "came", "came_with", "check_came", "put_in_front", "IsInFrontOf"):
+            self.assertEqual(found(f"int {name} = 1;\n"), [(1, 4, name)], name)
+        for name in ("ideal", "ideal_size", "dealer", "besides", "stalks", "spent", "suspend", "weight", "weighted",
+                     "became", "camera", "front", "Ideal", "Dealer", "WeighsAndAddsUp", "CameFrom", "behind"):
+            self.assertEqual(found(f"int {name} = 1;\n"), [], name)
+
 
 class Pages(unittest.TestCase):
     LONG = "word " * 40 + "end."

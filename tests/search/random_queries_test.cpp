@@ -115,7 +115,7 @@ class Neighbours {
     one.squeeze = is_searched && best.squeeze > 0 ? 1 + draws_.below(kMaxSqueeze) : 0;
     one.links = is_searched ? draws_.one_of(costs_.links(one)) : 0;
     if (one.tensor == 1 || one.cuts == TensorCuts::searched) one.sequence_parallel = false;
-    if (one.pipeline == 1) one.interleave = 1, one.deal = Deal::even;
+    if (one.pipeline == 1) one.interleave = 1, one.layer_split = LayerSplit::even;
     one.order = one.interleave > 1                       ? Order::interleaved
                 : one.pipeline > 1 && draws_.chance(0.5) ? Order::zero_bubble
                                                          : Order::one_forward_one_backward;
@@ -151,7 +151,7 @@ class Neighbours {
         break;
       case 5: one.micro_batch = draws_.one_of(divisors_of(costs_.batch() / one.data)); break;
       case 6: one.interleave = 1 + draws_.below(8); break;
-      case 7: one.deal = draws_.chance(0.5) ? Deal::balanced : Deal::even; break;
+      case 7: one.layer_split = draws_.chance(0.5) ? LayerSplit::balanced : LayerSplit::even; break;
       default: one.zero = draws_.below(4); break;
     }
     if (one.micro_batch == 0) one.micro_batch = costs_.batch() / one.data;

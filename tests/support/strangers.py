@@ -71,13 +71,13 @@ def attack(endpoint, number, random_source):
             link.sendall(b"\xff" * 65536)
         if kind in (0, 1, 3, 5):
             link.settimeout(0.02)
-            came = 0
+            received = 0
             try:
                 while part := link.recv(4096):
-                    came += len(part)
+                    received += len(part)
             except OSError:
                 pass
-            return came <= 32
+            return received <= 32
     return True
 
 

@@ -24,7 +24,7 @@ std::string block_of(const std::string& scope) {
 
 class Recomputer {
  public:
-  Recomputer(const Graph& from, const OpSet& ops) : from_(from), rewrite_(from, ops), again_(from.values.size()) {
+  Recomputer(const Graph& from, const OpSet& ops) : from_(from), rewrite_(from, ops), recomputed_(from.values.size()) {
     find_dropped();
   }
 
@@ -32,7 +32,7 @@ class Recomputer {
     for (const Node& node : from_.nodes) {
       std::vector<Value> operands = rewrite_[node.inputs];
       for (size_t i = 0; i < operands.size() && node.phase == Phase::backward; ++i) {
-        if (dropped_[node.inputs[i]]) operands[i] = again(node.inputs[i]);
+        if (dropped_[node.inputs[i]]) operands[i] = recomputed(node.inputs[i]);
       }
       rewrite_.set(node, rewrite_.builder().copy_node(from_, node, operands));
     }
@@ -73,8 +73,8 @@ class Recomputer {
 
   /// Returns the recomputed copy of a dropped value. The first call copies its node and, before it, the nodes of
   /// operands that are dropped as well.
-  Value again(ValueId value) {
-    if (again_[value]) return again_[value];
+  Value recomputed(ValueId value) {
+    if (recomputed_[value]) return recomputed_[value];
     // Operands first. An explicit stack, since a block may be thousands of nodes deep.
     std::vector<ValueId> open{value};
     while (!open.empty()) {
@@ -82,19 +82,19 @@ class Recomputer {
       const Node& node = from_.nodes[from_.values[next].producer];
       const size_t before = open.size();
       for (const ValueId input : node.inputs) {
-        if (dropped_[input] && !again_[input]) open.push_back(input);
+        if (dropped_[input] && !recomputed_[input]) open.push_back(input);
       }
       if (open.size() > before) continue;
       open.pop_back();
-      if (!again_[next]) copy(node);
+      if (!recomputed_[next]) copy(node);
     }
-    return again_[value];
+    return recomputed_[value];
   }
 
   void copy(const Node& node) {
     std::vector<Value> operands = rewrite_[node.inputs];
     for (size_t i = 0; i < operands.size(); ++i) {
-      if (dropped_[node.inputs[i]]) operands[i] = again_[node.inputs[i]];
+      if (dropped_[node.inputs[i]]) operands[i] = recomputed_[node.inputs[i]];
     }
     Builder& builder = rewrite_.builder();
     builder.phase = Phase::backward;
@@ -103,13 +103,13 @@ class Recomputer {
     builder.origin = node.name;
     builder.recompute = node.recompute;
     const std::vector<Value> results = builder.apply_all(node.op, operands, node.attrs);
-    for (size_t k = 0; k < results.size(); ++k) again_[node.outputs[k]] = results[k];
+    for (size_t k = 0; k < results.size(); ++k) recomputed_[node.outputs[k]] = results[k];
   }
 
   const Graph& from_;
   Rewrite rewrite_;
-  std::vector<Value> again_;   // per value: its recomputed copy, or empty
-  std::vector<bool> dropped_;  // per value: whether the backward recomputes it
+  std::vector<Value> recomputed_;  // per value: its recomputed copy, or empty
+  std::vector<bool> dropped_;      // per value: whether the backward recomputes it
 };
 
 }  // namespace

@@ -40,9 +40,9 @@ class PrologueFinder {
     }
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const bool joins = joins_micro_batches(nodes_[n]);
-      const bool behind = !runs_in_micro_batches(local_, static_cast<NodeId>(n)) && uses(nodes_[n], joined_);
+      const bool depends = !runs_in_micro_batches(local_, static_cast<NodeId>(n)) && uses(nodes_[n], joined_);
       for (const ValueId output : nodes_[n].outputs) {
-        joined_[output] = joins || behind || nodes_[n].phase == Phase::update;
+        joined_[output] = joins || depends || nodes_[n].phase == Phase::update;
       }
     }
   }

@@ -155,9 +155,9 @@ class SectionFinder {
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = nodes_[n];
       if (sections_[n] != Section::micro) continue;
-      const bool behind =
+      const bool depends =
           std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return after[input]; });
-      if (node.phase == Phase::backward || behind) sections_[n] = Section::backward;
+      if (node.phase == Phase::backward || depends) sections_[n] = Section::backward;
       for (const ValueId output : node.outputs) after[output] = sections_[n] == Section::backward;
     }
   }
@@ -213,10 +213,10 @@ class SectionFinder {
     }
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = nodes_[n];
-      const bool behind =
+      const bool depends =
           std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return has_come[input]; });
-      PARTITA_CHECK(!behind || sections_[n] == Section::update, "{} is a part of the verdict and needs it", node.name);
-      for (const ValueId output : node.outputs) has_come[output] = behind;
+      PARTITA_CHECK(!depends || sections_[n] == Section::update, "{} is a part of the verdict and needs it", node.name);
+      for (const ValueId output : node.outputs) has_come[output] = depends;
     }
   }
 

@@ -26,7 +26,7 @@ class StageAssigner {
     for (const Node& node : graph.nodes) {
       if (node.phase == Phase::forward) highest = std::max(highest, node.stage);
     }
-    has_marks_ = highest >= 0;
+    has_annotations_ = highest >= 0;
     if (stages == 1) highest = 0;
     result_.stages = stages > 0 ? stages : highest + 1;
     result_.stages = std::max<int64_t>(result_.stages, 1);
@@ -63,17 +63,17 @@ class StageAssigner {
   bool is_forward(size_t n) const { return graph_.nodes[n].phase == Phase::forward && !is_free_node_[n]; }
 
   void assign_forward() {
-    std::vector<int> marks(graph_.nodes.size(), -1);
-    if (has_marks_) {
-      for (size_t n = 0; n < marks.size(); ++n) marks[n] = graph_.nodes[n].stage;
+    std::vector<int> wanted(graph_.nodes.size(), -1);
+    if (has_annotations_) {
+      for (size_t n = 0; n < wanted.size(); ++n) wanted[n] = graph_.nodes[n].stage;
     } else {
-      marks = balance_stages(graph_, rules_, is_free_node_, result_.stages);
+      wanted = balance_stages(graph_, rules_, is_free_node_, result_.stages);
     }
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!is_forward(n)) continue;
-      int stage = marks[n];
+      int stage = wanted[n];
       for (const ValueId input : graph_.nodes[n].inputs) {
-        if (marks[n] < 0) stage = std::max(stage, stage_of_[input]);
+        if (wanted[n] < 0) stage = std::max(stage, stage_of_[input]);
       }
       if (stage >= 0) set(n, stage);
     }
@@ -172,7 +172,7 @@ class StageAssigner {
 
   const Graph& graph_;
   const Rules& rules_;
-  bool has_marks_ = false;
+  bool has_annotations_ = false;
   std::vector<int> stage_of_;  // per value
   std::vector<bool> is_free_node_;
   std::unordered_map<std::string_view, size_t> origins_;
@@ -181,24 +181,24 @@ class StageAssigner {
 
 }  // namespace
 
-void mark_stages(Graph& graph, const std::vector<StageMark>& marks) {
-  std::vector<const StageMark*> chosen(graph.nodes.size(), nullptr);
+void annotate_stages(Graph& graph, const std::vector<StageAnnotation>& annotations) {
+  std::vector<const StageAnnotation*> chosen(graph.nodes.size(), nullptr);
   const LayerNames names(graph);
-  for (const StageMark& mark : marks) {
-    for (const size_t n : names.nodes_of(mark.layers, "stages")) {
+  for (const StageAnnotation& annotation : annotations) {
+    for (const size_t n : names.nodes_of(annotation.layers, "stages")) {
       Node& node = graph.nodes[n];
-      if (chosen[n] != nullptr && chosen[n]->stage != mark.stage) {
+      if (chosen[n] != nullptr && chosen[n]->stage != annotation.stage) {
         throw InvalidArgument(fmt::format("[stages] a layer is on two stages, got '{}' and '{}' for {}, expected one",
-                                          print(*chosen[n]), print(mark), path_of_node(node)));
+                                          print(*chosen[n]), print(annotation), path_of_node(node)));
       }
-      if (chosen[n] == nullptr && node.stage >= 0 && node.stage != mark.stage) {
+      if (chosen[n] == nullptr && node.stage >= 0 && node.stage != annotation.stage) {
         throw InvalidArgument(
             fmt::format("[stages] a layer is on two stages, got stage {} in the code and '{}' for "
                         "{}{}, expected one",
-                        node.stage, print(mark), path_of_node(node), line_of(node)));
+                        node.stage, print(annotation), path_of_node(node), line_of(node)));
       }
-      chosen[n] = &mark;
-      node.stage = mark.stage;
+      chosen[n] = &annotation;
+      node.stage = annotation.stage;
     }
   }
 }

@@ -24,10 +24,11 @@ Graph graph_of_stages(const std::vector<int>& stages) {
 }
 
 /// Returns the number of stages and the stage of each product, or the error.
-std::string assigned(const std::vector<int>& stages, int64_t count, const std::vector<StageMark>& marks = {}) {
+std::string assigned(const std::vector<int>& stages, int64_t count,
+                     const std::vector<StageAnnotation>& annotations = {}) {
   try {
     Graph graph = graph_of_stages(stages);
-    mark_stages(graph, marks);
+    annotate_stages(graph, annotations);
     const StageAssignment assignment = assign_stages(graph, Rules(graph, all_ops()), count);
     std::string text = fmt::format("{}:", assignment.stages);
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -67,7 +68,7 @@ TEST(AssignStages, StagesThatCannotBe) {
       << assigned({-1, -1, -1}, 100);
 }
 
-TEST(AssignStages, MarksAndTheCode) {
+TEST(AssignStages, AnnotationsAndTheCode) {
   EXPECT_EQ(assigned({-1, -1, -1}, 0, {{"net/fc1", 1}, {"net/fc0", 0}}), "2: 0 1 1");
   EXPECT_EQ(assigned({0, -1, 1}, 0, {{"net/fc1", 1}}), "2: 0 1 1");
   EXPECT_EQ(assigned({0, 1, 1}, 0, {{"net/fc1", 1}}), "2: 0 1 1");
@@ -80,13 +81,13 @@ TEST(AssignStages, MarksAndTheCode) {
   EXPECT_TRUE(two.ends_with("), expected one")) << two;
 }
 
-TEST(AssignStages, MarksAreReadBack) {
+TEST(AssignStages, AnnotationsAreReadBack) {
   for (const std::string text : {"net/h/0..5=0", "net/*=1023", "a=b=3"}) {
-    EXPECT_EQ(print(parse_stage_mark(text)), text);
+    EXPECT_EQ(print(parse_stage_annotation(text)), text);
   }
   for (const std::string text :
        {"", "=", "net", "net=", "net=1024", "net=99999999999999999999", "net=0x1", "net= 1", "=1"}) {
-    EXPECT_THROW(parse_stage_mark(text), InvalidArgument) << text;
+    EXPECT_THROW(parse_stage_annotation(text), InvalidArgument) << text;
   }
 }
 

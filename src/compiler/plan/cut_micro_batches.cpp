@@ -19,7 +19,7 @@ std::string counts_for(int64_t batch) {
 
 using DimAxes = std::vector<Axes>;
 
-void put_in_front(DimAxes& dims, const DimAxes& micro) {
+void prepend(DimAxes& dims, const DimAxes& micro) {
   for (size_t d = 0; d < dims.size(); ++d) dims[d].insert(dims[d].begin(), micro[d].begin(), micro[d].end());
 }
 
@@ -58,12 +58,12 @@ class MicroCutter {
 
   Plan run() {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
-      put_in_front(plan_.inputs[i], micro_.values[graph_.inputs[i].value]);
+      prepend(plan_.inputs[i], micro_.values[graph_.inputs[i].value]);
     }
     for (size_t n = 0; n < graph_.nodes.size(); ++n) merge(n);
     for (auto& [value, dims] : plan_.results) {
       const DimAxes &micro = micro_.values[value], over_ranks = dims;
-      put_in_front(dims, micro);
+      prepend(dims, micro);
       if (illegal(graph_.type(value), dims, plan_.mesh).empty()) continue;
       for (size_t d = 0; d < dims.size(); ++d) dims[d] = micro[d].empty() ? over_ranks[d] : micro[d];
     }
@@ -116,7 +116,7 @@ class MicroCutter {
   void merge(size_t n) {
     if (!is_cut(micro_.nodes[n])) return;
     const Cut over_ranks = plan_.cuts[n];
-    put_in_front(plan_.cuts[n], micro_.nodes[n]);
+    prepend(plan_.cuts[n], micro_.nodes[n]);
     const std::string reason = illegal(rules_[n], plan_.cuts[n], plan_.mesh);
     if (reason.empty()) return;
     for (Cut& cut : alternatives(n, over_ranks)) {

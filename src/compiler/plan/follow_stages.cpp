@@ -36,7 +36,7 @@ class StageFollower {
       if (found == like_.states.end()) continue;
       result_.states[s] = stage_of_[graph_.states[s].entry] = found->second;
     }
-    assign_behind_operands();
+    assign_after_operands();
     assign_before_users();
     for (size_t s = 0; s < graph_.states.size(); ++s) {
       if (result_.states[s] != kEveryStage || graph_.states[s].kind == StateKind::counter) continue;
@@ -54,7 +54,7 @@ class StageFollower {
     for (const ValueId output : graph_.nodes[n].outputs) stage_of_[output] = stage;
   }
 
-  void assign_behind_operands() {
+  void assign_after_operands() {
     const std::vector<std::string> names = names_in_network(graph_);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (is_free_[n]) continue;

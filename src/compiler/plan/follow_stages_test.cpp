@@ -49,7 +49,7 @@ output d = %c
   EXPECT_EQ(found.states, (std::vector<int>{0, 2}));
 }
 
-TEST(FollowStages, NoNodeIsInFrontOfItsOperandsAndStates) {
+TEST(FollowStages, NoNodeIsBeforeItsOperandsAndStates) {
   // Another op replaces the norm and must come after its state. Nodes before all known ones are with their user.
   const Graph graph = graph_of(R"(%p = tanh(%x) : f32[4,4] ; forward scope=net/first
 %s = add(%p, %x) : f32[4,4] ; forward scope=net/first

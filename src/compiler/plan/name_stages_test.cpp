@@ -16,15 +16,15 @@ Graph staged_forward(const std::string& model) {
   return build_graph(zoo.network(zoo.recipe.training.loss), all_ops(), {.batch = 8, .columns = zoo.columns()});
 }
 
-std::vector<StageMark> marks_of_names(const std::vector<std::vector<std::string>>& stages) {
-  std::vector<StageMark> marks;
+std::vector<StageAnnotation> annotations_of_names(const std::vector<std::vector<std::string>>& stages) {
+  std::vector<StageAnnotation> annotations;
   for (size_t stage = 0; stage < stages.size(); ++stage) {
-    for (const std::string& layers : stages[stage]) marks.push_back({layers, static_cast<int>(stage)});
+    for (const std::string& layers : stages[stage]) annotations.push_back({layers, static_cast<int>(stage)});
   }
-  return marks;
+  return annotations;
 }
 
-TEST(NameStages, MarksGiveTheSameStages) {
+TEST(NameStages, AnnotationsGiveTheSameStages) {
   for (const char* model : {"mlp:layers=6,hidden=24", "lenet", "resnet18:width=4,size=8", "resnet50:size=32",
                             "gpt:layers=7,hidden=16,heads=4", "llama:layers=5,hidden=16,heads=4,kv_heads=2",
                             "moe:layers=4,hidden=8,heads=2,experts=4", "t5", "inception"}) {
@@ -34,9 +34,9 @@ TEST(NameStages, MarksGiveTheSameStages) {
       SCOPED_TRACE(fmt::format("{} in {} stages", model, count));
       const StageAssignment assignment = assign_stages(graph, rules, count);
       const auto names = name_stages(graph, assignment);
-      Graph marked = graph;
-      mark_stages(marked, marks_of_names(names));
-      EXPECT_EQ(assign_stages(marked, rules, count).nodes, assignment.nodes);
+      Graph annotated = graph;
+      annotate_stages(annotated, annotations_of_names(names));
+      EXPECT_EQ(assign_stages(annotated, rules, count).nodes, assignment.nodes);
     }
   }
 }
@@ -44,10 +44,10 @@ TEST(NameStages, MarksGiveTheSameStages) {
 TEST(NameStages, AreShort) {
   const Graph graph = staged_forward("gpt:layers=6,hidden=16,heads=4");
   StageAssignment halves{.stages = 2, .nodes = std::vector<int>(graph.nodes.size(), 0), .states = {}};
-  bool behind = false;
+  bool in_second_half = false;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    behind = behind || graph.nodes[n].scope.starts_with("net/h/3");
-    halves.nodes[n] = behind ? 1 : 0;
+    in_second_half = in_second_half || graph.nodes[n].scope.starts_with("net/h/3");
+    halves.nodes[n] = in_second_half ? 1 : 0;
   }
   const auto print_names = [&] {
     const auto names = name_stages(graph, halves);

@@ -22,7 +22,7 @@ class OptimizerSharder {
       const State& state = graph_.states[s];
       if (state.kind == StateKind::parameter && is_updated(state)) shard(s, axes);
     }
-    for (size_t s = 0; s < graph_.states.size(); ++s) follow_parameter(s);
+    for (size_t s = 0; s < graph_.states.size(); ++s) shard_like_parameter(s);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (graph_.nodes[n].phase == Phase::update) cut_update(n);
     }
@@ -121,7 +121,7 @@ class OptimizerSharder {
     }
   }
 
-  void follow_parameter(size_t s) {
+  void shard_like_parameter(size_t s) {
     const State& state = graph_.states[s];
     const auto owner = sharded_.find(state.owner);
     if (state.kind != StateKind::optimizer || owner == sharded_.end()) return;

@@ -229,7 +229,7 @@ int64_t RecordingCatalog::bytes(const Type& type, const MemoryFormat& format) co
 }
 
 void RecordingCatalog::add(const std::string& query, const std::string& answer) const {
-  if (known_.insert(query).second) lines_.push_back(fmt::format("{}{}{}", query, kArrow, answer));
+  if (queries_.insert(query).second) lines_.push_back(fmt::format("{}{}{}", query, kArrow, answer));
 }
 
 std::string print(const RecordingCatalog& recording) {

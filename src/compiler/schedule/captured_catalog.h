@@ -23,7 +23,7 @@ class RecordingCatalog final : public KernelCatalog {
   void add(const std::string& query, const std::string& answer) const;
 
   const KernelCatalog& catalog_;
-  mutable std::set<std::string> known_;
+  mutable std::set<std::string> queries_;
   mutable std::vector<std::string> lines_;
 };
 

@@ -89,7 +89,7 @@ class Chooser {
     if (section == Section::late) {
       for (const auto& [value, maker] : joined_) buffer_in(value, MemoryFormat{}, maker);
     }
-    if (section == Section::joined) forget_loads();
+    if (section == Section::joined) drop_loads();
     if (section == Section::prologue || section == Section::micro) add_loads(section);
   }
 
@@ -116,11 +116,11 @@ class Chooser {
   /// Finds the inputs that each loop over micro-batches reads and therefore has to load.
   void find_loop_inputs() {
     read_in_prologue_.assign(made_.size(), false);
-    read_behind_.assign(made_.size(), false);
+    read_after_prologue_.assign(made_.size(), false);
     const std::vector<Section> sections = sections_of(local_);
     for (size_t n = 0; n < sections.size(); ++n) {
       for (const ValueId input : local_.graph.nodes[n].inputs) {
-        (sections[n] == Section::prologue ? read_in_prologue_ : read_behind_)[input] = true;
+        (sections[n] == Section::prologue ? read_in_prologue_ : read_after_prologue_)[input] = true;
       }
     }
   }
@@ -131,14 +131,14 @@ class Chooser {
       const Buffer copies = schedule_.buffers[input];
       if (!is_loaded(i)) continue;
       const bool in_prologue = read_in_prologue_[copies.value];
-      if (section == Section::prologue ? !in_prologue : in_prologue && !read_behind_[copies.value]) continue;
+      if (section == Section::prologue ? !in_prologue : in_prologue && !read_after_prologue_[copies.value]) continue;
       const int one = add_buffer(copies.value, MemoryFormat{});
       schedule_.instructions.push_back({.kind = Instruction::load, .inputs = {input}, .outputs = {one}});
     }
   }
 
   /// Forgets what the prologue loaded and reordered, which belongs to its own micro-batches.
-  void forget_loads() {
+  void drop_loads() {
     for (size_t i = 0; i < schedule_.inputs.size(); ++i) {
       if (!is_loaded(i)) continue;
       const ValueId value = local_.graph.inputs[i].value;
@@ -264,11 +264,11 @@ class Chooser {
   const ShardKernels kernels_;
   const ExternalStates& external_;
   Schedule schedule_;
-  std::vector<int> made_;                             // per value: the buffer in which it was made, or -1
-  std::vector<bool> is_reduced_;                      // per value: whether it is the operand of an all-reduce
-  std::vector<bool> read_in_prologue_, read_behind_;  // per value
-  std::vector<bool> is_sent_;                         // per value: whether another stage receives it
-  std::vector<std::pair<ValueId, NodeId>> joined_;    // sums over micro-batches that are sent, with their nodes
+  std::vector<int> made_;                                     // per value: the buffer in which it was made, or -1
+  std::vector<bool> is_reduced_;                              // per value: whether it is the operand of an all-reduce
+  std::vector<bool> read_in_prologue_, read_after_prologue_;  // per value
+  std::vector<bool> is_sent_;                                 // per value: whether another stage receives it
+  std::vector<std::pair<ValueId, NodeId>> joined_;            // sums over micro-batches that are sent, with their nodes
   std::map<std::pair<ValueId, std::string>, int> buffers_;
 };
 

@@ -6,7 +6,7 @@ namespace partita {
 namespace {
 
 /// Number of kernels between an instruction that starts a bucket or a collective and the one that waits for it.
-int64_t kernels_behind(const Schedule& schedule, size_t start) {
+int64_t kernels_until_wait(const Schedule& schedule, size_t start) {
   const auto computes = [](const Instruction& instruction) {
     return instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;
   };
@@ -36,13 +36,13 @@ std::vector<Communication> communications_of(const Schedule& schedule, const Loc
       one.reduce = node.attrs.as<CollectiveAttrs>().reduce;
       one.axes = axes_of(node, local.mesh);
       one.bytes = local.largest(node.inputs[0]).bytes();
-      if (starts_one) one.kernels = kernels_behind(schedule, i);
+      if (starts_one) one.kernels = kernels_until_wait(schedule, i);
     } else if (instruction.kind == Instruction::reduce || instruction.kind == Instruction::start) {
       const Bucket& bucket = schedule.buckets[instruction.bucket];
       one.reduce = bucket.reduce;
       one.axes = bucket.axes;
       one.bytes = bucket.bytes;
-      if (instruction.kind == Instruction::start) one.kernels = kernels_behind(schedule, i);
+      if (instruction.kind == Instruction::start) one.kernels = kernels_until_wait(schedule, i);
     } else {
       continue;
     }

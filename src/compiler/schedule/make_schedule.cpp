@@ -26,8 +26,8 @@ std::vector<int> roots_of(const Schedule& schedule) {
 }
 
 Section Schedule::section_of(size_t instruction) const {
-  const auto behind = std::upper_bound(begins.begin(), begins.end(), instruction);
-  return static_cast<Section>(std::max<std::ptrdiff_t>(behind - begins.begin() - 1, 0));
+  const auto next = std::upper_bound(begins.begin(), begins.end(), instruction);
+  return static_cast<Section>(std::max<std::ptrdiff_t>(next - begins.begin() - 1, 0));
 }
 
 size_t first_of_update(const Schedule& schedule, const LocalGraph& local) {

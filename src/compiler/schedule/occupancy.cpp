@@ -17,7 +17,7 @@ void ByteRanges::add(int64_t begin, int64_t end) {
   ranges_.emplace_hint(next, begin, end);
 }
 
-int64_t ByteRanges::behind(int64_t begin, int64_t end) const {
+int64_t ByteRanges::end_of_overlap(int64_t begin, int64_t end) const {
   auto range = ranges_.upper_bound(begin);
   if (range != ranges_.begin() && std::prev(range)->second > begin) return std::prev(range)->second;
   return range != ranges_.end() && range->first < end ? range->second : begin;
@@ -50,9 +50,9 @@ int64_t Occupancy::take(Lifetime lifetime, int64_t base, int64_t bytes) {
       all, lifetime, [&](const Node& node) { meet(node.throughout); }, [&](const Node& node) { meet(node.sometimes); });
   int64_t offset = base;
   for (size_t agreed = 0, next = 0; agreed < met.size(); next = (next + 1) % met.size()) {
-    const int64_t behind = met[next]->behind(offset, offset + bytes);
-    agreed = behind == offset ? agreed + 1 : 0;
-    offset = behind;
+    const int64_t past = met[next]->end_of_overlap(offset, offset + bytes);
+    agreed = past == offset ? agreed + 1 : 0;
+    offset = past;
   }
   visit(
       all, lifetime, [&](Node& node) { node.sometimes.add(offset, offset + bytes); },

@@ -14,7 +14,7 @@ class ByteRanges {
   void add(int64_t begin, int64_t end);
   bool empty() const { return ranges_.empty(); }
   /// End of the first range that overlaps [begin, end), or `begin` if none does.
-  int64_t behind(int64_t begin, int64_t end) const;
+  int64_t end_of_overlap(int64_t begin, int64_t end) const;
 
  private:
   std::map<int64_t, int64_t> ranges_;  // begin of a range to its end

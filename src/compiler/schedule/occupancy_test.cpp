@@ -46,14 +46,14 @@ TEST(ByteRanges, RangesThatTouchAreOne) {
   EXPECT_TRUE(ranges.empty());
   ranges.add(10, 20);
   ranges.add(30, 40);
-  EXPECT_EQ(ranges.behind(0, 10), 0);
-  EXPECT_EQ(ranges.behind(0, 11), 20);
-  EXPECT_EQ(ranges.behind(20, 30), 20);
+  EXPECT_EQ(ranges.end_of_overlap(0, 10), 0);
+  EXPECT_EQ(ranges.end_of_overlap(0, 11), 20);
+  EXPECT_EQ(ranges.end_of_overlap(20, 30), 20);
   ranges.add(20, 30);
-  EXPECT_EQ(ranges.behind(15, 16), 40);
+  EXPECT_EQ(ranges.end_of_overlap(15, 16), 40);
   ranges.add(0, 100);
-  EXPECT_EQ(ranges.behind(35, 36), 100);
-  EXPECT_EQ(ranges.behind(100, 200), 100);
+  EXPECT_EQ(ranges.end_of_overlap(35, 36), 100);
+  EXPECT_EQ(ranges.end_of_overlap(100, 200), 100);
 }
 
 }  // namespace

@@ -126,10 +126,10 @@ class Overlapper {
     schedule_.instructions.clear();
     const auto begins = schedule_.begins;
     std::vector<bool> moved(old.size(), false);
-    std::vector<std::vector<size_t>> starts(old.size() + 1), waits(old.size() + 1), behind(old.size() + 1);
+    std::vector<std::vector<size_t>> starts(old.size() + 1), waits(old.size() + 1), after(old.size() + 1);
     for (size_t m = 0; m < messages_.size(); ++m) {
       moved[messages_[m].instruction] = true;
-      (messages_[m].after_maker ? behind : starts)[messages_[m].start].push_back(m);
+      (messages_[m].after_maker ? after : starts)[messages_[m].start].push_back(m);
       waits[messages_[m].wait].push_back(m);
     }
     const auto emit = [&](size_t m, Instruction::Kind kind) {
@@ -156,7 +156,7 @@ class Overlapper {
       for (const size_t m : waits[i]) emit(m, Instruction::wait);
       for (const size_t m : starts[i]) emit(m, Instruction::start);
       if (i < old.size() && !moved[i]) schedule_.instructions.push_back(old[i]);
-      for (const size_t m : behind[i]) emit(m, Instruction::start);
+      for (const size_t m : after[i]) emit(m, Instruction::start);
     }
   }
 

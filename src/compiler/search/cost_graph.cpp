@@ -61,7 +61,7 @@ class CostGraphBuilder {
   }
 
   void add_node_variable(size_t n) {
-    auto& [seconds, bytes] = known_costs_[alternatives_[n].get()];
+    auto& [seconds, bytes] = cost_cache_[alternatives_[n].get()];
     if (!seconds) {
       std::vector<double> times, sizes;
       for (const NodeAlternative& alternative : *alternatives_[n]) {
@@ -111,7 +111,7 @@ class CostGraphBuilder {
   size_t add_shared(Decision decision, ValueId value, ValueAlternatives list, const std::vector<Use>& uses) {
     const TypeId type = reshards_.type(graph_.type(value));
     const bool is_state = decision.kind == Decision::Kind::state;
-    auto& [seconds, bytes] = known_costs_[list.get()];
+    auto& [seconds, bytes] = cost_cache_[list.get()];
     if (!seconds) {
       std::vector<double> times, sizes;
       for (const ValueAlternative& one : *list) {
@@ -177,7 +177,7 @@ class CostGraphBuilder {
 
   template <class Seconds>
   void add_edge(size_t first, size_t second, std::string key, const Seconds& seconds) {
-    CostTablePtr& table = known_tables_[std::move(key)];
+    CostTablePtr& table = table_cache_[std::move(key)];
     if (!table) {
       CostTable made{result_.problem.variables[first].size(), result_.problem.variables[second].size(), {}};
       made.seconds.reserve(made.rows * made.columns);
@@ -204,15 +204,15 @@ class CostGraphBuilder {
     std::string key = users_key(uses);
     add_pointer(key, alternatives_[n].get());
     add_integer(key, static_cast<int64_t>(k));
-    ValueAlternatives& known = known_values_[key];
-    if (known) return known;
+    ValueAlternatives& cached = value_cache_[key];
+    if (cached) return cached;
     std::set<ShardingId> found;
     bool arrives = false;
     for (const NodeAlternative& one : *alternatives_[n]) {
       found.insert(one.makes[k]);
       arrives = arrives || one.wants[k] >= 0;
     }
-    return known = with_gradients(std::move(found), uses, arrives);
+    return cached = with_gradients(std::move(found), uses, arrives);
   }
 
   ValueAlternatives state_alternatives(size_t s, const std::vector<Use>& uses) {
@@ -220,14 +220,14 @@ class CostGraphBuilder {
     const auto& pinned = result_.pinned.states[s];
     std::string key = users_key(uses) + 's';
     add_entry_key(key, nodes_, state.entry, result_.pinned);
-    ValueAlternatives& known = known_values_[key];
-    if (known) return known;
+    ValueAlternatives& cached = value_cache_[key];
+    if (cached) return cached;
     const bool arrives = nodes_.is_trained(state);
-    if (!pinned) return known = with_gradients({}, uses, arrives);
+    if (!pinned) return cached = with_gradients({}, uses, arrives);
     std::vector<ValueAlternative> list;
     const ShardingId lies = reshards_.id({.dims = *pinned});
     add_gradients(lies, uses, arrives, list);
-    return known = std::make_shared<const std::vector<ValueAlternative>>(std::move(list));
+    return cached = std::make_shared<const std::vector<ValueAlternative>>(std::move(list));
   }
 
   ValueAlternatives with_gradients(std::set<ShardingId> found, const std::vector<Use>& uses, bool arrives) {
@@ -268,9 +268,9 @@ class CostGraphBuilder {
   CostGraph result_;
   ReshardCosts& reshards_;
   std::vector<NodeAlternatives> alternatives_;  // per node
-  std::unordered_map<std::string, ValueAlternatives> known_values_;
-  std::unordered_map<const void*, Costs> known_costs_;
-  std::unordered_map<std::string, CostTablePtr> known_tables_;
+  std::unordered_map<std::string, ValueAlternatives> value_cache_;
+  std::unordered_map<const void*, Costs> cost_cache_;
+  std::unordered_map<std::string, CostTablePtr> table_cache_;
 };
 
 }  // namespace

@@ -87,7 +87,7 @@ CutScore CutScorer::score(size_t n, const Cut& cut, size_t from) {
     bool reduced = false;
     for (NodeId user : known_.users(node.outputs[k])) {
       if (!known_.is_decided(user)) continue;
-      outwards += moved(node.outputs[k], made, known_.need_of(user, node.outputs[k]));
+      outwards += moved(node.outputs[k], made, known_.required_sharding(user, node.outputs[k]));
       reduced = true;
     }
     if (!made.partial.empty() && !reduced) {

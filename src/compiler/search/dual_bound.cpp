@@ -82,9 +82,9 @@ class MessagePassing {
     std::vector<double> sum = gathered(v);
     const double least = *std::min_element(sum.begin(), sum.end());
     for (double& cost : sum) cost -= least;
-    size_t behind = 0;
-    for (const Direction& direction : directions_[v]) behind += other(direction) > v;
-    const size_t chains = std::max<size_t>(1, std::max(behind, directions_[v].size() - behind));
+    size_t later = 0;
+    for (const Direction& direction : directions_[v]) later += other(direction) > v;
+    const size_t chains = std::max<size_t>(1, std::max(later, directions_[v].size() - later));
     double bound = least;
     for (const Direction& direction : directions_[v]) {
       if ((other(direction) > v) != forwards) continue;

@@ -103,12 +103,12 @@ void EliminationOrder::eliminate(size_t variable) {
   if (!others.empty()) {
     double entries = 1;
     for (size_t v : others) entries *= size_of(v);
-    const auto [known, fresh] = known_.try_emplace(key_of_step(step), tables.size());
+    const auto [cached, fresh] = table_cache_.try_emplace(key_of_step(step), tables.size());
     if (fresh) {
       tables.push_back(nullptr);
       work_ += entries * size_of(variable);
     }
-    step.result = known->second;
+    step.result = cached->second;
     add({step.around, step.result});
   }
   steps.push_back(std::move(step));

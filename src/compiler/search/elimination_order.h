@@ -50,7 +50,7 @@ class EliminationOrder {
   const CostProblem& problem_;
   std::vector<CostFunction> functions_;
   std::vector<std::set<size_t>> functions_of_, neighbours_;  // per variable
-  std::unordered_map<std::string, size_t> known_;            // key of a step to the index of its table
+  std::unordered_map<std::string, size_t> table_cache_;      // key of a step to the index of its table
   double work_ = 0;
 };
 

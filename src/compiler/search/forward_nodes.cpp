@@ -136,9 +136,9 @@ const NodeProgram* ForwardNodes::program_of(size_t n, const NodeGradients& gradi
     for (const bool flag : *flags) key += flag ? '1' : '0';
   }
   add_integer(key, gradients.copies);
-  std::unique_ptr<NodeProgram>& known = known_[key];
-  if (!known) known = std::make_unique<NodeProgram>(graph_, node, ops_, gradients);
-  return known.get();
+  std::unique_ptr<NodeProgram>& cached = program_cache_[key];
+  if (!cached) cached = std::make_unique<NodeProgram>(graph_, node, ops_, gradients);
+  return cached.get();
 }
 
 }  // namespace partita

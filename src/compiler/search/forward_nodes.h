@@ -51,7 +51,7 @@ class ForwardNodes {
   std::vector<int> state_, stored_, input_;  // per value
   std::unordered_map<std::string, int> copies_;
   std::unordered_map<std::string, int64_t> optimizer_states_;
-  std::unordered_map<std::string, std::unique_ptr<NodeProgram>> known_;
+  std::unordered_map<std::string, std::unique_ptr<NodeProgram>> program_cache_;
   std::vector<const NodeProgram*> programs_;  // per node
   std::vector<std::vector<size_t>> sums_;     // per value
 };

@@ -47,7 +47,7 @@ std::vector<Sharding> KnownShardings::operands(size_t n, const Cut& cut) const {
   return shardings;
 }
 
-Sharding KnownShardings::need_of(size_t user, ValueId value) const {
+Sharding KnownShardings::required_sharding(size_t user, ValueId value) const {
   const Node& node = graph_.nodes[user];
   const auto at = std::find(node.inputs.begin(), node.inputs.end(), value) - node.inputs.begin();
   return {.dims = dims_from_factors(rules_[user], *partial_.cuts[user], rules_[user].inputs[at])};
@@ -63,7 +63,7 @@ std::vector<Suggestion> KnownShardings::neighbours_of(size_t n) const {
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     for (NodeId user : users_[node.outputs[k]]) {
       if (!is_decided(user)) continue;
-      all.push_back({&rule.outputs[k], need_of(user, node.outputs[k]).dims});
+      all.push_back({&rule.outputs[k], required_sharding(user, node.outputs[k]).dims});
     }
   }
   return all;

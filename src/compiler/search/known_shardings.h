@@ -35,7 +35,7 @@ class KnownShardings {
   /// Returns the shardings of a node's operands; those not known yet are as the cut needs them.
   std::vector<Sharding> operands(size_t node, const Cut& cut) const;
   /// Returns the sharding in which a decided node needs an operand.
-  Sharding need_of(size_t user, ValueId value) const;
+  Sharding required_sharding(size_t user, ValueId value) const;
   /// Returns a suggestion for each operand and result of a node whose sharding is known or needed by a decided user.
   std::vector<Suggestion> neighbours_of(size_t node) const;
 

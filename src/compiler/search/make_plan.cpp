@@ -4,10 +4,10 @@
 
 #include "compiler/plan/annotations.h"
 #include "compiler/plan/cut_blocks.h"
-#include "compiler/search/beside_batch.h"
 #include "compiler/search/data_parallel.h"
 #include "compiler/search/propagation.h"
 #include "compiler/search/search_cuts.h"
+#include "compiler/search/search_tensor_cuts.h"
 #include "ir/sharding/strategy.h"
 
 namespace partita {
@@ -71,8 +71,8 @@ CutSearch cut_search(const Mesh& mesh, const PlanOptions& options) {
 PartialPlan search_blocks(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                           const PlanOptions& options, PartialPlan partial) {
   const Axes tensor = block_axes(mesh, options.blocks).tensor;
-  return search_beside_batch(graph, rules, ops, mesh, tensor, cut_search(one_axis(mesh, tensor), options),
-                             std::move(partial));
+  return search_tensor_cuts(graph, rules, ops, mesh, tensor, cut_search(one_axis(mesh, tensor), options),
+                            std::move(partial));
 }
 
 Plan searched_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,

@@ -93,12 +93,12 @@ class AlternativesMaker {
   /// it.
   void add_forward(size_t n) {
     const std::string key = place_of(n);
-    auto& known = known_forwards_[key];
-    if (!known) known = std::make_shared<const std::vector<Forward>>(forwards_of(n));
+    auto& cached = forward_cache_[key];
+    if (!cached) cached = std::make_shared<const std::vector<Forward>>(forwards_of(n));
     forwards_.resize(graph_.nodes.size());
-    forwards_[n] = known;
+    forwards_[n] = cached;
     const Node& node = graph_.nodes[n];
-    for (const Forward& forward : *known) {
+    for (const Forward& forward : *cached) {
       for (size_t k = 0; k < node.outputs.size(); ++k) {
         const Sharding& made = forward.makes[k];
         if (!made.partial.empty()) partials_[node.outputs[k]].emplace(made.kind, made.partial);
@@ -113,7 +113,7 @@ class AlternativesMaker {
     for (const Cut* cut : cuts_of(n)) {
       std::vector<Sharding> whole;
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        whole.push_back(need_of(rule, *cut, rule.inputs[i], graph_.type(node.inputs[i]), mesh_));
+        whole.push_back(required_sharding(rule, *cut, rule.inputs[i], graph_.type(node.inputs[i]), mesh_));
       }
       found.push_back(forward_of(n, *cut, whole));
       if (needs_expansion(rule, *cut)) continue;
@@ -158,10 +158,10 @@ class AlternativesMaker {
     for (ValueId output : node.outputs) add_sets(key, gradient_partials_[output]);
     for (ValueId input : node.inputs) add_entry_key(key, nodes_, input, pinned_);
     for (ValueId output : node.outputs) key += nodes_.stored(output) >= 0 ? 's' : '-';
-    NodeAlternatives& known = known_alternatives_[key];
-    if (!known) known = std::make_shared<const std::vector<NodeAlternative>>(alternatives_of(n));
-    alternatives_[n] = known;
-    for (const NodeAlternative& alternative : *known) {
+    NodeAlternatives& cached = alternative_cache_[key];
+    if (!cached) cached = std::make_shared<const std::vector<NodeAlternative>>(alternatives_of(n));
+    alternatives_[n] = cached;
+    for (const NodeAlternative& alternative : *cached) {
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (alternative.gives[i] < 0) continue;
         const Sharding& given = reshards_.sharding(alternative.gives[i]);
@@ -264,9 +264,9 @@ class AlternativesMaker {
   ReshardCosts& reshards_;
   std::unordered_map<const ShardingRule*, std::vector<Cut>> legal_;
   std::vector<PartialSets> partials_, gradient_partials_;  // per value: what it may be partial over
-  std::unordered_map<std::string, std::shared_ptr<const std::vector<Forward>>> known_forwards_;
+  std::unordered_map<std::string, std::shared_ptr<const std::vector<Forward>>> forward_cache_;
   std::vector<std::shared_ptr<const std::vector<Forward>>> forwards_;  // per node
-  std::unordered_map<std::string, NodeAlternatives> known_alternatives_;
+  std::unordered_map<std::string, NodeAlternatives> alternative_cache_;
   std::vector<NodeAlternatives> alternatives_;  // per node
 };
 

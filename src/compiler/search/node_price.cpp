@@ -38,7 +38,7 @@ class PriceWalk {
     const Sharding passed = propagate_partial(rule, cut, given);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Type& type = program.graph().type(node.inputs[i]);
-      Sharding target = need_of(rule, cut, rule.inputs[i], type, mesh_);
+      Sharding target = required_sharding(rule, cut, rule.inputs[i], type, mesh_);
       if (!given[i].partial.empty() && !passed.partial.empty()) {
         target.kind = passed.kind;
         target.partial = passed.partial;
@@ -129,11 +129,11 @@ bool NodeGradients::any() const { return std::find(arriving.begin(), arriving.en
 NodeProgram::NodeProgram(const Graph& graph, const Node& node, const OpSet& ops, const NodeGradients& gradients)
     : ops_(ops), copies_(gradients.copies) {
   Builder builder(ops, "node");
-  std::unordered_map<ValueId, Value> known;
+  std::unordered_map<ValueId, Value> input_values;
   std::vector<Value> operands;
   for (ValueId input : node.inputs) {
-    const auto [entry, fresh] = known.try_emplace(input);
-    if (fresh) entry->second = builder.input(fmt::format("x{}", known.size()), graph.type(input));
+    const auto [entry, fresh] = input_values.try_emplace(input);
+    if (fresh) entry->second = builder.input(fmt::format("x{}", input_values.size()), graph.type(input));
     operands.push_back(entry->second);
     operands_.push_back(entry->second.id());
   }
@@ -181,26 +181,27 @@ void NodeProgram::find_live() {
 }
 
 const NodeProgram& NodeProgram::expansion(size_t n) const {
-  std::unique_ptr<NodeProgram>& known = expansions_[n];
-  if (known) return *known;
+  std::unique_ptr<NodeProgram>& cached = expansions_[n];
+  if (cached) return *cached;
   const Node& node = graph_.nodes[n];
-  known.reset(new NodeProgram(ops_));
+  cached.reset(new NodeProgram(ops_));
   Builder builder(ops_, "expansion");
   std::vector<Value> operands;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     operands.push_back(builder.input(fmt::format("x{}", i), graph_.type(node.inputs[i])));
-    known->operands_.push_back(operands.back().id());
+    cached->operands_.push_back(operands.back().id());
   }
   const std::vector<Type> outputs = graph_.types(node.outputs);
   for (const Value& result : ops_.at(node.op).expand({{builder, node.attrs, operands}, outputs})) {
-    known->results_.push_back(result.id());
+    cached->results_.push_back(result.id());
   }
-  known->graph_ = builder.take();
-  known->rules_ = std::make_unique<Rules>(known->graph_, ops_);
-  return *known;
+  cached->graph_ = builder.take();
+  cached->rules_ = std::make_unique<Rules>(cached->graph_, ops_);
+  return *cached;
 }
 
-Sharding need_of(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type, const Mesh& mesh) {
+Sharding required_sharding(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type,
+                           const Mesh& mesh) {
   Sharding need{.dims = dims_from_factors(rule, cut, map)};
   for (size_t d = 0; d < map.size(); ++d) {
     if (map[d].window && mesh.ways(need.dims[d]) > type.shape[d]) need.dims[d].clear();

@@ -54,7 +54,8 @@ class NodeProgram {
 
 /// Returns the sharding in which a node needs an operand under a cut, without halos. A dimension with a window and
 /// fewer rows than parts is not cut.
-Sharding need_of(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type, const Mesh& mesh);
+Sharding required_sharding(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type,
+                           const Mesh& mesh);
 
 struct NodePrice {
   double seconds = 0;                          // seconds of all its nodes on one rank, and of moves between them

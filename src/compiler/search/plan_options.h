@@ -6,7 +6,7 @@
 #include "base/names.h"
 #include "compiler/plan/block_sharding.h"
 #include "compiler/plan/optimizer_sharding.h"
-#include "compiler/plan/stage_mark.h"
+#include "compiler/plan/stage_annotation.h"
 #include "compiler/search/search_kind.h"
 #include "ir/orders/sequence.h"
 #include "ir/sharding/annotation.h"
@@ -50,8 +50,8 @@ inline constexpr auto kNames<Uneven> = names("allow", "error");
 
 /// A program in stages. Each runs on ranks of its own or, if interleaved, several run on the same ranks.
 struct PipelineOptions {
-  int64_t stages = 0;              // 0: as many as layers are marked with; 1: no stages, whatever the marks
-  std::vector<StageMark> marks{};  // in addition to those in the code of the network
+  int64_t stages = 0;  // 0: as many as layers are annotated with; 1: no stages, whatever the annotations
+  std::vector<StageAnnotation> stage_annotations{};  // in addition to those in the code of the network
   Order order = Order::one_forward_one_backward;
   int64_t interleave = 1;  // stages per group of ranks
 };

@@ -102,7 +102,7 @@ class Propagation {
     for (ValueId output : node.outputs) {
       text += " -> " + print(known_.graph().type(output));
       for (NodeId user : known_.users(output)) {
-        if (known_.is_decided(user)) add_sharding(output, known_.need_of(user, output));
+        if (known_.is_decided(user)) add_sharding(output, known_.required_sharding(user, output));
       }
     }
     if (known_.partial().cuts[from])

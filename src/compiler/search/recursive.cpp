@@ -36,7 +36,7 @@ std::vector<Axes> rounds(const Mesh& mesh) {
 }
 
 /// Number of parts into which later axes can cut what is left.
-double ways_behind(int axis, const Mesh& mesh) {
+double later_ways(int axis, const Mesh& mesh) {
   double ways = 1;
   for (int later = axis + 1; later < static_cast<int>(mesh.rank_axes()); ++later) {
     ways *= static_cast<double>(mesh.axes()[static_cast<size_t>(later)].size);
@@ -66,7 +66,7 @@ CostGraph recursive_search(const ForwardNodes& nodes, const Mesh& mesh, const Pa
   for (const Axes& axes : rounds(mesh)) {
     for (size_t n : open) own.candidates[n] = with_axes(own.candidates[n].front(), legal.at(&rules[n]), axes);
     const CostGraph costs = make_cost_graph(nodes, mesh, pinned, own);
-    const double most = axes.size() == 1 ? max_bytes * ways_behind(axes[0], mesh) : max_bytes;
+    const double most = axes.size() == 1 ? max_bytes * later_ways(axes[0], mesh) : max_bytes;
     const std::vector<size_t> chosen = exact_search(with_price(costs.problem, price), most).chosen;
     for (size_t n : open) {
       const size_t variable = static_cast<size_t>(costs.variable_of_node[n]);

@@ -61,21 +61,21 @@ ShardingId ReshardCosts::id(const Sharding& sharding) {
 
 double ReshardCosts::between(TypeId type, ShardingId from, ShardingId to) {
   if (from == to) return 0;
-  Known& known = types_[type];
-  if (known.states == nullptr) {
-    known.costs.resize(std::max(known.costs.size(), shardings_.size()));
-    std::vector<double>& row = known.costs[from];
+  CachedCosts& cached = types_[type];
+  if (cached.states == nullptr) {
+    cached.costs.resize(std::max(cached.costs.size(), shardings_.size()));
+    std::vector<double>& row = cached.costs[from];
     if (row.size() <= static_cast<size_t>(to)) row.resize(shardings_.size(), kUnknown);
-    if (std::isnan(row[to])) row[to] = find(known.type, *shardings_[from], *shardings_[to]);
+    if (std::isnan(row[to])) row[to] = find(cached.type, *shardings_[from], *shardings_[to]);
     return row[to];
   }
   const Sharding &source = *shardings_[from], &target = *shardings_[to];
   if (!target.partial.empty() && source.kind != target.kind) return kImpossible;
-  const uint32_t axes = known.states->axes_of(state_of_[from]) | known.states->axes_of(state_of_[to]);
+  const uint32_t axes = cached.states->axes_of(state_of_[from]) | cached.states->axes_of(state_of_[to]);
   const size_t row = static_cast<size_t>(state_of_[from]) << mesh_.rank_axes() | axes;
-  if (known.costs.size() <= row) known.costs.resize(row + 1);
-  if (known.costs[row].empty()) known.costs[row] = known.states->costs_from(state_of_[from], axes, known.type);
-  return known.costs[row][static_cast<size_t>(state_of_[to])];
+  if (cached.costs.size() <= row) cached.costs.resize(row + 1);
+  if (cached.costs[row].empty()) cached.costs[row] = cached.states->costs_from(state_of_[from], axes, cached.type);
+  return cached.costs[row][static_cast<size_t>(state_of_[to])];
 }
 
 double ReshardCosts::passed(TypeId type, ShardingId from, ShardingId to) {

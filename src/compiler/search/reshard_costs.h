@@ -34,7 +34,7 @@ class ReshardCosts {
   double passed(TypeId type, ShardingId from, ShardingId to);
 
  private:
-  struct Known {
+  struct CachedCosts {
     Type type;
     const ReshardStates* states = nullptr;  // null: too many to list
     std::vector<std::vector<double>>
@@ -50,7 +50,7 @@ class ReshardCosts {
   std::unordered_map<size_t, std::unique_ptr<ReshardStates>> states_;  // by number of dimensions
   std::vector<int> state_of_;                                          // per sharding; -1: not listed
   std::unordered_map<std::string, TypeId> type_ids_;
-  std::vector<Known> types_;
+  std::vector<CachedCosts> types_;
   std::unordered_map<std::string, ShardingId> ids_;
   std::vector<std::unique_ptr<Sharding>> shardings_;
 };

@@ -14,9 +14,9 @@ constexpr double kRaise = 8;  // factor from one to the next until the choice fi
 CostProblem with_price(const CostProblem& problem, double price) {
   if (price == 0) return problem;
   CostProblem priced{{}, problem.edges};
-  std::map<std::pair<const void*, const void*>, std::shared_ptr<const std::vector<double>>> known;
+  std::map<std::pair<const void*, const void*>, std::shared_ptr<const std::vector<double>>> cache;
   for (const CostVariable& variable : problem.variables) {
-    auto& seconds = known[{variable.seconds.get(), variable.bytes.get()}];
+    auto& seconds = cache[{variable.seconds.get(), variable.bytes.get()}];
     if (!seconds) {
       std::vector<double> sums = *variable.seconds;
       for (size_t a = 0; a < sums.size() && variable.bytes; ++a) sums[a] += price * (*variable.bytes)[a];

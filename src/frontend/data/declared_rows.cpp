@@ -18,7 +18,7 @@ bool fits(const Shape& shape, const Shape& declared) {
 }
 
 /// Whether an image has its channels last, as seen by a network that takes images of any size with channels first.
-bool is_turned(const Shape& image) {
+bool has_channels_last(const Shape& image) {
   return image.size() == 3 && !can_be_channels(image[0]) && can_be_channels(image[2]);
 }
 
@@ -34,7 +34,7 @@ std::string print_declared(const Shape& declared) {
 
 /// Returns the model options that would make the images fit, as the end of a message, or "" if there are none.
 std::string remedy(const Shape& shape, const Shape& declared) {
-  if (shape.size() != 3 || shape[1] != shape[2] || is_turned(shape)) return "";
+  if (shape.size() != 3 || shape[1] != shape[2] || has_channels_last(shape)) return "";
   std::vector<std::string> sizes;
   if (declared[0] != kAnySize && shape[0] != declared[0]) sizes.push_back(fmt::format("channels={}", shape[0]));
   if (declared[1] != kAnySize && shape[1] != declared[1]) sizes.push_back(fmt::format("size={}", shape[1]));
@@ -52,7 +52,7 @@ void require_image(const Column& column, const RowFormat& format, const DataSour
   if (format.resize > 0) declared[1] = declared[2] = format.resize;
   const Shape& shape = column.type.shape;
   const bool is_any = std::find(declared.begin(), declared.end(), kAnySize) != declared.end();
-  if (fits(shape, declared) && !(is_any && is_turned(shape))) return;
+  if (fits(shape, declared) && !(is_any && has_channels_last(shape))) return;
   refuse(column, source,
          fmt::format("{}{}, channels first{}", name_of(column.type.dtype), print_declared(declared),
                      remedy(shape, declared)));

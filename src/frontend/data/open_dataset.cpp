@@ -96,9 +96,9 @@ DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& f
   for (const Column& column : columns) {
     const Type& type = column.type;
     if (format.is_images() && column.name == format.input && type.dtype == DType::u8 && type.rank() == 3) {
-      const bool is_turned = has_channels_first(type.shape, format.input_shape);
-      if (is_turned) rows = map(rows, {column.name}, chw_to_hwc());
-      const Type image = is_turned ? chw_to_hwc()->type(type) : type;
+      const bool is_chw = has_channels_first(type.shape, format.input_shape);
+      if (is_chw) rows = map(rows, {column.name}, chw_to_hwc());
+      const Type image = is_chw ? chw_to_hwc()->type(type) : type;
       rows = map(rows, {column.name}, chain(image_maps(image, source.kind, split, format)));
       continue;
     }

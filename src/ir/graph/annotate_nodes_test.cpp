@@ -61,7 +61,7 @@ std::string refusal(Fn&& fn) {
   return "";
 }
 
-TEST(BuilderMarks, OnlyResultsOfOpsTakeMarks) {
+TEST(BuilderAnnotations, OnlyResultsOfOpsTakeAnnotations) {
   Builder builder(all_ops());
   const Value x = builder.input("x", {DType::f32, {4, 2}});
   EXPECT_EQ(refusal([&] {
@@ -70,7 +70,7 @@ TEST(BuilderMarks, OnlyResultsOfOpsTakeMarks) {
             "[shard] no node made the value, got 'x', expected a result of an op");
 }
 
-TEST(BuilderMarks, OnlyParametersAreLayerwise) {
+TEST(BuilderAnnotations, OnlyParametersAreLayerwise) {
   Builder builder(all_ops());
   const Value x = builder.input("x", {DType::f32, {4, 2}}), w = builder.state("w", {DType::f32, {4, 2}}, {});
   builder.layerwise(w, 1);

@@ -41,9 +41,9 @@ const RuleTable::Entry* RuleTable::make(const Graph& graph, const Node& node) {
   if (op == nullptr || !op->rule) return nullptr;
   std::string text = node.op + node.attrs.print();
   add_types(text, graph, node);
-  const Entry*& known = known_[std::move(text)];
-  if (known == nullptr) known = &entries_.emplace_back(Entry{op, rule_of(graph, node, ops_)});
-  return known;
+  const Entry*& cached = entries_by_text_[std::move(text)];
+  if (cached == nullptr) cached = &entries_.emplace_back(Entry{op, rule_of(graph, node, ops_)});
+  return cached;
 }
 
 Rules::Rules(const Graph& graph, const OpSet& ops) : own_(std::make_unique<RuleTable>(ops)) {

@@ -36,9 +36,9 @@ class RuleTable {
 
   const OpSet& ops_;
   std::deque<Entry> entries_;
-  std::unordered_map<std::string, const Entry*> known_;  // by the text of the attributes and types
-  std::unordered_map<std::string, Seen> seen_;           // by the address of the attributes, which copied nodes share
-  std::string key_;                                      // key of the current look-up; reused
+  std::unordered_map<std::string, const Entry*> entries_by_text_;  // by the text of the attributes and types
+  std::unordered_map<std::string, Seen> seen_;  // by the address of the attributes, which copied nodes share
+  std::string key_;                             // key of the current look-up; reused
 };
 
 /// The rules of one graph's nodes, by node. A graph of repeated layers has few distinct rules.

@@ -10,7 +10,7 @@ namespace {
 constexpr int kLast = -1, kUnused = -2, kPartial = -3;
 
 /// Returns the axis right after this one in its dimension, or why there is none: kLast, kUnused or kPartial.
-int follower(const Sharding& sharding, int axis) {
+int next_axis(const Sharding& sharding, int axis) {
   for (const Axes& axes : sharding.dims) {
     const auto at = std::find(axes.begin(), axes.end(), axis);
     if (at != axes.end()) return at + 1 == axes.end() ? kLast : *(at + 1);
@@ -22,19 +22,19 @@ int follower(const Sharding& sharding, int axis) {
 /// both are unused or partial on the other. Axes that are partial on one side and unused on the other join the next
 /// such axis.
 int joint(const ReshardEnds& ends, int axis) {
-  const int here = follower(ends.from, axis), there = follower(ends.to, axis);
-  if (here >= 0 && (there == here || (there != kLast && there < 0 && follower(ends.to, here) == there))) return here;
-  if (there >= 0 && here != kLast && here < 0 && follower(ends.from, there) == here) return there;
+  const int here = next_axis(ends.from, axis), there = next_axis(ends.to, axis);
+  if (here >= 0 && (there == here || (there != kLast && there < 0 && next_axis(ends.to, here) == there))) return here;
+  if (there >= 0 && here != kLast && here < 0 && next_axis(ends.from, there) == here) return there;
   if (here != kPartial || there != kUnused) return -1;
   for (int next = axis + 1; next < static_cast<int>(ends.mesh.axes().size()); ++next) {
-    if (follower(ends.from, next) == kPartial && follower(ends.to, next) == kUnused) return next;
+    if (next_axis(ends.from, next) == kPartial && next_axis(ends.to, next) == kUnused) return next;
   }
   return -1;
 }
 
 }  // namespace
 
-bool is_unused(const Sharding& sharding, int axis) { return follower(sharding, axis) == kUnused; }
+bool is_unused(const Sharding& sharding, int axis) { return next_axis(sharding, axis) == kUnused; }
 
 std::vector<Axes> merged_runs(const ReshardEnds& ends) {
   std::vector<Axes> runs;

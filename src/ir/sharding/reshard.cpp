@@ -40,7 +40,7 @@ class Search {
   }
 
  private:
-  struct Known {
+  struct Visited {
     Sharding sharding;
     double cost = 0;
     int moves = 0;
@@ -113,33 +113,34 @@ class Search {
   /// Whether there is a path cheaper than `limit` through states of at most `most` bytes per rank. May miss one: it
   /// gives up after kMaxMoves moves. `trace` returns the path.
   bool search(double most, double limit, double weight, bool exact = false) {
-    known_.clear();
+    visited_.clear();
     ReshardMoves moves_of(ends_, runs_, exact);
     std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
     const std::string start = key_of(from_), goal = key_of(to_);
-    known_[start] = {from_, 0, 0, "", {}, false};
+    visited_[start] = {from_, 0, 0, "", {}, false};
     open.push({weight * bound_of(from_), 0, start});
     while (!open.empty()) {
       const std::string key = open.top().key;
       open.pop();
-      Known& now = known_.at(key);
+      Visited& now = visited_.at(key);
       if (now.done) continue;
       now.done = true;
       if (key == goal) return true;
       if (moves_of.count() > kMaxMoves) return false;
-      const Known base = now;  // a copy, since `known_` grows below
+      const Visited base = now;  // a copy, since `visited_` grows below
       for (const Move& move : moves_of.from(base.sharding, base.cost, limit)) {
         if (local_bytes(type_, move.result.dims, mesh_) > most) continue;
         const double cost = base.cost + cost_of(move, type_, base.sharding, mesh_, costs_);
         if (cost + bound_of(move.result) >= limit) continue;
         const int moves = base.moves + 1;
         const std::string next = key_of(move.result);
-        const auto [entry, fresh] = known_.try_emplace(next);
-        Known& known = entry->second;
+        const auto [entry, fresh] = visited_.try_emplace(next);
+        Visited& visited = entry->second;
         const double slack = kCostTolerance * std::max(1.0, cost);
-        const bool better = fresh || cost < known.cost - slack || (cost < known.cost + slack && moves < known.moves);
-        if (!better || known.done) continue;
-        known = {move.result, cost, moves, key, move, false};
+        const bool better =
+            fresh || cost < visited.cost - slack || (cost < visited.cost + slack && moves < visited.moves);
+        if (!better || visited.done) continue;
+        visited = {move.result, cost, moves, key, move, false};
         open.push({cost + weight * bound_of(move.result), moves, next});
       }
     }
@@ -178,9 +179,9 @@ class Search {
 
   Resharder::Path trace() const {
     std::vector<Move> backwards;
-    const Known* at = &known_.at(key_of(to_));
+    const Visited* at = &visited_.at(key_of(to_));
     Resharder::Path path{.moves = {}, .cost = at->cost};
-    for (; !at->before.empty() || at->moves > 0; at = &known_.at(at->before)) backwards.push_back(at->move);
+    for (; !at->before.empty() || at->moves > 0; at = &visited_.at(at->before)) backwards.push_back(at->move);
     for (auto move = backwards.rbegin(); move != backwards.rend(); ++move) {
       check_axes(move->result);
       const size_t count = path.moves.size();
@@ -196,7 +197,7 @@ class Search {
   const Mesh& mesh_;
   const LinkCosts& costs_;
   std::vector<Axes> runs_;
-  std::unordered_map<std::string, Known> known_;
+  std::unordered_map<std::string, Visited> visited_;
 };
 
 }  // namespace
@@ -206,9 +207,9 @@ const Resharder::Path& Resharder::path(const Type& type, const Sharding& from, c
   key += static_cast<char>(from.kind);
   key += static_cast<char>(type.dtype);
   key.append(reinterpret_cast<const char*>(type.shape.data()), type.shape.size() * sizeof(int64_t));
-  const auto found = known_.find(key);
-  if (found != known_.end()) return found->second;
-  return known_[key] = Search(type, from, to, mesh_, costs_).find();
+  const auto found = path_cache_.find(key);
+  if (found != path_cache_.end()) return found->second;
+  return path_cache_[key] = Search(type, from, to, mesh_, costs_).find();
 }
 
 }  // namespace partita

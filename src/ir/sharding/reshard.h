@@ -30,7 +30,7 @@ class Resharder {
  private:
   const Mesh& mesh_;
   LinkCosts costs_;
-  std::unordered_map<std::string, Path> known_;
+  std::unordered_map<std::string, Path> path_cache_;
 };
 
 }  // namespace partita

@@ -122,28 +122,28 @@ bool ReshardMoves::permutes_cheaper(const Sharding& now, double paid) {
     for (int axis : dim) axes[axis] = '+';
   }
   for (int axis : now.partial) axes[axis] = '*';
-  const auto [known, fresh] = permuted_at_.try_emplace(key + axes, paid);
-  if (!fresh && known->second <= paid) return false;
-  known->second = paid;
+  const auto [cheapest, fresh] = permuted_at_.try_emplace(key + axes, paid);
+  if (!fresh && cheapest->second <= paid) return false;
+  cheapest->second = paid;
   return true;
 }
 
 /// Returns the permutation nearest to the target: each dimension is cut by the axes it should end up with, as far as
 /// they fit its number of parts, then by axes it has now. Returns `now` if that does not work out.
 Sharding ReshardMoves::permuted(const Sharding& now) const {
-  Sharding turned = now;
+  Sharding permutation = now;
   Axes taken = now.partial;
   std::vector<int64_t> left;
   const auto take = [&](size_t d, const Axes& run) {  // the whole run or nothing
     if (left[d] % ends_.mesh.ways(run) != 0 || any_of(run, taken)) return false;
     left[d] /= ends_.mesh.ways(run);
-    append(turned.dims[d], run);
+    append(permutation.dims[d], run);
     append(taken, run);
     return true;
   };
   for (size_t d = 0; d < now.dims.size(); ++d) {
     left.push_back(ends_.mesh.ways(now.dims[d]));
-    turned.dims[d].clear();
+    permutation.dims[d].clear();
     const Axes& wanted = ends_.to.dims[d];
     for (size_t at = 0; at < wanted.size();) {
       const Axes* run = run_at(runs_, wanted, at);
@@ -158,23 +158,23 @@ Sharding ReshardMoves::permuted(const Sharding& now) const {
       }
     }
   }
-  return std::all_of(left.begin(), left.end(), [](int64_t ways) { return ways == 1; }) ? turned : now;
+  return std::all_of(left.begin(), left.end(), [](int64_t ways) { return ways == 1; }) ? permutation : now;
 }
 
 /// Returns all shardings with the same number of parts per dimension, with runs of single axes, up to the search's
 /// remaining limit of moves.
 std::vector<Sharding> ReshardMoves::permutations(const Sharding& now) const {
   std::vector<Sharding> result;
-  Sharding turned = now;
+  Sharding permutation = now;
   Axes taken = now.partial;
-  for (Axes& axes : turned.dims) axes.clear();
+  for (Axes& axes : permutation.dims) axes.clear();
   std::vector<int64_t> left;
   for (const Axes& axes : now.dims) left.push_back(ends_.mesh.ways(axes));
   const auto fill = [&](const auto& self, size_t d) -> void {
     while (d < left.size() && left[d] == 1) ++d;
     if (static_cast<int64_t>(result.size()) > kMaxMoves - count_) return;
     if (d == left.size()) {
-      result.push_back(turned);
+      result.push_back(permutation);
       return;
     }
     for (const Axes& run : runs_) {
@@ -183,9 +183,9 @@ std::vector<Sharding> ReshardMoves::permutations(const Sharding& now) const {
       if (left[d] % size != 0 || contains(taken, a)) continue;
       left[d] /= size;
       taken.push_back(a);
-      turned.dims[d].push_back(a);
+      permutation.dims[d].push_back(a);
       self(self, d);
-      turned.dims[d].pop_back();
+      permutation.dims[d].pop_back();
       taken.pop_back();
       left[d] *= size;
     }

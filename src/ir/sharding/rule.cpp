@@ -110,10 +110,10 @@ struct Side {
 void take_until_they_meet(ShardingRule& rule, Side& from, Side& to) {
   int64_t from_product = 1, to_product = 1;
   do {
-    const bool from_is_behind = from_product <= to_product;
-    Side& side = from_is_behind ? from : to;
+    const bool from_is_smaller = from_product <= to_product;
+    Side& side = from_is_smaller ? from : to;
     const int64_t size = side.left;
-    (from_is_behind ? from_product : to_product) *= size;
+    (from_is_smaller ? from_product : to_product) *= size;
     side.take(add_factor(rule, size, Cutting::whole), size);
   } while (from_product != to_product);
 }

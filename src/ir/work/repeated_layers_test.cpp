@@ -68,7 +68,7 @@ TEST(FoldLayers, DependsOnNoNames) {
   EXPECT_EQ(units_of(folded(forward)), before);
 }
 
-TEST(FoldLayers, KeepsWhatIsUsedBehindTheCopies) {
+TEST(FoldLayers, KeepsWhatIsUsedAfterTheCopies) {
   // Every layer's result is used at the end: no copy can be left out.
   const Graph skips = parse_graph(R"(partita graph 1
 graph skips

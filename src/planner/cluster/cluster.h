@@ -76,7 +76,7 @@ struct LinkProtocol {
   std::string name;
   double overhead = 0;         // seconds per collective
   double bandwidth_share = 1;  // share of a link's bandwidth
-  double max_bandwidth = 0;   // maximum in bytes/s of all links of a part together; 0: no limit
+  double max_bandwidth = 0;    // maximum in bytes/s of all links of a part together; 0: no limit
   bool operator==(const LinkProtocol&) const = default;
 };
 
@@ -125,8 +125,8 @@ struct SoftwareCosts {
   double rank_skew = 0;          // seconds that a collective of a layer waits for each of its ranks but the first
   double transfer_overhead = 0;  // seconds of a transfer between stages, in addition to the message
   double product_overlap = 0;    // share of a layer's own collectives that its products can hide
-  bool reduces_behind = false;   // gradients are reduced after the backward instead of overlapped with it
-  bool gathers_ahead = false;    // parameters updated in parts are gathered overlapped with the next forward
+  bool reduces_after_backward = false;  // gradients are reduced after the backward instead of overlapped with it
+  bool prefetches_parameters = false;   // parameters updated in parts are gathered overlapped with the next forward
   /// Recomputation runs the whole layer, not only what the backward reads, and results read by other layers are kept.
   bool recomputes_whole = false;
   bool waits_for_transfers = false;  // a stage computes nothing while it receives from another stage

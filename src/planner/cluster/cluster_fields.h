@@ -52,8 +52,8 @@ void visit_software(AnySoftware& software, Visit& visit) {
   visit.number("rank_skew", software.rank_skew, kSeconds);
   visit.number("transfer_overhead", software.transfer_overhead, kSeconds);
   visit.number("product_overlap", software.product_overlap, kShareOrNone);
-  visit.flag("reduces_behind", software.reduces_behind);
-  visit.flag("gathers_ahead", software.gathers_ahead);
+  visit.flag("reduces_behind", software.reduces_after_backward);
+  visit.flag("gathers_ahead", software.prefetches_parameters);
   visit.flag("waits_for_transfers", software.waits_for_transfers);
   visit.flag("recomputes_whole", software.recomputes_whole);
   visit.flag("regathers", software.regathers);

@@ -29,7 +29,7 @@ SoftwareCosts megatron_lm() {
   software.host_overhead = 56.5e-6;
   software.rank_skew = 4e-6;
   software.transfer_overhead = 0.65e-3;
-  software.reduces_behind = true;
+  software.reduces_after_backward = true;
   software.waits_for_transfers = true;
   software.scores = {
       .forward_bytes = 13, .backward_bytes = 19, .kept_bytes = 5, .kernels = 4, .group = 4, .split_kernels = 6};
@@ -41,7 +41,7 @@ SoftwareCosts megatron_core() {
   software.step_overhead = 1e-3;
   software.host_overhead = 20e-6;
   software.product_overlap = 1;
-  software.gathers_ahead = true;
+  software.prefetches_parameters = true;
   return software;
 }
 

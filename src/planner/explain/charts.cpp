@@ -12,7 +12,7 @@ namespace {
 constexpr double kChartWidth = 1080, kLeft = 78, kRight = 12;
 constexpr size_t kMaxSpans = 8000;
 constexpr int kMaxRows = 32, kMinRows = 4, kMaxLines = 6;
-constexpr double kBeside = 6;  // height of overlapped communication in pixels
+constexpr double kOverlappedHeight = 6;  // height of overlapped communication in pixels
 
 /// Formats seconds with as few digits as possible: "1.5 s".
 std::string print_tick(double seconds) {
@@ -69,7 +69,7 @@ double drawn_seconds(const LayerStep& step) {
   return seconds;
 }
 
-bool is_beside(const LayerSpan& span) {
+bool is_overlapped(const LayerSpan& span) {
   return span.kind == LayerSpan::gather || span.kind == LayerSpan::reduce || span.kind == LayerSpan::transfer;
 }
 
@@ -98,16 +98,17 @@ class SpanPainter {
   std::string paint(const LayerSpan& span, double top, double height) const {
     const double left = axis_.at(span.begin), width = axis_.at(span.end) - left;
     const std::string name = name_of_span(span, with_stage_);
-    const bool beside = is_beside(span);
-    std::string text = fmt::format(
-        R"(<rect class="s-{}{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">)"
-        "<title>{}: {} from {}</title></rect>",
-        class_of(span), span.micro_batch % 2 == 1 && !beside ? " odd" : "", left, beside ? top + height - kBeside : top,
-        std::max(0.3, width - (span.layer ? 0.2 : 0.6)), beside ? kBeside : height - kBeside - 1, name,
-        print_seconds(span.end - span.begin), print_seconds(span.begin));
-    if (!beside && !span.layer && width > 8 + 6.5 * static_cast<double>(name.size())) {
+    const bool overlapped = is_overlapped(span);
+    std::string text = fmt::format(R"(<rect class="s-{}{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">)"
+                                   "<title>{}: {} from {}</title></rect>",
+                                   class_of(span), span.micro_batch % 2 == 1 && !overlapped ? " odd" : "", left,
+                                   overlapped ? top + height - kOverlappedHeight : top,
+                                   std::max(0.3, width - (span.layer ? 0.2 : 0.6)),
+                                   overlapped ? kOverlappedHeight : height - kOverlappedHeight - 1, name,
+                                   print_seconds(span.end - span.begin), print_seconds(span.begin));
+    if (!overlapped && !span.layer && width > 8 + 6.5 * static_cast<double>(name.size())) {
       text += fmt::format(R"(<text class="slot" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
-                          left + width / 2, top + (height - kBeside) / 2 + 3, name);
+                          left + width / 2, top + (height - kOverlappedHeight) / 2 + 3, name);
     }
     return text;
   }

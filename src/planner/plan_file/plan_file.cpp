@@ -330,7 +330,7 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan) {
                                 .network = plan.network,
                                 .cuts = plan.cuts};
   config.plan.recompute = configuration.recompute.all;
-  config.plan.recompute_layers = recompute_marks(plan.recomputed);
+  config.plan.recompute_layers = recompute_annotations(plan.recomputed);
   PlanOptions& options = config.plan.options;
   if (plan.cuts) {  // nothing is left to be annotated or searched
     config.plan.annotations.clear();
@@ -346,10 +346,11 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan) {
                     .searched = configuration.cuts == TensorCuts::searched,
                     .squeeze = configuration.squeeze};
   if (options.blocks.searched && !plan.cuts) options.search = Search::exact;
-  options.pipeline = {.stages = configuration.pipeline * configuration.interleave,
-                      .marks = plan.stages.size() > 1 ? stage_marks(plan.stages) : std::vector<StageMark>(),
-                      .order = configuration.order,
-                      .interleave = configuration.interleave};
+  options.pipeline = {
+      .stages = configuration.pipeline * configuration.interleave,
+      .stage_annotations = plan.stages.size() > 1 ? stage_annotations(plan.stages) : std::vector<StageAnnotation>(),
+      .order = configuration.order,
+      .interleave = configuration.interleave};
   return config;
 }
 
@@ -368,8 +369,8 @@ PlanFile plan_file_of(const PlannedTraining& planned) {
   if (options.pipeline.stages > 1) {
     plan.stages = name_stages(planned.training, assign_stages(planned.training, rules, options.pipeline.stages));
   }
-  for (const RecomputeMark& mark : planned.config.plan.recompute_layers)
-    plan.recomputed[mark.policy].push_back(mark.layers);
+  for (const RecomputeAnnotation& annotation : planned.config.plan.recompute_layers)
+    plan.recomputed[annotation.policy].push_back(annotation.layers);
   return plan;
 }
 
@@ -426,7 +427,8 @@ std::optional<PlanFile> plan_file_of(const JobConfig& config, const Program& pro
                 .parallel = config.plan.options.parallel};
   plan.cuts = name_cuts(*program.cuts, program.graph, Rules(program.graph, ops));
   if (program.assignment.stages > 1) plan.stages = name_stages(program.graph, program.assignment);
-  for (const RecomputeMark& mark : config.plan.recompute_layers) plan.recomputed[mark.policy].push_back(mark.layers);
+  for (const RecomputeAnnotation& annotation : config.plan.recompute_layers)
+    plan.recomputed[annotation.policy].push_back(annotation.layers);
   return plan;
 }
 

@@ -133,7 +133,7 @@ TEST(PlanFile, NamesTheLayersThatAreRecomputed) {
   const JobConfig config = with_plan({}, plan);
   EXPECT_EQ(config.plan.recompute, Recompute::none);
   EXPECT_EQ(config.plan.recompute_layers,
-            (std::vector<RecomputeMark>{
+            (std::vector<RecomputeAnnotation>{
                 {"net/fc4", Recompute::selective}, {"net/fc1", Recompute::full}, {"net/relu", Recompute::full}}));
   EXPECT_EQ(refused_with("mesh data=2", "recompute full net/fc1\nmesh data=2"),
             "[p.txt:12] the configuration says which layers are recomputed, got recompute=none, expected numbers of "
@@ -203,8 +203,8 @@ bool is_taken(const std::string& text, const Graph& graph) {
   try {
     const PlanFile plan = parse_plan_file(text, "p.txt");
     EXPECT_EQ(print(parse_plan_file(print(plan), "p.txt")), print(plan)) << text;
-    Graph marked = graph;
-    if (plan.stages.size() > 1) mark_stages(marked, stage_marks(plan.stages));
+    Graph annotated = graph;
+    if (plan.stages.size() > 1) annotate_stages(annotated, stage_annotations(plan.stages));
     if (plan.cuts && plan.cuts->mesh.ranks() <= 64) {
       const Plan made = plan_of(*plan.cuts, graph, all_ops());
       verify(made, graph, all_ops());

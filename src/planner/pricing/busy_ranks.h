@@ -31,14 +31,14 @@ class BusyParts {
   /// The part with a number from `number_of`. It lives as long as this object. Throws InvalidArgument if there cannot
   /// be as many ranks.
   BusyRanks& of(int64_t number) {
-    std::unique_ptr<BusyRanks>& known = known_[number];
-    if (!known) known = std::make_unique<BusyRanks>(number > 0 ? resized(cluster_, number) : cluster_);
-    return *known;
+    std::unique_ptr<BusyRanks>& cached = cache_[number];
+    if (!cached) cached = std::make_unique<BusyRanks>(number > 0 ? resized(cluster_, number) : cluster_);
+    return *cached;
   }
 
  private:
   const Cluster& cluster_;
-  std::map<int64_t, std::unique_ptr<BusyRanks>> known_;
+  std::map<int64_t, std::unique_ptr<BusyRanks>> cache_;
 };
 
 }  // namespace partita

@@ -107,7 +107,7 @@ std::vector<Key> keys() {
            },
            [](const Configuration& from) { return from.sequence_parallel ? "true" : "false"; }},
           count("interleave", &Configuration::interleave, 1, kMaxCount),
-          choice("deal", &Configuration::deal),
+          choice("deal", &Configuration::layer_split),
           count("micro_batch", &Configuration::micro_batch, 0, kMaxCount),
           choice("order", &Configuration::order),
           {"recompute",
@@ -244,7 +244,7 @@ void require_stages(const Configuration& configuration, std::string_view where) 
     throw InvalidArgument(fmt::format("[{}] interleave={} without stages, got pipeline=1, expected 2 or more", where,
                                       configuration.interleave));
   }
-  if (configuration.deal == Deal::balanced && configuration.pipeline == 1) {
+  if (configuration.layer_split == LayerSplit::balanced && configuration.pipeline == 1) {
     throw InvalidArgument(fmt::format("[{}] deal=balanced without stages, got pipeline=1, expected 2 or more", where));
   }
 }

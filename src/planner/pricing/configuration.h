@@ -7,7 +7,7 @@
 #include "compiler/autodiff/recompute.h"
 #include "compiler/plan/block_sharding.h"
 #include "ir/orders/sequence.h"
-#include "planner/pricing/deal_layers.h"
+#include "planner/pricing/assign_layers.h"
 
 namespace partita {
 
@@ -53,8 +53,8 @@ struct Configuration {
   int64_t links = 0;               // class of links that searched cuts are made for; 0: those of the cluster
   bool sequence_parallel = false;  // whether activations between the products of a block are cut over `tensor`
   int64_t interleave = 1;          // stages of each group
-  Deal deal = Deal::even;          // how layers are assigned to stages
-  int64_t micro_batch = 0;         // rows of a rank's micro-batch; 0: chosen by `completed`
+  LayerSplit layer_split = LayerSplit::even;  // how layers are assigned to stages
+  int64_t micro_batch = 0;                    // rows of a rank's micro-batch; 0: chosen by `completed`
   Order order = Order::one_forward_one_backward;
   RecomputedLayers recompute{};
   int64_t zero = 0;  // level of optimizer sharding over `data` and `context`, 0 to kMaxZero

@@ -6,7 +6,7 @@ namespace partita {
 namespace {
 
 /// The stages of the whole graph's nodes. Copies of a unit are assigned in their order.
-StageAssignment dealt_stages(const Price& price, const FoldedGraph& folded, const Graph& forward) {
+StageAssignment assigned_stages(const Price& price, const FoldedGraph& folded, const Graph& forward) {
   StageAssignment assignment{.stages = static_cast<int64_t>(price.layers.size()), .nodes = {}, .states = {}};
   assignment.nodes.assign(forward.nodes.size(), 0);
   std::vector<size_t> used(folded.units.size(), 0);
@@ -49,24 +49,24 @@ RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, 
   return recomputed;
 }
 
-std::vector<RecomputeMark> recompute_marks(const RecomputedNames& recomputed) {
-  std::vector<RecomputeMark> marks;
+std::vector<RecomputeAnnotation> recompute_annotations(const RecomputedNames& recomputed) {
+  std::vector<RecomputeAnnotation> annotations;
   for (const auto& [policy, names] : recomputed) {
-    for (const std::string& layers : names) marks.push_back({layers, policy});
+    for (const std::string& layers : names) annotations.push_back({layers, policy});
   }
-  return marks;
+  return annotations;
 }
 
 std::vector<std::vector<std::string>> stage_names(const Price& price, const FoldedGraph& folded, const Graph& forward) {
-  return name_stages(forward, dealt_stages(price, folded, forward));
+  return name_stages(forward, assigned_stages(price, folded, forward));
 }
 
-std::vector<StageMark> stage_marks(const std::vector<std::vector<std::string>>& stages) {
-  std::vector<StageMark> marks;
+std::vector<StageAnnotation> stage_annotations(const std::vector<std::vector<std::string>>& stages) {
+  std::vector<StageAnnotation> annotations;
   for (size_t stage = 0; stage < stages.size(); ++stage) {
-    for (const std::string& layers : stages[stage]) marks.push_back({layers, static_cast<int>(stage)});
+    for (const std::string& layers : stages[stage]) annotations.push_back({layers, static_cast<int>(stage)});
   }
-  return marks;
+  return annotations;
 }
 
 JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Price& price, const FoldedGraph& folded,
@@ -75,7 +75,7 @@ JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Pri
   recipe.ranks.count = static_cast<int>(configuration.ranks());
   recipe.plan.recompute = configuration.recompute.all;
   if (configuration.recompute.is_counted())
-    recipe.plan.recompute_layers = recompute_marks(recomputed_names(price, folded, forward, ops));
+    recipe.plan.recompute_layers = recompute_annotations(recomputed_names(price, folded, forward, ops));
   PlanOptions& options = recipe.plan.options;
   options.micro_batches = micro_batches(configuration, batch);
   options.zero.level = configuration.zero;
@@ -89,7 +89,7 @@ JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Pri
   }
   if (configuration.pipeline == 1) return recipe;
   options.pipeline = {.stages = configuration.pipeline * configuration.interleave,
-                      .marks = stage_marks(stage_names(price, folded, forward)),
+                      .stage_annotations = stage_annotations(stage_names(price, folded, forward)),
                       .order = configuration.order,
                       .interleave = configuration.interleave};
   return recipe;

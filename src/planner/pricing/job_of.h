@@ -19,9 +19,9 @@ using RecomputedNames = std::map<Recompute, std::vector<std::string>>;
 /// The names of the recomputed layers, in the assignment of the price.
 RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, const Graph& forward, const OpSet& ops);
 /// A recomputation annotation for each of these names.
-std::vector<RecomputeMark> recompute_marks(const RecomputedNames& recomputed);
+std::vector<RecomputeAnnotation> recompute_annotations(const RecomputedNames& recomputed);
 
 /// A stage annotation for each of these prefixes; `stages` lists them by stage.
-std::vector<StageMark> stage_marks(const std::vector<std::vector<std::string>>& stages);
+std::vector<StageAnnotation> stage_annotations(const std::vector<std::vector<std::string>>& stages);
 
 }  // namespace partita

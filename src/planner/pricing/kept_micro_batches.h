@@ -18,17 +18,17 @@ using KeptMicroBatches = std::set<std::vector<int64_t>>;
 std::vector<KeptMicroBatches> kept_micro_batches(const Sequence& sequence, Order order, int64_t groups);
 
 /// A cache of `kept_micro_batches` by sequence.
-class KnownKeptMicroBatches {
+class KeptMicroBatchesCache {
  public:
   /// The result for a sequence, which must outlive this object and always come with the same order and groups.
   const std::vector<KeptMicroBatches>& of(const Sequence& sequence, Order order, int64_t groups) {
-    const auto [known, fresh] = known_.try_emplace(&sequence);
-    if (fresh) known->second = kept_micro_batches(sequence, order, groups);
-    return known->second;
+    const auto [cached, fresh] = cache_.try_emplace(&sequence);
+    if (fresh) cached->second = kept_micro_batches(sequence, order, groups);
+    return cached->second;
   }
 
  private:
-  std::map<const Sequence*, std::vector<KeptMicroBatches>> known_;
+  std::map<const Sequence*, std::vector<KeptMicroBatches>> cache_;
 };
 
 }  // namespace partita

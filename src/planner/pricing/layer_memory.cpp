@@ -7,9 +7,9 @@
 
 namespace partita {
 
-class MemoryWeighing {
+class LayerMemoryBuilder {
  public:
-  MemoryWeighing(const LayerValues& values, LayerMemory& memory)
+  LayerMemoryBuilder(const LayerValues& values, LayerMemory& memory)
       : values_(values),
         memory_(memory),
         software_(values.software()),
@@ -23,8 +23,8 @@ class MemoryWeighing {
 
   void run() {
     find_images();
-    weigh_kept();
-    weigh_boundaries();
+    count_kept();
+    count_boundaries();
     follow();
   }
 
@@ -73,7 +73,7 @@ class MemoryWeighing {
   }
 
   /// Sums the values that the forward makes and the backward reads.
-  void weigh_kept() {
+  void count_kept() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (values_.phase(n) != Phase::forward || !values_.is_each_micro_batch(n)) continue;
       for (ValueId output : graph_.nodes[n].outputs) {
@@ -93,7 +93,7 @@ class MemoryWeighing {
 
   /// Sums the values that cross to each unit in the forward, and those of them that earlier units do not read in their
   /// backward.
-  void weigh_boundaries() {
+  void count_boundaries() {
     constexpr int kNever = std::numeric_limits<int>::max();
     std::vector<int> furthest(graph_.values.size(), -1), first_reader(graph_.values.size(), kNever);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -155,7 +155,7 @@ class MemoryWeighing {
   std::vector<bool> is_image_;  // per value: whether its channels lie in blocks
 };
 
-LayerMemory::LayerMemory(const LayerValues& values) { MemoryWeighing(values, *this).run(); }
+LayerMemory::LayerMemory(const LayerValues& values) { LayerMemoryBuilder(values, *this).run(); }
 
 double LayerMemory::workspace(double rows) const {
   double kept = 0, live = 0, most = 0;

@@ -41,7 +41,7 @@ class LayerMemory {
   std::vector<UnitBackward> backward(double rows) const;
 
  private:
-  friend class MemoryWeighing;
+  friend class LayerMemoryBuilder;
   /// The change of live bytes by a node.
   struct Change {
     size_t unit = 0;

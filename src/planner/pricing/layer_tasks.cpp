@@ -29,7 +29,7 @@ LayerTasks::LayerTasks(const StagePrices& prices, int64_t zero)
       groups_(static_cast<size_t>(prices.request().configuration.pipeline)),
       sent_(slot_number(static_cast<int>(prices.stages()), StageSection::forward, 0)) {
   find_layers();
-  gather_ahead();
+  prefetch_parameters();
   for (const Slot& slot : prices_.sequence()) add_slot(slot);
   for (int group = 0; group < groups(); ++group) add_update(group);
 }
@@ -68,7 +68,7 @@ LayerTasks::Layer LayerTasks::layer_of(const LayerOfStage& of, int group) const 
     } else if (zero_ == 3) {
       layer.gather = seconds / (2 * rounds);
     } else {
-      layer.ahead = seconds;
+      layer.gather_updated = seconds;
     }
   }
   return layer;
@@ -94,11 +94,11 @@ int LayerTasks::add(int group, TaskQueue queue, double seconds, LayerTask task) 
 }
 
 /// Adds the gathers of parameters that the update of the previous step made in parts.
-void LayerTasks::gather_ahead() {
-  if (!software().gathers_ahead) return;
+void LayerTasks::prefetch_parameters() {
+  if (!software().prefetches_parameters) return;
   for (int s = 0; s < prices_.stages(); ++s) {
     double seconds = 0;
-    for (const Layer& layer : layers_[static_cast<size_t>(s)]) seconds += layer.ahead;
+    for (const Layer& layer : layers_[static_cast<size_t>(s)]) seconds += layer.gather_updated;
     if (seconds <= 0) continue;
     group(s).gathers.push_back(add(prices_.group_of(s), TaskQueue::communicate, seconds,
                                    {.span = {.kind = LayerSpan::gather, .stage = s}, .kind = Collective::all_gather}));
@@ -183,8 +183,8 @@ void LayerTasks::add_reduction(const Slot& slot, Collective kind, double seconds
   LayerTask reduction{
       .span = {.kind = LayerSpan::reduce, .stage = slot.stage, .layer = layer, .micro_batch = slot.micro_batch},
       .kind = kind};
-  if (software().reduces_behind && slot.micro_batch + 1 == micro_batches_) {
-    behind_.push_back({number, seconds, std::move(reduction)});
+  if (software().reduces_after_backward && slot.micro_batch + 1 == micro_batches_) {
+    late_reductions_.push_back({number, seconds, std::move(reduction)});
     return;
   }
   Group& own = group(slot.stage);
@@ -217,7 +217,7 @@ int LayerTasks::receive(const Slot& slot) {
 
 void LayerTasks::add_update(int number) {
   Group& own = groups_[static_cast<size_t>(number)];
-  for (const Behind& one : behind_) {
+  for (const LateReduction& one : late_reductions_) {
     if (one.group != number) continue;
     own.reductions.push_back(add(number, TaskQueue::communicate, one.seconds, one.task));
     graph_.need(own.reductions.back(), own.computed.back());
@@ -227,13 +227,13 @@ void LayerTasks::add_update(int number) {
                          {.span = {.kind = LayerSpan::update, .stage = number}});
   for (const int reduction : own.reductions) graph_.need(update, reduction);
   own.computed.push_back(update);
-  double ahead = 0;
+  double seconds = 0;
   for (int s = number; s < prices_.stages(); s += groups()) {
-    for (const Layer& layer : layers_[static_cast<size_t>(s)]) ahead += layer.ahead;
+    for (const Layer& layer : layers_[static_cast<size_t>(s)]) seconds += layer.gather_updated;
   }
-  if (ahead <= 0 || software().gathers_ahead) return;
+  if (seconds <= 0 || software().prefetches_parameters) return;
   const Item item{.span = {.kind = LayerSpan::gather, .stage = number}};
-  const int gather = add(number, TaskQueue::communicate, ahead, {.span = item.span, .kind = Collective::all_gather});
+  const int gather = add(number, TaskQueue::communicate, seconds, {.span = item.span, .kind = Collective::all_gather});
   graph_.need(gather, update);
   add_join(item, {gather});
 }

@@ -38,7 +38,8 @@ class LayerTasks {
   /// A layer of a stage, and the seconds of its messages among the ranks that share the batch.
   struct Layer {
     LayerOfStage of{};
-    double gather = 0, reduce = 0, ahead = 0;  // ahead: once per step, after the update or before the next step
+    double gather = 0, reduce = 0;
+    double gather_updated = 0;  // once per step, after the update or before the next step
     Collective reduction = Collective::all_reduce;
     double bytes = 0;  // bytes of its gradients
     SecondsByKind late{};
@@ -54,7 +55,7 @@ class LayerTasks {
     double seconds = 0;
     double first_gather = 0, gather = 0;  // seconds to gather the parameters of its first layer, and of the others
   };
-  struct Behind {
+  struct LateReduction {
     int group = 0;
     double seconds = 0;
     LayerTask task;
@@ -76,7 +77,7 @@ class LayerTasks {
   double seconds_of(StageSection section, const UnitCosts& costs) const;
   bool makes_gradients(StageSection section) const;
   int add(int group, TaskQueue queue, double seconds, LayerTask task);
-  void gather_ahead();
+  void prefetch_parameters();
   void add_slot(const Slot& slot);
   void add_layers(const Slot& slot);
   void add_item(const Item& item, bool begins_slot, const Slot& slot);
@@ -95,8 +96,8 @@ class LayerTasks {
   TaskGraph graph_;
   std::vector<LayerTask> tasks_;
   std::vector<Group> groups_;
-  std::vector<Behind> behind_;  // reductions that begin after the backward
-  std::vector<Sent> sent_;      // by slot_number of the receiver
+  std::vector<LateReduction> late_reductions_;  // reductions that begin after the backward
+  std::vector<Sent> sent_;                      // by slot_number of the receiver
 };
 
 }  // namespace partita

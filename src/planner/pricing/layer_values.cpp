@@ -96,7 +96,7 @@ bool LayerValues::is_cut_by_rows(const Axes& axes) const {
   return std::find(axes.begin(), axes.end(), micro_) != axes.end();
 }
 
-bool LayerValues::is_again(size_t n) const {
+bool LayerValues::is_recomputed(size_t n) const {
   return phases_[n] == Phase::backward && !graph().nodes[n].recompute.empty();
 }
 

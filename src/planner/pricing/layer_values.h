@@ -60,7 +60,7 @@ class LayerValues {
   /// Whether micro-batches cut over one of the axes.
   bool is_cut_by_rows(const Axes& axes) const;
   /// Whether a node is recomputed in the backward.
-  bool is_again(size_t node) const;
+  bool is_recomputed(size_t node) const;
   /// Whether a backward node makes a value that only the update reads.
   bool is_of_gradient(size_t node) const;
   /// Whether the first output of a node is summed over micro-batches; in the backward this is a parameter's gradient.

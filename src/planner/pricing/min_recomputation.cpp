@@ -73,8 +73,9 @@ class RecomputationFit {
   }
 
   double added(size_t unit, Recompute policy) const {
-    const UnitCosts &kept = stages_.costs(Recompute::none).units[unit], &again = stages_.costs(policy).units[unit];
-    return again.forward.seconds() + again.backward.seconds() - kept.forward.seconds() - kept.backward.seconds();
+    const UnitCosts &kept = stages_.costs(Recompute::none).units[unit], &recomputed = stages_.costs(policy).units[unit];
+    return recomputed.forward.seconds() + recomputed.backward.seconds() - kept.forward.seconds() -
+           kept.backward.seconds();
   }
 
   std::optional<RecomputedLayers::Counts> least() {
@@ -82,9 +83,9 @@ class RecomputationFit {
     double best_seconds = kNoTime;
     const int64_t most = has_full_ ? layer_count() : 0;
     for (int64_t full = first_count_where(most,
-                                   [&](int64_t count) {
-                                     return fits({count, others(count)});
-                                   });
+                                          [&](int64_t count) {
+                                            return fits({count, others(count)});
+                                          });
          full <= most && full_[static_cast<size_t>(full)] < best_seconds; ++full) {
       const int64_t selective = first_count_where(others(full), [&](int64_t count) { return fits({full, count}); });
       if (selective > others(full)) continue;

@@ -48,7 +48,7 @@ double NetworkCosts::min_states(const Configuration& configuration) {
   return all / static_cast<double>(configuration.pipeline);
 }
 
-void NetworkCosts::forget_many_stages() {
+void NetworkCosts::evict_stages() {
   if (stages_.size() > kMaxStagesKept) stages_.clear();
 }
 
@@ -94,7 +94,7 @@ StagePrices& NetworkCosts::stages(Configuration configuration) {
 
 std::optional<Configuration> NetworkCosts::recomputed_to_fit(const Configuration& configuration, double memory) {
   const std::pair key(configuration, memory);
-  if (const auto known = fitted_.find(key); known != fitted_.end()) return known->second;
+  if (const auto cached = fitted_.find(key); cached != fitted_.end()) return cached->second;
   return fitted_.emplace(key, fit(configuration, memory)).first->second;
 }
 
@@ -115,7 +115,7 @@ std::optional<Configuration> NetworkCosts::fit(Configuration configuration, doub
 
 Price NetworkCosts::price(const Configuration& configuration) {
   const Configuration whole = completed(configuration, configuration.ranks(), batch());
-  if (const auto known = prices_.find(whole); known != prices_.end()) return known->second;
+  if (const auto cached = prices_.find(whole); cached != prices_.end()) return cached->second;
   return prices_.emplace(whole, price_of(stages(whole), whole.zero)).first->second;
 }
 

@@ -29,7 +29,7 @@ class NetworkCosts {
   /// Completes and prices a configuration. Throws InvalidArgument as `completed` and `stages` do.
   Price price(const Configuration& configuration);
   /// The stages of a completed configuration, for any level of optimizer sharding. The reference is valid until
-  /// `forget_many_stages`. Throws InvalidArgument for more stages than layers, for more recomputed layers than a group
+  /// `evict_stages`. Throws InvalidArgument for more stages than layers, for more recomputed layers than a group
   /// has, or if the network cannot be lowered so.
   StagePrices& stages(Configuration configuration);
   /// Returns the configuration with as many recomputed layers in each group of stages as a step needs to fit in
@@ -39,7 +39,7 @@ class NetworkCosts {
   /// InvalidArgument if the network cannot be lowered so.
   double min_states(const Configuration& configuration);
   /// Evicts the stage cache when it grows large. Invalidates references returned by `stages`.
-  void forget_many_stages();
+  void evict_stages();
   /// Seconds per row. Only the values of the configuration that decide the lowering, its micro-batch and its number of
   /// groups count. Throws InvalidArgument if the network cannot be lowered so.
   RowSeconds row_seconds(const Configuration& configuration);
@@ -80,8 +80,8 @@ class NetworkCosts {
   std::optional<Configuration> fit(Configuration configuration, double memory);
 
   NetworkLowering lowering_;
-  KnownOrders orders_;
-  KnownKeptMicroBatches kept_micro_batches_;
+  OrderCache orders_;
+  KeptMicroBatchesCache kept_micro_batches_;
   std::map<Configuration, std::unique_ptr<StagePrices>> stages_;  // with zero = 0: valid for any level
   std::map<Configuration, Price> prices_;
   std::map<std::pair<Configuration, double>, std::optional<Configuration>> fitted_;  // by memory in bytes

@@ -134,9 +134,9 @@ PlanOptions NetworkLowering::plan_options(const LoweringKey& key) {
 
 const LoweredLayers& NetworkLowering::lowered_layers(const LoweringKey& key) {
   if (const auto refused = refused_.find(key); refused != refused_.end()) throw refused->second;
-  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  if (const auto cached = layer_cache_.find(key); cached != layer_cache_.end()) return cached->second;
   try {
-    return known_.emplace(key, lower(key, folded_)).first->second;
+    return layer_cache_.emplace(key, lower(key, folded_)).first->second;
   } catch (const InvalidArgument& error) {
     refused_.emplace(key, error);
     throw;

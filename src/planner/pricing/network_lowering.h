@@ -65,7 +65,7 @@ class NetworkLowering {
   /// the same placements and shared links (`Places::fewest_alike`). The ranks of a group share the same rows.
   int64_t groups_of(const Configuration& configuration);
   /// Whether layers are already lowered, so that their costs are cheap to find.
-  bool is_lowered(const LoweringKey& key) const { return known_.contains(key); }
+  bool is_lowered(const LoweringKey& key) const { return layer_cache_.contains(key); }
   /// The costs for a micro-batch of `micro_batch` rows, while `groups` groups of ranks that share rows work at once.
   /// The reference lives as long as this object. Throws InvalidArgument if the network cannot be lowered so.
   const LayerCosts& layer_costs(const LoweringKey& key, int64_t groups, int64_t micro_batch);
@@ -100,7 +100,7 @@ class NetworkLowering {
   const int64_t batch_;
   TrainingLowering lowering_;
   BusyParts parts_;
-  std::map<LoweringKey, LoweredLayers> known_;
+  std::map<LoweringKey, LoweredLayers> layer_cache_;
   std::map<LoweringKey, InvalidArgument> refused_;                         // errors of failed lowerings
   std::map<std::tuple<LoweringKey, int64_t, int64_t>, LayerCosts> costs_;  // by key, groups and rows of a micro-batch
 };

@@ -11,14 +11,14 @@ namespace partita {
 const GroupPlace& Places::only(GroupPlace place) { return *places_.insert(std::move(place)).first; }
 
 const GroupPlace& Places::between(int64_t first, int64_t second, int64_t ranks) {
-  const GroupPlace*& known = between_[{first, second, ranks}];
-  if (known == nullptr) known = &only(place_between(first, second, ranks, cluster_));
-  return *known;
+  const GroupPlace*& cached = between_[{first, second, ranks}];
+  if (cached == nullptr) cached = &only(place_between(first, second, ranks, cluster_));
+  return *cached;
 }
 
 const GroupPlace& Places::group(const Ranks& ranks, Sharing sharing, int64_t first_rank) {
-  const GroupPlace*& known = groups_[{ranks, sharing, first_rank}];
-  if (known != nullptr) return *known;
+  const GroupPlace*& cached = groups_[{ranks, sharing, first_rank}];
+  if (cached != nullptr) return *cached;
   const Mesh mesh({{"data", ranks.data}, {"context", ranks.context}, {"tensor", ranks.tensor}});
   const std::vector<std::string> names =
       sharing == Sharing::tensor ? std::vector<std::string>{"tensor"} : std::vector<std::string>{"data", "context"};
@@ -26,8 +26,8 @@ const GroupPlace& Places::group(const Ranks& ranks, Sharing sharing, int64_t fir
   for (const std::string& name : names) {
     for (int axis : mesh.find(name)) axes.push_back(axis);
   }
-  known = &only(place_of(mesh, axes, first_rank, cluster_));
-  return *known;
+  cached = &only(place_of(mesh, axes, first_rank, cluster_));
+  return *cached;
 }
 
 int64_t Places::fewest_alike(int64_t groups, int64_t ranks_of_group) const {
@@ -54,9 +54,9 @@ int64_t Places::fewest_alike(int64_t groups, int64_t ranks_of_group) const {
 }
 
 double Places::seconds(Collective kind, double bytes, const GroupPlace& place) {
-  const auto [known, fresh] = seconds_.try_emplace({&place, kind, bytes}, 0);
-  if (fresh) known->second = seconds_of(kind, bytes, place, cluster_);
-  return known->second;
+  const auto [cached, fresh] = seconds_.try_emplace({&place, kind, bytes}, 0);
+  if (fresh) cached->second = seconds_of(kind, bytes, place, cluster_);
+  return cached->second;
 }
 
 }  // namespace partita

@@ -23,11 +23,11 @@ bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
 auto simplicity(const Configuration& configuration) {
   return std::tuple(configuration.cuts, configuration.squeeze, configuration.links, configuration.recompute,
                     configuration.zero, configuration.interleave, configuration.order, configuration.sequence_parallel,
-                    configuration.pipeline, configuration.tensor, configuration.deal);
+                    configuration.pipeline, configuration.tensor, configuration.layer_split);
 }
 
 /// The values that the bound of a candidate takes into account; each includes the previous ones.
-enum class Known {
+enum class BoundBasis {
   sizes,   // data, context, tensor and pipeline
   layers,  // micro-batch, interleaving, order and level; layers are assumed to be split evenly
   stages,  // the layers of each stage
@@ -38,7 +38,7 @@ enum class Known {
 struct Candidate {
   double bound = 0;
   Configuration configuration;
-  Known known = Known::layers;
+  BoundBasis basis = BoundBasis::layers;
   bool operator<(const Candidate& other) const { return bound > other.bound; }  // smallest bound first
 };
 
@@ -179,12 +179,12 @@ class ConfigurationSearcher {
         queue_ = {};
         return;
       }
-      costs_.forget_many_stages();
-      switch (next.known) {
-        case Known::sizes: enumerate_rows(next.configuration); break;
-        case Known::layers: bound_again(next); break;
-        case Known::stages: follow(next.configuration); break;
-        case Known::excess: recompute(next.configuration); break;
+      costs_.evict_stages();
+      switch (next.basis) {
+        case BoundBasis::sizes: enumerate_rows(next.configuration); break;
+        case BoundBasis::layers: update_bound(next); break;
+        case BoundBasis::stages: price_and_keep(next.configuration); break;
+        case BoundBasis::excess: recompute(next.configuration); break;
       }
     }
   }
@@ -259,7 +259,7 @@ class ConfigurationSearcher {
     const double states = costs_.min_states(configuration);
     if (states > request_.memory_bytes) return refuse_sizes(configuration, states);
     const double least = space_.bound_of_sizes(configuration);
-    if (std::isfinite(least)) queue_.push({least, configuration, Known::sizes});
+    if (std::isfinite(least)) queue_.push({least, configuration, BoundBasis::sizes});
   }
 
   void enumerate_rows(Configuration configuration) {
@@ -279,11 +279,11 @@ class ConfigurationSearcher {
 
   void enumerate_levels(Configuration configuration) {
     const double least = space_.bound_of_layers(configuration);
-    configuration.deal = space_.deals(configuration).front();  // `balance` adds the others
+    configuration.layer_split = space_.layer_splits(configuration).front();  // `balance` adds the others
     for (const int64_t zero : space_.levels(configuration)) {
       configuration.zero = zero;
       if (costs_.min_states(configuration) > request_.memory_bytes) continue;  // higher levels may fit
-      queue_.push({least, configuration, Known::layers});
+      queue_.push({least, configuration, BoundBasis::layers});
     }
   }
 
@@ -294,7 +294,7 @@ class ConfigurationSearcher {
     configuration.micro_batch = rows.front();
     if (request_.pins.order) configuration.order = *request_.pins.order;
     if (request_.pins.interleave) configuration.interleave = *request_.pins.interleave;
-    if (request_.pins.deal && configuration.pipeline > 1) configuration.deal = *request_.pins.deal;
+    if (request_.pins.layer_split && configuration.pipeline > 1) configuration.layer_split = *request_.pins.layer_split;
     for (const Recompute policy : {Recompute::none, Recompute::full}) {
       configuration.recompute = request_.pins.recompute.value_or(RecomputedLayers(policy));
       refused_.push_back({states, configuration});
@@ -315,10 +315,10 @@ class ConfigurationSearcher {
   }
 
   /// Computes the bound of a candidate again, since more of its layers may be lowered by now.
-  void bound_again(const Candidate& candidate) {
+  void update_bound(const Candidate& candidate) {
     const double now = space_.bound_of_layers(candidate.configuration);
     if (now <= candidate.bound * (1 + kTie)) return bound(candidate.configuration);
-    queue_.push({now, candidate.configuration, Known::layers});
+    queue_.push({now, candidate.configuration, BoundBasis::layers});
   }
 
   void bound(const Configuration& configuration) {
@@ -327,21 +327,22 @@ class ConfigurationSearcher {
     balance(configuration, *prices);
     const double memory = prices->min_memory(configuration.zero);
     if (memory > request_.memory_bytes) return refuse(configuration, memory);
-    queue_.push({prices->lower_bound(configuration.zero), configuration, Known::stages});
+    queue_.push({prices->lower_bound(configuration.zero), configuration, BoundBasis::stages});
   }
 
   /// Bounds the configuration with balanced layers, too, if these differ from the even ones.
   void balance(Configuration configuration, const StagePrices& even) {
-    if (request_.pins.deal || configuration.deal == Deal::balanced || configuration.pipeline == 1) return;
+    if (request_.pins.layer_split || configuration.layer_split == LayerSplit::balanced || configuration.pipeline == 1)
+      return;
     if (configuration.recompute.is_counted()) return;
     const int64_t repeated = costs_.repeated_layers(), stages = configuration.pipeline * configuration.interleave;
     if (repeated == 0 || repeated % stages != 0) return;  // even is balanced then
-    configuration.deal = Deal::balanced;
+    configuration.layer_split = LayerSplit::balanced;
     if (!costs_.stages(configuration).has_layers_of(even)) bound(configuration);
   }
 
   /// Prices a configuration and keeps it if it is the best. Checks its memory first, which is faster than its step.
-  void follow(const Configuration& configuration) {
+  void price_and_keep(const Configuration& configuration) {
     StagePrices& prices = *stage_prices(configuration);
     const double memory = peak_of(prices.memory(configuration.zero));
     if (memory > request_.memory_bytes) return refuse(configuration, memory);
@@ -361,7 +362,7 @@ class ConfigurationSearcher {
   void refuse(const Configuration& configuration, double memory) {
     refused_.push_back({memory, configuration});
     if (request_.pins.recompute || configuration.recompute != Recompute::none) return;
-    queue_.push({space_.bound_of_excess(configuration), configuration, Known::excess});
+    queue_.push({space_.bound_of_excess(configuration), configuration, BoundBasis::excess});
   }
 
   /// Bounds the configuration with as few recomputed layers as possible, and with all of them. A longer backward may
@@ -415,16 +416,20 @@ Pins parse_pins(std::string_view text) {
     if (key == "sequence_parallel") pins.sequence_parallel = given.sequence_parallel;
     if (key == "recompute") pins.recompute = given.recompute;
     if (key == "order") pins.order = given.order;
-    if (key == "deal") pins.deal = given.deal;
+    if (key == "deal") pins.layer_split = given.layer_split;
   }
   return pins;
 }
 
 std::vector<KnownTemplate> known_templates() {
-  return {
-      {"data parallel", {.data = {}, .tensor = 1, .context = 1, .pipeline = 1, .zero = 0}},
-      {"sharded data parallel", {.tensor = 1, .context = 1, .pipeline = 1, .zero = 3}},
-      {"Megatron", {.context = 1, .zero = 1, .cuts = TensorCuts::blocks, .deal = Deal::even, .delays_weights = false}}};
+  return {{"data parallel", {.data = {}, .tensor = 1, .context = 1, .pipeline = 1, .zero = 0}},
+          {"sharded data parallel", {.tensor = 1, .context = 1, .pipeline = 1, .zero = 3}},
+          {"Megatron",
+           {.context = 1,
+            .zero = 1,
+            .cuts = TensorCuts::blocks,
+            .layer_split = LayerSplit::even,
+            .delays_weights = false}}};
 }
 
 ConfigurationSearch search_configurations(const SearchRequest& request) { return ConfigurationSearcher(request).run(); }

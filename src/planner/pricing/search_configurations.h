@@ -12,7 +12,7 @@ struct Pins {
   std::optional<TensorCuts> cuts{};
   std::optional<bool> sequence_parallel{};
   std::optional<RecomputedLayers> recompute{};
-  std::optional<Deal> deal{};
+  std::optional<LayerSplit> layer_split{};
   std::optional<Order> order{};
   bool delays_weights = true;  // whether the search includes orders that delay gradients of weights (zero_bubble)
 };

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "planner/pricing/deal_layers.h"
+#include "planner/pricing/assign_layers.h"
 #include "planner/pricing/searched_space.h"
 #include "planner/pricing/test_pricing.h"
 
@@ -138,13 +138,13 @@ TEST(SearchConfigurations, KeepsPins) {
   EXPECT_THROW(priced.search(0, parse_pins("tensor=16")), InvalidArgument);
 }
 
-TEST(SearchConfigurations, KeepsPinsOfDealsAndOrders) {
+TEST(SearchConfigurations, KeepsPinsOfLayerSplitsAndOrders) {
   const Priced priced(forward_of(kGpt), "a100-80");
   const auto found = [&](const std::string& pins) {
     return priced.search(0, parse_pins("data=1,tensor=1,pipeline=4,micro_batch=2," + pins)).best->configuration;
   };
-  EXPECT_EQ(found("deal=balanced").deal, Deal::balanced);
-  EXPECT_EQ(found("deal=even").deal, Deal::even);
+  EXPECT_EQ(found("deal=balanced").layer_split, LayerSplit::balanced);
+  EXPECT_EQ(found("deal=even").layer_split, LayerSplit::even);
   for (const Order order : {Order::gpipe, Order::one_forward_one_backward, Order::zero_bubble}) {
     const Configuration pinned = found(fmt::format("order={}", name_of(order)));
     EXPECT_EQ(pinned.order, order);
@@ -424,25 +424,25 @@ TEST(NetworkCosts, PartsAddUpToTheStep) {
   }
 }
 
-std::vector<size_t> dealt(const std::vector<double>& seconds, int64_t stages, size_t repeated_from = 0,
-                          size_t repeated_to = 0, Deal deal = Deal::even) {
-  std::vector<DealtLayer> layers;
+std::vector<size_t> first_layers(const std::vector<double>& seconds, int64_t stages, size_t repeated_from = 0,
+                                 size_t repeated_to = 0, LayerSplit layer_split = LayerSplit::even) {
+  std::vector<AssignedLayer> layers;
   for (size_t i = 0; i < seconds.size(); ++i) layers.push_back({i, seconds[i], i >= repeated_from && i < repeated_to});
-  return deal_layers(layers, stages, deal);
+  return assign_layers(layers, stages, layer_split);
 }
 
-TEST(DealLayers, BalancesTheSlowestStage) {
+TEST(AssignLayers, BalancesTheSlowestStage) {
   using Begins = std::vector<size_t>;
-  EXPECT_EQ(dealt({1, 1, 1, 1}, 2), (Begins{0, 2, 4}));
-  EXPECT_EQ(dealt({5, 1, 1, 1}, 2), (Begins{0, 1, 4}));
-  EXPECT_EQ(dealt({1, 1, 1, 9}, 3), (Begins{0, 1, 3, 4}));
-  EXPECT_EQ(dealt({1, 2}, 2), (Begins{0, 1, 2}));
-  EXPECT_EQ(dealt({9, 1, 1, 1, 1, 9}, 2, 1, 5), (Begins{0, 3, 6}));  // copies evenly, the rest at the ends
-  EXPECT_EQ(dealt({9, 1, 1, 1, 1, 9}, 2, 1, 5, Deal::balanced), (Begins{0, 3, 6}));
-  EXPECT_EQ(dealt({1, 1, 1, 1, 1, 3}, 2, 0, 6), (Begins{0, 3, 6}));
-  EXPECT_EQ(dealt({1, 1, 1, 1, 1, 3}, 2, 0, 6, Deal::balanced), (Begins{0, 4, 6}));
-  EXPECT_THROW(dealt({1, 2}, 3), InvalidArgument);
-  EXPECT_THROW(dealt({1, 2}, 3, 0, 0, Deal::balanced), InvalidArgument);
+  EXPECT_EQ(first_layers({1, 1, 1, 1}, 2), (Begins{0, 2, 4}));
+  EXPECT_EQ(first_layers({5, 1, 1, 1}, 2), (Begins{0, 1, 4}));
+  EXPECT_EQ(first_layers({1, 1, 1, 9}, 3), (Begins{0, 1, 3, 4}));
+  EXPECT_EQ(first_layers({1, 2}, 2), (Begins{0, 1, 2}));
+  EXPECT_EQ(first_layers({9, 1, 1, 1, 1, 9}, 2, 1, 5), (Begins{0, 3, 6}));  // copies evenly, the rest at the ends
+  EXPECT_EQ(first_layers({9, 1, 1, 1, 1, 9}, 2, 1, 5, LayerSplit::balanced), (Begins{0, 3, 6}));
+  EXPECT_EQ(first_layers({1, 1, 1, 1, 1, 3}, 2, 0, 6), (Begins{0, 3, 6}));
+  EXPECT_EQ(first_layers({1, 1, 1, 1, 1, 3}, 2, 0, 6, LayerSplit::balanced), (Begins{0, 4, 6}));
+  EXPECT_THROW(first_layers({1, 2}, 3), InvalidArgument);
+  EXPECT_THROW(first_layers({1, 2}, 3, 0, 0, LayerSplit::balanced), InvalidArgument);
 }
 
 /// Seconds of the slowest of the stages that begin at these layers.
@@ -466,13 +466,13 @@ double min_slowest(const std::vector<double>& seconds, size_t begin, int64_t sta
   return least;
 }
 
-TEST(DealLayers, NoOtherDealHasAFasterSlowestStage) {
+TEST(AssignLayers, NoOtherSplitHasAFasterSlowestStage) {
   std::mt19937 random(3);
   for (int i = 0; i < 300; ++i) {
     std::vector<double> seconds(1 + random() % 9);
     for (double& one : seconds) one = i % 2 == 0 ? 1 + static_cast<double>(random() % 5) : 1e-3 * (1 + random() % 9999);
     for (int64_t stages = 1; stages <= static_cast<int64_t>(seconds.size()); ++stages) {
-      const std::vector<size_t> begins = dealt(seconds, stages, 0, seconds.size(), Deal::balanced);
+      const std::vector<size_t> begins = first_layers(seconds, stages, 0, seconds.size(), LayerSplit::balanced);
       ASSERT_EQ(begins.size(), static_cast<size_t>(stages) + 1);
       EXPECT_EQ(begins.back(), seconds.size());
       for (int64_t s = 0; s < stages; ++s) EXPECT_LT(begins[s], begins[s + 1]);
@@ -487,7 +487,7 @@ TEST(SearchConfigurations, GivesFewerBlocksToAStageWithMore) {
   const std::string pins = "data=1,tensor=1,pipeline=4,micro_batch=2,interleave=1";
   const PricedConfiguration even = *priced.search(0, parse_pins(pins + ",deal=even")).best;
   const PricedConfiguration found = *priced.search(0, parse_pins(pins)).best;
-  EXPECT_EQ(found.configuration.deal, Deal::balanced);
+  EXPECT_EQ(found.configuration.layer_split, LayerSplit::balanced);
   EXPECT_LT(found.price.step_seconds, 0.95 * even.price.step_seconds);
   const PricedConfiguration pinned = *priced.search(0, parse_pins(pins + ",deal=balanced")).best;
   EXPECT_EQ(pinned.configuration, found.configuration);

@@ -125,9 +125,9 @@ std::vector<Order> SearchedSpace::orders(const Configuration& configuration) con
   return allowed(pin, all);
 }
 
-std::vector<Deal> SearchedSpace::deals(const Configuration& configuration) const {
-  if (configuration.pipeline == 1) return {Deal::even};
-  return allowed(request_.pins.deal, {Deal::even, Deal::balanced});
+std::vector<LayerSplit> SearchedSpace::layer_splits(const Configuration& configuration) const {
+  if (configuration.pipeline == 1) return {LayerSplit::even};
+  return allowed(request_.pins.layer_split, {LayerSplit::even, LayerSplit::balanced});
 }
 
 std::vector<int64_t> SearchedSpace::levels(const Configuration& configuration) const {
@@ -144,7 +144,7 @@ bool SearchedSpace::contains(const Configuration& configuration) const {
          has(pipelines(configuration), configuration.pipeline) && has(data(configuration), configuration.data) &&
          has(micro_batches(configuration), configuration.micro_batch) &&
          has(interleaves(configuration), configuration.interleave) && has(orders(configuration), configuration.order) &&
-         has(deals(configuration), configuration.deal) && has(levels(configuration), configuration.zero);
+         has(layer_splits(configuration), configuration.layer_split) && has(levels(configuration), configuration.zero);
 }
 
 std::string SearchedSpace::text() const {
@@ -175,7 +175,7 @@ std::string SearchedSpace::text() const {
   const bool has_one = pins.order.value_or(Order::interleaved) != Order::interleaved;
   add(fmt::format("interleave to {}", kMaxInterleave),
       number("interleave", has_one ? pins.interleave.value_or(1) : pins.interleave));
-  add("deal", pins.deal ? std::optional(fmt::format("deal={}", name_of(*pins.deal))) : std::nullopt);
+  add("deal", pins.layer_split ? std::optional(fmt::format("deal={}", name_of(*pins.layer_split))) : std::nullopt);
   add("micro_batch", number("micro_batch", pins.micro_batch));
   add(pins.delays_weights ? "order of 1f1b, interleaved and zero_bubble" : "order of 1f1b and interleaved",
       pins.order ? std::optional(fmt::format("order={}", name_of(*pins.order))) : std::nullopt);

@@ -16,8 +16,8 @@ namespace partita {
 /// - `micro_batch`: divisors of a rank's rows that are multiples of what searched cuts need;
 /// - `interleave`: 1 to 8 stages of a group, as far as there are layers;
 /// - `order`: `interleaved` for several stages of a group; `1f1b` and `zero_bubble` for one;
-/// - `deal`: both values; `zero`: all levels; `recompute`: nothing if that fits, else as few layers as possible, or
-/// all. Pinned values may lie outside of these.
+/// - `layer_split`: both values; `zero`: all levels; `recompute`: nothing if that fits, else as few layers as possible,
+/// or all. Pinned values may lie outside of these.
 class SearchedSpace {
  public:
   /// The request must outlive this object.
@@ -36,7 +36,7 @@ class SearchedSpace {
   std::vector<int64_t> micro_batches(const Configuration& configuration) const;
   std::vector<int64_t> interleaves(const Configuration& configuration) const;
   std::vector<Order> orders(const Configuration& configuration) const;
-  std::vector<Deal> deals(const Configuration& configuration) const;
+  std::vector<LayerSplit> layer_splits(const Configuration& configuration) const;
   std::vector<int64_t> levels(const Configuration& configuration) const;
   /// Whether a completed configuration is in the space; its recomputation is ignored.
   bool contains(const Configuration& configuration) const;

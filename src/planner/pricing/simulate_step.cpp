@@ -72,9 +72,9 @@ class StepSimulation {
   std::vector<int> blockers() const {
     std::vector<int> blocking(tasks_.tasks().size(), -1);
     for (const TaskGraph::Need& need : tasks_.graph().needs()) {
-      int& known = blocking[static_cast<size_t>(need.task)];
-      if (known < 0 || times_[static_cast<size_t>(need.earlier)].end > times_[static_cast<size_t>(known)].end)
-        known = need.earlier;
+      int& latest = blocking[static_cast<size_t>(need.task)];
+      if (latest < 0 || times_[static_cast<size_t>(need.earlier)].end > times_[static_cast<size_t>(latest)].end)
+        latest = need.earlier;
     }
     return blocking;
   }
@@ -96,8 +96,8 @@ class StepSimulation {
       // wait before a transfer begins is a bubble, since another group delays it.
       const bool is_transfer = tasks_.graph().tasks()[static_cast<size_t>(blocking)].queue == TaskQueue::transfer;
       const double begin = is_transfer ? times_[static_cast<size_t>(blocking)].begin : time.free;
-      const double beside = time.begin - std::max(time.free, begin);
-      if (beside > 0) own.exposed[*tasks_.tasks()[static_cast<size_t>(blocking)].kind] += beside;
+      const double exposed = time.begin - std::max(time.free, begin);
+      if (exposed > 0) own.exposed[*tasks_.tasks()[static_cast<size_t>(blocking)].kind] += exposed;
     }
     if (info.is_join) return;
     if (info.span.kind == LayerSpan::transfer) {

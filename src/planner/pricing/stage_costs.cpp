@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "planner/pricing/deal_layers.h"
+#include "planner/pricing/assign_layers.h"
 
 namespace partita {
 namespace {
@@ -27,27 +27,27 @@ StageCosts::StageCosts(PriceRequest request)
       configuration_(request_.configuration),
       micro_batches_(partita::micro_batches(configuration_, request_.batch)),
       ranks_{configuration_.data, configuration_.context, configuration_.tensor} {
-  deal();
+  split_into_stages();
   choose_recomputed_layers();
   add_up();
 }
 
 const LayerCosts& StageCosts::costs(Recompute policy) const {
-  const LayerCosts*& known = costs_[static_cast<size_t>(policy)];
-  if (known == nullptr) known = &request_.costs(policy);
-  return *known;
+  const LayerCosts*& cached = costs_[static_cast<size_t>(policy)];
+  if (cached == nullptr) cached = &request_.costs(policy);
+  return *cached;
 }
 
-void StageCosts::deal() {
+void StageCosts::split_into_stages() {
   const Recompute policy = configuration_.recompute.all;
-  std::vector<DealtLayer> layers;
+  std::vector<AssignedLayer> layers;
   const std::vector<FoldedUnit>& units = request_.folded.units;
   for (size_t u = 0; u < units.size(); ++u) {
     const UnitCosts& unit = costs(policy).units[u];
     layers.insert(layers.end(), units[u].count,
                   {u, unit.forward.seconds() + unit.backward.seconds(), units[u].is_copy});
   }
-  const std::vector<size_t> begins = deal_layers(layers, stages(), configuration_.deal);
+  const std::vector<size_t> begins = assign_layers(layers, stages(), configuration_.layer_split);
   layers_.resize(static_cast<size_t>(configuration_.pipeline));
   for (int64_t s = 0; s < stages(); ++s) {
     StageLayers& stage = layers_[static_cast<size_t>(group_of(s))].emplace_back(units.size());

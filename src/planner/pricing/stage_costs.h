@@ -7,7 +7,7 @@
 
 #include "planner/cluster/place.h"
 #include "planner/pricing/kept_micro_batches.h"
-#include "planner/pricing/known_orders.h"
+#include "planner/pricing/order_cache.h"
 #include "planner/pricing/places.h"
 #include "planner/pricing/stage_layers.h"
 #include "planner/pricing/unit_costs.h"
@@ -27,8 +27,8 @@ struct PriceRequest {
   const Cluster& cluster;
   const DeviceSpec& device;  // device of a rank of the cluster
   Places& places;            // placements on the cluster
-  KnownOrders& orders;
-  KnownKeptMicroBatches& kept_micro_batches;
+  OrderCache& orders;
+  KeptMicroBatchesCache& kept_micro_batches;
   Precision precision;
 };
 
@@ -75,7 +75,7 @@ class StageCosts {
   double kept_by(const StageLayers& layers) const;
 
  private:
-  void deal();
+  void split_into_stages();
   void choose_recomputed_layers();
   void add_up();
   UnitCosts costs_of(const StageLayers& layers) const;

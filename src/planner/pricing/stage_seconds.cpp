@@ -60,7 +60,7 @@ double StageSeconds::transfer(int64_t stage) const {
   if (stage == 0 || configuration_.pipeline == 1) return 0;
   const int from = stages_.group_of(stage - 1), to = stages_.group_of(stage);
   const double bytes = stages_.stage(stage).boundary;
-  const auto [entry, fresh] = known_transfers_.try_emplace({from, to, bytes}, 0);
+  const auto [entry, fresh] = transfer_cache_.try_emplace({from, to, bytes}, 0);
   if (!fresh) return entry->second;
   const bool in_parts = configuration_.sequence_parallel || configuration_.cuts == TensorCuts::searched;
   const double shares = in_parts ? 1 : static_cast<double>(configuration_.tensor);
@@ -79,9 +79,9 @@ const SecondsByKind& StageSeconds::gradients(size_t unit, int64_t group, int64_t
   static const SecondsByKind kNone;
   if (stages_.sharing_ranks() == 1) return kNone;
   const GroupPlace& where = *batch_places_[static_cast<size_t>(group)];
-  const auto [known, fresh] = known_gradients_.try_emplace({&where, unit, zero});
-  if (!fresh) return known->second;
-  SecondsByKind& result = known->second;
+  const auto [cached, fresh] = gradient_cache_.try_emplace({&where, unit, zero});
+  if (!fresh) return cached->second;
+  SecondsByKind& result = cached->second;
   const double parameters = stages_.costs().units[unit].parameters;
   const double gradients = parameters * stages_.request().precision.gradient,
                weights = parameters * stages_.request().precision.weight;

@@ -46,8 +46,8 @@ class StageSeconds {
   std::vector<double> transfers_;  // per stage: what it sends and receives for a micro-batch
   PipelineShape shape_;
   std::vector<const GroupPlace*> batch_places_;  // per group: ranks that share parameters; empty: one rank
-  mutable std::map<std::tuple<int, int, double>, double> known_transfers_;  // by both groups and bytes
-  mutable std::map<std::tuple<const GroupPlace*, size_t, int64_t>, SecondsByKind> known_gradients_;
+  mutable std::map<std::tuple<int, int, double>, double> transfer_cache_;  // by both groups and bytes
+  mutable std::map<std::tuple<const GroupPlace*, size_t, int64_t>, SecondsByKind> gradient_cache_;
   mutable const Sequence* sequence_ = nullptr;  // null: not made yet
 };
 

@@ -5,25 +5,25 @@
 namespace partita {
 
 double StepBound::seconds(int64_t zero) {
-  std::optional<double>& known = known_[static_cast<size_t>(zero)];
-  if (!known) known = find(zero);
-  return *known;
+  std::optional<double>& cached = cache_[static_cast<size_t>(zero)];
+  if (!cached) cached = find(zero);
+  return *cached;
 }
 
 double StepBound::find(int64_t zero) const {
-  double longest = 0, before = 0, behind = 0;
+  double longest = 0, before = 0, after = 0;
   for (int64_t group = 0; group < stages_.configuration().pipeline; ++group) {
-    const Ends ends = soonest(group, zero, before);
-    if (group == 0) behind = ends.update;
+    const Ends ends = earliest(group, zero, before);
+    if (group == 0) after = ends.update;
     // Gradients of weights may come after the last backward.
     double weights = 0;
     for (int64_t s = group; s < stages_.stages(); s += stages_.configuration().pipeline)
       weights += seconds_.shape().times[s].weight;
     weights *= static_cast<double>(stages_.micro_batches());
     const double handed = ends.computed - (stages_.configuration().order == Order::zero_bubble ? weights : 0);
-    longest = std::max({longest, ends.updated, handed + behind});
+    longest = std::max({longest, ends.updated, handed + after});
     before += seconds_.shape().times[group].forward;
-    behind += seconds_.shape().times[group].backward;
+    after += seconds_.shape().times[group].backward;
   }
   double through = 0;  // a micro-batch through all stages, forward and backward
   for (const StageTimes& stage : seconds_.shape().times) through += stage.forward + stage.backward;
@@ -33,7 +33,7 @@ double StepBound::find(int64_t zero) const {
 /// If m seconds of messages overlap with c seconds of computation, both take at least m, and at least
 /// c + m (1 - 1 / slowdown). Messages of the last section are sent after that begins. Parameters of the first forward
 /// may be gathered before it.
-StepBound::Ends StepBound::soonest(int64_t group, int64_t zero, double before) const {
+StepBound::Ends StepBound::earliest(int64_t group, int64_t zero, double before) const {
   const Messages sent = messages(group, zero);
   const double first = stages_.stage(group).forward.seconds(), last = stages_.stage(group).backward.seconds();
   // Transfers are included in the micro-batches that repeat others, and in all of them if the software waits for
@@ -41,11 +41,11 @@ StepBound::Ends StepBound::soonest(int64_t group, int64_t zero, double before) c
   const double followed =
       static_cast<double>(seconds_.shape().micro_batches) / static_cast<double>(stages_.micro_batches());
   const double repeated = stages_.request().cluster.software.waits_for_transfers ? 1 : 1 - followed;
-  Ends ends{.update = seconds_.update(stages_.group(group), zero) + sent.behind};
-  ends.computed = std::max(before, sent.ahead - first) + seconds_.computed(group) * (1 - repeated) +
+  Ends ends{.update = seconds_.update(stages_.group(group), zero) + sent.exposed};
+  ends.computed = std::max(before, sent.prefetched - first) + seconds_.computed(group) * (1 - repeated) +
                   seconds_.repeated(group) * repeated;
-  const double slowed = (sent.beside - sent.first) * (1 - 1 / stages_.request().cluster.software.overlap_slowdown);
-  ends.updated = std::max({ends.computed + slowed, ends.computed - last + sent.last, sent.beside}) + ends.update;
+  const double slowed = (sent.overlapped - sent.first) * (1 - 1 / stages_.request().cluster.software.overlap_slowdown);
+  ends.updated = std::max({ends.computed + slowed, ends.computed - last + sent.last, sent.overlapped}) + ends.update;
   return ends;
 }
 
@@ -55,8 +55,8 @@ StepBound::Messages StepBound::messages(int64_t group, int64_t zero) const {
   const auto rounds = static_cast<double>(stages_.micro_batches());
   for (int64_t s = group; s < stages_.stages(); s += stages_.configuration().pipeline) {
     const auto add_last = [&](double seconds) {
-      if (software.reduces_behind) return void(sent.behind += seconds);
-      sent.beside += seconds;
+      if (software.reduces_after_backward) return void(sent.exposed += seconds);
+      sent.overlapped += seconds;
       if (s == group) sent.last += seconds;
     };
     const StageLayers& layers = stages_.layers_of_stage(s);
@@ -70,12 +70,12 @@ StepBound::Messages StepBound::messages(int64_t group, int64_t zero) const {
         if (kind != Collective::all_gather) {
           const double late = unit.late.contains(kind) ? unit.late.at(kind) : 0, each = seconds - late;
           add_last(count * (late + (zero >= 2 ? each / rounds : each)));
-          if (zero >= 2) sent.beside += count * each * (rounds - 1) / rounds;
+          if (zero >= 2) sent.overlapped += count * each * (rounds - 1) / rounds;
         } else if (zero == 3) {
-          sent.beside += count * seconds;
+          sent.overlapped += count * seconds;
           sent.first += count * seconds / (2 * rounds);
         } else {
-          (software.gathers_ahead ? sent.ahead : sent.behind) += count * seconds;
+          (software.prefetches_parameters ? sent.prefetched : sent.exposed) += count * seconds;
         }
       }
     }

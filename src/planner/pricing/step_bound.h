@@ -23,11 +23,11 @@ class StepBound {
  private:
   /// Seconds of a group's messages among the ranks that share the batch, each layer by itself.
   struct Messages {
-    double beside = 0;  // all messages of a step that overlap with computation
-    double last = 0;    // part of `beside`: gradients of its last section
-    double first = 0;   // part of `beside`: parameters for the first forward
-    double ahead = 0;   // parameters updated in parts, gathered overlapped with the first forward
-    double behind = 0;  // parameters gathered after the update, and gradients reduced after the backward
+    double overlapped = 0;  // all messages of a step that overlap with computation
+    double last = 0;        // part of `overlapped`: gradients of its last section
+    double first = 0;       // part of `overlapped`: parameters for the first forward
+    double prefetched = 0;  // parameters updated in parts, gathered overlapped with the first forward
+    double exposed = 0;     // parameters gathered after the update, and gradients reduced after the backward
   };
   /// The earliest time at which a group has run its last section, the earliest finish of its update, and the seconds
   /// of that update.
@@ -37,11 +37,11 @@ class StepBound {
 
   double find(int64_t zero) const;
   Messages messages(int64_t group, int64_t zero) const;
-  Ends soonest(int64_t group, int64_t zero, double before) const;
+  Ends earliest(int64_t group, int64_t zero, double before) const;
 
   const StageCosts& stages_;
   const StageSeconds& seconds_;
-  std::array<std::optional<double>, kMaxZero + 1> known_{};  // by level; none: not computed yet
+  std::array<std::optional<double>, kMaxZero + 1> cache_{};  // by level; none: not computed yet
 };
 
 }  // namespace partita

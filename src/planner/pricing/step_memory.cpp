@@ -22,9 +22,9 @@ double peak_of(const std::vector<StageMemory>& memory) {
 }
 
 double StepMemory::least(int64_t zero) {
-  std::optional<double>& known = min_[static_cast<size_t>(zero)];
-  if (!known) known = find_least(zero);
-  return *known;
+  std::optional<double>& cached = min_[static_cast<size_t>(zero)];
+  if (!cached) cached = find_least(zero);
+  return *cached;
 }
 
 double StepMemory::find_least(int64_t zero) const {
@@ -149,7 +149,7 @@ double StepMemory::max_in_flight(int64_t group, const std::vector<StageLayers>& 
 /// made. Layers are followed from the last to the first. Of equal copies only the first and the last are examined,
 /// since memory is linear in between.
 double StepMemory::max_in_backward(const StageLayers& layers,
-                                    const std::function<double(double)>& bytes_of_gradients) const {
+                                   const std::function<double(double)>& bytes_of_gradients) const {
   BackwardMoment before{.bytes = stages_.kept_by(layers)};
   double most = 0, gathered = 0;
   for (size_t u = layers.size(); u-- > 0;) {
@@ -178,15 +178,15 @@ double StepMemory::max_in_backward(const StageLayers& layers,
 double StepMemory::workspace(const std::vector<StageLayers>& layers) const {
   double most = 0;
   for (const StageLayers& stage : layers) {
-    double behind = 0;
-    std::array<bool, kPoliciesInOrder.size()> is_known{};
+    double released = 0;
+    std::array<bool, kPoliciesInOrder.size()> is_counted{};
     for (size_t u = stage.size(); u-- > 0;) {
       for (size_t p = kPoliciesInOrder.size(); p-- > 0;) {
         const size_t copies = stage[u].of(kPoliciesInOrder[p]);
         if (copies == 0) continue;
         const LayerCosts& of_policy = stages_.costs(kPoliciesInOrder[p]);
-        if (!std::exchange(is_known[p], true)) most = std::max(most, of_policy.workspace - behind);
-        if (stages_.stages() == 1) behind += static_cast<double>(copies) * of_policy.units[u].kept;
+        if (!std::exchange(is_counted[p], true)) most = std::max(most, of_policy.workspace - released);
+        if (stages_.stages() == 1) released += static_cast<double>(copies) * of_policy.units[u].kept;
       }
     }
   }
@@ -213,15 +213,15 @@ double StepMemory::whole_layers(const std::vector<StageLayers>& layers, int64_t 
   return bytes;
 }
 
-/// Bytes of gradients in addition to `beside`. With several micro-batches they are accumulated, and from level 1 on
+/// Bytes of gradients in addition to `other`. With several micro-batches they are accumulated, and from level 1 on
 /// scattered at the end: the parts that a rank updates, of them and of the parameters, reuse the memory of activations.
 /// With a single micro-batch, gradients are made while activations are released. They are in whole buckets if they are
 /// reduced, and stay until their scattered parts have arrived.
-double StepMemory::gradient_bytes(double elements, int64_t zero, const StageMemory& beside,
+double StepMemory::gradient_bytes(double elements, int64_t zero, const StageMemory& other,
                                   const StageLayers& layers) const {
   const Precision& precision = stages_.request().precision;
   const auto ranks = static_cast<double>(stages_.sharing_ranks());
-  const double whole = elements * precision.gradient, others = beside.activations + beside.workspace;
+  const double whole = elements * precision.gradient, others = other.activations + other.workspace;
   if (stages_.micro_batches() > 1) {
     const double parts = (zero == 1 ? whole : 0) + (zero == 1 || zero == 2 ? elements * precision.weight : 0);
     return whole / (zero >= 2 ? ranks : 1) + std::max(0.0, parts / ranks - others);

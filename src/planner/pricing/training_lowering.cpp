@@ -3,13 +3,13 @@
 #include "compiler/partition/partition.h"
 #include "compiler/plan/cut_blocks.h"
 #include "compiler/plan/cut_micro_batches.h"
-#include "compiler/search/beside_batch.h"
+#include "compiler/search/search_tensor_cuts.h"
 
 namespace partita {
 
 TrainingLowering::Training& TrainingLowering::training(Recompute recompute, bool in_micro_batches) {
-  const auto known = trainings_.find({recompute, in_micro_batches});
-  if (known != trainings_.end()) return known->second;
+  const auto cached = trainings_.find({recompute, in_micro_batches});
+  if (cached != trainings_.end()) return cached->second;
   TrainingOptions options = training_;
   options.recompute = recompute;
   Graph graph = make_training_graph(forward_, table_.ops(), options).graph;
@@ -39,7 +39,7 @@ Plan TrainingLowering::plan_of(const Training& training, const LoweringOptions& 
   const CutSearch search{.kind = options.plan.search,
                          .costs = options.plan.costs(one_axis(mesh, tensor)),
                          .squeeze = options.plan.blocks.squeeze};
-  partial = search_beside_batch(graph, rules, ops, mesh, tensor, search, std::move(partial));
+  partial = search_tensor_cuts(graph, rules, ops, mesh, tensor, search, std::move(partial));
   return complete_plan(graph, rules, mesh, plan.search, std::move(partial));
 }
 

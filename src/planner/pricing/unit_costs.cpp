@@ -31,7 +31,7 @@ class LayerLowering {
   void run() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) lower(n);
     if (software_.recomputes_whole && request_.recompute == Recompute::full) recompute_layers();
-    weigh_states();
+    count_states();
   }
 
  private:
@@ -53,7 +53,7 @@ class LayerLowering {
       const ValueId whole = *kind == Collective::all_gather ? node.outputs[0] : node.inputs[0];
       PerRow bytes = values_.bytes_of(whole);
       if (late) bytes.fixed *= request_.precision.gradient / request_.precision.activation;
-      lowered_.messages_.push_back({values_.unit(n), backward, late, *kind, bytes, axes(n), values_.is_again(n)});
+      lowered_.messages_.push_back({values_.unit(n), backward, late, *kind, bytes, axes(n), values_.is_recomputed(n)});
       if (late || !values_.is_regathered(node.outputs[0])) return;
       lowered_.messages_.push_back(
           {values_.unit(n), /*backward=*/true, /*late=*/false, *kind, values_.bytes_of(whole), axes(n)});
@@ -63,8 +63,10 @@ class LayerLowering {
     const bool is_joined = adds_products(n);
     if (is_joined) is_product_[node.outputs[0]] = true;
     if (is_joined || std::find(fused.begin(), fused.end(), node.op) != fused.end()) return;
-    LoweredLayers::Kernel kernel{
-        .unit = values_.unit(n), .backward = backward, .work = values_.work_at(n), .again = values_.is_again(n)};
+    LoweredLayers::Kernel kernel{.unit = values_.unit(n),
+                                 .backward = backward,
+                                 .work = values_.work_at(n),
+                                 .recomputed = values_.is_recomputed(n)};
     if (kernel.work.kind == WorkKind::product) is_product_[node.outputs[0]] = true;
     if (const auto factor = software_.op_factor.find(node.op); factor != software_.op_factor.end())
       kernel.factor = factor->second;
@@ -88,13 +90,13 @@ class LayerLowering {
     std::vector<bool> is_recomputed(request_.folded.units.size(), false);
     const auto repeat = [&](auto& all) {
       for (const auto& item : all) {
-        if (item.again) is_recomputed[item.unit] = true;
+        if (item.recomputed) is_recomputed[item.unit] = true;
       }
-      std::erase_if(all, [](const auto& item) { return item.again; });
+      std::erase_if(all, [](const auto& item) { return item.recomputed; });
       for (size_t i = 0, count = all.size(); i < count; ++i) {
         auto copy = all[i];
         if (copy.backward || !is_recomputed[copy.unit]) continue;
-        copy.backward = copy.again = true;
+        copy.backward = copy.recomputed = true;
         all.push_back(std::move(copy));
       }
     };
@@ -112,7 +114,7 @@ class LayerLowering {
     return entry->second;
   }
 
-  void weigh_states() {
+  void count_states() {
     std::unordered_map<std::string_view, int> units;
     std::vector<int> last_unit(graph_.values.size(), -1);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -160,7 +162,7 @@ LoweredLayers::KernelCosts LoweredLayers::costs_of(const Kernel& kernel, const W
   KernelCosts costs{seconds_of(work, device)};
   const ScoreCosts& scores = cluster.software.scores;
   if (work.kind != WorkKind::attention || scores.kernels == 0) return costs;
-  const bool is_gradient = kernel.backward && !kernel.again;
+  const bool is_gradient = kernel.backward && !kernel.recomputed;
   const double count = work.batch * work.rows * work.columns;
   const bool is_split = scores.group > 0 && std::fmod(work.batch, static_cast<double>(scores.group)) != 0;
   costs.kernels = (scores.kernels + (is_split ? scores.split_kernels : 0)) * (is_gradient ? 2 : 1);

@@ -73,7 +73,7 @@ class LoweredLayers {
     PerRow bytes;
     double Work::*scaled = nullptr;  // size of a product that is proportional to the rows
     bool grows = false;              // whether its operations are proportional to the rows
-    bool again = false;              // whether it is recomputation
+    bool recomputed = false;         // whether it is recomputation
     double factor = 1;               // factor on bytes and operations in this software
   };
   struct Message {
@@ -81,8 +81,8 @@ class LoweredLayers {
     bool backward = false, late = false;
     Collective kind = Collective::all_reduce;
     PerRow bytes;
-    size_t axes = 0;     // index in `axes_`
-    bool again = false;  // whether it is recomputation
+    size_t axes = 0;          // index in `axes_`
+    bool recomputed = false;  // whether it is recomputation
   };
   /// Seconds on the device, and the number of kernels that the host issues.
   struct KernelCosts {

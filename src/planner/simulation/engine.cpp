@@ -32,7 +32,7 @@ class EventLoop {
 
   std::vector<TimedTask> run() {
     for (size_t q = 0; q < queues_.size(); ++q) start_next(q);
-    settle();
+    update_rates();
     while (!events_.empty()) {
       const Event event = events_.top();
       events_.pop();
@@ -40,7 +40,7 @@ class EventLoop {
       if (queue.running < 0 || queue.version != event.version) continue;
       now_ = event.time;
       finish(event.queue);
-      settle();
+      update_rates();
     }
     PARTITA_CHECK(ended_ == times_.size(), "{} of {} tasks wait for one another", times_.size() - ended_,
                   times_.size());
@@ -105,7 +105,7 @@ class EventLoop {
   }
 
   /// Updates the rates of all tasks that a change affects.
-  void settle() {
+  void update_rates() {
     if (contention_.cores > 0) {
       for (size_t q = 0; q < queues_.size(); ++q) set_rate(q);
     } else {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr TaskQueue kCommunicate = TaskQueue::communicate, kTransfer = TaskQueue::transfer;
 
-TEST(SimulateEngine, AQueueRunsOneTaskAtATimeAndQueuesRunBesideOneAnother) {
+TEST(SimulateEngine, AQueueRunsOneTaskAtATimeAndQueuesRunConcurrently) {
   TaskGraph graph;
   const int a = graph.add({.seconds = 2}), b = graph.add({.seconds = 3});
   const int message = graph.add({.queue = kCommunicate, .seconds = 4});
@@ -33,31 +33,31 @@ TEST(SimulateEngine, AQueueRunsOneTaskAtATimeAndQueuesRunBesideOneAnother) {
 }
 
 // A message of 4 seconds overlaps a computation of 5, which does 2 seconds of work at half its rate and then 3.
-TEST(SimulateEngine, WhatIsComputedBesideAMessageOfTheGroupTakesLonger) {
+TEST(SimulateEngine, WhatIsComputedDuringAMessageOfTheGroupTakesLonger) {
   TaskGraph graph;
-  const int compute = graph.add({.seconds = 5}), behind = graph.add({.seconds = 1});
+  const int compute = graph.add({.seconds = 5}), next = graph.add({.seconds = 1});
   const int message = graph.add({.queue = kTransfer, .seconds = 4});
   const int other = graph.add({.group = 1, .seconds = 5});
   const std::vector<TimedTask> times = run(graph, {.overlap_slowdown = 2});
   EXPECT_EQ(times[message].end, 4);
   EXPECT_EQ(times[compute].end, 7);
-  EXPECT_EQ(times[behind].end, 8);
+  EXPECT_EQ(times[next].end, 8);
   EXPECT_EQ(times[other].end, 5);
 }
 
 // Four ranks share two cores until one of two groups is done.
 TEST(SimulateEngine, TasksShareCores) {
   TaskGraph graph;
-  const int shorter = graph.add({.seconds = 1, .cores = 2}), behind = graph.add({.seconds = 2, .cores = 1});
+  const int shorter = graph.add({.seconds = 1, .cores = 2}), next = graph.add({.seconds = 2, .cores = 1});
   const int longer = graph.add({.group = 1, .seconds = 3, .cores = 2});
   const std::vector<TimedTask> times = run(graph, {.cores = 2});
   EXPECT_DOUBLE_EQ(times[shorter].end, 2);  // each at half its rate
-  EXPECT_DOUBLE_EQ(times[behind].end, 5);   // three ranks on two cores: two thirds
+  EXPECT_DOUBLE_EQ(times[next].end, 5);     // three ranks on two cores: two thirds
   EXPECT_DOUBLE_EQ(times[longer].end, 5);
 }
 
 // While both cores are busy, each has 0.8 of its speed: 1 second of work on both takes 1.25, then one continues alone.
-TEST(SimulateEngine, CoresAreSlowerBesideOthers) {
+TEST(SimulateEngine, CoresAreSlowerWhileOthersWork) {
   TaskGraph graph;
   const int shorter = graph.add({.seconds = 1, .cores = 1}), longer = graph.add({.group = 1, .seconds = 2, .cores = 1});
   const std::vector<TimedTask> times = run(graph, {.cores = 2, .busy_share = 0.8});

@@ -62,9 +62,9 @@ class StepResult {
       case ProgramTask::compute: group.compute += seconds; return;
       case ProgramTask::collective: group.exposed[collective(task)] += seconds; return;
       case ProgramTask::send: group.exposed[Collective::send] += seconds; return;
-      case ProgramTask::receive: group.exposed[Collective::send] += seconds + beside_message(t); return;
+      case ProgramTask::receive: group.exposed[Collective::send] += seconds + exposed_wait(t); return;
       case ProgramTask::wait:
-        if (program_.awaited[t] >= 0) group.exposed[collective(message_of(t))] += beside_message(t);
+        if (program_.awaited[t] >= 0) group.exposed[collective(message_of(t))] += exposed_wait(t);
         return;
       case ProgramTask::verdict: group.exposed[Collective::all_gather] += seconds; return;
       case ProgramTask::message:
@@ -75,7 +75,7 @@ class StepResult {
   const ProgramTask& message_of(size_t t) const { return program_.tasks[static_cast<size_t>(program_.awaited[t])]; }
 
   /// Seconds that a task waits while the awaited message runs.
-  double beside_message(size_t t) const {
+  double exposed_wait(size_t t) const {
     if (program_.awaited[t] < 0) return 0;
     const auto message = static_cast<size_t>(program_.awaited[t]);
     const ProgramTask::Kind kind = program_.tasks[message].kind;

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-TEST(BackgroundWriter, RunsJobsOneBehindTheOther) {
+TEST(BackgroundWriter, RunsJobsOneAfterTheOther) {
   std::vector<int> done;
   BackgroundWriter writer;
   for (int i = 0; i < 4; ++i) writer.write([&done, i] { done.push_back(i); }, /*background=*/i != 2);

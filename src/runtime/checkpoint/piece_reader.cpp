@@ -65,11 +65,11 @@ const void* PieceReader::read(int64_t first, int64_t last, Memory& memory) const
     return pack(part, static_cast<const std::byte*>(dense) + part.held_first * row, memory);
   }
   auto* const dense = static_cast<std::byte*>(memory.rows.of(bytes_of(part.all)));
-  const int64_t first_turn = part.held_first / kRowsAtATime, last_turn = (part.held_last - 1) / kRowsAtATime;
-#pragma omp parallel for schedule(dynamic) if (last_turn > first_turn)
-  for (int64_t turn = first_turn; turn <= last_turn; ++turn) {
-    const int64_t begin = std::max(turn * kRowsAtATime, part.held_first);
-    state_.read(begin, std::min((turn + 1) * kRowsAtATime, part.held_last), dense + (begin - part.held_first) * row);
+  const int64_t first_block = part.held_first / kRowsAtATime, last_block = (part.held_last - 1) / kRowsAtATime;
+#pragma omp parallel for schedule(dynamic) if (last_block > first_block)
+  for (int64_t block = first_block; block <= last_block; ++block) {
+    const int64_t begin = std::max(block * kRowsAtATime, part.held_first);
+    state_.read(begin, std::min((block + 1) * kRowsAtATime, part.held_last), dense + (begin - part.held_first) * row);
   }
   return pack(part, dense, memory);
 }

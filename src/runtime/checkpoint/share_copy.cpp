@@ -24,7 +24,7 @@ ShareCopy::ShareCopy(std::vector<ShardPiece> pieces)
   ::madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // only advice: pages are small if it is not taken
   std::memset(memory_.get(), 0, bytes);
   find_rows();
-  find_turns();
+  find_chunks();
 }
 
 void ShareCopy::find_rows() {
@@ -47,19 +47,20 @@ void ShareCopy::find_rows() {
   }
 }
 
-void ShareCopy::find_turns() {
+void ShareCopy::find_chunks() {
   // Consecutive rows go to the same thread as long as all threads have enough work: both use the same blocks of
   // kernels' memory formats, which are then in its cache.
-  constexpr int64_t kMaxBytes = int64_t{6} << 20, kTurns = 16;  // kMaxBytes per turn, kTurns per thread
-  const int64_t most = std::min(kMaxBytes, layout_.bytes / (kTurns * omp_get_max_threads()));
+  constexpr int64_t kMaxBytes = int64_t{6} << 20;  // per chunk
+  constexpr int64_t kChunksPerThread = 16;
+  const int64_t most = std::min(kMaxBytes, layout_.bytes / (kChunksPerThread * omp_get_max_threads()));
   int64_t bytes = 0;
   for (size_t i = 0; i < rows_.size(); ++i) {
     bytes += rows_[i].bytes;
     if (i == 0 || rows_[i].piece != rows_[i - 1].piece || bytes > most) {
-      turns_.emplace_back(i, i);
+      chunks_.emplace_back(i, i);
       bytes = rows_[i].bytes;
     }
-    turns_.back().second = i + 1;
+    chunks_.back().second = i + 1;
   }
 }
 
@@ -67,8 +68,8 @@ template <class Fn>
 void ShareCopy::for_all_rows(Fn&& fn) {
   FirstError error;
 #pragma omp parallel for schedule(dynamic)
-  for (size_t turn = 0; turn < turns_.size(); ++turn) {
-    for (size_t i = turns_[turn].first; i < turns_[turn].second && !error.is_kept(); ++i) {
+  for (size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+    for (size_t i = chunks_[chunk].first; i < chunks_[chunk].second && !error.is_kept(); ++i) {
       error.run([&] { fn(rows_[i]); });
     }
   }

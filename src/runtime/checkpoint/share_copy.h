@@ -46,7 +46,7 @@ class ShareCopy {
   };
 
   void find_rows();
-  void find_turns();
+  void find_chunks();
   /// Calls fn(rows) for all rows, on the compute threads. Stops early and rethrows if a call throws.
   template <class Fn>
   void for_all_rows(Fn&& fn);
@@ -55,7 +55,7 @@ class ShareCopy {
   FileLayout layout_;
   std::vector<std::optional<Tiles>> tiles_;  // per piece; none for a piece without elements
   std::vector<Rows> rows_;
-  std::vector<std::pair<size_t, size_t>> turns_;  // [first, last) of rows_ that one thread copies in order
+  std::vector<std::pair<size_t, size_t>> chunks_;  // [first, last) of rows_ that one thread copies in order
   std::unique_ptr<std::byte[], Free> memory_;
   TileChecksums checksums_;
   ShardHeader header_;

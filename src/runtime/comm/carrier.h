@@ -38,9 +38,9 @@ struct PendingMessage {
 
   // Set by the carrier.
   bool done = false;
-  int64_t came = 0;       // bytes received; more than `bytes` if the message does not fit
+  int64_t received = 0;   // bytes received; more than `bytes` if the message does not fit
   bool too_long = false;  // the message does not fit, and its size is unknown
-  std::optional<MessageLabel> came_with{};
+  std::optional<MessageLabel> received_label{};
   std::array<std::byte, 16> own{};  // for the carrier's own use
 };
 

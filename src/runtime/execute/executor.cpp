@@ -90,15 +90,15 @@ struct Executor::Impl {
     if (messengers) transfers.emplace(pipeline, stages, by_stage, *messengers);
   }
 
-  /// Runs everything up to the verdict. Calls `behind(run, instruction)` after each instruction, if given.
-  void run_before_update(DeviceSubnormals& threads, const std::function<void(const Run&, size_t)>& behind = nullptr) {
+  /// Runs everything up to the verdict. Calls `after(run, instruction)` after each instruction, if given.
+  void run_before_update(DeviceSubnormals& threads, const std::function<void(const Run&, size_t)>& after = nullptr) {
     for (const auto& stage : own) stage->begin_step();
     if (transfers) transfers->begin_step();
     for (const Run& run : runs) {
       const Recorded recorded(recorder, section_span(run.stage, run.section, run.micro_batch));
       StageExecutor& stage = *by_stage[static_cast<size_t>(run.stage)];
       stage.begin(run.micro_batch);
-      if (!transfers && !behind) {
+      if (!transfers && !after) {
         stage.run(run.begin, run.end, threads);
         continue;
       }
@@ -106,8 +106,8 @@ struct Executor::Impl {
       for (size_t i = run.begin; i < run.end; ++i) {
         if (transfers) transfers->before(run, i);
         stage.run(i, i + 1, threads);
-        if (transfers) transfers->behind(run, i);
-        if (behind) behind(run, i);
+        if (transfers) transfers->after(run, i);
+        if (after) after(run, i);
       }
     }
     if (transfers) transfers->share_verdict();

@@ -186,7 +186,7 @@ void Transfers::before(const Run& run, size_t instruction) {
   for (const size_t t : found->second) await(t, run.micro_batch);
 }
 
-void Transfers::behind(const Run& run, size_t instruction) {
+void Transfers::after(const Run& run, size_t instruction) {
   const auto stage = sends_.find(run.stage);
   if (stage == sends_.end()) return;
   const auto found = stage->second.find(instruction);

@@ -23,9 +23,9 @@ class Transfers {
   void begin_step();
   /// Sends the values that are due at the start of a section. Waits first for received values that are relayed.
   void begin(const Run& run);
-  /// `before` waits for the values that an instruction needs. `behind` sends the values that are due after it.
+  /// `before` waits for the values that an instruction needs. `after` sends the values that are due after it.
   void before(const Run& run, size_t instruction);
-  void behind(const Run& run, size_t instruction);
+  void after(const Run& run, size_t instruction);
   /// Receives the values that are still outstanding and exchanges what the stages need of one another before the
   /// update. A collective call over `world`.
   void share_verdict();

@@ -37,7 +37,7 @@ bool is_above_zero(const char* variable) {
 }
 
 /// Target of a path's links, which need not exist.
-fs::path behind_links(fs::path path) {
+fs::path resolve_links(fs::path path) {
   constexpr int kMaxLinks = 40;
   std::error_code failure;
   for (int i = 0; i < kMaxLinks && fs::is_symlink(path, failure); ++i) {
@@ -59,7 +59,7 @@ OwnedPath owned_file(const std::string& where, const std::string& path) {
   const fs::file_status status = fs::status(path, failure);
   OwnedPath owned{.where = where, .path = path, .lock = ""};
   if (fs::exists(status) && !fs::is_regular_file(status)) return owned;
-  const fs::path target = fs::weakly_canonical(behind_links(path), failure);
+  const fs::path target = fs::weakly_canonical(resolve_links(path), failure);
   if (failure || target.filename().empty()) return owned;
   owned.lock = (target.parent_path() / fmt::format(".{}.owner", target.filename().string())).string();
   return owned;
@@ -75,7 +75,7 @@ OwnedPath owned_checkpoints(const std::string& folder) {
   return owned;
 }
 
-bool is_started_again() {
+bool is_restarted() {
   // PARTITA_RUN counts the attempts of partita launch. In scripts it may be any word.
   return is_above_zero("PARTITA_RUN") || is_above_zero("SLURM_RESTART_COUNT") ||
          is_above_zero("TORCHELASTIC_RESTART_COUNT");
@@ -83,7 +83,7 @@ bool is_started_again() {
 
 OwnerLock::OwnerLock(OwnedPath owned, bool waits, const Warn& warn) : owned_(std::move(owned)) {
   if (owned_.lock.empty()) return;
-  const bool is_patient = waits || (owned_.waits_when_restarted && is_started_again());
+  const bool is_patient = waits || (owned_.waits_when_restarted && is_restarted());
   const auto end = std::chrono::steady_clock::now() + (is_patient ? stall_timeout() : Timeout(0));
   bool is_told = false;
   while (true) {

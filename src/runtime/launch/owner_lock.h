@@ -26,7 +26,7 @@ OwnedPath owned_folder(const std::string& where, const std::string& path, const 
 OwnedPath owned_checkpoints(const std::string& folder);
 
 /// Whether a launcher says that it has started this job before: partita launch, Slurm or torchrun.
-bool is_started_again();
+bool is_restarted();
 
 /// Holds the lock of a path while this object lives. The lock is released when the process ends, however it ends;
 /// programs that the process starts do not inherit it. An empty folder that was created for the lock is removed.

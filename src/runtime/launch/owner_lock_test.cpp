@@ -154,10 +154,10 @@ TEST(OwnerLock, AJobThatIsStartedAgainWaits) {
   for (const char* counter : {"PARTITA_RUN", "SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"}) {
     for (const char* none : {"0", "", "-1", "first", "1x"}) {
       const Variable variable(counter, none);
-      EXPECT_FALSE(is_started_again()) << counter << "=" << none;
+      EXPECT_FALSE(is_restarted()) << counter << "=" << none;
     }
     const Variable variable(counter, "1");
-    EXPECT_TRUE(is_started_again()) << counter;
+    EXPECT_TRUE(is_restarted()) << counter;
   }
   {
     const Variable attempt("PARTITA_RUN", "2");

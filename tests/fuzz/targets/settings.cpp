@@ -28,9 +28,9 @@ std::string some_config() {
   config.training.patience = 3;
   config.plan.options.parallel = Parallel::automatic;
   config.plan.options.dataset = {.kind = DatasetSharding::Kind::strategy, .strategy = {{2, 4}, {8}}};
-  config.plan.options.pipeline.marks = {{"net/h/0..5", 0}, {"net/h/6..11", 1}};
+  config.plan.options.pipeline.stage_annotations = {{"net/h/0..5", 0}, {"net/h/6..11", 1}};
   config.plan.annotations = {parse_node_annotation("net/fc1/matmul=((2,4),(4,1))")};
-  config.plan.recompute_layers = {parse_recompute_mark("net/h/0..1=full")};
+  config.plan.recompute_layers = {parse_recompute_annotation("net/h/0..1=full")};
   config.files.checkpoint = "runs/\"a\"";
   return print(config);
 }

@@ -159,9 +159,9 @@ TEST(ScheduleErrors, MicroBatchesRunAsTheGraphSays) {
     const size_t at = text.find("\n" + start) + 1;
     return text.substr(at, text.find('\n', at) - at + 1);
   };
-  const auto moved = [&](const std::string& start, const std::string& in_front_of) {
+  const auto moved = [&](const std::string& start, const std::string& next) {
     const std::string line = line_of(start);
-    return changed(changed(text, line, ""), "\n" + in_front_of, "\n" + line + in_front_of);
+    return changed(changed(text, line, ""), "\n" + next, "\n" + line + next);
   };
   const auto expect = [&](const std::string& bad, const std::string& part) {
     EXPECT_EQ(message_of(bad, made.local), "[schedule] the parts do not fit together: " + part);

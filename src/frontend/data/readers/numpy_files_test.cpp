@@ -135,10 +135,10 @@ TEST(Npy, TakesNoMoreThanTheFile) {
   EXPECT_EQ(print(data->columns()[0].type), "u8[28,28,1]");
   EXPECT_LT(static_cast<double>(plain), 1.1 * static_cast<double>(bytes + 8 * rows));
   // Column-major data is reordered while it is read.
-  const auto turned = dir.write(
+  const auto by_columns = dir.write(
       "t.npy", npy("<f4", fmt::format("({}, 196)", rows), Bytes(static_cast<size_t>(bytes), 1), /*column_major=*/true));
   data.reset();
-  const int64_t columns = peak_bytes([&] { EXPECT_EQ(read_npy(turned).shape()[0], rows); });
+  const int64_t columns = peak_bytes([&] { EXPECT_EQ(read_npy(by_columns).shape()[0], rows); });
   EXPECT_LT(static_cast<double>(columns), 1.1 * static_cast<double>(bytes) + (4 << 20));
 }
 

@@ -128,7 +128,7 @@ TEST(RelativeBiasLayer, LooksUpDistances) {
   }
 }
 
-TEST(TransformerBlockNorms, StandBehindTheSums) {
+TEST(TransformerBlockNorms, FollowTheSums) {
   TransformerBlock block(2, {.norm_first = false});
   const Array y = run_attention({{2, 3, 4}}, [&](Context& context, const std::vector<Value>& inputs) {
     return context.call_network(block, inputs[0]);

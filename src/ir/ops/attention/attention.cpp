@@ -70,10 +70,10 @@ AttentionHead AttentionSizes::head(int64_t pair) const {
           b * queries * y_row() + h * value_width, pair * queries};
 }
 
-ShardingRule attention_rule(const std::string& text, const std::string& marks, const OpCall& call) {
+ShardingRule attention_rule(const std::string& text, const std::string& modifiers, const OpCall& call) {
   const AttentionSizes sizes =
       attention_sizes(call.attrs.as<AttentionAttrs>(), call.inputs[0], call.inputs[1], call.inputs[2]);
-  return einsum(text + " | d:whole e:whole e:no_flops" + marks, call,
+  return einsum(text + " | d:whole e:whole e:no_flops" + modifiers, call,
                 {{'h', sizes.kv_heads}, {'g', sizes.group()}, {'d', sizes.width}, {'e', sizes.value_width}});
 }
 

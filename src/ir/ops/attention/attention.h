@@ -87,8 +87,8 @@ void require_attention(std::string_view op, const OpCall& call, const Type& v);
 /// Returns the type of lse[b, heads, q]: the logarithm of the sum of the exponentials of each query's scores.
 Type lse_type(const AttentionSizes& sizes, DType dtype);
 /// Returns the rule of an op on q, k and v from its shorthand `text`, with h heads of k and v and g heads of q for
-/// each, and additional modifiers `marks`.
-ShardingRule attention_rule(const std::string& text, const std::string& marks, const OpCall& call);
+/// each, and additional `modifiers`.
+ShardingRule attention_rule(const std::string& text, const std::string& modifiers, const OpCall& call);
 /// Returns the attributes on a shard. For ops with q and k as operands 0 and 1. The heads are dimension 1 of operand 4
 /// if there is one (the gradient), else of the last result.
 Attrs localize_attention(const Attrs& given, const Shard& shard);

@@ -72,7 +72,7 @@ TEST(Attention, RotaryTurnsEachHead) {
 }
 
 // For keys that no query sees, a shard has the smallest float as maximum, below any score, and sums of zero.
-TEST(Attention, OfKeysBehindAllQueriesAddsNothing) {
+TEST(Attention, OfKeysAfterAllQueriesAddsNothing) {
   AttentionGraph graph;
   Builder& builder = graph.builder;
   const Value q = graph.input("q", {1, 3, 4}), k = graph.input("k", {1, 2, 4}), m = graph.input("m", {1, 2, 3});

@@ -22,10 +22,10 @@ int64_t bucket_of_distance(int64_t distance, int64_t buckets, int64_t furthest) 
   return near + static_cast<int64_t>(steps);
 }
 
-int64_t relative_bucket(const RelativeBucketsAttrs& attrs, int64_t key_behind) {
-  if (!attrs.both_sides) return bucket_of_distance(std::max<int64_t>(0, key_behind), attrs.buckets, attrs.furthest);
+int64_t relative_bucket(const RelativeBucketsAttrs& attrs, int64_t distance) {
+  if (!attrs.both_sides) return bucket_of_distance(std::max<int64_t>(0, distance), attrs.buckets, attrs.furthest);
   const int64_t half = attrs.buckets / 2;
-  return (key_behind < 0 ? half : 0) + bucket_of_distance(std::abs(key_behind), half, attrs.furthest);
+  return (distance < 0 ? half : 0) + bucket_of_distance(std::abs(distance), half, attrs.furthest);
 }
 
 std::vector<Type> infer_relative_buckets(const OpCall& call) {

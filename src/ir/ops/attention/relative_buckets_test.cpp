@@ -9,10 +9,10 @@
 namespace partita {
 namespace {
 
-/// Returns the bucket of a key `behind` positions before the query; negative = after it.
-int64_t bucket_at(int64_t behind, bool both_sides) {
+/// Returns the bucket of a key `distance` positions before the query; negative = after it.
+int64_t bucket_at(int64_t distance, bool both_sides) {
   Builder builder(all_ops());
-  const RelativeBucketsAttrs attrs{.both_sides = both_sides, .begin = behind};
+  const RelativeBucketsAttrs attrs{.both_sides = both_sides, .begin = distance};
   builder.output("y", builder.apply("relative_buckets", {}, attrs));
   return static_cast<int64_t>(interpret_all(builder.graph(), all_ops(), {}).outputs.at("y").at(0));
 }
@@ -21,15 +21,15 @@ int64_t bucket_at(int64_t behind, bool both_sides) {
 TEST(RelativeBuckets, AreThePublishedOnes) {
   const std::vector<std::pair<int64_t, int64_t>> both{{0, 0},   {1, 1},   {7, 7},   {8, 8},    {11, 8},   {12, 9},
                                                       {16, 10}, {32, 12}, {64, 14}, {127, 15}, {1000, 15}};
-  for (const auto& [behind, bucket] : both) {
-    EXPECT_EQ(bucket_at(behind, true), bucket) << behind;
-    if (behind > 0) {
-      EXPECT_EQ(bucket_at(-behind, true), 16 + bucket) << -behind;
+  for (const auto& [distance, bucket] : both) {
+    EXPECT_EQ(bucket_at(distance, true), bucket) << distance;
+    if (distance > 0) {
+      EXPECT_EQ(bucket_at(-distance, true), 16 + bucket) << -distance;
     }
   }
   const std::vector<std::pair<int64_t, int64_t>> before{{0, 0},   {-1, 0},  {-50, 0},  {15, 15},  {16, 16},
                                                         {32, 21}, {64, 26}, {127, 31}, {128, 31}, {9999, 31}};
-  for (const auto& [behind, bucket] : before) EXPECT_EQ(bucket_at(behind, false), bucket) << behind;
+  for (const auto& [distance, bucket] : before) EXPECT_EQ(bucket_at(distance, false), bucket) << distance;
 }
 
 TEST(RelativeBuckets, BadAttributesAreRefused) {

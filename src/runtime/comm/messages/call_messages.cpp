@@ -14,10 +14,7 @@ constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // bet
 
 CallMessages::CallMessages(Carrier& carrier, std::span<const int> world_ranks, const WorldState& world,
                            std::function<bool(int)> is_gone)
-    : carrier_(carrier),
-      world_ranks_(world_ranks),
-      world_(world),
-      is_gone_(std::move(is_gone)) {}
+    : carrier_(carrier), world_ranks_(world_ranks), world_(world), is_gone_(std::move(is_gone)) {}
 
 void CallMessages::begin(const Call& call, Timeout timeout) {
   world_.throw_if_aborted(call, world_ranks_);
@@ -45,8 +42,8 @@ void CallMessages::post(const Call& call, int to) {
 }
 
 MessageLabel CallMessages::label() const {
-  const bool talks = call_->kind == Collective::send || call_->kind == Collective::recv;
-  return {.kind = talks ? Collective::send : call_->kind,
+  const bool is_point_to_point = call_->kind == Collective::send || call_->kind == Collective::recv;
+  return {.kind = is_point_to_point ? Collective::send : call_->kind,
           .dtype = call_->dtype,
           .reduce = call_->reduce,
           .root = call_->root};
@@ -80,10 +77,10 @@ void CallMessages::wait(size_t count) {
     if (std::chrono::steady_clock::now() >= deadline_) give_up();
     look_for_lost();
   }
-  check_came();
+  check_received();
 }
 
-void CallMessages::check_came() const {
+void CallMessages::check_received() const {
   const auto refuse = [&](const std::string& how) {
     throw RuntimeFailure(ExitCode::ranks_disagree, fmt::format("[{}] ranks disagree: {}", name_of(call_->kind), how));
   };
@@ -95,15 +92,15 @@ void CallMessages::check_came() const {
   for (const PendingMessage& transfer : pending_) {
     if (transfer.way == PendingMessage::Way::send || !carrier_.is_done(transfer)) continue;
     const int peer = world_ranks_[transfer.peer], own = world_ranks_[rank()];
-    if (transfer.came_with && *transfer.came_with != transfer.label) {
-      refuse(fmt::format("rank {} calls {}, rank {} calls {}", peer, told(*transfer.came_with), own,
+    if (transfer.received_label && *transfer.received_label != transfer.label) {
+      refuse(fmt::format("rank {} calls {}, rank {} calls {}", peer, told(*transfer.received_label), own,
                          told(transfer.label)));
     }
     if (transfer.too_long) {
       refuse(fmt::format("rank {} sends more bytes than rank {} expects, got more than {}", peer, own, transfer.bytes));
     }
-    if (transfer.came == transfer.bytes) continue;
-    refuse(fmt::format("rank {} sends {} bytes, rank {} expects {}", peer, transfer.came, own, transfer.bytes));
+    if (transfer.received == transfer.bytes) continue;
+    refuse(fmt::format("rank {} sends {} bytes, rank {} expects {}", peer, transfer.received, own, transfer.bytes));
   }
 }
 

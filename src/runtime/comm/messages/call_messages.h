@@ -77,7 +77,7 @@ class CallMessages {
   void start(PendingMessage::Way way, const Bytes& piece, int peer, Tag tag);
   MessageLabel label() const;
   /// Checks received messages. Throws RuntimeFailure(ranks_disagree) unless they are what this rank expects.
-  void check_came() const;
+  void check_received() const;
   /// Checks the peers of unfinished messages. Throws RuntimeFailure if one has gone.
   void look_for_lost() const;
   [[noreturn]] void give_up() const;

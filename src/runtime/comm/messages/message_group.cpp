@@ -95,12 +95,14 @@ void MessageGroup::reduce_parts(const Call& call, std::byte* data, int64_t count
   void* const own = data + part(rank_) * item;
   const int64_t mine = (part(rank_ + 1) - part(rank_)) * item;
   make_room(buffers_.parts, mine * size_);
-  const auto came = [&](int64_t r) { return buffers_.parts.data() + r * mine; };
+  const auto received = [&](int64_t r) { return buffers_.parts.data() + r * mine; };
   buffers_.sources.clear();
-  for (int r = 0; r < size_; ++r) buffers_.sources.push_back(r == rank_ ? own : came(r));
+  for (int r = 0; r < size_; ++r) buffers_.sources.push_back(r == rank_ ? own : received(r));
   std::vector<size_t> begun;  // number of messages begun up to each chunk
   for (int64_t k = 0; k < chunks; ++k) {
-    for_others([&](int r) { messages_.start_receive({came(r) + chunk(rank_, k) * item, piece(rank_, k).bytes}, r); });
+    for_others([&](int r) {
+      messages_.start_receive({received(r) + chunk(rank_, k) * item, piece(rank_, k).bytes}, r);
+    });
     for_others([&](int r) { messages_.start_send(piece(r, k), r); });
     begun.push_back(messages_.started());
   }

@@ -63,12 +63,12 @@ void MpiCarrier::post(const PendingMessage& message) {
 void MpiCarrier::finish(PendingMessage& transfer, int status, const MPI_Status& message) {
   transfer.done = true;
   if (transfer.way == PendingMessage::Way::send) return check_mpi(status, "send");
-  int kind = MPI_SUCCESS, came = 0;
+  int kind = MPI_SUCCESS, received = 0;
   if (status != MPI_SUCCESS) mpi().error_class(status, &kind);
   transfer.too_long = kind == MPI_ERR_TRUNCATE;
   if (!transfer.too_long) check_mpi(status, "receive");
-  mpi().get_count(&message, mpi().byte, &came);
-  transfer.came = came;
+  mpi().get_count(&message, mpi().byte, &received);
+  transfer.received = received;
 }
 
 bool MpiCarrier::test(std::deque<PendingMessage>& transfers, size_t count) {

@@ -35,11 +35,11 @@ void PostedMessages::post(const std::byte* data, int64_t bytes, int to, int tag)
   message.bytes.assign(data, data + bytes);
   check_mpi(mpi().isend(message.bytes.data(), static_cast<int>(bytes), mpi().byte, to, tag, comm_, &message.request),
             "post");
-  forget_sent();
+  remove_sent();
   if (!messages_.empty()) changed_.notify_all();
 }
 
-void PostedMessages::forget_sent() {
+void PostedMessages::remove_sent() {
   while (!messages_.empty()) {
     int done = 0;
     check_mpi(mpi().test(&messages_.front().request, &done, MPI_STATUS_IGNORE), "post");
@@ -54,7 +54,7 @@ void PostedMessages::progress() {
     changed_.wait(lock, [&] { return stop_ || (!messages_.empty() && !error_); });
     if (stop_) return;
     try {
-      forget_sent();
+      remove_sent();
     } catch (...) {
       error_ = std::current_exception();
     }

@@ -33,7 +33,7 @@ class PostedMessages {
   };
 
   /// Removes messages that have been sent, from the front.
-  void forget_sent();
+  void remove_sent();
   void progress();
 
   MPI_Comm comm_;

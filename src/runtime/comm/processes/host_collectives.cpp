@@ -133,7 +133,7 @@ void HostCollectives::reduce_to_owners(const Call& call, const void* data, bool 
                           .returns = returns,
                           .sends = sends_,
                           .receives = receives_},
-                         patience(Phase::behind_others));
+                         patience(Phase::after_others));
 }
 
 void HostCollectives::all_reduce(const Call& call) {
@@ -158,14 +158,14 @@ void HostCollectives::reduce_scatter(const Call& call) {
   for (int64_t done = 0; done < call.count; done += per_round()) {
     const Interval round{done, std::min(call.count, done + per_round())};
     share_out(round.count());
-    plan_deal(call, round);
+    plan_scatter(call, round);
     reduce_to_owners(call, byte_of(call.send, done * item_), /*returns=*/false);
     if (place_ >= blocks_.shares()) messages_.move(call, sends_, receives_, patience(Phase::last));
-    if (blocks_.own + 1 == blocks_.count()) deal_near(call, round);
+    if (blocks_.own + 1 == blocks_.count()) scatter_near(call, round);
   }
 }
 
-void HostCollectives::plan_deal(const Call& call, Interval round) {
+void HostCollectives::plan_scatter(const Call& call, Interval round) {
   const int last = blocks_.count() - 1, owners = blocks_.shares(), first_owner = blocks_.begins[last];
   const Interval mine = part_of(rank_);
   sends_.clear();
@@ -184,7 +184,7 @@ void HostCollectives::plan_deal(const Call& call, Interval round) {
   }
 }
 
-void HostCollectives::deal_near(const Call& call, Interval round) {
+void HostCollectives::scatter_near(const Call& call, Interval round) {
   const int owners = blocks_.shares();
   const Interval mine = part_of(rank_);
   const auto share = [&](int owner) { return share_of(round.begin, round.count(), owner, owners); };
@@ -225,7 +225,7 @@ void HostCollectives::all_gather(const Call& call) {
           common(share_of(block.begin, block.count(), i, there), mine));
     }
   }
-  messages_.move(call, sends_, receives_, patience(Phase::behind_others));
+  messages_.move(call, sends_, receives_, patience(Phase::after_others));
   for (int other = 0; other < blocks_.count(); ++other) {
     if (other == blocks_.own) continue;
     const Interval theirs = part_of_block(other);
@@ -251,7 +251,7 @@ void HostCollectives::broadcast(const Call& call) {
     }
   }
   if (!is_near) add(receives_, call.root, call.recv, 0, share_of(0, call.count, place_, here()));
-  messages_.move(call, sends_, receives_, patience(Phase::behind_others));
+  messages_.move(call, sends_, receives_, patience(Phase::after_others));
   if (!is_near) share_near(call, byte_of(call.recv, 0), call.count);
 }
 

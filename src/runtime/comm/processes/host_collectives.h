@@ -44,7 +44,7 @@ class HostCollectives {
     return {begin + count * index / parts, begin + count * (index + 1) / parts};
   }
 
-  enum class Phase { first, behind_others, last };
+  enum class Phase { first, after_others, last };
   /// The timeout of a phase. A rank that waits for a rank which itself waits has a longer timeout, so that the other
   /// one times out first and names whom it waits for.
   Timeout patience(Phase phase) const;
@@ -77,9 +77,9 @@ class HostCollectives {
   void reduce_to_owners(const Call& call, const void* data, bool returns);
   /// Plans the messages in which the last host's owners send the elements `round` to the ranks of other hosts to which
   /// they belong.
-  void plan_deal(const Call& call, Interval round);
+  void plan_scatter(const Call& call, Interval round);
   /// Distributes the elements `round` among the ranks of the last host.
-  void deal_near(const Call& call, Interval round);
+  void scatter_near(const Call& call, Interval round);
   /// Gathers `count` elements at `data`, of which each rank of this host has its share.
   void share_near(const Call& call, std::byte* data, int64_t count);
   /// Sends `given_[i]` elements to each rank i of this host and receives `taken_[i]` from it.

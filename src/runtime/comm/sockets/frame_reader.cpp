@@ -17,10 +17,10 @@ constexpr int64_t kMinDirect = int64_t{4} << 10;
 
 FrameReader::Result FrameReader::read_from(const Socket& socket) {
   for (int64_t done = 0; done < kMaxInTurn;) {
-    ssize_t came = 0;
+    ssize_t received = 0;
     const bool direct = begin_ == end_ && target_.bytes >= kMinDirect && target_.data != nullptr;
     if (direct) {
-      came =
+      received =
           ::recv(socket.file(), target_.data, static_cast<size_t>(std::min(target_.bytes, kMaxInTurn)), MSG_DONTWAIT);
     } else {
       std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
@@ -29,18 +29,18 @@ FrameReader::Result FrameReader::read_from(const Socket& socket) {
       // If long messages are expected, reads little beyond a head: the rest belongs elsewhere.
       size_t room = buffer_.size() - end_;
       if (sink_.expects_long_message()) room = std::min<size_t>(room, kMinDirect);
-      came = ::recv(socket.file(), buffer_.data() + end_, room, MSG_DONTWAIT);
+      received = ::recv(socket.file(), buffer_.data() + end_, room, MSG_DONTWAIT);
     }
-    if (came < 0 && errno == EINTR) continue;
-    if (came < 0 && errno == EAGAIN) return done > 0 ? Result::some : Result::nothing;
-    if (came <= 0) return Result::ended;
-    done += came;
+    if (received < 0 && errno == EINTR) continue;
+    if (received < 0 && errno == EAGAIN) return done > 0 ? Result::some : Result::nothing;
+    if (received <= 0) return Result::ended;
+    done += received;
     if (direct) {
-      target_.data += came;
-      target_.bytes -= came;
+      target_.data += received;
+      target_.bytes -= received;
       if (target_.bytes == 0) sink_.end_frame(head_);
     } else {
-      end_ += static_cast<size_t>(came);
+      end_ += static_cast<size_t>(received);
       if (!parse()) return Result::unsound;
     }
   }

@@ -68,7 +68,7 @@ bool Gate::make_room() {
   const Deadline late = std::chrono::steady_clock::now() - kShortHandshakeTime;
   std::vector<size_t> unknown, slow;
   for (size_t i = 0; i < waiting_.size(); ++i) {
-    if (waiting_[i].is_known) continue;
+    if (waiting_[i].is_proved) continue;
     unknown.push_back(i);
     if (waiting_[i].since <= late) slow.push_back(i);
   }
@@ -112,21 +112,21 @@ bool Gate::check_response(Waiting& waiting) {
   if (!equal_digests(response, key_.proof("calls", waiting.nonce, nonce))) return false;
   const Digest answer = key_.proof("listens", waiting.nonce, nonce);
   if (!send_all(waiting.socket, answer, std::chrono::steady_clock::now())) return false;
-  waiting.is_known = true;
-  waiting.came = 0;
+  waiting.is_proved = true;
+  waiting.received = 0;
   waiting.bytes.resize(sizeof(Hello));
   return true;
 }
 
 bool Gate::advance(Waiting& waiting) {
   while (true) {
-    const ssize_t came =
-        ::recv(waiting.socket.file(), waiting.bytes.data() + waiting.came, waiting.bytes.size() - waiting.came, 0);
-    if (came < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-    if (came <= 0) return false;
-    waiting.came += static_cast<size_t>(came);
-    if (waiting.came < waiting.bytes.size()) continue;
-    if (!waiting.is_known) {
+    const ssize_t received = ::recv(waiting.socket.file(), waiting.bytes.data() + waiting.received,
+                                    waiting.bytes.size() - waiting.received, 0);
+    if (received < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (received <= 0) return false;
+    waiting.received += static_cast<size_t>(received);
+    if (waiting.received < waiting.bytes.size()) continue;
+    if (!waiting.is_proved) {
       if (!check_response(waiting)) return false;
       continue;
     }
@@ -159,7 +159,7 @@ std::optional<Joined> Gate::next(Deadline until, const std::vector<int>& watched
     for (Waiting& waiting : waiting_) {
       const bool is_ready = ready > 0 && files[at].revents != 0;
       ++at;
-      const bool is_late = !is_ready && after >= waiting.since + (waiting.is_known ? kHandshakeTime : patience);
+      const bool is_late = !is_ready && after >= waiting.since + (waiting.is_proved ? kHandshakeTime : patience);
       if (is_late) turn_away(waiting.socket);
       if (!is_late && (!is_ready || advance(waiting))) {
         kept.push_back(std::move(waiting));

@@ -71,8 +71,8 @@ class Gate {
     Socket socket;
     Digest nonce;
     Deadline since;
-    size_t came = 0;
-    bool is_known = false;
+    size_t received = 0;
+    bool is_proved = false;
     std::vector<std::byte> bytes{};  // the response first, then the hello
   };
   bool is_full() const { return waiting_.size() >= max_waiting_; }

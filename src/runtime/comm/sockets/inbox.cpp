@@ -11,8 +11,8 @@ bool fits(const PendingMessage& transfer, const FrameHead& head) {
 }
 
 void fill(PendingMessage& transfer, const FrameHead& head) {
-  transfer.came = head.bytes;
-  transfer.came_with = label_of(head);
+  transfer.received = head.bytes;
+  transfer.received_label = label_of(head);
 }
 
 FrameTarget target_in(PendingMessage& transfer, int64_t first, int64_t bytes) {
@@ -82,11 +82,11 @@ std::optional<FrameTarget> Inbox::begin_message(const FrameHead& head) {
 }
 
 std::optional<FrameTarget> Inbox::begin_granted(const FrameHead& head, Granted& message) {
-  if (head.bytes > message.bytes - message.came) return std::nullopt;
+  if (head.bytes > message.bytes - message.received) return std::nullopt;
   FrameTarget target{.bytes = head.bytes};
-  if (message.transfer != nullptr) target = target_in(*message.transfer, message.came, head.bytes);
-  message.came += head.bytes;
-  if (message.came < message.bytes) return target;
+  if (message.transfer != nullptr) target = target_in(*message.transfer, message.received, head.bytes);
+  message.received += head.bytes;
+  if (message.received < message.bytes) return target;
   transfer_ = message.transfer;
   granted_.erase(head.number);
   return target;

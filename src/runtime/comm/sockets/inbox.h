@@ -43,7 +43,7 @@ class Inbox {
   /// A message whose request was granted.
   struct Granted {
     PendingMessage* transfer = nullptr;  // null: withdrawn
-    int64_t bytes = 0, came = 0;
+    int64_t bytes = 0, received = 0;
   };
   /// A message or request that arrived before it was wanted.
   struct Arrived {

@@ -192,10 +192,10 @@ bool send_all(const Socket& socket, std::span<const std::byte> bytes, Deadline u
 
 bool receive_all(const Socket& socket, std::span<std::byte> bytes, Deadline until) {
   while (!bytes.empty()) {
-    const ssize_t came = ::recv(socket.file(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (came > 0) {
-      bytes = bytes.subspan(static_cast<size_t>(came));
-    } else if (came == 0 || (errno != EAGAIN && errno != EINTR)) {
+    const ssize_t received = ::recv(socket.file(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (received > 0) {
+      bytes = bytes.subspan(static_cast<size_t>(received));
+    } else if (received == 0 || (errno != EAGAIN && errno != EINTR)) {
       return false;
     } else if (!await(socket, POLLIN, until)) {
       return false;

@@ -33,7 +33,7 @@ struct MeetingPoint {
 using Layout = std::vector<int>;
 
 /// Ranks split evenly over `hosts`, in order; with one host, that of this process.
-Layout dealt_out(int size, int hosts) {
+Layout split_evenly(int size, int hosts) {
   Layout layout;
   for (int rank = 0; rank < size; ++rank) layout.push_back(hosts == 1 ? -1 : rank * hosts / size);
   return layout;
@@ -129,7 +129,7 @@ std::vector<Layout> some_layouts() {
   std::vector<Layout> layouts{{0, 1, 1, 1}, {0, 0, 0, 1, 1, 1, 2, 2, 2, 2}, {0, 0, 0, 0, 1, 1, 1}};
   for (const int size : {1, 2, 3, 4, 6, 8}) {
     for (const int hosts : {1, 2, 3, size}) {
-      if (hosts <= size && (hosts != 3 || size > 3)) layouts.push_back(dealt_out(size, hosts));
+      if (hosts <= size && (hosts != 3 || size > 3)) layouts.push_back(split_evenly(size, hosts));
     }
   }
   return layouts;
@@ -161,10 +161,10 @@ TEST(Sockets, MoveTheBitsThatThreadsMove) {
 }
 
 // Messages of several frames, short ones between them, in both directions of a connection at once.
-TEST(Sockets, LongMessagesBesideOthers) {
+TEST(Sockets, LongMessagesAmongOthers) {
   const std::vector<int64_t> lengths{300'000, 10, 1'000'003, 20'000, 65'536, 1};
   for (const int size : {2, 3}) {
-    with_sockets(dealt_out(size, size), [&](Communicator& world) {
+    with_sockets(split_evenly(size, size), [&](Communicator& world) {
       const int rank = world.rank();
       const auto seed = [](int from, int to, size_t i) { return 100 * from + 10 * to + static_cast<int>(i); };
       for (int to = 0; to < size; ++to) {
@@ -177,9 +177,9 @@ TEST(Sockets, LongMessagesBesideOthers) {
       EXPECT_EQ(sums, std::vector<int64_t>(sums.size(), size * (size + 1) / 2));
       for (int from = size - 1; from >= 0; --from) {
         for (size_t i = 0; i < lengths.size() && from != rank; ++i) {
-          std::vector<float> came(static_cast<size_t>(lengths[i]));
-          world.recv(came.data(), lengths[i], DType::f32, from);
-          EXPECT_EQ(came, random_vector<float>(lengths[i], seed(from, rank, i))) << i << " from " << from;
+          std::vector<float> received(static_cast<size_t>(lengths[i]));
+          world.recv(received.data(), lengths[i], DType::f32, from);
+          EXPECT_EQ(received, random_vector<float>(lengths[i], seed(from, rank, i))) << i << " from " << from;
         }
       }
       world.barrier();
@@ -188,7 +188,7 @@ TEST(Sockets, LongMessagesBesideOthers) {
 }
 
 TEST(Sockets, GroupsAndMessages) {
-  with_sockets(dealt_out(6, 3), [](Communicator& world) {
+  with_sockets(split_evenly(6, 3), [](Communicator& world) {
     const int rank = world.rank();
     const std::vector<int> members = rank % 2 == 0 ? std::vector{4, 2, 0} : std::vector{1, 3, 5};
     const auto group = world.split(members);
@@ -224,7 +224,7 @@ std::string thrown(ExitCode code, const std::function<void()>& fn) {
 TEST(Sockets, ALostRankIsNamedByAllWithWhatWaited) {
   for (const int hosts : {1, 3}) {
     std::latch left_barrier(3);
-    with_sockets(dealt_out(3, hosts), [&](Communicator& world) {
+    with_sockets(split_evenly(3, hosts), [&](Communicator& world) {
       world.barrier();
       left_barrier.arrive_and_wait();  // one that still waits there would name the barrier
       world.begin_step(7);
@@ -272,9 +272,8 @@ TEST(Sockets, CallsByHostNameWhoWasLostAndWhoDiffers) {
           world.barrier();  // who has all it needs of a broadcast learns it here
         });
         EXPECT_NE(text.find(fmt::format("of step 7: the process of rank {} ", lost)), std::string::npos) << text;
-        const bool is_behind = kind == Collective::broadcast && text.starts_with("[barrier] a rank was lost at call 3");
-        EXPECT_TRUE(is_behind || text.starts_with(fmt::format("[{}] a rank was lost at call 2 ", name_of(kind))))
-            << text;
+        const bool is_late = kind == Collective::broadcast && text.starts_with("[barrier] a rank was lost at call 3");
+        EXPECT_TRUE(is_late || text.starts_with(fmt::format("[{}] a rank was lost at call 2 ", name_of(kind)))) << text;
         EXPECT_NE(thrown(ExitCode::peer_lost, [&] { world.barrier(); }), "nothing");
       });
     }
@@ -291,7 +290,7 @@ TEST(Sockets, CallsByHostNameWhoWasLostAndWhoDiffers) {
 TEST(Sockets, AnAbortWakesEveryCallAndAnotherWorldMayFollow) {
   for (int round = 0; round < 2; ++round) {
     for (const int hosts : {1, 2}) {
-      with_sockets(dealt_out(4, hosts), [&](Communicator& world) {
+      with_sockets(split_evenly(4, hosts), [&](Communicator& world) {
         const auto pair = world.split(world.rank() < 2 ? std::vector{0, 1} : std::vector{2, 3});
         if (world.rank() == 3) {
           std::this_thread::sleep_for(50ms);
@@ -312,7 +311,7 @@ TEST(Sockets, AnAbortWakesEveryCallAndAnotherWorldMayFollow) {
 }
 
 TEST(Sockets, CallsThatDifferAreToldBeforeDataMove) {
-  with_sockets(dealt_out(2, 2), [](Communicator& world) {
+  with_sockets(split_evenly(2, 2), [](Communicator& world) {
     std::vector<float> values(10);
     const std::string text = thrown(ExitCode::ranks_disagree, [&] {
       if (world.rank() == 0) {
@@ -336,7 +335,7 @@ TEST(Sockets, OnlyRanksOfTheJobJoin) {
   std::atomic<int> refused = 0;
   // Another secret, and another run of the same.
   for (int i = 0; i < 2; ++i) {
-    SocketWorldOptions options = options_of(point, 1, dealt_out(2, 1));
+    SocketWorldOptions options = options_of(point, 1, split_evenly(2, 1));
     (i == 0 ? options.secret : options.run) += "another";
     threads.emplace_back([&, options] {
       const std::string text = thrown(ExitCode::ranks_disagree, [&] { make_socket_world(options); });
@@ -355,9 +354,11 @@ TEST(Sockets, OnlyRanksOfTheJobJoin) {
       send_all(*link, bytes, deadline_after(100ms));
     }
   });
-  threads.emplace_back([&, options = options_of(point, 0, dealt_out(2, 1))] { make_socket_world(options)->barrier(); });
+  threads.emplace_back(
+      [&, options = options_of(point, 0, split_evenly(2, 1))] { make_socket_world(options)->barrier(); });
   std::this_thread::sleep_for(300ms);
-  threads.emplace_back([&, options = options_of(point, 1, dealt_out(2, 1))] { make_socket_world(options)->barrier(); });
+  threads.emplace_back(
+      [&, options = options_of(point, 1, split_evenly(2, 1))] { make_socket_world(options)->barrier(); });
   threads.clear();
   EXPECT_EQ(refused, 2);
 }
@@ -442,7 +443,7 @@ TEST(Sockets, RanksMeetAmongStrangersThatOnlyConnect) {
   }
   std::vector<std::jthread> ranks;
   for (int rank = 0; rank < 4; ++rank) {
-    ranks.emplace_back([options = options_of(point, rank, dealt_out(4, 2))] {
+    ranks.emplace_back([options = options_of(point, rank, split_evenly(4, 2))] {
       if (options.rank > 0) std::this_thread::sleep_for(options.rank * 100ms);
       make_socket_world(options)->barrier();
     });
@@ -455,7 +456,7 @@ TEST(Sockets, RanksThatDoNotComeAreNamed) {
   MeetingPoint point;
   std::vector<std::jthread> threads;
   for (const int rank : {0, 2}) {
-    SocketWorldOptions options = options_of(point, rank, dealt_out(4, 1));
+    SocketWorldOptions options = options_of(point, rank, split_evenly(4, 1));
     options.start_timeout = 600ms;
     threads.emplace_back([options] {
       EXPECT_EQ(thrown(ExitCode::peer_stalled, [&] { make_socket_world(options); }),

@@ -126,9 +126,9 @@ struct OneConnection {
     std::vector<std::byte> bytes(16);
     start(PendingMessage::Way::receive, bytes);
     say_message(number, 16, 'y');
-    const bool came = connections->wait(pending, pending.size(), deadline_after(5s));
+    const bool received = connections->wait(pending, pending.size(), deadline_after(5s));
     pending.clear();
-    return came && bytes[15] == std::byte{'y'} && !world->is_aborted();
+    return received && bytes[15] == std::byte{'y'} && !world->is_aborted();
   }
   /// Why the connection has ended.
   std::string end() const {

@@ -118,7 +118,7 @@ class CpuDevice final : public Device {
   const KernelCatalog& catalog() const override { return catalog_; }
 
   std::shared_ptr<void> allocate(int64_t bytes) override {
-    const Reservation turn("an arena", 0);
+    const Reservation reservation("an arena", 0);
     const size_t size = std::max<size_t>(round_up_cpu_device(static_cast<size_t>(bytes), kPage), kPage);
     void* memory = map(size);
     if (memory == MAP_FAILED) {

@@ -193,16 +193,16 @@ class BlockedRows final : public RowReader {
       }
     }
     if (blocks.empty() || blocks.back().dim != 0) return;
-    beside_ = blocks.back().size;
+    adjacent_rows_ = blocks.back().size;
     if (dims[0] == 0 && std::count_if(blocks.begin(), blocks.end(), [](const Block& b) { return b.dim == 0; }) == 1) {
-      block_ = padded_elements(type.shape, blocks) / ((type.shape[0] + beside_ - 1) / beside_);
+      block_ = padded_elements(type.shape, blocks) / ((type.shape[0] + adjacent_rows_ - 1) / adjacent_rows_);
     }
   }
 
   void read(const void* from, int64_t first, int64_t last, void* to) const noexcept override {
     const auto* source = static_cast<const Word*>(from);
     ToRows rows{static_cast<Word*>(to)};
-    if (beside_ % kWords == 0) return read_rows(source, first, last, rows);
+    if (adjacent_rows_ % kWords == 0) return read_rows(source, first, last, rows);
     for (int64_t row = first, at = 0; row < last; ++row) {
       const Word* begin = source + rows_[static_cast<size_t>(row)];
       for (const uint32_t place : elements_) rows.put(at++, begin[place]);
@@ -210,7 +210,7 @@ class BlockedRows final : public RowReader {
   }
 
   bool read_and_copy(const void* from, int64_t first, int64_t last, void* to, void* copy) const override {
-    if (dtype_ != DType::f32 || beside_ % kWords != 0 || size() * sizeof(Word) % kCacheLine != 0 ||
+    if (dtype_ != DType::f32 || adjacent_rows_ % kWords != 0 || size() * sizeof(Word) % kCacheLine != 0 ||
         reinterpret_cast<uintptr_t>(copy) % kCacheLine != 0) {
       read(from, first, last, to);
       return copy_finite(dtype_, copy, to, (last - first) * size());
@@ -234,11 +234,11 @@ class BlockedRows final : public RowReader {
   template <class To>
   void read_rows(const Word* from, int64_t first, int64_t last, To& to) const {
     // If `first` is in the middle of a block, whoever reads the block's first rows brings it to the cache.
-    int64_t brought = (first + beside_ - 1) / beside_;  // number of blocks brought so far
+    int64_t brought = (first + adjacent_rows_ - 1) / adjacent_rows_;  // number of blocks brought so far
     for (int64_t row = first; row < last;) {
-      const int64_t block = row / beside_ * beside_, end = std::min(block + beside_, last);
-      if (const int64_t number = row / beside_; number == brought && block_ > 0 && block_ <= kMaxToCache) {
-        brought += std::clamp<int64_t>(kToCache / block_, 1, (last + beside_ - 1) / beside_ - number);
+      const int64_t block = row / adjacent_rows_ * adjacent_rows_, end = std::min(block + adjacent_rows_, last);
+      if (const int64_t number = row / adjacent_rows_; number == brought && block_ > 0 && block_ <= kMaxToCache) {
+        brought += std::clamp<int64_t>(kToCache / block_, 1, (last + adjacent_rows_ - 1) / adjacent_rows_ - number);
         bring_to_cache(from + number * block_, (brought - number) * block_);
       }
       read_block(from + rows_[static_cast<size_t>(block)], row - block, end - block, (row - first) * size(), to);
@@ -279,7 +279,7 @@ class BlockedRows final : public RowReader {
   DType dtype_;
   std::vector<int64_t> rows_;       // begin of each row
   std::vector<uint32_t> elements_;  // addresses of a row's elements, relative to its begin
-  int64_t beside_ = 1;              // number of rows whose elements are adjacent
+  int64_t adjacent_rows_ = 1;       // number of rows whose elements are adjacent
   int64_t block_ = 0;               // number of elements that only such rows share; 0: unknown
 };
 

@@ -227,10 +227,10 @@ class Agent {
     Socket& stream = is_error ? rank.child.errors() : rank.child.output();
     std::array<char, 16384> bytes;
     while (stream.is_open()) {
-      const ssize_t came = ::read(stream.file(), bytes.data(), bytes.size());
-      if (came < 0 && errno == EAGAIN) return;
-      if (came <= 0) return stream.close();
-      const std::string text(bytes.data(), static_cast<size_t>(came));
+      const ssize_t received = ::read(stream.file(), bytes.data(), bytes.size());
+      if (received < 0 && errno == EAGAIN) return;
+      if (received <= 0) return stream.close();
+      const std::string text(bytes.data(), static_cast<size_t>(received));
       write_log(is_error ? rank.logs.errors : rank.logs.output, text);
       tell({.kind = AgentReport::Kind::output, .text = text, .is_error = is_error, .rank = rank.rank});
     }

@@ -11,11 +11,11 @@ namespace partita {
 bool Lines::read(int file) {
   constexpr size_t kMaxLine = size_t{1} << 20;
   std::array<char, 65536> bytes;
-  const ssize_t came = ::read(file, bytes.data(), bytes.size());
-  if (came < 0) return errno == EINTR || errno == EAGAIN;
-  if (came == 0) return false;
+  const ssize_t received = ::read(file, bytes.data(), bytes.size());
+  if (received < 0) return errno == EINTR || errno == EAGAIN;
+  if (received == 0) return false;
   text_.erase(0, std::exchange(begin_, 0));
-  text_.append(bytes.data(), static_cast<size_t>(came));
+  text_.append(bytes.data(), static_cast<size_t>(received));
   return text_.size() <= kMaxLine || text_.find('\n') != std::string::npos;
 }
 

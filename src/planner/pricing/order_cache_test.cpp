@@ -1,4 +1,4 @@
-#include "planner/pricing/known_orders.h"
+#include "planner/pricing/order_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 namespace partita {
 namespace {
 
-TEST(KnownOrders, AreThoseOfTheTimes) {
+TEST(OrderCache, AreThoseOfTheTimes) {
   for (const Order order : {Order::gpipe, Order::one_forward_one_backward, Order::interleaved, Order::zero_bubble}) {
-    KnownOrders known;
+    OrderCache cache;
     std::mt19937 draw(1);
     const auto below = [&](int64_t most) { return static_cast<int64_t>(draw() % static_cast<uint64_t>(most)); };
     for (int round = 0; round < 60; ++round) {
@@ -24,8 +24,8 @@ TEST(KnownOrders, AreThoseOfTheTimes) {
       }
       const Order own = shape.stages() == 1 ? Order::one_forward_one_backward : order;
       const Sequence made = make_sequence(own, shape, chain_of(shape.stages()));
-      EXPECT_EQ(queues_of(known.of(order, shape), shape), queues_of(made, shape)) << name_of(order) << " " << round;
-      EXPECT_EQ(&known.of(order, shape), &known.of(order, shape));
+      EXPECT_EQ(queues_of(cache.of(order, shape), shape), queues_of(made, shape)) << name_of(order) << " " << round;
+      EXPECT_EQ(&cache.of(order, shape), &cache.of(order, shape));
     }
   }
 }
@@ -47,8 +47,8 @@ TEST(StagePrices, LeastMemoryIsWithinThatOfTheOrder) {
           SCOPED_TRACE(print(configuration));
           EXPECT_LE(least, most * (1 + 1e-12));
           const bool is_1f1b = chunks == 1 && order != Order::zero_bubble && order != Order::gpipe;
-          const bool is_known = is_1f1b || (order == Order::interleaved && 48 / rows % pipeline == 0);
-          if (is_known) {
+          const bool is_exact = is_1f1b || (order == Order::interleaved && 48 / rows % pipeline == 0);
+          if (is_exact) {
             EXPECT_NEAR(least / most, 1, is_1f1b ? 1e-12 : 0.02);
           }
         }

@@ -1,4 +1,4 @@
-#include "compiler/search/beside_batch.h"
+#include "compiler/search/search_tensor_cuts.h"
 
 #include <algorithm>
 
@@ -76,8 +76,8 @@ Mesh one_axis(const Mesh& mesh, const Axes& axes) {
   return Mesh::undivided({{"all", mesh.ways(axes)}});
 }
 
-PartialPlan search_beside_batch(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
-                                const Axes& tensor, const CutSearch& search, PartialPlan partial) {
+PartialPlan search_tensor_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
+                               const Axes& tensor, const CutSearch& search, PartialPlan partial) {
   Axes others;
   for (int axis = 0; axis < static_cast<int>(mesh.rank_axes()); ++axis) {
     if (std::find(tensor.begin(), tensor.end(), axis) == tensor.end()) others.push_back(axis);

@@ -11,7 +11,7 @@ namespace partita {
 
 /// A cache of the sequences of stages that form a chain and are assigned to groups of ranks in turn. Only the
 /// zero-bubble order depends on the times of the stages.
-class KnownOrders {
+class OrderCache {
  public:
   /// The sequence of a shape, made on first use; it lives as long as this object. A single stage always runs 1f1b: each
   /// micro-batch forward and backward.
@@ -20,7 +20,7 @@ class KnownOrders {
  private:
   using Times = std::vector<double>;
   std::map<std::tuple<Order, int, int, int64_t, Times>, Sequence>
-      known_;  // by order, groups, stages, micro-batches and times
+      cache_;  // by order, groups, stages, micro-batches and times
 };
 
 }  // namespace partita

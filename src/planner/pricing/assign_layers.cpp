@@ -1,4 +1,4 @@
-#include "planner/pricing/deal_layers.h"
+#include "planner/pricing/assign_layers.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ constexpr double kPrecision = 1e-12;  // relative precision of sums of seconds
 
 /// Fills stages up to `most` seconds, from the last one on. Each leaves at least one layer to every stage before it.
 /// Returns the first layer of each stage; empty if not all layers fit.
-std::vector<size_t> filled(const std::vector<DealtLayer>& layers, size_t stages, double most) {
+std::vector<size_t> filled(const std::vector<AssignedLayer>& layers, size_t stages, double most) {
   most *= 1 + kPrecision;
   std::vector<size_t> begins(stages + 1, layers.size());
   size_t next = layers.size();
@@ -29,9 +29,9 @@ std::vector<size_t> filled(const std::vector<DealtLayer>& layers, size_t stages,
 }
 
 /// Minimises the time of the slowest stage by bisection.
-std::vector<size_t> balanced(const std::vector<DealtLayer>& layers, size_t stages) {
+std::vector<size_t> balanced(const std::vector<AssignedLayer>& layers, size_t stages) {
   double low = 0, high = 0;
-  for (const DealtLayer& layer : layers) {
+  for (const AssignedLayer& layer : layers) {
     low = std::max(low, layer.seconds);
     high += layer.seconds;
   }
@@ -46,15 +46,15 @@ std::vector<size_t> balanced(const std::vector<DealtLayer>& layers, size_t stage
 
 }  // namespace
 
-std::vector<size_t> deal_layers(const std::vector<DealtLayer>& layers, int64_t stages, Deal deal) {
+std::vector<size_t> assign_layers(const std::vector<AssignedLayer>& layers, int64_t stages, LayerSplit split) {
   const auto count = static_cast<size_t>(stages);
   if (count > layers.size()) {
     throw InvalidArgument(
         fmt::format("[pipeline] more stages than layers, got {}, expected at most {}", stages, layers.size()));
   }
   const auto repeated = static_cast<size_t>(
-      std::count_if(layers.begin(), layers.end(), [](const DealtLayer& layer) { return layer.repeated; }));
-  if (deal == Deal::balanced || repeated == 0 || repeated % count != 0) return balanced(layers, count);
+      std::count_if(layers.begin(), layers.end(), [](const AssignedLayer& layer) { return layer.repeated; }));
+  if (split == LayerSplit::balanced || repeated == 0 || repeated % count != 0) return balanced(layers, count);
   std::vector<size_t> begins{0};
   size_t seen = 0;
   for (size_t i = 0; i < layers.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "job/recompute_marks.h"
+#include "job/recompute_annotations.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ Graph forward_to_recompute(const std::string& model = "gpt:layers=4,hidden=16,he
 }
 
 template <class Function>
-std::string refusal_of_marks(const Function& function) {
+std::string refusal_of_annotations(const Function& function) {
   try {
     function();
   } catch (const InvalidArgument& error) {
@@ -27,42 +27,42 @@ std::string refusal_of_marks(const Function& function) {
   return "";
 }
 
-TEST(RecomputeMarks, ChooseTheirLayersAlone) {
+TEST(RecomputeAnnotations, ChooseTheirLayersAlone) {
   const Graph plain = forward_to_recompute();
-  Graph marked = plain;
-  mark_recomputed(marked, all_ops(),
-                  {parse_recompute_mark("net/h/0..1=full"), parse_recompute_mark("net/h/3=selective")});
-  for (size_t n = 0; n < marked.nodes.size(); ++n) {
-    const Node& node = marked.nodes[n];
+  Graph annotated = plain;
+  annotate_recomputed(annotated, all_ops(),
+                      {parse_recompute_annotation("net/h/0..1=full"), parse_recompute_annotation("net/h/3=selective")});
+  for (size_t n = 0; n < annotated.nodes.size(); ++n) {
+    const Node& node = annotated.nodes[n];
     const bool is_full = node.scope.starts_with("net/h/0") || node.scope.starts_with("net/h/1");
     const bool is_selective = node.scope.starts_with("net/h/3") && node.op == "attention";
     EXPECT_EQ(node.recompute, is_full ? node.scope.substr(0, 7) : is_selective ? node.name : "") << node.scope;
   }
   // The global policy then applies to the other layers.
-  choose_recomputed(marked, Recompute::selective, all_ops());
+  choose_recomputed(annotated, Recompute::selective, all_ops());
   Graph all = plain;
   choose_recomputed(all, Recompute::selective, all_ops());
   for (size_t n = 0; n < all.nodes.size(); ++n) {
     if (!all.nodes[n].scope.starts_with("net/h/2")) continue;
-    EXPECT_EQ(marked.nodes[n].recompute, all.nodes[n].recompute);
+    EXPECT_EQ(annotated.nodes[n].recompute, all.nodes[n].recompute);
   }
 }
 
-TEST(RecomputeMarks, AreReadBack) {
+TEST(RecomputeAnnotations, AreReadBack) {
   for (const char* text : {"net/h/0..5=full", "net/*/attn=selective"})
-    EXPECT_EQ(print(parse_recompute_mark(text)), text);
+    EXPECT_EQ(print(parse_recompute_annotation(text)), text);
   for (const char* text : {"net/h", "=full", "net/h=none", "net/h=most", ""}) {
-    EXPECT_EQ(refusal_of_marks([&] { parse_recompute_mark(text); }),
+    EXPECT_EQ(refusal_of_annotations([&] { parse_recompute_annotation(text); }),
               fmt::format("[--recompute-layers] no recomputation of layers, got '{}', expected LAYERS=selective or "
                           "LAYERS=full, as net/h/0..5=full",
                           text));
   }
 }
 
-TEST(RecomputeMarks, AreRefusedWhereTheyFitNothing) {
-  const auto refusal = [](const std::vector<RecomputeMark>& marks) {
+TEST(RecomputeAnnotations, AreRefusedWhereTheyFitNothing) {
+  const auto refusal = [](const std::vector<RecomputeAnnotation>& annotations) {
     Graph forward = forward_to_recompute();
-    return refusal_of_marks([&] { mark_recomputed(forward, all_ops(), marks); });
+    return refusal_of_annotations([&] { annotate_recomputed(forward, all_ops(), annotations); });
   };
   EXPECT_EQ(refusal({{"net/h/7", Recompute::full}}).substr(0, 57),
             "[recompute] no such layer, got 'net/h/7', expected one of");

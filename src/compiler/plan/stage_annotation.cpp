@@ -1,4 +1,4 @@
-#include "compiler/plan/stage_mark.h"
+#include "compiler/plan/stage_annotation.h"
 
 #include "base/error.h"
 #include "compiler/plan/layer_names.h"
@@ -6,9 +6,11 @@
 
 namespace partita {
 
-std::string print(const StageMark& mark) { return fmt::format("{}={}", mark.layers, mark.stage); }
+std::string print(const StageAnnotation& annotation) {
+  return fmt::format("{}={}", annotation.layers, annotation.stage);
+}
 
-StageMark parse_stage_mark(std::string_view text) {
+StageAnnotation parse_stage_annotation(std::string_view text) {
   const size_t equals = text.rfind('=');
   const auto stage = equals == std::string_view::npos ? std::nullopt : whole_number(text.substr(equals + 1));
   if (!stage || *stage < 0 || *stage >= kMaxStages || equals == 0) {

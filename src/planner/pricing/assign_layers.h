@@ -9,7 +9,7 @@
 namespace partita {
 
 /// One copy of a unit of layers, in the order of the network.
-struct DealtLayer {
+struct AssignedLayer {
   size_t unit = 0;        // index of the unit in the folded graph
   double seconds = 0;     // seconds of a micro-batch
   bool repeated = false;  // whether it is one of several copies
@@ -19,12 +19,12 @@ struct DealtLayer {
 /// after these go to the first and the last stage. balanced: the slowest stage takes the least possible time. Among
 /// such assignments the first stages, which keep more micro-batches, get the fewest layers. If the number of stages
 /// does not divide the repeated layers, `even` means `balanced`.
-enum class Deal { even, balanced };
+enum class LayerSplit { even, balanced };
 template <>
-inline constexpr auto kNames<Deal> = names("even", "balanced");
+inline constexpr auto kNames<LayerSplit> = names("even", "balanced");
 
 /// Assigns layers to contiguous stages. Returns the first layer of each stage and, last, the number of layers. Throws
 /// InvalidArgument if there are more stages than layers.
-std::vector<size_t> deal_layers(const std::vector<DealtLayer>& layers, int64_t stages, Deal deal);
+std::vector<size_t> assign_layers(const std::vector<AssignedLayer>& layers, int64_t stages, LayerSplit split);
 
 }  // namespace partita
