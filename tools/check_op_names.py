@@ -17,7 +17,7 @@ WORDS = {
     "collectives.cpp": {"add", "maximum", "minimum"},  # the op that accumulates a reduction
     "step_prices.cpp": {"add"},  # the work of an accumulation
     "channel_block.cpp": {"conv2d"},  # a question to the catalog of kernels
-    "optimizer.cpp": {"momentum"}, "optimizer.h": {"momentum", "sgd", "adam"},
+    "optimizer.cpp": {"momentum"}, "optimizer_options.h": {"momentum", "sgd", "adam"},
     "graph.h": {"constant"}, "lr_schedule.h": {"constant"},  # kinds of initial values, and of learning rates
     "ineffective.cpp": {"momentum", "sgd"},
     "options.cpp": {"momentum", "log", "batch_norm"}, "jsonl.cpp": {"log"},  # options

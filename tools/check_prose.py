@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Checks what can be checked of how comments, docstrings and pages are written ("How we write" in CONTRIBUTING.md).
 
-    tools/check_prose.py            fails when a clean room of ROOMS has findings, or a commit subject is too long
-    tools/check_prose.py --all      also prints the number of findings of every room
+    tools/check_prose.py            lists all findings and commit subjects that are too long; fails when there are any
     tools/check_prose.py PATH..     lists the findings of files and folders; fails when there are any
 
 A finding is `path:line: rule N: "words": what to write instead`. N is the number of the rule in CONTRIBUTING.md. Code
@@ -22,82 +21,6 @@ from typing import NamedTuple
 FOLDERS = ("include", "src", "python", "tests", "bench", "examples", "tools", "docs")
 IGNORED = {"build", ".whl", "__pycache__", "shared"}
 SENTENCE, SUBJECT = 40, 72  # words; columns
-
-# Whether a folder or a file is clean. What lies in none of the entries is a finding by itself; of several entries the
-# longest path counts. Set an entry to True, or add one for a part of it, once it has no findings.
-ROOMS = {
-    ".": True,
-    "bench": False,
-    "bench/peers": True,
-    "bench/results": True,
-    "docs": True,
-    "docs/decisions": False,
-    "docs/guide": False,
-    "examples": True,
-    "include": True,
-    "python": True,
-    "python/bindings": True,
-    "python/partita": True,
-    "python/partita/mint": True,
-    "python/partita/nn/wrap": True,
-    "python/partita/parallel": True,
-    "src": True,
-    "src/base": False,
-    "src/calibrate": False,
-    "src/cli": True,
-    "src/compiler": True,
-    "src/compiler/autodiff": True,
-    "src/compiler/partition": False,
-    "src/compiler/plan": False,
-    "src/compiler/schedule": True,
-    "src/compiler/search": False,
-    "src/frontend/data": False,
-    "src/frontend/network": False,
-    "src/ir/graph": True,
-    "src/ir/kernels": True,
-    "src/ir/ops": False,
-    "src/ir/ops/matmul": True,
-    "src/ir/ops/pool": True,
-    "src/ir/ops/random": True,
-    "src/ir/ops/reduce": True,
-    "src/ir/ops/shape": True,
-    "src/ir/orders": False,
-    "src/ir/sharding": False,
-    "src/ir/work": False,
-    "src/job": False,
-    "src/planner": True,
-    "src/planner/cluster": False,
-    "src/planner/explain": True,
-    "src/planner/plan_file": True,
-    "src/planner/pricing": False,
-    "src/planner/simulation": True,
-    "src/runtime/checkpoint": False,
-    "src/runtime/comm": True,
-    "src/runtime/device": False,
-    "src/runtime/execute": True,
-    "src/runtime/launch": False,
-    "src/runtime/trace": True,
-    "src/training": False,
-    "src/zoo": True,
-    "tests": True,
-    "tests/commands": True,
-    "tests/dist": False,
-    "tests/errors": False,
-    "tests/fuzz": False,
-    "tests/golden": True,
-    "tests/laws": True,
-    "tests/numpy": True,
-    "tests/planner": True,
-    "tests/python": True,
-    "tests/scripts": True,
-    "tests/search": False,
-    "tests/soak": True,
-    "tests/support": False,
-    "tests/threads": True,
-    "tests/torch": True,
-    "tools": True,
-    "tools/reference": True,
-}
 
 
 class Allowed(NamedTuple):
@@ -440,15 +363,6 @@ def findings_of(path: str, text: str) -> list[Finding]:
     return sorted(found, key=lambda one: one.line)
 
 
-def room_of(path: str) -> str:
-    """The entry of ROOMS that a path lies in, the longest; "" if none."""
-    parts = path.split("/")
-    for count in range(len(parts), 0, -1):
-        if (room := "/".join(parts[:count])) in ROOMS:
-            return room
-    return "." if len(parts) == 1 and "." in ROOMS else ""
-
-
 def run_git(root: pathlib.Path, *words: str) -> str | None:
     """Returns what git prints; None where there is no git, no repository, or the command fails."""
     try:
@@ -482,27 +396,9 @@ def files_in(root: pathlib.Path, places: list[pathlib.Path]) -> list[pathlib.Pat
     return files
 
 
-def report_rooms(findings: list[Finding], paths: list[str], everything: bool) -> int:
-    """Prints the findings of clean rooms and, on request, the counts of all; returns the number of faults."""
-    faults = [f"{path}: lies in no entry of ROOMS (tools/check_prose.py)" for path in paths if not room_of(path)]
-    faults += [str(one) for one in findings if ROOMS.get(room_of(one.path))]
-    counts = {room: 0 for room in ROOMS}
-    for one in findings:
-        counts[room_of(one.path)] = counts.get(room_of(one.path), 0) + 1
-    if everything:
-        for room, clean in ROOMS.items():
-            print(f"{counts[room]:6} {room}" + (" (clean)" if clean else ""))
-    if faults:
-        print("\n".join(faults))
-    else:
-        clean = sum(ROOMS.values())
-        print(f"prose: ok, {clean} of {len(ROOMS)} rooms are clean, {len(findings)} findings in the others")
-    return len(faults)
-
-
 def main() -> int:
     root = pathlib.Path(__file__).resolve().parent.parent
-    names = [word for word in sys.argv[1:] if word != "--all"]
+    names = sys.argv[1:]
     if any(name.startswith("-") for name in names):
         print(__doc__, file=sys.stderr)
         return 64
@@ -511,15 +407,11 @@ def main() -> int:
         print(f"[check_prose] no such file or folder in {root}, got {', '.join(missing)}", file=sys.stderr)
         return 66
     files = files_in(root, places or [root / folder for folder in FOLDERS] + sorted(root.glob("*.md")))
-    paths = [str(path.relative_to(root)) for path in files]
-    findings = [one for path, file in zip(paths, files) for one in findings_of(path, file.read_text())]
-    if places:
-        print("\n".join([str(one) for one in findings] + [f"{len(findings)} findings"]))
-        return 1 if findings else 0
-    subjects = long_subjects(root=root)
-    if subjects:
-        print("\n".join(subjects))
-    return 1 if report_rooms(findings, paths, "--all" in sys.argv) + len(subjects) > 0 else 0
+    faults = [str(one) for file in files for one in findings_of(str(file.relative_to(root)), file.read_text())]
+    if not places:
+        faults += long_subjects(root=root)
+    print("\n".join(faults + [f"{len(faults)} findings"] if faults else ["prose: ok"]))
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

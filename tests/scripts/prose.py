@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import check_prose
@@ -214,31 +215,23 @@ class Subjects(unittest.TestCase):
                 self.assertEqual(check_prose.long_subjects(root=root), [])
 
 
-class Rooms(unittest.TestCase):
-    def report(self, path, everything=False):
-        one = check_prose.Finding(path, 3, 3, "behind", "after")
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            return check_prose.report_rooms([one], [path], everything), out.getvalue()
+class Program(unittest.TestCase):
+    def run_with(self, findings):
+        with mock.patch.object(check_prose, "findings_of", lambda path, text: findings), \
+                mock.patch.object(check_prose, "long_subjects", lambda root: []), \
+                mock.patch.object(sys, "argv", ["check_prose"]), \
+                contextlib.redirect_stdout(io.StringIO()) as out:
+            return check_prose.main(), out.getvalue()
 
-    def setUp(self):
-        self.rooms = check_prose.ROOMS
-        check_prose.ROOMS = {"src": False, "src/base": True, ".": True}
+    def test_fails_when_there_are_findings(self):
+        self.assertEqual(self.run_with([]), (0, "prose: ok\n"))
+        code, text = self.run_with([check_prose.Finding("a.h", 3, 3, "behind", "after")])
+        self.assertEqual(code, 1)
+        self.assertIn('a.h:3: rule 3: "behind": after\n', text)
 
-    def tearDown(self):
-        check_prose.ROOMS = self.rooms
 
-    def test_clean_rooms_fail(self):
-        self.assertEqual(self.report("src/base/a.h"), (1, 'src/base/a.h:3: rule 3: "behind": after\n'))
-        self.assertEqual(self.report("README.md")[0], 1)
-        self.assertEqual(self.report("src/basement/a.h")[0], 0)
-        self.assertEqual(self.report("src/a.h")[0], 0)
-        self.assertIn("     1 src\n     0 src/base (clean)\n", self.report("src/a.h", True)[1])
-        self.assertEqual(self.report("other/a.h")[0], 1)
-
-    def test_the_tables(self):
-        root = pathlib.Path(__file__).resolve().parents[2]
-        for room in self.rooms:
-            self.assertTrue((root / room).exists(), room)
+class Allowed(unittest.TestCase):
+    def test_the_table(self):
         self.assertLessEqual(len(check_prose.ALLOWED), 30)
         for one in check_prose.ALLOWED:
             self.assertTrue(one.reason and one.words, one)
