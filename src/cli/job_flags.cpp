@@ -8,7 +8,7 @@
 #include "frontend/network/build_graph.h"
 #include "ir/ops/registry.h"
 #include "job/toml.h"
-#include "planner/planner.h"
+#include "planner/automatic_plan.h"
 #include "runtime/checkpoint/saved_states.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/launch/place.h"
@@ -104,29 +104,6 @@ std::string plan_named(const std::vector<Assignment>& all) {
     if (assignment.option->key() == "plan.file") assign(only_plan, {assignment});
   }
   return only_plan.plan.file;
-}
-
-constexpr std::string_view kAuto = "auto";
-
-bool is_auto(const std::string& plan) { return plan == kAuto || plan.starts_with("auto:"); }
-
-/// Returns the best plan for the ranks that will run, for processors or for the cluster after "auto:".
-PlanFile made_plan(const std::string& plan, const JobConfig& config) {
-  const int launched = this_place().ranks();
-  const int64_t ranks = config.ranks.count > 0 ? config.ranks.count : std::max(1, launched);
-  const PlannedJob job = partita::plan({.model = config.model,
-                                        .cluster = plan == kAuto ? "cpu" : plan.substr(kAuto.size() + 1),
-                                        .ranks = ranks,
-                                        .batch = config.training.batch,
-                                        .dtype = config.training.dtype,
-                                        .loss = config.training.loss,
-                                        .idle = false,
-                                        .where = "--plan"});
-  require_fit(job);
-  PlanFile file = plan_file_of(job);
-  file.path = plan;
-  file.cuts->file = plan;
-  return file;
 }
 
 /// Reads the options that decide what a network computes from the metadata of its weights or checkpoint; none if these
@@ -230,7 +207,7 @@ JobConfig configuration(const JobFlags& flags) {
   }
   const std::string plan_name = plan_named(all);
   std::optional<PlanFile> plan;
-  if (!plan_name.empty() && !is_auto(plan_name)) plan = read_plan_file(plan_name);
+  if (!plan_name.empty() && !is_automatic_plan(plan_name)) plan = read_plan_file(plan_name);
   if (plan && model.empty()) model = plan->model;
   if (model.empty()) {
     throw InvalidArgument(fmt::format(
@@ -239,7 +216,7 @@ JobConfig configuration(const JobFlags& flags) {
         flags.command, weights.empty() ? "nothing" : weights + " that names none", fmt::join(model_names(), ", ")));
   }
   const JobConfig config = configured(model, all);
-  if (is_auto(plan_name)) plan = made_plan(plan_name, config);
+  if (is_automatic_plan(plan_name)) plan = automatic_plan(plan_name, config, this_place().ranks(), "--plan");
   if (!plan) return config;
   JobConfig planned = planned_config(config, all, *plan);
   const std::string warning = dtype_warning(*plan, planned.training.dtype);

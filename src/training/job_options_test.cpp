@@ -450,8 +450,21 @@ TEST_F(ObeyedOptions, APlanOfAFileIsRun) {
   EXPECT_EQ(observe(runs_plan + Texts{{"plan.micro_batches", {"2"}}}, false).at(Seen::error),
             fmt::format("[Model] plan.micro_batches: {} is for another value, got 2, expected 1, or another plan",
                         (dir_.path() / "plan.txt").string()));
-  EXPECT_EQ(observe({{"plan.file", {"auto"}}}, false).at(Seen::error),
-            "[Model] plan.file of no effect, got auto, which only partita train searches, expected the file of a plan");
+}
+
+TEST_F(ObeyedOptions, APlanIsSearched) {
+  const Texts searches{{"plan.file", {"auto"}}, {"ranks.count", {"2"}}};
+  const JobConfig& config = Model(config_of(searches), Place{.cores = 2}).config();
+  EXPECT_EQ(config.ranks.count, 2);
+  EXPECT_TRUE(config.plan.given && config.plan.given->cuts);
+  EXPECT_EQ(observe(searches, false).at(Seen::error), "");
+  EXPECT_EQ(observe({{"plan.file", {"auto:nowhere"}}}, false).at(Seen::error).substr(0, 11), "[plan.file]");
+  JobConfig no_model = config_of(searches);
+  no_model.model.clear();
+  no_model.data.source.reset();
+  EXPECT_EQ(error_of([&] { Model(norm_network(), no_model, Place{.cores = 2}); }),
+            "[plan.file] only models of the zoo can be searched by name, got auto without a model, expected model = "
+            "\"...\" or the file of a plan");
 }
 
 // The states would take 4 TiB. A machine that promises any amount of memory is not asked to begin.

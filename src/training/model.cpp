@@ -2,7 +2,7 @@
 
 #include "job/options.h"
 #include "job/process.h"
-#include "planner/plan_file/plan_file.h"
+#include "planner/automatic_plan.h"
 #include "runtime/launch/run_process.h"
 #include "runtime/launch/warn.h"
 #include "training/model_fingerprint.h"
@@ -12,17 +12,15 @@
 namespace partita {
 namespace {
 
-/// Returns `config` with the plan that it names, if that is not read yet. Throws InvalidArgument for an option that
-/// contradicts the plan, unless it comes from `recipe`, and for a plan that has to be searched. Throws what
-/// read_plan_file throws.
-JobConfig planned(const JobConfig& config, const JobConfig& recipe) {
+/// Returns `config` with the plan that it names, if that is not read or searched yet. Throws InvalidArgument for an
+/// option that contradicts the plan, unless it comes from `recipe`. Throws what read_plan_file and automatic_plan
+/// throw.
+JobConfig planned(const JobConfig& config, const JobConfig& recipe, const Place& place) {
   const std::string& file = config.plan.file;
   if (file.empty() || config.plan.given) return config;
-  if (file == "auto" || file.starts_with("auto:")) {
-    refuse_option(OptionNames::fields, "plan.file",
-                  fmt::format("got {}, which only partita train searches, expected the file of a plan", file));
-  }
-  const JobConfig plan = with_plan(config, read_plan_file(file));
+  const JobConfig plan =
+      with_plan(config, is_automatic_plan(file) ? automatic_plan(file, config, place.ranks(), "plan.file")
+                                                : read_plan_file(file));
   const IsSaid is_said = differs_from(config, recipe);
   for (const auto& [option, got, expected] : differences(config, plan)) {
     const std::string key = option->key();
@@ -47,7 +45,7 @@ std::unique_ptr<JobRows> rows_of(const JobConfig& config) {
 }  // namespace
 
 Model::Model(Network network, const JobConfig& config, const Place& place)
-    : job_(job_of(std::move(network), completed(planned(config, JobConfig()), place), place)),
+    : job_(job_of(std::move(network), completed(planned(config, JobConfig(), place), place), place)),
       process_(std::make_unique<JobProcess>(job_.config, place)),
       rows_(rows_of(job_.config)) {
   if (place.ranks() > 1) job_.world = &process_world(*place.launched);
@@ -57,7 +55,7 @@ Model::Model(Network network, const JobConfig& config, const Place& place)
 }
 
 Model::Model(const JobConfig& config, const Place& place)
-    : Model(ZooJob(planned(config, make_model(config.model).recipe), place), place) {}
+    : Model(ZooJob(planned(config, make_model(config.model).recipe, place), place), place) {}
 
 Model::Model(const ZooJob& job, const Place& place) : Model(job.network(), job.config(), place) {
   recipe_ = job.model().recipe;

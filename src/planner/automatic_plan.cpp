@@ -1,0 +1,38 @@
+#include "planner/automatic_plan.h"
+
+#include <algorithm>
+
+#include "planner/planner.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kAuto = "auto", kAutoOn = "auto:";
+
+}  // namespace
+
+bool is_automatic_plan(std::string_view file) { return file == kAuto || file.starts_with(kAutoOn); }
+
+PlanFile automatic_plan(const std::string& file, const JobConfig& config, int launched, const std::string& where) {
+  if (config.model.empty()) {
+    throw InvalidArgument(
+        fmt::format("[{}] only models of the zoo can be searched by name, got {} without a model, expected model = "
+                    "\"...\" or the file of a plan",
+                    where, file));
+  }
+  const PlannedJob job = plan({.model = config.model,
+                               .cluster = file == kAuto ? "cpu" : file.substr(kAutoOn.size()),
+                               .ranks = config.ranks.count > 0 ? config.ranks.count : std::max(1, launched),
+                               .batch = config.training.batch,
+                               .dtype = config.training.dtype,
+                               .loss = config.training.loss,
+                               .idle = false,
+                               .where = where});
+  require_fit(job);
+  PlanFile made = plan_file_of(job);
+  made.path = file;
+  made.cuts->file = file;
+  return made;
+}
+
+}  // namespace partita
