@@ -7,6 +7,8 @@
 #include <cstring>
 #include <thread>
 
+#include "base/first_error.h"
+#include "base/resources.h"
 #include "calibrate/channel_block.h"
 #include "calibrate/fit_device.h"
 #include "calibrate/fit_links.h"
@@ -24,6 +26,21 @@ constexpr int kGroupSizes[] = {2, 4, 8};
 constexpr int64_t kFewestRanks = 8, kWholeSteps = 300, kFewestWholeSteps = 6;
 constexpr double kMinThreadShare = 0.01, kMaxSkew = 1e-3;
 
+/// Calls `fn` with 0 to `count` - 1, each on a thread of its own, 0 on this one. Rethrows the first error when all have
+/// ended. Throws RuntimeFailure(out_of_memory) if a thread cannot be started.
+template <class Fn>
+void run_at_once(size_t count, const Fn& fn) {
+  FirstError error;
+  {
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < count; ++i) {
+      others.push_back(start_thread("a thread that calibrates", [&, i] { error.run([&] { fn(i); }); }));
+    }
+    error.run([&] { fn(0); });
+  }
+  error.rethrow();
+}
+
 /// Returns the bytes read and written per second by copies on `threads` threads at once, each in its own memory.
 double copy_bandwidth(int threads) {
   constexpr size_t kBytes = size_t{64} << 20;
@@ -40,10 +57,7 @@ double copy_bandwidth(int threads) {
     }
     rates[thread] = 2.0 * static_cast<double>(kBytes) / shortest(times);
   };
-  std::vector<std::thread> others;
-  for (size_t thread = 1; thread < rates.size(); ++thread) others.emplace_back(copy, thread);
-  copy(0);
-  for (std::thread& other : others) other.join();
+  run_at_once(rates.size(), copy);
   double all = 0;
   for (const double rate : rates) all += rate;
   return all;
@@ -134,12 +148,9 @@ double busy_share(const CalibrationOptions& options, double seconds) {
   double alone = 0, together = 0;
   for (const TrainingCase& training : options.core_cases) {
     std::vector<TrainingTime> times(static_cast<size_t>(options.cores));
-    std::vector<std::thread> others;
     const auto train = [&](size_t core) { times[core] = time_training(training, seconds); };
     alone += std::log(instruction_seconds(time_training(training, seconds)));
-    for (size_t core = 1; core < times.size(); ++core) others.emplace_back(train, core);
-    train(0);
-    for (std::thread& other : others) other.join();
+    run_at_once(times.size(), train);
     for (const TrainingTime& time : times)
       together += std::log(instruction_seconds(time)) / static_cast<double>(times.size());
   }

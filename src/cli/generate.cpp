@@ -26,6 +26,10 @@ struct GenerateFlags {
 /// Returns an index drawn from softmax(logits / temperature), or the index of the largest logit if the temperature is
 /// 0. Throws RuntimeFailure(non_finite) if it is not 0 and the distribution is not finite.
 int64_t draw(const float* logits, int64_t count, double temperature, uint64_t key, uint64_t step) {
+  if (!std::all_of(logits, logits + count, [](float logit) { return std::isfinite(logit); })) {
+    throw RuntimeFailure(ExitCode::non_finite,
+                         "[generate] logits are not finite, got NaN or infinite, expected numbers");
+  }
   const int64_t best = std::max_element(logits, logits + count) - logits;
   if (temperature == 0) return best;
   std::vector<double> upto(static_cast<size_t>(count));
@@ -33,10 +37,6 @@ int64_t draw(const float* logits, int64_t count, double temperature, uint64_t ke
   for (int64_t i = 0; i < count; ++i) {
     total += std::exp((static_cast<double>(logits[i]) - static_cast<double>(logits[best])) / temperature);
     upto[static_cast<size_t>(i)] = total;
-  }
-  if (!std::isfinite(total)) {
-    throw RuntimeFailure(ExitCode::non_finite,
-                         "[generate] logits are not finite, got NaN or infinite, expected numbers");
   }
   constexpr int64_t kSteps = int64_t{1} << 53;
   const double at = static_cast<double>(random_below(key, step, 0, kSteps)) / static_cast<double>(kSteps) * total;

@@ -5,6 +5,7 @@
 #include "compiler/plan/cut_blocks.h"
 #include "compiler/plan/cut_micro_batches.h"
 #include "job/config.h"
+#include "job/options.h"
 #include "runtime/comm/inproc/collectives.h"
 #include "runtime/launch/place.h"
 
@@ -74,6 +75,7 @@ bool cuts_batch_alone(const JobConfig& config) {
 }
 
 JobConfig completed(JobConfig config, const Place& place) {
+  require_legal(config);
   if (!config.plan.file.empty() && !config.plan.given) {
     throw InvalidArgument(
         fmt::format("[--plan] a file that was not read, got {}, expected with_plan(config, "

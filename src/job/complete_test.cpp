@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "job/config.h"
 #include "runtime/launch/place.h"
 
@@ -91,6 +93,24 @@ TEST(CompletedConfig, PartsThatDoNotFitAreRefused) {
   EXPECT_NE(refusal({.console = {.quiet = true, .verbose = true}}).find("[--quiet] excludes --verbose"),
             std::string::npos);
   EXPECT_NE(refusal({.schedule = {.learning_rate = 1e300}}).find("infinite in f32"), std::string::npos);
+}
+
+// A command and a configuration file check each value when they parse it; a program fills the fields itself.
+TEST(CompletedConfig, FieldsHoldValuesThatTheirOptionsTake) {
+  const auto expect = [](const JobConfig& config, const std::string& key) {
+    EXPECT_EQ(refusal(config).substr(0, key.size() + 2), "[" + key + "]") << refusal(config);
+  };
+  expect({.data = {.resize = -1}}, "data.resize");
+  expect({.training = {.batch = -5}}, "training.batch");
+  expect({.training = {.epochs = -1}}, "training.epochs");
+  expect({.optimizer = {.momentum = std::nan("")}}, "optimizer.momentum");
+  expect({.schedule = {.kind = LrKind::step, .step_every = -1}}, "schedule.step_every");
+  expect({.schedule = {.kind = LrKind::step, .step_factor = std::nan("")}}, "schedule.step_factor");
+  expect({.evaluation = {.top = 0}}, "evaluation.top");
+  expect({.ranks = {.count = -2}}, "ranks.count");
+  expect({.plan = {.options = {.micro_batches = 0}}}, "plan.micro_batches");
+  expect({.plan = {.options = {.zero = {.level = 4}}}}, "plan.zero");
+  expect({.files = {.checkpoint_seconds = -1}}, "files.checkpoint_seconds");
 }
 
 }  // namespace

@@ -135,9 +135,9 @@ struct JobConfig {
 };
 
 /// Returns `config` with ranks, threads and batch norm statistics chosen where it leaves them open. Throws
-/// InvalidArgument if the ranks or threads are not available in `place`, if a saved plan was named but not read or is
-/// for another number of ranks, if block cuts do not divide the ranks, for a bad learning rate or warm-up, and for
-/// `quiet` along with `verbose`.
+/// InvalidArgument for a value that its option does not take, if the ranks or threads are not available in `place`, if
+/// a saved plan was named but not read or is for another number of ranks, if block cuts do not divide the ranks, for a
+/// bad learning rate or warm-up, and for `quiet` along with `verbose`.
 JobConfig completed(JobConfig config, const Place& place);
 
 /// Returns the number of steps of a training that is limited by TrainingConfig::epochs and ::steps. `steps_per_epoch`

@@ -471,6 +471,14 @@ void assign(JobConfig& config, const std::vector<Assignment>& assignments) {
   for (const auto& [option, where, texts] : assignments) option->set(config, where, texts);
 }
 
+void require_legal(const JobConfig& config) {
+  JobConfig copy;
+  for (const JobOption& option : job_options()) {
+    const std::vector<std::string> texts = option.get(config);
+    if (!texts.empty()) option.set(copy, option.key(), texts);
+  }
+}
+
 std::vector<Difference> differences(const JobConfig& got, const JobConfig& expected) {
   std::vector<Difference> found;
   for (const JobOption& option : job_options()) {

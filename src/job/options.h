@@ -58,6 +58,10 @@ struct Assignment {
 /// Sets the options in order; a later assignment wins. Throws InvalidArgument for a bad value.
 void assign(JobConfig& config, const std::vector<Assignment>& assignments);
 
+/// Checks that each field holds a value that its option takes, for programs that fill the fields themselves. Throws
+/// InvalidArgument that begins with the option's key.
+void require_legal(const JobConfig& config);
+
 /// An option whose values differ between two configurations, as text.
 struct Difference {
   const JobOption* option = nullptr;

@@ -133,8 +133,11 @@ std::vector<PageOther> others(const PlannedJob& job) {
   };
   if (job.runner_up) add("runner-up", *job.runner_up, true);
   for (const KnownTemplate& known : known_templates()) {
-    const ConfigurationSearch search = job.planner->searched(known.pins);
-    add(known.name, search.best ? *search.best : *search.least, search.best.has_value());
+    try {
+      const ConfigurationSearch search = job.planner->searched(known.pins);
+      add(known.name, search.best ? *search.best : *search.least, search.best.has_value());
+    } catch (const InvalidArgument&) {  // no configuration of these ranks is of this kind
+    }
   }
   return result;
 }

@@ -58,7 +58,7 @@ OpExplanation explain_op(const PlannedJob& job, const std::string& op, bool free
 std::string print(const OpExplanation& explanation);
 
 /// The runner-up, if the job has one, and the best configuration of each known template (`known_templates`) or, if none
-/// fits, the one that takes the least memory. Throws InvalidArgument if a template allows no configuration.
+/// fits, the one that takes the least memory. A template without a configuration for these ranks is left out.
 std::vector<PageOther> others(const PlannedJob& job);
 std::string print_others(const PlannedJob& job);
 

@@ -51,6 +51,18 @@ int64_t saved_schedule_steps(const JobConfig& then, const TrainingPosition& save
   return training_steps(then.training.epochs, then.training.steps, steps_per_epoch);
 }
 
+/// Returns the configuration that a checkpoint stores. Throws InvalidFile if it cannot be read or this program refuses
+/// a value.
+JobConfig saved_configuration(const std::string& text, const std::string& path) {
+  JobConfig saved;
+  try {
+    assign(saved, parse_config(text, path));
+  } catch (const InvalidArgument& error) {
+    throw InvalidFile(fmt::format("[resume] {}: bad configuration in the checkpoint: {}", path, error.what()));
+  }
+  return saved;
+}
+
 std::string shown(const std::string& text) { return text.empty() ? "nothing" : text; }
 
 }  // namespace
@@ -85,8 +97,7 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
     found += fmt::format("{}{}{}", found.empty() ? "" : ", ", key, difference);
   };
   bool changed = false;
-  JobConfig then;
-  assign(then, parse_config(saved.at(kConfigKey), path));
+  const JobConfig then = saved_configuration(saved.at(kConfigKey), path);
   for (const auto& [option, got, expected] : differences(config, then)) {
     if (option->effect != Effect::program || option->key() == kScheduleKey) continue;
     changed = true;

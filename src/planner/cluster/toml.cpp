@@ -360,6 +360,7 @@ Cluster read_cluster(const std::string& path) {
   }
   std::string text;
   for (char c; text.size() <= kMaxClusterBytes && file.get(c);) text += c;
+  if (file.bad()) throw MissingFile(fmt::format("[cluster] cannot read {}: {}", path, std::strerror(errno)));
   if (text.size() > kMaxClusterBytes) {
     throw InvalidFile(
         fmt::format("[cluster] {}: too large, got more than {} bytes, expected a cluster", path, kMaxClusterBytes));

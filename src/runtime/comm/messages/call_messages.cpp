@@ -16,20 +16,24 @@ CallMessages::CallMessages(Carrier& carrier, std::span<const int> world_ranks, c
                            std::function<bool(int)> is_gone)
     : carrier_(carrier), world_ranks_(world_ranks), world_(world), is_gone_(std::move(is_gone)) {}
 
-void CallMessages::begin(const Call& call, Timeout timeout) {
+void CallMessages::require_usable(const Call& call) const {
   world_.throw_if_aborted(call, world_ranks_);
   if (failed_) {
     throw RuntimeFailure(ExitCode::peer_stalled,
                          fmt::format("[{}] a call of the group failed before, got another one, expected none of ({})",
                                      name_of(call.kind), listed(world_ranks_, ",")));
   }
+}
+
+void CallMessages::begin(const Call& call, Timeout timeout) {
+  require_usable(call);
   call_ = &call;
   timeout_ = timeout;
   deadline_ = deadline_after(timeout);
 }
 
 void CallMessages::post(const Call& call, int to) {
-  world_.throw_if_aborted(call, world_ranks_);
+  require_usable(call);
   auto* data = static_cast<std::byte*>(const_cast<void*>(call.send));
   const int64_t bytes = call.count * item_bytes(call);
   for (int64_t done = 0; done < bytes; done += Carrier::kMaxBytes) {

@@ -54,10 +54,10 @@ class CallMessages {
       throw;
     }
   }
-  /// Copies a message and sends it in the background. Call it outside of `run`. Throws RuntimeFailure if the world or
-  /// the carrier has failed.
+  /// Copies a message and sends it in the background. Call it outside of `run`. Throws RuntimeFailure if the world, an
+  /// earlier call or the carrier has failed.
   void post(const Call& call, int to);
-  /// Makes every further `run` fail.
+  /// Makes every further `run` and `post` fail.
   void refuse() { failed_ = true; }
 
   // The functions below are called within `run`.
@@ -73,6 +73,7 @@ class CallMessages {
   void wait(size_t count);
 
  private:
+  void require_usable(const Call& call) const;
   void begin(const Call& call, Timeout timeout);
   void start(PendingMessage::Way way, const Bytes& piece, int peer, Tag tag);
   MessageLabel label() const;

@@ -99,7 +99,14 @@ Child::Child(const ChildOptions& options) {
                          fmt::format("[launch] cannot start a process: {}", std::strerror(errno)));
   }
   ended_ = Socket(static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)));
-  if (ended_.is_open()) ::fcntl(ended_.file(), F_SETFD, FD_CLOEXEC);
+  if (!ended_.is_open()) {
+    const int reason = errno;
+    signal(SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    throw RuntimeFailure(ExitCode::out_of_memory,
+                         fmt::format("[launch] cannot watch a process: {}", std::strerror(reason)));
+  }
+  ::fcntl(ended_.file(), F_SETFD, FD_CLOEXEC);
   input_ = std::move(input.write);
   output_ = std::move(output.read);
   errors_ = std::move(errors.read);

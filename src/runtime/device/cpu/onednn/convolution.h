@@ -92,12 +92,13 @@ inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_weights::pr
 }
 
 /// The scratch bytes of a convolution whose memory formats are chosen, or the reason why oneDNN has none.
+/// Throws RuntimeFailure(out_of_memory).
 template <class Describe>
 std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Describe& describe) {
   try {
     return scratchpad_bytes(describe(conv));
   } catch (const dnnl::error& error) {
-    return fmt::format("oneDNN has no such convolution: {}", error.what());
+    return no_such("convolution", error);
   }
 }
 
