@@ -81,7 +81,7 @@ for i in 0 1 2 3 4; do
   [[ $i -eq 4 ]] || grep -qE "\[(all_reduce|broadcast)\] .* of step [0-9]+: rank $((i % 3)) on" "$folder/freeze_$i"/rank_*/stderr ||
     fail "nobody says what waited for the frozen rank: $(cat "$folder/freeze_$i"/rank_*/stderr)"
 done
-"$partita" diagnose "$folder/freeze_1" | grep -q '^behind: rank 1$' || fail "diagnose: $("$partita" diagnose "$folder/freeze_1")"
+grep -q '^behind: rank 1$' <<<"$("$partita" diagnose "$folder/freeze_1")" || fail "diagnose: $("$partita" diagnose "$folder/freeze_1")"
 
 # An agent that is stopped is noticed, and so is a launcher, by its agents. Pauses that are shorter are none, and longer
 # ones neither, of all processes at once. All at the same time.

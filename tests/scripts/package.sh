@@ -31,8 +31,9 @@ scripts=(.ci/run run.sh test.sh tools/*.sh tests/scripts/package.sh examples/slu
 for script in "${scripts[@]}"; do bash -n "$script"; done
 if command -v shellcheck >/dev/null; then shellcheck --shell=bash --severity=error "${scripts[@]}"; fi
 # Every flag of the training in the sbatch script is one of the program.
+help=$("$program" train --help)
 while read -r flag; do
-  "$program" train --help | grep -qE -- "--(\[no-\])?${flag#--}( |$)" || fail "slurm.sbatch: no flag $flag"
+  grep -qE -- "--(\[no-\])?${flag#--}( |$)" <<<"$help" || fail "slurm.sbatch: no flag $flag"
 done < <(sed -n '/partita train/,/code=/p' examples/slurm.sbatch | sed 's/.*partita train//' | grep -oE -- '--[a-z-]+')
 
 # The first stage of the Dockerfile installs what tools/install.sh installs for Python.
