@@ -236,7 +236,7 @@ TEST(Sockets, ALostRankIsNamedByAllWithWhatWaited) {
       float value = 0;
       const std::string text =
           thrown(ExitCode::peer_lost, [&] { world.all_reduce(&value, 1, DType::f32, Reduce::sum); });
-      EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
       EXPECT_TRUE(text.starts_with("[all_reduce] a rank was lost at call 2 (f32[1]) of step 7: the process of rank 1 "))
           << text;
     });
