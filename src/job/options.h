@@ -46,7 +46,7 @@ struct JobOption {
 
 /// Returns all options, section by section.
 const std::vector<JobOption>& job_options();
-/// Returns the option with this key. Throws InvalidArgument that suggests the nearest key.
+/// Returns the option with this key. Throws InvalidArgument for an unknown key, with the nearest as a suggestion.
 const JobOption& find_option(std::string_view key);
 
 /// Values given for one option.

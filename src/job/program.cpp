@@ -61,8 +61,8 @@ void require_planned_network(const JobConfig& config, const ProgramRequest& requ
           : ""));
 }
 
-/// Returns the cuts of a given plan. For an evaluation, cuts that its graph or its rows do not allow are left out.
-/// Throws InvalidArgument for another number of ranks, and as `plan_of` does.
+/// Returns the plan that the given cuts describe. For an evaluation, cuts that its graph or its rows do not allow are
+/// left out. Throws InvalidArgument for another number of ranks, and as `plan_of` does.
 Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool evaluation) {
   if (cuts.mesh.ranks() != ranks) {
     throw InvalidArgument(fmt::format("[{}] the plan is for another number of ranks of each stage, got {}, expected {}",
@@ -71,9 +71,10 @@ Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool e
   return plan_of(cuts, graph, all_ops(), evaluation);
 }
 
-/// Returns the plan of an evaluation: that of the given cuts or of the mode. A batch with fewer rows than annotations
-/// split it into gets an uneven data parallel plan. Throws InvalidArgument for cuts and annotations that the graph or
-/// the ranks do not allow.
+/// Returns the plan of an evaluation: that of `given_plan` if cuts are given, else one of the configured mode. With
+/// `any_rows`, a mode that uses annotations gives way to an uneven data parallel plan if the batch has fewer rows than
+/// there are ranks, and fewer than a micro-batch of the training. Throws as `given_plan` does, and InvalidArgument for
+/// annotations that the graph or the ranks do not allow.
 Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config, const ProgramRequest& request) {
   PlanOptions options = config.plan.options;
   if (request.any_rows) {

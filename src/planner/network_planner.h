@@ -34,9 +34,11 @@ class NetworkPlanner {
   /// program. Throws InvalidArgument if the network cannot be lowered so.
   PricedPlan priced(const Configuration& configuration);
   PricedPlan priced(const PricedConfiguration& found);
-  /// Searches for the best configuration that fits, by the memory that `priced` reports. `runner_up` also keeps the
-  /// best one with another assignment of the ranks; `any` stops at the first that fits. Throws InvalidArgument if the
-  /// pins allow no configuration.
+  /// Searches for the fastest configuration that fits, by the memory that `priced` reports. If none fits, the result
+  /// has no `best` but `least`, the one that takes the least memory. `runner_up` also keeps the fastest one that
+  /// differs from the best in data, context, tensor or pipeline. `any` stops at the first that fits, which need not be
+  /// the fastest. Throws InvalidArgument if the pins allow no configuration, or if the network cannot be lowered under
+  /// any of them.
   ConfigurationSearch searched(const Pins& pins, bool runner_up = false, bool any = false);
 
   /// The completed job configuration of a training that runs the plan.

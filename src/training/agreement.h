@@ -11,14 +11,15 @@
 namespace partita {
 
 /// One rank's part of the agreement. All ranks call `exchange` and `await_callbacks` at the same points of a training.
-/// Meanwhile ranks whose callbacks run may call `read`.
+/// Meanwhile ranks whose callbacks run may call `read`. All three throw RuntimeFailure as Communicator does.
 class Agreement {
  public:
   /// Each field is reduced to its maximum over the ranks.
   enum Field { kStop, kLearningRate, kFiles, kElapsed, kSignal, kSaves, kDue, kBusy, kState, kFields };
   using Fields = std::array<double, kFields>;
 
-  /// The arguments outlive the object. `on_all`: every rank runs callbacks; otherwise only rank 0 does.
+  /// The referenced arguments must outlive this object. `on_all`: every rank runs callbacks; otherwise only rank 0
+  /// does.
   Agreement(const Program& program, RankRun& rank, bool on_all) : program_(program), rank_(rank), on_all_(on_all) {}
 
   /// Returns the maximum over the ranks of each field. Collective: returns once no rank reads a state any more, and
@@ -39,8 +40,9 @@ class Agreement {
    private:
     Agreement& agreement_;
   };
-  /// Returns the whole values of a state, for a callback of this rank. The other ranks must be in `exchange` or read,
-  /// too. Throws InvalidArgument for an unknown name, and if no callback runs on the calling thread.
+  /// Returns the whole values of a state, for a callback of this rank. Waits until each other rank calls `exchange`, or
+  /// `read` for any state, unless the state was gathered since the last `exchange`. Throws InvalidArgument for an
+  /// unknown name, and if no callback runs on the calling thread.
   Array read(const std::string& name);
 
  private:

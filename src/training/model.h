@@ -46,8 +46,8 @@ class Model {
   /// fit them, or an option has no effect. Throws MissingFile or InvalidFile if rows, weights or the checkpoint cannot
   /// be read, and InvalidFile for a checkpoint of another training.
   TrainingEnd train(const FitOptions& fit = {});
-  /// Trains on rows of the program, which are in the order of training already. A last partial batch is left out.
-  /// Throws as the other `train` does.
+  /// Trains on `dataset` in place of the configuration's rows, in the order that it has: it is not shuffled. A last
+  /// partial batch is left out. Throws as the other `train` does.
   TrainingEnd train(const DatasetPtr& dataset, const FitOptions& fit = {});
   /// Compiles the program that `train` would run. Throws InvalidArgument if the configuration does not fit the rows.
   Program training_program(const DatasetPtr& dataset) const;
@@ -69,9 +69,9 @@ class Model {
   /// fit the columns, RuntimeFailure(out_of_memory) as `train` does, and what `load` throws for weights that wait.
   Predictor predictor(const std::vector<Column>& columns, int64_t rows);
 
-  /// Loads weights from a safetensors file or a folder of a checkpoint. If the model has states they are checked and
-  /// take effect at once, else when the next call creates states. Throws, at once or in that call, MissingFile if they
-  /// cannot be opened, InvalidFile if they are damaged or do not fit the network.
+  /// Loads weights from a safetensors file or a folder of a checkpoint. If the model has states, the weights are
+  /// checked and take effect at once, else in the next call that creates states. Throws, at once or in that call,
+  /// MissingFile if the file cannot be opened, and InvalidFile if it is damaged or does not fit the network.
   void load(const std::string& path) { states_.load(path); }
   /// Writes the weights, in the first process only. Throws InvalidArgument if the model has no states, that is before
   /// its first training, evaluation or prediction, RuntimeFailure(non_finite) for a weight that is not finite, and

@@ -80,7 +80,8 @@ class InceptionBlock : public Layer {
   LayerPtr average_ = avg_pool(3, {.stride = 1, .padding = 1}), max_ = max_pool(3, {.stride = 2});
 };
 
-/// Builds the blocks; `width` scales their channels.
+/// Builds the blocks. Numbers of channels are those of the published network, whose width is 32, and are scaled to
+/// `width`.
 class InceptionBlocks {
  public:
   explicit InceptionBlocks(int64_t width) : width_(width) {}
@@ -129,7 +130,8 @@ class InceptionBlocks {
   Unit unit(std::string name, int64_t published, std::vector<int64_t> kernel = {1, 1}) const {
     return {std::move(name), channels(published), std::move(kernel)};
   }
-  /// A 3x3 convolution that halves height and width.
+  /// A 3x3 convolution with stride 2 and without padding. It makes (n - 1) / 2 rows, rounded down, of n, and columns
+  /// alike. `published` is its number of channels at width 32.
   Unit half(std::string name, int64_t published) const {
     return {std::move(name), channels(published), {3, 3}, /*stride=*/2, /*same=*/false};
   }

@@ -17,7 +17,7 @@ struct ReshardOptions {
 /// which the value already exists. The plan must be verified.
 ReshardedGraph insert_reshards(const Graph& graph, const OpSet& ops, const Plan& plan,
                                const ReshardOptions& options = {});
-/// Returns the same graph, but takes sharding rules from `table` and adds those that it lacks.
+/// Like the function above, but takes sharding rules from `table`, and adds to it those that it lacks.
 ReshardedGraph insert_reshards(const Graph& graph, RuleTable& table, const Plan& plan,
                                const ReshardOptions& options = {});
 

@@ -11,9 +11,9 @@ struct LocalGraph : ShardedGraph {
   Type type(ValueId value, const std::vector<int64_t>& coordinates) const;
   /// Type whose size in each dimension is the largest that any coordinate holds.
   Type largest(ValueId value) const;
-  /// Returns one coordinate for each distinct combination of shapes and attributes of a node's shards, the last
-  /// coordinate of the mesh first. A factor that does not divide evenly has parts of two sizes. A factor under a window
-  /// counts every part that differs.
+  /// Returns one coordinate for each distinct combination of shapes and attributes of a node's shards. The first
+  /// element is the last coordinate of the mesh. A cut factor adds nothing if its parts are equal, and one part if they
+  /// have two sizes. A cut factor under a window adds every part whose shard differs from the others.
   std::vector<std::vector<int64_t>> distinct_shards(NodeId node, const Rules& rules) const;
   /// Returns the attributes of a node at a coordinate. `rules` are those of the graph.
   Attrs attrs(NodeId node, const std::vector<int64_t>& coordinates, const Rules& rules) const;

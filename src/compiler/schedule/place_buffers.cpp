@@ -129,8 +129,9 @@ class Placer {
     return schedule_.end(schedule_.section_of(makers_[buffer]));  // after its last instruction
   }
 
-  /// Extends lifetimes over all micro-batches of a loop: of buffers that the loop finds and of those that it leaves to
-  /// the next micro-batch.
+  /// Extends lifetimes over all micro-batches of the loop of instructions [begin, end). Buffers made before the loop
+  /// that it reads live to its end. Buffers that one of its sections makes and another reads, and those in which it
+  /// accumulates or stacks the results of micro-batches, live from its begin to its end.
   void keep_between_micro_batches(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const Instruction& instruction = schedule_.instructions[i];

@@ -67,8 +67,10 @@ void ForwardNodes::find_gradients() {
   }
 }
 
-/// Returns the gradient that `node` gives to an operand, or -1 if it is not found. It is identified by the position of
-/// its node among the backward nodes of `node`.
+/// Returns the gradient that `node` gives to an operand, or -1 if it is not found. The program of `node` must give one.
+/// `backward` has the backward nodes of `node` in order, `gradients` the gradients of its results, by value, or -1. A
+/// gradient that the node passes on unchanged is that of its result. The maker of any other is the backward node at the
+/// position that it has among the live gradient nodes of the program; -1 if the ops up to there differ.
 ValueId ForwardNodes::given_by(size_t node, size_t operand, const std::vector<size_t>& backward,
                                const std::vector<ValueId>& gradients) const {
   const NodeProgram& own = program(node);

@@ -9,19 +9,21 @@ namespace {
 
 using Dims = std::vector<Axes>;
 
-/// Axes of a mesh that are one axis of another mesh.
+/// Axes of a mesh that are joined into the only axis of another mesh.
 class JoinedAxes {
  public:
   explicit JoinedAxes(Axes axes) : axes_(std::move(axes)) {}
 
+  /// Returns the cuts of dimensions of the other mesh on this one: all joined axes for a dimension that is cut.
   Dims apart(Dims dims) const {
     for (Axes& list : dims) {
       if (!list.empty()) list = axes_;
     }
     return dims;
   }
-  /// Returns the dimensions on the mesh whose axis 0 stands for the axes. Throws InvalidArgument for a cut over only
-  /// some of the axes.
+  /// Returns the cuts of dimensions on the other mesh: axis 0 for a dimension that is cut over all joined axes. Cuts
+  /// over axes that are not joined are dropped. Throws InvalidArgument for a dimension that is cut over some of the
+  /// joined axes but not all.
   Dims together(const Dims& dims) const {
     Dims result(dims.size());
     for (size_t d = 0; d < dims.size(); ++d) {

@@ -16,8 +16,8 @@ constexpr size_t kMaxPeriod = 2048;  // slots in brackets
 
 bool is_same_section(const Slot& a, const Slot& b) { return a.stage == b.stage && a.section == b.section; }
 
-/// Returns, per slot of a block, the number of the block's slots of its section. Each repetition advances by that many
-/// micro-batches.
+/// Returns, for each slot of a block, the number of micro-batches by which its section advances from one repetition to
+/// the next: the number of slots that the section has in the block.
 std::vector<int64_t> steps_of(const Slot* block, size_t period) {
   std::vector<size_t> sorted(period);
   for (size_t i = 0; i < period; ++i) sorted[i] = i;

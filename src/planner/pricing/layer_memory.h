@@ -37,7 +37,7 @@ class LayerMemory {
   double workspace(double rows) const;
   /// Bytes of the largest value that is gathered again in the backward.
   double gathered(double rows) const { return gathered_.at(rows); }
-  /// The backward of each unit.
+  /// Returns, by unit, how its backward changes the memory of a micro-batch of `rows`.
   std::vector<UnitBackward> backward(double rows) const;
 
  private:

@@ -321,6 +321,8 @@ class ConfigurationSearcher {
     queue_.push({now, candidate.configuration, BoundBasis::layers});
   }
 
+  /// Queues the configuration by a lower bound of the seconds of its step. Refuses it if it does not fit. Skips it if
+  /// the network cannot be lowered so.
   void bound(const Configuration& configuration) {
     StagePrices* prices = stage_prices(configuration);
     if (prices == nullptr) return;
@@ -330,7 +332,7 @@ class ConfigurationSearcher {
     queue_.push({prices->lower_bound(configuration.zero), configuration, BoundBasis::stages});
   }
 
-  /// Bounds the configuration with balanced layers, too, if these differ from the even ones.
+  /// Queues the configuration, as `bound` does, with balanced layers, too, if these differ from the even ones.
   void balance(Configuration configuration, const StagePrices& even) {
     if (request_.pins.layer_split || configuration.layer_split == LayerSplit::balanced || configuration.pipeline == 1)
       return;
@@ -365,8 +367,9 @@ class ConfigurationSearcher {
     queue_.push({space_.bound_of_excess(configuration), configuration, BoundBasis::excess});
   }
 
-  /// Bounds the configuration with as few recomputed layers as possible, and with all of them. A longer backward may
-  /// hide more communication, which can outweigh it if groups wait.
+  /// Queues the configuration, as `bound` does, with as few recomputed layers as it needs to fit, and with all layers
+  /// recomputed under each policy. The latter take longer but may win: a longer backward may hide more communication,
+  /// which can outweigh its own time if groups wait for one another.
   void recompute(Configuration configuration) {
     const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
     if (fitted) bound(*fitted);

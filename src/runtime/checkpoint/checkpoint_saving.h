@@ -35,8 +35,9 @@ std::string print_meshes(const Program& program);
 /// files into a checkpoint. With `asynchronous`, a thread of the rank does both, from a copy of its share.
 class CheckpointSaving {
  public:
-  /// The arguments outlive this object. `warn` is called on rank 0 with the error of a checkpoint after which the
-  /// training continues. `owner` is the lock of the folder, which rank 0 holds; nullptr if nobody else writes there.
+  /// The referenced arguments must outlive this object, and so must `owner`. `warn`, if given, is called on rank 0 with
+  /// the error of each checkpoint that could not be saved, if the training goes on without it. `owner` is the lock of
+  /// the folder, which rank 0 holds; nullptr if nobody else writes there.
   CheckpointSaving(const CheckpointOptions& options, const Program& program, const Executor& executor,
                    Communicator& comm, std::function<void(const std::string&)> warn = nullptr,
                    OwnerLock* owner = nullptr);

@@ -14,9 +14,10 @@ namespace partita {
 /// buffers with several copies. Jobs of the communication thread read addresses without a lock.
 class StageBuffers {
  public:
-  /// Allocates the arena on `device`. All arguments outlive this object. `holder`, if given, has the states of a
-  /// program with the same ones: external buffers are addresses in its memory. Throws RuntimeFailure(out_of_memory),
-  /// and InternalError if states are external and `holder` is null or holds them in another type or memory format.
+  /// Allocates the arena on `device`. The referenced arguments and `holder` must outlive this object. `holder`, if
+  /// given, has the states of a program with the same ones: external buffers are addresses in its memory. Throws
+  /// RuntimeFailure(out_of_memory), and InternalError if states are external and `holder` is null or holds them in
+  /// another type or memory format.
   StageBuffers(const LocalGraph& local, const Schedule& schedule, Device& device, std::vector<int64_t> coordinates,
                const StageBuffers* holder);
   StageBuffers(const StageBuffers&) = delete;  // bound actions refer to addresses in it
@@ -37,8 +38,9 @@ class StageBuffers {
 
   /// Address at a byte offset in the arena.
   char* at(int64_t offset) const { return static_cast<char*>(arena_.get()) + offset; }
-  /// Address of a buffer in the current micro-batch, and the location from which that address is read.
+  /// Address of a buffer in the current micro-batch.
   char* address(int buffer) const { return addresses_[static_cast<size_t>(buffer)]; }
+  /// Location that holds `address(buffer)`, whichever micro-batch is the current one. Valid as long as this object.
   char* const* place_of(int buffer) const { return &addresses_[static_cast<size_t>(buffer)]; }
   /// Address of the copy of a buffer that belongs to a micro-batch.
   char* copy_of(int buffer, int64_t micro_batch) const;

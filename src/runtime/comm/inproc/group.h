@@ -33,9 +33,11 @@ class Group : public Wakeable {
   const std::shared_ptr<WorldState>& shared_world() const { return world_; }
   std::span<const int> world_ranks() const { return world_ranks_; }
 
-  /// Runs the collective `call` of `rank`. The call's spans and buffers last until it returns. Throws RuntimeFailure.
+  /// Runs the collective `call` of `rank`. The call's spans and buffers last until it returns. Throws RuntimeFailure as
+  /// Communicator does.
   void run(int rank, const Call& call, Timeout timeout);
-  /// Runs a split, in which every rank gets the group of its `call.members`. Throws RuntimeFailure.
+  /// Runs a split and returns the group of the ranks in `call.members`, which all of them get. `rank` must be one of
+  /// them. Throws RuntimeFailure as Communicator does.
   std::shared_ptr<Group> split(int rank, const Call& call, Timeout timeout);
 
   void send(int rank, const Call& call, int to, Timeout timeout);

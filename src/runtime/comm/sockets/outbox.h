@@ -49,7 +49,8 @@ class Outbox {
   std::optional<Frame> granted(uint64_t number);
   /// Writes what the socket accepts, about kMaxInTurn bytes at most. Finishes the messages that are completely sent.
   Written write_to(const Socket& socket);
-  /// Withdraws a message that is not sent yet. Its buffer is free afterwards: the bytes of queued frames are copied.
+  /// Withdraws a message: drops it if it waits for a grant. Frames of it that are queued already are sent nevertheless,
+  /// from a copy of their bytes. The memory of the message is free afterwards.
   void withdraw(const PendingMessage& transfer);
   /// Drops what has not begun to be sent: queued frames except the first, and messages that wait for a grant.
   void drop_unstarted();

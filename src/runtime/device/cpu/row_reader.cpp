@@ -230,7 +230,7 @@ class BlockedRows final : public RowReader {
   /// Number of elements of a row.
   int64_t size() const { return static_cast<int64_t>(elements_.size()); }
 
-  /// Reads rows [first, last), whose elements are adjacent to those of at least seven other rows.
+  /// Reads rows [first, last), one after another. `adjacent_rows_` must be a multiple of eight.
   template <class To>
   void read_rows(const Word* from, int64_t first, int64_t last, To& to) const {
     // If `first` is in the middle of a block, whoever reads the block's first rows brings it to the cache.
@@ -246,7 +246,7 @@ class BlockedRows final : public RowReader {
     }
   }
 
-  /// Reads rows [first, last) of those whose elements are adjacent; `at` is the destination of the first one.
+  /// Reads rows [first, last) of the adjacent rows that begin at `from`; `at` is the destination of the first one.
   template <class To>
   void read_block(const Word* from, int64_t first, int64_t last, int64_t at, To& to) const {
     for (int64_t begin = 0; begin < size(); begin += kElements) {
@@ -279,8 +279,8 @@ class BlockedRows final : public RowReader {
   DType dtype_;
   std::vector<int64_t> rows_;       // begin of each row
   std::vector<uint32_t> elements_;  // addresses of a row's elements, relative to its begin
-  int64_t adjacent_rows_ = 1;       // number of rows whose elements are adjacent
-  int64_t block_ = 0;               // number of elements that only such rows share; 0: unknown
+  int64_t adjacent_rows_ = 1;       // number of rows that are interleaved: their elements of one index are adjacent
+  int64_t block_ = 0;               // number of elements of these rows together, if they are contiguous; 0: unknown
 };
 
 }  // namespace

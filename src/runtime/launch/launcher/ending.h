@@ -36,7 +36,9 @@ class Watch {
 
   /// Records a report of a host's agent.
   void take(int host, const AgentReport& report);
-  /// Records that a host was lost, for the reason `how`. Its ranks that were still running count as ended.
+  /// Records that a host was lost, for the reason `how`. Its ranks that were still running count as stopped. The
+  /// attempt ends with `code` if this loss is to blame. Only the first loss of a host counts, and none after all of its
+  /// ranks have ended.
   void lose_host(int host, const std::string& how, ExitCode code = ExitCode::peer_lost);
 
   bool has_failed() const { return has_failed_; }

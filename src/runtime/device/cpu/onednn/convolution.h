@@ -30,7 +30,8 @@ struct Convolution {
   }
 };
 
-/// oneDNN takes grouped weights [g*o, c, p, q] as [g, o, c, p, q].
+/// Returns the description of the weights. Grouped weights [g*o, c, p, q] are described as [g, o, c, p, q], as oneDNN
+/// expects them, and are plain whatever `weight_format` says.
 inline Desc Convolution::weight_desc() const {
   if (groups == 1) return data_desc(weight, weight_format);
   const Shape& shape = weight.shape;
@@ -91,8 +92,9 @@ inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_weights::pr
   return {pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc()};
 }
 
-/// The scratch bytes of a convolution whose memory formats are chosen, or the reason why oneDNN has none.
-/// Throws RuntimeFailure(out_of_memory).
+/// Returns the scratch bytes of a convolution whose memory formats are chosen, or the reason why oneDNN has no such
+/// convolution. `describe` is as in `choose_formats`. Throws RuntimeFailure(out_of_memory) if oneDNN runs out of
+/// memory.
 template <class Describe>
 std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Describe& describe) {
   try {
@@ -102,9 +104,11 @@ std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Des
   }
 }
 
-/// Sets x_format, weight_format and y_format of `conv` to what `describe`, a function that calls one of its members,
-/// chooses. `x_now` and `y_now` are the memory formats that x and y have so far. Returns the scratch bytes, or the
-/// reason why nothing fits. Throws RuntimeFailure(out_of_memory).
+/// Chooses x_format, weight_format and y_format of `conv`, and returns the scratch bytes. Returns the reason if no
+/// choice works: oneDNN has no such convolution, or picks a format without a name. The formats of `conv` are then
+/// plain. `describe` takes a Convolution and returns its `forward()`, `backward_data()` or `backward_weights()`, in
+/// which oneDNN picks the formats that are "any". `x_now` and `y_now` are the memory formats that x and y have so far.
+/// Throws RuntimeFailure(out_of_memory) if oneDNN runs out of memory.
 template <class Describe>
 std::variant<int64_t, std::string> choose_formats(Convolution& conv, const MemoryFormat& x_now,
                                                   const MemoryFormat& y_now, const Describe& describe) {
