@@ -109,7 +109,7 @@ void* aligned_alloc(size_t alignment, size_t bytes) {
   count(bytes, __builtin_return_address(0));
   return __libc_memalign(alignment, bytes);
 }
-int posix_memalign(void** place, size_t alignment, size_t bytes) {
+int posix_memalign(void** place, size_t alignment, size_t bytes) noexcept {
   count(bytes, __builtin_return_address(0));
   *place = __libc_memalign(alignment, bytes);
   return *place == nullptr ? ENOMEM : 0;

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Files of earlier versions (tests/old, written by tests/old/write.sh) are read by this one: checkpoints and weights,
+# plans, clusters, graphs, configurations; and it takes all their flags and prints all their keys.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+program=$PWD/build/release/partita
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() {
+  echo "old files: $*" >&2
+  exit 1
+}
+# run WORDS...: the program, whose output is printed if it fails
+run() {
+  "$program" "$@" >"$folder/out" 2>&1 || fail "partita $*: $(cat "$folder/out")"
+}
+# losses FILE FIRST: one line per step from FIRST on
+losses() { sed -nE 's/^\{"step":([0-9]+),.*"loss":([^,]*),.*/\1 \2/p' "$1" | awk -v first="$2" '$1 >= first'; }
+# near FILE FILE: the same steps, losses equal to 1e-5
+near() {
+  paste -d' ' "$1" "$2" | awk '{ d = $2 - $4; if ($1 != $3 || d > 1e-5 || d < -1e-5) bad = 1 } END { exit bad || NR == 0 }'
+}
+# keys FILE: the JSON keys of all levels
+keys() { grep -oE '"[A-Za-z_0-9]+" *:' "$1" | tr -d '": ' | sort -u; }
+
+found=0
+for old in tests/old/*/; do
+  old=$PWD/${old%/}
+  found=$((found + 1))
+  net=gpt:layers=2,hidden=16,heads=2,seq=8,vocab=64
+  job=("$net" --data synthetic --batch 8 --optimizer adamw --lr 0.01 --lr-schedule constant --threads 1 --no-eval --quiet)
+  # Read in the form in which a user keeps them, so that a path in them would be found.
+  rm -rf "$folder/old" && cp -r "$old" "$folder/old"
+
+  losses "$old/log.jsonl" 5 >"$folder/expected"
+  for way in "--ranks 4 --zero 1 --zero-threshold 0" "--ranks 1" "--ranks 2 --parallel semi --zero 3 --zero-threshold 0"; do
+    rm -f "$folder/log.jsonl"
+    # shellcheck disable=SC2086  # several words
+    run train "${job[@]}" --steps 6 $way --resume "$folder/old/checkpoints/step_4" --log "$folder/log.jsonl"
+    losses "$folder/log.jsonl" 5 >"$folder/got"
+    near "$folder/expected" "$folder/got" || fail "resumed with $way: $(paste "$folder/expected" "$folder/got")"
+  done
+  run checkpoint verify "$folder/old/checkpoints/step_4"
+  run checkpoint merge "$folder/old/checkpoints/step_4" --out "$folder/weights.safetensors"
+  run checkpoint diff "$folder/weights.safetensors" "$folder/old/weights.safetensors"
+  grep -qE '^all [0-9]+ tensors are equal' "$folder/out" || fail "merged weights differ: $(cat "$folder/out")"
+  run eval "$net" --data synthetic --load "$folder/old/weights.safetensors" --batch 8
+  run eval --data synthetic --load "$folder/old/checkpoints/step_4" --batch 8
+
+  run explain "$folder/old/plan.txt"
+  run train --plan "$folder/old/plan.txt" --data synthetic --batch 8 --steps 2 --threads 1 --no-eval --quiet
+  run plan "$net" --cluster "$folder/old/cluster.toml" --batch 8
+  run graph "$folder/old/graph.txt"
+  run train --config "$folder/old/job.toml" --print-config
+  diff "$folder/out" "$old/job.toml" >"$folder/differences" || ! grep -q '^>' "$folder/differences" ||
+    fail "the configuration reads back as another: $(cat "$folder/differences")"
+
+  while read -r line; do
+    command=${line% *} flag=${line##* }
+    # shellcheck disable=SC2086  # two words for the commands of checkpoints
+    [[ -f $folder/help_${command// /_} ]] || "$program" $command --help >"$folder/help_${command// /_}"
+    grep -qE -- "--(\[no-\])?${flag#--}( |,|$)" "$folder/help_${command// /_}" || fail "$command lost $flag"
+  done <"$old/flags.txt"
+  run plan "$net" --cluster a100-80:1 --batch 8 --json
+  for pair in "plan.json out" "log.jsonl log.jsonl"; do
+    lost=$(comm -23 <(keys "$old/${pair% *}") <(keys "$folder/${pair#* }"))
+    [[ -z $lost ]] || fail "JSON keys are gone: $lost"
+  done
+done
+[[ $found -gt 0 ]] || fail "no files of an earlier version in tests/old"
+echo "files of $found versions: ok"
