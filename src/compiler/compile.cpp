@@ -27,7 +27,8 @@ int64_t groups_of(int64_t stages, int64_t interleave) {
                   stages, interleave, below > 0 ? fmt::format("{} or ", below) : "", below + each));
 }
 
-/// Returns a warning if the order in `options` has no effect on `stages` stages, else an empty string.
+/// Returns a warning if the order in `options` has no effect on `stages` stages: it is not the default and there is one
+/// stage, or it is interleaved and the stages share no ranks. Else returns an empty string.
 std::string warning_of_order(const PipelineOptions& options, int64_t stages) {
   if (stages == 1 && options.order != PipelineOptions{}.order) {
     return fmt::format("[--order] of no effect on one stage, got {}, expected it with --stages of 2 or more",
@@ -70,13 +71,15 @@ std::string print_plans(const Plans& plans, const Graph& graph, const OpSet& ops
   return text;
 }
 
-/// Whether the pipeline may have more than one stage. `stages` 0: the number that nodes of the graph are marked with.
+/// Whether the pipeline may have more than one stage: `stages` is more than 1, or it is 0 and a node of the graph is
+/// marked with a stage above 0.
 bool may_have_stages(const Graph& graph, int64_t stages) {
   return stages > 1 || (stages == 0 && std::any_of(graph.nodes.begin(), graph.nodes.end(),
                                                    [](const Node& node) { return node.stage > 0; }));
 }
 
-/// Writes the local graph of each rank to the dump folder. Throws RuntimeFailure(cannot_write).
+/// Writes the local graph of each rank to the dump folder. Throws RuntimeFailure(cannot_write) if a file cannot be
+/// written.
 void write_ranks(const Passes& passes, const Program& program, const OpSet& ops) {
   for (size_t stage = 0; stage < program.stages.size(); ++stage) {
     const RankGroup& group = program.pipeline.group_of(static_cast<int>(stage));
@@ -139,8 +142,8 @@ class Flow {
         name_, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
   }
 
-  /// Replaces the plan of each number of ranks by what `change(plan, ranks)` makes of it, as the pass that runs
-  /// (`name_`).
+  /// Calls `change(plan, ranks)`, which changes the plan in place, for the plan of each number of ranks. All are timed
+  /// and dumped as the pass that runs (`name_`).
   template <class Change>
   void change_plans(const Change& change) {
     plans_ = passes_.part(
@@ -233,7 +236,8 @@ void Flow::make_training() {
   });
 }
 
-/// Assigns nodes and states to pipeline stages, and ranks to stages.
+/// Assigns nodes and states to pipeline stages, and ranks to stages. Throws InvalidArgument as `assign_stages`,
+/// `groups_of` and `rank_groups` do.
 void Flow::assign_to_stages() {
   const PipelineOptions& options = options_.plan.pipeline;
   rules_.emplace(program_.graph, ops_);
@@ -259,7 +263,8 @@ void Flow::assign_to_stages() {
   pipeline.shape.micro_batches = is_training() ? options_.plan.micro_batches : 1;
 }
 
-/// Makes one plan of the whole graph for each distinct number of ranks of a stage.
+/// Makes one plan of the whole graph for each distinct number of ranks of a stage. Throws InvalidArgument as
+/// `make_mesh` and `make_plan` do, and what `own_plan` throws.
 void Flow::cut_nodes() {
   plans_ = passes_.part(
       name_,
@@ -300,7 +305,7 @@ void Flow::cut_batch() {
   });
 }
 
-/// Shards states as in the program that holds them.
+/// Shards states as in the program that holds them, on stages with as many ranks. Other states stay as they are.
 void Flow::cut_as_held() {
   const Program& holder = *options_.holder;
   const auto places = program_.graph.states_by_name();
@@ -318,7 +323,7 @@ void Flow::cut_as_held() {
   });
 }
 
-/// Splits the graph and its plans into those of each stage.
+/// Splits the graph and its plans into those of each stage. Throws InvalidArgument if a plan does not fit the graph.
 void Flow::split_into_stages() {
   program_.stages = passes_.stage(
       name_,
@@ -385,7 +390,8 @@ void Flow::partition_stages() {
   if (passes_.dumping()) write_ranks(passes_, program_, ops_);
 }
 
-/// Finds the point-to-point transfers between stages and the order in which each rank runs its stages.
+/// Finds the point-to-point transfers between stages and the order in which each rank runs its stages. Throws as
+/// `transfers_of` and `make_sequence` do.
 void Flow::order_stages() {
   std::vector<const LocalGraph*> graphs;
   for (const StageProgram& stage : program_.stages) graphs.push_back(&stage.local);

@@ -19,8 +19,8 @@ struct CompileOptions {
   int64_t ranks = 1;
   std::optional<Mesh> mesh = std::nullopt;  // mesh of a stage's ranks; none: follows from annotations and `plan`
   PlanOptions plan = {};
-  /// Makes the plan in place of the one that `plan` asks for. Called with the graph that runs (training included) and
-  /// the number of ranks of a stage.
+  /// Makes the plan in place of the one that `plan` asks for, unless it is null. Called with the graph that runs
+  /// (training included) and the number of ranks of a stage.
   std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
   std::vector<NodeAnnotation> annotations = {};  // in addition to those of the graph
   ScheduleOptions schedule = {};
@@ -59,8 +59,8 @@ struct Program {
   }
 };
 
-/// Concatenates the text that `print_one` returns for each stage, in order. If there are several, a line with the stage
-/// and its ranks precedes each.
+/// Concatenates the text that `print_one` returns for each stage, in order. If there are several, a line precedes each,
+/// such as "# stage 0 of 2, ranks 0 to 3".
 std::string print_stages(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
                          const std::function<std::string(const StageProgram&)>& print_one);
 

@@ -8,7 +8,7 @@
 
 namespace partita {
 
-/// Whether the value of PlanConfig::file asks for a search.
+/// Whether the value of PlanConfig::file asks for a search: "auto", or "auto:" and a cluster.
 bool is_automatic_plan(std::string_view file);
 
 /// Returns the best plan of `config.model` for the ranks of `config`, or for `launched` ranks if it names no number: on

@@ -26,8 +26,8 @@ void require_ranges(const PlanRequest& request) {
   }
 }
 
-/// The part of the cluster that the ranks of the request use. Throws InvalidArgument for a number of ranks out of
-/// range, and as `open_cluster` does.
+/// The part of the cluster that the ranks of the request use; all of it if the request names no number. Throws
+/// InvalidArgument for a number of ranks out of range, and as `open_cluster` does.
 Cluster cluster_of(const PlanRequest& request) {
   Cluster cluster = open_cluster(request.cluster);
   if (!request.tf32) cluster = without_tf32(std::move(cluster));
@@ -41,7 +41,8 @@ Cluster cluster_of(const PlanRequest& request) {
                                     request.where, request.ranks, cluster.ranks(), cluster.name));
 }
 
-/// The network to train; none if the request names the file of a graph. Throws InvalidArgument for an unknown model.
+/// The network to train: that of the request, without the plan and ranks of its configuration, else the model of the
+/// zoo. None if the request names the file of a graph. Throws InvalidArgument for an unknown model.
 std::optional<TrainedNetwork> trained_of(const PlanRequest& request) {
   if (request.network) {
     TrainedNetwork own = *request.network;
@@ -64,7 +65,7 @@ DType dtype_of(const PlanRequest& request, const std::optional<TrainedNetwork>& 
 constexpr double kLess = 1 - 1e-6;
 
 /// Returns a function that makes the plan of a graph on the ranks that share the same rows, from the cuts of a saved
-/// plan.
+/// plan. The function throws InvalidArgument as `plan_of` does.
 std::function<Plan(const Graph&, int64_t)> plan_of_cuts(const NamedCuts& cuts) {
   return [own = without_axis(cuts, "data")](const Graph& graph, int64_t) {
     return plan_of(own, graph, all_ops(), /*any_purpose=*/true);

@@ -41,10 +41,12 @@ class NetworkPlanner {
   /// any of them.
   ConfigurationSearch searched(const Pins& pins, bool runner_up = false, bool any = false);
 
-  /// The completed job configuration of a training that runs the plan.
+  /// The completed job configuration of a training that runs the plan; for the file of a graph, it is made from
+  /// defaults.
   JobConfig job_of_plan(const PricedPlan& plan);
   PlanFile plan_file(const PricedPlan& plan);
-  /// Checks the cuts of a plan file. Throws InvalidArgument "[FILE:LINE] .." for cuts that its training would refuse.
+  /// Checks the cuts of a plan file, if it has any. Throws InvalidArgument "[FILE:LINE] .." for cuts that its training
+  /// would refuse, and for the file of a graph.
   void require_trainable(const PlanFile& plan) const;
   /// Prices a completed configuration with the cuts of a plan file. Repeated layers keep their own cuts, and nodes
   /// that the file does not name are cut as `cuts.others` says. Memory is found as in `priced`. Throws InvalidArgument

@@ -36,7 +36,8 @@ PlannedJob plan(const PlanRequest& request);
 /// lowered so, and as the constructor of NetworkPlanner does.
 PlannedJob price(const PlanRequest& request, const Configuration& configuration);
 
-/// The plan as a file that people edit and that `read_plan_file` reads back. Throws InvalidArgument for a graph.
+/// The plan as a file that people edit and that `read_plan_file` reads back. For the job of a saved plan, it is that
+/// file. Throws InvalidArgument for a graph.
 PlanFile plan_file_of(const PlannedJob& job);
 /// The job configuration with which `Model` trains under the plan. Throws InvalidArgument for a graph.
 JobConfig config_of(const PlannedJob& job);
@@ -63,7 +64,7 @@ std::vector<PageOther> others(const PlannedJob& job);
 std::string print_others(const PlannedJob& job);
 
 /// A self-contained HTML page about the plan. `compares` adds a table of the `others`. Throws InvalidArgument for a
-/// graph, and as `others` does.
+/// graph.
 std::string plan_page(const PlannedJob& job, bool compares = true);
 
 /// A single change of the request after which some configuration fits.
@@ -71,7 +72,8 @@ struct Remedy {
   double factor = 1;  // size of the change; 1: no number changes
   std::string text;   // "--memory 12.5"
 };
-/// Remedies for a job that does not fit, smallest change first.
+/// Remedies for a job that does not fit, smallest change first: a pin to drop, more memory, more nodes, or a
+/// smaller batch. That of memory is always among them.
 std::vector<Remedy> remedies(const PlannedJob& job);
 /// The message for a job that does not fit: "[plan] nothing fits; at the least .. It would fit with --memory 12.5, or
 /// with ..".
@@ -79,7 +81,7 @@ std::string refusal_of(const PlannedJob& job);
 /// Checks that the job fits. Throws InvalidArgument with the text of `refusal_of` if it does not.
 void require_fit(const PlannedJob& job);
 /// The missing memory of the largest group of ranks, and what it consists of: "[plan] 16 GiB missing on group 0 of 8,
-/// got 80 GiB of each device, expected 96 GiB: optimizer 40 GiB, ..".
+/// got 80 GiB of each device, expected 96 GiB: optimizer 40 GiB, ..". The job must not fit.
 std::string print_excess(const PlannedJob& job);
 
 /// Parses "f32", "f64", "bf16" or "f16". Throws InvalidArgument "[WHERE] .." for another text.

@@ -35,7 +35,8 @@ struct PlanDifferences {
   std::string text;                     // a line for each difference, then step and memory of both
   std::vector<std::string> warnings{};  // about edits that a price does not include
 };
-/// Compares two saved plans, their predicted steps and their memory.
+/// Compares two saved plans, their predicted steps and their memory. Cuts are compared only if both are for the same
+/// network.
 PlanDifferences diff(const SavedPlan& first, const SavedPlan& second);
 
 }  // namespace partita

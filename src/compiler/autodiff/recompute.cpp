@@ -47,8 +47,8 @@ class Recomputer {
     return node.phase == Phase::forward && !node.recompute.empty() ? &node : nullptr;
   }
 
-  /// Sets `dropped_`: the backward recomputes results of marked nodes, except for outputs, stored states and values
-  /// that a forward node outside a group of several nodes uses.
+  /// Sets `dropped_`: whether the backward recomputes a value. True for results of marked nodes, except for outputs,
+  /// stored states and, in a group of several nodes, values that a forward node outside the group uses.
   void find_dropped() {
     std::unordered_map<std::string, int> sizes;
     for (const Node& node : from_.nodes) {

@@ -6,7 +6,8 @@
 
 namespace partita {
 
-/// Name of the group of nodes that `policy` recomputes together with `node`; "" if the policy keeps its result.
+/// Name of the group of nodes that `policy` recomputes together with `node`: for `selective` the node's own name, for
+/// `full` its scope up to the first number, such as "net/h/3". "" if the policy keeps its result.
 std::string recomputed_group(const Node& node, Recompute policy, const OpSet& ops);
 
 /// Marks the nodes of a forward graph that `policy` recomputes; nodes that are already marked keep their group. Throws

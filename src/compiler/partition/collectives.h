@@ -21,8 +21,8 @@ struct CollectiveAttrs {
   }
 };
 
-/// Returns the collective that a node performs, if any. A halo_exchange adds to a shard the rows of its neighbours that
-/// a window needs; the sharding of its result says which.
+/// Returns the collective that a node performs; none if its op is no collective. A halo_exchange adds to a shard the
+/// rows of its neighbours that a window needs; the sharding of its result says which.
 std::optional<Collective> collective_of(const Node& node);
 inline bool is_collective(const Node& node) { return collective_of(node).has_value(); }
 inline bool joins_micro_batches(const Node& node) {
@@ -33,11 +33,13 @@ inline bool performs(const Node& node, Collective kind) { return collective_of(n
 /// Returns `ops` and the ops of all collectives, each with one operand and a result of the same type. A local graph
 /// uses both.
 OpSet with_collectives(const OpSet& ops);
-/// Returns the sub-axes that a collective works over. Throws InvalidArgument if the mesh lacks one of them.
+/// Returns the sub-axes that a collective works over; `node` must be one. Throws InvalidArgument if the mesh lacks one
+/// of them.
 Axes axes_of(const Node& node, const Mesh& mesh);
-/// Name of the op that adds a micro-batch to an accumulated value: "add", "maximum" or "minimum".
+/// Name of the op that adds a micro-batch to an accumulated value: "add", "maximum" or "minimum". `reduce` must not be
+/// none.
 std::string accumulating_op(Reduce reduce);
-/// Returns the attributes of a move. `reduce` must be none unless the move reduces.
+/// Returns the attributes of the collective that performs a move. `reduce` must be none unless the move reduces.
 CollectiveAttrs collective(const Mesh& mesh, const Move& move, Reduce reduce, std::string reason);
 
 }  // namespace partita

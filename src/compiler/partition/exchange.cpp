@@ -33,7 +33,7 @@ Box intersection(const Box& a, const Box& b) {
   return both;
 }
 
-/// Operand and result of a gather or scatter, by size of their shards.
+/// Returns the value with the larger shards: the result of an all_gather, the operand of a scatter.
 ValueId coarser(const Node& node) { return performs(node, Collective::all_gather) ? node.outputs[0] : node.inputs[0]; }
 ValueId finer(const Node& node) { return performs(node, Collective::all_gather) ? node.inputs[0] : node.outputs[0]; }
 
@@ -122,7 +122,8 @@ bool interleaved(const Shape& shape, int64_t dim) {
   return std::any_of(shape.begin(), shape.begin() + dim, [](int64_t size) { return size > 1; });
 }
 
-/// Returns the staging of a gather or scatter whose coarser value has type `whole`.
+/// Returns the staging of a gather or scatter whose coarser value has type `whole`. It holds that value, where a gather
+/// receives it or a scatter sends it; it is empty if the parts do not interleave.
 Staging staging_of_parts(const Node& node, const Type& whole) {
   if (!interleaved(whole.shape, node.attrs.as<CollectiveAttrs>().dim)) return {};
   return performs(node, Collective::all_gather) ? Staging{.receive = whole.bytes()} : Staging{.send = whole.bytes()};
@@ -159,7 +160,7 @@ Exchange exchange_of(const LocalGraph& local, NodeId id, int64_t rank) {
   const auto source = [&](int64_t who) {
     return permute_source(local.mesh, local.shardings[from], local.shardings[to], who);
   };
-  /// Box that `giver` sends to `taker`, in global indices.
+  /// Box that `giver` sends to `taker`, in global indices; empty if it sends nothing.
   const auto sent = [&](int64_t giver, int64_t taker) {
     if (!performs(node, Collective::permute))
       return intersection(held_by(local, from, giver), held_by(local, to, taker));

@@ -20,9 +20,9 @@ struct Exchange {
 };
 Exchange exchange_of(const LocalGraph& local, NodeId node, int64_t rank);
 
-/// Returns the box of its operand's shard that a slice_shard keeps in a micro-batch.
+/// Returns the box, relative to the operand's shard on a rank, that a slice_shard keeps in a micro-batch.
 Box slice_of(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_batch = 0);
-/// Returns the box of its result's shard that the operand of a stack_micro_batches fills.
+/// Returns the box, relative to the result's shard on a rank, that a stack_micro_batches fills with its operand.
 Box stacked_at(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_batch);
 
 /// Bytes of the buffers in which boxes are contiguous before they are sent and after they are received; 0 if they are
@@ -33,9 +33,9 @@ struct Staging {
   int64_t receive_offset() const { return (send + 63) / 64 * 64; }
   int64_t bytes() const { return receive == 0 ? send : receive_offset() + receive; }
 };
-/// Returns the staging of one rank.
+/// Returns the staging of a node on one rank; empty for nodes that are no collectives or need none.
 Staging staging_of(const LocalGraph& local, NodeId node, int64_t rank);
-/// Returns staging that suffices for every rank, without a look at each.
+/// Returns staging of a node that suffices for every rank, without a look at each; empty as for `staging_of`.
 Staging largest_staging(const LocalGraph& local, NodeId node);
 
 }  // namespace partita

@@ -153,7 +153,7 @@ class ReshardInserter {
 
   /// Returns the cut of a node of an expansion, which is not expanded again. Operands of the expanded node keep the
   /// shardings that it needed, other operands those in which they were made. The node is cut over micro-batches
-  /// wherever an operand is.
+  /// wherever an operand is; if it then cannot be cut over the ranks as well, only over micro-batches.
   Cut cut_by_operands(size_t n, const ShardingRule& rule) const {
     const Node& node = from_.nodes[n];
     const OperandDims& of_expanded = operands_.at(static_cast<NodeId>(n));

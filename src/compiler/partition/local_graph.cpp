@@ -74,7 +74,7 @@ std::string print_shards(const LocalGraph& local, NodeId id, const std::vector<i
   return text;
 }
 
-/// Returns the parts of a factor whose shards differ from the last part's and from one another.
+/// Returns the parts of a factor whose shards differ from the last part's and from one another; none if it is not cut.
 std::vector<int64_t> distinct_parts(const LocalGraph& local, NodeId id, int factor, const Rules& rules) {
   const ShardingRule& rule = rules[id];
   const Axes& axes = local.cuts[id][factor];

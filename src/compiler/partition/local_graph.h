@@ -15,7 +15,8 @@ struct LocalGraph : ShardedGraph {
   /// element is the last coordinate of the mesh. A cut factor adds nothing if its parts are equal, and one part if they
   /// have two sizes. A cut factor under a window adds every part whose shard differs from the others.
   std::vector<std::vector<int64_t>> distinct_shards(NodeId node, const Rules& rules) const;
-  /// Returns the attributes of a node at a coordinate. `rules` are those of the graph.
+  /// Returns the attributes of a node at a coordinate: those of the whole node unless it is cut and they depend on its
+  /// shard. `rules` are those of the graph.
   Attrs attrs(NodeId node, const std::vector<int64_t>& coordinates, const Rules& rules) const;
 };
 

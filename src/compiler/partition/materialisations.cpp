@@ -95,7 +95,8 @@ const Resharder::Path& Materialisations::path(const Type& type, const Sharding& 
   return resharder_.path(type, within_micro_batch(from, mesh()), within_micro_batch(to, mesh()));
 }
 
-/// Returns the rows of one micro-batch of a whole value.
+/// Returns the rows of one micro-batch of a whole value, in sharding `wanted`, which cuts `dim` over micro-batches.
+/// Throws InternalError if `wanted` is partial or cuts no dimension so.
 ValueId Materialisations::slice_micro_batch(ValueId value, const Sharding& wanted, int dim, const std::string& reason) {
   const Sharding target = wanted;
   PARTITA_CHECK(dim >= 0 && target.partial.empty(), "{} is to be cut into micro-batches",
@@ -111,7 +112,8 @@ ValueId Materialisations::slice_micro_batch(ValueId value, const Sharding& wante
   return slice;
 }
 
-/// Returns the value with the rows of its neighbours added to each shard.
+/// Returns the value in sharding `wanted`, with the rows of its neighbours added to each shard. Adds reshards unless it
+/// already exists so.
 ValueId Materialisations::with_halos(ValueId value, const Sharding& wanted, const std::string& reason) {
   const Sharding target = wanted;
   for (ValueId version : versions_[value]) {

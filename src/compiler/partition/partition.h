@@ -8,7 +8,7 @@ namespace partita {
 
 /// Replaces each reshard of a verified graph by the collective, or the local slice, that its two shardings require.
 /// Returns the program on shards, whose prologue shares no node with the rest. Throws InternalError if a reshard is no
-/// single move.
+/// single move, and as `find_prologue` does.
 LocalGraph partition(ReshardedGraph resharded);
 
 /// Applies a verified plan: inserts reshards (`insert_reshards`), then lowers them to collectives.

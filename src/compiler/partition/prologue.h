@@ -18,7 +18,7 @@ struct Prologue {
 Prologue find_prologue(const LocalGraph& local);
 
 /// Returns the same graph, with a copy of each node that the prologue's loop shares with other nodes. A copy has the
-/// same attributes and so draws the same random numbers.
+/// same attributes and so draws the same random numbers. Throws as `find_prologue` does.
 LocalGraph with_own_prologue(LocalGraph local);
 
 }  // namespace partita

@@ -199,6 +199,7 @@ class SectionFinder {
   }
 
   /// Moves the part of the update that the verdict needs to `late`: all stages know the verdict before any updates.
+  /// Throws InternalError if that part needs the verdict itself.
   void find_verdict() {
     std::vector<bool> is_sent(local_.graph.values.size(), false), has_come(local_.graph.values.size(), false);
     for (const Output& output : local_.graph.outputs) is_sent[output.value] = !output.to_stages.empty();

@@ -32,7 +32,7 @@ constexpr bool repeats(Section section) { return is_micro(section) || section ==
 /// Whether an operand or result of the node is a slice of one micro-batch, or its part of a sum.
 bool runs_in_micro_batches(const LocalGraph& local, NodeId node);
 
-/// Whether some nodes may run after all micro-batches.
+/// Whether some nodes may run after all micro-batches: the graph has micro-batches or is a pipeline stage.
 inline bool has_late_section(const LocalGraph& local) { return local.is_stage() || local.mesh.micro_axis() >= 0; }
 
 /// For each section, whether a schedule of the graph marks its beginning. `once` has no mark, since it comes first.
@@ -51,8 +51,8 @@ SectionSet marked_sections(const LocalGraph& local);
 /// the prologue.
 std::vector<Section> sections_of(const LocalGraph& local);
 
-/// Returns the phase of each node. A collective that moves or gathers an input or a state has the first phase that uses
-/// its result.
+/// Returns the phase of each node: its own or, for a collective that moves or gathers an input or a state, the first
+/// phase that uses its result.
 std::vector<Phase> phases_of(const LocalGraph& local);
 
 /// Nodes in the order in which they run, section by section. Within a section they keep the order of the graph, except

@@ -32,8 +32,8 @@ struct ShardedGraph {
 std::string print(const ShardedGraph& sharded, const Rules& rules, const std::function<std::string(NodeId)>& note);
 
 /// Reads the text that `print` writes. A node whose op is in `all` but not in `ops` moves a value. `check` throws if
-/// parts of the graph do not fit together. Throws InvalidArgument; messages that concern no single line begin with
-/// `kind`.
+/// parts of the graph do not fit together. Throws InvalidArgument for other texts and for a graph that `check` refuses;
+/// messages that concern no single line begin with `kind`.
 ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const OpSet& all, std::string_view kind,
                                  const std::function<void(const ShardedGraph&)>& check);
 

@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// Returns the first and the last section whose nodes read an input.
+/// Returns the first and the last section whose nodes read an input; `update` for both if none reads it.
 std::pair<Section, Section> reading_sections(const std::vector<Section>& sections,
                                              const std::vector<std::vector<NodeId>>& users, ValueId value) {
   Section first = Section::update, last = Section::once;

@@ -19,7 +19,7 @@ struct Transfer {
 };
 
 /// Section after which an output is complete: that of its node or, for a sum over micro-batches, `late` (`joined` in a
-/// prologue).
+/// prologue). `once` for an output that is an input or a state.
 Section section_of_output(const LocalGraph& local, const std::vector<Section>& sections, size_t output);
 
 /// Returns all transfers, in the order in which a stage sends them within a section. Throws InternalError if a stage

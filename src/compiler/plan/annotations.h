@@ -12,7 +12,8 @@ PartialPlan partial_plan_of_annotations(const Graph& graph, const Rules& rules, 
 
 bool has_annotations(const Graph& graph);
 
-/// Returns the node's name, scope and source line: "matmul2 (in net/fc2 at zoo/mlp.cpp:13)".
+/// Returns the node's name, scope and source line: "matmul2 (in net/fc2 at zoo/mlp.cpp:13)". A scope or line that it
+/// does not have is left out.
 std::string describe(const Node& node);
 
 }  // namespace partita

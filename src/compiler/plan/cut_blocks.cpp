@@ -99,7 +99,7 @@ class BlockCutter {
     if (!partial_.cuts[n]) partial_.cuts[n] = std::move(cut);
   }
 
-  /// The only factor of a dimension; none if it has several or a window.
+  /// The only factor of a dimension; none unless it has exactly one and no window.
   static std::optional<int> only_factor(const DimMap& dim) {
     if (dim.factors.size() != 1 || dim.window) return std::nullopt;
     return dim.factors[0];
@@ -135,7 +135,8 @@ class BlockCutter {
     return width && rule.factors[*width].cutting == Cutting::expand;
   }
 
-  /// Returns a cut of the result's batch over the data axes and of its sequence over `sequence`.
+  /// Returns a cut of the result's batch over the data axes and of its sequence over `sequence`. The last data axes are
+  /// left out if there are too few rows for all of them.
   Cut in_rows(size_t n, const Axes& sequence) const {
     const Shape& shape = graph_.type(graph_.nodes[n].outputs[0]).shape;
     std::vector<Axes> dims(shape.size());
@@ -169,8 +170,8 @@ class BlockCutter {
     return suggest_cut(rules_[n], columns, mesh_, rules_.expandable(n));
   }
 
-  /// Drops axes from each dimension until node `n` can be cut that way: there may be fewer heads of keys and values
-  /// than ranks.
+  /// Drops the last axes of each dimension until node `n` can be cut that way: there may be fewer heads of keys and
+  /// values than ranks.
   std::vector<Axes> legal_part(size_t n, const TensorMap& map, std::vector<Axes> dims) const {
     for (size_t d = 0; d < dims.size(); ++d) {
       for (; !dims[d].empty(); dims[d].pop_back()) {

@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// Returns the divisors of a batch, the first twelve of them, for a message.
+/// Lists the divisors of a batch, the first twelve of them, for a message: "one of 1, 2, 4, 8".
 std::string counts_for(int64_t batch) {
   constexpr size_t kShown = 12;
   std::vector<int64_t> divisors;
@@ -23,8 +23,8 @@ void prepend(DimAxes& dims, const DimAxes& micro) {
   for (size_t d = 0; d < dims.size(); ++d) dims[d].insert(dims[d].begin(), micro[d].begin(), micro[d].end());
 }
 
-/// Checks that a micro-batch of each input has at least one row for each rank that shares it. Throws InvalidArgument
-/// otherwise.
+/// Checks that `count` micro-batches divide the batch of each input, with at least one row for each rank that shares
+/// it. Throws InvalidArgument otherwise.
 void require_rows(const Plan& plan, const Graph& graph, int64_t count) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const auto [value, batch_dim] = std::pair(graph.inputs[i].value, graph.inputs[i].batch_dim);
@@ -162,7 +162,7 @@ class MicroCutter {
   MicroCuts micro_;
 };
 
-/// Returns a plan with the mesh and the inputs of `plan`, cut over ranks alone.
+/// Returns a plan with nothing but the mesh and the inputs of `plan`, cut over ranks alone.
 Plan of_ranks_alone(const Plan& plan) {
   Plan ranks{.mesh = plan.mesh, .inputs = plan.inputs};
   for (std::vector<Axes>& dims : ranks.inputs) {

@@ -7,8 +7,8 @@
 
 namespace partita {
 
-/// Returns the plan of a step that runs `count` micro-batches in sequence. Each is a slice of the global batch, cut
-/// over the ranks as the plan cuts the whole.
+/// Returns the plan of a step that runs `count` micro-batches in sequence, `plan` itself for 1. Each is a slice of the
+/// global batch, cut over the ranks as the plan cuts the whole.
 /// A node whose operands are slices is cut over the axis of micro-batches where they are. A node that nothing cuts (a
 /// constant, the broadcast of a scalar) is cut if all of its users need it so. Updates run after the last micro-batch,
 /// as does any other node that needs a sum over all of them.
@@ -18,15 +18,18 @@ namespace partita {
 /// if a micro-batch has fewer rows than its ranks, if a node cannot be cut so, or if a node of one micro-batch needs
 /// another result of all of them (with the path to it).
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, int64_t count);
-/// Merges cuts that `find_micro_cuts` found for this graph into the plan. Throws InvalidArgument as above.
+/// Merges cuts that `find_micro_cuts` found for this graph into the plan. Does not check the rows of micro-batches.
+/// Throws InvalidArgument if a node cannot be cut so.
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, const MicroCuts& cuts);
 
-/// Checks a plan that was read. Throws InvalidArgument unless micro-batches cut inputs, nodes and results where
-/// `cut_micro_batches` cuts them. How ranks cut them is not checked.
+/// Checks a plan that was read, if it has micro-batches. Throws InvalidArgument unless they cut inputs, nodes and
+/// results where `cut_micro_batches` cuts them, and if that function would refuse the graph or the rows. How ranks cut
+/// them is not checked.
 void verify_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules);
 
 /// Returns for each node of a plan with micro-batches whether it runs before the first one: it helps to compute what a
-/// node of one micro-batch needs of all of them, for each micro-batch or once. All false without micro-batches.
+/// node of one micro-batch needs of all of them, for each micro-batch or once. All false without micro-batches. Throws
+/// InvalidArgument as `cut_micro_batches` does.
 std::vector<bool> before_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules);
 
 /// Checks that `count` divides the batch. Throws InvalidArgument, with the numbers that do, otherwise.

@@ -26,7 +26,7 @@ class LayerNames {
   mutable std::optional<std::vector<std::string>> names_{};  // per node; computed when first needed
 };
 
-/// Returns the node's scope and op: "net/fc1/matmul".
+/// Returns the node's scope and op, "net/fc1/matmul", or only its op without a scope.
 std::string path_of_node(const Node& node);
 
 /// Returns the number if the whole text is a decimal integer, else none.

@@ -5,7 +5,8 @@
 namespace partita {
 namespace {
 
-/// Returns the sharding of a value after its partial sums are reduced.
+/// Returns the sharding of a value after its partial sums are reduced: the one that the plan gives it, else that which
+/// its node's cut leaves. Inputs and states count as not cut.
 std::vector<Axes> dims_of(const Plan& plan, const Graph& graph, const OpSet& ops, ValueId value) {
   if (const auto placed = plan.results.find(value); placed != plan.results.end()) return placed->second;
   const NodeId maker = graph.values[value].producer;

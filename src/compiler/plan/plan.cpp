@@ -118,7 +118,7 @@ class PlanParser : private Scanner {
     end();
   }
 
-  /// Reads "%x" and returns its index. Fails unless it is in `index`.
+  /// Reads "%x" and returns its index. Throws InvalidArgument, with the line, unless it is in `index`.
   size_t find(const Index& index, std::string_view unknown) {
     const std::string_view name = token();
     const auto found = name.starts_with('%') ? index.find(name.substr(1)) : index.end();
@@ -126,8 +126,8 @@ class PlanParser : private Scanner {
     return found->second;
   }
 
-  /// Reads the axes of each dimension, up to the end of the line. Fails unless there is one entry per dimension of the
-  /// value.
+  /// Reads the axes of each dimension, up to the end of the line. Throws InvalidArgument, with the line, for an axis
+  /// that the mesh lacks, and unless there is one entry per dimension of the value.
   std::vector<Axes> read_dims(ValueId value) {
     mesh_is_fixed_ = true;
     std::vector<Axes> dims;

@@ -104,8 +104,8 @@ class OptimizerSharder {
     return dims;
   }
 
-  /// Returns the gradient that the backward computes for a parameter: the operand of its update, or of the nodes that
-  /// clip and scale it before. -1 if there is none.
+  /// Returns the gradient that the backward computes for a parameter, which must be stored: the operand of its update,
+  /// or of the nodes that clip and scale it before. -1 if there is none.
   ValueId gradient_of(const State& state) const {
     const Type& type = graph_.type(state.entry);
     const Node* node = &graph_.nodes[graph_.values[state.exit].producer];

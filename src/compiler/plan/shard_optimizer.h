@@ -8,9 +8,10 @@
 
 namespace partita {
 
-/// Returns the plan with what the level shards cut further, over axes that cut the batch but not the parameter. A
-/// parameter whose dimensions are all smaller than the number of parts is not sharded. Level 0 changes nothing. Throws
-/// InvalidArgument for a group size that no axes have, with the possible sizes.
+/// Returns the plan with what the level shards cut further, over axes that cut the batch but not the parameter:
+/// optimizer states (1), gradients (2), parameters (3). A parameter of less than `options.threshold` bytes, or whose
+/// dimensions are all smaller than the number of parts, is not sharded. Level 0 changes nothing. Throws InvalidArgument
+/// for a group size that no axes have, with the possible sizes.
 Plan shard_optimizer(Plan plan, const Graph& graph, const Rules& rules, const OptimizerSharding& options);
 
 }  // namespace partita

@@ -38,7 +38,7 @@ std::string print(const RecordingCatalog& recording);
 
 /// Reads the text that `print` writes. The catalog returned gives these answers; it refuses any other kernel and throws
 /// InvalidArgument for any other memory format. Queries are compared by text, so attributes need no definition of their
-/// op. Throws InvalidArgument with the line.
+/// op. Throws InvalidArgument, with the line, for any other text.
 std::unique_ptr<KernelCatalog> parse_catalog(std::string_view text);
 
 }  // namespace partita

@@ -5,7 +5,8 @@
 namespace partita {
 namespace {
 
-/// Number of kernels between an instruction that starts a bucket or a collective and the one that waits for it.
+/// Number of kernels between an instruction that starts a bucket or a collective and the one that waits for it; those
+/// up to the end of the schedule if none does.
 int64_t kernels_until_wait(const Schedule& schedule, size_t start) {
   const auto computes = [](const Instruction& instruction) {
     return instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;

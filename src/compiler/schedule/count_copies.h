@@ -10,7 +10,7 @@ namespace partita {
 void count_copies(Schedule& schedule, const LocalGraph& local, const InFlight& in_flight);
 
 /// Checks that each buffer of the stage has at least as many copies as the stage has micro-batches in flight. Throws
-/// InvalidArgument, which names `stage`, otherwise.
+/// InvalidArgument, which names `stage`, otherwise. Without stages every buffer passes.
 void require_copies(const Schedule& schedule, const LocalGraph& local, const InFlight& in_flight, int stage);
 
 }  // namespace partita

@@ -49,8 +49,8 @@ StateFormats state_formats(const Schedule& schedule, const LocalGraph& local) {
 
 namespace {
 
-/// Returns the formats of held states, except those that are written and those that are sent but would first have to be
-/// reordered.
+/// Returns for each state the format in which it is held; none if it is not held, if it is written, or if it is an
+/// output that would first have to be reordered.
 ExternalStates external_states(const LocalGraph& local, const StateFormats& held) {
   ExternalStates external(local.graph.states.size());
   if (held.empty()) return external;

@@ -123,8 +123,9 @@ StateFormats state_formats(const Schedule& schedule, const LocalGraph& local);
 
 /// Chooses kernels and memory formats, orders instructions, packs gradients, overlaps collectives and places buffers
 /// for the largest shard of each value.
-/// `held`: states that another program holds on the same ranks. Those that are only read become external: they are used
-/// in place, in that program's memory format. Throws InvalidArgument if the device lacks a kernel.
+/// `in_flight`: the micro-batches for which a pipeline stage keeps copies. `held`: states that another program holds on
+/// the same ranks. Those that are only read become external: they are used in place, in that program's memory format.
+/// Throws InvalidArgument if the device lacks a kernel.
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
                        const ScheduleOptions& options = {}, const InFlight& in_flight = {},
                        const StateFormats& held = {});

@@ -38,7 +38,7 @@ std::vector<KernelQuery> ShardKernels::queries_of(NodeId id,
 }
 
 /// Whether the choice for shard `own` serves the others too. If so, sets its scratch to the maximum of all, and keeps
-/// only in-place pairs that all allow.
+/// only in-place pairs that all allow; else leaves it as it is.
 bool ShardKernels::serves_all(KernelChoice& choice, const std::vector<KernelQuery>& shards, size_t own) const {
   KernelChoice common = choice;
   for (size_t s = 0; s < shards.size(); ++s) {

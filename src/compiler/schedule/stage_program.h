@@ -41,19 +41,21 @@ struct Pipeline {
 /// micro-batch.
 StageSection stage_section(Section section);
 
-/// Returns which sections of the stages need results of which others.
+/// Returns which sections of the stages need results of which others in the same micro-batch, each pair once. A stage
+/// that receives gradients waits for them in its backward, even if only its weights need them.
 std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers);
 
 /// FLOPs of a rank in one run of each section, in billions, in the order of Section.
 std::array<double, kSections.size()> work_of_sections(const LocalGraph& local, const OpSet& ops);
-/// Returns the FLOPs of the sections micro, backward and weight (`work_of_sections`) as times of a stage. `backward`
-/// includes gradients of weights if these have no section of their own.
+/// Returns the FLOPs of the sections micro, backward and weight (`work_of_sections`), in billions, as times of a stage.
+/// `backward` includes gradients of weights if these have no section of their own.
 StageTimes estimated_times(const LocalGraph& local, const OpSet& ops);
 
 /// Returns the sum of `bytes_of(stage)` over the stages of each group, saturated at the maximum int64_t.
 std::vector<int64_t> bytes_of_groups(const Pipeline& pipeline, const std::function<int64_t(size_t stage)>& bytes_of);
 
-/// Returns the number of micro-batches that a stage has in flight under the pipeline's sequence.
+/// Returns the number of micro-batches that a stage has in flight under the pipeline's sequence; 1 of everything if
+/// `local` is no pipeline stage.
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local);
 
 /// Returns contiguous groups of ranks, whose sizes differ by at most one. Throws InvalidArgument for fewer ranks than

@@ -164,8 +164,8 @@ class Replay {
     }
   }
 
-  /// Returns a transfer that the section of `run` waits for at its beginning, since it forwards the received value from
-  /// there. Returns none if all such transfers have arrived.
+  /// Returns the index of a transfer that the section of `run` waits for at its beginning, since it forwards the
+  /// received value from there. Returns none if all such transfers have arrived.
   std::optional<size_t> awaited_at_beginning(const Run& run) const {
     for (size_t t = 0; t < points_.size(); ++t) {
       if (relayed_[t] && is_sent_at_beginning(t, run) && !has_come(*relayed_[t], run.micro_batch)) return relayed_[t];

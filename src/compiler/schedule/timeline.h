@@ -18,15 +18,16 @@ struct Run {
 
 /// Returns the runs of a group of ranks up to the verdict, in order: what runs once, lowest stage first; the prologues;
 /// the slots of the sequence, or all micro-batches in order without stages; and the late section, whose forward runs
-/// from the lowest stage up and whose backward from the highest down.
+/// from the lowest stage up, whose backward from the highest down, and whose rest from the lowest up.
 std::vector<Run> timeline(const Pipeline& pipeline, const std::vector<StageProgram>& stages, int group);
 
 /// Per transfer: the instruction of the sender after which it is sent; none: where its section begins.
 using SendPoint = std::optional<size_t>;
 std::vector<SendPoint> send_points(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
 
-/// Returns, for each transfer without a send point whose value was itself received (directly or as a view), the
-/// transfer that brings it. It is waited for where the section begins.
+/// Returns, by transfer, the transfer that brings the value that it sends, if it has no send point. It is waited for
+/// where the section begins. None if it has a send point, or if its value was not itself received (directly or as a
+/// view).
 std::vector<std::optional<size_t>> relayed_transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
 
 /// Returns for each instruction of a stage's schedule the indices of the transfers whose values it reads.

@@ -31,7 +31,8 @@ struct CostProblem {
   std::vector<CostVariable> variables;
   std::vector<CostEdge> edges;
 
-  /// Sums over one alternative for each variable.
+  /// Sum of the costs of one alternative for each variable: in `seconds` of the variables and their pairs, in `bytes`
+  /// of the variables alone.
   double seconds(const std::vector<size_t>& chosen) const;
   double bytes(const std::vector<size_t>& chosen) const;
 };

@@ -19,7 +19,8 @@ struct DualBound {
 /// rising.
 DualBound dual_bound(const CostProblem& problem, int sweeps);
 
-/// Changes single variables as long as that makes the choice cheaper (iterated conditional modes; Besag, 1986).
+/// Returns the choice after changes of single variables, made as long as they make it cheaper (iterated conditional
+/// modes; Besag, 1986).
 std::vector<size_t> polish(const CostProblem& problem, std::vector<size_t> chosen);
 
 /// A problem without the alternatives that no choice of cost `most` or less contains, and the way back. It has no

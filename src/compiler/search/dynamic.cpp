@@ -41,7 +41,8 @@ class Enumeration {
   const std::vector<size_t>& best() const { return best_; }
 
  private:
-  /// `paid`: cost of the decided variables and their pairs.
+  /// Enumerates the choices of the undecided variables and keeps the cheapest of all, until `work_` exceeds kMaxWork.
+  /// `depth`: number of decided variables. `paid`: cost of these and their pairs.
   void visit(size_t depth, double paid) {
     if (depth == chosen_.size()) {
       if (paid < min_) {

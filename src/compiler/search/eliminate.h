@@ -40,7 +40,7 @@ class Elimination {
   std::unique_ptr<Solver> solver_;
 };
 
-/// Returns the cheapest choice, or none if it would exceed the limits.
+/// Returns the cheapest choice, with its cost as lower bound, or none if it would exceed the limits.
 std::optional<SearchResult> eliminate(const CostProblem& problem, EliminationLimits limits = {});
 
 }  // namespace partita

@@ -32,7 +32,7 @@ class ForwardNodes {
   }
   /// Nodes that sum the gradients of a value, in order; empty if they are not found.
   const std::vector<size_t>& sums(ValueId value) const { return sums_[value]; }
-  /// Number of states that the optimizer keeps for a state.
+  /// Number of states that the optimizer keeps for a state; 0 if none.
   int64_t optimizer_states(const State& state) const;
 
  private:

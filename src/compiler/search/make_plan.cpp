@@ -67,7 +67,8 @@ CutSearch cut_search(const Mesh& mesh, const PlanOptions& options) {
           .squeeze = options.blocks.squeeze};
 }
 
-/// Searches the cuts of every node over the axis of tensor parallelism as a whole.
+/// Searches the cuts of every node over the axis of tensor parallelism as a whole. Throws InvalidArgument as
+/// `block_axes` and `search_tensor_cuts` do.
 PartialPlan search_blocks(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                           const PlanOptions& options, PartialPlan partial) {
   const Axes tensor = block_axes(mesh, options.blocks).tensor;

@@ -10,9 +10,9 @@ namespace partita {
 /// Whether the mode uses sharding annotations of nodes.
 bool uses_annotations(Parallel parallel);
 
-/// Returns the mesh of `ranks`: the first named layout among the annotations (if the mode uses them), else that of
-/// block sharding, else a single axis; a mesh without axes for one rank. Throws InvalidArgument if the layout has
-/// another number of ranks, or the blocks' sizes do not divide them.
+/// Returns the mesh of `ranks`, without axes for one rank. If the mode uses annotations, it is the first named layout
+/// among them, else that of block sharding, else the axis "ranks". For other modes it is the axis "data". Throws
+/// InvalidArgument if the layout has another number of ranks, or the blocks' sizes do not divide them.
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options);
 
 /// Returns a warning if the graph has annotations, the mode does not use them and there are several ranks, else "".
@@ -21,7 +21,7 @@ std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const Plan
 /// Returns the plan. Throws InvalidArgument, with the nearest legal choice, if the graph or its annotations do not fit
 /// the mesh, or options contradict each other.
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
-/// Returns the same plan. `rules` must be those of the graph.
+/// Returns the same plan, and throws as the other overload does. `rules` must be those of the graph.
 Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
 
 }  // namespace partita

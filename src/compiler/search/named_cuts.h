@@ -17,11 +17,12 @@ NamedCuts name_cuts(const Plan& plan, const Graph& graph, const Rules& rules);
 /// that way, are then skipped.
 PartialPlan partial_plan_of(const NamedCuts& named, const Graph& graph, const Rules& rules, bool any_purpose = false);
 
-/// Returns the completed plan; the search `named.others` decides the rest. Throws InvalidArgument as `partial_plan_of`
-/// does.
+/// Returns the completed plan. The search `named.others` decides the rest; without one, it follows from the lines
+/// (`complete_plan`). Throws InvalidArgument as `partial_plan_of` does.
 Plan plan_of(const NamedCuts& named, const Graph& graph, const OpSet& ops, bool any_purpose = false);
 
-/// Returns the cuts without one axis of the mesh, for the ranks that differ only in the others.
+/// Returns the cuts without one axis of the mesh, for the ranks that differ only in the others. The same cuts if the
+/// mesh has no such axis.
 NamedCuts without_axis(NamedCuts named, std::string_view axis);
 
 }  // namespace partita

@@ -31,9 +31,10 @@ struct FoundCuts {
 /// Returns cuts for the forward nodes of a graph. Decisions of `pinned` are kept.
 /// On a mesh of up to three axes, every axis is assigned by itself. On others, neighbouring axes are grouped into at
 /// most three runs that are assigned as units. All such groupings that respect the pins are searched, or that of the
-/// pins alone if it has more runs. The best result is returned, with the lower bound of all of them.
-/// On a mesh of more than six axes without pins, the best two runs are found first and one of them is then split, which
-/// gives no bound.
+/// pins alone if it has more runs. The result is the fastest that takes at most `search.max_bytes`, else the smallest,
+/// with the lower bound of all of them.
+/// On a mesh of more than six axes without pins, the best two runs are found first and one of them is then split; the
+/// lower bound is then 0.
 FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                       const PartialPlan& pinned, const CutSearch& search);
 
@@ -42,7 +43,8 @@ struct PricedCut {
   Cut cut;
   double seconds = 0;
 };
-/// Returns all cuts of a forward node that a search compares, the cheapest first.
+/// Returns all cuts of a forward node that a search compares, the cheapest first, whatever `pinned` decides for that
+/// node. Where tables would be too large, seconds are lower bounds.
 std::vector<PricedCut> price_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                                   const PartialPlan& pinned, const CutSearch& search, size_t node);
 

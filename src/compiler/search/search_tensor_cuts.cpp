@@ -62,7 +62,7 @@ PartialPlan together(PartialPlan partial, const JoinedAxes& axes) {
   return partial;
 }
 
-/// Returns the sharding of a value under the plan that cuts the batch.
+/// Returns the sharding of a value under the plan that cuts the batch; inputs and states count as not cut.
 Dims dims_of(ValueId value, const Graph& graph, const Rules& rules, const Plan& batch) {
   const NodeId producer = graph.values[value].producer;
   if (producer < 0) return Dims(static_cast<size_t>(graph.type(value).rank()));

@@ -163,7 +163,8 @@ double other_seconds(Collective kind, double bytes, const std::vector<Crossed>& 
   }
 }
 
-/// The measured share of the speed that the links suggest; 1 without measurements.
+/// The measured share of the speed that the links suggest; 1 without measurements, or if the group leaves the innermost
+/// level.
 double measured_share(Collective kind, double bytes, const GroupPlace& place, const Cluster& cluster) {
   const auto found = cluster.software.measured.find(kind);
   if (found == cluster.software.measured.end() || place.members[0] != place.ranks) return 1;

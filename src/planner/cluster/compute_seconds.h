@@ -21,7 +21,7 @@ double rate_of(const Work& work, const DeviceSpec& device);
 /// other, then the next wider float counts, and last the lowest peak of the device; 0 if it has none.
 double peak_of(const DeviceSpec& device, DType dtype);
 
-/// The share of a curve at a size; 1 if the curve is empty.
+/// The share of a curve at a size: interpolated between its points, constant beyond them; 1 if the curve is empty.
 double share_at(const Curve& curve, double size);
 
 }  // namespace partita

@@ -34,7 +34,8 @@ struct PartCounts {
   std::vector<int64_t> group, mesh;
 };
 
-/// Counts members in closed form; none unless all groups have the same placement.
+/// Counts the members of a group and the ranks of the mesh in one part of each level, in closed form. None for a mesh
+/// with a list of ranks, or if not all groups have the same placement.
 std::optional<PartCounts> counts_of(const Mesh& mesh, const Axes& axes, int64_t first, const Cluster& cluster) {
   if (!mesh.rank_list().empty()) return std::nullopt;
   PartCounts counts;

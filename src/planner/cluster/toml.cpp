@@ -21,7 +21,8 @@ namespace {
 constexpr size_t kMaxClusterBytes = size_t{1} << 20;
 constexpr std::string_view kClusterHeader = "# partita cluster 1: bytes, seconds, bytes/s, flop/s\n";
 
-/// A number in engineering notation, such as 24e9 or 14e-6, that reads back exactly.
+/// A number that reads back exactly: as 0.5 or 64000 from 1e-3 to below 1e6, else in engineering notation, such as 24e9
+/// or 14e-6, where that is exact.
 std::string toml_number(double value) {
   if (std::abs(value) >= 1e-3 && std::abs(value) < 1e6) return fmt::format("{}", value);
   for (int exponent = 21; value != 0 && exponent >= -15; exponent -= 3) {
@@ -238,7 +239,7 @@ class ClusterReader {
     fail(path_ + std::string(name), "bad kind of value", kind.str(), expected);
   }
 
-  /// The line of a key or, if it is missing, of the innermost table around it.
+  /// The line of a key or, if it is missing, of the innermost table around it; 1 if there is none.
   Line line_of(std::string key) const {
     for (;; key.resize(key.find_last_of(".["))) {
       if (const auto found = lines_.find(key); found != lines_.end()) return found->second;

@@ -9,7 +9,7 @@ namespace partita {
 /// defaults. Numbers are exact: reading the text and printing the result gives the same text.
 std::string print(const Cluster& cluster);
 
-/// The keys whose values were fitted, with these values as the file prints them.
+/// The keys whose values were fitted, with these values as the file prints them; "0" for those that it leaves out.
 std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cluster);
 
 /// Parses and verifies a cluster; `path` is its name in messages. Throws InvalidFile with the line and the key if the

@@ -96,7 +96,8 @@ class Alternatives {
   }
 
   /// How a cut differs from the chosen one: "computes 2 times as much on a rank; 16.0 KiB more by all_gather over
-  /// tensor".
+  /// tensor". "moves as much" if it does not; "with other nodes cut otherwise" if the plan cannot have this cut with
+  /// those of the other nodes.
   std::string difference(const Traffic& own, const Cut& cut) const {
     constexpr double kSame = 1e-3;
     Traffic other;

@@ -24,13 +24,14 @@ std::optional<std::pair<std::string, int64_t>> numbered_scope(const std::string&
   return std::pair(scope.substr(0, slash + 1), number);
 }
 
-/// The first two parts of a path: "net/layer1".
+/// The first two parts of a path, "net/layer1", or all of a shorter one.
 std::string_view layer_of(const std::string& scope) {
   const size_t first = scope.find('/');
   return std::string_view(scope).substr(0, first == scope.npos ? first : scope.find('/', first + 1));
 }
 
-/// The name of a range of nodes: its layer, or, for nodes directly in the top scope, the scope with their ops.
+/// The name of a range of nodes: its layer, or, for nodes directly in the top scope, the scope with the first of their
+/// ops.
 std::string name_of_nodes(const Graph& graph, size_t begin, size_t end) {
   const std::string scope(layer_of(graph.nodes[begin].scope));
   if (scope.find('/') != scope.npos) return scope;

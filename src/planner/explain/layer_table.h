@@ -25,7 +25,8 @@ struct LayerRow {
 };
 
 /// The rows of all layers in the order of the network. `plan` is a plan of the folded forward graph and says how layers
-/// are cut; `stages` says which of them are recomputed.
+/// are cut; `stages` says which of them are recomputed. If the configuration counts these, layers have a row for each
+/// policy that some of their copies have. Throws InvalidArgument as `NetworkCosts::costs_of_units` does.
 std::vector<LayerRow> layer_table(NetworkCosts& costs, const Configuration& configuration,
                                   const std::vector<StageLayers>& stages, const Plan& plan, const Rules& rules,
                                   const Precision& precision);
@@ -34,7 +35,7 @@ std::vector<LayerRow> layer_table(NetworkCosts& costs, const Configuration& conf
 /// dimensions: "data: batch; tensor: columns, sums"; "whole" if nothing is cut.
 std::string strategy_of(const Plan& plan, const Rules& rules, size_t begin, size_t end);
 
-/// Formats the rows as a table.
+/// Formats the rows as a table, with costs of one layer on one rank in one micro-batch.
 std::string print(const std::vector<LayerRow>& rows, const Configuration& configuration, int64_t batch);
 
 }  // namespace partita

@@ -70,7 +70,7 @@ class Page {
     return text + "</div>\n";
   }
 
-  /// The parts of the step: name, CSS class and seconds.
+  /// The parts of the step: name, CSS class and seconds. Only computation and update are listed if they take no time.
   std::vector<std::tuple<std::string, std::string, double>> parts() const {
     const Breakdown& all = price_.breakdown;
     std::vector<std::tuple<std::string, std::string, double>> result{{"compute", "forward", all.compute}};

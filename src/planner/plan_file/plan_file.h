@@ -76,6 +76,7 @@ struct PlannedTraining {
   const OpSet& ops;
 };
 /// The plan file of a planned training, which names nodes and layers. Its network, cluster and predictions stay empty.
+/// Throws InvalidArgument as `make_mesh`, `make_plan` and `assign_stages` do.
 PlanFile plan_file_of(const PlannedTraining& planned);
 /// The plan file of a compiled program under a completed job configuration. Its network, cluster and predictions stay
 /// empty. None if a plan file cannot express the program: groups of stages with different numbers of ranks, a batch

@@ -12,7 +12,7 @@ namespace {
 constexpr double kPrecision = 1e-12;  // relative precision of sums of seconds
 
 /// Fills stages up to `most` seconds, from the last one on. Each leaves at least one layer to every stage before it.
-/// Returns the first layer of each stage; empty if not all layers fit.
+/// Returns the first layer of each stage and, last, the number of layers; empty if not all layers fit.
 std::vector<size_t> filled(const std::vector<AssignedLayer>& layers, size_t stages, double most) {
   most *= 1 + kPrecision;
   std::vector<size_t> begins(stages + 1, layers.size());
@@ -28,7 +28,8 @@ std::vector<size_t> filled(const std::vector<AssignedLayer>& layers, size_t stag
   return begins;
 }
 
-/// Minimises the time of the slowest stage by bisection.
+/// Returns the first layer of each stage and, last, the number of layers. Minimises the time of the slowest stage by
+/// bisection.
 std::vector<size_t> balanced(const std::vector<AssignedLayer>& layers, size_t stages) {
   double low = 0, high = 0;
   for (const AssignedLayer& layer : layers) {

@@ -26,7 +26,7 @@ class BusyParts {
   /// The cluster must outlive this object.
   explicit BusyParts(const Cluster& cluster) : cluster_(cluster) {}
 
-  /// The number of the part with this many busy ranks; 0 for the whole cluster.
+  /// The number of the part with this many busy ranks; 0, the whole cluster, if each rank has its own device.
   int64_t number_of(int64_t ranks) const { return cluster_.cores > 0 ? ranks : 0; }
   /// The part with a number from `number_of`. It lives as long as this object. Throws InvalidArgument if there cannot
   /// be as many ranks.

@@ -143,7 +143,7 @@ std::vector<std::pair<size_t, std::string_view>> items_of(std::string_view text,
   return items;
 }
 
-/// The divisor of `number` that is nearest to `wanted`.
+/// The divisor of `number` that is nearest to `wanted`, the smaller of two.
 int64_t nearest_divisor(int64_t number, int64_t wanted) {
   for (int64_t distance = 0;; ++distance) {
     for (int64_t candidate : {wanted - distance, wanted + distance}) {

@@ -41,7 +41,7 @@ struct RecomputedLayers {
 };
 
 /// The policy, such as "full", or the counts: "full:12" for 12 layers of each group, "full:4/2/0+selective:0/1/0" for
-/// three groups.
+/// three groups; "none" if all counts are 0.
 std::string print(const RecomputedLayers& recomputed);
 
 /// How ranks share a step. There are `pipeline` groups of ranks, and each runs `interleave` stages. A group has data x

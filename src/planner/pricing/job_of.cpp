@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// The stages of the whole graph's nodes. Copies of a unit are assigned in their order.
+/// The stages of the whole graph's nodes; states are left out. Copies of a unit are assigned in their order.
 StageAssignment assigned_stages(const Price& price, const FoldedGraph& folded, const Graph& forward) {
   StageAssignment assignment{.stages = static_cast<int64_t>(price.layers.size()), .nodes = {}, .states = {}};
   assignment.nodes.assign(forward.nodes.size(), 0);

@@ -13,8 +13,8 @@ namespace partita {
 /// moments are included: none has at most as many on every stage as another one.
 using KeptMicroBatches = std::set<std::vector<int64_t>>;
 
-/// Finds the maximal moments of each of `groups` groups. A micro-batch passes the groups in turn: stage s is on group s
-/// modulo `groups`.
+/// Returns the maximal moments of each of `groups` groups. A micro-batch passes the groups in turn: stage s is on group
+/// s modulo `groups`.
 std::vector<KeptMicroBatches> kept_micro_batches(const Sequence& sequence, Order order, int64_t groups);
 
 /// A cache of `kept_micro_batches` by sequence.

@@ -45,7 +45,7 @@ class LayerValues {
   const Rules& rules() const { return rules_; }
   Phase phase(size_t node) const { return phases_[node]; }
   size_t unit(size_t node) const { return static_cast<size_t>(node_unit_[node]); }
-  /// The unit that makes a value, or the first that uses it if it is an input or state.
+  /// The unit that makes a value, or the first that uses it if it is an input or state; 0 if there is none.
   size_t unit_of_value(ValueId value) const { return static_cast<size_t>(std::max(0, value_unit_[value])); }
 
   /// Elements of a value on one rank.

@@ -41,7 +41,7 @@ class NetworkCosts {
   /// Evicts the stage cache when it grows large. Invalidates references returned by `stages`.
   void evict_stages();
   /// Seconds per row. Only the values of the configuration that decide the lowering, its micro-batch and its number of
-  /// groups count. Throws InvalidArgument if the network cannot be lowered so.
+  /// groups count. Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
   RowSeconds row_seconds(const Configuration& configuration);
   /// Whether the layers of a configuration are already lowered, so that their costs are cheap to find.
   bool is_lowered(const Configuration& configuration) const {
@@ -57,14 +57,16 @@ class NetworkCosts {
   bool searches() const { return lowering_.searches(); }
   /// Checks that cuts can be searched or are given. Throws InvalidArgument if not.
   void require_search() const { lowering_.require_search(); }
-  /// The classes of links to search for the ranks of `tensor` (`link_classes`).
+  /// The classes of links to search for the ranks of `tensor` (`link_classes`); for squeezed cuts the two nearest.
+  /// Throws InvalidArgument if the cluster has too few ranks.
   std::vector<int64_t> links(const Configuration& configuration) { return lowering_.links(configuration); }
   /// The options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive them.
   /// Throws InvalidArgument if the configuration asks for a search and cuts can be neither searched nor given.
   PlanOptions plan_options(const Configuration& configuration) {
     return lowering_.plan_options(lowering_.key_of(configuration));
   }
-  /// Rows of the smallest micro-batch that the cuts of a configuration allow.
+  /// Rows of the smallest micro-batch that the cuts of a configuration allow: 1, or one for each rank that shares the
+  /// rows if cuts are searched or given; more where these do not divide the batch.
   int64_t min_rows(const Configuration& configuration) const {
     return lowering_.min_rows(lowering_.key_of(configuration));
   }
@@ -73,7 +75,8 @@ class NetworkCosts {
   /// Number of these layers that are copies of a repeated one.
   int64_t repeated_layers() const;
   const FoldedGraph& folded() const { return lowering_.folded(); }
-  /// Floating-point operations of a step on all ranks together, without recomputation.
+  /// Floating-point operations of a step on all ranks together, without recomputation. Throws InvalidArgument if the
+  /// network cannot be lowered for one rank.
   double step_flops();
 
  private:

@@ -94,7 +94,8 @@ void NetworkLowering::require_search() const {
       "[--search] cuts=searched needs a search, got propagation, expected dynamic, recursive or exact, or cuts=blocks");
 }
 
-/// Costs by the class of links, so that neither they nor the cuts depend on bandwidths.
+/// Costs by the class of links, so that neither they nor the cuts depend on bandwidths. Throws as `costs_of_link_class`
+/// does.
 PlanCosts NetworkLowering::costs_of_links(const LoweringKey& key, const Mesh& mesh) {
   return costs_of_link_class(key.links, mesh, parts_.of(key.part).cluster, options_.precision, max_groups(key));
 }

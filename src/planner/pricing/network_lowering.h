@@ -22,7 +22,8 @@ struct NetworkOptions {
   Precision precision{};
   bool fold = true;               // false: all layers are lowered, for saved plans and tests
   Search search = Search::exact;  // how searched cuts are found
-  /// Makes the plan of a graph on the ranks that share the same rows, instead of the configuration.
+  /// Makes the plan of a graph on the ranks that share the same rows, instead of the configuration; null: the
+  /// configuration does.
   std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
 };
 
@@ -62,22 +63,26 @@ class NetworkLowering {
   /// The part of the cluster that has work. Throws InvalidArgument if there cannot be as many ranks.
   BusyRanks& part(const LoweringKey& key) { return parts_.of(key.part); }
   /// Returns the number of rank groups to price instead of all groups of the configuration. It is the smallest one with
-  /// the same placements and shared links (`Places::fewest_alike`). The ranks of a group share the same rows.
+  /// the same placements and shared links (`Places::fewest_alike`). The ranks of a group share the same rows. Throws
+  /// InvalidArgument if there cannot be as many ranks.
   int64_t groups_of(const Configuration& configuration);
   /// Whether layers are already lowered, so that their costs are cheap to find.
   bool is_lowered(const LoweringKey& key) const { return layer_cache_.contains(key); }
   /// The costs for a micro-batch of `micro_batch` rows, while `groups` groups of ranks that share rows work at once.
-  /// The reference lives as long as this object. Throws InvalidArgument if the network cannot be lowered so.
+  /// The reference lives as long as this object. Throws InvalidArgument if the network cannot be lowered so, or the
+  /// cluster has too few ranks.
   const LayerCosts& layer_costs(const LoweringKey& key, int64_t groups, int64_t micro_batch);
   /// The costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached. Throws
   /// InvalidArgument if the network cannot be lowered so.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
-  /// Rows of the smallest micro-batch that the cuts of a key allow.
+  /// Rows of the smallest micro-batch that the cuts of a key allow: 1, or one for each rank that shares the rows if
+  /// cuts are searched or given; more where these do not divide the batch.
   int64_t min_rows(const LoweringKey& key) const;
   /// Rows of the micro-batch that is lowered; costs scale linearly from it to other numbers of rows. Throws
   /// InvalidArgument if the batch does not divide into a legal number of micro-batches.
   int64_t lowered_rows(const LoweringKey& key) const;
   /// The classes of links to search for the ranks of `tensor` (`link_classes`); for squeezed cuts the two nearest.
+  /// Throws InvalidArgument if the cluster has too few ranks.
   std::vector<int64_t> links(const Configuration& configuration);
   /// The options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive them.
   /// Throws InvalidArgument if the key asks for a search and cuts can be neither searched nor given.

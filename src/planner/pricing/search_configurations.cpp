@@ -91,7 +91,7 @@ class BestOfShapes {
     const PricedConfiguration* found = second(best);
     return found == nullptr ? std::numeric_limits<double>::infinity() : found->price.step_seconds;
   }
-  /// The best configuration with another shape than `best`; null if there is none.
+  /// The best configuration that differs from `best` in data, context, tensor or pipeline; null if there is none.
   const PricedConfiguration* second(const Configuration& best) const {
     const PricedConfiguration* found = nullptr;
     for (const auto& [shape, priced] : all_) {
@@ -189,7 +189,8 @@ class ConfigurationSearcher {
     }
   }
 
-  /// Seconds above which no configuration is of interest.
+  /// Seconds above which no configuration is of interest: those of the best one or, if a runner-up is wanted, of the
+  /// best with another shape than that. Infinite as long as there is none.
   double max_seconds() const {
     if (!result_.best) return std::numeric_limits<double>::infinity();
     if (request_.runner_up) return shapes_.seconds_of_second(result_.best->configuration);
@@ -321,8 +322,8 @@ class ConfigurationSearcher {
     queue_.push({now, candidate.configuration, BoundBasis::layers});
   }
 
-  /// Queues the configuration by a lower bound of the seconds of its step. Refuses it if it does not fit. Skips it if
-  /// the network cannot be lowered so.
+  /// Queues the configuration by a lower bound of the seconds of its step, also with balanced layers (`balance`).
+  /// Refuses it if it does not fit. Skips it if the network cannot be lowered so.
   void bound(const Configuration& configuration) {
     StagePrices* prices = stage_prices(configuration);
     if (prices == nullptr) return;
@@ -343,7 +344,8 @@ class ConfigurationSearcher {
     if (!costs_.stages(configuration).has_layers_of(even)) bound(configuration);
   }
 
-  /// Prices a configuration and keeps it if it is the best. Checks its memory first, which is faster than its step.
+  /// Prices a configuration and keeps it if it is the best; of equal times the simpler one is. Refuses it if its
+  /// memory, checked first since that is faster, does not fit.
   void price_and_keep(const Configuration& configuration) {
     StagePrices& prices = *stage_prices(configuration);
     const double memory = peak_of(prices.memory(configuration.zero));

@@ -22,8 +22,8 @@ std::vector<int64_t> divisors(int64_t number, int64_t most) {
   return result;
 }
 
-/// The numbers of groups into which ranks may be divided, ascending: divisors of `ranks`, divisors of `parts`, and
-/// numbers that leave ranks idle (all of them for few ranks, powers of two for many).
+/// The numbers of groups into which ranks may be divided, ascending and at most `most`: divisors of `ranks`, divisors
+/// of `parts`, and numbers that leave ranks idle (all of them for few ranks, powers of two for many).
 std::vector<int64_t> shares(int64_t ranks, int64_t most, int64_t parts) {
   std::vector<int64_t> result = divisors(ranks, most);
   for (const int64_t divisor : divisors(parts, std::min(ranks, most))) result.push_back(divisor);

@@ -45,11 +45,12 @@ class SearchedSpace {
   std::string text() const;
 
   /// A lower bound of the seconds of steps with this assignment of ranks, for any values of the other keys; infinite if
-  /// these have none.
+  /// these have none. Throws InvalidArgument if the network cannot be lowered so.
   double bound_of_sizes(Configuration configuration) const;
-  /// A lower bound for steps that also have this micro-batch, interleaving and order.
+  /// A lower bound for steps that also have this micro-batch, interleaving and order. Throws as `bound_of_sizes` does.
   double bound_of_layers(Configuration configuration) const;
-  /// A lower bound for steps that also have these layers on each stage and this level, for any recomputation.
+  /// A lower bound for steps that also have these layers on each stage and this level, for any recomputation. Throws
+  /// InvalidArgument as `NetworkCosts::stages` does.
   double bound_of_excess(Configuration configuration) const;
 
  private:

@@ -33,10 +33,10 @@ class StageSeconds {
   /// several ranks need it. 0 for the first stage, and without a pipeline.
   double transfer(int64_t stage) const;
   /// Seconds per step of a layer's messages among the ranks that share the batch, without its late sums (UnitCosts):
-  /// the reduction of gradients, and the gathers of parameters at level `zero`. Results are cached by placement and
-  /// level.
+  /// the reduction of gradients, and the gathers of parameters at level `zero`. Empty if no ranks share it. Results are
+  /// cached by placement and level.
   const SecondsByKind& gradients(size_t unit, int64_t group, int64_t zero) const;
-  /// Seconds of the kernels that update the parameters of `costs`.
+  /// Seconds of the kernels that update the parameters of `costs`; from level 1 on, only a rank's part of them.
   double update(const UnitCosts& costs, int64_t zero) const;
 
  private:

@@ -14,7 +14,7 @@ namespace partita {
 struct LoweringOptions {
   int64_t ranks = 1;  // ranks that share the same rows of a batch
   PlanOptions plan = {};
-  /// Makes the plan of the training graph, instead of `plan`.
+  /// Makes the plan of the training graph, instead of `plan`; null: `plan` does.
   std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
   Recompute recompute = Recompute::none;
 };

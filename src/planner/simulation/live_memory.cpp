@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-/// The buffers that an instruction reads or writes.
+/// The buffers that an instruction reads or writes, with those of its bucket. One may be listed twice.
 std::vector<int> touched(const Instruction& instruction, const Schedule& schedule) {
   std::vector<int> buffers = instruction.inputs;
   buffers.insert(buffers.end(), instruction.outputs.begin(), instruction.outputs.end());

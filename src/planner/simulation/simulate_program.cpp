@@ -74,7 +74,7 @@ class StepResult {
 
   const ProgramTask& message_of(size_t t) const { return program_.tasks[static_cast<size_t>(program_.awaited[t])]; }
 
-  /// Seconds that a task waits while the awaited message runs.
+  /// Seconds that a task waits while the awaited message runs; 0 if it awaits none.
   double exposed_wait(size_t t) const {
     if (program_.awaited[t] < 0) return 0;
     const auto message = static_cast<size_t>(program_.awaited[t]);

@@ -67,7 +67,8 @@ class StagePricing {
     }
   }
 
-  /// Seconds that the ranks of a collective wait for each other. If ranks share cores, at most as many ranks count.
+  /// Seconds that the ranks of a collective wait for each other. If ranks share cores, at most as many ranks as cores
+  /// count.
   double skew(const GroupPlace& place) const {
     const int64_t others = (cluster_.cores > 0 ? std::min(place.ranks, cluster_.cores) : place.ranks) - 1;
     return cluster_.software.rank_skew * static_cast<double>(std::max<int64_t>(0, others));

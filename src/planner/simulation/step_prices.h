@@ -32,7 +32,8 @@ struct StepPrices {
 StepPrices prices_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops,
                      const Cluster& cluster, int threads = 0);
 
-/// The work of an instruction that computes or copies within its rank; empty work for any other.
+/// The work of an instruction that computes or copies within its rank; empty work for a view and for any other
+/// instruction.
 Work instruction_work(const Instruction& instruction, const LocalGraph& local, const Schedule& schedule,
                       const Rules& rules);
 

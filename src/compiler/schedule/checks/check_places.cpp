@@ -64,7 +64,7 @@ class Places {
     if (buffer.view_of >= 0) check_view(index);
   }
 
-  /// Checks that an external buffer is a state that nothing writes, or a view of one.
+  /// Checks that an external buffer is a state that nothing writes, or a view of one. Throws InternalError otherwise.
   void check_external(int index) const {
     const Buffer& buffer = schedule_.buffers[index];
     PARTITA_CHECK(external().holds(region_of(buffer)), "a buffer of {} lies outside", name(index));
@@ -75,7 +75,7 @@ class Places {
   }
 
   /// Checks that only an input that micro-batches cut has copies, one for each. On a pipeline stage any number is
-  /// allowed.
+  /// allowed. Throws InternalError otherwise.
   void check_copies(int index) const {
     const Buffer& buffer = schedule_.buffers[index];
     PARTITA_CHECK(buffer.copies >= 1, "a buffer of {} has {} copies", name(index), buffer.copies);
@@ -85,7 +85,8 @@ class Places {
                   "a buffer of {} has {} copies", name(index), buffer.copies);
   }
 
-  /// Checks that a view shares the memory of its node's operand, or of the operand that its bucket reduces.
+  /// Checks that a view shares the memory of its node's operand, or of the operand that its bucket reduces. Throws
+  /// InternalError otherwise.
   void check_view(int index) const {
     const Buffer& buffer = schedule_.buffers[index];
     const Buffer& base = schedule_.buffers[buffer.view_of];

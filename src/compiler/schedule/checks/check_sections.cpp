@@ -46,7 +46,7 @@ class Sections {
   }
 
   /// Checks that a bucket is reduced in every micro-batch if its nodes run in each, else once: in the last micro-batch
-  /// or after it.
+  /// or after it. Throws InternalError otherwise.
   void check_message(const Instruction& instruction) const {
     for (NodeId node : schedule_.buckets[instruction.bucket].nodes) {
       const bool each = repeats(sections_[node]);
@@ -56,7 +56,7 @@ class Sections {
   }
 
   /// Checks that a collective starts in its section, or after the accumulation of the last micro-batch, and is waited
-  /// for in its section.
+  /// for in its section. Throws InternalError otherwise.
   void check_single_message(const Instruction& instruction) const {
     const Section own = sections_[instruction.node];
     const bool early = instruction.kind == Instruction::start && instruction.last;

@@ -106,7 +106,7 @@ class Replay {
   }
 
   /// Checks that what a section makes for other stages is still in memory at its end, values of the verdict before the
-  /// update, and sums over micro-batches where the late section begins.
+  /// update, and sums over micro-batches where the late section begins. Throws InternalError otherwise.
   void expect_sent(Section section, bool sums = false) const {
     for (size_t k = 0; k < sent_in_.size(); ++k) {
       const Output& output = local_.graph.outputs[k];
@@ -157,7 +157,8 @@ class Replay {
     stored_[to] = from;
   }
 
-  /// Checks what a step that is given up, or replayed, needs: states are still old and no message is in flight.
+  /// Checks what a step that is given up, or replayed, needs: states are still old and no message is in flight. Throws
+  /// InternalError otherwise.
   void begin_update() {
     for (int buffer : schedule_.entry) expect(buffer, "the update");
     for (int buffer : schedule_.inputs) expect(buffer, "the update");

@@ -95,8 +95,8 @@ class Parser {
     return found == places.end() ? none : found->second;
   }
 
-  /// Sets the buffer of the `place`-th input, state or output of the graph. Fails if there is none or it is already
-  /// set.
+  /// Sets the buffer of the `place`-th input, state or output of the graph. Throws InvalidArgument, with the line, if
+  /// there is none or it is already set.
   void fill(std::vector<int>& list, size_t place, int buffer, const std::string& what) {
     const std::string name = reader_.name_of(reader_.at(buffer).value);
     if (place == list.size()) reader_.fail("unknown " + what, name, fmt::format("one of graph {}", graph_.name));

@@ -28,7 +28,8 @@ void check_reorder(ScheduleReader& reader, const Instruction& instruction) {
   if (from == to) reader.fail("a reorder into itself", reader.name_of(reader.at(to).value), "another memory format");
 }
 
-/// A copy with a node makes what could be a view. A copy without one stores a state or keeps its old value.
+/// Checks a copy. One with a node makes what could be a view. One without stores a state or keeps its old value. Throws
+/// InvalidArgument, with the line, otherwise.
 void check_copy(ScheduleReader& reader, const Instruction& instruction) {
   expect_one_each(reader, instruction, "copy");
   const ValueId from = reader.at(instruction.inputs[0]).value, to = reader.at(instruction.outputs[0]).value;
