@@ -33,7 +33,7 @@ size_t find_rows(const Graph& graph, std::string_view name) {
 Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops) {
   const Output* logits = find_output(graph, "logits");
   const size_t label = find_rows(graph, "label");
-  if (logits == nullptr || label == graph.inputs.size()) return plan;
+  if (logits == nullptr || label == graph.inputs.size() || graph.type(logits->value).shape.empty()) return plan;
   std::vector<Axes> dims = dims_of(plan, graph, ops, logits->value);
   const int64_t rows = graph.type(logits->value).shape.at(0);
   Axes by_rows = plan.inputs[label].at(0);

@@ -1,7 +1,6 @@
 #include "compiler/schedule/stage_program.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/saturating.h"
 #include "compiler/partition/collectives.h"
@@ -30,15 +29,6 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) 
     if (to == StageSection::weight) to = StageSection::backward;
     const Dependency one{transfer.from_stage, stage_section(transfer.sent), transfer.to_stage, to};
     if (std::find(dependencies.begin(), dependencies.end(), one) == dependencies.end()) dependencies.push_back(one);
-  }
-  // The backward of a stage that sends no gradients has nothing to do. It still waits for those that arrive, since it
-  // determines how many micro-batches are in flight.
-  std::set<int> awaits;
-  for (const Dependency& one : dependencies) {
-    if (one.to == StageSection::backward) awaits.insert(one.to_stage);
-  }
-  for (Dependency& one : dependencies) {
-    if (one.to == StageSection::weight && !awaits.contains(one.to_stage)) one.to = StageSection::backward;
   }
   return dependencies;
 }
