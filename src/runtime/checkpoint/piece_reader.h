@@ -42,7 +42,7 @@ class PieceReader {
   /// All elements of the piece. Contract as above.
   const void* read(Memory& memory) const;
   /// Returns what `read` returns and also copies it to `to`, past the caches. Returns nullptr if not all elements are
-  /// finite. The rows have elements.
+  /// finite; integers always are. The rows have elements.
   const void* copy(int64_t first, int64_t last, Memory& memory, void* to) const;
 
  private:

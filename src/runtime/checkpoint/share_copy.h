@@ -29,7 +29,7 @@ class ShareCopy {
   /// Computes the checksums after a `fill` without them, with the caller's compute threads.
   void compute_checksums();
   /// Writes the pieces and their checksums, which are all computed, to a new file and waits until it is on the disk.
-  /// Throws RuntimeFailure(cannot_write).
+  /// Returns the file's digest. Throws RuntimeFailure(cannot_write) if the file exists or cannot be written.
   ShardDigest write(const std::string& path);
 
  private:
