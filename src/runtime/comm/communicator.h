@@ -42,7 +42,9 @@ class Communicator {
   virtual HostPlace host_place() const = 0;
 
   /// Makes a communicator over `members`, ranks of this one in the order of the new ranks. A collective call over all
-  /// of this communicator. Every rank passes its own group, which contains it.
+  /// of this communicator. Every rank passes its own group, which contains it. Throws InvalidArgument if `members`
+  /// lacks this rank, repeats one or has one outside of this communicator; RuntimeFailure(ranks_disagree) if members
+  /// pass different lists.
   virtual std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout = kDefaultTimeout) = 0;
 
   /// Reduces `data` in place on every rank. Contributions are combined in group order, so equal contributions give

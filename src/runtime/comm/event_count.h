@@ -20,7 +20,8 @@ struct WaitPolicy {
   int yields = 0;
 };
 
-/// The policy for `threads` threads that wait for one another. They spin if the host has that many cores.
+/// The policy for `threads` threads that wait for one another. They spin if the host has that many cores, else yield
+/// and then block.
 WaitPolicy wait_policy(int threads);
 
 /// One iteration of a busy loop.
@@ -66,7 +67,7 @@ class EventCount {
   }
 
  private:
-  /// Sleeps while the ticket is `seen`. Returns false once the deadline has passed.
+  /// Sleeps while the ticket is `seen`. Returns whether the deadline has not passed yet; may wake for no reason.
   bool block(uint32_t seen, Deadline deadline);
 
   const Scope scope_;
