@@ -26,8 +26,7 @@ class HostCollectives {
   /// Whether a call runs host by host. All ranks of the group decide the same. True if the call is long enough to gain
   /// from it, fewer bytes pass between hosts, and the bits are the same.
   bool takes(const Call& call) const;
-  /// Runs a call for which `takes` is true. Throws RuntimeFailure as Communicator does; `messages` then refuses further
-  /// calls.
+  /// Runs a call for which `takes` is true. Throws as Communicator does; `messages` then refuses further calls.
   void run(const Call& call, Timeout timeout);
 
   /// Declares that this rank makes no further call.
