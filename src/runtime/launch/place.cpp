@@ -30,7 +30,8 @@ namespace {
 
 const char* environment(const char* name) { return std::getenv(name); }
 
-/// Opens the record of calls of a rank; null if no folder is named. Throws RuntimeFailure(cannot_write).
+/// Opens the record of calls of a rank; null if no folder is named. Throws RuntimeFailure(cannot_write) if it cannot be
+/// written.
 std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
   const char* folder = environment("PARTITA_FLIGHT_RECORD");
   if (folder == nullptr || *folder == 0) return nullptr;
@@ -48,7 +49,8 @@ std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
 }
 
 /// Address at which rank 0 listens. A host's own name may resolve to a loopback address on that host. All ranks there,
-/// including rank 0, then use the address that other hosts get for the name.
+/// including rank 0, then use the address that other hosts get for the name. Throws InvalidArgument if the given
+/// address has no host or port.
 std::string reachable_master(const LaunchedRank& launched) {
   const std::string& given = launched.meeting->master;
   if (launched.meeting->listener >= 0 || launched.local_size == launched.size) return given;

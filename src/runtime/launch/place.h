@@ -26,7 +26,7 @@ Place this_place();
 
 /// Opens the records of calls for ranks that are threads of this process, in the folder that PARTITA_FLIGHT_RECORD
 /// names. Their elements are null if it is not set. Empty if this process is one of several, which have their own.
-/// Throws RuntimeFailure(cannot_write), and as launched_rank does.
+/// Throws RuntimeFailure(cannot_write) if one cannot be written, and as launched_rank does.
 FlightRecords open_flight_records(int ranks);
 
 /// The world of all processes that the launcher started. It is made at the first call and ends with the process, unless
