@@ -74,8 +74,9 @@ class Model {
   /// MissingFile if the file cannot be opened, and InvalidFile if it is damaged or does not fit the network.
   void load(const std::string& path) { states_.load(path); }
   /// Writes the weights, in the first process only. Throws InvalidArgument if the model has no states, that is before
-  /// its first training, evaluation or prediction, RuntimeFailure(non_finite) for a weight that is not finite, and
-  /// RuntimeFailure(cannot_write).
+  /// its first training, evaluation or prediction, and after a training that did not keep them;
+  /// RuntimeFailure(non_finite) for a weight that is not finite, and RuntimeFailure(cannot_write) if the file cannot be
+  /// written.
   void save(const std::string& path) const { states_.save(job_, path); }
   /// Replaces values of states by name, or sets the values with which states begin. Names that the network does not
   /// have are ignored. Types are checked when the next call compiles a program.
@@ -88,8 +89,8 @@ class Model {
   /// checkpoints: the newest undamaged one is used, with warnings of damaged ones. A file of save_checkpoint: the state
   /// of callbacks, such as the best loss of EarlyStopping, starts anew.
   void resume(const std::string& path) { resume_.set(path); }
-  /// Writes all states after the last training, in the format of CheckpointSaver. Throws InvalidArgument if there was
-  /// no training, RuntimeFailure(non_finite) and RuntimeFailure(cannot_write) as `save` does.
+  /// Writes all states after the last training, in the format of CheckpointSaver. Throws as `save` does,
+  /// RuntimeFailure(non_finite) for any state, and InvalidArgument if there was no training.
   void save_checkpoint(const std::string& path) const { states_.save_checkpoint(job_, path); }
 
  private:
@@ -97,8 +98,9 @@ class Model {
   void refuse_other_loss() const;
   TrainingSession begin(const FitOptions& fit);
   void tell_generated(const std::string& use, const std::function<void(const std::string&)>& tell) const;
-  /// Returns the test rows that a training needs. Returns none, with a warning, if the data have none. Throws
-  /// InvalidArgument if `training.validate` asks for them then.
+  /// Returns the test rows that a training needs. Returns null if it neither validates nor tests, or if the data have
+  /// none; warns then, unless the model brings its rows along. Throws InvalidArgument if `training.validate` asks for
+  /// rows that the data do not have.
   DatasetPtr open_test_rows() const;
 
   ModelJob job_;
