@@ -47,7 +47,8 @@ class Model {
   /// be read, and InvalidFile for a checkpoint of another training.
   TrainingEnd train(const FitOptions& fit = {});
   /// Trains on `dataset` in place of the configuration's rows, in the order that it has: it is not shuffled. A last
-  /// partial batch is left out. Throws as the other `train` does.
+  /// partial batch is left out. Throws as the other `train` does, and InvalidArgument if the configuration asks for a
+  /// source of rows or their preparation.
   TrainingEnd train(const DatasetPtr& dataset, const FitOptions& fit = {});
   /// Compiles the program that `train` would run. Throws InvalidArgument if the configuration does not fit the rows.
   Program training_program(const DatasetPtr& dataset) const;

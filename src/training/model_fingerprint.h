@@ -13,7 +13,8 @@ struct TrainingRun;
 /// rows.
 LaunchFingerprint fingerprint_of(const ModelJob& job, const Program& program, const DatasetPtr& rows,
                                  const States& states);
-/// Returns the fingerprint of a training, which includes its first step and its length. Throws as above.
+/// Returns the fingerprint of a training, which includes its first step and its length. Throws InvalidArgument if
+/// there are no rows.
 LaunchFingerprint fingerprint_of(const ModelJob& job, const TrainingRun& run, const FitOptions& fit,
                                  const States& states);
 

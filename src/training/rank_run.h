@@ -30,10 +30,12 @@ class RankRun {
   /// state of the program; they are copied. Throws InvalidArgument for a state of another type,
   /// RuntimeFailure(out_of_memory) without memory or threads, and what the constructor of Executor throws.
   RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
-  /// `fill` is called for the parts of states that this rank holds, and for no others. Otherwise as above.
+  /// `fill` is called for the parts of states that this rank holds, and for no others. Throws what it throws, and as
+  /// the other constructor does.
   RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm);
   /// Runs a program that was compiled for the states of another one (CompileOptions::holder), on the same device.
-  /// `holder` runs that other program on the same rank. It holds the states and outlives the object.
+  /// `holder` runs that other program on the same rank. It holds the states and outlives the object. Throws what the
+  /// constructor of Executor throws.
   RankRun(const Program& program, const RankRun& holder);
 
   Executor& executor() { return *executor_; }
@@ -43,7 +45,7 @@ class RankRun {
   /// array that is neither the whole input, nor this rank's rows or part of it.
   void feed(const Batch& batch);
   /// Sets an input, given as a whole, as this rank's rows, or as its part. Does nothing if no stage of this rank reads
-  /// it. Throws as above.
+  /// it. Throws as the other `feed` does.
   void feed(const std::string& name, ConstTensor rows);
   /// Feeds the rate to the input "learning_rate". Throws InvalidArgument if it is not finite in the type of the input,
   /// or if there is no such input.

@@ -23,7 +23,7 @@ class CheckpointReader {
   /// data are missing or damaged, its shape is not the one around the box, or the types differ and are not both floats;
   /// MissingFile if this process has too many open files or too little memory.
   void read(const std::string& name, const Box& box, DType dtype, void* to);
-  /// Returns the whole tensor in its own type. Throws as above.
+  /// Returns the whole tensor in its own type. Throws as the other `read` does.
   Array read(const std::string& name);
   /// Bytes read so far from all files, headers and the manifest included.
   int64_t bytes_read() const { return bytes_read_; }

@@ -76,7 +76,7 @@ class Communicator {
   /// Sets the step of a training, from 1, or 0 after the last one. Messages and records name it.
   virtual void begin_step(int64_t /*step*/) {}
 
-  /// Wakes every rank of the whole world; they throw RuntimeFailure with `message`. Never blocks.
+  /// Wakes every rank of the whole world; they throw RuntimeFailure with `code` and `message`. Never blocks.
   virtual void abort(const std::string& message, ExitCode code = ExitCode::peer_lost) noexcept = 0;
 };
 

@@ -14,7 +14,7 @@ class Executor {
   /// Communicator::split does.
   Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
            Communicator& world, const Executor* holder = nullptr);
-  /// Binds a program without a pipeline. Contract as above.
+  /// Binds a program without a pipeline, as its only stage. Requirements and errors are those of the other constructor.
   Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device, Communicator& world);
   ~Executor();
 

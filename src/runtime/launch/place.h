@@ -15,7 +15,7 @@ struct Place {
   int team_threads = std::numeric_limits<int>::max();  // max. number of threads that OpenMP may start for one rank
 
   int ranks() const { return launched ? launched->size : 1; }
-  /// Number of these ranks on this host.
+  /// Number of the launched ranks that are on this host; 1 if the process was started alone.
   int ranks_here() const { return launched ? launched->local_size : 1; }
   int rank() const { return launched ? launched->rank : 0; }
   bool is_first() const { return rank() == 0; }

@@ -55,7 +55,7 @@ class Mailbox {
   /// Copies the message to the waiting receiver. Returns with the lock released: `done`, or `disagreed` if the message
   /// does not fit.
   Outcome deliver(std::unique_lock<std::mutex>& lock, const Call& call);
-  /// Copies the message, unlocked, and queues it. Returns false if a receiver arrived meanwhile.
+  /// Copies the message, unlocked, and queues it. Returns false, and queues nothing, if a receiver arrived meanwhile.
   bool enqueue(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome take_first(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline, const WorldState& world,

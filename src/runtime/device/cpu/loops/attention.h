@@ -53,8 +53,9 @@ class Attention {
       forward_head(sizes_.head(pair), in, out, product, scores);
     });
   }
-  /// The parts of attention with sharded keys: `largest` finds each query's largest score among the keys of this shard.
-  /// `sums` adds up exp(score - largest score of all shards) over them, and the values weighted by it.
+  /// The parts of attention with sharded keys: `largest` finds each query's largest score among the keys of this shard,
+  /// the lowest number if it sees none. `sums` adds up exp(score - largest score of all shards) over them, and the
+  /// values weighted by it.
   void largest(const Operands& in, T* out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
       largest_of_head(sizes_.head(pair), in, out, product, scores);
