@@ -117,7 +117,7 @@ class Evaluation::Counter {
     if (progress_) progress_(std::min(done_ / passes_, rows_), rows_);
   }
 
-  /// Returns the counts summed over the ranks, without the scalars.
+  /// Returns the counts summed over the ranks, without the scalars. Collective. Throws as Communicator does.
   Metrics reduced(bool classifies, Communicator& comm) {
     std::vector<double> sums(sums_.begin(), sums_.end());  // exact: counts fit the 53 bits of a double
     comm.all_reduce(sums.data(), static_cast<int64_t>(sums.size()), DType::f64, Reduce::sum);

@@ -39,8 +39,8 @@ class Evaluation {
   Metrics run(const States& states, const RankOptions& options, Communicator& comm,
               const EvaluationProgress& progress = nullptr) const;
   /// Evaluates with the states that this rank of a training holds. The programs must be compiled for these states
-  /// (CompileOptions::holder). Frees the training's other memory until its next step. Results and errors are those of
-  /// the other `run`.
+  /// (CompileOptions::holder). Frees the training's other memory until its next step. Collective; results and errors
+  /// are those of the other `run`.
   Metrics run(RankRun& training, const EvaluationProgress& progress = nullptr) const;
   int ranks() const { return options_.ranks; }
   /// Returns a graph with the states that a run needs.

@@ -70,9 +70,10 @@ class Model {
   /// fit the columns, RuntimeFailure(out_of_memory) as `train` does, and what `load` throws for weights that wait.
   Predictor predictor(const std::vector<Column>& columns, int64_t rows);
 
-  /// Loads weights from a safetensors file or a folder of a checkpoint. If the model has states, the weights are
-  /// checked and take effect at once, else in the next call that creates states. Throws, at once or in that call,
-  /// MissingFile if the file cannot be opened, and InvalidFile if it is damaged or does not fit the network.
+  /// Loads weights from a safetensors file, the folder of a checkpoint, or the newest checkpoint of a folder. If the
+  /// model has states, the weights are checked and take effect at once, else in the next call that creates states.
+  /// Throws, at once or in that call, MissingFile if the file cannot be opened or the folder has no checkpoint, and
+  /// InvalidFile if it is damaged or does not fit the network.
   void load(const std::string& path) { states_.load(path); }
   /// Writes the weights, in the first process only. Throws InvalidArgument if the model has no states, that is before
   /// its first training, evaluation or prediction, and after a training that did not keep them;

@@ -9,9 +9,10 @@ namespace partita {
 
 class ModelStates {
  public:
-  /// Loads weights from a safetensors file or a folder of a checkpoint. If there are states, the weights are checked
-  /// and take effect at once, else in the next `prepare`. Throws, at once or in that call, MissingFile if the file
-  /// cannot be opened, and InvalidFile if it is damaged or does not fit the network.
+  /// Loads weights from a safetensors file, the folder of a checkpoint, or the newest checkpoint of a folder. If there
+  /// are states, the weights are checked and take effect at once, else in the next `prepare`. Throws, at once or in
+  /// that call, MissingFile if the file cannot be opened or the folder has no checkpoint, and InvalidFile if it is
+  /// damaged or does not fit the network.
   void load(const std::string& path);
   /// Replaces states by name, and adds those that are not there. The next `prepare` checks their types.
   void assign(States values);

@@ -15,7 +15,8 @@ namespace partita {
 /// here nor to the system's file cache.
 class ShareCopy {
  public:
-  /// Allocates the memory and touches all pages, so that no later step waits for them.
+  /// Allocates the memory and touches all pages, so that no later step waits for them. Throws std::bad_alloc without
+  /// memory.
   explicit ShareCopy(std::vector<ShardPiece> pieces);
 
   /// Copies rows of a piece to `to`, dense: the elements with indices [first, last) in the first dimension of the whole

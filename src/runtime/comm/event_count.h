@@ -24,7 +24,7 @@ struct WaitPolicy {
 /// and then block.
 WaitPolicy wait_policy(int threads);
 
-/// One iteration of a busy loop.
+/// Lets the processor rest in an iteration of a busy loop. Does nothing on processors other than x86-64.
 inline void cpu_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -22,7 +22,7 @@ struct OwnedPath {
 OwnedPath owned_file(const std::string& where, const std::string& path);
 /// The lock of a folder. Locks for different uses of one folder do not exclude each other.
 OwnedPath owned_folder(const std::string& where, const std::string& path, const std::string& use);
-/// The lock of a folder of checkpoints, which is created if it is missing.
+/// The lock of a folder of checkpoints, which OwnerLock creates if it is missing.
 OwnedPath owned_checkpoints(const std::string& folder);
 
 /// Whether a launcher says that it has started this job before: partita launch, Slurm or torchrun.

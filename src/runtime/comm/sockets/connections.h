@@ -35,8 +35,8 @@ struct ConnectionOptions {
 /// lock. The thread throws nothing: errors that it finds fail `world`.
 class Connections {
  public:
-  /// `links` are by rank, closed for this rank. Throws RuntimeFailure if the system provides no file descriptors or no
-  /// thread.
+  /// `links` are by rank, closed for this rank. Throws RuntimeFailure(out_of_memory) if the system provides no file
+  /// descriptors or no thread.
   Connections(std::vector<Socket> links, ConnectionOptions options, std::shared_ptr<WorldState> world);
   ~Connections();
   Connections(const Connections&) = delete;
