@@ -46,8 +46,8 @@ class Agreement {
   Array read(const std::string& name);
 
  private:
-  /// Gathers a state on all ranks or on rank 0. Collective. A rank that wants what another rank reads gets it at the
-  /// same time.
+  /// Gathers a state, `number` in the program's graph, on all ranks or on rank 0; the array of other ranks is empty.
+  /// Collective. A rank that wants what another rank reads gets it at the same time.
   void gather_state(size_t number);
 
   const Program& program_;

@@ -36,7 +36,7 @@ bool is_allowed(const JobConfig& config, const std::string& key) {
 }
 
 /// Returns the number of steps of a saved training's schedule. Older files do not store it; both lengths of their
-/// configuration applied.
+/// configuration applied. Throws InvalidFile, naming `path`, if the stored number is none.
 int64_t saved_schedule_steps(const JobConfig& then, const TrainingPosition& saved, const std::string& path) {
   if (const auto said = saved.metadata.find(kScheduleSteps); said != saved.metadata.end()) {
     const std::string& text = said->second;

@@ -33,8 +33,8 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
 /// Returns a few lines for people: the plan, the memory of a rank, the time of each pass.
 std::string describe_program(const Program& program);
 
-/// Returns a line with the memory of a rank of a training that runs the evaluation between its steps, which is the
-/// larger of both, and the number of rows in a batch of the evaluation.
+/// Returns a line with the memory of a rank of a training that runs the evaluation between its steps, the larger of
+/// what the two need, and with the number of rows in a batch of the evaluation.
 std::string describe_evaluation(const Program& training, const Evaluation& evaluation);
 
 /// Returns the local graphs of a rank as text, one per stage that it runs.

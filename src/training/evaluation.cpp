@@ -25,7 +25,8 @@ int64_t choose_batch(int64_t rows, int64_t ranks, int64_t most) {
   return largest;
 }
 
-/// Returns the labels of the rows and positions of logits in `box`. `labels` begin at row `first` of the batch.
+/// Returns the labels of the rows and positions of logits in `box`. `labels` begin at row `first` of the batch. Throws
+/// InternalError if they lack some of these rows.
 Array labels_of(const ConstTensor& labels, const Box& box, int64_t first) {
   Type type = labels.type;
   Box own;
@@ -60,7 +61,7 @@ const StageExecutor* stage_that_makes(const Program& program, const Executor& ex
   return nullptr;
 }
 
-/// Whether this rank passes on results that all ranks of a stage have.
+/// Whether this rank is the first of its stage: the one that passes on results that all ranks of the stage have.
 bool is_first(const StageExecutor& stage) {
   return std::all_of(stage.coordinates().begin(), stage.coordinates().end(), [](int64_t at) { return at == 0; });
 }
@@ -99,7 +100,8 @@ class Evaluation::Counter {
   Counter(const EvaluationOptions& options, const EvaluationProgress& progress, int64_t rows, size_t passes)
       : options_(options), progress_(progress), rows_(rows), passes_(static_cast<int64_t>(passes)) {}
 
-  /// `labels`: those of the logits that this rank holds.
+  /// Counts the rows of logits. `labels`: those of the logits that this rank holds. Throws InvalidArgument if they do
+  /// not fit.
   void add_classified(const Array& logits, const Array& labels) {
     const std::optional<int64_t> ignored = options_.ignored_label;
     sums_[kCorrect] += count_correct(logits.tensor(), labels.tensor(), 1, ignored);
@@ -115,7 +117,7 @@ class Evaluation::Counter {
     if (progress_) progress_(std::min(done_ / passes_, rows_), rows_);
   }
 
-  /// Returns the counts summed over the ranks, without the scalars.
+  /// Returns the counts summed over the ranks, without the scalars. Collective. Throws as Communicator does.
   Metrics reduced(bool classifies, Communicator& comm) {
     std::vector<double> sums(sums_.begin(), sums_.end());  // exact: counts fit the 53 bits of a double
     comm.all_reduce(sums.data(), static_cast<int64_t>(sums.size()), DType::f64, Reduce::sum);

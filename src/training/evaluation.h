@@ -34,12 +34,13 @@ class Evaluation {
 
   /// Evaluates all rows with `states`, which have those of graph(). Collective over `comm`, which has as many ranks as
   /// the options say. Every rank gets the same result, whether or not it is finite. Throws InvalidArgument if a state
-  /// has another type or labels do not fit the logits, and what reading the rows throws.
+  /// has another type or labels do not fit the logits, RuntimeFailure(out_of_memory) without memory or threads,
+  /// RuntimeFailure as Communicator does, and what reading the rows throws.
   Metrics run(const States& states, const RankOptions& options, Communicator& comm,
               const EvaluationProgress& progress = nullptr) const;
   /// Evaluates with the states that this rank of a training holds. The programs must be compiled for these states
-  /// (CompileOptions::holder). Frees the training's other memory until its next step. Results and errors are those of
-  /// the other `run`.
+  /// (CompileOptions::holder). Frees the training's other memory until its next step. Collective; results and errors
+  /// are those of the other `run`.
   Metrics run(RankRun& training, const EvaluationProgress& progress = nullptr) const;
   int ranks() const { return options_.ranks; }
   /// Returns a graph with the states that a run needs.

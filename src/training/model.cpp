@@ -37,7 +37,8 @@ ModelJob job_of(Network network, const JobConfig& config, const Place& place) {
           }};
 }
 
-/// Returns the rows of the configuration's source, or none. Whether integer labels are classes is not known here.
+/// Returns the rows of the configuration's source; null if it has none. Whether integer labels are classes is not known
+/// here. Throws what JobRows throws.
 std::unique_ptr<JobRows> rows_of(const JobConfig& config) {
   return config.data.source ? std::make_unique<JobRows>(config, RowFormat()) : nullptr;
 }

@@ -47,7 +47,8 @@ class Model {
   /// be read, and InvalidFile for a checkpoint of another training.
   TrainingEnd train(const FitOptions& fit = {});
   /// Trains on `dataset` in place of the configuration's rows, in the order that it has: it is not shuffled. A last
-  /// partial batch is left out. Throws as the other `train` does.
+  /// partial batch is left out. Throws as the other `train` does, and InvalidArgument if the configuration asks for a
+  /// source of rows or their preparation.
   TrainingEnd train(const DatasetPtr& dataset, const FitOptions& fit = {});
   /// Compiles the program that `train` would run. Throws InvalidArgument if the configuration does not fit the rows.
   Program training_program(const DatasetPtr& dataset) const;
@@ -69,13 +70,15 @@ class Model {
   /// fit the columns, RuntimeFailure(out_of_memory) as `train` does, and what `load` throws for weights that wait.
   Predictor predictor(const std::vector<Column>& columns, int64_t rows);
 
-  /// Loads weights from a safetensors file or a folder of a checkpoint. If the model has states, the weights are
-  /// checked and take effect at once, else in the next call that creates states. Throws, at once or in that call,
-  /// MissingFile if the file cannot be opened, and InvalidFile if it is damaged or does not fit the network.
+  /// Loads weights from a safetensors file, the folder of a checkpoint, or the newest checkpoint of a folder. If the
+  /// model has states, the weights are checked and take effect at once, else in the next call that creates states.
+  /// Throws, at once or in that call, MissingFile if the file cannot be opened or the folder has no checkpoint, and
+  /// InvalidFile if it is damaged or does not fit the network.
   void load(const std::string& path) { states_.load(path); }
   /// Writes the weights, in the first process only. Throws InvalidArgument if the model has no states, that is before
-  /// its first training, evaluation or prediction, RuntimeFailure(non_finite) for a weight that is not finite, and
-  /// RuntimeFailure(cannot_write).
+  /// its first training, evaluation or prediction, and after a training that did not keep them;
+  /// RuntimeFailure(non_finite) for a weight that is not finite, and RuntimeFailure(cannot_write) if the file cannot be
+  /// written.
   void save(const std::string& path) const { states_.save(job_, path); }
   /// Replaces values of states by name, or sets the values with which states begin. Names that the network does not
   /// have are ignored. Types are checked when the next call compiles a program.
@@ -88,8 +91,8 @@ class Model {
   /// checkpoints: the newest undamaged one is used, with warnings of damaged ones. A file of save_checkpoint: the state
   /// of callbacks, such as the best loss of EarlyStopping, starts anew.
   void resume(const std::string& path) { resume_.set(path); }
-  /// Writes all states after the last training, in the format of CheckpointSaver. Throws InvalidArgument if there was
-  /// no training, RuntimeFailure(non_finite) and RuntimeFailure(cannot_write) as `save` does.
+  /// Writes all states after the last training, in the format of CheckpointSaver. Throws as `save` does,
+  /// RuntimeFailure(non_finite) for any state, and InvalidArgument if there was no training.
   void save_checkpoint(const std::string& path) const { states_.save_checkpoint(job_, path); }
 
  private:
@@ -97,8 +100,9 @@ class Model {
   void refuse_other_loss() const;
   TrainingSession begin(const FitOptions& fit);
   void tell_generated(const std::string& use, const std::function<void(const std::string&)>& tell) const;
-  /// Returns the test rows that a training needs. Returns none, with a warning, if the data have none. Throws
-  /// InvalidArgument if `training.validate` asks for them then.
+  /// Returns the test rows that a training needs. Returns null if it neither validates nor tests, or if the data have
+  /// none; warns then, unless the model brings its rows along. Throws InvalidArgument if `training.validate` asks for
+  /// rows that the data do not have.
   DatasetPtr open_test_rows() const;
 
   ModelJob job_;

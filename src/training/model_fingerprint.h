@@ -9,10 +9,12 @@ namespace partita {
 
 struct TrainingRun;
 
-/// Returns the fingerprint of a program on `rows` that begins with `states`.
+/// Returns the fingerprint of a program on `rows` that begins with `states`. Throws InvalidArgument if there are no
+/// rows.
 LaunchFingerprint fingerprint_of(const ModelJob& job, const Program& program, const DatasetPtr& rows,
                                  const States& states);
-/// Returns the fingerprint of a training, which includes its first step and its length.
+/// Returns the fingerprint of a training, which includes its first step and its length. Throws InvalidArgument if
+/// there are no rows.
 LaunchFingerprint fingerprint_of(const ModelJob& job, const TrainingRun& run, const FitOptions& fit,
                                  const States& states);
 

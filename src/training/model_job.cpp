@@ -21,7 +21,8 @@ std::map<std::string, Type> state_types(const Graph& graph) {
   return types;
 }
 
-/// Returns the bytes of a rank while an evaluation runs, with the states.
+/// Returns the largest bytes of a rank while a program of the evaluation runs, the states included; those of `training`
+/// unless it is null.
 int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) {
   int64_t bytes = 0;
   for (const Program* program : evaluation.programs()) {
@@ -31,7 +32,8 @@ int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) 
   return bytes;
 }
 
-/// Compiles an evaluation in batches of at most `max_rows` rows, whether or not it fits.
+/// Compiles an evaluation in batches of at most `max_rows` rows, whether or not it fits the memory. Throws as the
+/// constructor of Evaluation does.
 Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const Program* training, int64_t max_rows) {
   const EvaluationOptions evaluation{.ranks = job.config.ranks.count,
                                      .max_rows = max_rows,
@@ -51,7 +53,8 @@ Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const
   return Evaluation(dataset, evaluation, {.build = build, .compile = compile});
 }
 
-/// Compiles an evaluation in batches of as many rows as fit into the memory of a training.
+/// Compiles an evaluation in batches of as many rows as fit into the memory of a training, at most
+/// kLargeEvaluationBatch unless the training has more. Throws as the constructor of Evaluation does.
 Evaluation make_fitting(const ModelJob& job, const DatasetPtr& dataset, const Program* training) {
   const int64_t least = std::max<int64_t>(1, job.config.training.batch / job.config.plan.options.micro_batches);
   std::optional<Evaluation> made;

@@ -9,7 +9,8 @@
 namespace partita {
 namespace {
 
-/// Returns the weights in a safetensors file, in a checkpoint folder, or in the newest of several.
+/// Returns the weights in a safetensors file, in a checkpoint folder, or in the newest of several. Throws as
+/// load_weights, the constructor of SavedStates and its `read` do.
 std::map<std::string, Array> weights_in(const std::string& path) {
   if (!std::filesystem::is_directory(path)) return load_weights(path);
   SavedStates states(path);

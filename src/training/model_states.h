@@ -9,16 +9,19 @@ namespace partita {
 
 class ModelStates {
  public:
-  /// Loads weights from a safetensors file or a folder of a checkpoint. If there are states, the weights are checked
-  /// and take effect at once, else in the next `prepare`. Throws, at once or in that call, MissingFile if the file
-  /// cannot be opened, and InvalidFile if it is damaged or does not fit the network.
+  /// Loads weights from a safetensors file, the folder of a checkpoint, or the newest checkpoint of a folder. If there
+  /// are states, the weights are checked and take effect at once, else in the next `prepare`. Throws, at once or in
+  /// that call, MissingFile if the file cannot be opened or the folder has no checkpoint, and InvalidFile if it is
+  /// damaged or does not fit the network.
   void load(const std::string& path);
-  /// Replaces states by name, and adds those that are not there.
+  /// Replaces states by name, and adds those that are not there. The next `prepare` checks their types.
   void assign(States values);
   /// Writes the weights, with the configuration as metadata, in the first process only. Throws InvalidArgument if there
-  /// are no states, RuntimeFailure(non_finite) for a weight that is not finite, and RuntimeFailure(cannot_write).
+  /// are no states or the ranks of a training hold them, RuntimeFailure(non_finite) for a weight that is not finite,
+  /// and RuntimeFailure(cannot_write) if the file cannot be written.
   void save(const ModelJob& job, const std::string& path) const;
-  /// Writes all states after the last training. Throws as `save` does, and InvalidArgument if there was no training.
+  /// Writes all states after the last training. Throws as `save` does, RuntimeFailure(non_finite) for any state, and
+  /// InvalidArgument if there was no training.
   void save_checkpoint(const ModelJob& job, const std::string& path) const;
 
   /// Returns all states as a whole, by name, as the last call left them. Empty before the first call.
@@ -30,7 +33,7 @@ class ModelStates {
   /// `resumes`: a checkpoint waits to be read. Throws InvalidArgument if an earlier training did not keep its states
   /// and nothing replaces them, and if a state has another type. Throws what `load` throws.
   void prepare(const Graph& graph, uint64_t seed, bool makes_them, bool resumes);
-  /// Whether the seed alone determines the states.
+  /// Whether the seed alone determines the states: there are none, and no weights wait to be loaded.
   bool are_fresh() const { return states_.empty() && loaded_path_.empty(); }
   /// Takes the states of a training that ended at `position`. Throws RuntimeFailure(non_finite) for a weight that is
   /// not finite.

@@ -15,7 +15,7 @@ namespace partita {
 /// Writes this rank's part of a state: the elements of `box` of the whole value, dense, to `to`.
 using FillState = std::function<void(const std::string& name, const Box& box, DType dtype, void* to)>;
 
-/// Calls `fill` for each state of this rank's stages.
+/// Calls `fill` for each state of this rank's stages. Throws what `fill` throws.
 void fill_states(Executor& executor, const FillState& fill);
 
 /// The parts of the states that one rank holds.
@@ -28,22 +28,24 @@ class RankRun {
  public:
   /// `program` and `comm` outlive the object, which is for the thread that makes it. `states` has a value for every
   /// state of the program; they are copied. Throws InvalidArgument for a state of another type,
-  /// RuntimeFailure(out_of_memory) without memory or threads.
+  /// RuntimeFailure(out_of_memory) without memory or threads, and what the constructor of Executor throws.
   RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
-  /// `fill` is called for the parts of states that this rank holds, and for no others. Otherwise as above.
+  /// `fill` is called for the parts of states that this rank holds, and for no others. Throws what it throws, and as
+  /// the other constructor does.
   RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm);
   /// Runs a program that was compiled for the states of another one (CompileOptions::holder), on the same device.
-  /// `holder` runs that other program on the same rank. It holds the states and outlives the object.
+  /// `holder` runs that other program on the same rank. It holds the states and outlives the object. Throws what the
+  /// constructor of Executor throws.
   RankRun(const Program& program, const RankRun& holder);
 
   Executor& executor() { return *executor_; }
   Communicator& comm() const { return comm_; }
 
-  /// Sets the inputs that the program has among the batch's columns. Throws InvalidArgument for an array that is
-  /// neither the whole input, nor this rank's rows or part of it.
+  /// Sets the inputs that the program has among the batch's columns; skips other columns. Throws InvalidArgument for an
+  /// array that is neither the whole input, nor this rank's rows or part of it.
   void feed(const Batch& batch);
   /// Sets an input, given as a whole, as this rank's rows, or as its part. Does nothing if no stage of this rank reads
-  /// it. Throws as above.
+  /// it. Throws as the other `feed` does.
   void feed(const std::string& name, ConstTensor rows);
   /// Feeds the rate to the input "learning_rate". Throws InvalidArgument if it is not finite in the type of the input,
   /// or if there is no such input.
@@ -54,9 +56,10 @@ class RankRun {
   Batcher rows(const DatasetPtr& dataset, int64_t batch) const;
   /// Whether a stage of this rank reads rows.
   bool reads_rows() const;
-  /// Returns every state as a whole, on every rank. Collective.
+  /// Returns every state as a whole, on every rank. Collective. Throws as Communicator does.
   States states() const;
-  /// Returns every state as a whole on rank 0, nothing on the others, which send their parts. Collective.
+  /// Returns every state as a whole on rank 0, nothing on the others, which send their parts. Collective. Throws as
+  /// Communicator does.
   States states_on_first() const;
   /// Returns this rank's parts of the states, without communication.
   StateParts own_parts() const;

@@ -27,7 +27,7 @@ class Reports {
   std::vector<Callback*> observers() const { return pointers(observers_); }
   /// Returns a function that draws the progress of an evaluation; nullptr if progress is not drawn.
   EvaluationProgress evaluation_progress() const;
-  /// Prints text, even if progress is not printed.
+  /// Prints text, even if progress is not printed, unless Options::prints is false.
   void tell(const std::string& text);
   /// Prints text if progress is printed.
   void tell_progress(const std::string& text);

@@ -43,8 +43,9 @@ class ResumePoint {
 /// A lock that keeps other jobs from saving to a folder of checkpoints.
 class CheckpointHold {
  public:
-  /// Holds `folder` until another one is held. `waits`: waits for an earlier attempt of the same job to end. Throws
-  /// RuntimeFailure(cannot_write), which names the process that holds it.
+  /// Holds `folder` until another one is held. Does nothing if it is held already. `waits`: waits for an earlier
+  /// attempt of the same job to end. Throws as the constructor of OwnerLock does: RuntimeFailure(cannot_write), which
+  /// names the process that holds it.
   void hold(const std::string& folder, bool waits, const OwnerLock::Warn& warn);
   OwnerLock* lock() { return lock_ ? &*lock_ : nullptr; }
 

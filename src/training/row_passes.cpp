@@ -216,7 +216,8 @@ class RowPasses::BatchGraph {
     return head;
   }
 
-  /// Returns rows [first, first + batch) of a dimension of `size`, which batches split in proportion.
+  /// Returns rows [first, first + batch) of a dimension of `size`, which batches split in proportion. Throws
+  /// InternalError if the batch does not divide it.
   Range rows_of(int64_t size, int64_t first) const {
     PARTITA_CHECK(size * batch_ % a_.rows == 0, "{} of {} rows do not cut {}", batch_, a_.rows, size);
     return {size * first / a_.rows, size * (first + batch_) / a_.rows, size};

@@ -31,7 +31,8 @@ class Stepper {
   /// InvalidArgument if one is missing or does not fit, and RuntimeFailure if another process fails.
   std::vector<Array> run(const NamedArrays& inputs);
 
-  /// Returns the whole values of a state. Collective over processes. Throws InvalidArgument for an unknown name.
+  /// Returns the whole values of a state. Collective over processes. Throws InvalidArgument for an unknown name,
+  /// RuntimeFailure if another process fails.
   Array state(const std::string& name) const { return rank_->executor().state(name); }
   /// Sets the whole values of a state. Throws InvalidArgument for an unknown name or another type.
   void set_state(const std::string& name, const Array& whole);

@@ -29,10 +29,10 @@ class Trace {
   /// Whether the next step is traced.
   bool takes_step() const { return !is_written_ && steps_ < options_.steps; }
   /// Ends a traced step; called between steps. After the last one the first rank gathers the spans of all ranks and
-  /// writes them. Collective then, as `finish`.
+  /// writes them. That is collective, and throws as `finish` does.
   void end_step(Recorder& recorder);
-  /// Writes the steps traced so far, when the training ends early; does nothing if they are written. Collective. Throws
-  /// RuntimeFailure if a rank is lost.
+  /// Writes the steps traced so far, when the training ends early; does nothing if they are written. Warns if the file
+  /// cannot be written. Collective. Throws RuntimeFailure if a rank is lost.
   void finish(Recorder& recorder);
   /// Saves the spans of a failing training. If `all_fail`, the first rank gathers and writes the spans of all ranks.
   /// Otherwise each rank writes its own: the first to the file, rank R to FILE.rank_R.

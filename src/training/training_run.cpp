@@ -48,7 +48,8 @@ struct EpochSoFar {
   int64_t steps_before = 0;  // steps of these taken before the training was resumed
 };
 
-/// Runs a step. The error of a loss that is not finite names the step and the global batch's rows.
+/// Runs a step. Throws as Executor::step does; the error of a loss that is not finite also names the step and the
+/// global batch's rows.
 void run_step(Executor& executor, const TrainingRun& run, int64_t step) {
   try {
     executor.step();
@@ -122,7 +123,8 @@ class Loop {
     result_.step = step;
   }
 
-  /// Collects the result, reports it and runs the test.
+  /// Collects the result, reports it and runs the test. Throws RuntimeFailure(non_finite) if the states are not kept
+  /// and a weight is not finite, and if a result of the test is not; and what the functions of the run throw.
   void end() {
     result_.learning_rate = control_.learning_rate();
     result_.stopped_by = stopped_by_;
@@ -149,14 +151,14 @@ class Loop {
     if (reports) run_.tested(test);
   }
 
-  /// Restores the state of callbacks and of the epoch.
+  /// Restores the state of callbacks and of the epoch. Throws what Callback::restore throws.
   void restore(const Manifest& manifest) {
     epoch_.losses = manifest.losses;
     epoch_.steps = epoch_.steps_before = manifest.losses_steps;
     if (comm_.rank() == 0) restore_callbacks(run_.callbacks, manifest.callbacks);
   }
 
-  /// Writes this rank's part of a checkpoint of the current step.
+  /// Writes this rank's part of a checkpoint of the current step. Throws as CheckpointSaving::save does.
   void save(int64_t step) {
     TrainingMoment moment{
         .position = run_.position, .losses = epoch_.losses, .losses_steps = epoch_.steps, .plan = run_.plan};
@@ -254,7 +256,8 @@ class Loop {
     begin_epoch();
   }
 
-  /// Agrees with the other ranks on what rank 0's callbacks and all ranks' signals requested, and does it.
+  /// Agrees with the other ranks on what rank 0's callbacks and all ranks' signals requested, and does it. Throws as
+  /// Agreement::exchange, CheckpointSaving::save and RequestedFiles::write do.
   void agree(int64_t step) {
     files_.ask_for((comm_.rank() == 0 ? control_ : unacknowledged_).take_files());
     const SignalRequests signals =

@@ -9,7 +9,7 @@ constexpr const char* kPosition = "checkpoint.position";
 constexpr const char* kLearningRate = "checkpoint.learning_rate";
 constexpr double kNotSet = -1;
 
-/// The numbers of a position in the order of the tensor kPosition.
+/// Returns the elements of the tensor kPosition: step, batch, number of rows and seed.
 std::vector<int64_t> numbers_of(const TrainingPosition& position) {
   return {position.step, position.batch, position.rows, static_cast<int64_t>(position.seed)};
 }

@@ -21,22 +21,23 @@ struct TrainingPosition {
 /// state is not finite, RuntimeFailure(cannot_write) if the file cannot be written; the old file then stays.
 void write_checkpoint(const std::string& path, const States& states, const TrainingPosition& position);
 
-/// The tensors, by name, that store a position.
+/// Returns the two tensors, by name, that store a position without its metadata: i64[4] (step, batch, rows, seed), and
+/// an f64 scalar, the learning rate, or -1 if none is set.
 std::map<std::string, Array> position_tensors(const TrainingPosition& position);
-/// Returns the position that those tensors store and removes them from `tensors`. Throws InvalidFile, naming `path`, if
-/// they are missing or malformed.
+/// Returns the position that the tensors of `position_tensors` store, without metadata, and removes them from
+/// `tensors`. Throws InvalidFile, naming `path`, if they are missing, have another type, or have a negative step.
 TrainingPosition take_position(std::map<std::string, Array>& tensors, const std::string& path);
 
-/// Whether these are the tensors of a checkpoint rather than of weights alone.
+/// Whether these are the tensors of a checkpoint rather than of weights alone: one of them stores a position.
 bool is_checkpoint(const std::map<std::string, Array>& tensors);
 
 /// Requires that the order of rows is the same: batch, number of rows, and seed. Throws InvalidFile, naming `path`, if
 /// one of them differs.
 void require_same_rows(const TrainingPosition& then, const TrainingPosition& now, const std::string& path);
 
-/// Overwrites all states of `graph` and returns the position of the checkpoint. Throws InvalidFile, naming `path`, if
-/// the tensors are not a checkpoint, or one of another network, optimizer, or order of rows than `now`; `states` are
-/// unchanged then.
+/// Overwrites all states of `graph`, converted to their types, and returns the position of the checkpoint, without
+/// metadata. Throws InvalidFile, naming `path`, if the tensors are not a checkpoint, or one of another network,
+/// optimizer, or order of rows than `now`; `states` are unchanged then.
 TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::map<std::string, Array>& tensors,
                                  const TrainingPosition& now, const std::string& path);
 

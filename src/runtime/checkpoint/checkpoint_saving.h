@@ -23,7 +23,8 @@ struct TrainingMoment {
   std::map<std::string, std::string> callbacks{};  // by kind; on rank 0
 };
 
-/// The states of a program, and the ranks that hold them. Of several stages that have a state, the lowest counts.
+/// Returns the states of a program in the order of its graph, each with the ranks of the world that hold it and their
+/// boxes. Of several stages that have a state, only the lowest counts.
 std::vector<HeldState> held_states(const Program& program);
 
 /// The meshes of a program's stages, for people, separated by "; ".
@@ -47,42 +48,46 @@ class CheckpointSaving {
   bool is_busy() const { return writer_.is_busy(); }
   /// Whether a checkpoint was begun that is not yet complete. The same on all ranks.
   bool is_open() const { return phase_ != Phase::idle; }
-  /// Waits until all ranks have ended the current phase, and starts the next one. Errors of the phase are known
-  /// afterwards. Throws RuntimeFailure if the training has to end: after any error with `stop_on_error`, else after one
-  /// that is not of the file system or the memory, and if a rank is lost.
+  /// Waits until all ranks have ended the current phase, writing or committing, and starts the next one. Only while a
+  /// checkpoint is open. Errors of the phase are known afterwards (`error`). Throws RuntimeFailure if the training has
+  /// to end: after any error with `stop_on_error`, else after one other than cannot_write, missing_file and
+  /// out_of_memory, and if a rank is lost.
   void advance();
-  /// Completes the previous checkpoint and begins one, which it completes too unless `asynchronous` is set. Throws as
-  /// `advance` does.
+  /// Completes the previous checkpoint and begins one, which it completes too unless `asynchronous` is set. After an
+  /// error that does not end the training, `error` has the reason. Throws as `advance` does.
   void save(const TrainingMoment& moment);
   /// Advances until no checkpoint is open. Throws as `advance` does.
   void finish();
 
   /// The step of the last complete checkpoint; -1 if there is none.
   int64_t last_saved() const { return saved_step_; }
-  /// Why the last checkpoint could not be saved; "" if it could.
+  /// Why the last checkpoint could not be saved; "" if it could, is still open, or there was none.
   const std::string& error() const { return error_; }
-  /// Seconds for which the last `save` held up the training on this rank.
+  /// Seconds for which the last `save` that could begin a checkpoint held up the training on this rank; 0 before.
   double stall_seconds() const { return stall_seconds_; }
 
  private:
   enum class Phase { idle, writing, committing };
-  /// Copies what this rank writes. A collective call if the first rank writes everything.
+  /// Copies what this rank writes. A collective call if the first rank writes everything; throws as Communicator does
+  /// then. Otherwise throws RuntimeFailure(non_finite) if an element is NaN or infinite.
   void copy_share();
   const std::vector<ShardPiece>& own_pieces() const { return pieces_[static_cast<size_t>(comm_.rank())]; }
   const StageExecutor& stage_of(const std::string& name) const;
   void write_share();
   void commit();
-  /// Renews the lock of the folder, which may have been removed and belong to another job by now. Throws what
-  /// OwnerLock::renew throws.
+  /// Renews the lock of the folder, which may have been removed and belong to another job by now. Does nothing without
+  /// an owner. Throws what OwnerLock::renew throws.
   void require_owner();
-  /// Runs `job` in the background, or at once if saving is not asynchronous. Keeps its outcome for `wait`.
+  /// Runs `job` in the background, or at once if saving is not asynchronous. Keeps its outcome, errors included, for
+  /// `wait`. Throws RuntimeFailure(out_of_memory) if the thread cannot be started.
   void start(std::function<void()> job);
   /// Waits for this rank's job and returns its outcome; a good one if there was no job.
   RankOutcome wait();
-  /// Gathers the digests of all ranks' files into the manifest on rank 0.
+  /// Gathers the digests of all ranks' files into the manifest on rank 0. A collective call. Throws as Communicator
+  /// does.
   void gather_digests();
-  /// Closes the checkpoint. Removes what was begun if it failed. Throws RuntimeFailure if the training has to end, else
-  /// warns on rank 0.
+  /// Closes the checkpoint. After an error removes what was begun, and warns on rank 0 unless the training has to end.
+  /// Throws RuntimeFailure if it has to (`advance`).
   void end(const RankOutcome& outcome);
 
   const CheckpointOptions& options_;

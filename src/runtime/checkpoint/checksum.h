@@ -36,7 +36,7 @@ constexpr size_t kChecksumDigits = 16;
 std::string print_checksum(uint64_t checksum);
 /// Writes the kChecksumDigits digits of print_checksum to `digits`.
 void write_checksum(char* digits, uint64_t checksum);
-/// Parses what print_checksum returns; none for any other text.
+/// Parses what print_checksum returns; none for any other text, also with capital letters.
 std::optional<uint64_t> parse_checksum(std::string_view text);
 
 }  // namespace partita

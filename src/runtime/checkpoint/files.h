@@ -23,7 +23,7 @@ class File {
   ~File() { close(); }
   int fd() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
-  /// Closes the file. Returns false if the system reports that something was not written.
+  /// Closes the file. Returns false if the system reports that something was not written; true if no file was open.
   bool close();
 
  private:
@@ -39,8 +39,9 @@ bool write_all(int fd, const void* data, size_t bytes);
 bool write_all_at(int fd, const void* data, size_t bytes, int64_t offset);
 constexpr size_t kDiskBlock = 4096;
 /// Writes all bytes at an offset, past the system's file cache where the file system allows it: the caller waits for
-/// the disk, and nothing is copied to the cache. `data` and `offset` are multiples of kDiskBlock. Returns false, with
-/// errno, if they cannot be written.
+/// the disk, and nothing is copied to the cache. What follows the last whole block goes through the cache, and so does
+/// the rest after an error. The address `data` and `offset` are multiples of kDiskBlock. Returns false, with errno, if
+/// the bytes cannot be written.
 bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset);
 /// Reads exactly `bytes` bytes from an offset. Returns false at the end of the file or on an error.
 bool read_all(int fd, void* data, size_t bytes, int64_t offset);

@@ -50,8 +50,8 @@ struct OrderedCheckpoint {
   ManifestOrder order;
 };
 
-/// The checkpoints of a folder whose manifests have the right checksum, newest last. Throws MissingFile if the folder
-/// cannot be read.
+/// Returns the checkpoints of a folder whose manifests have the right checksum and the step of the folder's name,
+/// newest last. Empty if there is no such folder. Throws MissingFile if the folder cannot be read.
 std::vector<OrderedCheckpoint> checkpoints_in_order(const std::string& folder) {
   std::vector<OrderedCheckpoint> found;
   for (const std::string& name : names_in(folder)) {
@@ -71,8 +71,9 @@ std::vector<OrderedCheckpoint> checkpoints_in_order(const std::string& folder) {
 
 [[noreturn]] void fail(const std::string& path) { throw_cannot_write("checkpoint", path, std::strerror(errno)); }
 
-/// Creates a folder and returns whether it is new. Its parent must exist, so that a disk that is not mounted is not
-/// replaced by a folder. Throws RuntimeFailure(cannot_write).
+/// Creates a folder and returns whether it is new; false if it existed. Its parent must exist, so that a disk that is
+/// not mounted is not replaced by a folder. Throws RuntimeFailure(cannot_write) if it cannot be created or is no
+/// folder.
 bool make_folder(const std::string& folder) {
   if (::mkdir(folder.c_str(), 0777) == 0) return true;
   if (errno != EEXIST) fail(folder);

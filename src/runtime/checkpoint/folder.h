@@ -42,13 +42,13 @@ bool is_checkpoint_folder(const std::string& path);
 void check_checkpoint_folder(const std::string& folder);
 
 /// Creates `folder` if it is missing, and in it an empty folder for the files of a new checkpoint. Returns the path of
-/// the latter. Removes what killed runs left. Throws RuntimeFailure(cannot_write), also if the parent of `folder` is
-/// missing, and MissingFile if `folder` cannot be read.
+/// the latter, FOLDER/.step_N.tmp. Removes what killed runs left. Throws RuntimeFailure(cannot_write) if a folder
+/// cannot be created, also for lack of a parent of `folder`, and MissingFile if `folder` cannot be read.
 std::string begin_checkpoint(const std::string& folder, int64_t step);
 
 /// Writes the manifest to `begun`, the folder of `begin_checkpoint` with all files in it, and renames it to step_N. A
-/// checkpoint of the same step is replaced. Throws RuntimeFailure(cannot_write), also if a file of the manifest is
-/// missing or has another size.
+/// checkpoint of the same step is replaced. Throws RuntimeFailure(cannot_write) if writing or renaming fails, or a file
+/// of the manifest is missing or has another size.
 void commit_checkpoint(const std::string& folder, const std::string& begun, const Manifest& manifest);
 
 /// Removes the oldest checkpoints whose manifest has the right checksum, until `most` are left; 0 keeps all. The

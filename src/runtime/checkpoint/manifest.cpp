@@ -54,7 +54,7 @@ void print_file(std::string& text, const ManifestFile& file) {
   text += fmt::format(R"({{"name":{},"bytes":{},"header":{}}})", json_of(file.name), file.bytes, json_of(file.header));
 }
 
-/// Appends `"key":[` and one element per line.
+/// Appends `"key":[`, one element per line, and `],`.
 template <class Element, class Print>
 void print_lines(std::string& text, const char* key, const std::vector<Element>& elements, const Print& print_one) {
   text += fmt::format("\"{}\":[", key);
@@ -237,7 +237,8 @@ ManifestTensor parse_tensor(const Document& document, const std::string& path, i
   return tensor;
 }
 
-/// The text without its checksum. Throws InvalidFile if the checksum does not match.
+/// Returns the text without its checksum. Throws InvalidFile if the text does not end with a checksum, or it does not
+/// match.
 std::string_view checked_body(std::string_view text, const std::string& path) {
   const size_t tail = kChecksumKey.size() + kTextChecksumDigits + kChecksumEnd.size();
   const auto refuse = [&](const std::string& what) {
@@ -254,7 +255,8 @@ std::string_view checked_body(std::string_view text, const std::string& path) {
   return body;
 }
 
-/// Parses JSON of `text` followed by `end`, which closes what the text leaves open. Throws InvalidFile for other texts.
+/// Parses JSON of `text` followed by `end`, which closes what the text leaves open. Throws InvalidFile if that is not
+/// JSON or has too many values.
 Document parse_document(std::string_view text, std::string_view end, const std::string& path) {
   try {
     return parse_bounded_json(std::string(text).append(end), kMaxManifestValues);
@@ -269,8 +271,8 @@ ManifestOrder order_of(const Fields& fields) {
   return {.sequence = fields.count("sequence", std::numeric_limits<int64_t>::max() - 1), .step = fields.count("step")};
 }
 
-/// The order of a text whose checksum was removed. Throws InvalidFile if it is not JSON, or of another format or
-/// version.
+/// Returns the order of a text whose checksum was removed. Throws InvalidFile if the text is not JSON, is of another
+/// format or version, or lacks a valid sequence or step.
 ManifestOrder order_of_body(std::string_view body, const std::string& path) {
   // JSON strings contain no line ends, so this does not match inside one.
   const Document head = parse_document(body.substr(0, body.find("\n\"files\":")), R"("end":0})", path);
@@ -282,7 +284,8 @@ ManifestOrder order_of_body(std::string_view body, const std::string& path) {
   return order_of(fields);
 }
 
-/// Reads a file that can be a manifest. Throws MissingFile or InvalidFile.
+/// Reads a file that can be a manifest. Adds its length to `bytes_read` unless that is null. Throws MissingFile if it
+/// cannot be opened, InvalidFile if it is not a regular file, is larger than 1 GiB, or cannot be read.
 std::string read_text(const std::string& path, int64_t* bytes_read) {
   const File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (!file.is_open()) {

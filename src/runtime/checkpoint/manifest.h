@@ -69,8 +69,9 @@ void require_same_states(const Manifest& manifest, const Graph& graph, const std
 /// The manifest as JSON that ends with a checksum of itself.
 std::string print_manifest(const Manifest& manifest);
 
-/// Parses what print_manifest returns. Throws InvalidFile, naming `path`, if the checksum or the version differs, a
-/// field is missing or bad, or the pieces of a tensor overlap or leave gaps.
+/// Parses what print_manifest returns. Throws InvalidFile, naming `path`, if the text is not JSON, the checksum, format
+/// or version differs, a field is missing or bad, a name is used twice, or the pieces of a tensor overlap or leave
+/// gaps.
 Manifest parse_manifest(std::string_view text, const std::string& path);
 
 /// Reads the manifest of a checkpoint's folder. Adds the length of the text to `bytes_read`, if given. Throws
@@ -82,8 +83,9 @@ struct ManifestOrder {
   int64_t sequence = 0, step = 0;
   auto operator<=>(const ManifestOrder&) const = default;
 };
-/// The order of a manifest, without parsing its files and tensors. It is that of parse_manifest for every text that the
-/// latter accepts. Throws InvalidFile, naming `path`, if the checksum or the version differs.
+/// Returns the order of a manifest, without parsing its files and tensors. It is that of parse_manifest for every text
+/// that the latter accepts. Throws InvalidFile, naming `path`, if the checksum, format or version differs, or the
+/// sequence or step is missing or bad.
 ManifestOrder parse_manifest_order(std::string_view text, const std::string& path);
 /// The order of the checkpoint in `folder`. Throws as read_manifest does, but only for what parse_manifest_order
 /// checks.

@@ -39,10 +39,10 @@ class PieceReader {
   /// element of a scalar. They are in the executor's memory or in `memory`, and stay valid until `memory` is used again
   /// or the next step. nullptr if there are no elements. The caller's compute threads do the reading.
   const void* read(int64_t first, int64_t last, Memory& memory) const;
-  /// All elements of the piece. Contract as above.
+  /// Returns all elements of the piece, as the other `read` does for some rows.
   const void* read(Memory& memory) const;
   /// Returns what `read` returns and also copies it to `to`, past the caches. Returns nullptr if not all elements are
-  /// finite. The rows have elements.
+  /// finite; integers always are. The rows have elements.
   const void* copy(int64_t first, int64_t last, Memory& memory, void* to) const;
 
  private:

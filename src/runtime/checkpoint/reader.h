@@ -12,18 +12,18 @@ class CheckpointReader {
  public:
   /// Opens the folder of one checkpoint. Use it from one thread at a time. Throws as read_manifest does.
   explicit CheckpointReader(const std::string& path);
-  /// Opens the folder with its manifest, for example that of another reader.
+  /// Takes the folder with its manifest, for example that of another reader. Opens no file yet.
   CheckpointReader(std::string path, std::shared_ptr<const Manifest> manifest);
 
   const std::string& path() const { return path_; }
   const std::shared_ptr<const Manifest>& manifest() const { return manifest_; }
 
   /// Writes the elements of a box of a tensor to `to`, dense, in `dtype`. Floats are converted, rounded to nearest if
-  /// `dtype` cannot represent them. Throws InvalidFile, naming the path and the tensor, if the data are missing or
-  /// damaged, the shape differs, or the types differ and are not both floats; MissingFile if this process has too many
-  /// open files or too little memory.
+  /// `dtype` cannot represent them. Throws InvalidFile, naming the path and the tensor, if there is no such tensor, its
+  /// data are missing or damaged, its shape is not the one around the box, or the types differ and are not both floats;
+  /// MissingFile if this process has too many open files or too little memory.
   void read(const std::string& name, const Box& box, DType dtype, void* to);
-  /// Returns the whole tensor in its own type. Throws as above.
+  /// Returns the whole tensor in its own type. Throws as the other `read` does.
   Array read(const std::string& name);
   /// Bytes read so far from all files, headers and the manifest included.
   int64_t bytes_read() const { return bytes_read_; }

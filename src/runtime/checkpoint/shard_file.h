@@ -12,12 +12,13 @@ namespace partita {
 /// Writes a new file. All functions throw RuntimeFailure(cannot_write) on an error of the file system.
 class ShardFileWriter {
  public:
-  /// Creates the file for `pieces`, all of which will be written.
+  /// Creates the file, which must not exist yet, for `pieces`, all of which will be written.
   ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces);
 
   /// Indices of the pieces in file order.
   const std::vector<size_t>& order() const { return layout_.order; }
-  /// Writes the elements of a piece, given dense. Throws RuntimeFailure(non_finite) if one is NaN or infinite.
+  /// Writes the elements of a piece, given dense. Throws RuntimeFailure(non_finite) if one is NaN or infinite, and
+  /// RuntimeFailure(out_of_memory) if the thread that writes a large piece cannot be started.
   void write(size_t piece, const void* dense);
   /// Writes the header after the last piece, and waits until the file is on the disk. Returns the file's digest.
   ShardDigest finish();
@@ -35,16 +36,16 @@ class ShardFileWriter {
 class ShardFileReader {
  public:
   /// Opens the file and reads its header. Adds the bytes read to `bytes_read`, which outlives the reader. Throws
-  /// InvalidFile, naming the file, unless it has the given size and header checksum and holds these pieces; MissingFile
-  /// if this process has too many open files or too little memory.
+  /// InvalidFile, naming the file, if it cannot be opened or has another size, header checksum or other pieces than
+  /// given; MissingFile if this process has too many open files or too little memory.
   ShardFileReader(std::string path, int64_t bytes, const std::string& header, std::vector<ShardPiece> pieces,
                   int64_t& bytes_read);
 
   /// Copies the elements of `part`, a box inside the piece `name`, to their positions in `to`, the dense array of
   /// `target`, in `dtype`. `target` is a box that contains `part`. Reads only whole tiles. Throws InvalidFile, naming
-  /// the tensor, if the bytes are not those that were written.
+  /// the tensor, if the bytes cannot be read or are not those that were written.
   void read(const std::string& name, const Box& part, const Box& target, DType dtype, void* to) const;
-  /// The checksum of a piece, as in ShardDigest, computed from the file's header.
+  /// Returns the checksum of a piece, as in ShardDigest, computed from the file's header. `name` is that of a piece.
   uint64_t checksum(const std::string& name) const;
 
  private:

@@ -15,7 +15,8 @@ namespace partita {
 /// here nor to the system's file cache.
 class ShareCopy {
  public:
-  /// Allocates the memory and touches all pages, so that no later step waits for them.
+  /// Allocates the memory and touches all pages, so that no later step waits for them. Throws std::bad_alloc without
+  /// memory.
   explicit ShareCopy(std::vector<ShardPiece> pieces);
 
   /// Copies rows of a piece to `to`, dense: the elements with indices [first, last) in the first dimension of the whole
@@ -29,7 +30,7 @@ class ShareCopy {
   /// Computes the checksums after a `fill` without them, with the caller's compute threads.
   void compute_checksums();
   /// Writes the pieces and their checksums, which are all computed, to a new file and waits until it is on the disk.
-  /// Throws RuntimeFailure(cannot_write).
+  /// Returns the file's digest. Throws RuntimeFailure(cannot_write) if the file exists or cannot be written.
   ShardDigest write(const std::string& path);
 
  private:

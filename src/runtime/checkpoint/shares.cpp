@@ -30,7 +30,7 @@ std::vector<HeldBox> distinct_boxes(const HeldState& state) {
   return boxes;
 }
 
-/// The first dimension with at least one index per part, or the longest one.
+/// Returns the first dimension with at least one index per part, or the longest one; 0 for a scalar.
 size_t divided_dim(const Box& box, int64_t parts) {
   size_t longest = 0;
   for (size_t d = 0; d < box.size(); ++d) {
@@ -46,8 +46,9 @@ struct Division {
   int64_t max_bytes = 0;
 };
 
-/// Assigns boxes to ranks. A box that several ranks hold is split into equal parts if it has at least `min_cut`
-/// bytes. The other shared boxes, largest first, are each assigned to the rank with the fewest bytes so far.
+/// Assigns boxes to ranks. A box that one rank holds stays whole. One that several ranks hold is split into equal parts
+/// if it has at least `min_cut` bytes. The other shared boxes, largest first, are each assigned to the rank with the
+/// fewest bytes so far.
 Division divide(const std::vector<std::vector<HeldBox>>& boxes, int ranks, int64_t min_cut) {
   Division division{.shares = std::vector<std::vector<StateShare>>(boxes.size())};
   std::vector<int64_t> bytes(static_cast<size_t>(ranks), 0);

@@ -18,7 +18,7 @@ bool is_batch_counter(const std::string& name, const Type& type) {
   return type == Type{DType::i64, {}} && name.ends_with(".num_batches_tracked");
 }
 
-/// Index of the first element that is NaN or infinite, or -1.
+/// Index of the first element that is NaN or infinite; -1 if there is none, as for integers.
 int64_t find_non_finite(const Array& array) {
   int64_t found = -1;
   if (!is_float(array.type().dtype)) return found;

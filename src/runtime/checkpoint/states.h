@@ -40,7 +40,8 @@ Array fitted(const Array& given, const Type& type, const std::string& name, cons
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path);
 
-/// Checks that all elements of a state, or of its part `box`, are finite. Throws RuntimeFailure(non_finite) otherwise.
+/// Checks that all elements of a state are finite, or those of a part; `box` is then the part's box as text, for the
+/// message. Throws RuntimeFailure(non_finite) otherwise.
 void check_finite(const std::string& name, const Array& values, const std::string& box = "");
 /// Checks the states of these names in order. Throws RuntimeFailure(non_finite), naming the first with an element that
 /// is NaN or infinite.

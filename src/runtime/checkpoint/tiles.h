@@ -9,14 +9,16 @@
 
 namespace partita {
 
-/// Number of parts per dimension. Tiles have about 2 KiB or more, in runs of at least 32 bytes. A row of tiles along
-/// the first dimension has at most 8 MiB, if the dimension is long enough.
+/// Returns the number of parts per dimension, at most 24, but more in the first one if it is long. Tiles have about 2
+/// KiB or more, in runs of at least 32 bytes. A row of tiles along the first dimension has at most 8 MiB, if the
+/// dimension is long enough.
 std::vector<int64_t> choose_parts(const Type& type);
 
 /// The tiles of a box of a tensor, row-major. The box cuts the tiles on its border.
 class Tiles {
  public:
-  /// `parts` has a number from 1 to its size for each dimension, or 1 if the size is 0. The box is not empty.
+  /// `parts` has a number from 1 to its size for each dimension, or 1 if the size is 0. The box is not empty. Throws
+  /// InternalError if they have different numbers of dimensions.
   Tiles(const std::vector<int64_t>& parts, const Box& box);
 
   /// Number of tiles.
@@ -29,7 +31,8 @@ class Tiles {
   std::pair<int64_t, int64_t> overlapping(size_t dim, int64_t begin, int64_t end) const;
   /// The indices that tiles [first, last) cover along `dim`.
   Range range(size_t dim, int64_t first, int64_t last) const;
-  /// Calls fn(number, box) for each tile in a box of tiles, given as [first, last) per dimension.
+  /// Calls fn(number, box) for each tile in a box of tiles, given as [first, last) per dimension; for none if a range
+  /// is empty. The numbers count the tiles of the whole box, row-major.
   template <class Fn>
   void for_each(const std::vector<std::pair<int64_t, int64_t>>& tiles, Fn&& fn) const;
   /// Calls fn(number, box) for all tiles.

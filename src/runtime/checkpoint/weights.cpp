@@ -33,7 +33,8 @@ constexpr int kMaxLinks = 40;  // the limit of Linux
   throw_cannot_write("save", path, reason);
 }
 
-/// The final target of a symbolic link, whether or not it exists. Throws RuntimeFailure(cannot_write).
+/// Returns the final target of a symbolic link, whether or not it exists; `path` itself if it is none. Throws
+/// RuntimeFailure(cannot_write) if a link cannot be read or there are more than 40.
 std::string follow_links(const std::string& path) {
   std::filesystem::path target = path;
   std::error_code failure;
@@ -46,8 +47,8 @@ std::string follow_links(const std::string& path) {
   return target.string();
 }
 
-/// Permissions of the existing file, or those of a new file. Throws RuntimeFailure(cannot_write) if it is not a regular
-/// file.
+/// Returns the permissions of the existing file, or those of a new file. Throws RuntimeFailure(cannot_write) if there
+/// is something other than a regular file, or that cannot be found out.
 mode_t mode_of(const std::string& path, const std::string& target) {
   struct stat status {};
   if (::stat(target.c_str(), &status) == 0) {
@@ -188,7 +189,8 @@ std::vector<TensorPlace> place_tensors(const std::vector<std::pair<std::string, 
 }
 
 /// Writes a file of tensors. `give(name, write)` calls write(array) once. The checksums are put into the header at the
-/// end.
+/// end. Throws RuntimeFailure(cannot_write) if the file cannot be written, InternalError if an array has another type,
+/// and what `give` throws.
 template <class Give>
 void write_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types, Metadata metadata,
                    const Give& give) {
@@ -217,7 +219,7 @@ void write_tensors(const std::string& path, const std::vector<std::pair<std::str
 }
 
 /// Verifies the checksums of a file and removes their entry. Files without checksums pass. Throws InvalidFile, naming
-/// the first tensor that is damaged.
+/// the first tensor that is damaged, or the header.
 void verify_checksums(WeightsFile& file, const std::vector<TensorPlace>& places, const std::string& path) {
   const auto given = file.metadata.find(kChecksums);
   if (given == file.metadata.end()) return;
@@ -282,7 +284,8 @@ struct OpenWeights {
   int64_t data_begin = 0;  // in bytes from the start of the file
 };
 
-/// Recognizes weights in formats of other systems by their first bytes. Throws InvalidFile for these.
+/// Recognizes weights in formats of other systems by their first bytes: pickle, NumPy and HDF5. Throws InvalidFile for
+/// these and returns for all others.
 void refuse_other_format(const File& file, int64_t size, const std::string& path) {
   std::string begin(static_cast<size_t>(std::min<int64_t>(size, 256)), '\0');
   if (!read_all(file.fd(), begin.data(), begin.size(), 0)) return;
@@ -304,7 +307,8 @@ void refuse_other_format(const File& file, int64_t size, const std::string& path
   if (begin.starts_with("\x89HDF")) refuse("a file of HDF5", "");
 }
 
-/// Opens a file and checks its header. Throws MissingFile or InvalidFile.
+/// Opens a file and checks its header. Throws MissingFile if it cannot be opened, InvalidFile if it is not a regular
+/// file or its header is not valid.
 OpenWeights open_weights(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer.
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

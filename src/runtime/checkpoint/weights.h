@@ -15,20 +15,21 @@ namespace partita {
 
 /// Writes arrays to `path`, which is replaced as a whole: the file is complete or does not exist. A symbolic link
 /// stays; the file it leads to is replaced and keeps its permissions. Until it is complete, the new file is called
-/// PATH.tmp-PROCESS-XXXXXX. Such files of killed processes are removed. Throws RuntimeFailure(cannot_write), also for a
-/// device or a pipe.
+/// PATH.tmp-PROCESS-XXXXXX. Such files of killed processes are removed. Throws RuntimeFailure(cannot_write) if it
+/// cannot be written, and for a folder, a device or a pipe.
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
                   const Metadata& metadata = {});
 
 /// Writes a file as save_weights does. `make` is called once for each tensor, in the order of the file, and returns it
-/// in the type given for it. Throws also what `make` throws.
+/// in the type given for it. Throws what save_weights and `make` throw, and InternalError for another type.
 void save_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
                   const std::function<Array(const std::string& name)>& make, const Metadata& metadata = {});
 
-/// Writes a text file, replacing `path` as save_weights does. Throws RuntimeFailure(cannot_write).
+/// Writes a text file, replacing `path` as save_weights does. Throws as that does.
 void save_text(const std::string& path, std::string_view text);
 /// Writes several texts, given as pairs of path and text. All are on the disk under temporary names before the first
-/// path is replaced. Throws RuntimeFailure(cannot_write); no path is replaced unless all could be written.
+/// path is replaced. Throws RuntimeFailure(cannot_write) if one cannot be written; no path is replaced unless all could
+/// be written.
 void save_texts(const std::vector<std::pair<std::string, std::string>>& texts);
 
 /// Checks that save_weights could write `path`. Leaves nothing in the file system. Throws RuntimeFailure(cannot_write)
@@ -41,9 +42,11 @@ struct WeightsFile {
 };
 /// Reads a whole file. Memory for tensors is allocated only after the whole header was found valid. A file of
 /// save_weights has checksums of the header and each tensor, which must match; files of other writers need none. Throws
-/// MissingFile, or InvalidFile naming the file, the tensor and the offset.
+/// MissingFile if it cannot be opened, InvalidFile, naming the file, the tensor and the offset, if it is not a
+/// safetensors file, is truncated or damaged.
 WeightsFile read_weights_file(const std::string& path);
-/// Reads only the metadata. The checksum entry is left out and not verified. Throws as read_weights_file does.
+/// Reads only the header and returns its metadata, without the checksums, which are not verified. Throws as
+/// read_weights_file does, but not for faults of the tensors' data.
 Metadata read_weights_metadata(const std::string& path);
 /// The tensors of a file. Throws as read_weights_file does.
 std::map<std::string, Array> load_weights(const std::string& path);

@@ -24,7 +24,8 @@ bool splits_fit(const Call& call_a, int a, const Call& call_b, int b) {
   return true;
 }
 
-/// Position and data of a call: " at call 12 (f32[100]) of step 7".
+/// Position and data of a call: " at call 12 (f32[100]) of step 7". Unknown parts are left out. `number` stands in for
+/// a call's missing number.
 std::string place_of(const Call& call, uint64_t number) {
   const std::string data = describe_data(call);
   if (call.number > 0) number = call.number;

@@ -62,7 +62,8 @@ std::string ended(int rank, std::string_view host = "");
 template <class CallOf>
 std::optional<std::string> disagreement(CallOf&& call_of, std::span<const int> world_ranks);
 
-/// The difference between two calls that do not fit, of ranks `a` and `b` of a group; nullopt if they fit.
+/// Returns the difference between two calls that do not fit, of ranks `a` and `b` of a group: "rank 0 calls A, rank 3
+/// calls B", or for all_to_all "rank 0 sends i32[2] to rank 1, which expects i32[3]". nullopt if they fit.
 std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const Call& call_b, int b,
                                                std::span<const int> world_ranks);
 

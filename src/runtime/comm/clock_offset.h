@@ -16,10 +16,11 @@ struct ClockOffset {
 /// Returns the offset of this rank's clock; 0 on the first rank. Each rank asks the first one for its time and assumes
 /// that the reply was sent midway between request and response (Cristian, "Probabilistic clock synchronization", 1989).
 /// The shortest of several rounds counts. `now` returns nanoseconds of this rank's clock. A collective call over
-/// `comm`.
+/// `comm`. Throws as Communicator does.
 ClockOffset clock_offset(Communicator& comm, const std::function<int64_t()>& now);
 
-/// Converts a time of this rank's clock to the first rank's clock, interpolating linearly between two comparisons.
+/// Converts a time of this rank's clock to the first rank's clock, interpolating linearly between two comparisons, also
+/// beyond them. If both were made at the same time, adds the offset of `first`.
 int64_t aligned_time(int64_t time, const ClockOffset& first, const ClockOffset& last);
 
 }  // namespace partita

@@ -42,7 +42,9 @@ class Communicator {
   virtual HostPlace host_place() const = 0;
 
   /// Makes a communicator over `members`, ranks of this one in the order of the new ranks. A collective call over all
-  /// of this communicator. Every rank passes its own group, which contains it.
+  /// of this communicator. Every rank passes its own group, which contains it. Throws InvalidArgument if `members`
+  /// lacks this rank, repeats one or has one outside of this communicator; RuntimeFailure(ranks_disagree) if members
+  /// pass different lists.
   virtual std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout = kDefaultTimeout) = 0;
 
   /// Reduces `data` in place on every rank. Contributions are combined in group order, so equal contributions give
@@ -74,7 +76,7 @@ class Communicator {
   /// Sets the step of a training, from 1, or 0 after the last one. Messages and records name it.
   virtual void begin_step(int64_t /*step*/) {}
 
-  /// Wakes every rank of the whole world; they throw RuntimeFailure with `message`. Never blocks.
+  /// Wakes every rank of the whole world; they throw RuntimeFailure with `code` and `message`. Never blocks.
   virtual void abort(const std::string& message, ExitCode code = ExitCode::peer_lost) noexcept = 0;
 };
 

@@ -20,10 +20,11 @@ struct WaitPolicy {
   int yields = 0;
 };
 
-/// The policy for `threads` threads that wait for one another. They spin if the host has that many cores.
+/// The policy for `threads` threads that wait for one another. They spin if the host has that many cores, else yield
+/// and then block.
 WaitPolicy wait_policy(int threads);
 
-/// One iteration of a busy loop.
+/// Lets the processor rest in an iteration of a busy loop. Does nothing on processors other than x86-64.
 inline void cpu_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -66,7 +67,7 @@ class EventCount {
   }
 
  private:
-  /// Sleeps while the ticket is `seen`. Returns false once the deadline has passed.
+  /// Sleeps while the ticket is `seen`. Returns whether the deadline has not passed yet; may wake for no reason.
   bool block(uint32_t seen, Deadline deadline);
 
   const Scope scope_;

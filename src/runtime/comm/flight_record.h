@@ -50,7 +50,8 @@ class FlightRecord {
  public:
   static constexpr size_t kEntries = 1000;
 
-  /// Creates the file `path`, or replaces it. Creates missing folders. Throws RuntimeFailure(cannot_write).
+  /// Creates the file `path`, or replaces it. Creates missing folders. Throws RuntimeFailure(cannot_write) if that
+  /// fails or the disk has no room.
   static std::shared_ptr<FlightRecord> create(const std::string& path, int rank, int size, const std::string& host);
   ~FlightRecord();
   FlightRecord(const FlightRecord&) = delete;
@@ -80,7 +81,8 @@ using FlightRecords = std::vector<std::shared_ptr<FlightRecord>>;
 /// Reads a record file. Throws MissingFile if it cannot be opened, InvalidFile if it is not a record.
 FlightLog read_flight_record(const std::string& path);
 
-/// Describes an entry: "all_reduce f32[100] sum, call 12 of group (0,1,2), step 7".
+/// Describes an entry: "all_reduce f32[100] sum, call 12 of group (0,1,2), step 7", or "send f32[1] to rank 2 of group
+/// (0,2)". The step is left out if it is 0, and the group's ranks after the first 16.
 std::string describe(const FlightEntry& entry);
 
 }  // namespace partita

@@ -21,7 +21,7 @@ class NamedGroups {
 
   /// Creates the group of these world ranks, in this order. A collective call over the world. Does nothing if the name
   /// already stands for the same ranks. Throws InvalidArgument if it stands for others, and if the list is empty,
-  /// repeats a rank or has one outside the world.
+  /// repeats a rank or has one outside the world; RuntimeFailure as Communicator::split does.
   void create(const std::string& name, std::span<const int> ranks, Timeout timeout = kDefaultTimeout);
   /// Destroys a group. Throws InvalidArgument for "world" and unknown names.
   void destroy(const std::string& name);

@@ -43,8 +43,8 @@ Reason reason_for_others(int rank) noexcept {
   return reason;
 }
 
-/// Runs one rank and destroys its communicator, so that no rank waits for one that is done. If `fn` throws, keeps the
-/// error in `first_error` if it is the first, and then aborts the world.
+/// Runs one rank and destroys its communicator, so that no rank waits for one that is done. If `fn` throws, records the
+/// reason; if it is the first error, also keeps it in `first_error` and then aborts the world. Throws nothing.
 void run_rank(std::unique_ptr<Communicator>& comm, const std::function<void(Communicator&)>& fn,
               FirstError& first_error, FlightRecord* record) {
   try {

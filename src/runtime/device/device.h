@@ -16,17 +16,19 @@ class Device {
   virtual const KernelCatalog& catalog() const = 0;
 
   /// Allocates zeroed memory aligned to 4096 bytes. The result owns it. Throws RuntimeFailure(out_of_memory), naming
-  /// the size.
+  /// the size, if there is too little.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
   /// Releases the whole pages in a part of allocated memory to the system until they are written again. Their contents
   /// are lost.
   virtual void discard(void* begin, int64_t bytes) = 0;
-  /// Makes the kernel of an accepted choice. Throws RuntimeFailure(out_of_memory).
+  /// Makes the kernel of an accepted choice. Throws RuntimeFailure(out_of_memory) for lack of memory, InternalError if
+  /// the device has no such kernel or it needs more scratch than the choice says.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) = 0;
   /// Makes a kernel that converts one value between memory formats. It needs no scratch memory. Throws
-  /// RuntimeFailure(out_of_memory).
+  /// RuntimeFailure(out_of_memory) for lack of memory, InternalError if there is no such conversion.
   virtual std::unique_ptr<Kernel> make_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) = 0;
-  /// Makes a reader of rows of one value in a memory format.
+  /// Makes a reader of rows of one value in a memory format that is not plain. Throws InternalError if it cannot be
+  /// read.
   virtual std::unique_ptr<RowReader> make_row_reader(const Type& type, const MemoryFormat& from) = 0;
   /// Starts the compute threads. Call it on the thread that will run the kernels, before it makes them. Throws
   /// RuntimeFailure(out_of_memory) if they cannot be started, InvalidArgument if the environment allows fewer.

@@ -30,11 +30,11 @@ struct KernelDef {
   std::string name;              // "onednn.conv2d"
   std::vector<std::string> ops;  // ops that it implements
   /// Accepts a query (`kernel` = name, all memory formats chosen), or refuses it with a reason that names the
-  /// unsupported value: "f64 is not supported".
+  /// unsupported value: "f64 is not supported". Throws RuntimeFailure(out_of_memory) if a library lacks memory.
   std::function<KernelChoice(const KernelQuery&)> propose;
   /// Makes a kernel for exactly the memory formats of `choice`, an earlier result of `propose`. The types may be those
   /// of another rank if the memory formats fit. Throws InternalError if the kernel needs more scratch than the choice
-  /// says.
+  /// says, dnnl::error if oneDNN fails.
   std::function<std::unique_ptr<Kernel>(const KernelQuery&, const KernelChoice&)> make;
 };
 

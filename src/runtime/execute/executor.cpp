@@ -173,7 +173,8 @@ struct Executor::Impl {
 
   /// Replays forward and backward on the same inputs; no state has changed. Returns `place * ranks + rank`, where
   /// `place` is the first forward instruction over all stages and ranks with a non-finite result and `rank` is the
-  /// lowest rank on which it has one. Returns kNone if there is none. A collective call over the world.
+  /// lowest rank on which it has one. Returns kNone if there is none. A collective call over the world. Throws as
+  /// Communicator does.
   int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
     run_before_update(threads, [&](const Run& run, size_t instruction) {

@@ -14,7 +14,7 @@ class Executor {
   /// Communicator::split does.
   Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
            Communicator& world, const Executor* holder = nullptr);
-  /// Binds a program without a pipeline. Contract as above.
+  /// Binds a program without a pipeline, as its only stage. Requirements and errors are those of the other constructor.
   Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device, Communicator& world);
   ~Executor();
 
@@ -30,16 +30,19 @@ class Executor {
   void set_input(std::string_view name, ConstTensor local);
   /// Sets an input to the elements of `given` inside `box`. The box has the shape of this rank's part and lies inside
   /// `given`. An input that micro-batches split is set for each of them. Throws InvalidArgument for an unknown input
-  /// and unless the box has the input's local type, InternalError if it lies outside `given`.
+  /// and unless the box has the input's local type, InternalError if it lies outside `given` or there is no such
+  /// micro-batch.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch = 0);
   /// Sets a state from its whole value. This rank keeps its part in each of its stages that has the state. Throws
   /// InvalidArgument if no stage has the state, or if `whole` has another type.
   void set_state(std::string_view name, const Array& whole);
-  /// The whole value of a state. A collective call over all ranks if the state is sharded or the pipeline has several
-  /// rank groups. Each rank receives each part once. Throws InvalidArgument if no stage has the state.
+  /// Returns the whole value of a state. A collective call over all ranks if the state is sharded or the pipeline has
+  /// several rank groups. Each rank receives each part once. Throws InvalidArgument if no stage has the state,
+  /// RuntimeFailure as Communicator does.
   Array state(std::string_view name) const;
-  /// The whole value of a state on rank 0 of the world; nullopt on other ranks. Rank 0 receives each part from one rank
-  /// that owns it. A collective call over the world. Throws InvalidArgument if no stage has the state.
+  /// Returns the whole value of a state on rank 0 of the world; nullopt on other ranks. Rank 0 receives each part from
+  /// one rank that owns it. A collective call over the world. Throws InvalidArgument if no stage has the state,
+  /// RuntimeFailure as Communicator does.
   std::optional<Array> state_on_first(std::string_view name) const;
   /// This rank's part of a state, without communication. Throws InvalidArgument if none of this rank's stages has the
   /// state.
@@ -62,7 +65,8 @@ class Executor {
   Array output(std::string_view name) const;
   /// Bytes of the arenas of this rank's stages, summed.
   int64_t arena_bytes() const;
-  /// Starts recording. The recorder gets room for the spans of `steps` steps. `recorder` outlives the executor.
+  /// Starts recording. The recorder gets room for the spans of `steps` steps, at most 2^20 per thread. `recorder`
+  /// outlives the executor.
   void record(Recorder& recorder, int64_t steps);
   /// Switches the measurement of instructions on or off, and clears what was measured.
   void measure(bool on);

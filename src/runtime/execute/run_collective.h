@@ -15,9 +15,9 @@ struct CollectiveBuffers {
   int64_t scratch_bytes;
 };
 
-/// Returns a function that runs the node in the micro-batch that `micro_batch` has at the time of the call. `rank` is
-/// this rank in the mesh. The addresses in `buffers`, `local`, `groups` and `micro_batch` outlive the function. Throws
-/// InternalError if the scratch is too small.
+/// Returns a function that runs the node in the micro-batch that `micro_batch` has at the time of the call; it throws
+/// as Communicator does. `rank` is this rank in the mesh. The addresses in `buffers`, `local`, `groups` and
+/// `micro_batch` outlive the function. Throws InternalError if the scratch is too small.
 std::function<void()> bind_collective(const LocalGraph& local, NodeId node, int64_t rank,
                                       const CollectiveBuffers& buffers, const Groups& groups,
                                       const int64_t& micro_batch);

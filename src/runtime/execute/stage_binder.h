@@ -46,7 +46,8 @@ class StageBinder {
 
   /// All that `parts` refers to outlives `bound`, except `ops`, which outlives only the binder.
   StageBinder(const Parts& parts, BoundStage& bound);
-  /// Binds every instruction. A collective call over the ranks of the stage.
+  /// Binds every instruction. A collective call over the ranks of the stage. Throws what the device throws for a
+  /// kernel, and RuntimeFailure as Communicator::split does.
   void bind_all();
 
  private:

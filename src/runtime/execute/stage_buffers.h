@@ -24,7 +24,8 @@ class StageBuffers {
   StageBuffers& operator=(const StageBuffers&) = delete;
 
   /// Copies the states that are not external from `holder`, converted to this schedule's memory formats. Call it on a
-  /// thread that has entered the device.
+  /// thread that has entered the device. Throws InvalidArgument if `holder` lacks a state, and what
+  /// Device::make_reorder throws.
   void take_states(const StageBuffers& holder);
   /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch);

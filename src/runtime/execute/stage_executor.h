@@ -30,7 +30,8 @@ class StageExecutor {
   /// Binds kernels to this rank's shapes. The arguments outlive the executor. `ranks` has the ranks of the stage; all
   /// of them construct their executors at the same time. `holder`, if given, has the states on a device of the same
   /// kind: external states are used in its memory, others are copied from it. Throws InternalError unless the mesh has
-  /// as many ranks as `ranks`, and what the device throws without memory or threads.
+  /// as many ranks as `ranks`; what the device throws without memory or threads; and RuntimeFailure as
+  /// Communicator::split does.
   StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
                 Communicator& ranks, const StageExecutor* holder = nullptr);
 
@@ -45,17 +46,18 @@ class StageExecutor {
 
   /// Sets an input to the elements of `given` inside `box`. The box has the shape of this rank's part and lies inside
   /// `given`. An input that micro-batches split is set for each of them. Throws InvalidArgument for an unknown input
-  /// and unless the box has the input's local type, InternalError if it lies outside `given`.
+  /// and unless the box has the input's local type, InternalError if it lies outside `given` or there is no such
+  /// micro-batch.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch);
   /// Sets a state from its whole value, of which this rank keeps its part. Throws InvalidArgument if there is no such
   /// state or `whole` has another type.
   void set_state(std::string_view name, const Array& whole);
-  /// The whole value of a state. A collective call over the stage's ranks if the state is sharded. Each rank receives
-  /// each part once. Throws InvalidArgument if there is no such state.
+  /// Returns the whole value of a state. A collective call over the stage's ranks if the state is sharded. Each rank
+  /// receives each part once. Throws InvalidArgument if there is no such state, RuntimeFailure as Communicator does.
   Array state(std::string_view name);
   /// Calls `fill` once to write this rank's part of a state. Its arguments are the part's box in the whole value, the
   /// element type, and the address of a dense array for the elements. Converts them to the state's memory format
-  /// afterwards. Throws InvalidArgument if there is no such state.
+  /// afterwards. Throws InvalidArgument if there is no such state, and what `fill` throws.
   void fill_state(std::string_view name, const std::function<void(const Box& box, DType dtype, void* to)>& fill);
   /// A dense copy of this rank's part of a state, without communication. Throws InvalidArgument if there is no such
   /// state.

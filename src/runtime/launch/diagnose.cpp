@@ -11,7 +11,8 @@
 namespace partita {
 namespace {
 
-/// The part of a call that is equal on all ranks of a group. Counts of gathers and scatters are totals.
+/// The part of a call that is equal on all ranks of a group: "all_reduce f32[100] sum". Counts of gathers and scatters
+/// are totals.
 std::string shared_part(const FlightEntry& entry) {
   const auto kind = static_cast<Collective>(entry.kind);
   std::string text(name_of(kind));

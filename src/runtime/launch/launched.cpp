@@ -48,7 +48,7 @@ LaunchedRank checked(LaunchedRank rank) {
 }
 
 /// Number of tasks on this host: entry SLURM_NODEID of a list such as "4(x2),3", four tasks on each of two hosts and
-/// three on the last. 1 without a list.
+/// three on the last. 1 without such an entry. Throws InvalidArgument if SLURM_NODEID is not a number.
 int tasks_here(const Variable& variable) {
   const char* text = variable("SLURM_STEP_TASKS_PER_NODE");
   int host = number(variable, "SLURM_NODEID", 0);
@@ -77,7 +77,8 @@ std::string endpoint(const std::string& host, int64_t port) {
   return fmt::format(fmt::runtime(host.find(':') == std::string::npos ? "{}:{}" : "[{}]:{}"), host, port);
 }
 
-/// The meeting place of ranks without MPI; none without PARTITA_MASTER.
+/// The meeting place of ranks without MPI; none without PARTITA_MASTER. Throws InvalidArgument if PARTITA_LISTENER is
+/// not a number.
 std::optional<MeetingPlace> given_meeting(const Variable& variable) {
   if (variable("PARTITA_MASTER") == nullptr) return std::nullopt;
   return MeetingPlace{.master = text(variable, "PARTITA_MASTER"),
@@ -138,7 +139,8 @@ int remainder_of(std::string_view tag, int divisor) {
 }
 
 /// The meeting place of ranks that srun started without the interface that MPI needs: the host of the first task. None
-/// with that interface, or without a list of hosts.
+/// with that interface, or without a list of hosts. Throws InvalidArgument if a variable is not the number that it
+/// should be.
 std::optional<MeetingPlace> meeting_of_step(const Variable& variable) {
   for (const char* name : {"PMIX_RANK", "PMI_RANK", "PMI_FD"}) {
     if (variable(name) != nullptr) return std::nullopt;
@@ -170,7 +172,7 @@ std::optional<LaunchedRank> by_srun(const Variable& variable) {
                   .meeting = given ? given : meeting_of_step(variable)});
 }
 
-/// The rank of a device in a table with only one server. Throws InvalidArgument if there is none.
+/// The rank of a device in a table with only one server. Throws InvalidArgument if there is none, or several servers.
 int rank_of_device(const RankTable& table, const std::string& path, int device) {
   for (int rank = 0; rank < table.size() && table.addresses.size() == 1; ++rank) {
     if (table.ranks[rank].device == device) return rank;

@@ -16,11 +16,11 @@ struct RankOutcome {
 };
 
 /// Runs `job` and returns how it ended. A job throws when it fails: the code is that of an Error, out_of_memory for
-/// std::bad_alloc, internal for another std::exception.
+/// std::bad_alloc, internal for another std::exception. Passes on whatever else it throws.
 RankOutcome outcome_of(const std::function<void()>& job);
 
-/// The outcome of the first rank that failed, or a good one; the same on all ranks. Error texts are cut to 1023 bytes.
-/// A collective call.
+/// Returns the outcome of the first rank that failed, or a good one; the same on all ranks. Error texts are cut to 1023
+/// bytes. A collective call. Throws as Communicator does.
 RankOutcome agreed(const RankOutcome& own, Communicator& comm);
 
 }  // namespace partita

@@ -18,11 +18,11 @@ struct OwnedPath {
   bool makes_folder = false;         // `path` is a folder, created if it is missing; its parent exists
 };
 
-/// The lock of a file. Devices and pipes have none.
+/// The lock of a file. Devices, pipes and paths that cannot be resolved have none.
 OwnedPath owned_file(const std::string& where, const std::string& path);
 /// The lock of a folder. Locks for different uses of one folder do not exclude each other.
 OwnedPath owned_folder(const std::string& where, const std::string& path, const std::string& use);
-/// The lock of a folder of checkpoints, which is created if it is missing.
+/// The lock of a folder of checkpoints, which OwnerLock creates if it is missing.
 OwnedPath owned_checkpoints(const std::string& folder);
 
 /// Whether a launcher says that it has started this job before: partita launch, Slurm or torchrun.
@@ -35,9 +35,10 @@ class OwnerLock {
   using Warn = std::function<void(const std::string&)>;
 
   /// Takes the lock. With `waits`, or if the job was restarted, tries again until the stall timeout, since the process
-  /// of an earlier attempt may still be ending. Calls `warn` if the file system has no locks or cannot create the lock
-  /// file; nothing is held then. Throws RuntimeFailure(cannot_write), naming process and host, if another job holds the
-  /// lock; RuntimeFailure with the signal's exit code if a signal asks the job to end while it waits.
+  /// of an earlier attempt may still be ending; `warn` says so. Calls `warn` if the file system has no locks or cannot
+  /// create the lock file; nothing is held then, nor if the folder is missing. Throws RuntimeFailure(cannot_write),
+  /// naming process and host, if another job holds the lock; RuntimeFailure with the signal's exit code if a signal
+  /// asks the job to end while it waits; and as stall_timeout does.
   OwnerLock(OwnedPath owned, bool waits, const Warn& warn);
   OwnerLock(OwnerLock&& other) noexcept
       : owned_(std::move(other.owned_)),
@@ -50,8 +51,8 @@ class OwnerLock {
 
   /// Whether a lock is held.
   bool is_held() const { return file_ >= 0; }
-  /// Takes the lock again if its file was removed, for example with its folder. Throws RuntimeFailure(cannot_write) if
-  /// another job holds it; does not wait.
+  /// Takes the lock again if its file was removed, for example with its folder. Does nothing if none was ever held.
+  /// Throws RuntimeFailure(cannot_write) if another job holds it; does not wait.
   void renew();
 
  private:

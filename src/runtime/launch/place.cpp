@@ -30,14 +30,15 @@ namespace {
 
 const char* environment(const char* name) { return std::getenv(name); }
 
-/// Opens the record of calls of a rank; null if no folder is named. Throws RuntimeFailure(cannot_write).
+/// Opens the record of calls of a rank; null if no folder is named. Throws RuntimeFailure(cannot_write) if it cannot be
+/// written.
 std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
   const char* folder = environment("PARTITA_FLIGHT_RECORD");
   if (folder == nullptr || *folder == 0) return nullptr;
   return FlightRecord::create(fmt::format("{}/rank_{}/flight_record", folder, rank), rank, size, host_name());
 }
 
-/// Ends the process with an error: at its end no exception can be caught.
+/// Prints `message` and ends the process with `code`: at its end no exception can be caught.
 [[noreturn]] void end_process(const LaunchedRank& launched, ExitCode code, const std::string& message) {
   constexpr std::chrono::milliseconds kPatience{800};  // leaves it to rank 0 to report an error of all ranks
   const bool misses = code == ExitCode::peer_lost || code == ExitCode::peer_stalled;
@@ -48,7 +49,8 @@ std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
 }
 
 /// Address at which rank 0 listens. A host's own name may resolve to a loopback address on that host. All ranks there,
-/// including rank 0, then use the address that other hosts get for the name.
+/// including rank 0, then use the address that other hosts get for the name. Throws InvalidArgument if the given
+/// address has no host or port.
 std::string reachable_master(const LaunchedRank& launched) {
   const std::string& given = launched.meeting->master;
   if (launched.meeting->listener >= 0 || launched.local_size == launched.size) return given;

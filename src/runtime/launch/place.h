@@ -15,7 +15,7 @@ struct Place {
   int team_threads = std::numeric_limits<int>::max();  // max. number of threads that OpenMP may start for one rank
 
   int ranks() const { return launched ? launched->size : 1; }
-  /// Number of these ranks on this host.
+  /// Number of the launched ranks that are on this host; 1 if the process was started alone.
   int ranks_here() const { return launched ? launched->local_size : 1; }
   int rank() const { return launched ? launched->rank : 0; }
   bool is_first() const { return rank() == 0; }
@@ -26,7 +26,7 @@ Place this_place();
 
 /// Opens the records of calls for ranks that are threads of this process, in the folder that PARTITA_FLIGHT_RECORD
 /// names. Their elements are null if it is not set. Empty if this process is one of several, which have their own.
-/// Throws RuntimeFailure(cannot_write), and as launched_rank does.
+/// Throws RuntimeFailure(cannot_write) if one cannot be written, and as launched_rank does.
 FlightRecords open_flight_records(int ranks);
 
 /// The world of all processes that the launcher started. It is made at the first call and ends with the process, unless

@@ -68,7 +68,8 @@ class TableReader {
     return value.get<std::string>();
   }
 
-  /// Reads a number. In published tables numbers are texts.
+  /// Reads a number from 0 to kMaxJobRanks - 1. In published tables numbers are texts. Throws InvalidFile for another
+  /// value.
   int number(const json& object, const char* key, const std::string& where) const {
     const json& value = member(object, key, where);
     const std::string digits = value.is_string() ? value.get<std::string>() : value.dump();

@@ -30,7 +30,7 @@ class SignalGuard {
   struct sigaction before_[kKept];
 };
 
-/// Name of a signal: "SIGTERM". "a signal" for signals other than those above.
+/// Name of a signal: "SIGTERM". "a signal" for others than SIGINT, SIGTERM, SIGHUP and SIGUSR1.
 const char* signal_name(int signal);
 
 }  // namespace partita

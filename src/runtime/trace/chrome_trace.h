@@ -28,7 +28,7 @@ class ChromeTrace {
   ChromeTrace(const Program& program, std::ostream& out);
   /// Writes all events of a rank.
   void add(const RankTrace& rank);
-  /// Writes the end of the file and flushes it.
+  /// Writes the end of the file and flushes it. Errors of all writes are in the state of the stream.
   void finish();
 
  private:

@@ -13,8 +13,8 @@ inline constexpr int kMaxThreadRanks = 256;
 
 using Calls = std::span<const Call* const>;
 
-/// Does the part of `rank` in the collective that `calls` form, one call per rank. Throws InternalError for
-/// point-to-point calls.
+/// Does the part of `rank` in the collective that `calls` form, one call per rank. Throws InternalError for `leave` and
+/// for point-to-point calls.
 void move_data(Calls calls, int rank);
 
 /// Bytes that all parts read: decides whether sharing the work pays.

@@ -22,9 +22,10 @@ class Mailbox {
   /// failed. disagreed: the sender and the receiver give different types or counts.
   enum class Outcome { done, timed_out, aborted, disagreed };
 
-  /// Sends a message. Waits while the queue has `kMaxQueued` messages.
+  /// Sends a message, copied to a waiting receiver or to the queue. Waits while the queue has `kMaxQueued` messages.
+  /// Returns any outcome; never throws for one.
   Outcome send(const Call& call, Deadline deadline, const WorldState& world, const WaitPolicy& policy);
-  /// Sends a message without waiting for room.
+  /// Sends a message without waiting for room. Returns any outcome but `timed_out`.
   Outcome post(const Call& call, const WorldState& world);
   Outcome recv(const Call& call, Deadline deadline, const WorldState& world, const WaitPolicy& policy);
 
@@ -51,9 +52,10 @@ class Mailbox {
   };
 
   bool note_conflict(const Call& sent, const Call& received);
-  /// Copies the message to the waiting receiver. Returns with the lock released.
+  /// Copies the message to the waiting receiver. Returns with the lock released: `done`, or `disagreed` if the message
+  /// does not fit.
   Outcome deliver(std::unique_lock<std::mutex>& lock, const Call& call);
-  /// Copies the message, unlocked, and queues it. Returns false if a receiver arrived meanwhile.
+  /// Copies the message, unlocked, and queues it. Returns false, and queues nothing, if a receiver arrived meanwhile.
   bool enqueue(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome take_first(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline, const WorldState& world,

@@ -29,8 +29,8 @@ class CallMessages {
     int64_t bytes = 0;
   };
 
-  /// The first three arguments outlive this object. `is_gone` returns whether a rank of the world has ended, if that
-  /// can be detected.
+  /// The first three arguments outlive this object. `is_gone` returns whether a rank of the world has ended; false if
+  /// that cannot be detected.
   CallMessages(Carrier& carrier, std::span<const int> world_ranks, const WorldState& world,
                std::function<bool(int rank)> is_gone);
   CallMessages(const CallMessages&) = delete;
@@ -41,8 +41,8 @@ class CallMessages {
   std::span<const int> world_ranks() const { return world_ranks_; }
 
   /// Runs `body` as `call`. `call` stays valid until the return. If `body` throws, withdraws what it began; if it was a
-  /// call of all ranks (`for_all`), all further calls fail. Throws RuntimeFailure if the world or an earlier call has
-  /// failed.
+  /// call of all ranks (`for_all`), all further calls fail. Rethrows what `body` throws. Throws RuntimeFailure if the
+  /// world or an earlier call has failed.
   template <class Body>
   void run(const Call& call, Timeout timeout, bool for_all, Body body) {
     begin(call, timeout);
@@ -67,8 +67,8 @@ class CallMessages {
   size_t started() const { return pending_.size(); }
   bool is_done(size_t message) const { return carrier_.is_done(pending_[message]); }
   /// Waits until all started messages are done and clears them; or until the first `count` are done, which are not
-  /// cleared. Throws RuntimeFailure if a received message is not what this rank expects, the time is over, or an
-  /// awaited rank has gone.
+  /// cleared. Throws RuntimeFailure if a received message is not what this rank expects, the time is over, an awaited
+  /// rank has gone, or the world or the carrier has failed.
   void wait();
   void wait(size_t count);
 
@@ -79,7 +79,8 @@ class CallMessages {
   MessageLabel label() const;
   /// Checks received messages. Throws RuntimeFailure(ranks_disagree) unless they are what this rank expects.
   void check_received() const;
-  /// Checks the peers of unfinished messages. Throws RuntimeFailure if one has gone.
+  /// Checks the peers of unfinished messages. Throws RuntimeFailure if one has gone: ranks_disagree if it ended
+  /// normally, else peer_lost.
   void look_for_lost() const;
   [[noreturn]] void give_up() const;
   void withdraw() noexcept;

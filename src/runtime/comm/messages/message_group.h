@@ -20,30 +20,31 @@ namespace partita {
 /// carrier supports labels, the message label. CallMessages says what follows a failed call.
 class MessageGroup {
  public:
-  /// `is_gone` returns whether a rank of the world has ended, if that can be detected.
+  /// `is_gone` returns whether a rank of the world has ended; false if that cannot be detected.
   MessageGroup(Carrier& carrier, std::span<const int> world_ranks, const WorldState& world,
                std::function<bool(int rank)> is_gone);
 
   MessageGroup(const MessageGroup&) = delete;
   MessageGroup& operator=(const MessageGroup&) = delete;
 
-  /// Runs the collective `call` of this rank: any kind but send and recv. A split compares the members of the groups.
+  /// Runs the collective `call` of this rank: any kind but send and recv, for which it throws InternalError. A split
+  /// compares the members of the groups. Throws RuntimeFailure as Communicator does.
   void run(const Call& call, Timeout timeout);
   void send(const Call& call, int to, Timeout timeout);
-  /// Copies the message and sends it in the background.
+  /// Copies the message and sends it in the background. Throws as CallMessages::post does.
   void post(const Call& call, int to) { messages_.post(call, to); }
   void recv(const Call& call, int from, Timeout timeout);
-  /// Does the part of this rank in a reduction that passes from host to host.
+  /// Does the part of this rank in a reduction that passes from host to host. Throws as `run` does.
   void chain_reduce(const Call& call, const ChainPart& part, Timeout timeout);
   /// Runs a part of a collective in which each rank knows what it sends to and receives from whom. Pieces without bytes
-  /// are skipped.
+  /// are skipped. Throws as `run` does.
   void move(const Call& call, std::span<const MessagePiece> sends, std::span<const MessagePiece> receives,
             Timeout timeout);
-  /// Makes every further call but `post` fail, after a step of a collective failed that ranks of a host run without
-  /// messages.
+  /// Makes every further call fail, `post` included, after a step of a collective failed that ranks of a host run
+  /// without messages.
   void refuse() { messages_.refuse(); }
-  /// Makes the last call; returns when all ranks have made it. A rank in another call detects that from the message
-  /// size.
+  /// Makes the last call; returns when all ranks have made it, without a timeout. A rank in another call detects that
+  /// from the message size. Throws as `run` does.
   void leave();
 
  private:
@@ -57,8 +58,8 @@ class MessageGroup {
   void broadcast(const Call& call);
   void barrier(int64_t bytes);
   void compare_members(const Call& call);
-  /// Sends a piece to every rank and receives one from every rank; this rank's own is copied. `give(r)` and `take(r)`
-  /// return the buffers; each is called once per rank, in rank order.
+  /// Sends a piece to every rank, receives one from every rank, and waits for all; this rank's own is copied. `give(r)`
+  /// and `take(r)` return the buffers; each is called once per rank, in rank order. Throws as CallMessages::wait does.
   template <class Give, class Take>
   void exchange(Give give, Take take);
 

@@ -73,7 +73,8 @@ void load_functions(const Symbols& symbols, MpiApi& api) {
   symbols.load(api.test_cancelled, "MPI_Test_cancelled");
 }
 
-/// In Open MPI a handle is the address of an object in the library, elsewhere a number from the header.
+/// Sets the handles. In Open MPI a handle is the address of an object in the library, elsewhere a number from the
+/// header. Throws InvalidArgument if the library lacks one.
 void load_handles([[maybe_unused]] const Symbols& symbols, MpiApi& api) {
 #ifdef OMPI_MAJOR_VERSION
   symbols.load(api.comm_world, "ompi_mpi_comm_world");

@@ -37,10 +37,11 @@ class MpiCarrier final : public Carrier {
 
  private:
   bool test(std::deque<PendingMessage>& transfers, size_t count);
-  /// Stores the result of a completed request in its message. Throws as check_mpi does, except for a message that is
-  /// too long.
+  /// Stores the result of a completed request in its message. Throws as check_mpi does, except for a received message
+  /// that is too long, which it marks.
   static void finish(PendingMessage& transfer, int status, const MPI_Status& message);
-  /// Waits until a cancelled receive has ended, at most 200 ms. Returns whether it took no message.
+  /// Waits until a cancelled receive has ended, at most 200 ms. Returns whether it took no message; false also if it
+  /// has not ended.
   static bool is_cancelled(MPI_Request& request) noexcept;
 
   MPI_Comm comm_;

@@ -29,7 +29,8 @@ std::string address_in(const char* uri) {
   return text.substr(begin + 2, text.find_first_of(",:", begin + 2) - begin - 2);
 }
 
-/// The address of this host from which packets to `target` would go; "" if there is none. Sends none.
+/// The address of this host from which packets to the IPv4 address `target` would go; "" if there is none or `target`
+/// is no such address. Sends none.
 std::string address_towards(const std::string& target) {
   sockaddr_in address{};
   address.sin_family = AF_INET;

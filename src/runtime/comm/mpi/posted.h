@@ -23,7 +23,8 @@ class PostedMessages {
   PostedMessages(const PostedMessages&) = delete;
   PostedMessages& operator=(const PostedMessages&) = delete;
 
-  /// Copies the bytes and begins to send them. Throws RuntimeFailure if this message or an earlier one failed.
+  /// Copies the bytes and begins to send them. Throws RuntimeFailure if this message or an earlier one failed, or the
+  /// sending thread cannot be started.
   void post(const std::byte* data, int64_t bytes, int to, int tag);
 
  private:
@@ -32,7 +33,7 @@ class PostedMessages {
     MPI_Request request = mpi().request_null;
   };
 
-  /// Removes messages that have been sent, from the front.
+  /// Removes messages that have been sent, from the front. Throws as check_mpi does.
   void remove_sent();
   void progress();
 

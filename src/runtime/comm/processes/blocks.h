@@ -14,8 +14,8 @@ struct HostBlocks {
   std::vector<int> begins;  // first group rank on each host, then the size of the group
   int own = 0;              // index of this rank's host
 
-  /// Returns the blocks of a group, given the host key of each of its ranks. None if the group is on one host, if its
-  /// hosts alternate, or if each host has a single rank.
+  /// Returns the blocks of a group, given the host key of each of its ranks. None if the group is on one host, if the
+  /// ranks of a host are not consecutive, or if each host has a single rank.
   static std::optional<HostBlocks> of(std::span<const uint64_t> keys, int rank);
 
   /// Number of hosts; first rank and number of ranks on this host.

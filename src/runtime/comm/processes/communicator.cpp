@@ -88,7 +88,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
 
   /// Sets up shared memory of the group's ranks [begin, begin + count), which are on this host, while other hosts do
   /// the same for theirs. A collective call over the group. Returns null on all ranks if it fails on any; they send
-  /// messages then.
+  /// messages then. Throws RuntimeFailure as Communicator does.
   SharedMemory share_memory(const Gather& gather, int begin, int count) {
     const size_t bytes = SharedMemoryCommunicator::bytes(count);
     const bool fits = count <= SharedMemoryCommunicator::kMaxRanks;
@@ -115,7 +115,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
   }
 
   /// Makes the last call, so that no rank in a call waits for this process, which ends. Ranks in shared memory see that
-  /// it has left.
+  /// it has left. If that fails, aborts the world and calls `on_failed_end`.
   void leave_world() noexcept {
     const ProcessWorld& parts = shared_world_->parts;
     ExitCode code = ExitCode::out_of_memory;

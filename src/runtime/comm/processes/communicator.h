@@ -27,7 +27,8 @@ struct ProcessWorld {
   std::function<void(ExitCode code, const std::string& message)> on_failed_end{};
 };
 
-/// Makes the communicator of the world; one per process and world. A collective call. Throws RuntimeFailure.
+/// Makes the communicator of the world; one per process and world. A collective call. Throws RuntimeFailure if the
+/// world or the carrier fails, or a rank does not answer within five minutes.
 std::unique_ptr<Communicator> make_process_communicator(ProcessWorld world);
 
 }  // namespace partita

@@ -37,11 +37,12 @@ struct Host {
 using Gather = std::function<std::vector<std::byte>(std::span<const std::byte>)>;
 
 /// all_agree: whether `own` is true on all ranks. name_from: the name that rank `root` brings, "" for none; cut to 63
-/// bytes. Both are collective calls.
+/// bytes. Both are collective calls and throw what `gather` throws.
 bool all_agree(const Gather& gather, bool own);
 std::string name_from(const Gather& gather, int root, const std::string& name);
 
-/// Finds the processes on this host. A collective call over the world.
+/// Finds the processes on this host. `presence` is set on all ranks or, if it fails on one, on none. A collective call
+/// over the world. Throws what `gather` throws.
 std::shared_ptr<const Host> find_host(const Gather& gather, int rank, int size, uint64_t key);
 
 }  // namespace partita

@@ -26,7 +26,7 @@ class HostCollectives {
   /// Whether a call runs host by host. All ranks of the group decide the same. True if the call is long enough to gain
   /// from it, fewer bytes pass between hosts, and the bits are the same.
   bool takes(const Call& call) const;
-  /// Runs a call for which `takes` is true. Throws RuntimeFailure; `messages` then refuses further calls.
+  /// Runs a call for which `takes` is true. Throws as Communicator does; `messages` then refuses further calls.
   void run(const Call& call, Timeout timeout);
 
   /// Declares that this rank makes no further call.
@@ -45,14 +45,14 @@ class HostCollectives {
   }
 
   enum class Phase { first, after_others, last };
-  /// The timeout of a phase. A rank that waits for a rank which itself waits has a longer timeout, so that the other
-  /// one times out first and names whom it waits for.
+  /// The timeout of a phase, at most three times the call's. A rank that waits for a rank which itself waits has a
+  /// longer one, so that the other one times out first and names whom it waits for.
   Timeout patience(Phase phase) const;
   /// Returns a step of `call` among the ranks of this host, a call of kind `kind` yet without counts and buffers.
   Call step_of(const Call& call, Collective kind) const;
 
   int here() const { return blocks_.size(); }
-  /// Computes the begin of each rank's part, and the end of the last.
+  /// Stores the begin of each rank's part, and the end of the last, in `begins_`.
   void find_begins(std::span<const int64_t> counts);
   Interval part_of(int rank) const { return {begins_[rank], begins_[rank + 1]}; }
   Interval part_of_block(int block) const {
@@ -69,7 +69,7 @@ class HostCollectives {
   void broadcast(const Call& call);
   /// Number of elements that are reduced at a time.
   int64_t per_round() const;
-  /// Splits `count` elements among the owners of each host, into `given_`, and makes room for this rank's share.
+  /// Splits `count` elements among the first shares() ranks of each host, into `given_`; makes room for this share.
   void share_out(int64_t count);
   /// Reduces the elements that were split by `share_out`, which begin at `data`, over all ranks. Each owner of the last
   /// host gets its share in `share_`; with `returns` the owners of every host do. Also exchanges the messages in

@@ -26,7 +26,7 @@ int64_t chunks_of(int64_t elements, int64_t per_chunk) {
   return std::max<int64_t>(1, (elements + per_chunk - 1) / per_chunk);
 }
 
-/// Number of elements in chunk `index`.
+/// Number of elements in chunk `index`; fewer in the last, 0 after it.
 int64_t rest_of(int64_t elements, int64_t per_chunk, int64_t index) {
   return std::clamp<int64_t>(elements - index * per_chunk, 0, per_chunk);
 }

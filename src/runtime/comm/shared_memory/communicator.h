@@ -33,7 +33,7 @@ class SharedMemoryCommunicator final : public Wakeable {
   static void prepare(void* segment, int ranks);
   /// `ranks_on_host` decides whether a waiting rank may spin. `presence`, in which every rank has entered with its
   /// world rank, shows which ranks have ended. Without it they are waited for until the timeout, or until `world`, if
-  /// any, has failed. Both outlive this object.
+  /// any, has failed. Both outlive this object. Throws InternalError for more than kMaxRanks ranks.
   SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
                            const Presence* presence = nullptr, const WorldState* world = nullptr);
 
@@ -53,7 +53,8 @@ class SharedMemoryCommunicator final : public Wakeable {
 
   void announce(const Call& call);
   Call announced(int rank);  // spans refer to the segment
-  /// Waits until all ranks have arrived. The first meeting of a call compares what the ranks announced.
+  /// Waits until all ranks have arrived. The first meeting of a call compares what the ranks announced. Throws as
+  /// Meetings::meet does, and RuntimeFailure(ranks_disagree) if the calls do not fit.
   void synchronize();
   void compare();
   void next_chunk() { ++chunk_; }

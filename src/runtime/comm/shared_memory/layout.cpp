@@ -15,7 +15,7 @@ size_t chunk_bytes_for(int ranks) {
 }
 
 size_t round_to_lines(size_t bytes) { return (bytes + kSegmentLine - 1) / kSegmentLine * kSegmentLine; }
-/// Two calls, each with two lists of one number per rank.
+/// Bytes of the lists of a rank, in whole lines: for two calls, two lists each with one number per rank.
 size_t list_bytes_for(int ranks) { return round_to_lines(4 * sizeof(int64_t) * static_cast<size_t>(ranks)); }
 
 }  // namespace

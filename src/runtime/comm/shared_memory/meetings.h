@@ -36,7 +36,8 @@ class Meetings {
   void wake() noexcept { segment_.head().event.notify(); }
 
  private:
-  /// Waits until the meeting closes or fails. Fails it if a rank has left or ended, or the time is over.
+  /// Waits until the meeting closes or fails. Fails it if a rank has left or ended, or the time is over. Throws
+  /// RuntimeFailure if the world has failed.
   void await_close(uint64_t open);
   /// Fails the meeting unless it has just closed or failed.
   void fail(uint64_t open, ExitCode code, const std::string& text);

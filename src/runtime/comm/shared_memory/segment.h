@@ -12,7 +12,7 @@ void unlink_segments_of(int process);
 
 class SharedSegment {
  public:
-  /// Creates zeroed pages under a new name, private to this user. None if there is too little memory.
+  /// Creates zeroed pages under a new name, private to this user. None if that fails, for example for lack of memory.
   static std::optional<SharedSegment> create(size_t bytes);
   /// Opens the pages that another process created. None if that is impossible.
   static std::optional<SharedSegment> open(const std::string& name, size_t bytes);

@@ -10,7 +10,7 @@ namespace partita {
 /// address, 127.0.1.1. False for a name without an address.
 bool is_loopback(const std::string& host);
 
-/// Whether a host is given by its address, not by a name.
+/// Whether a host is given by its IPv4 or IPv6 address, not by a name. False for an address with the name of a link.
 bool is_number(const std::string& host);
 
 /// An address of this host for other hosts: the one from which it reaches the first reachable host of `others`; if

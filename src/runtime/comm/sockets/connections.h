@@ -35,8 +35,8 @@ struct ConnectionOptions {
 /// lock. The thread throws nothing: errors that it finds fail `world`.
 class Connections {
  public:
-  /// `links` are by rank, closed for this rank. Throws RuntimeFailure if the system provides no file descriptors or no
-  /// thread.
+  /// `links` are by rank, closed for this rank. Throws RuntimeFailure(out_of_memory) if the system provides no file
+  /// descriptors or no thread.
   Connections(std::vector<Socket> links, ConnectionOptions options, std::shared_ptr<WorldState> world);
   ~Connections();
   Connections(const Connections&) = delete;
@@ -46,7 +46,7 @@ class Connections {
   void start(PendingMessage& transfer, int peer, uint64_t channel);
   void post(const PendingMessage& message, int peer, uint64_t channel);
   bool wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until);
-  /// `peers` has the world rank of each transfer's peer.
+  /// Withdraws messages as Carrier::withdraw does. `peers` has the world rank of each transfer's peer.
   bool withdraw(std::deque<PendingMessage>& transfers, std::span<const int> peers, uint64_t channel) noexcept;
   bool has_left(int peer);
   static bool is_done(const PendingMessage& message) { return Completions::is_done(message); }

@@ -25,7 +25,8 @@ void turn_away(Socket& socket) {
   socket.close();
 }
 
-/// Waits for the answer to a response. Returns false if the connection was closed normally instead.
+/// Waits for the answer to a response. Returns false if the connection was closed normally instead, true in all other
+/// cases: an answer, an error, or `until` has passed.
 bool is_answered(const Socket& socket, Deadline until) {
   std::byte first{};
   return !await_readable(socket, until) || ::recv(socket.file(), &first, 1, MSG_PEEK | MSG_DONTWAIT) != 0;

@@ -48,7 +48,8 @@ struct Joined {
 /// answer was wrong. no_answer: the listener was too busy or is gone; the call may be repeated.
 enum class Joining { done, refused, no_answer };
 
-/// Proves to the listener that this process knows the key, asks the same of it, and sends `own`.
+/// Proves to the listener that this process knows the key, asks the same of it, and sends `own`. Throws as random_bytes
+/// does.
 Joining join(const Socket& socket, const JobKey& key, const Hello& own, Deadline until);
 
 /// Accepts connections, one step at a time, so that a silent one blocks nobody. Connections that do not prove within
@@ -60,7 +61,8 @@ class Gate {
   Gate(Socket listener, const JobKey& key, int max_waiting)
       : listener_(std::move(listener)), key_(key), max_waiting_(max_waiting) {}
 
-  /// Returns the next rank that joins; none if `until` passes, or a file descriptor of `watched` can be read.
+  /// Returns the next rank that joins; none if `until` passes, a file descriptor of `watched` can be read, or polling
+  /// fails. Throws as random_bytes does.
   std::optional<Joined> next(Deadline until, const std::vector<int>& watched = {});
   /// Number of connections that were closed before they joined.
   int64_t strangers() const { return strangers_; }

@@ -22,15 +22,17 @@ class Inbox {
  public:
   explicit Inbox(Completions& completions) : completions_(completions) {}
 
-  /// Starts a receive: finishes `transfer` if its message has arrived, else when it arrives. Returns the number of a
-  /// request to grant, if any.
+  /// Starts a receive: finishes `transfer` if its message has arrived or does not fit, else when it arrives. Returns
+  /// the number of a request to grant now; none if there is none.
   std::optional<uint64_t> take(PendingMessage& transfer, uint64_t channel);
   /// Whether the number of a beginning request or message is above the previous one, as every sender counts. Remembers
   /// it.
   bool begins_in_order(const FrameHead& head) { return std::exchange(last_began_, head.number) < head.number; }
-  /// Adds a request. Returns its number if it is to be granted now.
+  /// Adds a request. Returns its number if it is to be granted now; none if no receive wants it yet, or the one that
+  /// does is finished since the message does not fit.
   std::optional<uint64_t> add_request(const FrameHead& head);
-  /// Begins a frame of a message. Returns the destination of its bytes, or none if such a message is not allowed.
+  /// Begins a frame of a message. Returns the destination of its bytes. None if such a message is not allowed: it is
+  /// empty, exceeds its request, or is long or out of order without one.
   std::optional<FrameTarget> begin_message(const FrameHead& head);
   /// Ends the frame that began last, whose bytes have been stored.
   void end_message();

@@ -16,7 +16,7 @@ Digest sha256(std::span<const std::byte> message);
 /// HMAC-SHA-256 of a message.
 Digest keyed_hash(std::span<const std::byte> key, std::span<const std::byte> message);
 
-/// Compares in a time that does not depend on the position of a difference.
+/// Whether two digests are equal, compared in a time that does not depend on the position of a difference.
 bool equal_digests(const Digest& a, const Digest& b);
 
 /// 32 random bytes from the kernel. Throws RuntimeFailure(internal) if it has none.

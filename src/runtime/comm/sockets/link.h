@@ -46,7 +46,7 @@ class Link final : private FrameReader::Sink {
   void send_leave() { enqueue({.head = {.kind = FrameHead::Kind::leave}}); }
 
   bool has_left() const { return has_left_; }
-  /// Whether everything has been sent and, if `acknowledged`, has reached the peer's host.
+  /// Whether everything has been sent and, if `acknowledged`, has reached the peer's host. True without a socket.
   bool is_sent(bool acknowledged) const;
 
   // The functions below are for the thread that moves messages.

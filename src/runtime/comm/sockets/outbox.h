@@ -48,6 +48,7 @@ class Outbox {
   /// Takes the message whose request has this number; none if it was withdrawn.
   std::optional<Frame> granted(uint64_t number);
   /// Writes what the socket accepts, about kMaxInTurn bytes at most. Finishes the messages that are completely sent.
+  /// Returns `all` if the queue is empty, `blocked` if frames are left, `broken` if the connection has failed.
   Written write_to(const Socket& socket);
   /// Withdraws a message: drops it if it waits for a grant. Frames of it that are queued already are sent nevertheless,
   /// from a copy of their bytes. The memory of the message is free afterwards.

@@ -71,8 +71,8 @@ bool await_word(const Socket& socket, const RendezvousOptions& options, Deadline
 double seconds_of(Timeout time) { return std::chrono::duration<double>(time).count(); }
 
 /// Connects to a rank that listens at `endpoint` and introduces this rank to it. Repeats the call until the timeout.
-/// Throws RankMissed if the rank does not answer by then, RuntimeFailure if it does not know this rank or this process
-/// is asked to end.
+/// Throws RankMissed if the rank does not answer by then; RuntimeFailure if it does not know this rank, its host has no
+/// address, or this process is asked to end.
 Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const RendezvousOptions& options,
                  const std::function<Hello(const Socket&)>& hello) {
   const Deadline until = deadline_after(options.timeout);
@@ -116,7 +116,7 @@ class Gathering {
   std::vector<Socket> links() { return std::move(links_); }
 
   /// Returns where all ranks are, and sends that to all of them. Throws RuntimeFailure, on all ranks, if one does not
-  /// arrive or ends.
+  /// arrive, ends, or expects another number of ranks, or this process is asked to end.
   std::vector<Hello> gather() {
     std::vector<Hello> all(options_.size);
     all[0] = hello_of(options_, options_.master);
@@ -180,8 +180,8 @@ class Gathering {
     return false;
   }
 
-  /// Throws RuntimeFailure if a rank that had arrived has ended. A rank sends nothing before it is answered, so a
-  /// readable connection has ended.
+  /// Throws RuntimeFailure, on all ranks, if a rank that had arrived has ended. A rank sends nothing before it is
+  /// answered, so a readable connection has ended.
   void refuse_ended() {
     for (size_t rank = 1; rank < links_.size(); ++rank) {
       if (!links_[rank].is_open() || !await_readable(links_[rank], std::chrono::steady_clock::now())) continue;
@@ -210,8 +210,8 @@ class Gathering {
   std::vector<Socket> links_;
 };
 
-/// Receives rank 0's answer: where all ranks are. Throws RuntimeFailure with the reason if the job does not begin,
-/// RankMissed if rank 0 ends or is silent.
+/// Receives rank 0's answer: where all ranks are. Throws RuntimeFailure with the reason if the job does not begin or
+/// this process is asked to end, RankMissed if rank 0 ends or is silent.
 std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& options) {
   // Rank 0 may wait for other ranks as long as this one waits for it.
   const Deadline until = deadline_after(options.timeout + kReplyTime);

@@ -43,7 +43,7 @@ Addresses resolve(const Endpoint& endpoint, bool listens) {
   return {found, &::freeaddrinfo};
 }
 
-/// Milliseconds for poll, which takes an int; a minute at most.
+/// Milliseconds until then for poll, which takes an int; at least 0, a minute at most.
 int wait_time(Deadline until) {
   const auto rest = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
   return static_cast<int>(std::clamp<int64_t>(rest, 0, 60'000));

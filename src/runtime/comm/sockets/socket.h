@@ -18,7 +18,8 @@ struct Endpoint {
   int port = 0;
 };
 
-/// Parses "10.0.0.1:2950", "[::1]:2950" or "node7:2950". Throws InvalidArgument; its message begins with "[where]".
+/// Parses "10.0.0.1:2950", "[::1]:2950" or "node7:2950"; the result has no brackets. Throws InvalidArgument for other
+/// texts and ports outside 1 to 65535; its message begins with "[where]".
 Endpoint parse_endpoint(std::string_view where, const std::string& text);
 std::string print(const Endpoint& endpoint);
 
@@ -48,7 +49,7 @@ void require_open_files(std::string_view where, int64_t count, const std::string
 /// this host cannot listen there.
 Socket listen_on(const Endpoint& endpoint);
 /// Connects to an address. Tries again while nobody listens there. None if `until` passes, or if `is_over` returns true
-/// between two attempts. Throws RuntimeFailure for an unknown name.
+/// after an attempt. Throws RuntimeFailure(peer_lost) for an unknown name.
 std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until,
                                  const std::function<bool()>& is_over = nullptr);
 /// Local address, as a number, and port of a listening or connected socket; "" and 0 if they are unknown.

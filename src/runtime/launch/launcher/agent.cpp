@@ -49,7 +49,7 @@ void write_log(const Socket& file, std::string_view text) {
   }
 }
 
-/// The last lines of a file, at most kMaxLines and kMaxLineBytes.
+/// The last lines of a file, at most kMaxLines and kMaxLineBytes; "" if it cannot be read.
 std::string last_lines(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return "";
@@ -66,7 +66,7 @@ std::string last_lines(const std::string& path) {
   return text.substr(begin);
 }
 
-/// Renames the record of the previous attempt, or removes that of an earlier job.
+/// Renames the record of the previous attempt, or removes that of an earlier job. Ignores errors.
 void keep_record(const std::string& folder, int attempt) {
   std::error_code failure;
   const std::string record = folder + "/flight_record";

@@ -16,7 +16,7 @@
 
 namespace partita {
 
-/// Whether a name or address is that of this host.
+/// Whether a name or address is that of this host: it can listen there. False for an unknown name.
 bool is_this_host(const std::string& name);
 
 class AgentLink {
@@ -29,18 +29,19 @@ class AgentLink {
   /// File descriptor that is readable when there are reports.
   int file() const { return child_.output().file(); }
   bool is_open() const { return is_open_; }
-  /// Closes the link and kills the local process of the agent.
+  /// Closes the link and kills the local process of the agent. `is_open` is false then.
   void close();
-  /// Sends an order. Closes the link if the agent does not read it within five seconds.
+  /// Sends an order. Closes the link if the agent does not read it within five seconds. Does nothing if the link is
+  /// closed.
   void send(const AgentOrder& order);
-  /// Returns the reports received so far. Closes the link if the agent has ended. Throws InvalidFile for a malformed
-  /// report.
+  /// Returns the reports received so far. Ignores lines that are not JSON objects. Closes the link if the agent has
+  /// ended or sends a line longer than 1 MiB. Throws InvalidFile for a malformed report.
   std::vector<AgentReport> receive();
   /// Measures how long the agent has been silent.
   Heartbeat& heartbeat() { return heartbeat_; }
 
  private:
-  /// Writes a line. Returns false if the agent reads nothing for `patience`.
+  /// Writes a line. Returns false if the agent reads nothing for `patience` or has ended.
   bool write(const std::string& line, std::chrono::milliseconds patience);
   /// Sends signs of life, also while this process waits for the reader of its output.
   void beat(const std::stop_token& end);

@@ -54,7 +54,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-/// Runs in the new process; calls only functions that are allowed between fork and exec.
+/// Runs in the new process; calls only functions that are allowed between fork and exec. Becomes the command, or ends
+/// with exit code 127.
 [[noreturn]] void become(const ChildOptions& options, char** command, char** environment, int in, int out, int err,
                          pid_t parent) {
   ::setpgid(0, 0);

@@ -43,7 +43,8 @@ class Child {
 
   /// Status as waitpid returns it; none while the process runs.
   std::optional<int> status();
-  /// Sends a signal to the process and those it has started, as long as these stay in its process group.
+  /// Sends a signal to the process and those it has started, as long as these stay in its process group. Does nothing
+  /// once `status` has returned one.
   void signal(int number);
 
  private:

@@ -34,7 +34,8 @@ class Watch {
  public:
   explicit Watch(const std::vector<HostSlots>& hosts);
 
-  /// Records a report of a host's agent.
+  /// Records a report of a host's agent. Only the first end of a rank counts. A `failed` report counts as the loss of
+  /// the host.
   void take(int host, const AgentReport& report);
   /// Records that a host was lost, for the reason `how`. Its ranks that were still running count as stopped. The
   /// attempt ends with `code` if this loss is to blame. Only the first loss of a host counts, and none after all of its
@@ -46,7 +47,8 @@ class Watch {
   bool was_killed() const { return was_killed_; }
   bool all_ended() const;
   bool has_ended(int host) const;
-  /// The result of the attempt, once all ranks have ended or hosts were lost.
+  /// Returns the result of the attempt, once all ranks have ended or hosts were lost. Its code is 0 if no rank has
+  /// failed.
   Ending ending() const;
 
  private:
@@ -62,7 +64,8 @@ class Watch {
   /// Number of other hosts with a rank that lost one of this host, if this host's own ranks lost only ranks of other
   /// hosts: its network is cut. 0 otherwise.
   int missed_by_hosts(int host) const;
-  /// The host that is cut off, if any.
+  /// The host that the most other hosts have lost (`missed_by_hosts`), the last one of several; none if there is no
+  /// such host.
   std::optional<int> cut_off() const;
 
   std::vector<HostSlots> hosts_;

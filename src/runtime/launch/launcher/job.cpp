@@ -246,7 +246,8 @@ class Launcher {
   }
 
   /// Waits for reports or a signal until `until`, at most one heartbeat interval, and handles them. `watch` is null if
-  /// no rank runs. `master`, unless null, receives the address at which rank 0 will listen.
+  /// no rank runs. `master`, unless null, receives the address at which rank 0 will listen. Throws InvalidFile for a
+  /// malformed report.
   void step(Watch* watch, Deadline until, std::string* master) {
     std::vector<pollfd> files{{.fd = signals_.file(), .events = POLLIN}};
     for (const auto& agent : agents_) files.push_back({.fd = agent->is_open() ? agent->file() : -1, .events = POLLIN});

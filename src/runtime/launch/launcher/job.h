@@ -20,7 +20,8 @@ struct JobOptions {
   std::vector<std::string> forwarded{};  // names of environment variables to pass to ranks on other hosts
 };
 
-/// The command that continues a job that has ended: with --checkpoint in it, `--resume latest` is set.
+/// Returns the command that continues a job that has ended. With --checkpoint in it, it ends with `--resume latest` in
+/// place of any other --resume; else it is `command` itself.
 std::vector<std::string> restart_command(const std::vector<std::string>& command);
 
 /// Runs the job to its end. The output of rank 0 goes to stdout and stderr, errors to stderr. Returns 0, or the exit

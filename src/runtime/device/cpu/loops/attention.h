@@ -53,8 +53,9 @@ class Attention {
       forward_head(sizes_.head(pair), in, out, product, scores);
     });
   }
-  /// The parts of attention with sharded keys: `largest` finds each query's largest score among the keys of this shard.
-  /// `sums` adds up exp(score - largest score of all shards) over them, and the values weighted by it.
+  /// The parts of attention with sharded keys: `largest` finds each query's largest score among the keys of this shard,
+  /// the lowest number if it sees none. `sums` adds up exp(score - largest score of all shards) over them, and the
+  /// values weighted by it.
   void largest(const Operands& in, T* out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
       largest_of_head(sizes_.head(pair), in, out, product, scores);
@@ -163,7 +164,8 @@ class Attention {
     });
   }
 
-  /// Computes the softmax of the first `seen` scores in place, and sets the rest up to `keys` to 0. Returns lse.
+  /// Computes the softmax of the first `seen` scores, at least one, in place, and sets the rest up to `keys` to 0.
+  /// Returns lse, the logarithm of the sum of their exponentials.
   static T softmax_row(T* scores, int64_t seen, int64_t keys) {
     T largest = scores[0];
 #pragma omp simd reduction(max : largest)
@@ -188,7 +190,7 @@ class Attention {
     }
   }
 
-  /// Computes d_q of a head and adds to d_k and d_v, which several heads of q may share.
+  /// Computes d_q of a head and adds to d_k and d_v, which several heads of q may share. Throws what `product` throws.
   void backward_head(const AttentionHead& at, const Operands& in, const Gradients& d, const Product& product,
                      T* scratch) const {
     T *p = scratch, *d_scores = scratch + block_size();

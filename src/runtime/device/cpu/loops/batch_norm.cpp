@@ -321,7 +321,8 @@ int gradient_of(const std::string& op) {
   return op == "batch_norm_grad" || op == "batch_norm_grad_apply" ? 4 : op == "batch_norm_grad_sums" ? 3 : -1;
 }
 
-/// x, d_y, y and d_x have one memory format: that of the first of x and d_y with channels innermost, else plain.
+/// Accepts f32 and f64, refuses other types. x, d_y, y and d_x have one memory format: that of the first of x and d_y
+/// with channels innermost, else plain.
 KernelChoice propose_batch_norm(const KernelQuery& query) {
   KernelChoice choice = propose_dense(kBatchNorm, query);
   if (!choice.accepted()) return choice;

@@ -18,7 +18,7 @@ inline bool channels_last(const Type& type, const MemoryFormat& format) {
   return type.rank() == 4 && format.tag == "acdb";
 }
 
-/// Number of planes of a 4-D tensor, with `lanes` channels each.
+/// Number of planes of a 4-D tensor, with `lanes` channels each: images times blocks of channels, the last one padded.
 inline int64_t planes_of(const Shape& shape, int64_t lanes) { return shape[0] * ((shape[1] + lanes - 1) / lanes); }
 
 /// The memory format of a channel-blocked tensor of f32 or i32.

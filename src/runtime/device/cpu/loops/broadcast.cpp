@@ -15,7 +15,7 @@ constexpr auto kBroadcast = "loops.broadcast";
 struct Repeat {
   Shape shape{1}, strides{0};
 
-  /// Begin of run `outer` in x.
+  /// Index in x at which run `outer` begins.
   int64_t begin(int64_t outer) const {
     int64_t at = 0;
     for (size_t d = shape.size() - 1; d-- > 0; outer /= shape[d]) at += outer % shape[d] * strides[d];

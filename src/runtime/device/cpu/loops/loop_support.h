@@ -15,13 +15,15 @@ int64_t ranges_of(int64_t rows);
 inline int64_t range_begin(int64_t rows, int64_t ranges, int64_t range) { return rows * range / ranges; }
 
 /// Number of threads that have room for `own` bytes each in a kernel's scratch memory, at most those that the calling
-/// thread may use.
+/// thread may use; 1 if they need none. Throws InternalError if there is not even room for one.
 int threads_within(int64_t own, int64_t scratch_bytes);
 
-/// Returns the reason why the loops do not support a query: its first operand is neither f32 nor f64. "" if they do.
+/// Returns the reason why the loops do not support a query: its first operand, or its result if it has no operands, is
+/// neither f32 nor f64. "" if they do.
 std::string unsupported_by_loops(const KernelQuery& query);
 
-/// Accepts a query of f32 or f64 with all operands and results dense, or refuses it.
+/// Accepts a query whose first operand is f32 or f64, with all operands and results dense. Refuses others with a
+/// reason.
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place = {});
 
 /// The memory format in which pointwise loops run: that of the first of `operands` operands which is neither plain nor

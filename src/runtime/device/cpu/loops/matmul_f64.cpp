@@ -18,7 +18,7 @@ struct Matmul {
   gemm::Sizes sizes(int threads) const { return gemm::tiled(batch, rows, columns, inner, threads); }
 };
 
-/// The product of two matrices of all rows, the first one transposed.
+/// The product of matmul_rows: leading dimensions of `a` and `b` are merged to rows, and `a` is transposed.
 Matmul product_of_rows(const Type& a, const Type& b) {
   const int64_t rows = a.shape.back(), columns = b.shape.back();
   return {.rows = rows,

@@ -25,7 +25,7 @@ struct Patches {
   bool reaches_outside() const;
 
   /// Copies elements [first, first + count) of row `index` of the matrix, whose columns are the positions of the first
-  /// image, then those of the next one.
+  /// image, then those of the next one. Elements outside the image are 0.
   void copy_row(int64_t index, int64_t first, int64_t count, double* to) const;
 
   // Pack for gemm.h: columns of a product whose inner dimension is the rows (pack_columns) or the columns

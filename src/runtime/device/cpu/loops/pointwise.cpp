@@ -40,7 +40,7 @@ struct Broadcast {
   Shape shape;
   std::array<Shape, 2> strides;
 
-  /// Begin of run `outer` in an operand.
+  /// Index in an operand at which run `outer` begins.
   int64_t begin(size_t operand, int64_t outer) const {
     int64_t at = 0;
     for (size_t d = shape.size() - 1; d-- > 0; outer /= shape[d]) at += outer % shape[d] * strides[operand][d];

@@ -55,7 +55,8 @@ void add_row(const T* from, T weight, int64_t count, T* to) {
   for (int64_t z = 0; z < count; ++z) to[z] += weight * from[z];
 }
 
-/// Binds dispatch. A thread takes some columns of a group at a time and adds up the rows of each slot.
+/// Binds dispatch. A thread takes some columns of a group at a time and adds up the rows of each slot. The loop throws
+/// InvalidArgument for a slot that is out of range.
 template <class T, class Slot>
 LoopFn bind_dispatch(const RoutingCall& call) {
   return [=](auto in, auto out, void*) {

@@ -34,7 +34,7 @@ const NamedTag* find_tag(int rank, std::string_view name) {
   return found == std::end(kTags) ? nullptr : found;
 }
 
-/// f32 or i32: the positions of a pooling have the memory format of its values.
+/// f32 or i32: the positions of a pooling have the memory format of its values. Throws InternalError for other types.
 dnnl::memory::data_type data_type_of(const Type& type, const MemoryFormat& format) {
   PARTITA_CHECK(type.dtype == DType::f32 || type.dtype == DType::i32, "{} in memory format {}", print(type),
                 format.tag);

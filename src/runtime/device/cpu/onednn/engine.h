@@ -23,13 +23,15 @@ Desc any_desc(const Shape& shape);
 Desc desc_of(const Type& type, const MemoryFormat& format);
 /// The memory format of a description, or nullopt if it has no name here.
 std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type);
-/// Bytes of a type in a memory format, padding included.
+/// Bytes of a type in a memory format, padding included; those of the plain format for "any". Throws as desc_of does
+/// for other formats.
 int64_t format_bytes(const Type& type, const MemoryFormat& format);
 /// Returns the reason why oneDNN does not support a query: an operand that is not f32, has no or more than 12
 /// dimensions, or no elements. "" if it does.
 std::string unsupported_by_onednn(const KernelQuery& query);
 
-/// Makes a kernel that converts between two memory formats of an f32 or i32 type. Throws dnnl::error if oneDNN cannot.
+/// Makes a kernel that converts between two memory formats of an f32 or i32 type. Throws dnnl::error if oneDNN cannot,
+/// and as desc_of does.
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to);
 
 /// An argument of a primitive: an input, an output, or bytes from `index` of the scratch memory.
