@@ -26,8 +26,8 @@ constexpr int kGroupSizes[] = {2, 4, 8};
 constexpr int64_t kFewestRanks = 8, kWholeSteps = 300, kFewestWholeSteps = 6;
 constexpr double kMinThreadShare = 0.01, kMaxSkew = 1e-3;
 
-/// Calls `fn` with 0 to `count` - 1, each on a thread of its own, 0 on this one. Rethrows the first error when all have
-/// ended. Throws RuntimeFailure(out_of_memory) if a thread cannot be started.
+/// Calls `fn` with 0 to `count` - 1, each on a thread of its own, 0 on this one. Rethrows the first error of `fn` when
+/// all have ended. Throws RuntimeFailure(out_of_memory) if a thread cannot be started.
 template <class Fn>
 void run_at_once(size_t count, const Fn& fn) {
   FirstError error;
@@ -120,7 +120,7 @@ double typical_call(const TrainingTime& time) {
   return std::exp(sum / seconds);
 }
 
-/// Returns a curve through points by size. Shares are lowered where more work would take less time.
+/// Returns a curve through points: shares by size. Shares are lowered where more work would take less time.
 Curve curve_through(std::map<double, double> points) {
   Curve curve;
   for (auto [size, share] : points) {
@@ -143,7 +143,7 @@ void set_thread_shares(Cluster& cluster, const std::vector<ThreadGain>& gains) {
 }
 
 /// Returns the speed of trainings that run on all cores at once, one per core, relative to one that runs alone; 0.01 to
-/// 1.
+/// 1. Throws as `time_training` and `run_at_once` do.
 double busy_share(const CalibrationOptions& options, double seconds) {
   double alone = 0, together = 0;
   for (const TrainingCase& training : options.core_cases) {
