@@ -37,11 +37,11 @@ struct TextFormat {
 DatasetPtr token_rows(TextBytes bytes, const TextFormat& format);
 DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format);
 
-/// Returns the columns of such rows.
+/// Returns the columns of `token_rows`.
 std::vector<Column> token_columns(const TextFormat& format);
 
 /// Returns the windows of a text file (plain, .gz or .xz): of its first 90 % for training, of the rest for testing.
-/// Throws MissingFile, and InvalidFile if a part is shorter than a window or the file larger than 1 GiB.
+/// Throws MissingFile, and InvalidFile if the file is damaged or larger than 1 GiB, or a part is shorter than a window.
 DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format);
 
 /// Returns rows of a generated text. Each of 24 letters follows from the two before it by a random table, and is any
