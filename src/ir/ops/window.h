@@ -14,7 +14,7 @@ struct Span {
 
   /// Number of input elements that one window spans.
   int64_t reach() const { return (taps - 1) * dilation + 1; }
-  /// Number of outputs over `size` inputs; the last inputs may be unused.
+  /// Number of outputs over `size` inputs, which padded must hold a window; the last inputs may be unused.
   int64_t outputs(int64_t size) const { return (size + before + after - reach()) / stride + 1; }
   /// Return the range of output indices, from the first to before the last, whose input at `tap` lies inside [0, size).
   int64_t first_output(int64_t tap) const;
@@ -35,7 +35,7 @@ Spans make_spans(std::string_view op, const std::vector<int64_t>& stride, const 
 int64_t checked_outputs(std::string_view op, const Span& span, int64_t size);
 
 /// Checks that a gradient has the `outputs` that `size` inputs give, or none at all, like an empty shard. Throws
-/// InvalidArgument otherwise.
+/// InvalidArgument otherwise, and unless `size` is 0 to kMaxElements.
 void require_grad_rows(std::string_view op, const Span& span, int64_t size, int64_t outputs);
 
 /// Checks that no window can lie entirely in the padding. Throws InvalidArgument otherwise.

@@ -72,7 +72,8 @@ std::optional<std::vector<std::pair<int, Axes>>> factors_from_dims(const Shardin
                                                                    const Axes& axes, const Mesh& mesh);
 
 /// Returns what the rank at `coordinates` holds of a node: the ranges of factors and of every dimension of every
-/// operand and result. A windowed dimension has the range that the rank needs.
+/// operand and result. A windowed dimension has the range that the rank needs. Throws InternalError if the cut leaves a
+/// part that is not contiguous, or the rule is for other types.
 Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const std::vector<int64_t>& coordinates,
             const OpCall& call);
 

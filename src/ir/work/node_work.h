@@ -15,7 +15,7 @@ Work work_of(const Graph& graph, const Rules& rules, size_t node, const Cut& cut
              const std::vector<Sharding>& shardings, const Mesh& mesh);
 
 /// Whether the work has the sizes of a product: products, attention, and convolutions as products of patches and
-/// filters.
+/// filters. Poolings have none.
 bool has_product_sizes(WorkKind kind, const ShardingRule& rule);
 /// Returns the member of Work, rows, columns, depth or batch, that a factor of the rule contributes to. The kind must
 /// have product sizes.
