@@ -41,7 +41,8 @@ void run_at_once(size_t count, const Fn& fn) {
   error.rethrow();
 }
 
-/// Returns the bytes read and written per second by copies on `threads` threads at once, each in its own memory.
+/// Returns the bytes read and written per second by copies on `threads` threads at once, each in its own memory. Throws
+/// as `run_at_once` does.
 double copy_bandwidth(int threads) {
   constexpr size_t kBytes = size_t{64} << 20;
   constexpr int kCopies = 6;

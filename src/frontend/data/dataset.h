@@ -60,8 +60,8 @@ class Dataset {
 
   /// Writes the rows `indices` of `epoch` one after another into one tensor per column, with a leading dimension of
   /// indices.size(). Thread-safe. Throws InvalidArgument if an index is outside [0, size) or the epoch outside [0,
-  /// kMaxEpochs]. Views and functions that make or check rows may throw other errors (`checked_ids`, `one_hot`,
-  /// `generated_rows`).
+  /// kMaxEpochs], InternalError for tensors of other types. Views and functions that make or check rows may throw other
+  /// errors (`checked_ids`, `one_hot`, `generated_rows`).
   void read(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const;
   /// Returns one row. Throws as `read` does.
   Row row(int64_t epoch, int64_t index) const;

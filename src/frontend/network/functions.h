@@ -130,7 +130,8 @@ Value scatter_add(Value x, Value ids, Value updates, Where where = Where::curren
 /// divide the last dimension.
 Value rotary(Value x, double base = 10000, int64_t begin = 0, int64_t heads = 1, Where where = Where::current());
 /// Reductions over the given axes, or over all if `axes` is empty. Negative axes count from the end. Throw
-/// InvalidArgument for an axis outside x.
+/// InvalidArgument for an axis outside x or given twice, a mean of other numbers than floats, and a maximum or minimum
+/// over no elements.
 Value reduce_sum(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 Value reduce_mean(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 /// Returns the sum of x times the weights divided by the sum of the weights, over all elements: a mean in which samples

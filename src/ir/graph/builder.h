@@ -25,7 +25,8 @@ class Value {
 
   /// Annotates the node that made this value with how its operands are cut and, if given, how its results are laid out.
   /// Replaces an earlier annotation. The annotation is not checked here, but when a plan is made. Returns this value.
-  /// Throws InvalidArgument if no node made the value, and as `annotation_of` does for layouts.
+  /// Throws InvalidArgument if no node made the value, and as `annotation_of` does for layouts, InternalError for an
+  /// empty handle.
   Value shard(const Strategy& inputs, const Strategy& outputs = {}) const;
   Value shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs = {}) const;
 

@@ -27,7 +27,7 @@ struct Spans {
   Span h, w;
 };
 /// Returns the two dimensions; `pads` are top, left, bottom, right. Throws InvalidArgument unless the lists have
-/// lengths 2, 2, 4 and 2 and legal values.
+/// lengths 2, 2, 4 and 2 and numbers below 2^31, from 0 for pads and from 1 for others.
 Spans make_spans(std::string_view op, const std::vector<int64_t>& stride, const std::vector<int64_t>& dilation,
                  const std::vector<int64_t>& pads, const std::vector<int64_t>& taps);
 /// Returns the number of outputs. Throws InvalidArgument unless `size` is above 0 and a window fits into the padded

@@ -172,7 +172,7 @@ class SequenceReader : public Cursor {
   }
 
   /// Appends the block `slots` and its repetitions up to the block `last`. Throws InvalidArgument if they do not reach
-  /// it.
+  /// it or are more slots than the group has.
   void repeat(std::vector<Slot> slots, const std::vector<Slot>& last, Sequence& sequence) const {
     const std::vector<int64_t> steps = steps_of(slots.data(), slots.size());
     const int64_t distance = last.front().micro_batch - slots.front().micro_batch;

@@ -33,7 +33,7 @@ struct TextFormat {
 /// Returns a dataset with the columns "tokens" (i32[tokens]) and "label" (i32[labels]), and for masked rows "positions"
 /// (i32[labels]), which are distinct and ascending. On average 8 of 10 hidden tokens become the mask, one a random
 /// token of the row, and one stays; this is a function of the seed, the epoch and the row. Windows are adjacent; the
-/// rest at the end is not read. `bytes` must hold at least one window.
+/// rest at the end is not read. Throws InternalError if `bytes` does not hold a window.
 DatasetPtr token_rows(TextBytes bytes, const TextFormat& format);
 DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format);
 
