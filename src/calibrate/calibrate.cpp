@@ -109,8 +109,8 @@ double instruction_seconds(const TrainingTime& time) {
   return seconds;
 }
 
-/// Returns the typical length of a training's calls: the mean of the logarithms of their seconds, weighted by their
-/// seconds.
+/// Returns the typical length of a training's calls: the exponential of the mean logarithm of their seconds, weighted
+/// by their seconds. NaN if no call takes time.
 double typical_call(const TrainingTime& time) {
   double sum = 0, seconds = 0;
   for (const NodeTime& node : time.nodes) {

@@ -14,7 +14,8 @@ struct Span {
 
   /// Number of input elements that one window spans.
   int64_t reach() const { return (taps - 1) * dilation + 1; }
-  /// Number of outputs over `size` inputs, which padded must hold a window; the last inputs may be unused.
+  /// Number of outputs over `size` inputs, the last of which may be unused. With its padding, the input must hold a
+  /// window.
   int64_t outputs(int64_t size) const { return (size + before + after - reach()) / stride + 1; }
   /// Return the range of output indices, from the first to before the last, whose input at `tap` lies inside [0, size).
   int64_t first_output(int64_t tap) const;
