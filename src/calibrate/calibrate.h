@@ -57,7 +57,7 @@ Measurements median(std::vector<Measurements> rounds);
 Measurements measure_machine(const CalibrationOptions& options);
 
 /// Returns a verified cluster fitted to the measurements. It has as many ranks as there are cores, but at least 8.
-/// Throws InvalidArgument as `verify` of a cluster does.
+/// Throws InvalidArgument as `verify` of a cluster and, for the cases on several ranks, as `program_of` does.
 Cluster fit_machine(const Measurements& measured, const CalibrationOptions& options);
 
 /// Returns how well a cluster meets the measurements: a line for each training on one rank, and the mean and largest

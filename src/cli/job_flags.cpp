@@ -122,7 +122,7 @@ std::vector<Assignment> network_in(const std::string& path) {
 }
 
 /// Returns the path of the weights for the commands that only use them (eval, generate), "" if none is given, and ""
-/// for other commands.
+/// for other commands. Throws InvalidArgument for an empty path.
 std::string used_weights(const JobFlags& flags, const std::vector<Assignment>& all) {
   if (flags.command != "eval" && flags.command != "generate") return "";
   JobConfig only_files;
