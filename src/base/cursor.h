@@ -19,18 +19,20 @@ class Cursor {
 
   /// Returns the unread part of the line.
   std::string_view rest() const { return rest_; }
-  /// Skips `token` and returns true if the rest begins with it. Otherwise skips nothing and returns false.
+  /// Skips `token` and the spaces after it, and returns true, if the rest begins with it. Otherwise skips nothing and
+  /// returns false.
   bool take(std::string_view token);
-  /// Skips `token`. Throws InvalidArgument if the rest does not begin with it.
+  /// Skips `token` and the spaces after it. Throws InvalidArgument if the rest does not begin with `token`.
   void expect(std::string_view token);
-  /// Returns the text before the next `token`, and skips both. Throws InvalidArgument if `token` does not occur.
+  /// Returns the text before the next `token`, and skips both and the spaces after them. Throws InvalidArgument if
+  /// `token` does not occur.
   std::string_view until(std::string_view token);
   /// Returns the next `count` characters, or fewer at the end of the line, and skips the spaces after them.
   std::string_view take(size_t count);
   /// Returns the unread part of the line and skips it.
   std::string_view take_rest() { return std::exchange(rest_, {}); }
-  /// Reads a word of ASCII letters, digits and the characters of `also`. Throws InvalidArgument, with `expected`, if
-  /// there is none.
+  /// Reads a word of ASCII letters, digits and the characters of `also`, and skips the spaces after it. Throws
+  /// InvalidArgument, with `expected`, if the rest begins with another character or is empty.
   std::string word(std::string_view also = "_.-/", std::string_view expected = "a name");
   /// Reads the text up to the next space; "" at the end of the line.
   std::string_view token() { return take(std::min(rest_.size(), rest_.find(' '))); }

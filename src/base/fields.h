@@ -39,7 +39,8 @@ std::string to_text(bool value);
 std::string to_text(const std::string& value);  // quoted
 std::string to_text(DType value);
 std::string to_text(Reduce value);
-/// Reads what `to_text` writes into `value`. Throws InvalidArgument for any other text.
+/// Sets `value` to the value whose `to_text` is `text`. Throws InvalidArgument for any other text, and for a number
+/// that the type cannot hold.
 void from_text(std::string_view text, int64_t& value);
 void from_text(std::string_view text, double& value);
 void from_text(std::string_view text, bool& value);

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int64_t kAllBytes = std::numeric_limits<int64_t>::max();
 
-/// Returns the number after `key` in a file of "key: number kB" lines, in bytes. Nothing if the file lacks it.
+/// Returns the number after `key` in a file of "key: number kB" lines, in bytes. Nothing if the file lacks it or cannot
+/// be read.
 std::optional<int64_t> kilobytes(const char* path, std::string_view key) {
   std::ifstream file(path);
   std::string name;

@@ -29,7 +29,7 @@ std::string listed(int64_t count, const At& at, std::string_view separator) {
   return text;
 }
 
-/// Returns the elements of `values` as text, shortened likewise.
+/// Returns the elements of `values` as text, shortened as above.
 template <class List>
 std::string listed(const List& values, std::string_view separator) {
   return listed(

@@ -40,11 +40,12 @@ std::vector<std::string> names_of() {
   return {kNames<Enum>.begin(), kNames<Enum>.end()};
 }
 
-/// Returns the position of `text` in `names`. Throws InvalidArgument with the nearest name as a suggestion: "[where]
-/// unknown name, got ..".
+/// Returns the position of `text` in `names`. If it is not one of them, throws InvalidArgument "[where] unknown name,
+/// got ..", with the nearest name as a suggestion.
 size_t position_of_name(std::string_view where, std::string_view text, const std::vector<std::string>& names);
 
-/// Returns the value called `text`. Throws InvalidArgument that begins with "[where]" and suggests the nearest name.
+/// Returns the value called `text`. Throws InvalidArgument that begins with "[where]" and suggests the nearest name if
+/// there is none.
 template <Named Enum>
 Enum parse_name(std::string_view where, std::string_view text) {
   return static_cast<Enum>(position_of_name(where, text, names_of<Enum>()));

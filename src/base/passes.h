@@ -32,8 +32,8 @@ class Passes {
   explicit Passes(PassOptions options) : options_(std::move(options)) {}
 
   /// Runs `make`, checks the result with `verify`, and returns it. Writes `print(result)` to N_name.txt in the dump
-  /// directory, where N counts stages from 1. Throws what `make` and `verify` throw, and RuntimeFailure(cannot_write)
-  /// if the dump fails.
+  /// directory, if one is set, where N counts stages from 1. Throws what `make` and `verify` throw, and
+  /// RuntimeFailure(cannot_write) if the dump fails.
   template <class Make, class Verify, class Print>
   auto stage(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
     auto result = part(name, make, verify, print);
@@ -41,7 +41,8 @@ class Passes {
     return result;
   }
 
-  /// Like `stage`, for a pass that works towards the next stage: its dump carries that stage's number.
+  /// Like `stage`, for a pass that works towards the next stage: its dump carries that stage's number. Throws as
+  /// `stage` does.
   template <class Make, class Verify, class Print>
   auto part(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
     const auto begin = std::chrono::steady_clock::now();
@@ -53,7 +54,8 @@ class Passes {
   }
 
   bool dumping() const { return !options_.dump_dir.empty(); }
-  /// Writes a file in the dump directory, creating the directory. Throws RuntimeFailure(cannot_write).
+  /// Writes a file in the dump directory, which must be set, and creates the directory. Throws
+  /// RuntimeFailure(cannot_write) if the file cannot be written.
   void write(const std::string& name, const std::string& text) const;
   /// Whether the pass runs, i.e. was not switched off.
   bool runs(std::string_view name) const;

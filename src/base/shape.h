@@ -20,7 +20,7 @@ inline constexpr int kMaxDims = 20;
 /// Whether no size is negative and the number of elements, with each 0 counted as 1, is at most kMaxElements.
 bool is_countable(const Shape& shape);
 
-/// Returns the number of elements, 1 for a scalar.
+/// Returns the number of elements, 1 for a scalar. It must fit an int64_t (`is_countable`).
 int64_t elements(const Shape& shape);
 /// Returns the row-major strides, in elements.
 Shape strides_of(const Shape& shape);
@@ -42,7 +42,8 @@ struct Type {
 std::string print(const Type& type);
 /// Returns the types as text: "f32[2,3], i64[2]".
 std::string print(const std::vector<Type>& types);
-/// Reads a type as `print` writes it. Throws InvalidArgument for other texts and for shapes above the limits.
+/// Reads a type as `print` writes it. Throws InvalidArgument for other texts, more than kMaxDims dimensions and shapes
+/// that are not countable (`is_countable`).
 Type parse_type(std::string_view text);
 
 /// A borrowed, read-only, dense row-major tensor.
@@ -107,7 +108,8 @@ class Array {
   std::vector<std::byte> bytes_;
 };
 
-/// Returns the same values converted to another element type.
+/// Returns the same values, taken as doubles, in another element type: `convert` clamps them to integer types and drops
+/// the fraction. An array that has the type is copied.
 Array cast(const Array& array, DType dtype);
 
 }  // namespace partita

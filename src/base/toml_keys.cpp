@@ -5,7 +5,8 @@
 namespace partita {
 namespace {
 
-/// Returns the position after the string or comment that begins at `at`.
+/// Returns the position after the string or comment that begins at `at`: that of the line break for a comment or a
+/// string that its line does not close, the end of the text if nothing closes it.
 size_t end_of_token(std::string_view text, size_t at) {
   const char quote = text[at];
   if (quote == '#') return std::min(text.find('\n', at), text.size());

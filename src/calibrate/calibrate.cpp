@@ -26,8 +26,8 @@ constexpr int kGroupSizes[] = {2, 4, 8};
 constexpr int64_t kFewestRanks = 8, kWholeSteps = 300, kFewestWholeSteps = 6;
 constexpr double kMinThreadShare = 0.01, kMaxSkew = 1e-3;
 
-/// Calls `fn` with 0 to `count` - 1, each on a thread of its own, 0 on this one. Rethrows the first error when all have
-/// ended. Throws RuntimeFailure(out_of_memory) if a thread cannot be started.
+/// Calls `fn` with 0 to `count` - 1, each on a thread of its own, 0 on this one. Rethrows the first error of `fn` when
+/// all have ended. Throws RuntimeFailure(out_of_memory) if a thread cannot be started.
 template <class Fn>
 void run_at_once(size_t count, const Fn& fn) {
   FirstError error;
@@ -41,7 +41,8 @@ void run_at_once(size_t count, const Fn& fn) {
   error.rethrow();
 }
 
-/// Returns the bytes read and written per second by copies on `threads` threads at once, each in its own memory.
+/// Returns the bytes read and written per second by copies on `threads` threads at once, each in its own memory. Throws
+/// as `run_at_once` does.
 double copy_bandwidth(int threads) {
   constexpr size_t kBytes = size_t{64} << 20;
   constexpr int kCopies = 6;
@@ -73,7 +74,7 @@ double best_rate(const TrainingTime& time) {
 }
 
 /// Fits the costs of steps on several ranks that the prediction lacks: seconds per step (`rank_overhead`), and seconds
-/// that a collective waits for each other rank (`rank_skew`).
+/// that a collective waits for each other rank (`rank_skew`), each 0 to 1 ms. Throws as `program_of` does.
 void set_rank_costs(Cluster& cluster, const std::vector<TrainingCase>& cases, const std::vector<double>& steps) {
   struct RankStep {
     double measured = 0, predicted = 0, waits = 0;  // waits: number of waits of exposed collectives for another rank
@@ -108,8 +109,8 @@ double instruction_seconds(const TrainingTime& time) {
   return seconds;
 }
 
-/// Returns the typical length of a training's calls: the mean of the logarithms of their seconds, weighted by their
-/// seconds.
+/// Returns the typical length of a training's calls: the exponential of the mean logarithm of their seconds, weighted
+/// by their seconds. NaN if no call takes time.
 double typical_call(const TrainingTime& time) {
   double sum = 0, seconds = 0;
   for (const NodeTime& node : time.nodes) {
@@ -120,7 +121,7 @@ double typical_call(const TrainingTime& time) {
   return std::exp(sum / seconds);
 }
 
-/// Returns a curve through points by size. Shares are lowered where more work would take less time.
+/// Returns a curve through points: shares by size. Shares are lowered where more work would take less time.
 Curve curve_through(std::map<double, double> points) {
   Curve curve;
   for (auto [size, share] : points) {
@@ -143,7 +144,7 @@ void set_thread_shares(Cluster& cluster, const std::vector<ThreadGain>& gains) {
 }
 
 /// Returns the speed of trainings that run on all cores at once, one per core, relative to one that runs alone; 0.01 to
-/// 1.
+/// 1. Throws as `time_training` and `run_at_once` do.
 double busy_share(const CalibrationOptions& options, double seconds) {
   double alone = 0, together = 0;
   for (const TrainingCase& training : options.core_cases) {

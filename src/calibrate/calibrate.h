@@ -43,7 +43,7 @@ struct Measurements {
   std::vector<double> steps_of_ranks;   // seconds per step of the trainings with many collectives
   std::vector<CollectiveTime> collectives;
 
-  /// Returns the largest disturbance of the trainings; 1 if there is none.
+  /// Returns the largest TrainingTime::disturbance; 1 if there are no trainings.
   double disturbance() const;
 };
 
@@ -51,13 +51,13 @@ struct Measurements {
 Measurements median(std::vector<Measurements> rounds);
 
 /// Measures the machine. Trains small perceptrons, convolutional networks and transformers on one core, on all cores
-/// and on several ranks, and times collectives of 2, 4 and 8 threads. All of this is repeated `rounds` times, and the
-/// medians are returned, so that they exclude a single disturbed round. Nothing else should run meanwhile. Throws as
-/// `time_training` does.
+/// and on several ranks, and times collectives of 2, 4 and 8 threads. All of this is repeated `rounds` times, at least
+/// once, and the medians are returned, so that they exclude a single disturbed round. Nothing else should run
+/// meanwhile. Throws as `time_training`, `time_whole_step` and `time_collectives` do.
 Measurements measure_machine(const CalibrationOptions& options);
 
 /// Returns a verified cluster fitted to the measurements. It has as many ranks as there are cores, but at least 8.
-/// Throws InvalidArgument as `verify` of a cluster does.
+/// Throws InvalidArgument as `verify` of a cluster and, for the cases on several ranks, as `program_of` does.
 Cluster fit_machine(const Measurements& measured, const CalibrationOptions& options);
 
 /// Returns how well a cluster meets the measurements: a line for each training on one rank, and the mean and largest

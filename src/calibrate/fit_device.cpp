@@ -30,7 +30,7 @@ std::vector<double> sizes_of(const std::vector<const NodeTime*>& nodes, double W
   return sizes;
 }
 
-/// Returns a curve of shares by size, lowered where more work would take less time.
+/// Returns a curve of shares by size, each from kMinShare to `most`, lowered where more work would take less time.
 Curve monotone_curve(const std::vector<double>& sizes, const double* shares, double most) {
   Curve curve;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -72,7 +72,8 @@ class KindFit {
  private:
   static double weight_of(const NodeTime& node) { return std::pow(node.seconds, 0.25); }
 
-  /// Returns shares that the nodes reach, as a starting point. The curves of the fit may allow more.
+  /// Returns shares that the nodes reach, as a starting point, followed by `extra` as the extra rows, columns and depth
+  /// of products. The curves of the fit may allow more.
   std::vector<double> start(double extra) const {
     std::vector<double> numbers;
     double fastest = 0;
@@ -83,7 +84,8 @@ class KindFit {
     return numbers;
   }
 
-  /// Returns the largest share of a rate that nodes of about this size reach, or all nodes if none has such a size.
+  /// Returns the largest share of `rate` at which a node of about this size handles `amount` (work per second), or any
+  /// node if none has such a size.
   double reached(double Work::*amount, double size, double rate) const {
     double near = 0, any = 0;
     for (const NodeTime* node : nodes_) {

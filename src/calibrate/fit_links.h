@@ -10,7 +10,7 @@ namespace partita {
 /// of collective that fit the times best.
 Cluster fit_links(Cluster cluster, const std::vector<CollectiveTime>& times);
 
-/// Returns the seconds that the cluster's model predicts for one of the collectives.
+/// Returns the seconds that the cluster's model predicts for the collective of `time`, whose own `seconds` are ignored.
 double predicted_seconds(const Cluster& cluster, const CollectiveTime& time);
 
 }  // namespace partita

@@ -18,7 +18,8 @@ inline double shortest(const std::vector<double>& times) {
   return times.empty() ? 0 : *std::min_element(times.begin(), times.end());
 }
 
-/// Returns the median, the time that a step usually takes; 0 if there are none.
+/// Returns the median, the time that a step usually takes, of an even number the larger of the middle two; 0 if there
+/// are none.
 inline double median(std::vector<double> times) {
   if (times.empty()) return 0;
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);

@@ -33,8 +33,8 @@ ZooJob job_of(const TrainingCase& training) {
   return {config, Place{.cores = training.threads * training.ranks}};
 }
 
-/// Returns normal numbers for floats, ids of the first rows of a table for integers, and 0.001 for the input
-/// "learning_rate".
+/// Returns normal numbers for floats, 0 or 1 for integers, which are ids of any table of two rows, and 0.001 for the
+/// input "learning_rate".
 Array random_array(const Type& type, const std::string& name) {
   constexpr double kLearningRate = 1e-3;
   constexpr uint64_t kIds = 2;
@@ -74,7 +74,8 @@ struct StepTimes {
   std::vector<double> steps;
 };
 
-/// Runs the same number of steps on all ranks: the first rank decides whether another one follows.
+/// Returns the times of pairs of steps, without and with timers, that are repeated for about `seconds`: at least once,
+/// at most 400 times. All ranks run the same number: the first rank decides whether another pair follows.
 StepTimes run_steps(Executor& executor, int threads, double seconds, Communicator& world) {
   const StageExecutor& stage = *executor.stages().front();
   StepTimes times;

@@ -39,11 +39,12 @@ struct TrainingTime {
 Program program_of(const TrainingCase& training);
 
 /// Trains on random rows, for about `seconds` and at least one step. Each time is the median over the steps. Throws as
-/// `program_of` does.
+/// `program_of` and `run_ranks` do.
 TrainingTime time_training(const TrainingCase& training, double seconds);
 
-/// Returns the median seconds of a step as users run it, rows and reports included. Many steps are split over several
-/// trainings, since times of ranks on as many cores differ from one training to another. Throws as `program_of` does.
+/// Returns the median seconds of a step as users run it, rows and reports included. Many steps, at least 1, are split
+/// over several trainings, since times of ranks on as many cores differ from one training to another. Throws as
+/// `program_of` and `Model::train` do.
 double time_whole_step(const TrainingCase& training, int64_t steps);
 
 }  // namespace partita

@@ -113,7 +113,8 @@ std::vector<std::vector<StateShare>> even_shares(const SavedStates& states, int 
   return share_states(held, ranks);
 }
 
-/// Compiles the training of a checkpoint under another plan. Throws InvalidArgument if neither names a model.
+/// Compiles the training of a checkpoint under another plan. Throws InvalidArgument if neither the plan nor the
+/// checkpoint names a model, InvalidFile for a damaged configuration in the checkpoint, and as ZooJob does.
 Program program_under(const PlanFile& plan, const SavedStates& states) {
   const Metadata& metadata = states.metadata();
   const auto saved = metadata.find(kConfigKey);

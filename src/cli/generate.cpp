@@ -24,7 +24,7 @@ struct GenerateFlags {
 };
 
 /// Returns an index drawn from softmax(logits / temperature), or the index of the largest logit if the temperature is
-/// 0. Throws RuntimeFailure(non_finite) if it is not 0 and the distribution is not finite.
+/// 0. Throws RuntimeFailure(non_finite) if a logit is not finite.
 int64_t draw(const float* logits, int64_t count, double temperature, uint64_t key, uint64_t step) {
   if (!std::all_of(logits, logits + count, [](float logit) { return std::isfinite(logit); })) {
     throw RuntimeFailure(ExitCode::non_finite,

@@ -24,7 +24,7 @@ struct GraphFlags {
   bool training = false, run = false;
 };
 
-/// Returns random inputs: normal floats, and integers 0 or 1, which are valid ids of any table.
+/// Returns random inputs: normal floats, and integers 0 or 1, which are ids of any table of two rows.
 Array random_input(const Type& type, uint64_t key) {
   Array array(type);
   for (int64_t i = 0; i < type.elements(); ++i) {

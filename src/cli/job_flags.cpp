@@ -26,7 +26,7 @@ bool is_of_recipe(const JobOption& option) {
          option.section == OptionSection::schedule;
 }
 
-/// Returns " [default: fast]", or "" if the default says nothing.
+/// Returns " [default: fast]", or "" if the option is a list or its default is the recipe's, unset, 0 or false.
 std::string default_note(const JobOption& option) {
   if (is_of_recipe(option)) return "";
   const std::vector<std::string> texts = option.get(JobConfig());
@@ -106,8 +106,8 @@ std::string plan_named(const std::vector<Assignment>& all) {
   return only_plan.plan.file;
 }
 
-/// Reads the options that decide what a network computes from the metadata of its weights or checkpoint; none if these
-/// lack them. Throws MissingFile or InvalidFile for a missing or damaged file.
+/// Returns the options that decide what a network computes (model, loss, ignored label) from the metadata of its
+/// weights or checkpoint; none if these lack them. Throws MissingFile or InvalidFile for a missing or damaged file.
 std::vector<Assignment> network_in(const std::string& path) {
   const Metadata metadata =
       std::filesystem::is_directory(path) ? SavedStates(path).metadata() : read_weights_metadata(path);
@@ -121,7 +121,8 @@ std::vector<Assignment> network_in(const std::string& path) {
   return all;
 }
 
-/// Returns the path of the weights if the command only uses them, else "".
+/// Returns the path of the weights for the commands that only use them (eval, generate), "" if none is given, and ""
+/// for other commands. Throws InvalidArgument for an empty path.
 std::string used_weights(const JobFlags& flags, const std::vector<Assignment>& all) {
   if (flags.command != "eval" && flags.command != "generate") return "";
   JobConfig only_files;
@@ -133,8 +134,8 @@ std::string used_weights(const JobFlags& flags, const std::vector<Assignment>& a
 
 std::string joined_texts(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
-/// Returns the configuration under a plan. Throws InvalidArgument if another value was given for a key that the plan
-/// decides.
+/// Returns the configuration under a plan. Throws InvalidArgument as `require_planned_model` does, and if another value
+/// was given for a key that the plan decides.
 JobConfig planned_config(JobConfig config, const std::vector<Assignment>& all, const PlanFile& plan) {
   const auto is_said = [&](std::string_view key) {
     return std::any_of(all.begin(), all.end(), [&](const Assignment& one) { return one.option->key() == key; });

@@ -33,15 +33,15 @@ std::vector<Assignment> assignments_without_model(const JobFlags& flags);
 
 /// Returns the configuration of the command line: the recipe of the model, changed by the file, then by the flags, then
 /// by the plan that these name. "auto" searches a plan. Commands that only use weights get the model from them, if it
-/// is not given. Throws InvalidArgument if nothing names a model, and for a value that is bad or contradicts the plan,
-/// and MissingFile or InvalidFile for a file that is missing or damaged.
+/// is not given. Throws InvalidArgument if nothing names a model, for a value that is bad or contradicts the plan, and
+/// as `automatic_plan` does, and MissingFile or InvalidFile for a file that is missing or damaged.
 JobConfig configuration(const JobFlags& flags);
 
 /// Whether a flag set the option. Values from a file do not count, since a file may contain options that have no
 /// effect.
 bool is_given(const JobFlags& flags, std::string_view key);
 
-/// Prints the configuration if --print-config asks for it. Returns whether it did; the command then ends.
+/// Prints the configuration to stdout if --print-config asks for it. Returns whether it did; the command then ends.
 bool printed_config(const JobFlags& flags, const JobConfig& config);
 
 /// Returns the flag for another program's name of it, "batch-size" -> "--batch"; "" if none is known.

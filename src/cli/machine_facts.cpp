@@ -33,7 +33,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// Returns the number at the beginning of a file, or nullopt for "max" and for a missing file.
+/// Returns the number at the beginning of a file. Returns nullopt for a missing file and for other text, such as "max".
 std::optional<int64_t> number_in(const std::string& path) {
   std::ifstream file(path);
   int64_t number = 0;

@@ -13,8 +13,9 @@ struct FlagFile {
   std::string path;
 };
 
-/// Checks output files before anything takes time. Throws InvalidArgument if a written file is also that of another
-/// flag, written or read, and RuntimeFailure(cannot_write), which names the flag, for a file that cannot be written.
+/// Checks output files before anything takes time; empty paths are ignored. Throws InvalidArgument if a written file is
+/// also that of another flag, written or read, and RuntimeFailure(cannot_write), which names the flag, for a file that
+/// cannot be written.
 void require_outputs(const std::vector<FlagFile>& written, const std::vector<FlagFile>& read = {});
 
 }  // namespace partita

@@ -102,7 +102,8 @@ std::string print_order(const Program& program, Order order, const std::optional
          "\n";
 }
 
-/// Returns how many micro-batches' values between two sections are held at once under the order.
+/// Returns how many micro-batches' values are held at once under the order, per pair of sections and per received
+/// value: "forward to backward 3; received %x 2".
 std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGraph& local, const Schedule& schedule) {
   const InFlight in_flight = in_flight_of(pipeline, stage, local);
   std::string text = fmt::format("forward to backward {}", in_flight.micro_to_backward);

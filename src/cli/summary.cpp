@@ -58,7 +58,7 @@ std::vector<LayerRow> layer_rows(const Graph& graph) {
   return rows;
 }
 
-/// Returns "conv2d, bias_add", shortened after three ops.
+/// Returns "conv2d, bias_add". Of more than three ops it shows three and the number of the others: "a, b, c, 2 more".
 std::string print_ops(const std::vector<std::string>& ops) {
   constexpr size_t kShown = 3;
   std::string text;

@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-/// Maximum number of compute threads of a rank.
+/// Maximum number of compute threads of a rank: eight times the cores, but at least 64.
 int max_threads(int cores) { return std::max(64, 8 * cores); }
 
 void complete_ranks(RanksConfig& ranks, const Place& place) {

@@ -14,7 +14,7 @@ namespace partita {
 enum class OptionNames { flags, fields };
 
 /// Returns "--epochs 2" for flags, "training.epochs = 2" for fields. If `value` is empty the result is the name alone.
-/// Values of a switch are "true" and "false". Throws InvalidArgument for an unknown key.
+/// The value of a switch is "true" or "false": "--eval" or "--no-eval". Throws InvalidArgument for an unknown key.
 std::string option_text(OptionNames names, std::string_view key, const std::string& value = "");
 
 /// Whether the user asked for the option with this key. Options that come from a model's recipe or a configuration file

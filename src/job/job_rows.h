@@ -29,7 +29,7 @@ class JobRows {
   bool are_own() const { return own_rows_ != nullptr; }
   /// Returns the source, or the name of the model that brings its rows along.
   std::string print_source() const;
-  /// Returns the kind and size of generated rows, "images, 28x28".
+  /// Returns the kind and size of generated rows: "images, 28x28", "texts, 128 letters" or "records, 8 ids".
   std::string print_generated() const;
   /// Returns a warning if the source lacks some files of its training rows, else an empty string. `rows`: the number of
   /// rows that are there. Throws MissingFile if all batches, or others than the last ones, are missing.

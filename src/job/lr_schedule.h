@@ -24,14 +24,15 @@ struct LrSchedule {
   double step_factor = 0.1;
 };
 
-/// Checks that the learning rate is at least 0 and finite, also in `dtype`, and that the warm-up is in range. Throws
-/// InvalidArgument otherwise.
+/// Checks that the learning rate is at least 0 and finite, also in `dtype`, and that the warm-up has 0 to 2^40 steps.
+/// Throws InvalidArgument otherwise.
 void verify(const LrSchedule& schedule, DType dtype = DType::f64);
 
-/// Whether any learning rate depends on `steps`.
+/// Whether any learning rate depends on LrSchedule::steps.
 bool depends_on_length(const LrSchedule& schedule);
 
-/// Returns the learning rate of a step, counted from 0.
+/// Returns the learning rate of a step, counted from 0. That of linear and cosine is 0 from step LrSchedule::steps on,
+/// unless the warm-up lasts longer.
 double learning_rate_at(const LrSchedule& schedule, int64_t step);
 
 }  // namespace partita

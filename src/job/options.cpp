@@ -41,7 +41,8 @@ JobOption::Form form_of() {
   return JobOption::Form::text;
 }
 
-/// Returns the placeholder of a value of type T in help.
+/// Returns the placeholder of a value of type T in help: "off|on" for names, "NUMBER", "COUNT", "TEXT", "" for a
+/// switch.
 template <class T>
 std::string value_name() {
   using Value = typename Inner<T>::type;
@@ -60,7 +61,7 @@ std::string value_name() {
   }
 }
 
-/// Whether the value is not set. An empty text counts as not set: no file has an empty name.
+/// Whether an optional has no value or a text is empty: no file has an empty name. False for other types.
 template <class T>
 bool is_unset(const T& value) {
   if constexpr (is_optional<T>) return !value.has_value();

@@ -50,7 +50,7 @@ NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramReq
 /// the network or the ranks do not allow, and RuntimeFailure(cannot_write) if a dump fails.
 Program make_program(const JobConfig& config, const ProgramRequest& request);
 /// Compiles the program of a graph, under those parts of a completed configuration that do not depend on a network.
-/// Throws InvalidArgument for options that the graph or the ranks do not allow.
+/// Throws what `request.forward` throws, and InvalidArgument for options that the graph or the ranks do not allow.
 Program make_program(const JobConfig& config, const GraphRequest& request);
 
 }  // namespace partita

@@ -19,7 +19,7 @@ struct RecomputeAnnotation {
   bool operator==(const RecomputeAnnotation&) const = default;
 };
 
-/// "net/h/0..5=full".
+/// Returns "net/h/0..5=full".
 std::string print(const RecomputeAnnotation& annotation);
 /// Parses what `print` writes. Throws InvalidArgument for other texts.
 RecomputeAnnotation parse_recompute_annotation(std::string_view text);

@@ -11,8 +11,8 @@ std::string print(const JobConfig& config);
 std::string print_computation(const JobConfig& config);
 
 /// Parses a text into assignments, which check the values when they are assigned. `path` is used in messages. Throws
-/// InvalidFile with the line if the text is not TOML, for an unknown section or key (with the nearest one), and for a
-/// value of another type.
+/// InvalidFile with the line if the text is not TOML, for an unknown section or key (with the nearest one), for a key
+/// of too many parts, and for a value that is no text, number, bool or list of these.
 std::vector<Assignment> parse_config(std::string_view text, const std::string& path);
 /// Reads a file and parses it with `parse_config`. Throws MissingFile if the file cannot be read, InvalidFile if it is
 /// too large or as `parse_config` does.

@@ -86,7 +86,8 @@ class Llama : public Layer {
   LayerPtr norm_, blocks_, head_;
 };
 
-/// Two thirds of four times the width, rounded up to a multiple of 32. Three matrices then have the parameters of two.
+/// Returns two thirds of four times the width, rounded up to a multiple of 32. Three matrices then have the parameters
+/// of two.
 int64_t usual_intermediate(int64_t hidden) { return (8 * hidden / 3 + 31) / 32 * 32; }
 
 }  // namespace

@@ -63,8 +63,8 @@ struct ZooModel {
 std::vector<std::string> model_names();
 
 /// Makes a model from "NAME", "NAME:size=value,..." or, for a published model, "NAME:SIZE,...". Throws InvalidArgument
-/// with the nearest name for an unknown model or size, and for sizes that are given twice, out of range or do not fit
-/// each other.
+/// with the nearest name for an unknown model or size, and for sizes that are given twice or out of range. Sizes that
+/// do not fit each other may be refused only when the network is built.
 ZooModel make_model(const std::string& spec);
 
 /// Returns the format of rows of `tokens` tokens, each with its next token as label.

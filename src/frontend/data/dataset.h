@@ -50,17 +50,18 @@ class Dataset {
   virtual const std::vector<Column>& columns() const = 0;
   /// Number of rows per epoch.
   virtual int64_t size() const = 0;
-  /// Returns the identity of a row's sample, the key of its augmentation. Views pass it through.
+  /// Returns the identity of a row's sample, the key of its augmentation: the index, or what the source of a view says.
   virtual int64_t sample(int64_t epoch, int64_t index) const { return (void)epoch, index; }
 
   /// Returns the smallest and the largest number of a column over all rows, with fractions dropped as by a cast.
-  /// Returns nothing if the rows are not in memory, or rows in memory are not all part of this dataset.
+  /// Returns nothing if there are no numbers, the rows are not in memory, or rows in memory are not all part of this
+  /// dataset.
   virtual std::optional<IntegerRange> integers(size_t column) const { return (void)column, std::nullopt; }
 
   /// Writes the rows `indices` of `epoch` one after another into one tensor per column, with a leading dimension of
   /// indices.size(). Thread-safe. Throws InvalidArgument if an index is outside [0, size) or the epoch outside [0,
-  /// kMaxEpochs]. Views and functions that make or check rows may throw other errors (`checked_ids`, `one_hot`,
-  /// `generated_rows`).
+  /// kMaxEpochs], InternalError for tensors of other types. Views and functions that make or check rows may throw other
+  /// errors (`checked_ids`, `one_hot`, `generated_rows`).
   void read(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const;
   /// Returns one row. Throws as `read` does.
   Row row(int64_t epoch, int64_t index) const;
@@ -73,7 +74,7 @@ class Dataset {
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
 
-/// Returns the position of the column `name`. Throws InvalidArgument with the nearest name.
+/// Returns the position of the column `name`. Throws InvalidArgument with the nearest name if there is none.
 size_t find_column(const Dataset& dataset, std::string_view name);
 
 /// Checks that columns have distinct names. Throws InvalidArgument otherwise.

@@ -34,7 +34,8 @@ ChannelScaling scaling_of(DataKind kind, int64_t channels) {
   return {std::vector<double>(count, 0.5), std::vector<double>(count, 0.25)};
 }
 
-/// Returns the maps from bytes [height,width,channels] to numbers [channels,height,width].
+/// Returns the maps from bytes [height,width,channels] to numbers [channels,height,width]. Throws InvalidArgument for
+/// sides that `random_crop` does not take.
 std::vector<ValueMapPtr> image_maps(const Type& image, DataKind kind, Split split, const RowFormat& format) {
   const ChannelScaling scaling = scaling_of(kind, image.shape.at(2));
   std::vector<ValueMapPtr> maps;

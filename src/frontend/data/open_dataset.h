@@ -35,8 +35,8 @@ struct RowFormat {
 inline constexpr int64_t kSyntheticTrainRows = 6000;
 inline constexpr int64_t kSyntheticTestRows = 1000;
 
-/// Returns the columns that `open_dataset` would give. Opens files only for NumPy sources. Throws as `open_dataset`
-/// does.
+/// Returns the columns that `open_dataset` gives for training rows. Opens files only for NumPy sources; for these
+/// throws as `open_dataset` does. For others throws InvalidArgument if the network does not read images of this shape.
 std::vector<Column> columns_of(const DataSource& source, const RowFormat& format);
 
 /// Whether the source has rows of the split. mnist, cifar10: a file of them exists. npz, npy: rows are named; a single

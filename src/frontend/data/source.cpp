@@ -34,7 +34,8 @@ bool has_right_paths(const DataSource& source) {
   }
 }
 
-/// Returns the source that a bare path stands for. Throws InvalidArgument if it is unknown.
+/// Returns the source that a bare path stands for. Throws InvalidArgument for a folder without a known data set and for
+/// a file with another ending.
 DataSource recognise(std::string_view where, std::string_view text) {
   const std::string path(text);
   std::error_code failure;

@@ -34,7 +34,8 @@ class InitRule {
  public:
   InitRule(Init rule) : rule_(rule) {}                      // NOLINT: converts from a rule
   InitRule(Initializer fixed) : rule_(std::move(fixed)) {}  // NOLINT
-  /// Returns the initializer of a parameter of this shape.
+  /// Returns the initializer of a parameter of this shape: that of the rule, or the distribution, which ignores the
+  /// shape.
   Initializer of(const Shape& shape) const;
 
  private:
@@ -42,9 +43,10 @@ class InitRule {
 };
 
 /// Returns the initial values of a state. They are functions of the key and the element, so they are the same for any
-/// number of ranks and threads; those for f32 are the rounded f64 ones. Throws InvalidArgument for bad arguments.
+/// number of ranks and threads; those for f32 are the rounded f64 ones. Throws InvalidArgument as `check_arguments`
+/// does.
 Array make_initial(const Initializer& init, const Type& type, uint64_t key);
-/// Writes the initial values of a box of a state to `to`, dense. Throws InvalidArgument for bad arguments.
+/// Writes those values of `make_initial` that are in a box of the state to `to`, dense. Throws as `make_initial` does.
 void make_initial_part(const Initializer& init, DType dtype, const Box& box, uint64_t key, void* to);
 
 }  // namespace partita

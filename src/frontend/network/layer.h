@@ -44,25 +44,27 @@ class Context {
   /// with the layer and the source line where it was made, also for a bad name, two layers of one name and a child with
   /// several results.
   Value call(const std::string& name, Layer& child, Value x);
-  /// Like the above, for a child with several inputs or outputs.
+  /// Like the above, errors included, for a child with several inputs or outputs.
   std::vector<Value> call(const std::string& name, Layer& child, const std::vector<Value>& inputs);
-  /// Stores the statistics that layers have updated. Called once, after the whole network is built.
+  /// Stores the statistics that layers have updated. Called once, after the whole network is built. Throws
+  /// InvalidArgument for an updated value of another type than the statistic.
   void store_statistics();
 
   /// Returns a parameter of the layer that is being built; a later call returns the same one and ignores `init`. Throws
-  /// InvalidArgument for a bad shape and for another shape than in an earlier call.
+  /// InvalidArgument as `require_layer_shape` does, and for another shape than in an earlier call.
   Value parameter(const std::string& name, const Shape& shape, const Initializer& init);
   /// Returns a running statistic of the layer that is being built: its updated value if an earlier call of the layer in
   /// this build has updated it, else its value at entry. Throws InvalidArgument as `parameter` does.
   Value statistic(const std::string& name, const Shape& shape, const Initializer& init);
-  /// Sets the updated value of a statistic that `statistic` returned before.
+  /// Sets the updated value of a statistic that `statistic` returned before, in place of an earlier one.
+  /// `store_statistics` checks its type.
   void update_statistic(const std::string& name, Value next) { statistics_.at(scoped(name)).exit = next; }
   /// Adds a loss: a scalar, a mean over the samples of the global batch. A training minimizes `weight` times it in
   /// addition to the loss. Trainings and evaluations show the sum of the losses of one name next to the loss. Throws
   /// InvalidArgument unless `mean` is a scalar float.
   void add_loss(const std::string& name, Value mean, double weight);
   const std::vector<AddedLoss>& added_losses() const { return added_losses_; }
-  /// Returns the number of the step, a state that the training counts.
+  /// Returns the number of the step, an i64 scalar: a state that the training counts.
   Value step();
   /// Returns a key for random numbers of the layer that is being built, a different one on each call.
   uint64_t random_key(const std::string& name);
@@ -94,10 +96,10 @@ class Layer {
   explicit Layer(CallLocation where = CallLocation::current());
   virtual ~Layer() = default;
   /// Builds the layer for one input and one result, as most layers have. A layer overrides this or `construct_all`.
-  /// Throws InvalidArgument for operands and options that the layer does not take.
+  /// Throws InvalidArgument for operands and options that the layer does not take, and always if not overridden.
   virtual Value construct(Context& context, Value x);
-  /// Builds the layer for several inputs and results; if not overridden, calls `construct` with the only input. Throws
-  /// InvalidArgument for another number of inputs then.
+  /// Builds the layer for several inputs and results. If not overridden, calls `construct` with the only input, and
+  /// throws InvalidArgument for another number of inputs.
   virtual std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs);
 
   /// Whether to train the parameters of this layer and of its children; true by default.

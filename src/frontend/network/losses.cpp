@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-/// Returns the logits as f32, or f64 if they are: exp, log and sums over the batch need more than 16 bits.
+/// Returns the logits as f32, f64 ones unchanged: exp, log and sums over the batch need more than 16 bits.
 Value wide(Value logits) { return cast(logits, promote(logits.dtype(), DType::f32)); }
 
 /// Returns one number per logit; classes become one-hot. Throws InvalidArgument if the shapes do not fit.
@@ -58,7 +58,8 @@ Value loss_of_pair(Builder& builder, Value narrow, Value label) {
 Value mse(Builder& builder, Value logits, Value label) { return square(error(builder, logits, label)); }
 Value mae(Builder& builder, Value logits, Value label) { return abs(error(builder, logits, label)); }
 
-/// Returns the loss per sample, or per element.
+/// Returns the loss per sample, or per class of each sample (`is_per_class`). Throws InvalidArgument if the label does
+/// not fit.
 Value build_elements(Loss loss, Builder& builder, Value logits, Value label) {
   switch (loss) {
     case Loss::sparse: return sparse(builder, logits, label);
@@ -97,7 +98,7 @@ void require_ignorable(int64_t index, Value label) {
 }
 
 /// Returns the mean over the samples that are not of the class `ignored`, 0 if there are none. Throws InvalidArgument
-/// if no label can be of that class.
+/// if no label can be of that class, and as `sample_losses` does.
 Value mean_of_others(int64_t ignored, Loss loss, Builder& builder, Value logits, Value label) {
   require_ignorable(ignored, label);
   const Type class_type{label.dtype(), {}};

@@ -12,7 +12,7 @@ namespace partita {
 /// Named values in their order: {{"logits", y}}.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
-/// Returns the value called `name`. Throws InvalidArgument with the nearest name.
+/// Returns the value called `name`. Throws InvalidArgument with the nearest name if there is none.
 Value find_output(const NamedValues& outputs, std::string_view name);
 
 /// A named forward function with a loss.
@@ -32,7 +32,7 @@ class Network {
   Network(std::string name, LayerPtr layers, Loss loss, const LossOptions& options,
           CallLocation where = CallLocation::current());
 
-  /// Like the above, with the columns called `inputs`.
+  /// Like the above, errors included, with the columns called `inputs`; none: the first that is not "label".
   Network(std::string name, LayerPtr layers, const std::vector<std::string>& inputs, Loss loss = Loss::sparse,
           const LossOptions& options = {}, CallLocation where = CallLocation::current());
 

@@ -25,7 +25,8 @@ class Value {
 
   /// Annotates the node that made this value with how its operands are cut and, if given, how its results are laid out.
   /// Replaces an earlier annotation. The annotation is not checked here, but when a plan is made. Returns this value.
-  /// Throws InvalidArgument if no node made the value, and as `annotation_of` does for layouts.
+  /// Throws InvalidArgument if no node made the value, and as `annotation_of` does for layouts, InternalError for an
+  /// empty handle.
   Value shard(const Strategy& inputs, const Strategy& outputs = {}) const;
   Value shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs = {}) const;
 
@@ -48,7 +49,7 @@ class Builder {
   /// `description`. Throws InvalidArgument if it is known with another type, and for a new state as `input` does.
   Value state(const std::string& name, const Type& type, State description);
   /// Makes `exit` the value of the state after the step. Throws InvalidArgument if it has another type or the state was
-  /// stored before.
+  /// stored before, InternalError if `state` is no value of a state at entry.
   void store(Value state, Value exit);
   /// Returns the state of this name, or null. The pointer is valid until a state is added.
   const State* find_state(const std::string& name) const;
@@ -66,9 +67,10 @@ class Builder {
   void layerwise(Value state, int dim);
 
   /// Adds a node and returns its first result; without `attrs` the node has the op's default attributes. Throws
-  /// InvalidArgument for an unknown op, attributes of another op, and operands that the op's `infer` rejects.
+  /// InvalidArgument for an unknown op, attributes of another op, and operands that the op's `infer` rejects,
+  /// InternalError for operands that are empty or of another graph.
   Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
-  /// Like `apply`, but returns all results.
+  /// Like `apply`, errors included, but returns all results.
   std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
 
   /// Copies a node of another graph under its own name, with operands of this graph, and returns its results. Types are

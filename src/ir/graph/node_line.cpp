@@ -48,7 +48,7 @@ std::string read_quoted_path(Scanner& text) {
   text.fail("no end of a quoted path", text.rest().substr(0, 20), "at=\"FILE\":LINE");
 }
 
-/// Reads FILE:LINE, or "FILE":LINE with the escapes \", \\ and \n in the path.
+/// Reads FILE:LINE, or "FILE":LINE with the escapes \", \\ and \n in the path. Throws InvalidArgument for other texts.
 SourceLocation read_source(Scanner& text) {
   SourceLocation source;
   if (text.rest().starts_with('"')) {
@@ -81,7 +81,8 @@ namespace {
 /// Older graph texts call the kind `optimizer` "slot".
 constexpr std::string_view kOptimizerBefore = "slot";
 
-/// Reads the properties after ';'. Skips a collective's axes, group and bytes, which follow from its attributes.
+/// Reads the properties after ';'. Skips a collective's axes, group and bytes, which follow from its attributes. Throws
+/// InvalidArgument for other properties and bad values.
 void read_properties(Scanner& text, NodeLine& entry) {
   constexpr std::string_view kExpected = "a phase, scope=, at=, of=, recompute=, stage=, shard= or cut";
   Node& node = entry.node;

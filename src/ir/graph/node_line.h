@@ -13,16 +13,17 @@ struct TypeText {
   std::string text;  // text in the file, with the sharding
 };
 
-/// Reads a value's name, "%x", and returns it without the sign.
+/// Reads a value's name, "%x", and returns it without the sign. Throws InvalidArgument for other texts.
 std::string read_value_name(Scanner& text);
 
-/// Reads a pipeline stage, such as "3", below kMaxStages.
+/// Reads a pipeline stage, such as "3", below kMaxStages. Throws InvalidArgument for other texts.
 int read_stage(Scanner& text);
 
-/// Reads a type: "f32[2,3]", or in a local graph "f32[2{data},3] +sum{model}".
+/// Reads a type: "f32[2,3]", or in a local graph "f32[2{data},3] +sum{model}". Throws InvalidArgument for other texts.
 TypeText read_type(Scanner& text);
 
-/// Reads what follows the type of a state: "parameter normal(0,1) frozen layerwise=0".
+/// Reads what follows the type of a state: "parameter normal(0,1) frozen layerwise=0". Throws InvalidArgument for other
+/// texts.
 State read_state(Scanner& text, const Type& type);
 
 /// A parsed node whose operands and results are still names.
@@ -34,7 +35,8 @@ struct NodeLine {
   std::string cut;              // text of the `cut` property, in a local graph
 };
 
-/// Reads "%y = op(%x) {attributes} : f32[2,3] ; properties". Does not check that the attributes fit the types.
+/// Reads "%y = op(%x) {attributes} : f32[2,3] ; properties". Does not check that the attributes fit the types. Throws
+/// InvalidArgument for other texts and for an unknown op.
 NodeLine read_node(Scanner& text, const OpSet& ops);
 
 }  // namespace partita

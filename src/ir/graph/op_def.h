@@ -23,9 +23,9 @@ struct BuildCall {
   const Attrs& attrs;
   std::vector<Value> inputs;
 
-  /// Adds a node and returns its first result (Builder::apply).
+  /// Adds a node and returns its first result. Throws as `Builder::apply` does.
   Value apply(std::string_view op, const std::vector<Value>& operands, const Attrs& attributes = {}) const;
-  /// Adds a node and returns all its results.
+  /// Adds a node and returns all its results. Throws as `Builder::apply` does.
   std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& operands,
                                const Attrs& attributes = {}) const;
 };
@@ -129,10 +129,10 @@ struct OpDef {
 /// The set of all ops. Graph functions receive it, so that `graph` does not depend on `ops`.
 class OpSet {
  public:
-  /// Takes the definitions, whose names must differ. Wraps each `infer` so that it also rejects results that exceed the
-  /// limits on dimensions and elements.
+  /// Takes the definitions. Wraps each `infer` so that it also rejects results that exceed the limits on dimensions and
+  /// elements. Throws InternalError if two definitions have one name.
   explicit OpSet(std::vector<OpDef> ops);
-  /// Returns the op. Throws InvalidArgument with the nearest name.
+  /// Returns the op. Throws InvalidArgument with the nearest name if there is none.
   const OpDef& at(std::string_view name) const;
   /// Returns the op, or null.
   const OpDef* find(std::string_view name) const;

@@ -44,15 +44,17 @@ class RuleTable {
 /// The rules of one graph's nodes, by node. A graph of repeated layers has few distinct rules.
 class Rules {
  public:
-  /// Makes the rules. `ops` must outlive this object; the graph need not.
+  /// Makes the rules. Nodes of ops that `ops` lacks get none. `ops` must outlive this object; the graph need not.
   Rules(const Graph& graph, const OpSet& ops);
-  /// Takes the rules from `table`, adding missing ones. `table` must outlive this object.
+  /// Takes the rules from `table`, adding missing ones. Nodes of ops that `table` lacks get none. `table` must outlive
+  /// this object.
   Rules(const Graph& graph, RuleTable& table);
 
   /// Returns the sharding rule of a node. Throws InternalError if the node has none.
   const ShardingRule& operator[](size_t node) const { return entry(node).rule; }
   const OpDef& op(size_t node) const { return *entry(node).op; }
-  /// Whether the op has an expansion, so that its `expand` factors may be cut.
+  /// Whether the op has an expansion, so that its `expand` factors may be cut. Throws InternalError if the node has no
+  /// rule.
   bool expandable(size_t node) const { return entry(node).op->expand != nullptr; }
 
  private:

@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// Adds a `constant` node: every element is `value`.
+/// Adds a `constant` node: every element is `value`. Throws InvalidArgument if the type cannot hold it.
 inline Value constant(Builder& builder, double value, const Type& type) {
   return builder.apply("constant", {}, ConstantAttrs{.value = value, .dtype = type.dtype, .shape = type.shape});
 }

@@ -43,7 +43,7 @@ Shape broadcast(std::string_view op, const Shape& a, const Shape& b);
 /// Returns the broadcast of all operands, in the type of the first; the `infer` of pointwise ops. Throws
 /// InvalidArgument unless they have one element type and broadcast.
 std::vector<Type> infer_pointwise(std::string_view op, const OpCall& call);
-/// Like `infer_pointwise`, for float operands only.
+/// Like `infer_pointwise`, but also throws InvalidArgument unless the operands are floats.
 std::vector<Type> infer_pointwise_float(std::string_view op, const OpCall& call);
 
 /// Returns `d`, a gradient in the broadcast shape, summed to the shape of `target`.

@@ -14,7 +14,8 @@ struct Span {
 
   /// Number of input elements that one window spans.
   int64_t reach() const { return (taps - 1) * dilation + 1; }
-  /// Number of outputs over `size` inputs; the last inputs may be unused.
+  /// Number of outputs over `size` inputs, the last of which may be unused. With its padding, the input must hold a
+  /// window.
   int64_t outputs(int64_t size) const { return (size + before + after - reach()) / stride + 1; }
   /// Return the range of output indices, from the first to before the last, whose input at `tap` lies inside [0, size).
   int64_t first_output(int64_t tap) const;
@@ -27,7 +28,7 @@ struct Spans {
   Span h, w;
 };
 /// Returns the two dimensions; `pads` are top, left, bottom, right. Throws InvalidArgument unless the lists have
-/// lengths 2, 2, 4 and 2 and legal values.
+/// lengths 2, 2, 4 and 2 and numbers below 2^31, from 0 for pads and from 1 for others.
 Spans make_spans(std::string_view op, const std::vector<int64_t>& stride, const std::vector<int64_t>& dilation,
                  const std::vector<int64_t>& pads, const std::vector<int64_t>& taps);
 /// Returns the number of outputs. Throws InvalidArgument unless `size` is above 0 and a window fits into the padded
@@ -35,7 +36,7 @@ Spans make_spans(std::string_view op, const std::vector<int64_t>& stride, const 
 int64_t checked_outputs(std::string_view op, const Span& span, int64_t size);
 
 /// Checks that a gradient has the `outputs` that `size` inputs give, or none at all, like an empty shard. Throws
-/// InvalidArgument otherwise.
+/// InvalidArgument otherwise, and unless `size` is 0 to kMaxElements.
 void require_grad_rows(std::string_view op, const Span& span, int64_t size, int64_t outputs);
 
 /// Checks that no window can lie entirely in the padding. Throws InvalidArgument otherwise.

@@ -161,7 +161,7 @@ class ListScheduler {
     return rules_.group_in_flight.empty() || keeps(groups_[index].count, rules_.group_in_flight[index], stages);
   }
 
-  /// Starts a slot on every woken idle group that may begin one, and returns how many started.
+  /// Starts a slot on every idle group of `woken_` that may begin one, empties `woken_`, and returns how many started.
   int64_t start_ready() {
     int64_t started = 0;
     for (const int index : std::exchange(woken_, {})) {
@@ -182,7 +182,8 @@ class ListScheduler {
     return started;
   }
 
-  /// Breaks the rules to make progress. Called when every group is idle.
+  /// Starts a ready slot that the rules hold back, to make progress. Called when every group is idle. Throws
+  /// InternalError if no slot is ready.
   void start_held_back() {
     PARTITA_CHECK(!held_back_.empty(), "no slot is ready");
     const int index = *held_back_.begin();

@@ -28,7 +28,8 @@ struct ListRules {
   std::function<std::array<int64_t, 3>(const Slot&)> priority{};
 };
 
-/// Returns the slots of each group, in order, under the times of the graph. O(n log(stages)) for n slots.
+/// Returns the slots of each group, in order, under the times of the graph. Breaks the rules where nothing could run
+/// otherwise. O(n log(stages)) for n slots.
 GroupQueues list_schedule(const SectionGraph& graph, const ListRules& rules);
 
 }  // namespace partita

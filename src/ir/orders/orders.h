@@ -16,7 +16,8 @@ GroupQueues one_forward_one_backward(const SectionGraph& graph);
 
 /// Interleaves the stages (chunks) of each group. A round, one micro-batch per group, goes through one chunk before the
 /// next chunk takes it (Narayanan et al., 2021, section 2.2.2). Designed for stage s on group s modulo the number of
-/// groups and for whole rounds. Returns 1f1b where that takes less time, and where each group has one stage.
+/// groups and for whole rounds. Returns 1f1b where that takes less time in unit times, and where each group has one
+/// stage.
 GroupQueues interleaved(const SectionGraph& graph);
 
 /// Returns the forwards of `interleaved`, for graphs without backward.

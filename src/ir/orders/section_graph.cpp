@@ -103,7 +103,8 @@ SectionGraph SectionGraph::with_unit_times() const {
   return result;
 }
 
-/// Returns (section, section it waits for) pairs, each once.
+/// Returns (section, section it waits for) pairs, each once. Throws InvalidArgument for a dependency on a stage that
+/// does not exist or on a later section.
 std::vector<std::pair<int, int>> SectionGraph::edges_of(const std::vector<Dependency>& dependencies) const {
   std::vector<std::pair<int, int>> edges;
   for (int stage = 0; stage < stages(); ++stage) {

@@ -73,7 +73,7 @@ class QueueReplay {
     }
   }
 
-  /// Returns a slot that the group's first slot waits for and that has not run.
+  /// Returns a slot that the group's first slot waits for and that has not run. Throws InternalError if there is none.
   Slot awaited_by(int group) const {
     const Slot& slot = first_of(group);
     for (const int need : graph_.needs(graph_.section(slot.stage, slot.section))) {

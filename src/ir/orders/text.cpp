@@ -51,7 +51,7 @@ size_t repetitions(const std::vector<Slot>& queue, size_t begin, size_t period) 
   return 1 + matched / period;
 }
 
-/// Returns, per slot, the index of the next slot of its section, or the end.
+/// Returns, per slot, the index of the next slot of its section, or the size of the queue if there is none.
 std::vector<size_t> next_of_section(const std::vector<Slot>& queue) {
   std::vector<size_t> next(queue.size());
   std::map<std::pair<int, StageSection>, size_t> nearest;
@@ -62,7 +62,8 @@ std::vector<size_t> next_of_section(const std::vector<Slot>& queue) {
   return next;
 }
 
-/// Returns the repetition from `begin` on that covers the most slots, or a single slot.
+/// Returns the repetition from `begin` on that covers the most slots. Returns a single slot if none repeats three times
+/// (a block of one slot: four times).
 Repetition best_repetition(const std::vector<Slot>& queue, const std::vector<size_t>& next, size_t begin) {
   Repetition best;
   const size_t most = std::min(kMaxPeriod, (queue.size() - begin) / 2);
@@ -171,7 +172,7 @@ class SequenceReader : public Cursor {
   }
 
   /// Appends the block `slots` and its repetitions up to the block `last`. Throws InvalidArgument if they do not reach
-  /// it.
+  /// it or are more slots than the group has.
   void repeat(std::vector<Slot> slots, const std::vector<Slot>& last, Sequence& sequence) const {
     const std::vector<int64_t> steps = steps_of(slots.data(), slots.size());
     const int64_t distance = last.front().micro_batch - slots.front().micro_batch;

@@ -53,7 +53,8 @@ class ShardLayout {
   const std::vector<std::pair<std::string, int64_t>>& axes() const { return axes_; }
   /// Returns the rank at each place; empty if rank r is at place r.
   const std::vector<int>& rank_list() const { return rank_list_; }
-  /// Returns the number of parts per dimension.
+  /// Returns the number of parts per dimension: the product of the sizes of the axes it names, 1 for none. Unknown
+  /// names are ignored.
   std::vector<int64_t> parts(const NamedDims& dims) const;
   bool operator==(const ShardLayout&) const = default;
 

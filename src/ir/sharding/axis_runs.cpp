@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kLast = -1, kUnused = -2, kPartial = -3;
 
-/// Returns the axis right after this one in its dimension, or why there is none: kLast, kUnused or kPartial.
+/// Returns the axis right after this one in its dimension, or kLast if it is the last there. For an axis that cuts no
+/// dimension returns kPartial if the value is partial over it, else kUnused.
 int next_axis(const Sharding& sharding, int axis) {
   for (const Axes& axes : sharding.dims) {
     const auto at = std::find(axes.begin(), axes.end(), axis);

@@ -100,7 +100,8 @@ class EinsumReader {
     return dim;
   }
 
-  /// Returns the dimensions that `..` stands for, with the same letters in every tensor.
+  /// Returns the dimensions that `..` stands for, with the same letters in every tensor. Throws InternalError if
+  /// another tensor has another number of them, or letters run out.
   TensorMap batch_dims(size_t count) {
     if (!batch_) {
       batch_.emplace();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kMicro = "micro";
 
-/// Returns the prime factors of a size, largest first.
+/// Returns the prime factors of a size, largest first; none for 1.
 std::vector<int64_t> primes_of(int64_t size) {
   std::vector<int64_t> primes;
   for (int64_t prime = 2; prime * prime <= size; ++prime) {

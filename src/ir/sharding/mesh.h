@@ -58,21 +58,23 @@ class Mesh {
   int64_t ranks() const;
   /// The rank at each place; empty if every rank is at its own place.
   const std::vector<int>& rank_list() const { return rank_list_; }
-  /// Returns the product of the sizes of some axes.
+  /// Returns the product of the sizes of some axes, 1 for none.
   int64_t ways(const Axes& axes) const;
   /// Returns the coordinates of a place, in the first micro-batch. Throws InternalError if there is no such place.
   std::vector<int64_t> coordinates_at(int64_t place) const;
   /// Returns the coordinates of a rank in a micro-batch. Throws InternalError if the mesh lacks the rank.
   std::vector<int64_t> coordinates(int64_t rank, int64_t micro_batch = 0) const;
-  /// Returns the rank at the coordinates. The micro-batch is ignored.
+  /// Returns the rank at the coordinates. The micro-batch is ignored. Throws InternalError unless there is one
+  /// coordinate per sub-axis.
   int64_t rank_of(const std::vector<int64_t>& coordinates) const;
   /// Returns the index of the coordinates among the `ways(axes)` combinations of `axes`, first axis slowest.
   int64_t index_on(const std::vector<int64_t>& coordinates, const Axes& axes) const;
   /// Moves the coordinates to an index on `axes`; inverse of `index_on`.
   void move_to(std::vector<int64_t>& coordinates, const Axes& axes, int64_t index) const;
-  /// Returns `rank` and the ranks that differ from it on `axes` only, in the order of `index_on`.
+  /// Returns `rank` and the ranks that differ from it on `axes` only, in the order of `index_on`. Throws InternalError
+  /// if the mesh lacks the rank.
   std::vector<int> group(int64_t rank, const Axes& axes) const;
-  /// Returns member `index` of `group(rank, axes)`, without computing the others.
+  /// Returns member `index` of `group(rank, axes)`, without computing the others. Throws as `group` does.
   int64_t member(int64_t rank, const Axes& axes, int64_t index) const;
   /// Returns the sub-axes of ranks of a named axis, or the sub-axis of that name. The result is empty for an axis of
   /// one rank. Throws InvalidArgument with the nearest name if there is none.
@@ -98,6 +100,7 @@ class Mesh {
 };
 
 /// Returns the group of a rank as text: "0,1,2,3" with the separator ",". Large groups are shortened (base/listed.h).
+/// Throws InternalError if the mesh lacks the rank.
 std::string print_group(const Mesh& mesh, int64_t rank, const Axes& axes, std::string_view separator);
 
 /// Returns "mesh data=4 model=6", "mesh undivided data=4" or "mesh data=2 model=2 ranks=(0,2,1,3)", each followed by "

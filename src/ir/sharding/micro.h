@@ -14,9 +14,10 @@ struct MicroSharding {
   bool operator==(const MicroSharding&) const = default;
 };
 
-/// Returns what the sharding says about micro-batches.
+/// Returns what the sharding says about micro-batches; `whole()` if the mesh has none.
 MicroSharding micro_sharding(const Sharding& sharding, const Mesh& mesh);
-/// Returns the sharding of one micro-batch over the ranks.
+/// Returns the sharding of one micro-batch over the ranks: without the axis of micro-batches, and not partial if it was
+/// partial over that axis only.
 Sharding within_micro_batch(Sharding sharding, const Mesh& mesh);
 /// Returns the sharding over ranks and micro-batches; inverse of the two functions above. Micro-batches become the
 /// slowest axis of the dimension that they cut. Throws InternalError if the two are partial by different reductions.

@@ -15,8 +15,8 @@ struct Move {
   Sharding result;
 };
 
-/// Returns the move from one sharding to another. Returns nothing if they are equal, if one has halos, or if it takes
-/// more than one move.
+/// Returns the move from one sharding to another. Returns nothing if they are equal, if one has halos, or if no single
+/// move leads there.
 std::optional<Move> move_between(const Sharding& from, const Sharding& to, const Mesh& mesh);
 
 /// Whether the shardings differ only in halos of `to` and in cuts of dimensions that are whole in `from` and get a

@@ -23,8 +23,9 @@ class Resharder {
     std::vector<Move> moves;
     double cost = 0;
   };
-  /// Returns the cheapest path; among equally cheap ones usually the one with the fewest moves. The result is cached
-  /// per triple, and the reference stays valid. `to` may only be partial over axes that `from` is partial over.
+  /// Returns the cheapest path; among equally cheap ones usually the one with the fewest moves. Equal ends give no
+  /// moves and cost 0. The result is cached per triple, and the reference stays valid. `to` may only be partial over
+  /// axes that `from` is partial over.
   const Path& path(const Type& type, const Sharding& from, const Sharding& to);
 
  private:

@@ -7,7 +7,7 @@ namespace partita {
 
 constexpr double kCostTolerance = 1e-9;  // relative; costs are sums of fractions
 
-/// Returns the lowest cost per byte of the mesh's links.
+/// Returns the lowest cost per byte of the mesh's links; 0 for a mesh of one rank.
 double cheapest_byte(const LinkCosts& costs);
 
 /// Returns a lower bound on the cost of any path from `now` to `ends.to` by moves over `runs`: the cost of the bytes

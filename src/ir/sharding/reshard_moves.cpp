@@ -75,7 +75,7 @@ void ReshardMoves::add_gathers(const Sharding& now) {
   }
 }
 
-/// Adds all-reduces and reduce-scatters.
+/// Adds all-reduces and reduce-scatters over axes that the value is partial over and the target is not.
 void ReshardMoves::add_reductions(const Sharding& now) {
   const Axes reducible = without(now.partial, ends_.to.partial);
   if (reducible.empty()) return;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// Returns the name of a factor. kMaxDims limits a rule to fewer factors than there are letters.
+/// Returns the name of a factor. Throws InternalError beyond 52 factors; kMaxDims limits a rule to fewer.
 char letter(size_t index) {
   PARTITA_CHECK(index < kLetters.size(), "a rule of more than {} factors", kLetters.size());
   return kLetters[index];

@@ -112,10 +112,11 @@ ShardingRule einsum(std::string_view text, const OpCall& call, const std::map<ch
                     const std::vector<Window>& windows = {});
 
 /// Returns the rule of a pointwise op with NumPy broadcasting: one factor per output dimension, `1` where an input is
-/// broadcast. All outputs must have the shape of the first.
+/// broadcast. Throws InternalError unless all outputs have one shape to which the inputs broadcast.
 ShardingRule pointwise_rule(const OpCall& call);
 
-/// Returns the rule of reshape: the common refinement of two shapes with the same number of elements.
+/// Returns the rule of reshape: the common refinement of two shapes. No dimension of a tensor without elements can be
+/// cut. Throws InternalError for shapes with different numbers of elements.
 ShardingRule reshape_rule(const Shape& from, const Shape& to);
 
 /// Returns the rule as shorthand with sizes: "vz,a->az | v=10:lookup z=4 a=6".

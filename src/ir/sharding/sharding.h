@@ -51,7 +51,8 @@ Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mes
 
 /// Returns why a cut is not allowed, or "" if it is. Reasons: an axis used twice, more parts than elements, a `whole`
 /// factor, a compound dimension whose parts do not divide or whose minor factor is cut before its major one, an output
-/// that would lack a factor without a reduction or be partial by two reductions.
+/// that would lack a factor without a reduction or be partial by two reductions. Throws InternalError unless the cut
+/// has one entry per factor.
 std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh);
 
 /// Checks that the cut is allowed. Throws InvalidArgument, which begins with "[where]" and names the node and the
@@ -63,7 +64,8 @@ void require_legal(std::string_view where, const std::string& node, const Shardi
 /// twice, more parts than elements.
 std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh);
 
-/// Returns the axes of each dimension of an operand or result under a cut.
+/// Returns the axes of each dimension of an operand or result under a cut. Throws InternalError unless the cut has one
+/// entry per factor.
 std::vector<Axes> dims_from_factors(const ShardingRule& rule, const Cut& cut, const TensorMap& tensor);
 
 /// Returns the factors that are cut if a dimension is cut by `axes`, with their axes. Axes are consumed major first
@@ -72,11 +74,13 @@ std::optional<std::vector<std::pair<int, Axes>>> factors_from_dims(const Shardin
                                                                    const Axes& axes, const Mesh& mesh);
 
 /// Returns what the rank at `coordinates` holds of a node: the ranges of factors and of every dimension of every
-/// operand and result. A windowed dimension has the range that the rank needs.
+/// operand and result. A windowed dimension has the range that the rank needs. Throws InternalError if the cut leaves a
+/// part that is not contiguous, or the rule is for other types.
 Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const std::vector<int64_t>& coordinates,
             const OpCall& call);
 
-/// Returns what the rank at `coordinates` holds of a value, halos included.
+/// Returns what the rank at `coordinates` holds of a value, halos included. Throws InternalError for a sharding of
+/// another number of dimensions.
 Box local_ranges(const Type& type, const Sharding& sharding, const Mesh& mesh, const std::vector<int64_t>& coordinates);
 
 /// Whether the coordinates are the first of those that hold the same part of a value. Exactly one coordinate owns each

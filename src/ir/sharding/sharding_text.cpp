@@ -69,7 +69,8 @@ class ShardingReader : public Cursor {
     return fmt::format("[sharding] {}, got '{}', expected {}", what, got, expected);
   }
 
-  /// Reads "{axis,axis}" or "{}", and if `halo` is given also "{axis,axis|HALO}".
+  /// Reads "{axis,axis}" or "{}", and if `halo` is given also "{axis,axis|HALO}". Throws InvalidArgument for other
+  /// texts and unknown axes.
   Axes braced(std::optional<Halo>* halo = nullptr) {
     Axes axes;
     expect("{");
@@ -83,7 +84,7 @@ class ShardingReader : public Cursor {
     return axes;
   }
 
-  /// Returns one sub-axis, or all sub-axes of a named axis.
+  /// Returns one sub-axis, or all sub-axes of a named axis. Throws InvalidArgument for an unknown name.
   Axes axes_named(const std::string& name) const {
     for (const auto& [axis, size] : mesh_.named()) {
       if (axis != name) continue;
@@ -92,7 +93,7 @@ class ShardingReader : public Cursor {
     return {mesh_.axis(name)};
   }
 
-  /// Reads "s1d1k3p1n32", followed by t if transposed.
+  /// Reads "s1d1k3p1n32", followed by t if transposed. Throws InvalidArgument for other texts.
   Halo read_halo() {
     const auto size = [&](std::string_view letter, int64_t least) {
       expect(letter);

@@ -137,8 +137,8 @@ class Cutter {
     return cut;
   }
 
-  /// Greedy: takes each sub-axis that divides what is left. Sub-axes are primes, so this finds a set if there is one.
-  /// Throws InvalidArgument otherwise.
+  /// Greedy: takes each sub-axis that divides what is left. This finds a set if there is one, as the sub-axes are
+  /// primes; on an undivided mesh it may miss one. Throws InvalidArgument otherwise.
   Cut place(const Strategy& strategy, const FactorParts& wanted) const {
     Cut cut(rule_.factors.size());
     std::vector<bool> used(mesh_.axes().size(), false);

@@ -10,12 +10,12 @@ namespace partita {
 
 /// Returns the work of a node per rank and micro-batch. Bytes are those of its operands and results under `shardings`,
 /// which is indexed by value. FLOPs are 0 for an op without operations. The sizes are set only for a kind with product
-/// sizes; `repeated` is not set.
+/// sizes; `repeated` is not set. Throws InternalError if the node has no rule.
 Work work_of(const Graph& graph, const Rules& rules, size_t node, const Cut& cut,
              const std::vector<Sharding>& shardings, const Mesh& mesh);
 
 /// Whether the work has the sizes of a product: products, attention, and convolutions as products of patches and
-/// filters.
+/// filters. Poolings have none.
 bool has_product_sizes(WorkKind kind, const ShardingRule& rule);
 /// Returns the member of Work, rows, columns, depth or batch, that a factor of the rule contributes to. The kind must
 /// have product sizes.

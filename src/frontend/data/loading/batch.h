@@ -22,7 +22,7 @@ struct RowRange {
   int64_t last = 0;  // one past the last
   int64_t size() const { return last - first; }
 };
-/// Returns the rows of `rank` among `ranks`.
+/// Returns the rows of `rank` among `ranks`, as RowRange says.
 RowRange rows_of_rank(int64_t rows, int64_t rank, int64_t ranks);
 
 /// Random access to the batches of a rank. Thread-safe; copies share the dataset.
@@ -34,10 +34,11 @@ class Batcher {
 
   /// Number of batches per epoch, the same on every rank.
   int64_t batches() const;
-  /// Returns this rank's rows of the global batch `index`. Throws InvalidArgument if `index` is outside [0, batches()),
-  /// and as `Dataset::read` does.
+  /// Returns this rank's rows of the global batch `index`, those of one micro-batch after the other. The last batch of
+  /// an epoch may have fewer rows. Throws InvalidArgument if `index` is outside [0, batches()), and as `Dataset::read`
+  /// does.
   Batch batch(int64_t epoch, int64_t index) const;
-  /// Like `batch`, into `out`. Reuses the arrays of `out` that have the right types.
+  /// Like `batch`, into `out`. Reuses the arrays of `out` that have the right types. Throws as `batch` does.
   void read(int64_t epoch, int64_t index, Batch& out) const;
   /// Allocates the arrays of `out` for this rank's rows of a full batch.
   void prepare(Batch& out) const { prepare(out, rows_of_rank(options_.batch, options_.rank, options_.ranks).size()); }

@@ -42,8 +42,8 @@ std::map<std::string, Shape> shapes_with_channel(const NamedArrays& arrays) {
   return shapes;
 }
 
-/// Renames the label, and the input if there is only one; other arrays keep their names. Throws InvalidFile if there is
-/// no label.
+/// Renames "labels" and "y" to "label", and the input, if there is only one, to `input`; other arrays keep their names.
+/// Puts `input` first. Throws InvalidFile if there is no label.
 NamedArrays renamed(NamedArrays arrays, const std::string& input, const std::string& path) {
   for (auto& [name, array] : arrays) {
     if (name == "labels" || name == "y") name = kLabel;

@@ -24,8 +24,9 @@ struct LabelRange {
 /// its own name, where "labels" and "y" also become "label", and a single other array `input`; a second file holds the
 /// test rows.
 /// u8 images [height,width] get a dimension of one channel. Arrays of the other split are not read. Throws as
-/// `read_npy` does, InvalidArgument if the source has no rows of the split, and InvalidFile if there is no label, the
-/// arrays differ in their number of rows, integers do not fit an i32, or `labels` forbids an integer label.
+/// `read_npy` does, InvalidArgument if the source has no rows of the split, and InvalidFile if there is no label or
+/// more than one, an array is a scalar, the arrays differ in their number of rows, integers do not fit an i32, or
+/// `labels` forbids an integer label.
 DatasetPtr read_array_rows(const DataSource& source, Split split, const std::string& input,
                            std::optional<LabelRange> labels = std::nullopt);
 

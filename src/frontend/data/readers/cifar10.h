@@ -23,8 +23,8 @@ inline const Type kCifar10Image{DType::u8, {32, 32, 3}};
 /// Mean and standard deviation of the training images.
 inline const ChannelScaling kCifar10Scaling{{0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}};
 
-/// Returns the number of training batches in `directory`, 1 to kCifar10Batches. Throws MissingFile as read_cifar10
-/// does.
+/// Returns the number of training batches in `directory`, 1 to kCifar10Batches. Throws MissingFile if there is none, or
+/// if one is missing before another.
 int count_cifar10_batches(const std::filesystem::path& directory);
 
 }  // namespace partita

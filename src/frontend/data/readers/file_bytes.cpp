@@ -17,7 +17,7 @@ class Unpacker {
   enum class State { more, ended, corrupt, too_large };  // too_large: unpacking needs more memory than kXzMemory
   virtual ~Unpacker() = default;
   /// Unpacks some bytes, and moves both spans past what was used. `last`: nothing follows `in`. Returns `ended` once
-  /// all is unpacked.
+  /// all is unpacked, and `corrupt` or `too_large` for data that cannot be unpacked.
   virtual State step(std::span<const uint8_t>& in, std::span<uint8_t>& out, bool last) = 0;
 };
 

@@ -30,7 +30,8 @@ class PackedFile {
   /// Returns the next `limit` bytes, or fewer at the end of the file. Throws InvalidFile if the file cannot be read, or
   /// if its packed data is truncated, corrupt or takes more than 256 MiB to unpack.
   std::vector<uint8_t> read(int64_t limit);
-  /// Like the above, into `out`. Returns the number of bytes read, less than out.size() only at the end of the file.
+  /// Like the above, into `out`, errors included. Returns the number of bytes read, less than out.size() only at the
+  /// end of the file.
   size_t read(std::span<uint8_t> out) { return unpack(out); }
   /// Returns an upper bound of the unpacked size, from the size on disk.
   int64_t max_bytes() const;
@@ -58,8 +59,8 @@ std::filesystem::path find_packed(const std::filesystem::path& directory, std::s
 std::filesystem::path require_packed(const std::filesystem::path& directory, std::string_view name);
 
 /// Returns the contents of a file, decompressed if its name ends in `.gz` or `.xz`. Throws MissingFile if it cannot be
-/// opened. Throws InvalidFile if it is not a regular file, if its packed data is truncated or corrupt, and as soon as
-/// the contents exceed `limit` bytes.
+/// opened. Throws InvalidFile if it is not a regular file, as `PackedFile::read` does, and as soon as the contents
+/// exceed `limit` bytes.
 std::vector<uint8_t> read_file(const std::filesystem::path& path, int64_t limit);
 
 }  // namespace partita

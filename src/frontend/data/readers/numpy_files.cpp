@@ -282,7 +282,7 @@ class Npz {
     }
   }
 
-  /// Returns the names of the arrays, in file order.
+  /// Returns the names of the arrays, without ".npy", in file order.
   std::vector<std::string> names() const {
     std::vector<std::string> names = members_;
     for (std::string& name : names) {

@@ -20,12 +20,13 @@ Array read_npy(const std::filesystem::path& file);
 /// read_npy does.
 std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file);
 
-/// Like the above, but reads only the arrays with one of `names`.
+/// Like the above, errors included, but reads only the arrays with one of `names`. Names that the file lacks are
+/// ignored.
 std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file,
                                                     const std::vector<std::string>& names);
 
 /// Returns the names of the arrays without reading them. They are in file order and without ".npy". Throws MissingFile
-/// if the file cannot be opened, InvalidFile if it is no zip file.
+/// if the file cannot be opened, InvalidFile if it is not a regular file or no zip file.
 std::vector<std::string> npz_names(const std::filesystem::path& file);
 
 }  // namespace partita

@@ -16,8 +16,8 @@ struct RecordFormat {
 std::vector<Column> record_columns(const RecordFormat& format);
 
 /// Returns generated records. Small ids are frequent. Each id and each feature has a hidden weight, and the first id
-/// adds a second weight to the first feature. The label says whether the weighted sum is positive. Throws
-/// InvalidArgument if `count` is negative.
+/// adds a second weight to the first feature. The label says whether the weighted sum is positive. The splits share the
+/// weights, not the rows. Throws InvalidArgument if `count` is negative.
 DatasetPtr make_synthetic_records(int64_t count, const RecordFormat& format, uint64_t seed, Split split);
 
 }  // namespace partita

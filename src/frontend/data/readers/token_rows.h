@@ -33,15 +33,15 @@ struct TextFormat {
 /// Returns a dataset with the columns "tokens" (i32[tokens]) and "label" (i32[labels]), and for masked rows "positions"
 /// (i32[labels]), which are distinct and ascending. On average 8 of 10 hidden tokens become the mask, one a random
 /// token of the row, and one stays; this is a function of the seed, the epoch and the row. Windows are adjacent; the
-/// rest at the end is not read. `bytes` must hold at least one window.
+/// rest at the end is not read. Throws InternalError if `bytes` does not hold a window.
 DatasetPtr token_rows(TextBytes bytes, const TextFormat& format);
 DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format);
 
-/// Returns the columns of such rows.
+/// Returns the columns of `token_rows`.
 std::vector<Column> token_columns(const TextFormat& format);
 
 /// Returns the windows of a text file (plain, .gz or .xz): of its first 90 % for training, of the rest for testing.
-/// Throws MissingFile, and InvalidFile if a part is shorter than a window or the file larger than 1 GiB.
+/// Throws MissingFile, and InvalidFile if the file is damaged or larger than 1 GiB, or a part is shorter than a window.
 DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format);
 
 /// Returns rows of a generated text. Each of 24 letters follows from the two before it by a random table, and is any

@@ -23,7 +23,7 @@ class Conv2d : public Layer {
  public:
   Conv2d(int64_t channels, int64_t kernel, Conv2dOptions options = {}, CallLocation where = CallLocation::current())
       : Conv2d(channels, std::vector<int64_t>{kernel, kernel}, std::move(options), where) {}
-  /// `kernel`: height, width.
+  /// `kernel`: height and width, which `construct` checks.
   Conv2d(int64_t channels, std::vector<int64_t> kernel, Conv2dOptions options = {},
          CallLocation where = CallLocation::current())
       : Layer(where), channels_(channels), kernel_(std::move(kernel)), options_(std::move(options)) {}

@@ -16,7 +16,8 @@ struct MixtureOfExpertsOptions {
   InitRule projection_init = Init::xavier_uniform;  // for the layers that end on the residual path
 };
 
-/// Returns the number of slots of each expert for a group of `tokens` tokens, at most one per token.
+/// Returns the number of slots of each expert for a group of `tokens` tokens: `tokens` if the capacity is 0, else
+/// capacity * tokens * top_k / experts rounded up, but from 1 to `tokens`.
 int64_t expert_capacity(const MixtureOfExpertsOptions& options, int64_t tokens);
 
 /// A sparse feed-forward part for x[b, s, width] (Shazeer et al., 2017; Fedus et al., 2022). Each token goes to the

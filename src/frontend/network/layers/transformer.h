@@ -33,7 +33,7 @@ class MultiHeadAttention : public Layer {
  private:
   void check(const std::vector<Value>& inputs) const;
   /// Returns attention by heads from q[b, s, (h d)] and k, v[b, t, (h d)], as one op or, with a bias, from elementary
-  /// ops.
+  /// ops. Throws InvalidArgument for shapes that do not fit.
   Value mixed(Context& context, Value q, Value k, Value v) const;
   Value mixed(Value q, Value k, Value v, Value bias) const;
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kOp = "host_function";
 
-/// Returns the global shapes of the results. Throws InvalidArgument if the sizes do not fit the element types.
+/// Returns the global shapes of the results. Throws InvalidArgument unless the sizes are one shape per element type.
 std::vector<Shape> shapes_of(const HostFunctionAttrs& attrs) {
   std::vector<Shape> shapes;
   size_t at = 0;

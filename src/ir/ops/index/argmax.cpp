@@ -8,8 +8,8 @@
 namespace partita {
 namespace {
 
-/// Returns the index of the largest element, the first of equal ones. A NaN counts as the largest, as in a maximum over
-/// parts.
+/// Returns the index of the largest element, the first of equal ones; 0 if there are none. A NaN counts as the largest,
+/// as in a maximum over parts.
 template <class T>
 int64_t largest_argmax(const T* x, int64_t count) {
   int64_t best = 0;

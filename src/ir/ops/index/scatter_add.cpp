@@ -29,7 +29,7 @@ std::vector<Type> infer_scatter_add(const OpCall& call) {
   return {x};
 }
 
-/// Returns the rule. On a cut batch every part would add x, so such a cut takes the expansion.
+/// Returns the rule. The dimensions of the ids are cut only through the expansion, since every part would add x.
 ShardingRule rule_scatter_add(const OpCall& call) {
   ShardingRule rule = einsum("vz,..,..z->vz | v:no_flops", call);
   for (const DimMap& dim : rule.inputs[1]) rule.factors[dim.factors[0]].cutting = Cutting::expand;

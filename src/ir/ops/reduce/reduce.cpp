@@ -88,7 +88,8 @@ std::optional<Attrs> share_of_mean(const OpCall& call, int64_t parts) {
   return Attrs(attrs);
 }
 
-/// Returns the reduction over no elements, which any element replaces.
+/// Returns the reduction over no elements, which any element replaces: 0 for a sum, and for a maximum or a minimum the
+/// infinity or the number of the type that no element exceeds.
 template <class T>
 T initial(Reduce kind) {
   using Limits = std::numeric_limits<T>;
