@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/is_folder.h"
 #include "base/rank_limit.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
@@ -57,7 +58,7 @@ void run_list(const CheckpointFlags& flags) {
   if (is_checkpoint_folder(flags.path)) {
     found.push_back({.path = flags.path, .manifest = read_manifest(flags.path), .damage = ""});
   } else {
-    if (!std::filesystem::is_directory(flags.path)) {
+    if (!is_folder(flags.path)) {
       throw MissingFile(fmt::format("[checkpoint] no folder {}", flags.path));
     }
     found = list_checkpoints(flags.path);
@@ -88,7 +89,7 @@ void verify_one(const std::string& path) {
 }
 
 void run_verify(const CheckpointFlags& flags) {
-  if (!std::filesystem::is_directory(flags.path) || is_checkpoint_folder(flags.path)) return verify_one(flags.path);
+  if (!is_folder(flags.path) || is_checkpoint_folder(flags.path)) return verify_one(flags.path);
   const std::vector<FoundCheckpoint> found = list_checkpoints(flags.path);
   if (found.empty()) throw MissingFile(fmt::format("[checkpoint] no checkpoint in {}", flags.path));
   for (const FoundCheckpoint& one : found) {

@@ -1,9 +1,9 @@
 #include "cli/job_flags.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 
+#include "base/is_folder.h"
 #include "cli/options.h"
 #include "frontend/network/build_graph.h"
 #include "ir/ops/registry.h"
@@ -109,8 +109,7 @@ std::string plan_named(const std::vector<Assignment>& all) {
 /// Returns the options that decide what a network computes (model, loss, ignored label) from the metadata of its
 /// weights or checkpoint; none if these lack them. Throws MissingFile or InvalidFile for a missing or damaged file.
 std::vector<Assignment> network_in(const std::string& path) {
-  const Metadata metadata =
-      std::filesystem::is_directory(path) ? SavedStates(path).metadata() : read_weights_metadata(path);
+  const Metadata metadata = is_folder(path) ? SavedStates(path).metadata() : read_weights_metadata(path);
   const auto saved = metadata.find(kConfigKey);
   if (saved == metadata.end()) return {};
   std::vector<Assignment> all = parse_config(saved->second, path);

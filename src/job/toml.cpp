@@ -6,6 +6,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/is_folder.h"
 #include "base/toml_keys.h"
 #include "base/toml_string.h"
 
@@ -130,6 +131,9 @@ std::vector<Assignment> read_config(const std::string& path) {
   if (!file) throw MissingFile(fmt::format("[configuration] cannot read {}: {}", path, std::strerror(errno)));
   std::string text;
   for (char c; text.size() <= kMaxBytes && file.get(c);) text += c;
+  if (file.bad() || is_folder(path)) {
+    throw MissingFile(fmt::format("[configuration] cannot read {}, expected a readable file", path));
+  }
   if (text.size() > kMaxBytes) {
     throw InvalidFile(fmt::format("[configuration] {}: too large, got more than {} bytes, expected a configuration",
                                   path, kMaxBytes));

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "planner/planner.h"
+#include "runtime/launch/place.h"
+#include "zoo/zoo_job.h"
 
 namespace partita {
 namespace {
@@ -20,12 +22,17 @@ PlanFile automatic_plan(const std::string& file, const JobConfig& config, int la
                     "\"...\" or the file of a plan",
                     where, file));
   }
+  // The rows decide sizes of the network, and the optimizer its memory: the job is searched as it will be trained.
+  JobConfig alone = config;
+  alone.plan = {};
+  alone.ranks = {.kernels = config.ranks.kernels};
+  const ZooJob trained(alone, Place{});
   const PlannedJob job = plan({.model = config.model,
+                               .network = TrainedNetwork{trained.network(), trained.config(), trained.columns()},
                                .cluster = file == kAuto ? "cpu" : file.substr(kAutoOn.size()),
                                .ranks = config.ranks.count > 0 ? config.ranks.count : std::max(1, launched),
                                .batch = config.training.batch,
                                .dtype = config.training.dtype,
-                               .loss = config.training.loss,
                                .idle = false,
                                .where = where});
   require_fit(job);

@@ -456,9 +456,9 @@ TEST_F(ObeyedOptions, APlanIsSearched) {
   const Texts searches{{"plan.file", {"auto"}}, {"ranks.count", {"2"}}};
   const JobConfig& config = Model(config_of(searches), Place{.cores = 2}).config();
   EXPECT_EQ(config.ranks.count, 2);
-  EXPECT_TRUE(config.plan.given && config.plan.given->cuts);
+  EXPECT_TRUE(config.plan.given.has_value());
   EXPECT_EQ(observe(searches, false).at(Seen::error), "");
-  EXPECT_EQ(observe({{"plan.file", {"auto:nowhere"}}}, false).at(Seen::error).substr(0, 11), "[plan.file]");
+  EXPECT_EQ(observe({{"plan.file", {"auto:nowhere"}}}, false).at(Seen::error).substr(0, 9), "[cluster]");
   JobConfig no_model = config_of(searches);
   no_model.model.clear();
   no_model.data.source.reset();

@@ -1,7 +1,6 @@
 #include "training/model_states.h"
 
-#include <filesystem>
-
+#include "base/is_folder.h"
 #include "runtime/checkpoint/saved_states.h"
 #include "runtime/checkpoint/weights.h"
 #include "training/configuration.h"
@@ -12,7 +11,7 @@ namespace {
 /// Returns the weights in a safetensors file, in a checkpoint folder, or in the newest of several. Throws as
 /// load_weights, the constructor of SavedStates and its `read` do.
 std::map<std::string, Array> weights_in(const std::string& path) {
-  if (!std::filesystem::is_directory(path)) return load_weights(path);
+  if (!is_folder(path)) return load_weights(path);
   SavedStates states(path);
   std::map<std::string, Array> weights;
   for (const auto& entry : states.entries()) {

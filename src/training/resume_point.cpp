@@ -1,7 +1,6 @@
 #include "training/resume_point.h"
 
-#include <filesystem>
-
+#include "base/is_folder.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/reader.h"
@@ -23,7 +22,7 @@ void ResumePoint::find_latest(const std::string& folder, const Tell& warn, const
 }
 
 std::vector<FoundCheckpoint> ResumePoint::folders(const Tell& warn) const {
-  if (path_.empty() || !std::filesystem::is_directory(path_)) return {};
+  if (path_.empty() || !is_folder(path_)) return {};
   if (is_checkpoint_folder(path_)) {
     FoundCheckpoint one{.path = path_, .manifest = read_manifest(path_), .damage = ""};
     return {std::move(one)};

@@ -4,10 +4,10 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "base/is_folder.h"
 #include "base/toml_keys.h"
 #include "base/toml_string.h"
 #include "planner/cluster/cluster_fields.h"
@@ -356,7 +356,7 @@ Cluster parse_cluster(std::string_view text, const std::string& path) {
 Cluster read_cluster(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw MissingFile(fmt::format("[cluster] cannot read {}: {}", path, std::strerror(errno)));
-  if (std::filesystem::is_directory(path)) {
+  if (is_folder(path)) {
     throw MissingFile(fmt::format("[cluster] cannot read {}: it is a folder, expected a file", path));
   }
   std::string text;

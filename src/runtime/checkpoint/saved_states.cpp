@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 
+#include "base/is_folder.h"
 #include "runtime/checkpoint/weights.h"
 
 namespace partita {
@@ -58,7 +58,7 @@ std::string difference_of(const Array& a, const Array& b) {
 }  // namespace
 
 SavedStates::SavedStates(const std::string& path) : path_(path) {
-  if (!std::filesystem::is_directory(path)) {
+  if (!is_folder(path)) {
     open_file();
     return;
   }

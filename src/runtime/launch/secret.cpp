@@ -72,7 +72,8 @@ std::string job_secret(const std::function<const char*(const char*)>& variable) 
   if (const char* path = variable("PARTITA_SECRET_FILE")) return read_secret(path);
   const char* home = variable("HOME");
   const std::string path = std::string(home == nullptr ? "." : home) + "/.config/partita/secret";
-  if (!std::filesystem::exists(path)) make_secret(path);
+  std::error_code failure;  // a path that cannot be looked at is refused when it is read
+  if (!std::filesystem::exists(path, failure) && !failure) make_secret(path);
   return read_secret(path);
 }
 
