@@ -54,7 +54,7 @@ TEST(Passes, RefusesUnknownNames) {
 
 TEST(Passes, RefusesNamesOfPassesThatAreNeeded) {
   EXPECT_EQ(refusal_of_pass("graph", kNamesOfPasses),
-            "[passes] a pass that cannot be left out, got 'graph', expected one of double halve");
+            "[passes] a pass that cannot be switched off, got 'graph', expected one of double halve");
 }
 
 TEST(Passes, DumpsNumberedFiles) {

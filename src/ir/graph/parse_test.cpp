@@ -119,7 +119,7 @@ TEST(ParseGraph, RejectsAttributesThatAreNone) {
     all_ops().at("matmul").attrs.parse("transpose_a");
     ADD_FAILURE() << "accepted";
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "[attribute] no list of attributes, got 'transpose_a', expected {name=value, ...}");
+    EXPECT_STREQ(error.what(), "[attribute] not a list of attributes, got 'transpose_a', expected {name=value, ...}");
   }
 }
 

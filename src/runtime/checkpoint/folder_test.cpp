@@ -327,9 +327,9 @@ TEST(CheckpointFolder, ManifestsOfDeepOrLongJsonAreRefused) {
   many += "}";
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   const std::pair<std::string, std::string> values[] = {
-      {deep, "more than 16 lists in one another"},
+      {deep, "more than 16 nested lists"},
       {many, "more than 100000 keys in an object"},
-      {std::string(16, '[') + std::string(16, ']'), "more than 16 lists in one another"}};
+      {std::string(16, '[') + std::string(16, ']'), "more than 16 nested lists"}};
   for (const auto& [value, reason] : values) {
     for (const bool is_in_head : {true, false}) {
       std::string changed = body;
