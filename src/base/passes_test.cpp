@@ -48,8 +48,8 @@ std::string refusal_of_pass(const std::string& name, const std::vector<PassName>
 
 TEST(Passes, RefusesUnknownNames) {
   EXPECT_EQ(refusal_of_pass("doubel", kNamesOfPasses),
-            "[passes] no such pass, got 'doubel', expected one of double halve, did you mean 'double'?");
-  EXPECT_EQ(refusal_of_pass("double", {}), "[passes] no such pass, got 'double', expected none");
+            "[passes] unknown pass, got 'doubel', expected one of double halve, did you mean 'double'?");
+  EXPECT_EQ(refusal_of_pass("double", {}), "[passes] unknown pass, got 'double', expected none");
 }
 
 TEST(Passes, RefusesNamesOfPassesThatAreNeeded) {

@@ -80,8 +80,8 @@ TEST(CompletedConfig, PartsThatDoNotFitAreRefused) {
                 .find("[--gradients sum] of no effect"),
             std::string::npos);
   EXPECT_EQ(refusal({.training = {.micro_loss = MicroLoss::sum}}),
-            "[--micro-loss sum] of no effect, got --micro-batches 1, expected 2 micro-batches or more, or --micro-loss "
-            "mean");
+            "[--micro-loss sum] has no effect, got --micro-batches 1, expected 2 micro-batches or more, or "
+            "--micro-loss mean");
   EXPECT_EQ(refusal({.training = {.micro_loss = MicroLoss::sum}, .plan = {.options = {.micro_batches = 4}}}), "");
   EXPECT_NE(refusal({.training = {.batch_norm = BatchNormStatistics::local},
                      .ranks = {.count = 2},

@@ -526,34 +526,34 @@ TEST_F(ObeyedOptions, WithoutAnEffectAreRefusedByName) {
     const Observation seen = observe(texts, /*has_norm=*/false);
     return seen.contains(Seen::error) ? seen.at(Seen::error) : std::string();
   };
-  EXPECT_EQ(refused({{"optimizer.beta1", {"0.5"}}}),
-            "[Model] optimizer.beta1 of no effect, got optimizer.kind = momentum, expected optimizer.kind = adam or "
-            "adamw");
+  EXPECT_EQ(
+      refused({{"optimizer.beta1", {"0.5"}}}),
+      "[Model] optimizer.beta1 has no effect, got optimizer.kind = momentum, expected optimizer.kind = adam or adamw");
   EXPECT_EQ(refused(kAdam + Texts{{"optimizer.nesterov", {"true"}}}),
-            "[Model] optimizer.nesterov of no effect, got optimizer.kind = adam, expected optimizer.kind = momentum");
+            "[Model] optimizer.nesterov has no effect, got optimizer.kind = adam, expected optimizer.kind = momentum");
   EXPECT_EQ(refused({{"schedule.steps", {"9"}}}),
-            "[Model] schedule.steps of no effect, got schedule.kind = constant, expected schedule.kind = linear, "
+            "[Model] schedule.steps has no effect, got schedule.kind = constant, expected schedule.kind = linear, "
             "cosine or step");
   EXPECT_EQ(refused(kStep + Texts{{"schedule.steps", {"9"}}}),
-            "[Model] schedule.steps of no effect, got schedule.step_every = 2, expected one of both");
+            "[Model] schedule.steps has no effect, got schedule.step_every = 2, expected only one of the two");
   EXPECT_EQ(refused({{"schedule.step_factor", {"0.5"}}}),
-            "[Model] schedule.step_factor of no effect, got schedule.kind = constant, expected schedule.kind = step");
-  EXPECT_EQ(refused({{"plan.dataset_strategy", {"full_batch"}}}),
-            "[Model] plan.dataset_strategy of no effect, got plan.parallel = data, expected plan.parallel = semi or "
-            "auto");
+            "[Model] schedule.step_factor has no effect, got schedule.kind = constant, expected schedule.kind = step");
+  EXPECT_EQ(
+      refused({{"plan.dataset_strategy", {"full_batch"}}}),
+      "[Model] plan.dataset_strategy has no effect, got plan.parallel = data, expected plan.parallel = semi or auto");
   EXPECT_EQ(refused({{"plan.zero_group", {"2"}}}),
             "[Model] plan.zero_group of no effect, got plan.zero = 0, expected 1, 2 or 3");
   EXPECT_EQ(refused({{"plan.zero", {"1"}}, {"optimizer.kind", {"sgd"}}}),
-            "[Model] plan.zero of no effect, got plan.zero = 1 with optimizer.kind = sgd, which has no states, "
+            "[Model] plan.zero has no effect, got plan.zero = 1 with optimizer.kind = sgd, which has no states, "
             "expected plan.zero = 2 or 3");
   EXPECT_EQ(refused({{"training.gradients", {"sum"}}}),
-            "[Model] training.gradients of no effect, got ranks.count = 1, expected 2 ranks or more");
+            "[Model] training.gradients has no effect, got ranks.count = 1, expected 2 ranks or more");
   EXPECT_EQ(refused({{"files.trace_steps", {"2"}}}),
-            "[Model] files.trace_steps of no effect, got no files.trace, expected files.trace = FILE");
+            "[Model] files.trace_steps has no effect, got no files.trace, expected files.trace = FILE");
   EXPECT_EQ(refused({{"files.resume_with", {"rows"}}}),
-            "[Model] files.resume_with of no effect, got no files.resume, expected files.resume = FILE");
+            "[Model] files.resume_with has no effect, got no files.resume, expected files.resume = FILE");
   EXPECT_EQ(refused({{"files.checkpoint_keep", {"2"}}}),
-            "[Model] files.checkpoint_keep of no effect, got no files.checkpoint, expected files.checkpoint = DIR");
+            "[Model] files.checkpoint_keep has no effect, got no files.checkpoint, expected files.checkpoint = DIR");
 }
 
 TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
@@ -580,7 +580,7 @@ TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
             "[Model] training.ignore_index of no effect, got 3 for a network whose loss counts it, expected it in the "
             "LossOptions of the network");
   EXPECT_EQ(refused([](JobConfig& config) { config.training.validate = true; }),
-            "[Model] training.validate of no effect, got no rows to validate on, expected FitOptions::validation, "
+            "[Model] training.validate has no effect, got no rows to validate on, expected FitOptions::validation, "
             "FitOptions::test or data.source");
   EXPECT_EQ(refused([](JobConfig& config) { config.training.validate = true; }, {.test = rows}), "");
   EXPECT_EQ(refused([&](JobConfig& config) { config.files.checkpoint = (dir_.path() / "a").string(); },

@@ -136,7 +136,7 @@ TEST(Train, StepsAloneGovern) {
           .output,
       "");
   expect_refusal({"train", "mlp:hidden=4", "--epochs", "0"}, ExitCode::usage,
-                 {"[--epochs] a training without a length, got 0 and no --steps, expected 1 epoch or more"});
+                 {"[--epochs] the training has no length, got 0 and no --steps, expected 1 epoch or more"});
 }
 
 // A training that is stopped in the middle of an epoch says the time of the steps that each process took.
@@ -298,7 +298,7 @@ TEST(Using, WeightsSayTheirModel) {
   bytes.replace(bytes.find("partita.config"), 14, "another.config");
   write_text(in("other"), bytes);
   expect_refusal({"eval", "--load", in("other")}, ExitCode::usage,
-                 {"[eval] no model, got " + in("other") + " that names none, expected MODEL"});
+                 {"[eval] no model, got " + in("other") + " without a model name, expected MODEL"});
 }
 
 TEST(Help, GroupsWrapsAndSaysDefaults) {
@@ -330,8 +330,8 @@ TEST(Suggestions, AreByMeaning) {
     const Outcome outcome = run_program(arguments);
     EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::usage));
     ASSERT_EQ(outcome.lines.size(), 1u);
-    const std::string advice = words[0].starts_with("--wandb") ? "--log FILE writes each step as a line of JSON"
-                                                               : "partita computes on processors alone";
+    const std::string advice =
+        words[0].starts_with("--wandb") ? "--log FILE writes one JSON line per step" : "partita runs on CPUs only";
     EXPECT_NE(outcome.lines[0].find("expected one that --help lists; " + advice), std::string::npos)
         << outcome.lines[0];
     EXPECT_EQ(outcome.lines[0].find("did you mean"), std::string::npos) << outcome.lines[0];

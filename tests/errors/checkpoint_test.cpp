@@ -150,15 +150,16 @@ TEST(CheckpointErrors, OfFormsThatDoNotFit) {
   expect_refusal({"checkpoint", "merge", weights, "--out", weights + "s", "--all"}, ExitCode::usage,
                  {"[--all]", "has no training"});
   expect_refusal({"checkpoint", "convert", saved.run, "--out", weights + "s", "--dtype", "i64"}, ExitCode::usage,
-                 {"[--dtype] not a type of floats, got 'i64'"});
+                 {"[--dtype] not a floating-point type, got 'i64'"});
   const std::vector<std::string> split{"checkpoint", "split", saved.run, "--out", weights + "s"};
   const auto refuse_split = [&](std::vector<std::string> words, ExitCode code, const std::vector<std::string>& parts) {
     words.insert(words.begin(), split.begin(), split.end());
     expect_refusal(words, code, parts);
   };
   refuse_split({"--ranks", "0"}, ExitCode::usage, {"[--ranks] out of range, got 0"});
-  refuse_split({}, ExitCode::usage, {"[split] whose files, got neither, expected one of --ranks N and --plan FILE"});
-  refuse_split({"--ranks", "2", "--plan", "p"}, ExitCode::usage, {"[split] whose files, got both"});
+  refuse_split({}, ExitCode::usage,
+               {"[split] the target is unclear, got neither, expected one of --ranks N and --plan FILE"});
+  refuse_split({"--ranks", "2", "--plan", "p"}, ExitCode::usage, {"[split] the target is unclear, got both"});
   refuse_split({"--plan", weights + "none"}, ExitCode::missing_file, {"[--plan] cannot read"});
   const std::string plan = (saved.folder.path() / "plan").string();
   write_text(plan, "partita training plan 1\nmodel mlp:hidden=5\nbatch 16\nranks 2\nconfiguration data=2\nend\n");

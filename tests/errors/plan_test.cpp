@@ -34,7 +34,7 @@ TEST(PlanErrors, Configurations) {
   plan_refused({"--cluster", "v100", "--fixed", "tensor=8"}, "[--tensor-parallel] nothing to cut in graph mlp",
                ExitCode::usage, "mlp");
   plan_refused({"--cluster", "v100", "--fixed", "data=8", "--pin", "zero=1"},
-               "[--pin] of no effect, got --fixed, which leaves nothing open, expected one of both");
+               "[--pin] has no effect, got --fixed, which leaves nothing open, expected only one of the two");
   plan_refused({"--cluster", "v100", "--pin", "data=7"},
                "[--pin] the batch does not divide, got 32 rows for data=7, expected data=8");
   plan_refused(
@@ -114,10 +114,10 @@ TEST(PlanErrors, FilesAreCheckedFirst) {
                "error: [--html] cannot write " + other + ": No such file or directory", ExitCode::cannot_write, large);
   EXPECT_FALSE(std::filesystem::exists(path));
   plan_refused({"--out", path, "--html", path},
-               "[--html] the file of --out too, got " + path + ", expected another file");
+               "[--html] the same file as --out, got " + path + ", expected another file");
   const std::string cluster = (folder.path() / "v100.toml").string(), before = run_program({"cluster", "v100"}).output;
   write_text(cluster, before);
-  plan_refused({"--cluster", cluster, "--out", cluster}, "[--out] the file of --cluster too, got " + cluster);
+  plan_refused({"--cluster", cluster, "--out", cluster}, "[--out] the same file as --cluster, got " + cluster);
   EXPECT_EQ(read_text(cluster), before);
 }
 

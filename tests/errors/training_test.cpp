@@ -217,11 +217,11 @@ TEST(TrainingErrors, Trace) {
   expect_refusal({"train", kModel, "--steps", "1", "--ranks", "2", "--trace", "no/such/folder/trace"},
                  ExitCode::cannot_write, {"[trace] cannot write no/such/folder/trace: No such file or directory"});
   expect_refusal({"train", kModel, "--trace-steps", "2"}, ExitCode::usage,
-                 {"[--trace-steps] of no effect, got no --trace, expected --trace FILE"});
+                 {"[--trace-steps] has no effect, got no --trace, expected --trace FILE"});
   expect_refusal({"train", kModel, "--trace", "t", "--trace-steps", "0"}, ExitCode::usage,
                  {"[--trace-steps]", "got 0"});
   expect_refusal({"train", kModel, "--cluster", "cpu"}, ExitCode::usage,
-                 {"[--cluster] of no effect, got no --trace, expected --trace FILE"});
+                 {"[--cluster] has no effect, got no --trace, expected --trace FILE"});
   expect_refusal({"train", kModel, "--trace", "trace_of_no_cluster", "--cluster", "h101"}, ExitCode::usage,
                  {"h101", "did you mean", "h100"});
   EXPECT_FALSE(std::filesystem::exists("trace_of_no_cluster"));
@@ -334,7 +334,7 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
 
 TEST(TrainingErrors, GenerateNeedsALanguageModel) {
   expect_refusal({"generate", "lenet", "--load", "w.safetensors"}, ExitCode::usage,
-                 {"[generate] no language model, got lenet, expected gpt or moe or llama with any sizes"});
+                 {"[generate] not a language model, got lenet, expected gpt or moe or llama with any sizes"});
   expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--temperature", "-1"}, ExitCode::usage,
                  {"[--temperature] out of range, got -1, expected 0 to 100"});
   expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--length", "0"}, ExitCode::usage,
