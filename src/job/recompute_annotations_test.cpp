@@ -65,7 +65,7 @@ TEST(RecomputeAnnotations, AreRefusedWhereTheyFitNothing) {
     return refusal_of_annotations([&] { annotate_recomputed(forward, all_ops(), annotations); });
   };
   EXPECT_EQ(refusal({{"net/h/7", Recompute::full}}).substr(0, 57),
-            "[recompute] no such layer, got 'net/h/7', expected one of");
+            "[recompute] unknown layer, got 'net/h/7', expected one of");
   EXPECT_EQ(refusal({{"net/embedding", Recompute::full}}),
             "[recompute] nothing to recompute, got 'net/embedding=full', expected layers in numbered scopes");
   EXPECT_EQ(refusal({{"net/h/1/mlp", Recompute::selective}}),

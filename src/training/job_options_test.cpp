@@ -542,7 +542,7 @@ TEST_F(ObeyedOptions, WithoutAnEffectAreRefusedByName) {
       refused({{"plan.dataset_strategy", {"full_batch"}}}),
       "[Model] plan.dataset_strategy has no effect, got plan.parallel = data, expected plan.parallel = semi or auto");
   EXPECT_EQ(refused({{"plan.zero_group", {"2"}}}),
-            "[Model] plan.zero_group of no effect, got plan.zero = 0, expected 1, 2 or 3");
+            "[Model] plan.zero_group has no effect, got plan.zero = 0, expected 1, 2 or 3");
   EXPECT_EQ(refused({{"plan.zero", {"1"}}, {"optimizer.kind", {"sgd"}}}),
             "[Model] plan.zero has no effect, got plan.zero = 1 with optimizer.kind = sgd, which has no states, "
             "expected plan.zero = 2 or 3");

@@ -167,8 +167,8 @@ TEST(CommandLineErrors, BadMomentum) {
 
 TEST(CommandLineErrors, FlagsWithoutEffect) {
   expect_usage({"train", "mlp", "--optimizer", "sgd", "--momentum", "0.5"},
-               {"[--momentum] of no effect", "got --optimizer sgd", "expected --optimizer momentum"});
-  expect_usage({"train", "mlp", "--optimizer", "sgd", "--nesterov"}, {"[--nesterov] of no effect"});
+               {"[--momentum] has no effect", "got --optimizer sgd", "expected --optimizer momentum"});
+  expect_usage({"train", "mlp", "--optimizer", "sgd", "--nesterov"}, {"[--nesterov] has no effect"});
   const auto refused = [](const std::vector<std::string>& flags, const std::string& message) {
     std::vector<std::string> arguments{"train", "mlp:hidden=4", "--steps", "1"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
@@ -183,11 +183,11 @@ TEST(CommandLineErrors, FlagsWithoutEffect) {
   refused({"--no-eval", "--top-k", "3"}, "[--top-k] has no effect, got --no-eval, expected --eval");
   refused({"--no-eval", "--validate", "--top-k", "3"}, "[--top-k] has no effect, got --no-eval, expected --eval");
   refused({"--no-eval", "--eval-batch", "3"},
-          "[--eval-batch] of no effect, got --no-eval, expected --eval or --validate");
-  refused({"--zero-group", "2"}, "[--zero-group] of no effect, got --zero 0, expected 1, 2 or 3");
-  refused({"--zero-threshold", "9"}, "[--zero-threshold] of no effect, got --zero 0, expected 1, 2 or 3");
+          "[--eval-batch] has no effect, got --no-eval, expected --eval or --validate");
+  refused({"--zero-group", "2"}, "[--zero-group] has no effect, got --zero 0, expected 1, 2 or 3");
+  refused({"--zero-threshold", "9"}, "[--zero-threshold] has no effect, got --zero 0, expected 1, 2 or 3");
   refused({"--zero", "1", "--optimizer", "sgd"},
-          "[--zero] of no effect, got --zero 1 with --optimizer sgd, which has no states, expected --zero 2 or 3");
+          "[--zero] has no effect, got --zero 1 with --optimizer sgd, which has no states, expected --zero 2 or 3");
   refused({"--micro-loss", "sum"},
           "[--micro-loss sum] has no effect, got --micro-batches 1, expected 2 micro-batches or more, or --micro-loss "
           "mean");

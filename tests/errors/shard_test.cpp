@@ -65,10 +65,10 @@ TEST(ShardErrors, BlocksThatCannotBeCutSo) {
   refuses_blocks({"--parallel", "auto", "--tensor-parallel", "2"},
                  {"[--tensor-parallel] does not divide the ranks, got 2 of 1, expected 1"});
   refuses_blocks({"--ranks", "4", "--tensor-parallel", "2"},
-                 {"[--tensor-parallel] more than the batch is cut, got --parallel data, expected --parallel auto"});
+                 {"[--tensor-parallel] cuts more than the batch, got --parallel data, expected --parallel auto"});
   refuses_blocks(
       {"--ranks", "4", "--parallel", "auto", "--sequence-parallel"},
-      {"[--sequence-parallel] of no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more"});
+      {"[--sequence-parallel] has no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more"});
   refuses_blocks({"--ranks", "16", "--parallel", "auto", "--tensor-parallel", "16"},
                  {"[--tensor-parallel] illegal cut of embedding", "expected a legal cut of"});
   refuses_blocks({"--ranks", "4", "--parallel", "auto", "--tensor-parallel", "2", "--shard",
@@ -80,7 +80,7 @@ TEST(ShardErrors, BlocksThatCannotBeCutSo) {
   refuses_blocks({"--ranks", "12", "--parallel", "auto", "--tensor-parallel", "2", "--context-parallel", "4"},
                  {"[--context-parallel] does not divide the ranks, got 4 of 6, expected 3 or 6"});
   refuses_blocks({"--ranks", "4", "--context-parallel", "2"},
-                 {"[--context-parallel] more than the batch is cut, got --parallel data, expected --parallel auto"});
+                 {"[--context-parallel] cuts more than the batch, got --parallel data, expected --parallel auto"});
   expect_usage_of_shard(partition({"--ranks", "4", "--tensor-parallel", "2"}),
                         {"[--tensor-parallel] nothing to cut in graph mlp, got 2 ranks, expected 1"});
   expect_usage_of_shard(partition({"--ranks", "4", "--context-parallel", "4"}),
@@ -88,7 +88,7 @@ TEST(ShardErrors, BlocksThatCannotBeCutSo) {
 }
 
 TEST(ShardErrors, NodesThatAreNotThere) {
-  refuses("8", "net/fc3/matmul=((2,1),(1,1))", {"[shard] no such node", "did you mean 'net/fc1/matmul'?"});
+  refuses("8", "net/fc3/matmul=((2,1),(1,1))", {"[shard] unknown node", "did you mean 'net/fc1/matmul'?"});
 }
 
 TEST(ShardErrors, TwoLayoutsOfOneParameter) {

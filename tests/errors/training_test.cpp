@@ -311,9 +311,9 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
   };
   expect({"--resume", weights.path()}, ExitCode::bad_input, {"[resume]", "no checkpoint", "expected a file of"});
   expect({"--resume", "/no/such"}, ExitCode::missing_file, {"/no/such"});
-  expect({"--resume", weights.path(), "--load", weights.path()}, ExitCode::usage, {"[--load] of no effect"});
+  expect({"--resume", weights.path(), "--load", weights.path()}, ExitCode::usage, {"[--load] has no effect"});
   expect({"--checkpoint-every", "5"}, ExitCode::usage,
-         {"[--checkpoint-every] of no effect", "expected --checkpoint DIR"});
+         {"[--checkpoint-every] has no effect", "expected --checkpoint DIR"});
   expect({"--checkpoint", "a", "--checkpoint-every", "-1"}, ExitCode::usage, {"[--checkpoint-every]", "got -1"});
   expect({"--patience", "-1"}, ExitCode::usage, {"[--patience]", "got -1"});
   expect({"--checkpoint", "/no/such/a"}, ExitCode::cannot_write, {"/no/such/a"});
