@@ -83,7 +83,7 @@ TEST(Text, BadPlansAreRefused) {
       "[plan] illegal cut of matmul: axis data cuts two factors or one twice, got 'i={data} k={data}', expected a "
       "legal cut of ik,jk->ij | i=12 k=784 j=16");
   EXPECT_NE(refused("node relu", "node relo").find("unknown node, got 'relo'"), std::string::npos);
-  EXPECT_NE(refused("node ", "output lost {}\nnode ").find("no such output, got 'lost'"), std::string::npos);
+  EXPECT_NE(refused("node ", "output lost {}\nnode ").find("unknown output, got 'lost'"), std::string::npos);
   EXPECT_NE(refused("node ", "output loss {data}\nnode ").find("wrong number of dimensions"), std::string::npos);
   EXPECT_NE(refused("node ", "output logits {data} {data}\nnode ")
                 .find(": an axis cuts two dimensions, got '{data} {data}', expected axes that fit f32[12,10]"),

@@ -345,7 +345,7 @@ TEST(TrainingErrors, ExpertsThatTokensCannotChoose) {
   const auto expect = [](const std::string& model, const std::vector<std::string>& parts) {
     expect_refusal({"train", "moe:" + model, "--steps", "1", "--no-eval"}, ExitCode::usage, parts);
   };
-  expect("experts=4,top_k=5", {"[experts] a token cannot go to so many experts, got 5 of 4, expected 1 to 4"});
+  expect("experts=4,top_k=5", {"[experts] a token cannot go to that many experts, got 5 of 4, expected 1 to 4"});
   expect("top_k=0", {"[moe] option 'top_k' is outside its range, got 0, expected 1 to 65536"});
   expect("capacity=-1", {"[moe] option 'capacity' is outside its range, got -1, expected 0 to 65536"});
   expect("experts=x", {"[moe] option 'experts' is not a number, got 'x'"});
@@ -357,9 +357,9 @@ TEST(TrainingErrors, ExpertsThatTokensCannotChoose) {
 
 TEST(TrainingErrors, RowsOfAnotherKind) {
   expect_refusal({"train", "gpt", "--data", "mnist:/nowhere"}, ExitCode::usage,
-                 {"[--data] the model does not read such rows, got mnist, expected text:FILE"});
+                 {"[--data] the model cannot read these rows, got mnist, expected text:FILE"});
   expect_refusal({"train", "lenet", "--data", "text:/nowhere"}, ExitCode::usage,
-                 {"[--data] the model does not read such rows, got text, expected mnist:DIR or cifar10:DIR"});
+                 {"[--data] the model cannot read these rows, got text, expected mnist:DIR or cifar10:DIR"});
   expect_refusal({"train", "gpt", "--data", "text:/no/where"}, ExitCode::missing_file, {"/no/where"});
   expect_refusal({"train", "gpt", "--resize", "8"}, ExitCode::usage, {"[--resize] gpt reads no images"});
 }
