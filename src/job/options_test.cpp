@@ -115,7 +115,7 @@ TEST(JobOptions, BadValuesAreRefused) {
   EXPECT_NE(refusal_of("optimizer.kind", "adan").find("did you mean 'adam'?"), std::string::npos);
   EXPECT_NE(refusal_of("optimizer.nesterov", "5").find("expected true or false"), std::string::npos);
   EXPECT_NE(refusal_of("plan.dataset_strategy", "garbage").find("[--dataset-strategy]"), std::string::npos);
-  EXPECT_NE(refusal_of("plan.shard", "garbage").find("[--shard] no node, got 'garbage'"), std::string::npos);
+  EXPECT_NE(refusal_of("plan.shard", "garbage").find("[--shard] no nodes are named, got 'garbage'"), std::string::npos);
   EXPECT_NE(refusal_of("files.save", "").find("[--save] bad value, got '', expected a value"), std::string::npos);
   EXPECT_NE(refusal_of_options([] { find_option("optimizer.momentun"); }).find("did you mean 'optimizer.momentum'?"),
             std::string::npos);

@@ -157,11 +157,11 @@ TEST_F(BadPlans, AreRefusedWithTheLine) {
                "training plan 1'");
   refused_with("end\n", "", "the text ends too early, got '', expected 'end' as the last line");
   refused_with("batch 32", "batch many", "bad.txt:3] bad number, got 'many', expected 1 to ");
-  refused_with("node net/embedding v={tensor} A={data}", "node net/embeding v={tensor}",
-               "no such node, got 'net/embeding', expected one of the 74 nodes of graph gpt, did you mean "
-               "'net/embedding'?");
+  refused_with(
+      "node net/embedding v={tensor} A={data}", "node net/embeding v={tensor}",
+      "unknown node, got 'net/embeding', expected one of the 74 nodes of graph gpt, did you mean 'net/embedding'?");
   refused_with("node net/embedding v={tensor} A={data}", "node net/h/7..9/add A={data}",
-               "no such node, got 'net/h/7..9/add', expected one of the 74 nodes of graph gpt");
+               "unknown node, got 'net/h/7..9/add', expected one of the 74 nodes of graph gpt");
   refused_with("node net/embedding v={tensor} A={data}", "node net/embedding q={tensor}",
                "unknown factor, got 'q={tensor}', expected factor={axes} of ");
   refused_with("node net/embedding v={tensor} A={data}", "node net/embedding v={tensors}",
@@ -172,8 +172,7 @@ TEST_F(BadPlans, AreRefusedWithTheLine) {
                "a node is named twice, got 'net/*', expected one line for net/embedding");
   refused_with("input %tokens [32,", "input %tokens [16,", "other sizes, got '%tokens [16,");
   refused_with("input %tokens", "input %token",
-               "no such input, got '%token', expected one of graph gpt, did you mean "
-               "'%tokens'?");
+               "unknown input, got '%token', expected one of graph gpt, did you mean '%tokens'?");
 }
 
 TEST_F(BadPlans, OfOtherTrainings) {
@@ -242,8 +241,8 @@ TEST_F(BadPlans, AreRefusedByEveryCommand) {
   refused(node + "j={tensor.2}", "unknown axis, got 'tensor.2', expected one of data tensor.0 tensor.1");
   refused(node + "A={data} j={tensor", "unexpected text, got ''");
   refused(node + "q={tensor.0}", "unknown factor, got 'q={tensor.0}'");
-  refused("node net/h/0..3/mlp/fg/matmul j={tensor.0}", "no such node, got 'net/h/0..3/mlp/fg/matmul'");
-  refused("gradient net/h/0..3/mlp/fg/matmul j={tensor.0}", "no such node, got 'net/h/0..3/mlp/fg/matmul'");
+  refused("node net/h/0..3/mlp/fg/matmul j={tensor.0}", "unknown node, got 'net/h/0..3/mlp/fg/matmul'");
+  refused("gradient net/h/0..3/mlp/fg/matmul j={tensor.0}", "unknown node, got 'net/h/0..3/mlp/fg/matmul'");
   refused(node + "j={tensor.0}\n" + node + "k={tensor.1}", "a node is named twice, got 'net/h/0..3/mlp/fc/matmul'");
 }
 

@@ -42,14 +42,15 @@ TEST(ShardErrors, WrongLengths) {
   refuses("8", "net/fc1/matmul=((1,2))", {"wrong number of operands, got 1 in ((1, 2)), expected 2"});
   refuses("8", "net/fc1/matmul=((1,2),(2))", {"wrong number of dimensions of operand 1, got 1"});
   refuses("8", "net/fc1/matmul=((1,2),(1,2))->((1))", {"wrong number of dimensions of result 0"});
-  refuses("8", "net/fc1/matmul=((2,1),(1,1))->((8,1))", {"dimension 0 of result 0", "cannot lie so, got 8 parts"});
+  refuses("8", "net/fc1/matmul=((2,1),(1,1))->((8,1))",
+          {"dimension 0 of result 0", "cannot have this layout, got 8 parts"});
 }
 
 TEST(ShardErrors, TextsThatCannotBeRead) {
   refuses("8", "net/fc1/matmul", {"[--shard] no node", "expected NODES=STRATEGY"});
-  refuses("8", "net/fc1/matmul=((2,1)", {"[--shard] cannot be read at place 7"});
+  refuses("8", "net/fc1/matmul=((2,1)", {"[--shard] cannot be read at position 7"});
   refuses("8", "net/fc1/matmul=((0,1),(1,1))", {"[--shard] cannot be read", "a number of parts, 1 to 2^20"});
-  refuses("8", "net/fc1/matmul=[dp=8]((dq,None),(None,None))", {"[--shard] no such axis, got 'dq'", "[dp] or None"});
+  refuses("8", "net/fc1/matmul=[dp=8]((dq,None),(None,None))", {"[--shard] unknown axis, got 'dq'", "[dp] or None"});
 }
 
 TEST(ShardErrors, BlocksThatCannotBeCutSo) {

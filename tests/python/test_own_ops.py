@@ -202,7 +202,7 @@ class Gradients(Case):
                 return dout, dout, dout
 
         layer = Layer()
-        with self.refuses(TypeError, "a parameter in a function with a gradient of its own, got 'w'"):
+        with self.refuses(TypeError, "a function with a custom gradient uses a parameter, got 'w'"):
             ms.grad(lambda x: layer(x).sum())(self.x)
         layer.w.requires_grad = False
         with self.refuses(ValueError, "[Layer.bprop] another number of gradients, got 3, expected 1"):

@@ -116,14 +116,14 @@ TEST(OwnGradients, AreRefusedWhereOnesWouldBeLost) {
   const Value x = builder.input("x", Type{DType::f64, {2}});
   const Value w = builder.state("w", Type{DType::f64, {2}}, {.kind = StateKind::parameter});
   EXPECT_EQ(message([&] { builder.own_gradient(0, {x}, {x}, none); }),
-            "[gradient] a result that is not computed, got 'x', expected one that is");
+            "[gradient] the function does not compute this result, got 'x', expected one that it computes");
   const Value product = builder.apply("mul", {x, w});
   EXPECT_EQ(message([&] { builder.own_gradient(0, {x}, {product}, none); }),
-            "[gradient] a parameter in a function with a gradient of its own, got 'w', expected it as an input");
+            "[gradient] a function with a custom gradient uses a parameter, got 'w', expected it as an input");
   EXPECT_EQ(message([&] {
               builder.own_gradient(0, {x, w}, {product, product}, none);
             }),
-            "[gradient] a result is given twice, got 'mul', expected results of their own");
+            "[gradient] a result is given twice, got 'mul', expected it once");
   {  // a value from outside the function, and one from inside
     Builder fresh(all_ops());
     const Value from = fresh.input("x", Type{DType::f64, {}});
