@@ -53,8 +53,8 @@ TEST(RecomputeAnnotations, AreReadBack) {
     EXPECT_EQ(print(parse_recompute_annotation(text)), text);
   for (const char* text : {"net/h", "=full", "net/h=none", "net/h=most", ""}) {
     EXPECT_EQ(refusal_of_annotations([&] { parse_recompute_annotation(text); }),
-              fmt::format("[--recompute-layers] no recomputation of layers, got '{}', expected LAYERS=selective or "
-                          "LAYERS=full, as net/h/0..5=full",
+              fmt::format("[--recompute-layers] not a recomputation of layers, got '{}', expected LAYERS=selective or "
+                          "LAYERS=full, such as net/h/0..5=full",
                           text));
   }
 }

@@ -404,8 +404,8 @@ TEST_F(ObeyedOptions, ResumeWithAcceptsADifference) {
   const Texts latest{{"files.resume", {"latest"}}};
   EXPECT_NE(observe(latest + kCheckpoint, false).at(Seen::printed).find("the training begins"), std::string::npos);
   EXPECT_EQ(observe(latest, false).at(Seen::error),
-            "[Model] files.resume: no folder to look into, got latest without files.checkpoint, expected "
-            "files.checkpoint = DIR or files.resume = DIR");
+            "[Model] files.resume: no folder to search, got latest without files.checkpoint, expected files.checkpoint "
+            "= DIR or files.resume = DIR");
 }
 
 TEST_F(ObeyedOptions, CheckpointErrorsEndATrainingOrAreWarnedOf) {

@@ -128,13 +128,13 @@ TEST(CheckpointErrors, WhatIsNoCheckpoint) {
   expect_refusal({"checkpoint"}, ExitCode::usage, {"[checkpoint]"});
   expect_refusal({"checkpoint", "lst", path}, ExitCode::usage, {"[checkpoint]"});
   expect_refusal({"checkpoint", "merge", path, "--ouut", "x"}, ExitCode::usage, {"--out"});
-  expect_refusal({"train", kSmallModel, "--resume", "latest"}, ExitCode::usage, {"[--resume] no folder to look into"});
+  expect_refusal({"train", kSmallModel, "--resume", "latest"}, ExitCode::usage, {"[--resume] no folder to search"});
   for (const auto& [flag, value] : {std::pair{"--keep", "3"},
                                     {"--checkpoint-seconds", "3"},
                                     {"--checkpoint-async", "off"},
                                     {"--checkpoint-errors", "stop"}}) {
     expect_refusal({"train", kSmallModel, flag, value}, ExitCode::usage,
-                   {fmt::format("[{}] of no effect, got no --checkpoint", flag)});
+                   {fmt::format("[{}] has no effect, got no --checkpoint", flag)});
   }
   expect_refusal({"train", kSmallModel, "--checkpoint", "c", "--keep", "-1"}, ExitCode::usage, {"[--keep]", "got -1"});
   expect_refusal({"train", kSmallModel, "--checkpoint", "c", "--checkpoint-async", "maybe"}, ExitCode::usage,

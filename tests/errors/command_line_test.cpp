@@ -200,7 +200,7 @@ TEST(CommandLineErrors, FlagsWithoutEffect) {
   for (const auto& [flag, value] : {std::pair{"--gradients", "sum"}, std::pair{"--batch-norm", "local"}}) {
     auto arguments = alone;
     arguments.insert(arguments.end(), {flag, value});
-    expect_usage(arguments, {fmt::format("[{} {}] of no effect", flag, value), "expected --parallel data"});
+    expect_usage(arguments, {fmt::format("[{} {}] has no effect", flag, value), "expected --parallel data"});
   }
 }
 

@@ -56,7 +56,7 @@ TEST(TrainingErrors, BatchNormsOverOneValue) {
     std::vector<std::string> args = one;
     args.insert(args.end(), {cut, "8"});
     expect_refusal(args, ExitCode::usage,
-                   {"[batch_norm] each channel has one value",
+                   {"[batch_norm] each channel has only one value",
                     "in 8 groups of rows in net/layer4/0/bn2/batch_norm", "expected a batch of at least 16, "});
   }
 }

@@ -191,7 +191,7 @@ class Trainings(Case):
         net = Small(norm=True)
         net.set_train()
         step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.SGD(net.trainable_params(), 0.1))
-        with self.refuses(ValueError, "[batch_norm] each channel has one value", "expected a batch of at least 2"):
+        with self.refuses(ValueError, "[batch_norm] each channel has only one value", "expected a batch of at least 2"):
             step(Tensor(x[:1]), Tensor(y[:1]))
         step(Tensor(x[:2]), Tensor(y[:2]))
         ms.set_context(ranks=4)
