@@ -56,10 +56,10 @@ TEST(PlanErrors, PinsThatExcludeOneAnother) {
   plan_refused({"--cluster", "v100", "--pin", "tensor=1,cuts=searched"},
                "[--pin] cuts=searched without ranks, got tensor=1, expected 2 or more");
   plan_refused({"--cluster", "v100", "--pin", "sequence_parallel=true,cuts=searched"},
-               "[--pin] cuts=searched decides of the sequence, too, got sequence_parallel=true, expected cuts=blocks, "
-               "or neither");
+               "[--pin] cuts=searched also decides how the sequence is cut, got sequence_parallel=true, expected "
+               "cuts=blocks, or neither");
   plan_refused({"--cluster", "v100", "--pin", "context=2,cuts=searched"},
-               "[--pin] cuts=searched decides of the sequence, too, got context above 1");
+               "[--pin] cuts=searched also decides how the sequence is cut, got context above 1");
 }
 
 // If a search could lower nothing, the message gives the simplest of the reasons.
@@ -81,15 +81,16 @@ TEST(PlanErrors, Graphs) {
   const std::string path = (folder.path() / "net.txt").string();
   const std::string text = run_program({"graph", "mlp", "--batch", "16"}).output;
   write_text(path, text);
-  plan_refused({"--batch", "3"}, "[--batch] the graph has rows of its own, got 3, expected 16, or no --batch",
+  plan_refused({"--batch", "3"}, "[--batch] the graph fixes the number of rows, got 3, expected 16, or no --batch",
                ExitCode::usage, path);
   plan_refused({"--out", (folder.path() / "plan.txt").string()},
-               "[plan] a graph is no network that can be trained, got " + path + ", expected a model for --out",
-               ExitCode::usage, path);
+               "[plan] a graph file cannot be trained, got " + path + ", expected a model for --out", ExitCode::usage,
+               path);
   plan_refused({}, "[graph] cannot read none.txt", ExitCode::missing_file, "none.txt");
   write_text(path, run_program({"graph", "mlp", "--batch", "16", "--training"}).output);
-  plan_refused({}, "[plan] the graph of a training, got " + path + " with backward nodes, expected a forward graph",
-               ExitCode::usage, path);
+  plan_refused(
+      {}, "[plan] a training graph cannot be priced, got " + path + " with backward nodes, expected a forward graph",
+      ExitCode::usage, path);
   write_text(path, text.substr(0, text.size() / 2));
   plan_refused({}, "(in " + path + ")", ExitCode::usage, path);
 }
@@ -100,7 +101,7 @@ TEST(PlanErrors, Numbers) {
   plan_refused({"--batch", "131101", "--cluster", "v100"},
                "[--batch] the rows do not divide into 2 to 65536 micro-batches, got 131101, expected 131072");
   plan_refused({"--dtype", "f8"}, "[--dtype] unknown name, got 'f8', expected one of f32 f64 bf16 f16");
-  plan_refused({"--memory", "0.0001", "--cluster", "v100"}, "[plan] nothing fits; at the least ");
+  plan_refused({"--memory", "0.0001", "--cluster", "v100"}, "[plan] nothing fits; at best ");
   plan_refused({"--out", "/none/there.txt", "--cluster", "v100"}, "[--out] cannot write /none/there.txt",
                ExitCode::cannot_write);
 }
@@ -201,8 +202,8 @@ TEST_F(BadPlans, OfOtherTrainings) {
 
 TEST_F(BadPlans, CannotBeExplained) {
   expect_refusal({"explain", path(), "--op", "net/h/3/mlp/fc/matmull"}, ExitCode::usage,
-                 {"[--op] no such node, got 'net/h/3/mlp/fc/matmull'", "did you mean 'net/h/3/mlp/fc/matmul'?"});
-  expect_refusal({"explain", path(), "--free"}, ExitCode::usage, {"[--free] of no effect, got no --op"});
+                 {"[--op] unknown node, got 'net/h/3/mlp/fc/matmull'", "did you mean 'net/h/3/mlp/fc/matmul'?"});
+  expect_refusal({"explain", path(), "--free"}, ExitCode::usage, {"[--free] has no effect, got no --op"});
   expect_refusal({"explain", path("none.txt")}, ExitCode::missing_file, {"none.txt"});
   expect_refusal({"diff", path(), path("none.txt")}, ExitCode::missing_file, {"none.txt"});
   expect_refusal({"explain", path(), "--html", "/none/there.html"}, ExitCode::cannot_write,
@@ -282,7 +283,7 @@ TEST(PlanErrors, PlansForTheRanksAtHand) {
 
 TEST(PlanErrors, MemoryThatIsMissing) {
   const std::string model = "gpt:layers=48,hidden=6144,heads=48,seq=2048,vocab=51200";
-  plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "[plan] nothing fits; at the least",
+  plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "[plan] nothing fits; at best",
                ExitCode::usage, model);
   plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "optimizer ", ExitCode::usage, model);
   plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "It would fit with --memory ", ExitCode::usage,

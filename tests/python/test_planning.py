@@ -89,7 +89,7 @@ class Programs(Case):
             path = os.path.join(folder, "plan.txt")
             plan.save(path)
             self.assertIn(plan.configuration, str(ms.explain(path)).replace(" ", ""))
-            self.assertIn("the plans are alike", str(planning.diff(path, path)))
+            self.assertIn("the plans are the same", str(planning.diff(path, path)))
         fixed = ms.plan("mlp", cluster="h100", fixed="data=4")
         self.assertTrue(fixed.fits)
         self.assertEqual((fixed.shortage, fixed.remedies), ("", []))
