@@ -375,7 +375,7 @@ TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
   expect_error<InvalidFile>([&] { momentum.train(rows_of(Split::train), {}); }, "no tensor for");
   Model third = small_model(1);
   third.resume(weights);
-  expect_error<InvalidFile>([&] { third.train(rows_of(Split::train), {}); }, "no checkpoint, got no tensor");
+  expect_error<InvalidFile>([&] { third.train(rows_of(Split::train), {}); }, "not a checkpoint, got no tensor");
   const auto resumed = [&](const std::function<void(JobConfig&)>& change, const DatasetPtr& rows) {
     JobConfig config = small_config(1);
     change(config);

@@ -41,7 +41,7 @@ TEST(OutputErrors, AFullDiskUnderTheLogsOfRanks) {
   const TempDir folder;
   std::filesystem::create_symlink("/dev/full", folder.path() / "rank_0.log");
   expect_one_warning(folder, {"--log-dir", folder.path().string()},
-                     "rank_0.log: No space left on device; the run goes");
+                     "rank_0.log: No space left on device; the run continues");
 }
 
 TEST(OutputErrors, ClosedStdoutIsReportedAndStaysOutOfFiles) {

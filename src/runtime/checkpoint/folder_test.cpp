@@ -306,9 +306,8 @@ TEST(CheckpointFolder, AManifestHasOneOrder) {
   EXPECT_EQ(refusal(text), "accepted");
   std::string twice = text;
   twice.insert(twice.rfind("\"checksum\""), "\"sequence\":9,\n");
-  EXPECT_EQ(
-      refusal(twice),
-      "[checkpoint] manifest.json: the manifest has 'sequence' or 'step' twice, expected them in front of 'files'");
+  EXPECT_EQ(refusal(twice),
+            "[checkpoint] manifest.json: the manifest has 'sequence' or 'step' twice, expected them before 'files'");
   std::string last = text;
   last.replace(last.find("\"sequence\":7"), 12, "\"sequence\":9223372036854775807");
   EXPECT_EQ(refusal(last),
@@ -416,7 +415,7 @@ TEST(CheckpointManifest, WhatItSaysIsChecked) {
   refused("\"step\":4", "\"step\":4.5", "bad 'step'");
   refused("\"step\":4", "\"stop\":4", "has no 'step'");
   refused("\"seed\":3", "\"seed\":\"3\"", "has no 'seed'");
-  refused("rank_1.safetensors", "../../etc/passwd", "none of a file in the folder");
+  refused("rank_1.safetensors", "../../etc/passwd", "not that of a file in the folder");
   refused("rank_1.safetensors", "rank_0.safetensors", "names a file twice");
   refused("[40,24]", "[41,24]", "is not whole");
   refused("[40,24]", "[576460752303423487,24]", "shape that is too large");
