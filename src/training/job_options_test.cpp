@@ -566,7 +566,8 @@ TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
   };
   EXPECT_EQ(refused([](JobConfig&) {}), "");
   const std::string given =
-      " of no effect, got rows as an argument of train, expected train without rows, or rows that are prepared already";
+      " has no effect, got rows as an argument of train, expected train without rows, or rows that are prepared "
+      "already";
   EXPECT_EQ(refused([](JobConfig& config) { config.data.resize = 4; }), "[Model] data.resize" + given);
   EXPECT_EQ(refused([](JobConfig& config) { config.data.augment = true; }), "[Model] data.augment" + given);
   EXPECT_EQ(refused([](JobConfig& config) {
@@ -585,11 +586,13 @@ TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
   EXPECT_EQ(refused([](JobConfig& config) { config.training.validate = true; }, {.test = rows}), "");
   EXPECT_EQ(refused([&](JobConfig& config) { config.files.checkpoint = (dir_.path() / "a").string(); },
                     {.checkpoints = CheckpointOptions{.folder = (dir_.path() / "b").string()}}),
-            "[Model] files.checkpoint of no effect, got FitOptions::checkpoints too, expected one of both");
-  EXPECT_EQ(error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).train(); }),
-            "[Model] no rows to train on, got neither data.source nor an argument of train, expected one of both");
-  EXPECT_EQ(error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).eval(); }),
-            "[Model] no rows to test on, got neither data.source nor an argument of eval, expected one of both");
+            "[Model] files.checkpoint has no effect, got FitOptions::checkpoints too, expected only one of the two");
+  EXPECT_EQ(
+      error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).train(); }),
+      "[Model] no rows to train on, got neither data.source nor an argument of train, expected only one of the two");
+  EXPECT_EQ(
+      error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).eval(); }),
+      "[Model] no rows to test on, got neither data.source nor an argument of eval, expected only one of the two");
 }
 
 // A program prints the progress of its training, as the command does, unless it opts out.

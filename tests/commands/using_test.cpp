@@ -117,10 +117,10 @@ TEST(Train, StepsAloneGovern) {
   EXPECT_EQ(steps_of({}, ""), 6);
   EXPECT_EQ(steps_of({"--steps", "8"}, ""), 8) << "in place of the epochs of the recipe";
   EXPECT_EQ(steps_of({"--steps", "8", "--epochs", "2"},
-                     "the training ends after 6 steps: the lesser of --steps 8 and --epochs 2, 6 steps"),
+                     "the training ends after 6 steps: the smaller of --steps 8 and --epochs 2, 6 steps"),
             6);
   EXPECT_EQ(steps_of({"--epochs", "3", "--steps", "8"},
-                     "the training ends after 8 steps: the lesser of --steps 8 and --epochs 3, 9 steps"),
+                     "the training ends after 8 steps: the smaller of --steps 8 and --epochs 3, 9 steps"),
             8);
   write_text(file, "[training]\nsteps = 8\n");
   EXPECT_EQ(steps_of({"--config", file}, ""), 8);
@@ -129,7 +129,7 @@ TEST(Train, StepsAloneGovern) {
   EXPECT_EQ(steps_of({"--config", file}, ""), 8);
   write_text(file, "[training]\nsteps = 8\nepochs = 2\n");
   EXPECT_EQ(
-      steps_of({"--config", file}, "the training ends after 6 steps: the lesser of --steps 8 and --epochs 2, 6 steps"),
+      steps_of({"--config", file}, "the training ends after 6 steps: the smaller of --steps 8 and --epochs 2, 6 steps"),
       6);
   EXPECT_EQ(
       run_program({"train", "mlp:hidden=4", "--batch", "2000", "--steps", "8", "--epochs", "1", "--no-eval", "--quiet"})

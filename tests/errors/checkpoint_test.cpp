@@ -121,7 +121,8 @@ TEST(CheckpointErrors, DamagedManifestsAloneAreRefused) {
 TEST(CheckpointErrors, WhatIsNoCheckpoint) {
   const TempDir folder;
   const std::string path = folder.path().string();
-  expect_refusal({"train", kSmallModel, "--resume", path}, ExitCode::missing_file, {"[resume] no whole checkpoint in"});
+  expect_refusal({"train", kSmallModel, "--resume", path}, ExitCode::missing_file,
+                 {"[resume] no complete checkpoint in"});
   expect_refusal({"checkpoint", "verify", path}, ExitCode::missing_file, {"no checkpoint in " + path});
   expect_refusal({"checkpoint", "list", path + "/none"}, ExitCode::missing_file, {"no folder " + path + "/none"});
   expect_refusal({"checkpoint", "merge", path, "--out", path + "/w"}, ExitCode::missing_file,

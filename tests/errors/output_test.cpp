@@ -34,7 +34,7 @@ void expect_one_warning(const TempDir& folder, const std::vector<std::string>& f
 
 TEST(OutputErrors, AFullDiskUnderTheLog) {
   expect_one_warning(TempDir(), {"--log", "/dev/full"},
-                     "[log] cannot write /dev/full: No space left on device; the training goes on without it");
+                     "[log] cannot write /dev/full: No space left on device; the training continues without it");
 }
 
 TEST(OutputErrors, AFullDiskUnderTheLogsOfRanks) {

@@ -232,7 +232,7 @@ TEST(TrainingErrors, Trace) {
   // A trace that cannot be written any more does not end the training.
   const Outcome full = run_program({"train", kModel, "--steps", "4", "--trace", "/dev/full"});
   EXPECT_EQ(full.exit_code, 0);
-  EXPECT_TRUE(has_warning(full, "[trace] cannot write /dev/full: No space left on device; the training goes on"));
+  EXPECT_TRUE(has_warning(full, "[trace] cannot write /dev/full: No space left on device; the training continues"));
 }
 
 TEST(WeightErrors, MissingFile) {
