@@ -128,9 +128,9 @@ TEST(ShardErrors, NamesOfModes) {
   expect_usage_of_shard(partition({"--uneven", "yes"}), {"[--uneven] unknown name, got 'yes'"});
   expect_usage_of_shard(partition({"--rank", "1"}), {"[--rank]", "got 1"});
   expect_usage_of_shard({"train", "mlp", "--no-pass", "sums", "--steps", "1"},
-                        {"no such pass, got 'sums'", "partial_sums"});
-  expect_usage_of_shard({"train", "quickstart", "--data", "synthetic"}, {"[--data] quickstart brings its rows along"});
-  expect_usage_of_shard({"train", "quickstart", "--resize", "8"}, {"[--resize] quickstart brings its rows along"});
+                        {"unknown pass, got 'sums'", "partial_sums"});
+  expect_usage_of_shard({"train", "quickstart", "--data", "synthetic"}, {"[--data] quickstart has its own rows"});
+  expect_usage_of_shard({"train", "quickstart", "--resize", "8"}, {"[--resize] quickstart has its own rows"});
   expect_usage_of_shard({"train", "mlp", "--console", "some", "--steps", "1"},
                         {"[--console] unknown name, got 'some'"});
 }
