@@ -575,10 +575,10 @@ TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
             }),
             "[Model] data.source" + given);
   EXPECT_EQ(refused([](JobConfig& config) { config.training.loss = Loss::mae; }),
-            "[Model] training.loss of no effect, got mae for a network whose loss is sparse, expected the loss as an "
+            "[Model] training.loss has no effect, got mae for a network whose loss is sparse, expected the loss as an "
             "argument of the network");
   EXPECT_EQ(refused([](JobConfig& config) { config.training.ignore_index = 3; }),
-            "[Model] training.ignore_index of no effect, got 3 for a network whose loss counts it, expected it in the "
+            "[Model] training.ignore_index has no effect, got 3 for a network whose loss counts it, expected it in the "
             "LossOptions of the network");
   EXPECT_EQ(refused([](JobConfig& config) { config.training.validate = true; }),
             "[Model] training.validate has no effect, got no rows to validate on, expected FitOptions::validation, "

@@ -38,7 +38,7 @@ class Programs(Case):
         self.assertEqual({one["name"] for one in program.layouts if one["is_weight"]}, set(Small().parameters_dict()))
         with self.refuses(AttributeError, "has no costs"):
             program.plan.seconds
-        with self.refuses(TypeError, "no model, got int"):
+        with self.refuses(TypeError, "not a model, got int"):
             ms.plan(1, rows())
 
     def test_are_graphs_of_networkx(self):

@@ -84,9 +84,9 @@ TEST(Strategy, NamesAreAxesOfTheMesh) {
     annotated("[p=2]((p,None),(None,None))", reversed);
     ADD_FAILURE();
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(),
-                 "[shard] m: the layout has another order of the ranks than the mesh, got that of their numbers, "
-                 "expected (1,0)");
+    EXPECT_STREQ(
+        error.what(),
+        "[shard] m: the layout has another order of the ranks than the mesh, got ascending order, expected (1,0)");
   }
   try {
     annotated("[a=2,b=2,c=2]((a,b),(c,None))", kEight);
