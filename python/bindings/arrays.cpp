@@ -41,8 +41,8 @@ DType dtype_of_buffer(const py::buffer_info& info, const py::object& given) {
   if (is("IL", 4)) return DType::u32;
   if (is("?", 1)) return DType::boolean;
   throw InvalidArgument(
-      fmt::format("[array] element type is not one of the library, got {}, expected float64, float32, float16, int64, "
-                  "int32, uint8, uint32 or bool",
+      fmt::format("[array] unsupported element type, got {}, expected float64, float32, float16, int64, int32, uint8, "
+                  "uint32 or bool",
                   py::hasattr(given, "dtype") ? py::cast<std::string>(py::str(given.attr("dtype"))) : info.format),
       ErrorKind::type);
 }

@@ -138,13 +138,13 @@ std::vector<Symbol> host_function(const TracePtr& trace, const std::string& name
         const py::sequence results = (*callable)(given);
         if (results.size() != out.size()) {
           throw InvalidArgument(
-              fmt::format("[{}] another number of results, got {}, expected {}", name, results.size(), out.size()));
+              fmt::format("[{}] wrong number of results, got {}, expected {}", name, results.size(), out.size()));
         }
         for (size_t i = 0; i < out.size(); ++i) {
           const auto array = py::cast<ArrayPtr>(results[i]);
           if (array == nullptr) throw InvalidArgument(fmt::format("[{}] no result, got None, expected an array", name));
           if (array->type() != out[i].type) {
-            throw InvalidArgument(fmt::format("[{}] a result has another type, got {}, expected {}", name,
+            throw InvalidArgument(fmt::format("[{}] a result has the wrong type, got {}, expected {}", name,
                                               print(array->type()), print(out[i].type)),
                                   ErrorKind::type);
           }

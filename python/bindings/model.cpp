@@ -99,8 +99,8 @@ class PythonControl {
   TrainControl& get() const {
     if (control_ != nullptr) return *control_;
     throw InvalidArgument(
-        "[train] no event of a callback runs, got a request of a training, expected one within on_train_begin, "
-        "on_train_step_end, on_train_epoch_end or the like");
+        "[train] a training answers only during the events of callbacks, got a request outside of them, expected one "
+        "in on_train_begin, on_train_step_end, on_train_epoch_end or the like");
   }
 
  private:

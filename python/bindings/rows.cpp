@@ -51,14 +51,12 @@ void store(const py::handle& given, const Tensor& out, const std::string& what) 
   if (array->type() != out.type) {
     const bool are_images =
         array->type().dtype == out.type.dtype && array->type().rank() == out.type.rank() && out.type.rank() >= 2;
-    throw InvalidArgument(
-        fmt::format("[dataset] {} has another type than the first row, got {}, expected {}{}", what,
-                    print(array->type()), print(out.type),
-                    are_images
-                        ? ": rows have one size, so that images of several are resized where they are made, as by "
-                          "vision.Resize((height, width))(image)"
-                        : ""),
-        ErrorKind::type);
+    throw InvalidArgument(fmt::format("[dataset] {} differs in type from the first row, got {}, expected {}{}", what,
+                                      print(array->type()), print(out.type),
+                                      are_images ? ": all rows have the same size; resize images to one size, for "
+                                                   "example with vision.Resize((height, width))(image)"
+                                                 : ""),
+                          ErrorKind::type);
   }
   const auto bytes = static_cast<size_t>(out.type.bytes());
   if (bytes > 0) std::memcpy(out.data, array->data(), bytes);
@@ -74,7 +72,7 @@ Rows python_rows(const std::vector<ColumnText>& texts, int64_t size, py::functio
         const py::gil_scoped_acquire gil;
         const py::sequence values = (*function)(epoch, index);
         if (values.size() != row.size()) {
-          throw InvalidArgument(fmt::format("[dataset] a row has another number of columns, got {}, expected {}",
+          throw InvalidArgument(fmt::format("[dataset] a row has the wrong number of columns, got {}, expected {}",
                                             values.size(), row.size()));
         }
         for (size_t c = 0; c < row.size(); ++c) {
@@ -104,7 +102,7 @@ class PythonMap : public Dataset {
       const py::sequence results = (*make_)(values, epoch, sample);
       if (results.size() != columns_.size()) {
         throw InvalidArgument(
-            fmt::format("[map] another number of columns, got {}, expected {}", results.size(), columns_.size()));
+            fmt::format("[map] wrong number of columns, got {}, expected {}", results.size(), columns_.size()));
       }
       const std::vector<Tensor> target = slice_rows(out, static_cast<int64_t>(i), 1);
       for (size_t c = 0; c < columns_.size(); ++c) {

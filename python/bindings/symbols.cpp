@@ -12,8 +12,8 @@ namespace {
 Builder& checked(Builder* builder, bool open) {
   if (open) return *builder;
   throw InvalidArgument(
-      "[trace] a symbolic value outlived its network, got one of a network that is built already, expected values of "
-      "this call alone");
+      "[trace] a symbolic value is used after its network was built, got a value of an earlier call, expected values "
+      "of this call");
 }
 
 }  // namespace
@@ -30,10 +30,11 @@ Context& Trace::context() {
   if (context_ != nullptr) return *context_;
   if (own_ == nullptr) {
     throw InvalidArgument(
-        "[trace] an op of the network alone in a gradient or an update of one's own, got one that draws, counts or "
+        "[trace] this op works only in a network, not in a custom gradient or update, got one that draws, counts or "
         "keeps something, expected ops of its arguments");
   }
-  throw InvalidArgument("[trace] no network is being built, got an op that runs at once, expected a call in construct");
+  throw InvalidArgument(
+      "[trace] no network is being built, got an op that would run immediately, expected a call in construct");
 }
 
 Value Trace::input(ArrayPtr array) {

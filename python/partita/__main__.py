@@ -16,7 +16,7 @@ def _program():
     for path in candidates:
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return os.path.abspath(path)
-    sys.exit(f"[partita] the command is not there, got {candidates[-1]}, expected one that comes with the package")
+    sys.exit(f"[partita] the command was not found, got {candidates[-1]}, expected one that comes with the package")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ class Layout:
             )
         if len(device_matrix) != len(alias_name):
             raise ValueError(
-                f"[Layout] sizes and names differ in number, got {len(device_matrix)} and {len(alias_name)}, "
+                f"[Layout] different numbers of sizes and names, got {len(device_matrix)} and {len(alias_name)}, "
                 "expected as many"
             )
         for size in device_matrix:
@@ -24,7 +24,8 @@ class Layout:
             raise ValueError(f"[Layout] repeated name of an axis, got {alias_name}, expected each once")
         if "interleaved_parallel" in alias_name:
             raise NotImplementedError(
-                "[Layout] an axis of interleaved batches, got 'interleaved_parallel', expected MicroBatchInterleaved"
+                "[Layout] a layout cannot interleave batches, got 'interleaved_parallel', expected "
+                "MicroBatchInterleaved"
             )
         if rank_list is not None:
             ranks = 1
@@ -65,16 +66,18 @@ class TensorLayout:
 
 def _counts(where, strategy):
     if not isinstance(strategy, tuple):
-        raise TypeError(f"[{where}] a strategy is no tuple, got {type(strategy).__name__}, expected a tuple of tuples")
+        raise TypeError(
+            f"[{where}] a strategy is not a tuple, got {type(strategy).__name__}, expected a tuple of tuples"
+        )
     if not all(isinstance(one, (tuple, list)) for one in strategy):
         raise TypeError(
-            f"[{where}] a strategy of other things, got {strategy!r}, expected a tuple with one tuple of counts, "
+            f"[{where}] not a strategy, got {strategy!r}, expected a tuple with one tuple of counts, "
             "or one Layout, per operand"
         )
     for one in strategy:
         for parts in one:
             if not isinstance(parts, int) or isinstance(parts, bool):
-                raise TypeError(f"[{where}] a number of parts is no integer, got {parts!r}, expected one from 1")
+                raise TypeError(f"[{where}] a number of parts is not an integer, got {parts!r}, expected one from 1")
             if parts < 1:
                 raise ValueError(f"[{where}] bad number of parts, got {parts}, expected an integer from 1")
     return (

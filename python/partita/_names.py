@@ -26,7 +26,7 @@ def missing(module, name, names):
         reason = f", did you mean '{near}'?"
     else:
         reason = ""
-    message = f"[{module}] no such name, got '{name}', expected one of {len(known)} names{reason}"
+    message = f"[{module}] unknown name, got '{name}', expected one of {len(known)} names{reason}"
     return ImportError(message, name=name) if _is_import() else AttributeError(message)
 
 
@@ -34,7 +34,7 @@ def missing_attribute(kind, name, names):
     """The AttributeError for an attribute of an object that is not there."""
     near = _core.nearest(name, [other for other in names if not other.startswith("_")])
     did = f", did you mean '{near}'?" if near else ""
-    return AttributeError(f"[{kind}] no such attribute, got '{name}', expected one of the documented ones{did}")
+    return AttributeError(f"[{kind}] unknown attribute, got '{name}', expected one of the documented ones{did}")
 
 
 def _is_import():

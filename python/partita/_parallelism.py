@@ -64,7 +64,7 @@ class Parallelism:
         order = config.get("pipeline_scheduler", "1f1b")
         if order not in _ORDERS:
             raise NotImplementedError(
-                f"[pipeline_config] no such order of micro-batches, got '{order}', expected gpipe or 1f1b"
+                f"[pipeline_config] unknown order of micro-batches, got '{order}', expected gpipe or 1f1b"
             )
         self.options["plan.order"] = "interleaved" if config.get("pipeline_interleave") else _ORDERS[order]
 

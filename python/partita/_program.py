@@ -110,8 +110,8 @@ class _Compiled:
         counts = [tensor.shape[0] for tensor in tensors if tensor.shape]
         if ways > 1 and len(set(counts)) > 1:
             raise ValueError(
-                f"[jit] arguments of processes that are not all rows of a batch, got first dimensions {counts}, "
-                f"expected {counts[0]} of each, or scalars: a tensor that is no batch is a parameter, or captured"
+                f"[jit] the arguments differ in their number of rows, got first dimensions {counts}, expected "
+                f"{counts[0]} of each, or scalars: a tensor that is not a batch must be a parameter or captured"
             )
 
     def _remember(self, function, arguments):
@@ -187,8 +187,8 @@ class _Compiled:
         steps = {optimizer.global_step for optimizer in self._counting}
         if len(steps) > 1:
             raise RuntimeError(
-                f"[jit] optimizers whose updates depend on the number of steps, got {sorted(steps)} steps taken, "
-                "expected as many by each that is in a program: a program for each"
+                f"[jit] the optimizers of a program have taken different numbers of steps, got {sorted(steps)} steps, "
+                "expected the same number by each, or a program for each"
             )
         for name, optimizer in self.build.rates.items():
             inputs.append((name, Tensor(optimizer.rate_of(optimizer.global_step)).array))
@@ -266,7 +266,7 @@ class Program:
         if max(len(variants) + 1, len(counts)) in (_MANY_VARIANTS + 1, _MOST_COMPILED + 1):
             warn(
                 f"[jit] '{getattr(self, '__name__', type(self._function).__name__)}' is compiled again and again, got "
-                f"{sum(counts)} programs of it, expected few: give numbers that change as tensors"
+                f"{sum(counts)} programs of it, expected few: pass numbers that change as tensors"
             )
         if len(counts) > _MOST_COMPILED:
             del self._compiled[next(iter(self._compiled))]

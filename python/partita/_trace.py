@@ -54,7 +54,7 @@ class Build:
         other = self.parameters.setdefault(parameter.name, parameter)
         if other is not parameter:
             raise ValueError(
-                f"[parameter] two parameters have one name, got '{parameter.name}' again, expected names of their own"
+                f"[parameter] two parameters have the same name, got '{parameter.name}' again, expected different names"
             )
         trained = parameter.requires_grad and (self.trained is None or parameter.name in self.trained)
         split = 0 if parameter.layerwise_parallel else -1
@@ -73,7 +73,8 @@ class Build:
         for one in out if several else [out]:
             if not isinstance(one, Tensor):
                 raise TypeError(
-                    f"[{where}] the result is no tensor, got {type(one).__name__}, expected a Tensor or a tuple of them"
+                    f"[{where}] the result is not a tensor, got {type(one).__name__}, expected a Tensor or a tuple of "
+                    "them"
                 )
             results.append(self._computed(one, begin, results))
 
@@ -93,7 +94,7 @@ class Build:
                 found = list(found) if isinstance(found, (tuple, list)) else [found]
                 if len(found) not in (len(inputs), len(args)):
                     raise ValueError(
-                        f"[{where}.bprop] another number of gradients, got {len(found)}, expected {len(inputs)}, one "
+                        f"[{where}.bprop] wrong number of gradients, got {len(found)}, expected {len(inputs)}, one "
                         "for each input"
                     )
                 if len(found) == len(args):
@@ -115,7 +116,7 @@ class Build:
         """The symbol of a gradient."""
         if not isinstance(found, Tensor):
             raise TypeError(
-                f"[{where}.bprop] a gradient is no tensor, got {type(found).__name__}, expected a Tensor or None"
+                f"[{where}.bprop] a gradient is not a tensor, got {type(found).__name__}, expected a Tensor or None"
             )
         return current().symbol(found)
 
@@ -156,7 +157,7 @@ class _Later(Build):
     def _parameter(self, parameter):
         if parameter.name not in self.parameters:
             raise ValueError(
-                f"[{self._where}] a parameter that construct does not use, got '{parameter.name}', expected it as an "
+                f"[{self._where}] construct does not use this parameter, got '{parameter.name}', expected it as an "
                 "input"
             )
         return super()._parameter(parameter)

@@ -152,12 +152,12 @@ def _check(where, keys, choices, key, value):
             + (f", did you mean '{near}'?" if near else "")
         )
     if key in choices and value not in choices[key]:
-        raise ValueError(f"[{where}] {key} is none of its values, got {value!r}, expected one of {choices[key]}")
+        raise ValueError(f"[{where}] {key} has an unknown value, got {value!r}, expected one of {choices[key]}")
     default, works = keys[key]
     if isinstance(default, bool) and not isinstance(value, (bool, int)):
-        raise TypeError(f"[{where}] {key} is no bool, got {value!r}, expected True or False")
+        raise TypeError(f"[{where}] {key} is not a bool, got {value!r}, expected True or False")
     if isinstance(default, int) and not isinstance(default, bool) and (not isinstance(value, int) or value is True):
-        raise TypeError(f"[{where}] {key} is no integer, got {value!r}, expected one")
+        raise TypeError(f"[{where}] {key} is not an integer, got {value!r}, expected one")
     if not works and value != default:
         warn(f"[{where}] {key} has no effect here, got {value!r}")
 
@@ -167,7 +167,7 @@ def set_context(**kwargs):
     for key, value in kwargs.items():
         _check("set_context", _CONTEXT, _CHOICES, key, value)
         if key == "device_target" and value != "CPU":
-            warn(f"[set_context] there is no such device, got device_target={value!r}: the CPU computes")
+            warn(f"[set_context] this device is not supported, got device_target={value!r}: the CPU computes")
         if key == "ranks" and value < 1:
             raise ValueError(f"[set_context] bad ranks, got {value}, expected 1 or more")
     _context.update(kwargs)
@@ -196,7 +196,7 @@ def checked_parallel_settings(**kwargs):
         _check("set_auto_parallel_context", _PARALLEL, _PARALLEL_CHOICES, key, value)
         if key == "dataset_strategy" and value not in ("data_parallel", "full_batch") and not isinstance(value, tuple):
             raise ValueError(
-                f"[set_auto_parallel_context] dataset_strategy is none of its values, got {value!r}, expected "
+                f"[set_auto_parallel_context] dataset_strategy has an unknown value, got {value!r}, expected "
                 "'data_parallel', 'full_batch' or a tuple of tuples"
             )
         if key in ("device_num", "pipeline_stages", "grad_accumulation_step") and value < 1:

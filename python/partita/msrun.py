@@ -79,11 +79,14 @@ def main():
         sys.exit(f"[msrun] bad worker_num, got {flags.worker_num}, expected an integer from 1")
     if local != flags.worker_num or flags.sim_level >= 0 or flags.rank_table_file:
         sys.exit(
-            "[msrun] processes on other hosts, a simulation or a rank table, got --local_worker_num, --sim_level or "
-            "--rank_table_file, expected mpirun with a hostfile"
+            "[msrun] other hosts, simulations and rank tables are not supported, got --local_worker_num, --sim_level "
+            "or --rank_table_file, expected mpirun with a hostfile"
         )
     if flags.node_rank > 0:
-        sys.exit(f"[msrun] another host of a job, got --node_rank {flags.node_rank}, expected mpirun with a hostfile")
+        sys.exit(
+            f"[msrun] a job on several hosts is not supported, got --node_rank {flags.node_rank}, expected mpirun with "
+            "a hostfile"
+        )
     for name in ("join", "cluster_time_out", "bind_core", "tail_worker_log", "worker_log_name"):
         if str(getattr(flags, name)) != str(_parser().get_default(name)):
             warn(f"[msrun] --{name} has no effect here, got {getattr(flags, name)}")

@@ -95,7 +95,7 @@ def diff(first, second):
 
 def _require_model(where, model):
     if not isinstance(model, Model):
-        raise TypeError(f"[{where}] no model, got {type(model).__name__}, expected partita.Model")
+        raise TypeError(f"[{where}] not a model, got {type(model).__name__}, expected partita.Model")
 
 
 __getattr__ = refuse_missing(globals())

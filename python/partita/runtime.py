@@ -11,7 +11,7 @@ def set_memory(
     for name, value in list(locals().items()):
         if name.endswith("_size") and not str(value).upper().endswith("GB"):
             raise ValueError(f"[set_memory] bad {name}, got {value!r}, expected a size such as '2GB'")
-    warn("[set_memory] a program takes the memory that its plan says: set_memory has no effect")
+    warn("[set_memory] the plan of a program decides how much memory it takes: set_memory has no effect")
 
 
 __getattr__ = refuse_missing(globals())

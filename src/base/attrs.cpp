@@ -32,7 +32,7 @@ Attrs Attrs::with(const FieldTexts& changes) const {
 Attrs Attrs::parse(std::string_view text) const {
   if (text.size() < 2 || text.front() != '{' || text.back() != '}') {
     throw InvalidArgument(
-        fmt::format("[attribute] no list of attributes, got '{}', expected {{name=value, ...}}", text));
+        fmt::format("[attribute] not a list of attributes, got '{}', expected {{name=value, ...}}", text));
   }
   FieldTexts changes;
   const std::string list = "[" + std::string(text.substr(1, text.size() - 2)) + "]";
@@ -40,7 +40,7 @@ Attrs Attrs::parse(std::string_view text) const {
     while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos) {
-      throw InvalidArgument(fmt::format("[attribute] no value, got '{}', expected name=value", item));
+      throw InvalidArgument(fmt::format("[attribute] an attribute has no value, got '{}', expected name=value", item));
     }
     const std::string name(item.substr(0, equals));
     const bool again =

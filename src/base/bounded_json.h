@@ -32,7 +32,7 @@ class JsonLimits {
     switch (event) {
       case Event::object_start:
       case Event::array_start:
-        if (depth >= kMaxJsonDepth) throw BadJson(fmt::format("more than {} lists in one another", kMaxJsonDepth));
+        if (depth >= kMaxJsonDepth) throw BadJson(fmt::format("more than {} nested lists", kMaxJsonDepth));
         keys_[at] = 0;
         count_value();
         break;

@@ -33,9 +33,9 @@ TEST(BoundedJson, SixteenListsOrObjectsInOneAnotherAreRead) {
     const std::string inside = open[0] == '[' ? "" : "0";
     EXPECT_EQ(refusal(repeated(open, 16) + inside + repeated(close, 16)), "none") << open;
     for (const int depth : {17, 18, 1000, 200'000}) {
-      EXPECT_EQ(refusal(repeated(open, depth) + inside + repeated(close, depth)), "more than 16 lists in one another");
+      EXPECT_EQ(refusal(repeated(open, depth) + inside + repeated(close, depth)), "more than 16 nested lists");
       // The limit applies before the end of the text is reached, anywhere in a document.
-      EXPECT_EQ(refusal("{\"b\":1,\"a\":" + repeated(open, depth)), "more than 16 lists in one another");
+      EXPECT_EQ(refusal("{\"b\":1,\"a\":" + repeated(open, depth)), "more than 16 nested lists");
     }
   }
 }

@@ -42,7 +42,7 @@ void Cursor::expect(std::string_view token) {
 std::string_view Cursor::until(std::string_view token) {
   const size_t end = rest_.find(token);
   if (end == std::string_view::npos)
-    fail("unexpected text", rest_.substr(0, kShown), fmt::format("'{}' behind it", token));
+    fail("unexpected text", rest_.substr(0, kShown), fmt::format("'{}' after it", token));
   const std::string_view before = rest_.substr(0, end);
   take(end + token.size());
   return before;

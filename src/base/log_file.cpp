@@ -28,7 +28,7 @@ int open_log_file(std::string_view where, const std::string& path, bool appends)
     return file;
   }
   ::close(file);
-  refuse(is_regular ? std::strerror(error) : "got no regular file, expected one");
+  refuse(is_regular ? std::strerror(error) : "not a regular file");
   return -1;
 }
 

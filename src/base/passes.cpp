@@ -20,7 +20,7 @@ void Passes::check_switched_off(const std::vector<PassName>& passes) const {
     const bool exists =
         std::any_of(passes.begin(), passes.end(), [&](const PassName& pass) { return pass.name == name; });
     throw InvalidArgument(fmt::format("[passes] {}, got '{}', expected {}{}",
-                                      exists ? "a pass that cannot be left out" : "no such pass", name,
+                                      exists ? "a pass that cannot be switched off" : "unknown pass", name,
                                       optional.empty() ? "none" : fmt::format("one of {}", fmt::join(optional, " ")),
                                       exists ? "" : did_you_mean(name, optional)));
   }

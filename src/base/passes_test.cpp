@@ -48,13 +48,13 @@ std::string refusal_of_pass(const std::string& name, const std::vector<PassName>
 
 TEST(Passes, RefusesUnknownNames) {
   EXPECT_EQ(refusal_of_pass("doubel", kNamesOfPasses),
-            "[passes] no such pass, got 'doubel', expected one of double halve, did you mean 'double'?");
-  EXPECT_EQ(refusal_of_pass("double", {}), "[passes] no such pass, got 'double', expected none");
+            "[passes] unknown pass, got 'doubel', expected one of double halve, did you mean 'double'?");
+  EXPECT_EQ(refusal_of_pass("double", {}), "[passes] unknown pass, got 'double', expected none");
 }
 
 TEST(Passes, RefusesNamesOfPassesThatAreNeeded) {
   EXPECT_EQ(refusal_of_pass("graph", kNamesOfPasses),
-            "[passes] a pass that cannot be left out, got 'graph', expected one of double halve");
+            "[passes] a pass that cannot be switched off, got 'graph', expected one of double halve");
 }
 
 TEST(Passes, DumpsNumberedFiles) {

@@ -30,12 +30,10 @@ bool can_map(size_t bytes) {
 
 Reservation::Reservation(std::string_view what, size_t bytes) : lock_(reservation_mutex()) {
   if (bytes == 0 || can_map(bytes)) return;
-  throw RuntimeFailure(
-      ExitCode::out_of_memory,
-      fmt::format(
-          "[memory] out of memory for {}, got less than {} MiB, expected more: a smaller batch, fewer ranks, or "
-          "a higher limit (ulimit -v)",
-          what, bytes >> 20));
+  throw RuntimeFailure(ExitCode::out_of_memory,
+                       fmt::format("[memory] out of memory for {}, got less than {} MiB, expected more: try a smaller "
+                                   "batch, fewer ranks or a higher limit (ulimit -v)",
+                                   what, bytes >> 20));
 }
 
 void throw_cannot_start(std::string_view what, std::string_view reason) {

@@ -29,8 +29,9 @@ void run_calibrate(const CalibrateFlags& flags) {
   }
   const Place place = this_place();
   if (place.launched) {
-    throw InvalidArgument(fmt::format("[calibrate] one process measures the machine, got {} of {}, expected none",
-                                      place.ranks(), place.launched->launcher));
+    throw InvalidArgument(
+        fmt::format("[calibrate] calibration runs in a single process, got {} processes of {}, expected no launcher",
+                    place.ranks(), place.launched->launcher));
   }
   if (!flags.out.empty()) check_writable(flags.out);
   const CalibrationOptions options{
@@ -40,8 +41,8 @@ void run_calibrate(const CalibrateFlags& flags) {
   const Measurements measured = measure_machine(options);
   if (const double times = measured.disturbance(); times > kMaxDisturbance) {
     warn(
-        fmt::format("[calibrate] other programs took part of the core: kernels took up to {:.0f} % longer than they "
-                    "computed; calibrate again when the machine is idle",
+        fmt::format("[calibrate] other programs used the cores: kernels took up to {:.0f} % longer than their "
+                    "computation; calibrate again when the machine is idle",
                     100 * (times - 1)));
   }
   const Cluster cluster = fit_machine(measured, options);

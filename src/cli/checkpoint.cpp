@@ -59,7 +59,7 @@ void run_list(const CheckpointFlags& flags) {
     found.push_back({.path = flags.path, .manifest = read_manifest(flags.path), .damage = ""});
   } else {
     if (!is_folder(flags.path)) {
-      throw MissingFile(fmt::format("[checkpoint] no folder {}", flags.path));
+      throw MissingFile(fmt::format("[checkpoint] there is no folder {}", flags.path));
     }
     found = list_checkpoints(flags.path);
   }
@@ -132,7 +132,7 @@ Program program_under(const PlanFile& plan, const SavedStates& states) {
   }
   if (model.empty()) {
     throw InvalidArgument(fmt::format(
-        "[--plan] {} and {} are of a network of a program's own, got no name of a model, expected --ranks N", plan.path,
+        "[--plan] {} and {} belong to a network defined in a program, got no model name, expected --ranks N", plan.path,
         states.path()));
   }
   const ZooJob job(with_plan(configured(model, all), plan), Place{.cores = 1});
@@ -152,9 +152,10 @@ SplitTarget planned_target(const SavedStates& states, const std::string& path) {
   for (const auto& entry : states.entries()) {
     const auto place = places.find(entry.name);
     if (place == places.end() || held[place->second].type.shape != entry.type.shape) {
-      throw InvalidArgument(fmt::format("[--plan] {} is for another network or optimizer, got {} {} in {}, expected {}",
-                                        path, entry.name, print(entry.type), states.path(),
-                                        place == places.end() ? "no such tensor" : print(held[place->second].type)));
+      throw InvalidArgument(
+          fmt::format("[--plan] {} is for another network or optimizer, got {} {} in {}, expected {}", path, entry.name,
+                      print(entry.type), states.path(),
+                      place == places.end() ? "no tensor of this name" : print(held[place->second].type)));
     }
     target.shares.push_back(shares[place->second]);
   }
@@ -170,8 +171,9 @@ void split(SavedStates& states, const CheckpointFlags& flags, const SplitTarget&
 
 void run_split(const CheckpointFlags& flags) {
   if (flags.plan.empty() == !flags.ranks.has_value()) {
-    throw InvalidArgument(fmt::format("[split] whose files, got {}, expected one of --ranks N and --plan FILE",
-                                      flags.plan.empty() ? "neither" : "both"));
+    throw InvalidArgument(
+        fmt::format("[split] the target is unclear, got {}, expected one of --ranks N and --plan FILE",
+                    flags.plan.empty() ? "neither" : "both"));
   }
   SavedStates states(flags.path);
   if (!flags.plan.empty()) return split(states, flags, planned_target(states, flags.plan));
@@ -184,8 +186,9 @@ void run_print_plan(const CheckpointFlags& flags) {
   const SavedStates states(flags.path);
   const Manifest* manifest = states.manifest();
   if (manifest == nullptr || manifest->plan.empty()) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: no plan, got {}, expected a checkpoint of ranks under a plan",
-                                  states.path(), manifest == nullptr ? "one file" : "a manifest without one"));
+    throw InvalidFile(
+        fmt::format("[checkpoint] {}: it holds no plan, got {}, expected the checkpoint of a training that ran a plan",
+                    states.path(), manifest == nullptr ? "one file" : "a manifest without one"));
   }
   std::cout << print(parse_plan_file(manifest->plan, states.path()));
 }
@@ -194,7 +197,7 @@ void run_convert(const CheckpointFlags& flags) {
   const std::optional<DType> dtype = parse_dtype(flags.dtype);
   if (!dtype || !is_float(*dtype)) {
     throw InvalidArgument(
-        fmt::format("[--dtype] not a type of floats, got '{}', expected one of f64 f32 bf16 f16", flags.dtype));
+        fmt::format("[--dtype] not a floating-point type, got '{}', expected one of f64 f32 bf16 f16", flags.dtype));
   }
   SavedStates states(flags.path);
   const auto ranks = static_cast<int>(states.manifest() != nullptr ? states.manifest()->ranks : 1);
@@ -233,24 +236,28 @@ void add_checkpoint(CLI::App& app) {
   const auto flags = std::make_shared<CheckpointFlags>();
   CLI::App* command = app.add_subcommand("checkpoint", "List, check, merge, split, convert and compare checkpoints");
   command->require_subcommand(1);
-  add_action(*command, flags, "list", "Print what a folder holds", "A folder of --checkpoint, or one checkpoint",
+  add_action(*command, flags, "list", "List the checkpoints of a folder", "A folder of --checkpoint, or one checkpoint",
              run_list);
-  add_action(*command, flags, "verify", "Read everything; name the first bad tensor and its file",
+  add_action(*command, flags, "verify", "Read everything, and report the first damaged tensor and its file",
              "A folder of --checkpoint, one checkpoint, or a safetensors file", run_verify);
   CLI::App* merge = add_action(*command, flags, "merge", "Write the weights to one safetensors file", kAny, run_merge);
   merge->add_option("--out", flags->out, "The file")->required()->type_name("FILE");
-  merge->add_flag("--all", flags->all, "The whole training, as --resume reads it");
-  CLI::App* split = add_action(*command, flags, "split", "Write the files of other ranks", kAny, run_split);
+  merge->add_flag("--all", flags->all, "Include the whole state of the training, as --resume needs it");
+  CLI::App* split =
+      add_action(*command, flags, "split", "Write the files for another number of ranks", kAny, run_split);
   split->add_option("--out", flags->out, "A folder for checkpoints")->required()->type_name("DIR");
-  split->add_option("--ranks", flags->ranks, "Files, of equal size");
-  split->add_option("--plan", flags->plan, "A plan: what each of its ranks holds")->type_name("FILE");
-  add_action(*command, flags, "plan", "Print the plan of the training that wrote it, as train --plan takes it",
+  split->add_option("--ranks", flags->ranks, "Number of files, of equal size");
+  split->add_option("--plan", flags->plan, "Plan file: each file gets what a rank of the plan holds")
+      ->type_name("FILE");
+  add_action(*command, flags, "plan",
+             "Print the plan of the training that wrote the checkpoint, to use with train --plan",
              "A checkpoint, or a folder with checkpoints (its newest)", run_print_plan);
-  CLI::App* convert = add_action(*command, flags, "convert", "Write floats in another type", kAny, run_convert);
+  CLI::App* convert =
+      add_action(*command, flags, "convert", "Write floating-point tensors in another type", kAny, run_convert);
   convert->add_option("--out", flags->out, "A folder for checkpoints")->required()->type_name("DIR");
   convert->add_option("--dtype", flags->dtype, "f64, f32, bf16 or f16")->required()->type_name("TYPE");
   CLI::App* compare =
-      add_action(*command, flags, "diff", "Say which tensors of two checkpoints differ", kAny, run_compare);
+      add_action(*command, flags, "diff", "List the tensors in which two checkpoints differ", kAny, run_compare);
   compare->add_option("OTHER", flags->other, "Another one")->required();
   command->footer("Example: partita checkpoint merge run/step_100 --out weights.safetensors");
 }

@@ -31,7 +31,7 @@ void add_cluster(CLI::App& app) {
   const auto flags = std::make_shared<ClusterFlags>();
   CLI::App* command = app.add_subcommand("cluster", "Print a cluster as a file that can be edited");
   command->add_option("CLUSTER", flags->cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")->required();
-  command->add_flag("--fitted", flags->fitted, "Only what was fitted to measurements");
+  command->add_flag("--fitted", flags->fitted, "Print only the constants that were fitted to measurements");
   command->footer("Example: partita cluster a100-80:4@megatron-core > cluster.toml");
   command->callback([command, flags] {
     refuse_empty(*command);

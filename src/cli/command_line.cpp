@@ -70,11 +70,11 @@ std::vector<std::string> flags_of(const CLI::App& command) {
 /// Returns what to use in place of a flag that only other systems have, or "" if the flag is not known.
 std::string_view advice_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kAdvice[] = {
-      {"device", "; partita computes on processors alone and needs no such flag"},
-      {"cuda", "; partita computes on processors alone and needs no such flag"},
-      {"gpu", "; partita computes on processors alone and needs no such flag"},
-      {"wandb", "; --log FILE writes each step as a line of JSON"},
-      {"tensorboard", "; --log FILE writes each step as a line of JSON"}};
+      {"device", "; partita runs on CPUs only and needs no such flag"},
+      {"cuda", "; partita runs on CPUs only and needs no such flag"},
+      {"gpu", "; partita runs on CPUs only and needs no such flag"},
+      {"wandb", "; --log FILE writes one JSON line per step"},
+      {"tensorboard", "; --log FILE writes one JSON line per step"}};
   for (const auto& [flag, text] : kAdvice) {
     if (flag == name) return text;
   }
@@ -128,7 +128,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
     throw InvalidArgument(fmt::format("[{}] unknown flag, got '{}', expected one that --help lists{}",
                                       command.get_name(), flag, suggestion(flag, value, names)));
   }
-  throw InvalidArgument(fmt::format("[{}] a word too many, got '{}', expected none", command.get_name(), rest.at(0)));
+  throw InvalidArgument(
+      fmt::format("[{}] unexpected argument, got '{}', expected none", command.get_name(), rest.at(0)));
 }
 
 /// Checks that `text` is a number of the type that CLI11 calls INT (`whole`) or FLOAT. Throws InvalidArgument
@@ -169,7 +170,7 @@ void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
     const CLI::Option* option = (*command)->get_option_no_throw(flag);
     if (option == nullptr || option->get_items_expected_max() != 0) continue;
     throw InvalidArgument(
-        fmt::format("[{0}] a flag without a value, got '{1}', expected {0} alone", flag, word.substr(sign + 1)));
+        fmt::format("[{0}] this flag takes no value, got '{1}', expected {0} alone", flag, word.substr(sign + 1)));
   }
 }
 
@@ -195,8 +196,8 @@ void run(CLI::App& app, int argc, char** argv) {
         fmt::format("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(), error.what()));
   }
   if (app.get_subcommands().empty()) {
-    throw InvalidArgument(fmt::format("[command line] no command, expected one of {}; see --help",
-                                      fmt::join(command_names(app), " ")));
+    throw InvalidArgument(
+        fmt::format("[command line] no command, expected one of {}; see --help", fmt::join(command_names(app), " ")));
   }
 }
 

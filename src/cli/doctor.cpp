@@ -104,10 +104,10 @@ void run_doctor(bool json) {
     print_facts(facts);
     std::cout << "\n";
     for (const Finding& one : findings) {
-      std::cout << printable_lines(fmt::format("{} [{}] {}\n       to mend it: {}\n",
+      std::cout << printable_lines(fmt::format("{} [{}] {}\n       to fix it: {}\n",
                                                one.is_broken ? "broken" : "note  ", one.where, one.what, one.remedy));
     }
-    std::cout << fmt::format("{} broken, {} to know\n", broken, findings.size() - static_cast<size_t>(broken));
+    std::cout << fmt::format("{} broken, {} noted\n", broken, findings.size() - static_cast<size_t>(broken));
   }
   if (broken > 0) throw CLI::RuntimeError(1);
 }
@@ -116,7 +116,7 @@ void run_doctor(bool json) {
 
 void add_doctor(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("doctor", "Print what this machine has, what is wrong, and how to mend it");
+  CLI::App* command = app.add_subcommand("doctor", "Print what this machine has, what is wrong, and how to fix it");
   command->add_flag("--json", *json, "For programs");
   command->footer("Ends with exit code 1 if something is broken.\nExample: partita doctor");
   command->callback([json] { run_doctor(*json); });

@@ -31,7 +31,7 @@ void explain_plan(const SavedPlan& saved, const PlannedJob& job) {
 
 void run_explain(const ExplainFlags& flags) {
   if (flags.free && flags.op.empty()) {
-    throw InvalidArgument("[--free] of no effect, got no --op, expected --op NAME");
+    throw InvalidArgument("[--free] has no effect, got no --op, expected --op NAME");
   }
   require_outputs({{"--html", flags.html}}, {{"PLAN", flags.plan}, {"--cluster", flags.cluster}});
   const SavedPlan saved(flags.plan, flags.cluster);
@@ -54,12 +54,12 @@ void run_diff(const DiffFlags& flags) {
 
 void add_explain(CLI::App& app) {
   const auto flags = std::make_shared<ExplainFlags>();
-  CLI::App* command = app.add_subcommand("explain", "Say what a saved plan costs, and what other cuts would");
+  CLI::App* command = app.add_subcommand("explain", "Show what a saved plan costs, and what other cuts would cost");
   command->add_option("PLAN", flags->plan, "A file that partita plan --out wrote")->required();
-  command->add_option("--op", flags->op, "A node, as net/h/0/mlp/fc/matmul: what each cut of it costs");
-  command->add_flag("--free", flags->free, "With --op: the other nodes are cut anew for each alternative");
+  command->add_option("--op", flags->op, "A node, such as net/h/0/mlp/fc/matmul: show what each of its cuts costs");
+  command->add_flag("--free", flags->free, "With --op: choose the cuts of the other nodes anew for each alternative");
   command->add_option("--cluster", flags->cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file, instead of the plan's");
-  command->add_option("--html", flags->html, "Write a page to look at, one file that needs nothing else");
+  command->add_option("--html", flags->html, "Write an HTML page that needs no other files");
   command->footer("Example: partita explain plan.txt --op net/h/0/mlp/fc/matmul");
   command->callback([command, flags] {
     refuse_empty(*command);
@@ -69,7 +69,7 @@ void add_explain(CLI::App& app) {
 
 void add_diff(CLI::App& app) {
   const auto flags = std::make_shared<DiffFlags>();
-  CLI::App* command = app.add_subcommand("diff", "Say how two saved plans differ");
+  CLI::App* command = app.add_subcommand("diff", "Show how two saved plans differ");
   command->add_option("FIRST", flags->first, "A file that partita plan --out wrote")->required();
   command->add_option("SECOND", flags->second, "Another one")->required();
   command->footer("Example: partita diff plan.txt edited.txt");

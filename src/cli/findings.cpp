@@ -41,19 +41,21 @@ void check_processor(const MachineFacts& facts, Findings& found) {
                  "build with -DPARTITA_ARCH=x86-64-v2");
   }
   if (facts.usable_cores < facts.cores) {
-    found.note("cores", fmt::format("not all cores may be used, got {} of {}", facts.usable_cores, facts.cores),
-               "look at taskset, --cpuset-cpus of the container, or --cpus-per-task of the job");
+    found.note("cores", fmt::format("the process may not use all cores, got {} of {}", facts.usable_cores, facts.cores),
+               "check taskset, --cpuset-cpus of the container, or --cpus-per-task of the job");
   }
   if (facts.core_quota && *facts.core_quota + 1e-9 < facts.usable_cores) {
     found.note("cores",
-               fmt::format("the control group allows less than the cores, got {:.2g} of {}", *facts.core_quota,
-                           facts.usable_cores),
+               fmt::format("the control group allows less CPU time than the cores have, got {:.2g} of {}",
+                           *facts.core_quota, facts.usable_cores),
                fmt::format("use --threads {} with one rank, or raise the limit (--cpus of the container)",
                            std::max(1, static_cast<int>(*facts.core_quota))));
   }
   if (has("avx512f") && facts.onednn_isa.find("avx512") == std::string::npos) {
-    found.note("oneDNN", fmt::format("it uses less than the processor has, got {}, expected avx512", facts.onednn_isa),
-               "unset ONEDNN_MAX_CPU_ISA and DNNL_MAX_CPU_ISA");
+    found.note(
+        "oneDNN",
+        fmt::format("it does not use all instructions of the processor, got {}, expected avx512", facts.onednn_isa),
+        "unset ONEDNN_MAX_CPU_ISA and DNNL_MAX_CPU_ISA");
   }
   if (const int threads = std::atoi(facts.omp_num_threads.c_str()); threads > facts.usable_cores) {
     found.note("OMP_NUM_THREADS",
@@ -67,14 +69,14 @@ void check_memory(const MachineFacts& facts, Findings& found) {
     found.broken("memory",
                  fmt::format("too little, got {}, expected {} or more", print_bytes(*facts.available_memory),
                              print_bytes(kMinMemory)),
-                 "end other programs, or raise the limits (ulimit -v, --memory of the container)");
+                 "close other programs, or raise the limits (ulimit -v, --memory of the container)");
   }
   if (!facts.shared_memory) {
-    found.note("shared memory", "there is none, got no /dev/shm",
+    found.note("shared memory", "not available, got no /dev/shm",
                "mount a tmpfs there; without it processes of one host send messages, which is slower");
   } else if (facts.free_shared_memory.value_or(0) < kMinSharedMemory) {
     found.note("shared memory",
-               fmt::format("little in /dev/shm, got {} free of {}, expected {} or more",
+               fmt::format("too little in /dev/shm, got {} free of {}, expected {} or more",
                            print_bytes(facts.free_shared_memory.value_or(0)), print_bytes(*facts.shared_memory),
                            print_bytes(kMinSharedMemory)),
                "start the container with --shm-size=1g; without it processes of one host send messages");
@@ -93,14 +95,14 @@ void check_limits(const MachineFacts& facts, Findings& found) {
   }
   if (!facts.can_write_temporary_files) {
     found.note("temporary files", fmt::format("the folder cannot be written, got '{}'", facts.temporary_folder),
-               "set TMPDIR to a folder that can; partita launch keeps logs there without --log-dir");
+               "set TMPDIR to a writable folder; without --log-dir, partita launch keeps its logs there");
   }
 }
 
 void check_launch(const MachineFacts& facts, Findings& found) {
   if (!facts.launch_error.empty()) {
-    found.broken("launcher", "its variables make no sense, got " + facts.launch_error,
-                 "start partita by the launcher alone, or unset the variables that it left");
+    found.broken("launcher", "its environment variables are inconsistent, got " + facts.launch_error,
+                 "start partita through the launcher, or unset its variables");
   }
   if (!facts.has_mpi) {
     found.note("MPI", "the program was built without it",
@@ -108,7 +110,7 @@ void check_launch(const MachineFacts& facts, Findings& found) {
   } else if (facts.mpirun.empty() && facts.srun.empty()) {
     found.note("MPI", "no launcher in PATH, got neither mpirun nor srun", "install openmpi-bin, or use partita launch");
   } else if (!facts.finds_mpi) {
-    found.note("MPI", "its library is not found, got no libmpi",
+    found.note("MPI", "its library was not found, got no libmpi",
                "install openmpi-bin, or name the library in PARTITA_MPI_LIBRARY");
   } else if (!facts.mpirun.empty() && facts.is_root && !facts.may_run_mpi_as_root) {
     found.note("MPI", "mpirun refuses to run as root",
@@ -118,13 +120,13 @@ void check_launch(const MachineFacts& facts, Findings& found) {
 
 void check_python(const MachineFacts& facts, Findings& found) {
   if (facts.python.empty()) {
-    found.note("Python", "none in PATH, got no python3", "install python3 to use the package; the command needs none");
+    found.note("Python", "not in PATH, got no python3", "install python3 to use the package; the command needs none");
     return;
   }
   for (const std::string& name : facts.missing_python_packages) {
     const std::string use = name == "numpy"      ? "the package needs it"
                             : name == "networkx" ? "only program.graph.to_networkx() needs it"
-                                                 : "only parameters by DLPack and comparisons need it";
+                                                 : "only parameters through DLPack and comparisons need it";
     found.note("Python", fmt::format("{} is not installed", name), fmt::format("pip install {}; {}", name, use));
   }
 }

@@ -45,11 +45,11 @@ TEST(Findings, OfTheProcessor) {
   expect_finding(true, "processor",
                  "instructions of this build are missing, got no avx2, fma or bmi2, expected x86-64-v3",
                  [](MachineFacts& facts) { facts.isa = {"fma"}; });
-  expect_finding(false, "cores", "not all cores may be used, got 4 of 8",
+  expect_finding(false, "cores", "the process may not use all cores, got 4 of 8",
                  [](MachineFacts& facts) { facts.usable_cores = 4; });
-  expect_finding(false, "cores", "the control group allows less than the cores, got 1.5 of 8",
+  expect_finding(false, "cores", "the control group allows less CPU time than the cores have, got 1.5 of 8",
                  [](MachineFacts& facts) { facts.core_quota = 1.5; });
-  expect_finding(false, "oneDNN", "it uses less than the processor has, got avx2, expected avx512",
+  expect_finding(false, "oneDNN", "it does not use all instructions of the processor, got avx2, expected avx512",
                  [](MachineFacts& facts) { facts.onednn_isa = "avx2"; });
   expect_finding(false, "OMP_NUM_THREADS", "more threads than cores, got 16, expected at most 8",
                  [](MachineFacts& facts) { facts.omp_num_threads = "16"; });
@@ -58,12 +58,12 @@ TEST(Findings, OfTheProcessor) {
 TEST(Findings, OfMemory) {
   expect_finding(true, "memory", "too little, got 1.0 MiB, expected 256.0 MiB or more",
                  [](MachineFacts& facts) { facts.available_memory = 1 << 20; });
-  expect_finding(false, "shared memory", "there is none, got no /dev/shm", [](MachineFacts& facts) {
+  expect_finding(false, "shared memory", "not available, got no /dev/shm", [](MachineFacts& facts) {
     facts.shared_memory.reset();
     facts.free_shared_memory.reset();
   });
   expect_finding(false, "shared memory",
-                 "little in /dev/shm, got 64.0 MiB free of 64.0 MiB, expected 128.0 MiB or more",
+                 "too little in /dev/shm, got 64.0 MiB free of 64.0 MiB, expected 128.0 MiB or more",
                  [](MachineFacts& facts) { facts.shared_memory = facts.free_shared_memory = 64 << 20; });
 }
 
@@ -79,18 +79,18 @@ TEST(Findings, OfLimits) {
 }
 
 TEST(Findings, OfLaunchers) {
-  expect_finding(true, "launcher", "its variables make no sense, got [launch] bad",
+  expect_finding(true, "launcher", "its environment variables are inconsistent, got [launch] bad",
                  [](MachineFacts& facts) { facts.launch_error = "[launch] bad"; });
   expect_finding(false, "MPI", "the program was built without it", [](MachineFacts& facts) { facts.has_mpi = false; });
   expect_finding(false, "MPI", "no launcher in PATH, got neither mpirun nor srun",
                  [](MachineFacts& facts) { facts.mpirun = ""; });
-  expect_finding(false, "MPI", "its library is not found, got no libmpi",
+  expect_finding(false, "MPI", "its library was not found, got no libmpi",
                  [](MachineFacts& facts) { facts.finds_mpi = false; });
   expect_finding(false, "MPI", "mpirun refuses to run as root", [](MachineFacts& facts) { facts.is_root = true; });
 }
 
 TEST(Findings, OfPython) {
-  expect_finding(false, "Python", "none in PATH, got no python3", [](MachineFacts& facts) { facts.python = ""; });
+  expect_finding(false, "Python", "not in PATH, got no python3", [](MachineFacts& facts) { facts.python = ""; });
   expect_finding(false, "Python", "networkx is not installed",
                  [](MachineFacts& facts) { facts.missing_python_packages = {"networkx"}; });
 }

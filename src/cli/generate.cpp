@@ -47,7 +47,7 @@ void check(const GenerateFlags& flags, const ZooModel& model) {
   if (!model.predicts_next_token()) {
     std::vector<std::string> names = model_names();
     std::erase_if(names, [](const std::string& name) { return !make_model(name).predicts_next_token(); });
-    throw InvalidArgument(fmt::format("[generate] no language model, got {}, expected {} with any sizes",
+    throw InvalidArgument(fmt::format("[generate] not a language model, got {}, expected {} with any sizes",
                                       flags.job.model, fmt::join(names, " or ")));
   }
   if (model.rows.classes != kBytes) {

@@ -148,8 +148,9 @@ JobConfig planned_config(JobConfig config, const std::vector<Assignment>& all, c
     if (!is_planned(one.option->key())) continue;
     const std::string got = joined_texts(one.option->get(config)), expected = joined_texts(one.option->get(planned));
     if (got == expected) continue;
-    throw InvalidArgument(fmt::format("[{}] {} is for another value, got {}, expected {}, or another plan", one.where,
-                                      plan.path, got.empty() ? "none" : got, expected.empty() ? "none" : expected));
+    throw InvalidArgument(fmt::format("[{}] {} was made for another value, got {}, expected {}, or another plan",
+                                      one.where, plan.path, got.empty() ? "none" : got,
+                                      expected.empty() ? "none" : expected));
   }
   return planned;
 }
@@ -210,10 +211,11 @@ JobConfig configuration(const JobFlags& flags) {
   if (!plan_name.empty() && !is_automatic_plan(plan_name)) plan = read_plan_file(plan_name);
   if (plan && model.empty()) model = plan->model;
   if (model.empty()) {
-    throw InvalidArgument(fmt::format(
-        "[{}] no model, got {}, expected MODEL or a configuration file with model = "
-        "\"...\": one of [{}]",
-        flags.command, weights.empty() ? "nothing" : weights + " that names none", fmt::join(model_names(), ", ")));
+    throw InvalidArgument(
+        fmt::format("[{}] no model, got {}, expected MODEL or a configuration file with model = "
+                    "\"...\": one of [{}]",
+                    flags.command, weights.empty() ? "nothing" : weights + " without a model name",
+                    fmt::join(model_names(), ", ")));
   }
   const JobConfig config = configured(model, all);
   if (is_automatic_plan(plan_name)) plan = automatic_plan(plan_name, config, this_place().ranks(), "--plan");

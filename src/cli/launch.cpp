@@ -26,7 +26,7 @@ std::vector<HostSlots> hosts_of(const LaunchFlags& flags) {
       (flags.hosts.empty() ? 0 : 1) + (flags.hostfile.empty() ? 0 : 1) + (flags.rank_table.empty() ? 0 : 1);
   if (given > 1) {
     throw InvalidArgument(
-        "[launch] hosts twice, got more than one of --hosts, --hostfile and --rank-table, expected one");
+        "[launch] hosts are given more than once, got several of --hosts, --hostfile and --rank-table, expected one");
   }
   if (given == 0) {
     if (flags.ranks == 0) throw InvalidArgument("[launch] no number of ranks, got no -n, expected -n N or hosts");
@@ -75,11 +75,13 @@ void run_launch(const LaunchFlags& flags, const CLI::App& app) {
 
 void add_launch(CLI::App& app) {
   const auto flags = std::make_shared<LaunchFlags>();
-  CLI::App* command = app.add_subcommand("launch", "Start a job on several ranks, watch it, and start it again");
-  command->add_option("-n,--ranks", flags->ranks, "Ranks; with hosts: all of their slots [default]");
+  CLI::App* command =
+      app.add_subcommand("launch", "Start a job on several ranks, watch it, and restart it after failures");
+  command->add_option("-n,--ranks", flags->ranks, "Number of ranks [default with hosts: all of their slots]");
   command->add_option("--hosts", flags->hosts, "Hosts and their ranks: a:4,b:4")->type_name("LIST");
   command->add_option("--hostfile", flags->hostfile, "A file with a host on each line: 'a slots=4'")->type_name("FILE");
-  command->add_option("--rank-table", flags->rank_table, "A rank table, of either published form")->type_name("FILE");
+  command->add_option("--rank-table", flags->rank_table, "A rank table, in either of the published formats")
+      ->type_name("FILE");
   command
       ->add_option("--log-dir", flags->log_dir,
                    "Folder for the output of each rank: DIR/rank_N/stdout, stderr [default: a temporary folder that "
@@ -89,14 +91,16 @@ void add_launch(CLI::App& app) {
   command->add_option("--min-ranks", flags->min_ranks,
                       "Minimum number of ranks to continue with, without lost hosts and ranks that failed twice");
   command->add_option("--stall-timeout", flags->stall_timeout,
-                      "Seconds of silence after which a rank is lost [default: 30]");
-  command->add_option("--ssh", flags->ssh, "In place of ssh: a command that takes a host and a command for its shell")
+                      "Seconds of silence after which a rank counts as lost [default: 30]");
+  command
+      ->add_option("--ssh", flags->ssh,
+                   "Command to use instead of ssh; it gets a host and a command for the shell there")
       ->type_name("COMMAND");
-  command->add_option("-x,--export", flags->forwarded, "A variable of the environment for ranks on other hosts")
+  command->add_option("-x,--export", flags->forwarded, "Environment variable to pass to ranks on other hosts")
       ->expected(1)
       ->take_all()
       ->type_name("NAME");
-  command->add_option("COMMAND", flags->command, "After --: a command of partita, or a program, with its arguments")
+  command->add_option("COMMAND", flags->command, "After --: a partita command or a program, with its arguments")
       ->required()
       ->expected(1, -1);
   command->footer("Example: partita launch -n 4 --max-restarts 3 -- train lenet --data mnist:data/mnist");

@@ -102,7 +102,7 @@ void add_ops(CLI::App& app) {
   command->add_option("OP", flags->name, "Only this op");
   command
       ->add_option("--kernels", flags->job.model,
-                   "The kernel of every node of this model's training step, and why no faster one")
+                   "The kernel of every node of this model's training step, and why no faster kernel is used")
       ->type_name("MODEL");
   add_option_flags(*command, flags->job, [](const JobOption& option) {
     return decides_program(option) && option.flag != "kernels" && option.key() != "ranks.kernels";

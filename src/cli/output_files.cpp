@@ -15,7 +15,7 @@ void require_outputs(const std::vector<FlagFile>& written, const std::vector<Fla
     for (const FlagFile& other : others) {
       if (other.path.empty() || !same_file(file.path, other.path)) continue;
       throw InvalidArgument(
-          fmt::format("[{}] the file of {} too, got {}, expected another file", file.flag, other.flag, file.path));
+          fmt::format("[{}] the same file as {}, got {}, expected another file", file.flag, other.flag, file.path));
     }
     others.push_back(file);
     try {

@@ -33,7 +33,8 @@ PlanRequest request_of(const PlanFlags& flags) {
   PlanRequest request = flags.request;
   if (request.batch != 0) check_range("--batch", request.batch, 1);
   if (!flags.fixed.empty() && !flags.pins.empty()) {
-    throw InvalidArgument("[--pin] of no effect, got --fixed, which leaves nothing open, expected one of both");
+    throw InvalidArgument(
+        "[--pin] has no effect, got --fixed, which leaves nothing open, expected only one of the two");
   }
   if (!(flags.memory >= 0)) {
     throw InvalidArgument(fmt::format("[--memory] out of range, got {}, expected GiB above 0", flags.memory));
@@ -73,7 +74,7 @@ void add_plan(CLI::App& app) {
   CLI::App* command = app.add_subcommand("plan", "Price a training step on a cluster, without the cluster");
   command
       ->add_option("MODEL", flags->request.model,
-                   "A model, as gpt:layers=96,hidden=12288, or a forward graph, graph.txt")
+                   "A model, such as gpt:layers=96,hidden=12288, or a forward graph, graph.txt")
       ->required();
   command->add_option("--cluster", flags->request.cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")
       ->capture_default_str();
@@ -84,15 +85,16 @@ void add_plan(CLI::App& app) {
       ->add_option("--tf32", flags->request.tf32,
                    "Whether products of f32 are priced in TF32 where devices have it: true or false")
       ->capture_default_str();
-  command->add_option("--fixed", flags->fixed,
-                      "Price this: data=8,tensor=8,pipeline=8,micro_batch=1,interleave=3,recompute=full,"
-                      "sequence_parallel=true,zero=1");
-  command->add_option("--pin", flags->pins, "Search the rest: tensor=8,recompute=none");
+  command->add_option(
+      "--fixed", flags->fixed,
+      "Price this configuration: "
+      "data=8,tensor=8,pipeline=8,micro_batch=1,interleave=3,recompute=full,sequence_parallel=true,zero=1");
+  command->add_option("--pin", flags->pins, "Keep these and search the rest: tensor=8,recompute=none");
   command->add_option("--memory", flags->memory, "GiB of each device; by default the cluster's, less its reserve");
   command->add_option("--search", flags->search, "How op cuts are found: propagation, dynamic, recursive or exact")
       ->capture_default_str();
-  command->add_option("--out", flags->out, "Write the plan as a text that train runs: partita train --plan FILE");
-  command->add_option("--html", flags->html, "Write a page to look at, one file that needs nothing else");
+  command->add_option("--out", flags->out, "Write the plan to a file, to run with partita train --plan FILE");
+  command->add_option("--html", flags->html, "Write an HTML page that needs no other files");
   command->add_flag("--json", flags->json, "For programs");
   command->footer(
       "Example: partita plan gpt:layers=24,hidden=2048,heads=16 --cluster a100-80:4 --fixed data=8,tensor=4");

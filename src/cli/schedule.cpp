@@ -181,7 +181,7 @@ std::string print_transfers(const Program& program) {
       continue;
     }
     const ValueId value = to.graph.inputs[transfer.input].value;
-    text += fmt::format("  %{}: {}, {} to each rank{}, from stage {} behind {} to stage {} for {}\n",
+    text += fmt::format("  %{}: {}, {} to each rank{}, from stage {} after {} to stage {} for {}\n",
                         to.graph.values[value].name, print(to.largest(value)), print_bytes(to.largest(value).bytes()),
                         transfer.in_micro_batches() ? " and micro-batch" : " once", transfer.from_stage,
                         section_name(transfer.sent, from), transfer.to_stage, section_name(transfer.first, to));
@@ -221,7 +221,7 @@ void add_schedule(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "schedule", "Print what the ranks of a training run, send and reduce, and when, without running it");
   add_job_flags(*command, flags->job, decides_program);
-  command->add_flag("--full", flags->full, "Every instruction and buffer of each stage instead");
+  command->add_flag("--full", flags->full, "Print every instruction and buffer of each stage instead");
   command
       ->add_option(
           "--cluster", flags->cluster,

@@ -22,7 +22,7 @@ struct TrainFlags {
 /// otherwise.
 void refuse_no_length(const TrainingConfig& training) {
   if (training.epochs > 0 || training.steps > 0) return;
-  throw InvalidArgument("[--epochs] a training without a length, got 0 and no --steps, expected 1 epoch or more");
+  throw InvalidArgument("[--epochs] the training has no length, got 0 and no --steps, expected 1 epoch or more");
 }
 
 /// Reports why a training did not end by itself or could not write its checkpoint. Returns if neither happened. Throws
@@ -32,7 +32,7 @@ void report_failure(const TrainingEnd& end) {
   if (end.stopped_by == 0) return;
   const std::string got = end.stopped_by == SIGINT ? "Ctrl-C" : signal_name(end.stopped_by);
   throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + end.stopped_by),
-                       fmt::format("[train] interrupted, got {}, expected the training to end by itself", got));
+                       fmt::format("[train] interrupted, got {}, expected the training to run to its end", got));
 }
 
 void run_train(const TrainFlags& flags) {
@@ -59,8 +59,9 @@ void add_train(CLI::App& app) {
   command->add_flag("--deterministic", flags->deterministic,
                     "Accepted for compatibility: every run with the same ranks and threads gives the same bits");
   command->footer(
-      "Training, optimizer and learning rate are the model's own where no flag says otherwise: see --print-config.\n"
-      "Example: partita train lenet --data mnist:data/mnist --ranks 8 --epochs 2 --save lenet.safetensors");
+      "Settings of the training, the optimizer and the learning rate default to the model's own: see "
+      "--print-config.\nExample: partita train lenet --data mnist:data/mnist --ranks 8 --epochs 2 --save "
+      "lenet.safetensors");
   command->callback([command, flags] {
     refuse_empty(*command);
     run_train(*flags);

@@ -31,7 +31,7 @@ int64_t groups_of(int64_t stages, int64_t interleave) {
 /// stage, or it is interleaved and the stages share no ranks. Else returns an empty string.
 std::string warning_of_order(const PipelineOptions& options, int64_t stages) {
   if (stages == 1 && options.order != PipelineOptions{}.order) {
-    return fmt::format("[--order] of no effect on one stage, got {}, expected it with --stages of 2 or more",
+    return fmt::format("[--order] has no effect on one stage, got {}, expected it with --stages of 2 or more",
                        name_of(options.order));
   }
   if (stages > 1 && options.order == Order::interleaved && options.interleave == 1) {
@@ -293,7 +293,7 @@ void Flow::shard_states() {
     plan = shard_optimizer(std::move(plan), program_.graph, *rules_, zero);
     if (plan.inputs != whole || has_stages()) return;
     program_.warnings.push_back(
-        fmt::format("[--zero] of no effect, got level {} on {} ranks, expected ranks that share a batch and "
+        fmt::format("[--zero] has no effect, got level {} on {} ranks, expected ranks that share a batch and "
                     "parameters of {} bytes or more (--zero-threshold)",
                     zero.level, ranks, zero.threshold));
   });

@@ -78,8 +78,7 @@ JobConfig completed(JobConfig config, const Place& place) {
   require_legal(config);
   if (!config.plan.file.empty() && !config.plan.given) {
     throw InvalidArgument(
-        fmt::format("[--plan] a file that was not read, got {}, expected with_plan(config, "
-                    "read_plan_file(..))",
+        fmt::format("[--plan] the plan file was not read, got {}, expected with_plan(config, read_plan_file(..))",
                     config.plan.file));
   }
   if (config.plan.given && place.ranks() > 1 && place.ranks() != config.ranks.count) {
@@ -109,7 +108,7 @@ void verify_training(const JobConfig& config, const Place& place) {
   }
   require_equal_parts(config);
   const auto refuse = [](std::string_view flag, const std::string& why) {
-    throw InvalidArgument(fmt::format("[{}] of no effect, {}", flag, why));
+    throw InvalidArgument(fmt::format("[{}] has no effect, {}", flag, why));
   };
   if (config.ranks.count > 1 && !cuts_batch_alone(config)) {
     const std::string why =
@@ -135,7 +134,7 @@ void verify_training(const JobConfig& config, const Place& place) {
     refuse("--checkpoint-every", "got no --checkpoint, expected --checkpoint DIR");
   }
   if (!config.files.resume.empty() && !config.files.load.empty()) {
-    refuse("--load", "got --resume, which brings all weights, expected one of both");
+    refuse("--load", "got --resume, which loads all weights, expected only one of the two");
   }
 }
 

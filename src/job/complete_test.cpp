@@ -77,19 +77,19 @@ TEST(CompletedConfig, PartsThatDoNotFitAreRefused) {
   EXPECT_NE(refusal({.training = {.gradients = GradientReduction::sum},
                      .ranks = {.count = 2},
                      .plan = {.options = {.parallel = Parallel::automatic}}})
-                .find("[--gradients sum] of no effect"),
+                .find("[--gradients sum] has no effect"),
             std::string::npos);
   EXPECT_EQ(refusal({.training = {.micro_loss = MicroLoss::sum}}),
-            "[--micro-loss sum] of no effect, got --micro-batches 1, expected 2 micro-batches or more, or --micro-loss "
-            "mean");
+            "[--micro-loss sum] has no effect, got --micro-batches 1, expected 2 micro-batches or more, or "
+            "--micro-loss mean");
   EXPECT_EQ(refusal({.training = {.micro_loss = MicroLoss::sum}, .plan = {.options = {.micro_batches = 4}}}), "");
   EXPECT_NE(refusal({.training = {.batch_norm = BatchNormStatistics::local},
                      .ranks = {.count = 2},
                      .plan = {.options = {.parallel = Parallel::semi}}})
-                .find("[--batch-norm local] of no effect"),
+                .find("[--batch-norm local] has no effect"),
             std::string::npos);
-  EXPECT_NE(refusal({.files = {.checkpoint_every = 3}}).find("[--checkpoint-every] of no effect"), std::string::npos);
-  EXPECT_NE(refusal({.files = {.load = "a", .resume = "b"}}).find("[--load] of no effect"), std::string::npos);
+  EXPECT_NE(refusal({.files = {.checkpoint_every = 3}}).find("[--checkpoint-every] has no effect"), std::string::npos);
+  EXPECT_NE(refusal({.files = {.load = "a", .resume = "b"}}).find("[--load] has no effect"), std::string::npos);
   EXPECT_NE(refusal({.console = {.quiet = true, .verbose = true}}).find("[--quiet] excludes --verbose"),
             std::string::npos);
   EXPECT_NE(refusal({.schedule = {.learning_rate = 1e300}}).find("infinite in f32"), std::string::npos);

@@ -89,7 +89,7 @@ class Checks {
   void latest() const {
     if (config_.files.resume != kLatestCheckpoint || !config_.files.checkpoint.empty()) return;
     const std::string where = names_ == OptionNames::flags ? "[--resume]" : "[Model] files.resume:";
-    throw InvalidArgument(fmt::format("{} no folder to look into, got latest without {}, expected {} or {}", where,
+    throw InvalidArgument(fmt::format("{} no folder to search, got latest without {}, expected {} or {}", where,
                                       text("files.checkpoint"), text("files.checkpoint", "DIR"),
                                       text("files.resume", "DIR")));
   }
@@ -130,8 +130,8 @@ IsSaid differs_from(const JobConfig& config, const JobConfig& recipe) {
 
 void refuse_option(OptionNames names, std::string_view key, const std::string& why) {
   const std::string option = option_text(names, key);
-  throw InvalidArgument(names == OptionNames::flags ? fmt::format("[{}] of no effect, {}", option, why)
-                                                    : fmt::format("[Model] {} of no effect, {}", option, why));
+  throw InvalidArgument(names == OptionNames::flags ? fmt::format("[{}] has no effect, {}", option, why)
+                                                    : fmt::format("[Model] {} has no effect, {}", option, why));
 }
 
 void refuse_ineffective(const JobConfig& config, const IsSaid& is_said, OptionNames names) {

@@ -25,8 +25,8 @@ using IsSaid = std::function<bool(std::string_view key)>;
 IsSaid differs_from(const JobConfig& config, const JobConfig& recipe);
 
 /// Checks that each option that was asked for has an effect under the others of a completed configuration. Resuming
-/// from "latest" also needs a checkpoint folder, whoever asked for it. Throws InvalidArgument otherwise: "[--flag] of
-/// no effect, .." or "[Model] section.key of no effect, ..", with an alternative.
+/// from "latest" also needs a checkpoint folder, whoever asked for it. Throws InvalidArgument otherwise: "[--flag] has
+/// no effect, .." or "[Model] section.key has no effect, ..", with an alternative.
 void refuse_ineffective(const JobConfig& config, const IsSaid& is_said, OptionNames names);
 
 /// Throws the InvalidArgument of `refuse_ineffective` for one option.

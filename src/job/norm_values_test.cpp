@@ -45,17 +45,16 @@ TEST(NormValues, OneValuePerChannelAndGroupIsRefused) {
 }
 
 TEST(NormValues, TheRefusalNamesTheLayerAndWhatWouldDo) {
-  EXPECT_EQ(refusal({8, 64, 1, 1}, 8),
-            "[batch_norm] each channel has one value, which is normalised to 0 whatever it is, got f32[8,64,1,1] in 8 "
-            "groups of rows in net/layer4/bn2/batch_norm, expected a batch of at least 16, fewer ranks, or "
-            "--batch-norm global");
+  EXPECT_EQ(
+      refusal({8, 64, 1, 1}, 8),
+      "[batch_norm] each channel has only one value, which is always normalised to 0, got f32[8,64,1,1] in 8 groups of "
+      "rows in net/layer4/bn2/batch_norm, expected a batch of at least 16, fewer ranks, or --batch-norm global");
   EXPECT_EQ(refusal({8, 64}, 8, /*micro_batches=*/4),
-            "[batch_norm] each channel has one value, which is normalised to 0 whatever it is, got f32[8,64] in 8 "
-            "groups of rows in net/layer4/bn2/batch_norm, expected a batch of at least 16, or fewer ranks or "
-            "micro-batches");
+            "[batch_norm] each channel has only one value, which is always normalised to 0, got f32[8,64] in 8 groups "
+            "of rows in net/layer4/bn2/batch_norm, expected a batch of at least 16, or fewer ranks or micro-batches");
   EXPECT_EQ(refusal({1, 64}, 1),
-            "[batch_norm] each channel has one value, which is normalised to 0 whatever it is, got f32[1,64] as one "
-            "group of rows in net/layer4/bn2/batch_norm, expected a batch of at least 2");
+            "[batch_norm] each channel has only one value, which is always normalised to 0, got f32[1,64] as one group "
+            "of rows in net/layer4/bn2/batch_norm, expected a batch of at least 2");
 }
 
 /// Whether the program of a network with a batch norm over two features compiles.
@@ -69,7 +68,7 @@ bool is_made(ProgramRequest request, const std::string& ranks, const std::string
   try {
     make_program(completed(config, Place{.cores = 1}), request);
   } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find("[batch_norm] each channel has one value"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("[batch_norm] each channel has only one value"), std::string::npos);
     return false;
   }
   return true;

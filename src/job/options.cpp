@@ -138,7 +138,7 @@ void add_job(List& list) {
   list.section(OptionSection::job);
   list.add("model", "", Effect::program, PARTITA_FIELD(model), "A network with its sizes").value = "MODEL";
   list.add("force", "force", Effect::console, PARTITA_FIELD(force),
-           "Start although the estimate says that the memory is too small");
+           "Start even if the estimate says that the memory is too small");
 }
 
 void add_data(List& list) {
@@ -160,10 +160,10 @@ void add_training(List& list) {
            {1, static_cast<double>(kLargestNumber)})
       .synonyms = {"batch-size", "global-batch-size", "bs", "b"};
   list.add("epochs", "epochs", Effect::length, PARTITA_FIELD(training.epochs),
-           "Passes over the training rows; 0: as many as --steps need", {0, 1'000'000})
+           "Passes over the training rows; 0: as many as --steps needs", {0, 1'000'000})
       .synonyms = {"epoch", "num-epochs", "max-epochs"};
   list.add("steps", "steps", Effect::length, PARTITA_FIELD(training.steps),
-           "Steps of the whole training, in place of the model's epochs; 0: those of the epochs. If --epochs is given "
+           "Steps of the whole training, instead of the model's epochs; 0: those of the epochs. If --epochs is given "
            "too, the smaller number counts")
       .synonyms = {"max-steps", "num-steps", "iterations", "train-iters"};
   list.add("loss", "loss", Effect::program, PARTITA_FIELD(training.loss),
@@ -185,24 +185,24 @@ void add_training(List& list) {
            "micro-batches");
   list.add("validate", "validate", Effect::length, PARTITA_FIELD(training.validate), "Test after every epoch");
   list.add("patience", "patience", Effect::length, PARTITA_FIELD(training.patience),
-           "End after more than this many epochs without a lower loss (with --validate, test loss)");
+           "Stop after more than this many epochs without a lower loss (with --validate, test loss)");
   list.add("evaluate", "eval", Effect::length, PARTITA_FIELD(training.evaluate),
-           "Test after the training; --no-eval leaves it out");
+           "Test after the training; --no-eval skips it");
 }
 
 void add_optimizer(List& list) {
   list.section(OptionSection::optimizer);
-  list.add("kind", "optimizer", Effect::program, PARTITA_FIELD(optimizer.kind), "Rule that updates the parameters");
+  list.add("kind", "optimizer", Effect::program, PARTITA_FIELD(optimizer.kind), "Method that updates the parameters");
   list.add("momentum", "momentum", Effect::program, PARTITA_FIELD(optimizer.momentum),
            "Momentum of the optimizer momentum", {0, 1});
   list.add("dampening", "dampening", Effect::program, PARTITA_FIELD(optimizer.dampening),
            "Dampening of the optimizer momentum", {0, 1});
   list.add("nesterov", "nesterov", Effect::program, PARTITA_FIELD(optimizer.nesterov), "Nesterov's form of momentum");
   list.add("weight_decay", "weight-decay", Effect::program, PARTITA_FIELD(optimizer.weight_decay),
-           "Share of each parameter that is taken off, times the learning rate", {0, 1})
+           "Share of each parameter that a step subtracts, times the learning rate", {0, 1})
       .synonyms = {"wd", "l2"};
   list.add("decay_vectors", "decay-vectors", Effect::program, PARTITA_FIELD(optimizer.decay_vectors),
-           "Apply weight decay to biases and scales, too");
+           "Also apply weight decay to biases and scales");
   list.add("no_decay", "no-decay", Effect::program, PARTITA_FIELD(optimizer.no_decay),
            "Apply no weight decay to parameters whose names contain this")
       .value = "NAME";
@@ -231,7 +231,7 @@ void add_schedule(List& list) {
   list.add("kind", "lr-schedule", Effect::program, PARTITA_FIELD(schedule.kind), "How the learning rate changes")
       .synonyms = {"scheduler", "lr-decay-style", "lr-scheduler"};
   list.add("warmup_steps", "warmup-steps", Effect::program, PARTITA_FIELD(schedule.warmup_steps),
-           "Steps of linear rise to the learning rate")
+           "Steps over which the learning rate rises linearly")
       .synonyms = {"warmup", "lr-warmup-iters", "warmup-iters"};
   list.add("steps", "schedule-steps", Effect::program, PARTITA_FIELD(schedule.steps),
            "Step at which a falling learning rate reaches zero; 0: the last step of the training");
@@ -246,8 +246,8 @@ void add_evaluation(List& list) {
   list.add("batch", "eval-batch", Effect::placement, PARTITA_FIELD(evaluation.batch),
            "Maximum number of rows of a batch of an evaluation; 0: those of a micro-batch of the training, or up to "
            "256 if these take no more memory");
-  list.add("top", "top-k", Effect::length, PARTITA_FIELD(evaluation.top), "Count labels among the K likeliest, too",
-           {1, static_cast<double>(kLargestNumber)})
+  list.add("top", "top-k", Effect::length, PARTITA_FIELD(evaluation.top),
+           "Also count labels among the K likeliest classes", {1, static_cast<double>(kLargestNumber)})
       .value = "K";
 }
 
@@ -271,8 +271,8 @@ void add_plan(List& list) {
            "these ranks; auto:CLUSTER: search as if they were ranks of this cluster")
       .value = "FILE";
   list.add("parallel", "parallel", Effect::placement, PARTITA_FIELD(plan.options.parallel),
-           "data: the batch is cut; hybrid: uneven batches, too; semi: annotations are binding, other ops cut the "
-           "batch; auto: annotations are propagated; none: every rank computes everything")
+           "data: the batch is cut; hybrid: the batch is cut, also unevenly; semi: annotations are binding, other ops "
+           "cut the batch; auto: annotations are propagated; none: every rank computes everything")
       .synonyms = {"parallel-mode", "strategy"};
   list.add("search", "search", Effect::placement, PARTITA_FIELD(plan.options.search), "How auto finds a plan");
   JobOption& dataset =
@@ -290,7 +290,7 @@ void add_pipeline(List& list) {
            {1, kMaxMicroBatches})
       .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
   list.add("stages", "stages", Effect::placement, PARTITA_FIELD(plan.options.pipeline.stages),
-           "Pipeline stages, each on ranks of its own; 0: as the layers say; 1: none", {0, kMaxStages})
+           "Pipeline stages, each on its own ranks; 0: as the layers say; 1: none", {0, kMaxStages})
       .synonyms = {"pipeline-stages", "pipeline-model-parallel-size", "pp"};
   JobOption& stage =
       list.add("stage", "stage", Effect::placement, PARTITA_FIELD(plan.options.pipeline.stage_annotations),
@@ -301,7 +301,7 @@ void add_pipeline(List& list) {
            "interleaved: 1f1b over several stages of each rank; zero_bubble: gradients of weights fill the gaps")
       .synonyms = {"pipeline-schedule", "pipeline-scheduler"};
   list.add("interleave", "interleave", Effect::placement, PARTITA_FIELD(plan.options.pipeline.interleave),
-           "Stages of each group of ranks", {1, kMaxStages})
+           "Number of stages per group of ranks", {1, kMaxStages})
       .synonyms = {"num-layers-per-virtual-pipeline-stage", "virtual-stages"};
 }
 
@@ -320,7 +320,7 @@ void add_memory(List& list) {
            {0, 3})
       .synonyms = {"zero-stage", "optimizer-parallel", "fsdp"};
   list.add("zero_group", "zero-group", Effect::placement, PARTITA_FIELD(plan.options.zero.group),
-           "Ranks among which one copy is divided; 0: all that share the batch", {0, kMaxPlannedRanks});
+           "Number of ranks that one copy is divided among; 0: all that share the batch", {0, kMaxPlannedRanks});
   list.add("zero_threshold", "zero-threshold", Effect::placement, PARTITA_FIELD(plan.options.zero.threshold),
            "Keep parameters below this size (bytes) whole", {0, int64_t{1} << 40})
       .value = "BYTES";
@@ -344,8 +344,7 @@ void add_cuts(List& list) {
       "Sharding annotation of nodes, each named once: NODES=STRATEGY, for example 'net/fc1/matmul=((2,4),(1,4))'");
   shard.value = "NODES=STRATEGY";
   list.add("no_pass", "no-pass", Effect::placement, PARTITA_FIELD(plan.passes_switched_off),
-           "Leave out a pass of the compiler, by name: partial_sums, shard_optimizer, pack_reductions, "
-           "overlap_collectives")
+           "Skip a pass of the compiler, by name: partial_sums, shard_optimizer, pack_reductions, overlap_collectives")
       .value = "NAME";
 }
 
@@ -420,7 +419,7 @@ void add_console(List& list) {
       .synonyms = {"log-interval", "print-freq", "log-every"};
   list.add("quiet", "quiet", Effect::console, PARTITA_FIELD(console.quiet), "Print only results and warnings");
   list.add("verbose", "verbose", Effect::console, PARTITA_FIELD(console.verbose),
-           "Print the plan, the memory and the time of every pass, too");
+           "Also print the plan, the memory and the time of every pass");
 }
 
 #undef PARTITA_FIELD

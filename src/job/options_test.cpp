@@ -115,7 +115,7 @@ TEST(JobOptions, BadValuesAreRefused) {
   EXPECT_NE(refusal_of("optimizer.kind", "adan").find("did you mean 'adam'?"), std::string::npos);
   EXPECT_NE(refusal_of("optimizer.nesterov", "5").find("expected true or false"), std::string::npos);
   EXPECT_NE(refusal_of("plan.dataset_strategy", "garbage").find("[--dataset-strategy]"), std::string::npos);
-  EXPECT_NE(refusal_of("plan.shard", "garbage").find("[--shard] no node, got 'garbage'"), std::string::npos);
+  EXPECT_NE(refusal_of("plan.shard", "garbage").find("[--shard] no nodes are named, got 'garbage'"), std::string::npos);
   EXPECT_NE(refusal_of("files.save", "").find("[--save] bad value, got '', expected a value"), std::string::npos);
   EXPECT_NE(refusal_of_options([] { find_option("optimizer.momentun"); }).find("did you mean 'optimizer.momentum'?"),
             std::string::npos);
@@ -141,7 +141,7 @@ TEST(JobToml, BadFilesAreRefusedWithTheLine) {
   std::string deep = "a";  // nested tables, each of which takes more of a parser's stack
   for (int i = 0; i < 500'000; ++i) deep += ".a";
   EXPECT_EQ(refused("\n" + deep + " = 1\n"),
-            "[configuration] job.toml:2: a key that is too deep, got more than 16 parts, expected section.key");
+            "[configuration] job.toml:2: a key is nested too deeply, got more than 16 parts, expected section.key");
   EXPECT_EQ(refused("# partita job 1\nmodel = 'lenet'\n[schedule]\nlearning_rate = 1e-3\n"), "");
   EXPECT_THROW(read_config("/no/such/job.toml"), MissingFile);
 }

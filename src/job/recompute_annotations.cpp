@@ -14,10 +14,10 @@ RecomputeAnnotation parse_recompute_annotation(std::string_view text) {
   const std::string_view name = equals == text.npos ? "" : text.substr(equals + 1);
   const auto policy = name == "selective" ? Recompute::selective : name == "full" ? Recompute::full : Recompute::none;
   if (equals == 0 || policy == Recompute::none) {
-    throw InvalidArgument(fmt::format(
-        "[--recompute-layers] no recomputation of layers, got '{}', expected LAYERS=selective or LAYERS=full, as "
-        "net/h/0..5=full",
-        text));
+    throw InvalidArgument(
+        fmt::format("[--recompute-layers] not a recomputation of layers, got '{}', expected LAYERS=selective or "
+                    "LAYERS=full, such as net/h/0..5=full",
+                    text));
   }
   return {std::string(text.substr(0, equals)), policy};
 }

@@ -53,8 +53,8 @@ TEST(RecomputeAnnotations, AreReadBack) {
     EXPECT_EQ(print(parse_recompute_annotation(text)), text);
   for (const char* text : {"net/h", "=full", "net/h=none", "net/h=most", ""}) {
     EXPECT_EQ(refusal_of_annotations([&] { parse_recompute_annotation(text); }),
-              fmt::format("[--recompute-layers] no recomputation of layers, got '{}', expected LAYERS=selective or "
-                          "LAYERS=full, as net/h/0..5=full",
+              fmt::format("[--recompute-layers] not a recomputation of layers, got '{}', expected LAYERS=selective or "
+                          "LAYERS=full, such as net/h/0..5=full",
                           text));
   }
 }
@@ -65,7 +65,7 @@ TEST(RecomputeAnnotations, AreRefusedWhereTheyFitNothing) {
     return refusal_of_annotations([&] { annotate_recomputed(forward, all_ops(), annotations); });
   };
   EXPECT_EQ(refusal({{"net/h/7", Recompute::full}}).substr(0, 57),
-            "[recompute] no such layer, got 'net/h/7', expected one of");
+            "[recompute] unknown layer, got 'net/h/7', expected one of");
   EXPECT_EQ(refusal({{"net/embedding", Recompute::full}}),
             "[recompute] nothing to recompute, got 'net/embedding=full', expected layers in numbered scopes");
   EXPECT_EQ(refusal({{"net/h/1/mlp", Recompute::selective}}),

@@ -115,8 +115,8 @@ std::string print_computation(const JobConfig& config) {
 std::vector<Assignment> parse_config(std::string_view text, const std::string& path) {
   if (const auto line = line_of_deep_key(text)) {
     throw InvalidFile(
-        fmt::format("[configuration] {}:{}: a key that is too deep, got more than {} parts, expected section.key", path,
-                    *line, kMaxTomlKeyParts));
+        fmt::format("[configuration] {}:{}: a key is nested too deeply, got more than {} parts, expected section.key",
+                    path, *line, kMaxTomlKeyParts));
   }
   try {
     return Reader(path).read(toml::parse(text, path));

@@ -17,11 +17,11 @@ namespace {
 
 void require_ranges(const PlanRequest& request) {
   if (request.batch < 0) {
-    throw InvalidArgument(fmt::format("[{}] bad batch, got {}, expected rows above 0, or 0 for those of the network",
+    throw InvalidArgument(fmt::format("[{}] bad batch, got {}, expected rows above 0, or 0 for the network's own",
                                       request.where, request.batch));
   }
   if (!(request.memory >= 0)) {
-    throw InvalidArgument(fmt::format("[{}] bad memory, got {}, expected bytes above 0, or 0 for those of the cluster",
+    throw InvalidArgument(fmt::format("[{}] bad memory, got {}, expected bytes above 0, or 0 for the cluster's own",
                                       request.where, request.memory));
   }
 }
@@ -117,12 +117,14 @@ Graph NetworkPlanner::make_forward() const {
   Graph graph = read_graph(request_.model);
   for (const Node& node : graph.nodes) {
     if (node.phase == Phase::forward) continue;
-    throw InvalidArgument(fmt::format("[plan] the graph of a training, got {} with {} nodes, expected a forward graph",
-                                      request_.model, name_of(node.phase)));
+    throw InvalidArgument(
+        fmt::format("[plan] a training graph cannot be priced, got {} with {} nodes, expected a forward graph",
+                    request_.model, name_of(node.phase)));
   }
   if (request_.batch > 0 && request_.batch != rows_of(graph)) {
-    throw InvalidArgument(fmt::format("[--batch] the graph has rows of its own, got {}, expected {}, or no --batch",
-                                      request_.batch, rows_of(graph)));
+    throw InvalidArgument(
+        fmt::format("[--batch] the graph fixes the number of rows, got {}, expected {}, or no --batch", request_.batch,
+                    rows_of(graph)));
   }
   return graph;
 }
@@ -130,8 +132,7 @@ Graph NetworkPlanner::make_forward() const {
 void require_network(const PlanRequest& request) {
   if (request.network || !is_graph_file(request.model)) return;
   throw InvalidArgument(fmt::format(
-      "[plan] a graph is no network that can be trained, got {}, expected a model for --out, --html and explain",
-      request.model));
+      "[plan] a graph file cannot be trained, got {}, expected a model for --out, --html and explain", request.model));
 }
 
 const TrainedNetwork& NetworkPlanner::trained() const {

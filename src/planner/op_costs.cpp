@@ -50,9 +50,8 @@ size_t OpCosts::place_of(const std::string& name) const {
     if (matches_names(name, whole_names_[whole])) return whole;
   }
   throw InvalidArgument(
-      fmt::format("[--op] no such node, got '{}', expected one of the {} forward nodes of the plan's "
-                  "network{}",
-                  name, whole_names_.size(), did_you_mean(name, whole_names_)));
+      fmt::format("[--op] unknown node, got '{}', expected one of the {} forward nodes of the plan's network{}", name,
+                  whole_names_.size(), did_you_mean(name, whole_names_)));
 }
 
 size_t OpCosts::node_named(const std::string& name) const {

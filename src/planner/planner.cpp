@@ -120,10 +120,10 @@ std::string print(const OpExplanation& explanation) {
   const bool none = explanation.alternatives.empty();
   std::string text = explanation.title + "\n";
   if (explanation.free && !none) {
-    text += "(all other nodes are cut anew, also beside the plan's cut: times are not those of the plan)\n";
+    text += "(the cuts of all other nodes are chosen anew, also for the plan's cut: times are not those of the plan)\n";
   }
   return text +
-         (none ? "one rank runs all of it\n" : print(explanation.alternatives, explanation.name, kShownAlternatives));
+         (none ? "one rank runs everything\n" : print(explanation.alternatives, explanation.name, kShownAlternatives));
 }
 
 std::vector<PageOther> others(const PlannedJob& job) {

@@ -75,7 +75,7 @@ struct Remedy {
 /// Remedies for a job that does not fit, smallest change first: a pin to drop, more memory, more nodes, or a
 /// smaller batch. That of memory is always among them.
 std::vector<Remedy> remedies(const PlannedJob& job);
-/// The message for a job that does not fit: "[plan] nothing fits; at the least .. It would fit with --memory 12.5, or
+/// The message for a job that does not fit: "[plan] nothing fits; at best .. It would fit with --memory 12.5, or
 /// with ..".
 std::string refusal_of(const PlannedJob& job);
 /// Checks that the job fits. Throws InvalidArgument with the text of `refusal_of` if it does not.

@@ -85,7 +85,7 @@ TEST(Planner, ExplainsAnOpOfWhatItFound) {
   ASSERT_FALSE(explanation.alternatives.empty());
   EXPECT_NE(print(explanation).find("the plan's"), std::string::npos);
   const PlannedJob one = price({.model = kModel, .batch = 24}, Configuration{});
-  EXPECT_NE(print(explain_op(one, "net/h/1/mlp/fc/matmul")).find("one rank runs all of it\n"), std::string::npos);
+  EXPECT_NE(print(explain_op(one, "net/h/1/mlp/fc/matmul")).find("one rank runs everything\n"), std::string::npos);
 }
 
 TEST(Planner, SaysWhatWouldFit) {
@@ -96,7 +96,7 @@ TEST(Planner, SaysWhatWouldFit) {
   ASSERT_FALSE(all.empty());
   EXPECT_TRUE(
       std::is_sorted(all.begin(), all.end(), [](const Remedy& a, const Remedy& b) { return a.factor < b.factor; }));
-  expect_refused([&] { require_fit(job); }, "[plan] nothing fits; at the least ");
+  expect_refused([&] { require_fit(job); }, "[plan] nothing fits; at best ");
 }
 
 TEST(Planner, RefusesRequests) {
@@ -104,8 +104,8 @@ TEST(Planner, RefusesRequests) {
     expect_refused([&] { plan(request); }, message);
   };
   refused({.model = kModel, .ranks = -1}, "[plan] bad ranks, got -1, expected 1 to the ");
-  refused({.model = kModel, .batch = -1}, "[plan] bad batch, got -1, expected rows above 0, or 0 for those of the ");
-  refused({.model = kModel, .memory = -1}, "[plan] bad memory, got -1, expected bytes above 0, or 0 for those of the ");
+  refused({.model = kModel, .batch = -1}, "[plan] bad batch, got -1, expected rows above 0, or 0 for the ");
+  refused({.model = kModel, .memory = -1}, "[plan] bad memory, got -1, expected bytes above 0, or 0 for the ");
   refused({.model = kModel, .cluster = "v100", .ranks = 16, .where = "here"},
           "[here] more ranks than the cluster has, got 16, expected at most 8 of v100");
   expect_refused([] { price({.model = kModel, .batch = 24, .where = "here"}, {.data = 5}); },

@@ -117,7 +117,7 @@ std::string print_excess(const PlannedJob& job) {
 }
 
 std::string refusal_of(const PlannedJob& job) {
-  std::string text = fmt::format("[plan] nothing fits; at the least {}", print_excess(job).substr(7));
+  std::string text = fmt::format("[plan] nothing fits; at best {}", print_excess(job).substr(7));
   const std::vector<Remedy> all = remedies(job);
   for (size_t i = 0; i < all.size(); ++i)
     text += fmt::format("{}{}", i == 0 ? ". It would fit with " : ", or with ", all[i].text);

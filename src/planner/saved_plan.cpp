@@ -85,25 +85,25 @@ void SavedPlan::compare_cuts(const NamedCuts& configured) {
 
 std::string SavedPlan::edits() const {
   if (edited_nodes_ == 0) return "";
-  return fmt::format("{} nodes are cut otherwise than the configuration does, {} first", edited_nodes_, first_edited_);
+  return fmt::format("{} nodes are cut differently from the configuration, {} first", edited_nodes_, first_edited_);
 }
 
 std::string SavedPlan::warning() const {
   if (unpriced_nodes_ > 0) {
     return fmt::format(
-        "[{}] the ranks of 'data' share other work than the configuration says, got {} nodes, {} first, expected none: "
-        "prices are those of the configuration, --op those of its alternatives",
+        "[{}] the ranks of 'data' divide other work than the configuration says, got {} nodes, {} first, expected "
+        "none: prices are for the configuration, those of --op for its alternatives",
         file_.path, unpriced_nodes_, first_unpriced_);
   }
   const PricedPlan priced = job().priced;
   const std::vector<std::vector<std::string>>& stages = priced.stages;
   for (size_t stage = 0; stage < file_.stages.size() && file_.stages.size() == stages.size(); ++stage) {
     if (file_.stages[stage] == stages[stage]) continue;
-    return fmt::format("[{}] stage {} has other layers than prices are made for, got {}, expected {}", file_.path,
-                       stage, fmt::join(file_.stages[stage], " "), fmt::join(stages[stage], " "));
+    return fmt::format("[{}] stage {} has other layers than the prices assume, got {}, expected {}", file_.path, stage,
+                       fmt::join(file_.stages[stage], " "), fmt::join(stages[stage], " "));
   }
   if (file_.configuration.recompute.is_counted() && file_.recomputed != priced.recomputed) {
-    return fmt::format("[{}] other layers are recomputed than prices are made for, expected as many as {} counts",
+    return fmt::format("[{}] other layers are recomputed than the prices assume, expected as many as {} counts",
                        file_.path, print(file_.configuration.recompute));
   }
   return "";

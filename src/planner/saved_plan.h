@@ -15,7 +15,7 @@ class SavedPlan {
   const PlanFile& file() const { return file_; }
   /// The plan with its price, under the cuts of the file where these can be priced (see `warning`).
   PlannedJob job() const;
-  /// A description of the edited cuts, "8 nodes are cut otherwise than the configuration does, net/h/0/mlp/gelu first";
+  /// A description of the edited cuts, "8 nodes are cut differently from the configuration, net/h/0/mlp/gelu first";
   /// "" if there are none.
   std::string edits() const;
   /// A warning about an edit that the price does not include; "" if there is none.

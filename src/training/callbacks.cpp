@@ -38,8 +38,8 @@ void TrainControl::set_learning_rate(double rate) {
 Array TrainControl::state(const std::string& name) const {
   if (!read_) {
     throw InvalidArgument(
-        fmt::format("[train] no training has this control, got a read of '{}', expected one that a training gives "
-                    "on_train_begin",
+        fmt::format("[train] this control belongs to no training, got a read of '{}', expected the control that "
+                    "on_train_begin gets",
                     name));
   }
   return read_(name);
@@ -73,10 +73,8 @@ void EarlyStopping::restore(const std::string& text) {
   words >> best >> waited;
   const double number = std::strtod(best.c_str(), &end);
   if (!words || best.empty() || *end != '\0' || waited < 0) {
-    throw InvalidFile(
-        fmt::format("[early stopping] not what a checkpoint keeps, got '{}', expected a number and a "
-                    "count of epochs",
-                    text));
+    throw InvalidFile(fmt::format(
+        "[early stopping] not a state from a checkpoint, got '{}', expected a number and a count of epochs", text));
   }
   best_ = number;
   waited_ = waited;

@@ -404,8 +404,8 @@ TEST_F(ObeyedOptions, ResumeWithAcceptsADifference) {
   const Texts latest{{"files.resume", {"latest"}}};
   EXPECT_NE(observe(latest + kCheckpoint, false).at(Seen::printed).find("the training begins"), std::string::npos);
   EXPECT_EQ(observe(latest, false).at(Seen::error),
-            "[Model] files.resume: no folder to look into, got latest without files.checkpoint, expected "
-            "files.checkpoint = DIR or files.resume = DIR");
+            "[Model] files.resume: no folder to search, got latest without files.checkpoint, expected files.checkpoint "
+            "= DIR or files.resume = DIR");
 }
 
 TEST_F(ObeyedOptions, CheckpointErrorsEndATrainingOrAreWarnedOf) {
@@ -526,34 +526,34 @@ TEST_F(ObeyedOptions, WithoutAnEffectAreRefusedByName) {
     const Observation seen = observe(texts, /*has_norm=*/false);
     return seen.contains(Seen::error) ? seen.at(Seen::error) : std::string();
   };
-  EXPECT_EQ(refused({{"optimizer.beta1", {"0.5"}}}),
-            "[Model] optimizer.beta1 of no effect, got optimizer.kind = momentum, expected optimizer.kind = adam or "
-            "adamw");
+  EXPECT_EQ(
+      refused({{"optimizer.beta1", {"0.5"}}}),
+      "[Model] optimizer.beta1 has no effect, got optimizer.kind = momentum, expected optimizer.kind = adam or adamw");
   EXPECT_EQ(refused(kAdam + Texts{{"optimizer.nesterov", {"true"}}}),
-            "[Model] optimizer.nesterov of no effect, got optimizer.kind = adam, expected optimizer.kind = momentum");
+            "[Model] optimizer.nesterov has no effect, got optimizer.kind = adam, expected optimizer.kind = momentum");
   EXPECT_EQ(refused({{"schedule.steps", {"9"}}}),
-            "[Model] schedule.steps of no effect, got schedule.kind = constant, expected schedule.kind = linear, "
+            "[Model] schedule.steps has no effect, got schedule.kind = constant, expected schedule.kind = linear, "
             "cosine or step");
   EXPECT_EQ(refused(kStep + Texts{{"schedule.steps", {"9"}}}),
-            "[Model] schedule.steps of no effect, got schedule.step_every = 2, expected one of both");
+            "[Model] schedule.steps has no effect, got schedule.step_every = 2, expected only one of the two");
   EXPECT_EQ(refused({{"schedule.step_factor", {"0.5"}}}),
-            "[Model] schedule.step_factor of no effect, got schedule.kind = constant, expected schedule.kind = step");
-  EXPECT_EQ(refused({{"plan.dataset_strategy", {"full_batch"}}}),
-            "[Model] plan.dataset_strategy of no effect, got plan.parallel = data, expected plan.parallel = semi or "
-            "auto");
+            "[Model] schedule.step_factor has no effect, got schedule.kind = constant, expected schedule.kind = step");
+  EXPECT_EQ(
+      refused({{"plan.dataset_strategy", {"full_batch"}}}),
+      "[Model] plan.dataset_strategy has no effect, got plan.parallel = data, expected plan.parallel = semi or auto");
   EXPECT_EQ(refused({{"plan.zero_group", {"2"}}}),
-            "[Model] plan.zero_group of no effect, got plan.zero = 0, expected 1, 2 or 3");
+            "[Model] plan.zero_group has no effect, got plan.zero = 0, expected 1, 2 or 3");
   EXPECT_EQ(refused({{"plan.zero", {"1"}}, {"optimizer.kind", {"sgd"}}}),
-            "[Model] plan.zero of no effect, got plan.zero = 1 with optimizer.kind = sgd, which has no states, "
+            "[Model] plan.zero has no effect, got plan.zero = 1 with optimizer.kind = sgd, which has no states, "
             "expected plan.zero = 2 or 3");
   EXPECT_EQ(refused({{"training.gradients", {"sum"}}}),
-            "[Model] training.gradients of no effect, got ranks.count = 1, expected 2 ranks or more");
+            "[Model] training.gradients has no effect, got ranks.count = 1, expected 2 ranks or more");
   EXPECT_EQ(refused({{"files.trace_steps", {"2"}}}),
-            "[Model] files.trace_steps of no effect, got no files.trace, expected files.trace = FILE");
+            "[Model] files.trace_steps has no effect, got no files.trace, expected files.trace = FILE");
   EXPECT_EQ(refused({{"files.resume_with", {"rows"}}}),
-            "[Model] files.resume_with of no effect, got no files.resume, expected files.resume = FILE");
+            "[Model] files.resume_with has no effect, got no files.resume, expected files.resume = FILE");
   EXPECT_EQ(refused({{"files.checkpoint_keep", {"2"}}}),
-            "[Model] files.checkpoint_keep of no effect, got no files.checkpoint, expected files.checkpoint = DIR");
+            "[Model] files.checkpoint_keep has no effect, got no files.checkpoint, expected files.checkpoint = DIR");
 }
 
 TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
@@ -566,7 +566,8 @@ TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
   };
   EXPECT_EQ(refused([](JobConfig&) {}), "");
   const std::string given =
-      " of no effect, got rows as an argument of train, expected train without rows, or rows that are prepared already";
+      " has no effect, got rows as an argument of train, expected train without rows, or rows that are prepared "
+      "already";
   EXPECT_EQ(refused([](JobConfig& config) { config.data.resize = 4; }), "[Model] data.resize" + given);
   EXPECT_EQ(refused([](JobConfig& config) { config.data.augment = true; }), "[Model] data.augment" + given);
   EXPECT_EQ(refused([](JobConfig& config) {
@@ -574,22 +575,24 @@ TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
             }),
             "[Model] data.source" + given);
   EXPECT_EQ(refused([](JobConfig& config) { config.training.loss = Loss::mae; }),
-            "[Model] training.loss of no effect, got mae for a network whose loss is sparse, expected the loss as an "
+            "[Model] training.loss has no effect, got mae for a network whose loss is sparse, expected the loss as an "
             "argument of the network");
   EXPECT_EQ(refused([](JobConfig& config) { config.training.ignore_index = 3; }),
-            "[Model] training.ignore_index of no effect, got 3 for a network whose loss counts it, expected it in the "
+            "[Model] training.ignore_index has no effect, got 3 for a network whose loss counts it, expected it in the "
             "LossOptions of the network");
   EXPECT_EQ(refused([](JobConfig& config) { config.training.validate = true; }),
-            "[Model] training.validate of no effect, got no rows to validate on, expected FitOptions::validation, "
+            "[Model] training.validate has no effect, got no rows to validate on, expected FitOptions::validation, "
             "FitOptions::test or data.source");
   EXPECT_EQ(refused([](JobConfig& config) { config.training.validate = true; }, {.test = rows}), "");
   EXPECT_EQ(refused([&](JobConfig& config) { config.files.checkpoint = (dir_.path() / "a").string(); },
                     {.checkpoints = CheckpointOptions{.folder = (dir_.path() / "b").string()}}),
-            "[Model] files.checkpoint of no effect, got FitOptions::checkpoints too, expected one of both");
-  EXPECT_EQ(error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).train(); }),
-            "[Model] no rows to train on, got neither data.source nor an argument of train, expected one of both");
-  EXPECT_EQ(error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).eval(); }),
-            "[Model] no rows to test on, got neither data.source nor an argument of eval, expected one of both");
+            "[Model] files.checkpoint has no effect, got FitOptions::checkpoints too, expected only one of the two");
+  EXPECT_EQ(
+      error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).train(); }),
+      "[Model] no rows to train on, got neither data.source nor an argument of train, expected only one of the two");
+  EXPECT_EQ(
+      error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).eval(); }),
+      "[Model] no rows to test on, got neither data.source nor an argument of eval, expected only one of the two");
 }
 
 // A program prints the progress of its training, as the command does, unless it opts out.

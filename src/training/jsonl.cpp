@@ -123,7 +123,7 @@ void JsonLines::write(std::string_view line) {
   if (line.empty()) return;
   const std::string reason = failure(path_);
   close();
-  if (warn_) warn_(reason + "; the training goes on without it");
+  if (warn_) warn_(reason + "; the training continues without it");
 }
 
 }  // namespace partita

@@ -25,8 +25,8 @@ JobConfig planned(const JobConfig& config, const JobConfig& recipe, const Place&
   for (const auto& [option, got, expected] : differences(config, plan)) {
     const std::string key = option->key();
     if (!is_planned(key) || !is_said(key)) continue;
-    throw InvalidArgument(fmt::format("[Model] {}: {} is for another value, got {}, expected {}, or another plan", key,
-                                      file, got.empty() ? "none" : got, expected.empty() ? "none" : expected));
+    throw InvalidArgument(fmt::format("[Model] {}: {} was made for another value, got {}, expected {}, or another plan",
+                                      key, file, got.empty() ? "none" : got, expected.empty() ? "none" : expected));
   }
   return plan;
 }
@@ -111,7 +111,7 @@ TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
 TrainingEnd Model::train(const FitOptions& fit) {
   if (rows_ == nullptr) {
     throw InvalidArgument(
-        "[Model] no rows to train on, got neither data.source nor an argument of train, expected one of both");
+        "[Model] no rows to train on, got neither data.source nor an argument of train, expected one of the two");
   }
   TrainingSession session = begin(fit);
   const DatasetPtr rows = rows_->rows(Split::train);
@@ -142,7 +142,7 @@ DatasetPtr Model::open_test_rows() const {
 Metrics Model::eval() {
   if (rows_ == nullptr) {
     throw InvalidArgument(
-        "[Model] no rows to test on, got neither data.source nor an argument of eval, expected one of both");
+        "[Model] no rows to test on, got neither data.source nor an argument of eval, expected one of the two");
   }
   warn_of_oversubscription(job_.config, job_.place, job_.warn);
   Reports reports(job_.config, job_.place, {});

@@ -39,15 +39,16 @@ void ModelStates::assign(States values) {
 void ModelStates::require_some() const {
   if (!known_.states.empty() && states_.empty()) {
     throw InvalidArgument(
-        "[save] the ranks of a training hold the states, got a call while it runs, expected one behind it or "
+        "[save] the ranks of a training hold the states, got a call while it runs, expected one after it or "
         "TrainControl::save_checkpoint");
   }
   if (!known_.states.empty() && loaded_path_.empty()) return;
-  const std::string got = !loaded_path_.empty() ? fmt::format("weights of {} that wait", loaded_path_)
-                          : is_released_        ? "a model whose training did not keep them"
-                                                : "a model that was only made";
+  const std::string got = !loaded_path_.empty()
+                              ? fmt::format("weights loaded from {} that were not used yet", loaded_path_)
+                          : is_released_ ? "a model whose training did not keep them"
+                                         : "a model that was only constructed";
   throw InvalidArgument(
-      fmt::format("[save] no weights to save, got {}, expected a training, an evaluation or a prediction before", got));
+      fmt::format("[save] no weights to save, got {}, expected a training, an evaluation or a prediction first", got));
 }
 
 void ModelStates::save(const ModelJob& job, const std::string& path) const {
@@ -62,7 +63,7 @@ void ModelStates::save(const ModelJob& job, const std::string& path) const {
 void ModelStates::save_checkpoint(const ModelJob& job, const std::string& path) const {
   require_some();
   if (position_.batch == 0) {
-    throw InvalidArgument("[save] no training to go on with, got a model without one, expected a training before");
+    throw InvalidArgument("[save] no training to continue, got a model without one, expected a training first");
   }
   check_finite(states_, weight_names_);
   if (job.writes_files()) write_checkpoint(path, states_, position_);
@@ -71,8 +72,8 @@ void ModelStates::save_checkpoint(const ModelJob& job, const std::string& path) 
 void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bool resumes) {
   if (is_released_ && loaded_path_.empty() && !resumes && states_.empty()) {
     throw InvalidArgument(
-        "[model] its states were not kept, got a training before that did not keep them, expected one that does, "
-        "or load or resume");
+        "[model] the states were not kept, got an earlier training that did not keep them, expected one that does, or "
+        "load or resume");
   }
   is_released_ = false;
   known_ = states_of(graph);

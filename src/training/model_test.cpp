@@ -113,7 +113,7 @@ TEST(Model, CallbacksReadStates) {
     LambdaCallback callback;
     callback.train_begin = [&](const TrainInfo& info) {
       control = info.control;
-      expect_error<InvalidArgument>([&] { control->state("none"); }, "[train] no such state, got 'none'");
+      expect_error<InvalidArgument>([&] { control->state("none"); }, "[train] unknown state, got 'none'");
       read.push_back(control->state(name));
     };
     callback.step_end = [&](const StepInfo&) { read.push_back(control->state(name)); };
@@ -157,7 +157,7 @@ TEST(Model, StatesAreReadWithinEventsAlone) {
     };
     small_model(ranks).train(rows_of(Split::train), {.callbacks = {&other}});
   }
-  expect_error<InvalidArgument>([] { TrainControl().state("any"); }, "no training has this control");
+  expect_error<InvalidArgument>([] { TrainControl().state("any"); }, "this control belongs to no training");
 }
 
 TEST(Model, TwoSaversAtOneStep) {
@@ -295,20 +295,21 @@ TEST(Model, SavesNothingThatItDoesNotHave) {
   const std::string saved = bytes_of(path);
   ASSERT_GT(saved.size(), 4096u);
 
-  const std::string before = "expected a training, an evaluation or a prediction before";
+  const std::string before = "expected a training, an evaluation or a prediction first";
   Model fresh = small_model(1);
   expect_error<InvalidArgument>([&] { fresh.save(path); },
-                                "no weights to save, got a model that was only made, " + before);
+                                "no weights to save, got a model that was only constructed, " + before);
   expect_error<InvalidArgument>([&] { fresh.save_checkpoint(path); }, "no weights to save");
   fresh.load(path);
-  expect_error<InvalidArgument>([&] { fresh.save(path); },
-                                fmt::format("no weights to save, got weights of {} that wait, {}", path, before));
+  expect_error<InvalidArgument>(
+      [&] { fresh.save(path); },
+      fmt::format("no weights to save, got weights loaded from {} that were not used yet, {}", path, before));
   EXPECT_EQ(bytes_of(path), saved);
   // Any use creates the states. The loaded weights are saved.
   fresh.predict(Array(Type{DType::f64, {1, 1, 8, 8}}));
   fresh.save(second);
   EXPECT_EQ(bytes_of(second), saved);
-  expect_error<InvalidArgument>([&] { fresh.save_checkpoint(second); }, "no training to go on with");
+  expect_error<InvalidArgument>([&] { fresh.save_checkpoint(second); }, "no training to continue");
   EXPECT_EQ(bytes_of(second), saved);
   // A file that could not be read is requested again.
   Model broken = small_model(1);
@@ -375,7 +376,7 @@ TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
   expect_error<InvalidFile>([&] { momentum.train(rows_of(Split::train), {}); }, "no tensor for");
   Model third = small_model(1);
   third.resume(weights);
-  expect_error<InvalidFile>([&] { third.train(rows_of(Split::train), {}); }, "no checkpoint, got no tensor");
+  expect_error<InvalidFile>([&] { third.train(rows_of(Split::train), {}); }, "not a checkpoint, got no tensor");
   const auto resumed = [&](const std::function<void(JobConfig&)>& change, const DatasetPtr& rows) {
     JobConfig config = small_config(1);
     change(config);

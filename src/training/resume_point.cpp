@@ -28,7 +28,7 @@ std::vector<FoundCheckpoint> ResumePoint::folders(const Tell& warn) const {
     return {std::move(one)};
   }
   if (!newest_checkpoint(path_, warn)) {
-    throw MissingFile(fmt::format("[resume] no whole checkpoint in {}, expected a folder of --checkpoint", path_));
+    throw MissingFile(fmt::format("[resume] no complete checkpoint in {}, expected a folder of --checkpoint", path_));
   }
   std::vector<FoundCheckpoint> found = list_checkpoints(path_);
   std::erase_if(found, [](const FoundCheckpoint& one) { return !one.manifest; });

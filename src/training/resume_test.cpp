@@ -75,7 +75,7 @@ TEST(Resume, StepsAloneGovern) {
   EXPECT_EQ(steps_of(2, 0), 2 * kSmallSteps);
   EXPECT_EQ(steps_of(0, 10), 10) << "more than one epoch";
   EXPECT_EQ(steps_of(0, 3), 3);
-  EXPECT_EQ(steps_of(2, 10), 2 * kSmallSteps) << "the lesser of both";
+  EXPECT_EQ(steps_of(2, 10), 2 * kSmallSteps) << "the smaller of both";
   EXPECT_EQ(steps_of(3, 10), 10);
 }
 

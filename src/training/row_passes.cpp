@@ -37,7 +37,7 @@ bool is_alike(const Graph& a, const Graph& b) {
 
 InvalidArgument depends_on_rows(int64_t rows, int64_t others, int64_t batch) {
   return InvalidArgument(
-      fmt::format("[eval] the network depends on the number of its rows, got another one for {} rows than for {}, "
+      fmt::format("[eval] the network depends on the number of its rows, got a different one for {} rows than for {}, "
                   "expected a number of rows that batches of {} divide",
                   rows, others, batch));
 }

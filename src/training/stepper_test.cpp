@@ -72,7 +72,7 @@ TEST(Stepper, RefusesWhatDoesNotFit) {
             {{"x", Array({5, 3}, std::vector<double>(15, 1))}, {"rate", Array(Shape{}, std::vector<double>{0.1})}});
       },
       "a batch of 'x' does not fit");
-  expect_error<InvalidArgument>([&] { stepper.set_state("v", x); }, "no such state, got 'v'");
+  expect_error<InvalidArgument>([&] { stepper.set_state("v", x); }, "unknown state, got 'v'");
 }
 
 }  // namespace

@@ -115,7 +115,8 @@ void Trace::open(const std::string& path) {
 }
 
 std::string Trace::failure() const {
-  return fmt::format("[trace] cannot write {}: {}", path_, errno != 0 ? std::strerror(errno) : "it takes no more");
+  return fmt::format("[trace] cannot write {}: {}", path_,
+                     errno != 0 ? std::strerror(errno) : "it accepts no more data");
 }
 
 void Trace::write(const std::function<void(ChromeTrace&)>& add_ranks) {
@@ -124,7 +125,7 @@ void Trace::write(const std::function<void(ChromeTrace&)>& add_ranks) {
   add_ranks(file);
   file.finish();
   out_.close();
-  if (!out_ && warn_) warn_(failure() + "; the training goes on without it");
+  if (!out_ && warn_) warn_(failure() + "; the training continues without it");
 }
 
 }  // namespace partita

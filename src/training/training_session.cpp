@@ -32,7 +32,7 @@ void refuse_shared_files(const FilesConfig& files) {
       if (path == other || path->empty() || other->empty() || allowed.contains({written, flag})) continue;
       if (!same_file(*path, *other)) continue;
       throw InvalidArgument(
-          fmt::format("[{}] the file of {} too, got {}, expected another file", written, flag, *path));
+          fmt::format("[{}] the same file as {}, got {}, expected another file", written, flag, *path));
     }
   }
 }
@@ -94,7 +94,8 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
       fit_(completed_fit(fit, config_.files)),
       reports_(config_, model.job.place, report_options(model.job, fit)) {
   if (fit.checkpoints && !config_.files.checkpoint.empty()) {
-    refuse_option(OptionNames::fields, "files.checkpoint", "got FitOptions::checkpoints too, expected one of both");
+    refuse_option(OptionNames::fields, "files.checkpoint",
+                  "got FitOptions::checkpoints too, expected only one of the two");
   }
   require_effects(is_said);
   refuse_shared_files(config_.files);
@@ -143,7 +144,7 @@ void TrainingSession::tell_length(int64_t rows) {
   }
   if (of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
   reports_.tell_progress(
-      fmt::format("the training ends after {} steps: the lesser of --steps {} and --epochs {}, {} steps\n", steps,
+      fmt::format("the training ends after {} steps: the smaller of --steps {} and --epochs {}, {} steps\n", steps,
                   training.steps, training.epochs, of_epochs));
 }
 

@@ -135,8 +135,8 @@ TEST(PublishedSizes, UnknownOnesNameTheNearest) {
   expect_refused("gpt:17b",
                  {"[gpt] unknown size, got '17b', expected name=value or one of [125m, ", "did you mean '1"});
   expect_refused("bert:Large", {"did you mean 'large'?"});
-  expect_refused("mlp:8b", {"[mlp] no sizes of published models, got '8b', expected name=value"});
-  expect_refused("wide_resnet:layers=60", {"[wide_resnet] no such depth, got 60 layers, expected 50, 101 or 152"});
+  expect_refused("mlp:8b", {"[mlp] the model has no published sizes, got '8b', expected name=value"});
+  expect_refused("wide_resnet:layers=60", {"[wide_resnet] unknown depth, got 60 layers, expected 50, 101 or 152"});
   expect_refused("vit:size=32,patch=5", {"[vit] patches do not divide the image, got 5 of 32, expected a divisor"});
   expect_refused("gpt:layers=2,125m", {"[model] bad option, got '125m'"});
   expect_refused("gpt:", {"[model] bad option, got '' in 'gpt:'"});

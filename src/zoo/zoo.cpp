@@ -113,7 +113,7 @@ double ModelSizes::number(const std::string& name, double fallback, double low, 
 void ModelSizes::check_all_used() const {
   if (!published_.empty() && !has_published_) {
     throw InvalidArgument(
-        fmt::format("[{}] no sizes of published models, got '{}', expected name=value", model_, published_));
+        fmt::format("[{}] the model has no published sizes, got '{}', expected name=value", model_, published_));
   }
   for (const auto& [given, text] : given_) {
     if (std::find(known_.begin(), known_.end(), given) != known_.end()) continue;

@@ -11,8 +11,8 @@ void refuse_data(const ZooModel& model, const DataConfig& data) {
     throw InvalidArgument(fmt::format("[{}] {} {}, got {}, expected none", flag, model.name, why, got));
   };
   if (model.own_rows != nullptr) {
-    if (data.source) refuse("--data", "brings its rows along", print(*data.source));
-    if (data.resize > 0) refuse("--resize", "brings its rows along", fmt::format("{}", data.resize));
+    if (data.source) refuse("--data", "has its own rows", print(*data.source));
+    if (data.resize > 0) refuse("--resize", "has its own rows", fmt::format("{}", data.resize));
   }
   if (model.rows.is_images()) return;
   if (data.resize > 0) refuse("--resize", "reads no images", fmt::format("{}", data.resize));

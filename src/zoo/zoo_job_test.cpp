@@ -49,10 +49,9 @@ TEST(ZooJob, RowsOfAnotherShapeThanTheModelDeclaresAreRefused) {
         require_declared(columns, job.data().format(), {DataKind::npz, {"rows.npz"}});
       });
       if (reason == "none") return false;
-      EXPECT_TRUE(
-          reason.starts_with(fmt::format("[--data] the model does not read such rows, got '{}' {} in "
-                                         "npz:rows.npz, expected ",
-                                         columns[column].name, print(columns[column].type))))
+      EXPECT_TRUE(reason.starts_with(
+          fmt::format("[--data] the model cannot read these rows, got '{}' {} in npz:rows.npz, expected ",
+                      columns[column].name, print(columns[column].type))))
           << reason;
       return true;
     };
@@ -80,7 +79,7 @@ TEST(ZooJob, ImagesAreRefusedWithBothShapes) {
   const auto of = [&](const std::string& model, const std::string& descr, const Shape& shape) {
     return refusal([&] { job_of(model, npy_rows(dir, descr, shape)).rows(Split::train); });
   };
-  const std::string begin = "[--data] the model does not read such rows, got 'image' ";
+  const std::string begin = "[--data] the model cannot read these rows, got 'image' ";
   const std::string file = fmt::format(" in npy:{0}/x.npy,{0}/y.npy, expected f32", dir.path().string());
   EXPECT_EQ(of("resnet18", "<f4", {3, 32, 32}), "none");
   EXPECT_EQ(of("resnet18", "<f4", {32, 32, 3}), begin + "f32[32,32,3]" + file + "[3,32,32], channels first");
@@ -134,7 +133,7 @@ TEST(ZooJob, FeaturesOfRecordsAreCounted) {
   EXPECT_EQ(refusal([&] {
               require_declared(columns, job.data().format(), {DataKind::npz, {"r.npz"}});
             }),
-            "[--data] the model does not read such rows, got 'features' f32[3] in npz:r.npz, expected f32[7]");
+            "[--data] the model cannot read these rows, got 'features' f32[3] in npz:r.npz, expected f32[7]");
 }
 
 }  // namespace

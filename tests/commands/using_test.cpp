@@ -117,10 +117,10 @@ TEST(Train, StepsAloneGovern) {
   EXPECT_EQ(steps_of({}, ""), 6);
   EXPECT_EQ(steps_of({"--steps", "8"}, ""), 8) << "in place of the epochs of the recipe";
   EXPECT_EQ(steps_of({"--steps", "8", "--epochs", "2"},
-                     "the training ends after 6 steps: the lesser of --steps 8 and --epochs 2, 6 steps"),
+                     "the training ends after 6 steps: the smaller of --steps 8 and --epochs 2, 6 steps"),
             6);
   EXPECT_EQ(steps_of({"--epochs", "3", "--steps", "8"},
-                     "the training ends after 8 steps: the lesser of --steps 8 and --epochs 3, 9 steps"),
+                     "the training ends after 8 steps: the smaller of --steps 8 and --epochs 3, 9 steps"),
             8);
   write_text(file, "[training]\nsteps = 8\n");
   EXPECT_EQ(steps_of({"--config", file}, ""), 8);
@@ -129,14 +129,14 @@ TEST(Train, StepsAloneGovern) {
   EXPECT_EQ(steps_of({"--config", file}, ""), 8);
   write_text(file, "[training]\nsteps = 8\nepochs = 2\n");
   EXPECT_EQ(
-      steps_of({"--config", file}, "the training ends after 6 steps: the lesser of --steps 8 and --epochs 2, 6 steps"),
+      steps_of({"--config", file}, "the training ends after 6 steps: the smaller of --steps 8 and --epochs 2, 6 steps"),
       6);
   EXPECT_EQ(
       run_program({"train", "mlp:hidden=4", "--batch", "2000", "--steps", "8", "--epochs", "1", "--no-eval", "--quiet"})
           .output,
       "");
   expect_refusal({"train", "mlp:hidden=4", "--epochs", "0"}, ExitCode::usage,
-                 {"[--epochs] a training without a length, got 0 and no --steps, expected 1 epoch or more"});
+                 {"[--epochs] the training has no length, got 0 and no --steps, expected 1 epoch or more"});
 }
 
 // A training that is stopped in the middle of an epoch says the time of the steps that each process took.
@@ -298,7 +298,7 @@ TEST(Using, WeightsSayTheirModel) {
   bytes.replace(bytes.find("partita.config"), 14, "another.config");
   write_text(in("other"), bytes);
   expect_refusal({"eval", "--load", in("other")}, ExitCode::usage,
-                 {"[eval] no model, got " + in("other") + " that names none, expected MODEL"});
+                 {"[eval] no model, got " + in("other") + " without a model name, expected MODEL"});
 }
 
 TEST(Help, GroupsWrapsAndSaysDefaults) {
@@ -330,8 +330,8 @@ TEST(Suggestions, AreByMeaning) {
     const Outcome outcome = run_program(arguments);
     EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::usage));
     ASSERT_EQ(outcome.lines.size(), 1u);
-    const std::string advice = words[0].starts_with("--wandb") ? "--log FILE writes each step as a line of JSON"
-                                                               : "partita computes on processors alone";
+    const std::string advice =
+        words[0].starts_with("--wandb") ? "--log FILE writes one JSON line per step" : "partita runs on CPUs only";
     EXPECT_NE(outcome.lines[0].find("expected one that --help lists; " + advice), std::string::npos)
         << outcome.lines[0];
     EXPECT_EQ(outcome.lines[0].find("did you mean"), std::string::npos) << outcome.lines[0];

@@ -124,14 +124,14 @@ TEST(CompilePasses, WhatIsNeededCannotBeLeftOut) {
     for (const std::string name : {"graph", "training", "stages", "cuts", "micro_batches", "plan", "reshard",
                                    "partition", "order", "schedule"}) {
       EXPECT_EQ(refusal_of_leaving_out(name, last),
-                fmt::format("[passes] a pass that cannot be left out, got '{}', {}", name, optional));
+                fmt::format("[passes] a pass that cannot be switched off, got '{}', {}", name, optional));
     }
-    EXPECT_EQ(refusal_of_leaving_out("sums", last), "[passes] no such pass, got 'sums', " + optional);
+    EXPECT_EQ(refusal_of_leaving_out("sums", last), "[passes] unknown pass, got 'sums', " + optional);
     EXPECT_EQ(refusal_of_leaving_out("partial_sum", last),
-              fmt::format("[passes] no such pass, got 'partial_sum', {}, did you mean 'partial_sums'?", optional));
+              fmt::format("[passes] unknown pass, got 'partial_sum', {}, did you mean 'partial_sums'?", optional));
     // A training has no such pass.
     EXPECT_EQ(refusal_of_leaving_out("remove_dead_nodes", last),
-              "[passes] no such pass, got 'remove_dead_nodes', " + optional);
+              "[passes] unknown pass, got 'remove_dead_nodes', " + optional);
     EXPECT_EQ(refusal_of_leaving_out("partial_sums", last), "accepted");
   }
 }

@@ -382,7 +382,7 @@ TEST(Evaluations, StatesThatTheTrainingHasNotAreRefused) {
   for (const auto& [stages, ranks] : {std::pair{1, 1}, {1, 2}, {2, 2}}) {
     Model model(network_with(share(AddsParameter())), config_with(ranks, stages), Place{.cores = 1});
     expect_error<InvalidArgument>([&] { model.train(rows, {.validation = rows}); },
-                                  "no such state, got 'own.late', expected one of");
+                                  "unknown state, got 'own.late', expected one of");
   }
 }
 

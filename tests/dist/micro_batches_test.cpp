@@ -213,12 +213,12 @@ TEST(MicroBatches, RefusalsSayWhatIsLegal) {
       "ranks, expected at most 1");
   EXPECT_EQ(refusal_of(kCentred, 2),
             "[micro-batches] a node of one micro-batch needs a result of the whole batch, got net/far with 2 "
-            "micro-batches, expected 1: it uses what net/mean makes of all of them");
+            "micro-batches, expected 1: it uses a result of net/mean, which needs all of them");
   EXPECT_EQ(refusal_of(kCentred, 1), "accepted");
   // The mean of what no parameter makes comes first; that of what needs such a mean does not.
   EXPECT_EQ(refusal_of(kTwice, 2),
             "[micro-batches] a node of one micro-batch needs a result of the whole batch, got net/again with 2 "
-            "micro-batches, expected 1: it uses what net/mean2 makes of all of them");
+            "micro-batches, expected 1: it uses a result of net/mean2, which needs all of them");
   std::string once = kTwice;
   once.replace(once.find("sub(%far, %mean2)"), 17, "sub(%far, %mean)");
   EXPECT_EQ(refusal_of(once, 2), "accepted");

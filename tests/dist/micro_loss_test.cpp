@@ -90,7 +90,7 @@ TEST(MicroLoss, OneMicroBatchIsRefused) {
     ADD_FAILURE() << "accepted";
   } catch (const InvalidArgument& error) {
     EXPECT_STREQ(error.what(),
-                 "[--micro-loss sum] of no effect, got --micro-batches 1, expected 2 micro-batches or more, or "
+                 "[--micro-loss sum] has no effect, got --micro-batches 1, expected 2 micro-batches or more, or "
                  "--micro-loss mean");
   }
 }

@@ -202,7 +202,7 @@ TEST(Moments, OfAllMicroBatchesAreRefused) {
     } catch (const InvalidArgument& error) {
       const std::string message = error.what();
       EXPECT_NE(message.find("a node of one micro-batch needs a result of the whole batch"), std::string::npos);
-      EXPECT_NE(message.find("it uses what net/batch_norm"), std::string::npos) << message;
+      EXPECT_NE(message.find("it uses a result of net/batch_norm"), std::string::npos) << message;
     }
   }
 }

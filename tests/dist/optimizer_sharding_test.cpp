@@ -256,8 +256,9 @@ TEST(OptimizerSharding, RefusesGroupsThatNoAxesMake) {
     sharded_program("mlp:hidden=16", 8, {.level = 1, .group = 3});
     FAIL() << "accepted";
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(),
-                 "[zero] no axes of the batch make such a group, got 3 ranks, expected one of 1, 2, 4, 8");
+    EXPECT_STREQ(
+        error.what(),
+        "[zero] the axes of the batch cannot form a group of this size, got 3 ranks, expected one of 1, 2, 4, 8");
   }
 }
 

@@ -223,7 +223,7 @@ TEST(StageOrders, CyclesAreNamed) {
   std::iter_swap(place_of({0, StageSection::forward, 3}), place_of({0, StageSection::backward, 2}));
   std::iter_swap(place_of({1, StageSection::backward, 2}), place_of({1, StageSection::forward, 3}));
   EXPECT_EQ(refusal_of_pipeline(pipeline, program.stages),
-            "[sequence] the order cannot end, got stage 0 B2 waits for stage 1 B2, which comes after stage 1 F3, which "
+            "[sequence] the order deadlocks, got stage 0 B2 waits for stage 1 B2, which comes after stage 1 F3, which "
             "waits for stage 0 F3, which comes after stage 0 B2, expected no cycle");
 }
 

@@ -123,7 +123,7 @@ TEST(StageText, SchedulesThatAreWrongAreRefused) {
   LocalGraph without = stage.local;
   without.sections = MicroSections::backward;
   EXPECT_EQ(refusal_of_schedule(text, without),
-            "[schedule] a section that the graph has not, got 'weight', expected none: it has no such part of a "
+            "[schedule] the graph does not have this section, got 'weight', expected none: it has no such part of a "
             "micro-batch");
   EXPECT_EQ(changed(" copies=2", " copies=1"), "[schedule line 12] bad number, got '1', expected 2 to 65536");
   EXPECT_EQ(changed("\noutput sent.a = %a", "\noutput sent.a = %x"),

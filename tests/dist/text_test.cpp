@@ -83,7 +83,7 @@ TEST(Text, BadPlansAreRefused) {
       "[plan] illegal cut of matmul: axis data cuts two factors or one twice, got 'i={data} k={data}', expected a "
       "legal cut of ik,jk->ij | i=12 k=784 j=16");
   EXPECT_NE(refused("node relu", "node relo").find("unknown node, got 'relo'"), std::string::npos);
-  EXPECT_NE(refused("node ", "output lost {}\nnode ").find("no such output, got 'lost'"), std::string::npos);
+  EXPECT_NE(refused("node ", "output lost {}\nnode ").find("unknown output, got 'lost'"), std::string::npos);
   EXPECT_NE(refused("node ", "output loss {data}\nnode ").find("wrong number of dimensions"), std::string::npos);
   EXPECT_NE(refused("node ", "output logits {data} {data}\nnode ")
                 .find(": an axis cuts two dimensions, got '{data} {data}', expected axes that fit f32[12,10]"),
@@ -106,13 +106,12 @@ TEST(Text, PlansMayBeEditedByHand) {
   const auto line = std::count(text.begin(), text.end(), '\n') + 1;
   EXPECT_EQ(
       message_of([&] { read("mesh data=2\n"); }),
-      fmt::format("[plan line {}] a second mesh, or one behind a cut, got 'mesh data=2', expected one, before all "
-                  "cuts",
+      fmt::format("[plan line {}] a second mesh, or one after a cut, got 'mesh data=2', expected one, before all cuts",
                   line));
   EXPECT_EQ(message_of([&] { read("result %image {} {}\n"); }),
-            fmt::format("[plan line {}] no node makes the value, got '%image', expected a result; others have 'input' "
-                        "lines",
-                        line));
+            fmt::format(
+                "[plan line {}] no node computes the value, got '%image', expected a result; others have 'input' lines",
+                line));
   EXPECT_EQ(message_of([&] { read("input image {} {}\n"); }),
             fmt::format("[plan line {}] unknown input or state, got 'image', expected one of graph mlp", line));
 }
@@ -327,9 +326,9 @@ TEST(Text, PlansOfMicroBatchesAreReadBackOrRefused) {
   };
   const std::string start = "[plan] micro-batches do not cut ", why = " as its operands and users need it, got ";
   EXPECT_EQ(refused("node matmul i={micro,data}", "node matmul i={data}"),
-            start + "matmul" + why + "'{data} {} {}', expected '{micro} {} {}' and axes of ranks behind it");
+            start + "matmul" + why + "'{data} {} {}', expected '{micro} {} {}' and then axes of ranks");
   EXPECT_EQ(refused("node matmul i={micro,data}", "node matmul i={data,micro}"),
-            start + "matmul" + why + "'{data,micro} {} {}', expected '{micro} {} {}' and axes of ranks behind it");
+            start + "matmul" + why + "'{data,micro} {} {}', expected '{micro} {} {}' and then axes of ranks");
   EXPECT_EQ(refused("input %image {micro,data} {}", "input %image {data} {}").substr(0, 38), start + "%image");
   EXPECT_EQ(refused("input %label", "input %fc2.bias {micro}\ninput %label").substr(0, 41), start + "%fc2.bias");
 }
@@ -348,7 +347,7 @@ TEST(Text, MicroBatchesThatDoNotFitAreRefused) {
                                                   "cut a={micro,data}\noutput"),
                                  "%sum", shared + "%sum"),
                          "reduce(%x)", "reduce(%z)")),
-            start + "z runs in the prologue, and a node behind it uses its slices");
+            start + "z runs in the prologue, and a node after it uses its slices");
   const std::string again =
       "%sum2 = reduce(%y) {kind=sum, axes=[0], keep_dims=false, scale=1} : f32[3] +sum{data,micro} ; forward cut "
       "a={micro,data}\n%all2 = accumulate(%sum2) {axes=[\"micro\"], dim=-1, to_dim=-1, reduce=sum, "
@@ -361,7 +360,7 @@ TEST(Text, MicroBatchesThatDoNotFitAreRefused) {
   EXPECT_EQ(refused("%x: f32[8{micro,data},3]", "%x: f32[9{micro,data},3]"),
             start + "%x of f32[9,3] does not divide into 2 micro-batches");
   EXPECT_EQ(read(changed(changed(text, "8{micro,data}", "8{data,micro}"), "a={micro,data}", "a={data,micro}")),
-            start + "%x is cut into micro-batches behind ranks");
+            start + "%x is cut into micro-batches after ranks");
   EXPECT_EQ(refused("accumulate(%sum) {axes=[\"micro\"]", "all_reduce(%sum) {axes=[\"micro\"]"),
             start + "all is over micro-batches, which no rank sends to another");
 }

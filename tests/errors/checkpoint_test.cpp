@@ -100,13 +100,13 @@ TEST(CheckpointErrors, DamagedManifestsAloneAreRefused) {
                             {"eval", kSmallModel, "--load", saved.run},
                             {"checkpoint", "merge", saved.run, "--out", saved.run + ".st"}}) {
     expect_refusal(words, ExitCode::bad_input,
-                   {"[checkpoint] no whole checkpoint in " + saved.run + ", got 2 damaged", "step_4/manifest.json",
-                    "expected one that is whole, or a folder without checkpoints"});
+                   {"[checkpoint] no complete checkpoint in " + saved.run + ", got 2 damaged", "step_4/manifest.json",
+                    "expected one that is complete, or a folder without checkpoints"});
   }
   EXPECT_EQ(read_text(saved.in("step_2") / "manifest.json"), before) << "nothing is written";
   // What was never whole is no loss.
   for (const char* name : {"step_2", "step_4"}) fs::remove(saved.in(name) / "manifest.json");
-  expect_refusal(saved.resume(saved.run), ExitCode::missing_file, {"no whole checkpoint in " + saved.run});
+  expect_refusal(saved.resume(saved.run), ExitCode::missing_file, {"no complete checkpoint in " + saved.run});
   const TempDir empty;
   fs::create_directories(empty.path() / ".step_2.tmp");
   write_text(empty.path() / ".step_2.tmp" / "manifest.json", "{");
@@ -121,20 +121,22 @@ TEST(CheckpointErrors, DamagedManifestsAloneAreRefused) {
 TEST(CheckpointErrors, WhatIsNoCheckpoint) {
   const TempDir folder;
   const std::string path = folder.path().string();
-  expect_refusal({"train", kSmallModel, "--resume", path}, ExitCode::missing_file, {"[resume] no whole checkpoint in"});
+  expect_refusal({"train", kSmallModel, "--resume", path}, ExitCode::missing_file,
+                 {"[resume] no complete checkpoint in"});
   expect_refusal({"checkpoint", "verify", path}, ExitCode::missing_file, {"no checkpoint in " + path});
   expect_refusal({"checkpoint", "list", path + "/none"}, ExitCode::missing_file, {"no folder " + path + "/none"});
-  expect_refusal({"checkpoint", "merge", path, "--out", path + "/w"}, ExitCode::missing_file, {"no whole checkpoint"});
+  expect_refusal({"checkpoint", "merge", path, "--out", path + "/w"}, ExitCode::missing_file,
+                 {"no complete checkpoint"});
   expect_refusal({"checkpoint"}, ExitCode::usage, {"[checkpoint]"});
   expect_refusal({"checkpoint", "lst", path}, ExitCode::usage, {"[checkpoint]"});
   expect_refusal({"checkpoint", "merge", path, "--ouut", "x"}, ExitCode::usage, {"--out"});
-  expect_refusal({"train", kSmallModel, "--resume", "latest"}, ExitCode::usage, {"[--resume] no folder to look into"});
+  expect_refusal({"train", kSmallModel, "--resume", "latest"}, ExitCode::usage, {"[--resume] no folder to search"});
   for (const auto& [flag, value] : {std::pair{"--keep", "3"},
                                     {"--checkpoint-seconds", "3"},
                                     {"--checkpoint-async", "off"},
                                     {"--checkpoint-errors", "stop"}}) {
     expect_refusal({"train", kSmallModel, flag, value}, ExitCode::usage,
-                   {fmt::format("[{}] of no effect, got no --checkpoint", flag)});
+                   {fmt::format("[{}] has no effect, got no --checkpoint", flag)});
   }
   expect_refusal({"train", kSmallModel, "--checkpoint", "c", "--keep", "-1"}, ExitCode::usage, {"[--keep]", "got -1"});
   expect_refusal({"train", kSmallModel, "--checkpoint", "c", "--checkpoint-async", "maybe"}, ExitCode::usage,
@@ -146,19 +148,20 @@ TEST(CheckpointErrors, OfFormsThatDoNotFit) {
   const std::string weights = (saved.folder.path() / "w").string();
   ASSERT_EQ(run_program({"checkpoint", "merge", saved.run, "--out", weights}).exit_code, 0);
   expect_refusal({"checkpoint", "split", weights, "--out", weights + "s", "--ranks", "2"}, ExitCode::usage,
-                 {"has weights alone, expected a whole training"});
+                 {"has only weights, expected the state of a training"});
   expect_refusal({"checkpoint", "merge", weights, "--out", weights + "s", "--all"}, ExitCode::usage,
                  {"[--all]", "has no training"});
   expect_refusal({"checkpoint", "convert", saved.run, "--out", weights + "s", "--dtype", "i64"}, ExitCode::usage,
-                 {"[--dtype] not a type of floats, got 'i64'"});
+                 {"[--dtype] not a floating-point type, got 'i64'"});
   const std::vector<std::string> split{"checkpoint", "split", saved.run, "--out", weights + "s"};
   const auto refuse_split = [&](std::vector<std::string> words, ExitCode code, const std::vector<std::string>& parts) {
     words.insert(words.begin(), split.begin(), split.end());
     expect_refusal(words, code, parts);
   };
   refuse_split({"--ranks", "0"}, ExitCode::usage, {"[--ranks] out of range, got 0"});
-  refuse_split({}, ExitCode::usage, {"[split] whose files, got neither, expected one of --ranks N and --plan FILE"});
-  refuse_split({"--ranks", "2", "--plan", "p"}, ExitCode::usage, {"[split] whose files, got both"});
+  refuse_split({}, ExitCode::usage,
+               {"[split] the target is unclear, got neither, expected one of --ranks N and --plan FILE"});
+  refuse_split({"--ranks", "2", "--plan", "p"}, ExitCode::usage, {"[split] the target is unclear, got both"});
   refuse_split({"--plan", weights + "none"}, ExitCode::missing_file, {"[--plan] cannot read"});
   const std::string plan = (saved.folder.path() / "plan").string();
   write_text(plan, "partita training plan 1\nmodel mlp:hidden=5\nbatch 16\nranks 2\nconfiguration data=2\nend\n");
@@ -196,7 +199,7 @@ TEST(CheckpointErrors, TheTrainingGoesOnWhereNothingCanBeWritten) {
                                        "2"};
   const Outcome outcome = run_program(train, small_files(3000));
   EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
-  EXPECT_TRUE(has_warning(outcome, "File too large; the training goes on without this checkpoint"));
+  EXPECT_TRUE(has_warning(outcome, "File too large; the training continues without this checkpoint"));
   ASSERT_EQ(outcome.lines.size(), 1u);
   EXPECT_NE(outcome.lines[0].find("File too large"), std::string::npos) << outcome.lines[0];
   EXPECT_EQ(run_program({"checkpoint", "verify", saved.run}).exit_code, 0) << "older ones are whole";
@@ -205,7 +208,7 @@ TEST(CheckpointErrors, TheTrainingGoesOnWhereNothingCanBeWritten) {
   strict.insert(strict.end(), {"--checkpoint-errors", "stop"});
   const Outcome stopped = run_program(strict, small_files(3000));
   EXPECT_EQ(stopped.exit_code, static_cast<int>(ExitCode::cannot_write));
-  EXPECT_TRUE(stopped.warnings.empty() || !has_warning(stopped, "goes on"));
+  EXPECT_TRUE(stopped.warnings.empty() || !has_warning(stopped, "continues"));
 }
 
 /// Waits for a file of a training that runs meanwhile, and does something then.
@@ -242,7 +245,7 @@ TEST(CheckpointErrors, FoldersThatGoAwayMeanwhile) {
   outcome = run_program(train);
   replaces.join();
   EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
-  EXPECT_TRUE(has_warning(outcome, "it is not a folder; the training goes on without this checkpoint"));
+  EXPECT_TRUE(has_warning(outcome, "it is not a folder; the training continues without this checkpoint"));
   EXPECT_EQ(run_program({"checkpoint", "verify", away.string()}).exit_code, 0) << "older ones are whole";
 }
 
@@ -272,7 +275,7 @@ TEST(CheckpointErrors, AFullDisk) {
   const Outcome outcome =
       run_program({"train", kSmallModel, "--steps", "12", "--no-eval", "--checkpoint", run, "--checkpoint-every", "2"});
   EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
-  EXPECT_TRUE(has_warning(outcome, "No space left on device; the training goes on without this checkpoint"));
+  EXPECT_TRUE(has_warning(outcome, "No space left on device; the training continues without this checkpoint"));
   const Outcome whole = run_program({"checkpoint", "verify", run});
   EXPECT_EQ(whole.exit_code, 0) << whole.output;
   EXPECT_NE(whole.output.find("step_2: "), std::string::npos) << "older ones are whole";

@@ -13,7 +13,7 @@ void expect_usage(const std::vector<std::string>& arguments, const std::vector<s
 
 TEST(CommandLineErrors, Schedule) {
   expect_usage({"schedule"}, {"[schedule] no model"});
-  expect_usage({"schedule", "mlp", "--full=1"}, {"[--full] a flag without a value, got '1'"});
+  expect_usage({"schedule", "mlp", "--full=1"}, {"[--full] this flag takes no value, got '1'"});
   expect_usage({"schedule", "mlp", "--rank", "1"}, {"[schedule] unknown flag, got '--rank'"});
   expect_usage({"schedule", "mlp", "--ranks", "2", "--stages", "4", "--batch-norm", "global"},
                {"[stages] fewer ranks than groups of stages"});
@@ -54,7 +54,7 @@ TEST(CommandLineErrors, MissingModel) {
 }
 
 TEST(CommandLineErrors, WordTooMany) {
-  expect_usage({"train", "mlp", "lenet"}, {"a word too many, got 'lenet', expected none"});
+  expect_usage({"train", "mlp", "lenet"}, {"unexpected argument, got 'lenet', expected none"});
 }
 
 TEST(CommandLineErrors, UnknownModel) {
@@ -153,11 +153,11 @@ TEST(CommandLineErrors, FlagsTakeNoValue) {
   for (const char* flag : {"--nesterov", "--deterministic", "--validate"}) {
     for (const char* value : {"5", "true", "false", "0", ""}) {
       expect_usage({"train", "mlp", fmt::format("{}={}", flag, value)},
-                   {fmt::format("[{0}] a flag without a value, got '{1}', expected {0} alone", flag, value)});
+                   {fmt::format("[{0}] this flag takes no value, got '{1}', expected {0} alone", flag, value)});
     }
   }
-  expect_usage({"partition", "mlp", "--print-plan=2"}, {"[--print-plan] a flag without a value, got '2'"});
-  expect_usage({"graph", "lenet", "--run=no"}, {"[--run] a flag without a value, got 'no'"});
+  expect_usage({"partition", "mlp", "--print-plan=2"}, {"[--print-plan] this flag takes no value, got '2'"});
+  expect_usage({"graph", "lenet", "--run=no"}, {"[--run] this flag takes no value, got 'no'"});
 }
 
 TEST(CommandLineErrors, BadMomentum) {
@@ -167,30 +167,31 @@ TEST(CommandLineErrors, BadMomentum) {
 
 TEST(CommandLineErrors, FlagsWithoutEffect) {
   expect_usage({"train", "mlp", "--optimizer", "sgd", "--momentum", "0.5"},
-               {"[--momentum] of no effect", "got --optimizer sgd", "expected --optimizer momentum"});
-  expect_usage({"train", "mlp", "--optimizer", "sgd", "--nesterov"}, {"[--nesterov] of no effect"});
+               {"[--momentum] has no effect", "got --optimizer sgd", "expected --optimizer momentum"});
+  expect_usage({"train", "mlp", "--optimizer", "sgd", "--nesterov"}, {"[--nesterov] has no effect"});
   const auto refused = [](const std::vector<std::string>& flags, const std::string& message) {
     std::vector<std::string> arguments{"train", "mlp:hidden=4", "--steps", "1"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     expect_usage(arguments, {message});
   };
-  refused({"--schedule-steps", "9", "--lr-schedule", "constant"},
-          "[--schedule-steps] of no effect, got --lr-schedule constant, expected --lr-schedule linear, cosine or step");
+  refused(
+      {"--schedule-steps", "9", "--lr-schedule", "constant"},
+      "[--schedule-steps] has no effect, got --lr-schedule constant, expected --lr-schedule linear, cosine or step");
   refused({"--schedule-steps", "9", "--lr-schedule", "step", "--lr-step-every", "3"},
-          "[--schedule-steps] of no effect, got --lr-step-every 3, expected one of both");
-  refused({"--resume-with", "training.seed"}, "[--resume-with] of no effect, got no --resume, expected --resume FILE");
-  refused({"--no-eval", "--top-k", "3"}, "[--top-k] of no effect, got --no-eval, expected --eval");
-  refused({"--no-eval", "--validate", "--top-k", "3"}, "[--top-k] of no effect, got --no-eval, expected --eval");
+          "[--schedule-steps] has no effect, got --lr-step-every 3, expected only one of the two");
+  refused({"--resume-with", "training.seed"}, "[--resume-with] has no effect, got no --resume, expected --resume FILE");
+  refused({"--no-eval", "--top-k", "3"}, "[--top-k] has no effect, got --no-eval, expected --eval");
+  refused({"--no-eval", "--validate", "--top-k", "3"}, "[--top-k] has no effect, got --no-eval, expected --eval");
   refused({"--no-eval", "--eval-batch", "3"},
-          "[--eval-batch] of no effect, got --no-eval, expected --eval or --validate");
-  refused({"--zero-group", "2"}, "[--zero-group] of no effect, got --zero 0, expected 1, 2 or 3");
-  refused({"--zero-threshold", "9"}, "[--zero-threshold] of no effect, got --zero 0, expected 1, 2 or 3");
+          "[--eval-batch] has no effect, got --no-eval, expected --eval or --validate");
+  refused({"--zero-group", "2"}, "[--zero-group] has no effect, got --zero 0, expected 1, 2 or 3");
+  refused({"--zero-threshold", "9"}, "[--zero-threshold] has no effect, got --zero 0, expected 1, 2 or 3");
   refused({"--zero", "1", "--optimizer", "sgd"},
-          "[--zero] of no effect, got --zero 1 with --optimizer sgd, which has no states, expected --zero 2 or 3");
+          "[--zero] has no effect, got --zero 1 with --optimizer sgd, which has no states, expected --zero 2 or 3");
   refused({"--micro-loss", "sum"},
-          "[--micro-loss sum] of no effect, got --micro-batches 1, expected 2 micro-batches or more, or --micro-loss "
+          "[--micro-loss sum] has no effect, got --micro-batches 1, expected 2 micro-batches or more, or --micro-loss "
           "mean");
-  refused({"--gradients", "sum"}, "[--gradients] of no effect, got --ranks 1, expected 2 ranks or more");
+  refused({"--gradients", "sum"}, "[--gradients] has no effect, got --ranks 1, expected 2 ranks or more");
   EXPECT_EQ(run_program({"train", "mlp:hidden=4", "--steps", "1", "--gradients", "mean", "--no-eval", "--validate",
                          "--eval-batch", "500", "--lr-schedule", "cosine", "--schedule-steps", "9"})
                 .exit_code,
@@ -199,7 +200,7 @@ TEST(CommandLineErrors, FlagsWithoutEffect) {
   for (const auto& [flag, value] : {std::pair{"--gradients", "sum"}, std::pair{"--batch-norm", "local"}}) {
     auto arguments = alone;
     arguments.insert(arguments.end(), {flag, value});
-    expect_usage(arguments, {fmt::format("[{} {}] of no effect", flag, value), "expected --parallel data"});
+    expect_usage(arguments, {fmt::format("[{} {}] has no effect", flag, value), "expected --parallel data"});
   }
 }
 

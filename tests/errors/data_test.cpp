@@ -262,7 +262,7 @@ TEST(DataErrors, RowsOfAnotherShape) {
   const std::vector<std::string> train{"train", "resnet18:width=4", "--batch", "4", "--steps", "1", "--data", rows};
   write("np.zeros((4, 32, 32, 3), 'f4')");
   expect_refusal(train, ExitCode::usage,
-                 {"[--data] the model does not read such rows", "got 'image' f32[32,32,3] in npz:" + rows,
+                 {"[--data] the model cannot read these rows", "got 'image' f32[32,32,3] in npz:" + rows,
                   "expected f32[3,32,32], channels first"});
   write("np.zeros((4, 3, 32, 32), 'u1')");
   EXPECT_EQ(run_program(train).exit_code, 0);

@@ -60,7 +60,7 @@ TEST(GraphFileErrors, ResultTooLarge) {
 
 TEST(GraphFileErrors, OutputTwice) {
   expect_graph_refusal("output loss = %loss", "output loss = %loss\noutput loss = %y",
-                       {"[graph] two outputs have one name, got loss, expected unique names"});
+                       {"[graph] two outputs have the same name, got loss, expected unique names"});
 }
 
 TEST(GraphFileErrors, AttributeTwice) {
@@ -129,8 +129,8 @@ TEST(GraphFileErrors, BadAttributeValue) {
 }
 
 TEST(GraphFileErrors, ValueNeverMade) {
-  expect_graph_refusal("relu(%product)", "relu(%nothing)", {"[graph line 6]", "never made", "%nothing"});
-  expect_graph_refusal("loss = %loss", "loss = %lost", {"[graph line 8]", "never made", "%lost"});
+  expect_graph_refusal("relu(%product)", "relu(%nothing)", {"[graph line 6]", "never computed", "%nothing"});
+  expect_graph_refusal("loss = %loss", "loss = %lost", {"[graph line 8]", "never computed", "%lost"});
 }
 
 TEST(GraphFileErrors, ValueMadeTwice) {

@@ -31,8 +31,8 @@ void expect_no_mpi(const std::string& library, const std::string& part) {
 }
 
 TEST(LaunchErrors, NoLibraryOfMpi) {
-  expect_no_mpi("libnone.so.1", "[mpi] cannot load the library of MPI, got 'libnone.so.1: cannot open shared object");
-  expect_no_mpi("libz.so.1", "[mpi] the library of MPI is another one, got no MPI_Abort in libz.so.1, expected libmpi");
+  expect_no_mpi("libnone.so.1", "[mpi] cannot load the MPI library, got 'libnone.so.1: cannot open shared object");
+  expect_no_mpi("libz.so.1", "[mpi] the MPI library is not supported, got no MPI_Abort in libz.so.1, expected libmpi");
 }
 
 TEST(LaunchErrors, FlagsThatMakeNoSense) {
@@ -111,7 +111,7 @@ void expect_refusal_of_rank(const std::vector<std::pair<const char*, std::string
 TEST(LaunchErrors, EnvironmentsThatMakeNoSense) {
   const std::string secret = "0123456789abcdef";
   expect_refusal_of_rank({{"PARTITA_RANK", "1"}, {"PARTITA_SIZE", "2"}}, ExitCode::usage,
-                         "[launch] a part of a launch alone, got no PARTITA_MASTER");
+                         "[launch] variables of the launch are missing, got no PARTITA_MASTER");
   expect_refusal_of_rank({{"PARTITA_RANK", "2"}, {"PARTITA_SIZE", "2"}, {"PARTITA_MASTER", "127.0.0.1:9"}},
                          ExitCode::usage, "got rank 2 of 2 from partita launch, expected 0 to 1");
   expect_refusal_of_rank(
@@ -272,7 +272,8 @@ TEST(LaunchErrors, ASignalEndsARankThatWaitsForOthers) {
           ::setenv("PARTITA_MASTER", rank[0] == '0' ? "127.0.0.1:29531" : "127.0.0.1:9", 1);
           ::setenv("PARTITA_SECRET", "0123456789abcdef", 1);
         });
-    expect_first_line(outcome, 143, "[rendezvous] interrupted, got signal 15 (Terminated), expected all ranks to come");
+    expect_first_line(outcome, 143,
+                      "[rendezvous] interrupted, got signal 15 (Terminated), expected all ranks to connect");
   }
 }
 
@@ -300,7 +301,7 @@ TEST(LaunchErrors, SecretsThatOthersMayRead) {
   std::filesystem::permissions(path, std::filesystem::perms(0644));
   expect_refusal_of_rank(
       {{"PARTITA_RANK", "1"}, {"PARTITA_SIZE", "2"}, {"PARTITA_MASTER", "127.0.0.1:9"}, {"PARTITA_SECRET_FILE", path}},
-      ExitCode::usage, "is not a file of this user alone, got mode 0644");
+      ExitCode::usage, "must be a file that only this user can read, got mode 0644");
 }
 
 }  // namespace

@@ -34,14 +34,14 @@ void expect_one_warning(const TempDir& folder, const std::vector<std::string>& f
 
 TEST(OutputErrors, AFullDiskUnderTheLog) {
   expect_one_warning(TempDir(), {"--log", "/dev/full"},
-                     "[log] cannot write /dev/full: No space left on device; the training goes on without it");
+                     "[log] cannot write /dev/full: No space left on device; the training continues without it");
 }
 
 TEST(OutputErrors, AFullDiskUnderTheLogsOfRanks) {
   const TempDir folder;
   std::filesystem::create_symlink("/dev/full", folder.path() / "rank_0.log");
   expect_one_warning(folder, {"--log-dir", folder.path().string()},
-                     "rank_0.log: No space left on device; the run goes");
+                     "rank_0.log: No space left on device; the run continues");
 }
 
 TEST(OutputErrors, ClosedStdoutIsReportedAndStaysOutOfFiles) {

@@ -34,7 +34,7 @@ TEST(PlanErrors, Configurations) {
   plan_refused({"--cluster", "v100", "--fixed", "tensor=8"}, "[--tensor-parallel] nothing to cut in graph mlp",
                ExitCode::usage, "mlp");
   plan_refused({"--cluster", "v100", "--fixed", "data=8", "--pin", "zero=1"},
-               "[--pin] of no effect, got --fixed, which leaves nothing open, expected one of both");
+               "[--pin] has no effect, got --fixed, which leaves nothing open, expected only one of the two");
   plan_refused({"--cluster", "v100", "--pin", "data=7"},
                "[--pin] the batch does not divide, got 32 rows for data=7, expected data=8");
   plan_refused(
@@ -56,10 +56,10 @@ TEST(PlanErrors, PinsThatExcludeOneAnother) {
   plan_refused({"--cluster", "v100", "--pin", "tensor=1,cuts=searched"},
                "[--pin] cuts=searched without ranks, got tensor=1, expected 2 or more");
   plan_refused({"--cluster", "v100", "--pin", "sequence_parallel=true,cuts=searched"},
-               "[--pin] cuts=searched decides of the sequence, too, got sequence_parallel=true, expected cuts=blocks, "
-               "or neither");
+               "[--pin] cuts=searched also decides how the sequence is cut, got sequence_parallel=true, expected "
+               "cuts=blocks, or neither");
   plan_refused({"--cluster", "v100", "--pin", "context=2,cuts=searched"},
-               "[--pin] cuts=searched decides of the sequence, too, got context above 1");
+               "[--pin] cuts=searched also decides how the sequence is cut, got context above 1");
 }
 
 // If a search could lower nothing, the message gives the simplest of the reasons.
@@ -81,15 +81,16 @@ TEST(PlanErrors, Graphs) {
   const std::string path = (folder.path() / "net.txt").string();
   const std::string text = run_program({"graph", "mlp", "--batch", "16"}).output;
   write_text(path, text);
-  plan_refused({"--batch", "3"}, "[--batch] the graph has rows of its own, got 3, expected 16, or no --batch",
+  plan_refused({"--batch", "3"}, "[--batch] the graph fixes the number of rows, got 3, expected 16, or no --batch",
                ExitCode::usage, path);
   plan_refused({"--out", (folder.path() / "plan.txt").string()},
-               "[plan] a graph is no network that can be trained, got " + path + ", expected a model for --out",
-               ExitCode::usage, path);
+               "[plan] a graph file cannot be trained, got " + path + ", expected a model for --out", ExitCode::usage,
+               path);
   plan_refused({}, "[graph] cannot read none.txt", ExitCode::missing_file, "none.txt");
   write_text(path, run_program({"graph", "mlp", "--batch", "16", "--training"}).output);
-  plan_refused({}, "[plan] the graph of a training, got " + path + " with backward nodes, expected a forward graph",
-               ExitCode::usage, path);
+  plan_refused(
+      {}, "[plan] a training graph cannot be priced, got " + path + " with backward nodes, expected a forward graph",
+      ExitCode::usage, path);
   write_text(path, text.substr(0, text.size() / 2));
   plan_refused({}, "(in " + path + ")", ExitCode::usage, path);
 }
@@ -100,7 +101,7 @@ TEST(PlanErrors, Numbers) {
   plan_refused({"--batch", "131101", "--cluster", "v100"},
                "[--batch] the rows do not divide into 2 to 65536 micro-batches, got 131101, expected 131072");
   plan_refused({"--dtype", "f8"}, "[--dtype] unknown name, got 'f8', expected one of f32 f64 bf16 f16");
-  plan_refused({"--memory", "0.0001", "--cluster", "v100"}, "[plan] nothing fits; at the least ");
+  plan_refused({"--memory", "0.0001", "--cluster", "v100"}, "[plan] nothing fits; at best ");
   plan_refused({"--out", "/none/there.txt", "--cluster", "v100"}, "[--out] cannot write /none/there.txt",
                ExitCode::cannot_write);
 }
@@ -114,10 +115,10 @@ TEST(PlanErrors, FilesAreCheckedFirst) {
                "error: [--html] cannot write " + other + ": No such file or directory", ExitCode::cannot_write, large);
   EXPECT_FALSE(std::filesystem::exists(path));
   plan_refused({"--out", path, "--html", path},
-               "[--html] the file of --out too, got " + path + ", expected another file");
+               "[--html] the same file as --out, got " + path + ", expected another file");
   const std::string cluster = (folder.path() / "v100.toml").string(), before = run_program({"cluster", "v100"}).output;
   write_text(cluster, before);
-  plan_refused({"--cluster", cluster, "--out", cluster}, "[--out] the file of --cluster too, got " + cluster);
+  plan_refused({"--cluster", cluster, "--out", cluster}, "[--out] the same file as --cluster, got " + cluster);
   EXPECT_EQ(read_text(cluster), before);
 }
 
@@ -157,11 +158,11 @@ TEST_F(BadPlans, AreRefusedWithTheLine) {
                "training plan 1'");
   refused_with("end\n", "", "the text ends too early, got '', expected 'end' as the last line");
   refused_with("batch 32", "batch many", "bad.txt:3] bad number, got 'many', expected 1 to ");
-  refused_with("node net/embedding v={tensor} A={data}", "node net/embeding v={tensor}",
-               "no such node, got 'net/embeding', expected one of the 74 nodes of graph gpt, did you mean "
-               "'net/embedding'?");
+  refused_with(
+      "node net/embedding v={tensor} A={data}", "node net/embeding v={tensor}",
+      "unknown node, got 'net/embeding', expected one of the 74 nodes of graph gpt, did you mean 'net/embedding'?");
   refused_with("node net/embedding v={tensor} A={data}", "node net/h/7..9/add A={data}",
-               "no such node, got 'net/h/7..9/add', expected one of the 74 nodes of graph gpt");
+               "unknown node, got 'net/h/7..9/add', expected one of the 74 nodes of graph gpt");
   refused_with("node net/embedding v={tensor} A={data}", "node net/embedding q={tensor}",
                "unknown factor, got 'q={tensor}', expected factor={axes} of ");
   refused_with("node net/embedding v={tensor} A={data}", "node net/embedding v={tensors}",
@@ -172,8 +173,7 @@ TEST_F(BadPlans, AreRefusedWithTheLine) {
                "a node is named twice, got 'net/*', expected one line for net/embedding");
   refused_with("input %tokens [32,", "input %tokens [16,", "other sizes, got '%tokens [16,");
   refused_with("input %tokens", "input %token",
-               "no such input, got '%token', expected one of graph gpt, did you mean "
-               "'%tokens'?");
+               "unknown input, got '%token', expected one of graph gpt, did you mean '%tokens'?");
 }
 
 TEST_F(BadPlans, OfOtherTrainings) {
@@ -202,8 +202,8 @@ TEST_F(BadPlans, OfOtherTrainings) {
 
 TEST_F(BadPlans, CannotBeExplained) {
   expect_refusal({"explain", path(), "--op", "net/h/3/mlp/fc/matmull"}, ExitCode::usage,
-                 {"[--op] no such node, got 'net/h/3/mlp/fc/matmull'", "did you mean 'net/h/3/mlp/fc/matmul'?"});
-  expect_refusal({"explain", path(), "--free"}, ExitCode::usage, {"[--free] of no effect, got no --op"});
+                 {"[--op] unknown node, got 'net/h/3/mlp/fc/matmull'", "did you mean 'net/h/3/mlp/fc/matmul'?"});
+  expect_refusal({"explain", path(), "--free"}, ExitCode::usage, {"[--free] has no effect, got no --op"});
   expect_refusal({"explain", path("none.txt")}, ExitCode::missing_file, {"none.txt"});
   expect_refusal({"diff", path(), path("none.txt")}, ExitCode::missing_file, {"none.txt"});
   expect_refusal({"explain", path(), "--html", "/none/there.html"}, ExitCode::cannot_write,
@@ -242,8 +242,8 @@ TEST_F(BadPlans, AreRefusedByEveryCommand) {
   refused(node + "j={tensor.2}", "unknown axis, got 'tensor.2', expected one of data tensor.0 tensor.1");
   refused(node + "A={data} j={tensor", "unexpected text, got ''");
   refused(node + "q={tensor.0}", "unknown factor, got 'q={tensor.0}'");
-  refused("node net/h/0..3/mlp/fg/matmul j={tensor.0}", "no such node, got 'net/h/0..3/mlp/fg/matmul'");
-  refused("gradient net/h/0..3/mlp/fg/matmul j={tensor.0}", "no such node, got 'net/h/0..3/mlp/fg/matmul'");
+  refused("node net/h/0..3/mlp/fg/matmul j={tensor.0}", "unknown node, got 'net/h/0..3/mlp/fg/matmul'");
+  refused("gradient net/h/0..3/mlp/fg/matmul j={tensor.0}", "unknown node, got 'net/h/0..3/mlp/fg/matmul'");
   refused(node + "j={tensor.0}\n" + node + "k={tensor.1}", "a node is named twice, got 'net/h/0..3/mlp/fc/matmul'");
 }
 
@@ -283,7 +283,7 @@ TEST(PlanErrors, PlansForTheRanksAtHand) {
 
 TEST(PlanErrors, MemoryThatIsMissing) {
   const std::string model = "gpt:layers=48,hidden=6144,heads=48,seq=2048,vocab=51200";
-  plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "[plan] nothing fits; at the least",
+  plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "[plan] nothing fits; at best",
                ExitCode::usage, model);
   plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "optimizer ", ExitCode::usage, model);
   plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "It would fit with --memory ", ExitCode::usage,

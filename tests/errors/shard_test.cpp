@@ -42,14 +42,15 @@ TEST(ShardErrors, WrongLengths) {
   refuses("8", "net/fc1/matmul=((1,2))", {"wrong number of operands, got 1 in ((1, 2)), expected 2"});
   refuses("8", "net/fc1/matmul=((1,2),(2))", {"wrong number of dimensions of operand 1, got 1"});
   refuses("8", "net/fc1/matmul=((1,2),(1,2))->((1))", {"wrong number of dimensions of result 0"});
-  refuses("8", "net/fc1/matmul=((2,1),(1,1))->((8,1))", {"dimension 0 of result 0", "cannot lie so, got 8 parts"});
+  refuses("8", "net/fc1/matmul=((2,1),(1,1))->((8,1))",
+          {"dimension 0 of result 0", "cannot have this layout, got 8 parts"});
 }
 
 TEST(ShardErrors, TextsThatCannotBeRead) {
   refuses("8", "net/fc1/matmul", {"[--shard] no node", "expected NODES=STRATEGY"});
-  refuses("8", "net/fc1/matmul=((2,1)", {"[--shard] cannot be read at place 7"});
+  refuses("8", "net/fc1/matmul=((2,1)", {"[--shard] cannot be read at position 7"});
   refuses("8", "net/fc1/matmul=((0,1),(1,1))", {"[--shard] cannot be read", "a number of parts, 1 to 2^20"});
-  refuses("8", "net/fc1/matmul=[dp=8]((dq,None),(None,None))", {"[--shard] no such axis, got 'dq'", "[dp] or None"});
+  refuses("8", "net/fc1/matmul=[dp=8]((dq,None),(None,None))", {"[--shard] unknown axis, got 'dq'", "[dp] or None"});
 }
 
 TEST(ShardErrors, BlocksThatCannotBeCutSo) {
@@ -65,10 +66,10 @@ TEST(ShardErrors, BlocksThatCannotBeCutSo) {
   refuses_blocks({"--parallel", "auto", "--tensor-parallel", "2"},
                  {"[--tensor-parallel] does not divide the ranks, got 2 of 1, expected 1"});
   refuses_blocks({"--ranks", "4", "--tensor-parallel", "2"},
-                 {"[--tensor-parallel] more than the batch is cut, got --parallel data, expected --parallel auto"});
+                 {"[--tensor-parallel] cuts more than the batch, got --parallel data, expected --parallel auto"});
   refuses_blocks(
       {"--ranks", "4", "--parallel", "auto", "--sequence-parallel"},
-      {"[--sequence-parallel] of no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more"});
+      {"[--sequence-parallel] has no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more"});
   refuses_blocks({"--ranks", "16", "--parallel", "auto", "--tensor-parallel", "16"},
                  {"[--tensor-parallel] illegal cut of embedding", "expected a legal cut of"});
   refuses_blocks({"--ranks", "4", "--parallel", "auto", "--tensor-parallel", "2", "--shard",
@@ -80,7 +81,7 @@ TEST(ShardErrors, BlocksThatCannotBeCutSo) {
   refuses_blocks({"--ranks", "12", "--parallel", "auto", "--tensor-parallel", "2", "--context-parallel", "4"},
                  {"[--context-parallel] does not divide the ranks, got 4 of 6, expected 3 or 6"});
   refuses_blocks({"--ranks", "4", "--context-parallel", "2"},
-                 {"[--context-parallel] more than the batch is cut, got --parallel data, expected --parallel auto"});
+                 {"[--context-parallel] cuts more than the batch, got --parallel data, expected --parallel auto"});
   expect_usage_of_shard(partition({"--ranks", "4", "--tensor-parallel", "2"}),
                         {"[--tensor-parallel] nothing to cut in graph mlp, got 2 ranks, expected 1"});
   expect_usage_of_shard(partition({"--ranks", "4", "--context-parallel", "4"}),
@@ -88,7 +89,7 @@ TEST(ShardErrors, BlocksThatCannotBeCutSo) {
 }
 
 TEST(ShardErrors, NodesThatAreNotThere) {
-  refuses("8", "net/fc3/matmul=((2,1),(1,1))", {"[shard] no such node", "did you mean 'net/fc1/matmul'?"});
+  refuses("8", "net/fc3/matmul=((2,1),(1,1))", {"[shard] unknown node", "did you mean 'net/fc1/matmul'?"});
 }
 
 TEST(ShardErrors, TwoLayoutsOfOneParameter) {
@@ -127,9 +128,9 @@ TEST(ShardErrors, NamesOfModes) {
   expect_usage_of_shard(partition({"--uneven", "yes"}), {"[--uneven] unknown name, got 'yes'"});
   expect_usage_of_shard(partition({"--rank", "1"}), {"[--rank]", "got 1"});
   expect_usage_of_shard({"train", "mlp", "--no-pass", "sums", "--steps", "1"},
-                        {"no such pass, got 'sums'", "partial_sums"});
-  expect_usage_of_shard({"train", "quickstart", "--data", "synthetic"}, {"[--data] quickstart brings its rows along"});
-  expect_usage_of_shard({"train", "quickstart", "--resize", "8"}, {"[--resize] quickstart brings its rows along"});
+                        {"unknown pass, got 'sums'", "partial_sums"});
+  expect_usage_of_shard({"train", "quickstart", "--data", "synthetic"}, {"[--data] quickstart has its own rows"});
+  expect_usage_of_shard({"train", "quickstart", "--resize", "8"}, {"[--resize] quickstart has its own rows"});
   expect_usage_of_shard({"train", "mlp", "--console", "some", "--steps", "1"},
                         {"[--console] unknown name, got 'some'"});
 }

@@ -60,13 +60,12 @@ TEST(StageErrors, Batches) {
 
 TEST(StageErrors, Annotations) {
   for (const std::string text : {"net/fc1", "=1", "net/fc1=x", "net/fc1=-1", "net/fc1=1024", "net/fc1=1.5"}) {
-    refused({"--stage", text},
-            fmt::format("[--stage] no stage of a layer, got '{}', expected LAYERS=STAGE, as net/h/0..5=0, with a stage "
-                        "from 0 to 1023",
-                        text));
+    refused({"--stage", text}, fmt::format("[--stage] not a stage of a layer, got '{}', expected LAYERS=STAGE, such as "
+                                           "net/h/0..5=0, with a stage from 0 to 1023",
+                                           text));
   }
   refused({"--ranks", "2", "--stage", "net/fc9=1"},
-          "[stages] no such layer, got 'net/fc9', expected one of 7 layers, did you mean 'net/fc1'?");
+          "[stages] unknown layer, got 'net/fc9', expected one of 7 layers, did you mean 'net/fc1'?");
   refused({"--ranks", "3", "--stage", "net/fc1=0", "--stage", "net/fc3=2"},
           "[stages] a stage has no layers, got none on stage 1 of 3, expected layers on each, or 2 stages");
   refused({"--ranks", "2", "--stage", "net/fc1=1", "--stage", "net/fc3=0"},
@@ -83,7 +82,7 @@ TEST(StageErrors, OrdersThatAreOthers) {
   const Outcome alone = run_program(training_of({"--ranks", "2", "--order", "zero_bubble"}));
   EXPECT_EQ(alone.exit_code, 0);
   EXPECT_TRUE(
-      has_warning(alone, "[--order] of no effect on one stage, got zero_bubble, expected it with --stages of 2"));
+      has_warning(alone, "[--order] has no effect on one stage, got zero_bubble, expected it with --stages of 2"));
   const Outcome apart = run_program(training_of({"--ranks", "2", "--stages", "2", "--order", "interleaved"}));
   EXPECT_EQ(apart.exit_code, 0);
   EXPECT_TRUE(has_warning(apart,

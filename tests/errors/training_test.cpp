@@ -56,7 +56,7 @@ TEST(TrainingErrors, BatchNormsOverOneValue) {
     std::vector<std::string> args = one;
     args.insert(args.end(), {cut, "8"});
     expect_refusal(args, ExitCode::usage,
-                   {"[batch_norm] each channel has one value",
+                   {"[batch_norm] each channel has only one value",
                     "in 8 groups of rows in net/layer4/0/bn2/batch_norm", "expected a batch of at least 16, "});
   }
 }
@@ -217,11 +217,11 @@ TEST(TrainingErrors, Trace) {
   expect_refusal({"train", kModel, "--steps", "1", "--ranks", "2", "--trace", "no/such/folder/trace"},
                  ExitCode::cannot_write, {"[trace] cannot write no/such/folder/trace: No such file or directory"});
   expect_refusal({"train", kModel, "--trace-steps", "2"}, ExitCode::usage,
-                 {"[--trace-steps] of no effect, got no --trace, expected --trace FILE"});
+                 {"[--trace-steps] has no effect, got no --trace, expected --trace FILE"});
   expect_refusal({"train", kModel, "--trace", "t", "--trace-steps", "0"}, ExitCode::usage,
                  {"[--trace-steps]", "got 0"});
   expect_refusal({"train", kModel, "--cluster", "cpu"}, ExitCode::usage,
-                 {"[--cluster] of no effect, got no --trace, expected --trace FILE"});
+                 {"[--cluster] has no effect, got no --trace, expected --trace FILE"});
   expect_refusal({"train", kModel, "--trace", "trace_of_no_cluster", "--cluster", "h101"}, ExitCode::usage,
                  {"h101", "did you mean", "h100"});
   EXPECT_FALSE(std::filesystem::exists("trace_of_no_cluster"));
@@ -232,7 +232,7 @@ TEST(TrainingErrors, Trace) {
   // A trace that cannot be written any more does not end the training.
   const Outcome full = run_program({"train", kModel, "--steps", "4", "--trace", "/dev/full"});
   EXPECT_EQ(full.exit_code, 0);
-  EXPECT_TRUE(has_warning(full, "[trace] cannot write /dev/full: No space left on device; the training goes on"));
+  EXPECT_TRUE(has_warning(full, "[trace] cannot write /dev/full: No space left on device; the training continues"));
 }
 
 TEST(WeightErrors, MissingFile) {
@@ -311,9 +311,9 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
   };
   expect({"--resume", weights.path()}, ExitCode::bad_input, {"[resume]", "no checkpoint", "expected a file of"});
   expect({"--resume", "/no/such"}, ExitCode::missing_file, {"/no/such"});
-  expect({"--resume", weights.path(), "--load", weights.path()}, ExitCode::usage, {"[--load] of no effect"});
+  expect({"--resume", weights.path(), "--load", weights.path()}, ExitCode::usage, {"[--load] has no effect"});
   expect({"--checkpoint-every", "5"}, ExitCode::usage,
-         {"[--checkpoint-every] of no effect", "expected --checkpoint DIR"});
+         {"[--checkpoint-every] has no effect", "expected --checkpoint DIR"});
   expect({"--checkpoint", "a", "--checkpoint-every", "-1"}, ExitCode::usage, {"[--checkpoint-every]", "got -1"});
   expect({"--patience", "-1"}, ExitCode::usage, {"[--patience]", "got -1"});
   expect({"--checkpoint", "/no/such/a"}, ExitCode::cannot_write, {"/no/such/a"});
@@ -334,7 +334,7 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
 
 TEST(TrainingErrors, GenerateNeedsALanguageModel) {
   expect_refusal({"generate", "lenet", "--load", "w.safetensors"}, ExitCode::usage,
-                 {"[generate] no language model, got lenet, expected gpt or moe or llama with any sizes"});
+                 {"[generate] not a language model, got lenet, expected gpt or moe or llama with any sizes"});
   expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--temperature", "-1"}, ExitCode::usage,
                  {"[--temperature] out of range, got -1, expected 0 to 100"});
   expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--length", "0"}, ExitCode::usage,
@@ -345,7 +345,7 @@ TEST(TrainingErrors, ExpertsThatTokensCannotChoose) {
   const auto expect = [](const std::string& model, const std::vector<std::string>& parts) {
     expect_refusal({"train", "moe:" + model, "--steps", "1", "--no-eval"}, ExitCode::usage, parts);
   };
-  expect("experts=4,top_k=5", {"[experts] a token cannot go to so many experts, got 5 of 4, expected 1 to 4"});
+  expect("experts=4,top_k=5", {"[experts] a token cannot go to that many experts, got 5 of 4, expected 1 to 4"});
   expect("top_k=0", {"[moe] option 'top_k' is outside its range, got 0, expected 1 to 65536"});
   expect("capacity=-1", {"[moe] option 'capacity' is outside its range, got -1, expected 0 to 65536"});
   expect("experts=x", {"[moe] option 'experts' is not a number, got 'x'"});
@@ -357,9 +357,9 @@ TEST(TrainingErrors, ExpertsThatTokensCannotChoose) {
 
 TEST(TrainingErrors, RowsOfAnotherKind) {
   expect_refusal({"train", "gpt", "--data", "mnist:/nowhere"}, ExitCode::usage,
-                 {"[--data] the model does not read such rows, got mnist, expected text:FILE"});
+                 {"[--data] the model cannot read these rows, got mnist, expected text:FILE"});
   expect_refusal({"train", "lenet", "--data", "text:/nowhere"}, ExitCode::usage,
-                 {"[--data] the model does not read such rows, got text, expected mnist:DIR or cifar10:DIR"});
+                 {"[--data] the model cannot read these rows, got text, expected mnist:DIR or cifar10:DIR"});
   expect_refusal({"train", "gpt", "--data", "text:/no/where"}, ExitCode::missing_file, {"/no/where"});
   expect_refusal({"train", "gpt", "--resize", "8"}, ExitCode::usage, {"[--resize] gpt reads no images"});
 }

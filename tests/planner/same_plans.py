@@ -73,7 +73,7 @@ def plan_of(about, options):
     )
     if not plan.fits and "--fixed" not in options:
         excess, remedies = plan.shortage.split("] ", 1)[1], ", or with ".join(plan.remedies)
-        return f"error: [plan] nothing fits; at the least {excess}. It would fit with {remedies}\n"
+        return f"error: [plan] nothing fits; at best {excess}. It would fit with {remedies}\n"
     if "--out" in options:
         plan.save(options["--out"])
     if "--json" in options:

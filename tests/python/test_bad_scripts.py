@@ -59,7 +59,7 @@ CASES = {
     ),
     "mixed element types": (
         TypeError,
-        "operands of two element types, got Int32 and Float32",
+        "operands differ in element type, got Int32 and Float32",
         """
         class Net(Weight):
             def construct(self, x):
@@ -69,15 +69,15 @@ CASES = {
     ),
     "rows of float64": (
         TypeError,
-        "column 'data' of the data set is float64, expected float32 as the parameters are: numbers.astype(np.float32)",
+        "column 'data' of the data set is float64, expected float32 like the parameters: numbers.astype(np.float32)",
         """
         trained(nn.Dense(4, 3), rows(np.ones((16, 4))))  # here
         """,
     ),
     "images of two sizes": (
         TypeError,
-        "column 'image' of row 1 has another type than the first row, got u8[9,8,3], expected u8[8,8,3]: rows have one "
-        "size, so that images of several are resized where they are made",
+        "column 'image' of row 1 differs in type from the first row, got u8[9,8,3], expected u8[8,8,3]: all rows have "
+        "the same size; resize images to one size",
         """
         class Images:
             def __len__(self):
@@ -107,7 +107,7 @@ CASES = {
     ),
     "two parameters of one name": (
         RuntimeError,
-        "two parameters have one name, got 'w'",
+        "two parameters have the same name, got 'w'",
         """
         class Net(nn.Cell):
             def __init__(self):

@@ -278,7 +278,7 @@ class Optimizers(Case):
                 lambda one: setattr(one, "learning_rate", 0.0),
             ):
                 self.assertEqual(self.updated(make, change), once)
-        with self.refuses(ValueError, "one for each step is given"):
+        with self.refuses(ValueError, "the rates of all steps are given already"):
             self.updated(lambda p: nn.SGD(p, [0.1, 0.2]), lambda one: one.learning_rate.set_data(Tensor(0.0)))
 
     def test_hear_of_their_decay(self):
@@ -327,7 +327,7 @@ class Optimizers(Case):
             optimizer((gradient,))
             return gradient
 
-        with self.refuses(NotImplementedError, "two updates in one program"):
+        with self.refuses(NotImplementedError, "an optimizer is called twice in one program"):
             twice(Tensor([1.0]))
 
 

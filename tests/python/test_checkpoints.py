@@ -104,7 +104,7 @@ class Saving(Folders):
             train.CheckpointConfig(saved_network=Small())
         with self.refuses(ValueError, "bad prefix"):
             train.ModelCheckpoint("a/b")
-        with self.refuses(TypeError, "no config, got int"):
+        with self.refuses(TypeError, "not a configuration, got int"):
             train.ModelCheckpoint("a", ".", 1)
 
     def test_of_a_training_that_is_stopped(self):
@@ -284,15 +284,15 @@ class Strategies(Folders):
         np.testing.assert_array_equal(ms.merge_sliced_parameter(parts, strategy).asnumpy(), whole)
         lines = [Parameter(Tensor(whole[i : i + 3].copy()), "w") for i in (0, 3)]
         np.testing.assert_array_equal(ms.merge_sliced_parameter(lines).asnumpy(), whole)
-        with self.refuses(TypeError, "no list, got Parameter"):
+        with self.refuses(TypeError, "not a list, got Parameter"):
             ms.merge_sliced_parameter(parts[0])
         with self.refuses(ValueError, "an empty list"):
             ms.merge_sliced_parameter([])
-        with self.refuses(TypeError, "no parameter, got int"):
+        with self.refuses(TypeError, "not a parameter, got int"):
             ms.merge_sliced_parameter([1])
-        with self.refuses(ValueError, "parts of several parameters, got 'v'"):
+        with self.refuses(ValueError, "the parts belong to several parameters, got 'v'"):
             ms.merge_sliced_parameter([parts[0], Parameter(Tensor(1.0), "v")])
-        with self.refuses(ValueError, "parts of other shapes"):
+        with self.refuses(ValueError, "parts of different shapes"):
             ms.merge_sliced_parameter(parts)
         with self.refuses(ValueError, "another number of parts of 'w', got 1, expected 2"):
             ms.merge_sliced_parameter(parts[:1], strategy)
@@ -339,7 +339,7 @@ class Strategies(Folders):
             ms.load_param_into_net(net, ms.load_checkpoint(files[0]))
         with self.refuses(ValueError, "parts of 'w' are missing, got 24 of 48 elements"):
             ms.load_distributed_checkpoint(net, [files[0]])
-        with self.refuses(ValueError, "another number of files than the training had ranks, got 1, expected 2"):
+        with self.refuses(ValueError, "there is not one file for each rank of the training, got 1, expected 2"):
             ms.load_distributed_checkpoint(net, [files[0]], train_strategy_filename=self.path("columns.json"))
 
     def test_refuse_what_is_none(self):
@@ -349,9 +349,9 @@ class Strategies(Folders):
                      '{"parallel_layout_item": {"w": {"tensor_shape": [4], "slices": [[0, [[3, 1]]]]}}}'):  # fmt: skip
             with open(self.path("bad"), "w", encoding="latin-1") as file:
                 file.write(text)
-            with self.refuses(ValueError, "is no strategy file"):
+            with self.refuses(ValueError, "is not a strategy file"):
                 ms.build_searched_strategy(self.path("bad"))
-        with self.refuses(TypeError, "the strategy file is no path, got int"):
+        with self.refuses(TypeError, "the strategy file is not a path, got int"):
             ms.build_searched_strategy(1)
         with self.refuses(ValueError, "no folder"):
             ms.transform_checkpoints("/no/folder", self.folder, "net")
@@ -359,13 +359,13 @@ class Strategies(Folders):
             ms.transform_checkpoints(self.folder, self.folder, "net")
         with self.refuses(ValueError, "unknown output_format, got 'pt'"):
             ms.transform_checkpoints(self.folder, self.folder, "net", output_format="pt")
-        with self.refuses(TypeError, "no list of files, got str"):
+        with self.refuses(TypeError, "not a list of files, got str"):
             ms.load_distributed_checkpoint(Small(), "a")
         with self.refuses(ValueError, "no files, got an empty list"):
             ms.load_distributed_checkpoint(Small(), [])
         with self.refuses(NotImplementedError, "got name_map"):
             ms.load_distributed_checkpoint(Small(), ["a"], name_map={})
-        with self.refuses(TypeError, "no dict, got list"):
+        with self.refuses(TypeError, "not a dict, got list"):
             ms.transform_checkpoint_by_rank(0, [], "a")
         with open(self.path("stages"), "w") as file:
             file.write('{"parallel_layout_item": {}}')
@@ -383,7 +383,7 @@ class Strategies(Folders):
         self.assertEqual(set(ms.build_searched_strategy(self.path("merged"))), {"a", "b"})
         with open(self.path("all", "b"), "w") as file:
             json.dump({"parallel_layout_item": {"a": {"tensor_shape": [5], "slices": []}}}, file)
-        with self.refuses(ValueError, "'a' is cut otherwise"):
+        with self.refuses(ValueError, "'a' is cut differently"):
             ms.merge_pipeline_strategys(self.path("all"), self.path("merged"))
         with self.refuses(ValueError, "no folder"):
             ms.merge_pipeline_strategys("/no/folder", self.path("merged"))

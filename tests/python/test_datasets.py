@@ -122,7 +122,7 @@ class Rows(Case):
         self.assertEqual(sorted(values(data.shuffle(4))), list(range(10)))
         with self.refuses(ValueError, "[project] unknown column, got 'z'"):
             data.project(["z"])
-        with self.refuses(AttributeError, "[Dataset] no such attribute, got 'shufle'", "did you mean 'shuffle'?"):
+        with self.refuses(AttributeError, "[Dataset] unknown attribute, got 'shufle'", "did you mean 'shuffle'?"):
             data.shufle(4)
 
     def test_are_split_once_for_all_epochs(self):
@@ -168,9 +168,9 @@ class Rows(Case):
     def test_refuse_bad_input(self):
         with self.refuses(ValueError, "no such folder, got '/nowhere'"):
             ds.MnistDataset("/nowhere")
-        with self.refuses(ValueError, "one of two alone, got num_shards=2"):
+        with self.refuses(ValueError, "num_shards and shard_id belong together, got num_shards=2"):
             ds.MnistDataset(self.folder.path, num_shards=2)
-        with self.refuses(ValueError, "no such shard, got 2, expected 0 to 1"):
+        with self.refuses(ValueError, "shard out of range, got 2, expected 0 to 1"):
             ds.MnistDataset(self.folder.path, num_shards=2, shard_id=2)
         with self.refuses(ValueError, "unknown column, got 'imag'", "did you mean 'image'"):
             ds.MnistDataset(self.folder.path).map(vision.HWC2CHW(), "imag").rows()
@@ -181,7 +181,7 @@ class Rows(Case):
         data = ds.NumpySlicesDataset(rng().random((4, 2)).astype("f4"), ["x"], shuffle=False)
         with self.refuses(ZeroDivisionError):
             list(data.map(lambda x: x if x.sum() < 0 else 1 / 0, "x"))
-        with self.refuses(TypeError, "another type than the first row", "row 2"):
+        with self.refuses(TypeError, "differs in type from the first row", "row 2"):
             rows = [np.zeros(2, "f4"), np.zeros(2, "f4"), np.zeros(3, "f4")]
             list(ds.GeneratorDataset(rows, "x", shuffle=False))
         with self.refuses(RuntimeError, "empty source"):

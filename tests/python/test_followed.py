@@ -224,7 +224,7 @@ class Follow(Case):
         self.assertEqual(self.values(lambda x: net(x), *changes), [21, 28, 14, 14, 7])
         with self.refuses(NotImplementedError, "got with_kwargs=True"):
             net.register_forward_hook(print, with_kwargs=True)
-        with self.refuses(TypeError, "the hook is no function, got int"):
+        with self.refuses(TypeError, "the hook is not a function, got int"):
             net.register_forward_pre_hook(3)
 
     def test_values_that_python_read(self):

@@ -86,23 +86,23 @@ class Groups(Case):
 
     def test_that_make_no_sense_are_refused(self):
         a, b = parameter("a"), parameter("b")
-        with self.refuses(TypeError, "groups beside parameters, got Parameter"):
+        with self.refuses(TypeError, "groups are mixed with parameters, got Parameter"):
             nn.SGD([{"params": [a]}, b])
         with self.refuses(KeyError, "bad group of parameters, got ['params', 'rate']"):
             nn.SGD([{"params": [a], "rate": 0.1}])
         with self.refuses(KeyError, "bad group of parameters, got ['order_params', 'params']"):
             nn.SGD([{"params": [a], "order_params": [a]}])
-        with self.refuses(ValueError, "order_params of other parameters, got 1, expected the 2"):
+        with self.refuses(ValueError, "order_params names other parameters, got 1, expected the 2"):
             nn.SGD([{"params": [a, b]}, {"order_params": [a]}])
         with self.refuses(ValueError, "bad weight_decay of a group, got -1"):
             nn.SGD([{"params": [a], "weight_decay": -1}])
-        with self.refuses(NotImplementedError, "a learning rate for each step in a group, got 2"):
+        with self.refuses(NotImplementedError, "a group cannot have a learning rate for each step, got 2"):
             nn.SGD([{"params": [a], "lr": [0.1, 0.2]}])
         with self.refuses(NotImplementedError, "grad_centralization is not there"):
             nn.SGD([{"params": [a], "grad_centralization": True}])
-        with self.refuses(RuntimeError, "two parameters have one name, got 'a' again"):
+        with self.refuses(RuntimeError, "two parameters have the same name, got 'a' again"):
             nn.SGD([{"params": [a]}, {"params": [a], "weight_decay": 0.1}])
-        with self.refuses(TypeError, "no parameter, got int"):
+        with self.refuses(TypeError, "not a parameter, got int"):
             nn.SGD([{"params": [1]}])
 
 

@@ -202,31 +202,33 @@ class Gradients(Case):
                 return dout, dout, dout
 
         layer = Layer()
-        with self.refuses(TypeError, "a parameter in a function with a gradient of its own, got 'w'"):
+        with self.refuses(TypeError, "a function with a custom gradient uses a parameter, got 'w'"):
             ms.grad(lambda x: layer(x).sum())(self.x)
         layer.w.requires_grad = False
-        with self.refuses(ValueError, "[Layer.bprop] another number of gradients, got 3, expected 1"):
+        with self.refuses(ValueError, "[Layer.bprop] wrong number of gradients, got 3, expected 1"):
             ms.grad(lambda x: layer(x).sum())(self.x)
         layer.bprop = lambda x, out, dout: dout.sum()
-        with self.refuses(ValueError, "the gradient of input 0 has another type, got f32[], expected f32[2]"):
+        with self.refuses(ValueError, "the gradient of input 0 has the wrong type, got f32[], expected f32[2]"):
             ms.grad(lambda x: layer(x).sum())(self.x)
-        with self.refuses(TypeError, "[Layer.bprop] inputs by name, got ['x']"):
+        with self.refuses(TypeError, "[Layer.bprop] inputs cannot be passed by name, got ['x']"):
             ms.grad(lambda x: layer(x=x).sum())(self.x)
         layer.bprop = lambda x, out, dout: np.ones(2, "f4")
-        with self.refuses(TypeError, "[Layer.bprop] a gradient is no tensor, got ndarray, expected a Tensor or None"):
+        with self.refuses(
+            TypeError, "[Layer.bprop] a gradient is not a tensor, got ndarray, expected a Tensor or None"
+        ):
             ms.grad(lambda x: layer(x).sum())(self.x)
         layer.bprop = lambda x, out, dout: None
         with self.refuses(TypeError, "[Layer.bprop] no gradients, got None, expected a Tensor"):
             ms.grad(lambda x: layer(x).sum())(self.x)
         layer.construct = lambda x: 1.0
-        with self.refuses(TypeError, "[Layer] the result is no tensor, got float, expected a Tensor"):
+        with self.refuses(TypeError, "[Layer] the result is not a tensor, got float, expected a Tensor"):
             ms.grad(lambda x: x.sum() * layer(x))(self.x)
         del layer.construct
         layer.bprop = lambda x, out, dout: dout * ms.Parameter(Tensor([1.0, 2.0]), name="v")
-        with self.refuses(ValueError, "[Layer.bprop] a parameter that construct does not use, got 'v'"):
+        with self.refuses(ValueError, "[Layer.bprop] construct does not use this parameter, got 'v'"):
             ms.grad(lambda x: layer(x).sum())(self.x)
         layer.bprop = lambda x, out, dout: nn.Dropout(p=0.5).set_train()(dout)
-        with self.refuses(ValueError, "an op of the network alone in a gradient or an update of one's own"):
+        with self.refuses(ValueError, "this op works only in a network, not in a custom gradient or update"):
             ms.grad(lambda x: layer(x).sum())(self.x)
 
 
@@ -265,7 +267,7 @@ class Functions(Case):
         self.assertEqual(larger.dtype, ms.int32)
         same = ops.PyFunc(lambda a: a + 1, [ms.float32], [(2, 3)], [ms.float32], [(2, 3)])
         self.close(same(Tensor(x))[0], x + 1)
-        with self.refuses(TypeError, "[PyFunc] other operands"):
+        with self.refuses(TypeError, "[PyFunc] the operands differ from the declared ones"):
             same(Tensor(y))
 
     def test_get_their_part_by_a_rule(self):
@@ -303,23 +305,23 @@ class Functions(Case):
         with self.refuses(ZeroDivisionError, "mine"):
             ms.jit(lambda y: ops.Custom(failing, func_type="pyfunc")(y))(x)
         for function, text in (
-            (lambda a: a.astype("f8"), "a result has another type, got f64[2], expected f32[2]"),
-            (lambda a: a[:1], "a result has another type, got f32[1], expected f32[2]"),
+            (lambda a: a.astype("f8"), "a result has the wrong type, got f64[2], expected f32[2]"),
+            (lambda a: a[:1], "a result has the wrong type, got f32[1], expected f32[2]"),
             (lambda a: (a, a), "another number of results, got 2, expected 1"),
         ):
             with self.assertRaisesRegex((TypeError, ValueError), text.replace("[", r"\[").replace("]", r"\]")):
                 ops.Custom(function, func_type="pyfunc")(x)
-        with self.refuses(TypeError, "a gradient reaches an op that has none, got 'host_function'"):
+        with self.refuses(TypeError, "cannot differentiate an op that has no gradient, got 'host_function'"):
             ms.grad(lambda y: ops.Custom(tanh, func_type="pyfunc")(y).sum())(x)
 
     def test_refuse_bad_input(self):
-        with self.refuses(NotImplementedError, "kernels in another language, got func_type='aot'"):
+        with self.refuses(NotImplementedError, "kernels in another language are not supported, got func_type='aot'"):
             ops.Custom(tanh, func_type="aot")
-        with self.refuses(TypeError, "[Custom] no function, got str"):
+        with self.refuses(TypeError, "[Custom] not a function, got str"):
             ops.Custom("add.so", func_type="pyfunc")
-        with self.refuses(TypeError, "bprop is no function, got int"):
+        with self.refuses(TypeError, "bprop is not a function, got int"):
             ops.Custom(tanh, func_type="pyfunc", bprop=1)
-        with self.refuses(TypeError, "the rule is no string, got tuple"):
+        with self.refuses(TypeError, "the rule is not a string, got tuple"):
             ops.Custom(tanh, func_type="pyfunc", rule=("n",))
         x = Tensor([1.0, 2.0])
         for rule, text in (
@@ -331,7 +333,7 @@ class Functions(Case):
         ):
             with self.refuses(ValueError, text):
                 ops.Custom(tanh, func_type="pyfunc", rule=rule)(x)
-        with self.refuses(ValueError, "shapes and element types differ in number, got 2 and 1"):
+        with self.refuses(ValueError, "different numbers of shapes and element types, got 2 and 1"):
             ops.Custom(tanh, ((2,), (2,)), (ms.float32,), func_type="pyfunc")(x)
         with self.refuses(ValueError, "sizes of results do not fit"):
             ops.Custom(tanh, (-1,), func_type="pyfunc")(x)

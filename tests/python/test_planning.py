@@ -38,7 +38,7 @@ class Programs(Case):
         self.assertEqual({one["name"] for one in program.layouts if one["is_weight"]}, set(Small().parameters_dict()))
         with self.refuses(AttributeError, "has no costs"):
             program.plan.seconds
-        with self.refuses(TypeError, "no model, got int"):
+        with self.refuses(TypeError, "not a model, got int"):
             ms.plan(1, rows())
 
     def test_are_graphs_of_networkx(self):
@@ -89,7 +89,7 @@ class Programs(Case):
             path = os.path.join(folder, "plan.txt")
             plan.save(path)
             self.assertIn(plan.configuration, str(ms.explain(path)).replace(" ", ""))
-            self.assertIn("the plans are alike", str(planning.diff(path, path)))
+            self.assertIn("the plans are the same", str(planning.diff(path, path)))
         fixed = ms.plan("mlp", cluster="h100", fixed="data=4")
         self.assertTrue(fixed.fits)
         self.assertEqual((fixed.shortage, fixed.remedies), ("", []))

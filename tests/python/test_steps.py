@@ -107,7 +107,7 @@ class Steps(Case):
         step(self.data, self.label)  # by 4, and cut to 0.5
         self.close(net.weight, [[0.5, 0.5]])
         rows = ds.NumpySlicesDataset((np.ones((2, 2), "f4"), np.zeros((2, 1), "f4")), ["x", "y"]).batch(2)
-        with self.refuses(NotImplementedError, "an optimizer that changes gradients, got Clipped"):
+        with self.refuses(NotImplementedError, "the optimizer changes gradients, got Clipped"):
             train.Model(net, nn.MSELoss(), Clipped(net.trainable_params(), 1.0, 0.0)).train(1, rows)
 
     def test_refuse_methods_that_are_not_called(self):
@@ -196,7 +196,7 @@ class Steps(Case):
         net = self.net()
         optimizer = nn.SGD([{"params": net.trainable_params(), "lr": 0.2}], 0.1)
         step = nn.TrainOneStepCell(nn.WithLossCell(nn.SequentialCell(net), nn.MSELoss()), optimizer)
-        with self.refuses(RuntimeError, "a parameter of no group, got '0.weight'"):
+        with self.refuses(RuntimeError, "a parameter belongs to no group, got '0.weight'"):
             step(self.data, self.label)
 
 

@@ -328,7 +328,7 @@ class Surface(Case):
         self.assertEqual(count_names.names_of(source), {"a.b", "a", "nn.Dense", "ops", "ops.ReLU"})
 
     def test_names_what_is_nearest(self):
-        with self.refuses(ImportError, "[partita.nn] no such name, got 'Convd2'", "did you mean 'Conv2d'?"):
+        with self.refuses(ImportError, "[partita.nn] unknown name, got 'Convd2'", "did you mean 'Conv2d'?"):
             from partita.nn import Convd2  # noqa: F401
         with self.refuses(AttributeError, "got 'Tensr'", "did you mean 'Tensor'?"):
             ms.Tensr

@@ -191,7 +191,7 @@ class Trainings(Case):
         net = Small(norm=True)
         net.set_train()
         step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.SGD(net.trainable_params(), 0.1))
-        with self.refuses(ValueError, "[batch_norm] each channel has one value", "expected a batch of at least 2"):
+        with self.refuses(ValueError, "[batch_norm] each channel has only one value", "expected a batch of at least 2"):
             step(Tensor(x[:1]), Tensor(y[:1]))
         step(Tensor(x[:2]), Tensor(y[:2]))
         ms.set_context(ranks=4)
@@ -414,7 +414,7 @@ class Errors(Case):
     def test_are_of_the_documented_classes(self):
         net = Small()
         optimizer = nn.SGD(net.trainable_params(), 0.1)
-        with self.refuses(TypeError, "the network is no cell, got function"):
+        with self.refuses(TypeError, "the network is not a cell, got function"):
             train.Model(labelled)
         with self.refuses(ValueError, "no optimizer"):
             train.Model(net, nn.CrossEntropyLoss()).train(1, rows())
@@ -425,13 +425,13 @@ class Errors(Case):
             train.Model(net, metrics={"accurac"})
         with self.refuses(ValueError, "bad number of epochs, got 0"):
             train.Model(net, nn.CrossEntropyLoss(), optimizer).train(0, rows())
-        with self.refuses(TypeError, "no callback, got str"):
+        with self.refuses(TypeError, "not a callback, got str"):
             train.Model(net, nn.CrossEntropyLoss(), optimizer).train(1, rows(), "x")
         with self.refuses(ValueError, "loss is not finite"):
             trained(optimizer=lambda p: nn.SGD(p, 1e30))
-        with self.refuses(TypeError, "no parameter, got Tensor"):
+        with self.refuses(TypeError, "not a parameter, got Tensor"):
             nn.SGD([Tensor(1.0)])
-        with self.refuses(TypeError, "labels are no classes"):
+        with self.refuses(TypeError, "labels are not classes"):
             loss = nn.SoftmaxCrossEntropyWithLogits(True, "mean")
             train.Model(Small(), loss, optimizer).train(
                 1, ds.NumpySlicesDataset((np.zeros((4, 6), "f4"), np.zeros(4, "f4")), ["a", "b"]).batch(2)
@@ -459,7 +459,7 @@ class Errors(Case):
     def test_of_contexts_name_the_key(self):
         with self.refuses(ValueError, "unknown key, got 'devce_num'", "did you mean 'device_num'"):
             ms.set_auto_parallel_context(devce_num=2)
-        with self.refuses(ValueError, "parallel_mode is none of its values, got 'data'"):
+        with self.refuses(ValueError, "parallel_mode has an unknown value, got 'data'"):
             ms.set_auto_parallel_context(parallel_mode="data")
         with self.refuses(ValueError, "unknown key, got 'mod'", "did you mean 'mode'"):
             ms.set_context(mod=1)

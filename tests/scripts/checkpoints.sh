@@ -52,7 +52,7 @@ if command -v mpirun >/dev/null; then
   for _ in $(seq 400); do [[ -e $folder/killed/step_3 || -e $folder/killed/step_8 ]] && break; sleep 0.01; done
   kill -9 "$(pgrep -P "$launcher" | head -n 1)" 2>/dev/null
   wait "$launcher"
-  "$partita" checkpoint verify "$folder/killed" >/dev/null || fail "a killed rank leaves no whole checkpoint"
+  "$partita" checkpoint verify "$folder/killed" >/dev/null || fail "a killed rank leaves no complete checkpoint"
   mpirun -n 2 "$partita" $job --steps 60 --checkpoint "$folder/killed" --resume latest >/dev/null 2>&1 || fail "going on"
   same "$folder/whole" "$folder/killed" || fail "the training that went on differs"
   # What one rank cannot read none of them takes: they go on from the checkpoint before.

@@ -108,7 +108,7 @@ end_job stopped_agent "${jobs[0]}" "$begin" 77 "localhost has been silent for .*
 for ((tick = 0; tick < 600; tick++)); do [[ -z $(leftovers stopped_launcher) ]] && break || sleep 0.02; done
 [[ -z $(leftovers stopped_launcher) ]] || fail "ranks of a stopped launcher: $(leftovers stopped_launcher)"
 kill -CONT "$launcher" "${short[@]}" "${whole[@]}"
-end_job stopped_launcher "${jobs[1]}" "$begin" 76 "cannot be reached any more" 25 || fail "a stopped launcher"
+end_job stopped_launcher "${jobs[1]}" "$begin" 76 "can no longer be reached" 25 || fail "a stopped launcher"
 sleep 2
 for i in 2 3; do kill -0 "${jobs[i]}" || fail "a pause ended a job: $(cat "$folder"/stopped_{short,whole}.out)"; done
 kill -TERM "${short[0]}" "${whole[0]}"

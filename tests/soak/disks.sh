@@ -99,9 +99,9 @@ a, b = (os.fsencode(path) for path in sys.argv[1:])
 sys.exit(ctypes.CDLL(None).renameat2(-100, a, -100, b, 2) != 0)' "$run" "$disk/away"
 }
 mend_file() { rm "$run" && mv "$disk/away" "$run"; }
-everywhere deleted 0 'the training goes on without this checkpoint|^$|checkpoint in'
-everywhere file 73 '\[checkpoint\] .*(not a folder|Not a directory|No such file).*; the training goes on'
-for call in pwrite write fsync rename mkdir; do everywhere call_$call 73 'cannot write .*Input/output error; the training goes on'; done
+everywhere deleted 0 'the training continues without this checkpoint|^$|checkpoint in'
+everywhere file 73 '\[checkpoint\] .*(not a folder|Not a directory|No such file).*; the training continues'
+for call in pwrite write fsync rename mkdir; do everywhere call_$call 73 'cannot write .*Input/output error; the training continues'; done
 everywhere call_short 0 ''
 everywhere slow 0 ''
 
@@ -109,23 +109,23 @@ if ((is_root)); then
   # From no room for one checkpoint to some more than two, between which the failure meets every write once.
   for kib in 300 700 900 1100 1300; do
     eval "begin_full_$kib() { mount -o remount,size=${kib}k '$disk'; }; mend_full_$kib() { mount -o remount,size=64m '$disk'; }"
-    everywhere full_$kib 73 'cannot write .*No space left on device; the training goes on'
+    everywhere full_$kib 73 'cannot write .*No space left on device; the training continues'
   done
   begin_inodes() { mount -o remount,nr_inodes=8 "$disk"; }
   mend_inodes() { mount -o remount,nr_inodes=1000 "$disk"; }
-  everywhere inodes 73 'cannot write .*No space left on device; the training goes on'
+  everywhere inodes 73 'cannot write .*No space left on device; the training continues'
   # Refused by the system while a file is open for writing.
   fault_read_only() {
     for ((i = 0; i < 2000; i++)); do mount -o remount,ro "$disk" 2>/dev/null && return; sleep 0.001; done
     return 1
   }
   mend_read_only() { mount -o remount,rw "$disk"; }
-  everywhere read_only 73 'cannot write .*Read-only file system; the training goes on'
+  everywhere read_only 73 'cannot write .*Read-only file system; the training continues'
 else
   echo "no root: disks that are full or become read-only are left out"
   fault_permission() { chmod 500 "$run"; }
   mend_permission() { chmod 700 "$run"; }
-  everywhere permission 73 'cannot write .*Permission denied; the training goes on'
+  everywhere permission 73 'cannot write .*Permission denied; the training continues'
 fi
 echo "$rows rows, $bad bad"
 ((bad == 0))

@@ -70,8 +70,8 @@ class TruncatedNormal(_Fixed):
             super().__init__("truncated_normal", mean, sigma)
         else:
             raise ValueError(
-                f"[initializer] limits that are not there, got a={a}, b={b} with sigma={sigma}, mean={mean}, expected "
-                f"two standard deviations from the mean, or {_NOTHING_BEYOND} and more"
+                f"[initializer] these limits are not supported, got a={a}, b={b} with sigma={sigma}, mean={mean}, "
+                f"expected two standard deviations from the mean, or {_NOTHING_BEYOND} and more"
             )
 
 
@@ -148,7 +148,9 @@ def _initializer_of(init):
     if isinstance(init, Initializer):
         return init
     if isinstance(init, bool):
-        raise TypeError(f"[initializer] a bool, got {init}, expected a number, a name or an Initializer")
+        raise TypeError(
+            f"[initializer] a bool is not an initializer, got {init}, expected a number, a name or an Initializer"
+        )
     if isinstance(init, (int, float)):
         return Constant(init)
     if not isinstance(init, str):

@@ -40,14 +40,17 @@ class Parameter(Tensor):
         if not is_given:
             default_input = Tensor(default_input)
         if default_input._symbol is not None:
-            raise TypeError("[Parameter] made of a value of the network, got a symbolic tensor, expected one with data")
+            raise TypeError(
+                "[Parameter] a value of the network cannot become a parameter, got a symbolic tensor, expected one "
+                "with data"
+            )
         if isinstance(default_input, Parameter) and default_input._holder is not None:
             default_input.array  # the value is elsewhere
         self._array, self._init = default_input._array, default_input._init
         if self._array is not None and is_given:
             self._array = self._array.copy()
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"[Parameter] the name is no string, got {type(name).__name__}, expected str")
+            raise TypeError(f"[Parameter] the name is not a string, got {type(name).__name__}, expected str")
         self.name = name or DEFAULT_NAME
         self.requires_grad = bool(requires_grad)
         self.layerwise_parallel = bool(layerwise_parallel)
@@ -66,7 +69,7 @@ class Parameter(Tensor):
             data = Tensor(data)
         if data.shape != self.shape:
             raise ValueError(
-                f"[Parameter] '{self.name}' gets data of another shape, got {data.shape}, expected {self.shape}"
+                f"[Parameter] '{self.name}' gets data of the wrong shape, got {data.shape}, expected {self.shape}"
             )
         self._require_free("set_data")
         same = data.dtype == self.dtype
@@ -112,7 +115,8 @@ class Parameter(Tensor):
     def _require_free(self, what):
         if self._holder is not None and self._holder[0].keeps_values:
             raise RuntimeError(
-                f"[Parameter] '{self.name}' changes while Model trains it, got {what}, expected it before or after"
+                f"[Parameter] '{self.name}' cannot be changed while Model trains it, got {what}, expected a change "
+                "before or after"
             )
 
     @property
@@ -160,7 +164,7 @@ class ParameterTuple(tuple):
         parameters = tuple(iterable)
         for one in parameters:
             if not isinstance(one, Parameter):
-                raise TypeError(f"[ParameterTuple] no parameter, got {type(one).__name__}, expected Parameter")
+                raise TypeError(f"[ParameterTuple] not a parameter, got {type(one).__name__}, expected Parameter")
         return super().__new__(cls, parameters)
 
     def clone(self, prefix, init="same"):

@@ -10,7 +10,7 @@ def set_seed(seed):
     """Sets the seed, that of NumPy's global generator as well; an integer from 0."""
     global _seed, _drawn
     if not isinstance(seed, int) or isinstance(seed, bool):
-        raise TypeError(f"[seed] no integer, got {type(seed).__name__}, expected one")
+        raise TypeError(f"[seed] not an integer, got {type(seed).__name__}, expected one")
     if seed < 0 or seed >= 2**32:
         raise ValueError(f"[seed] out of range, got {seed}, expected 0 to {2**32 - 1}")
     _seed, _drawn = seed, 0

@@ -23,7 +23,9 @@ class Tensor:
         self._array = self._symbol = self._init = None
         if init is not None:
             if shape is None or dtype is None:
-                raise ValueError("[Tensor] an initializer alone, got no shape or no dtype, expected both")
+                raise ValueError(
+                    "[Tensor] an initializer needs a shape and a dtype, got no shape or no dtype, expected both"
+                )
             shape = (shape,) if isinstance(shape, int) else tuple(shape)
             self._init = (init, shape, mstype.to_dtype(dtype))
             return
@@ -35,7 +37,9 @@ class Tensor:
             return
         self._array = _array_of(input_data, None if dtype is None else mstype.to_dtype(dtype))
         if shape is not None and tuple(self._array.shape) != tuple(shape):
-            raise ValueError(f"[Tensor] data of another shape, got {tuple(self._array.shape)}, expected {tuple(shape)}")
+            raise ValueError(
+                f"[Tensor] the data has another shape, got {tuple(self._array.shape)}, expected {tuple(shape)}"
+            )
 
     @classmethod
     def _from_symbol(cls, symbol):
@@ -121,7 +125,7 @@ class Tensor:
         """The values as a NumPy array over the same memory. Raises TypeError for bfloat16, which NumPy does not
         have."""
         if self.dtype == mstype.bfloat16:
-            raise TypeError("[Tensor] NumPy has no such element type, got BFloat16, expected astype(ms.float32) before")
+            raise TypeError("[Tensor] NumPy has no such element type, got BFloat16, expected astype(ms.float32) first")
         return np.asarray(self.array)
 
     def numpy(self):
@@ -140,7 +144,7 @@ class Tensor:
     @staticmethod
     def from_numpy(array):
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"[Tensor] no NumPy array, got {type(array).__name__}, expected numpy.ndarray")
+            raise TypeError(f"[Tensor] not a NumPy array, got {type(array).__name__}, expected numpy.ndarray")
         return Tensor(array)
 
     def tolist(self):
@@ -182,7 +186,7 @@ class Tensor:
         if not isinstance(value, Tensor):
             value = Tensor(value)
         if value.shape != self.shape:
-            raise ValueError(f"[Tensor] data of another shape, got {value.shape}, expected {self.shape}")
+            raise ValueError(f"[Tensor] the data has another shape, got {value.shape}, expected {self.shape}")
         self._array = value.array.cast(self.dtype.core)
         self._count_update()
         return self
@@ -202,7 +206,9 @@ class Tensor:
     def __bool__(self):
         self._refuse_symbolic("its truth")
         if self.size != 1:
-            raise ValueError(f"[Tensor] the truth of several values, got shape {self.shape}, expected one element")
+            raise ValueError(
+                f"[Tensor] several values are neither true nor false, got shape {self.shape}, expected one element"
+            )
         return bool(self.asnumpy().item())
 
     def __int__(self):
@@ -240,7 +246,8 @@ class Tensor:
     def __setitem__(self, index, value):
         if self._symbol is not None or current() is not None:
             raise TypeError(
-                "[construct] a value is changed in place, got an item assignment, expected ops that make another one"
+                "[construct] a value cannot be changed in place, got an item assignment, expected ops that compute a "
+                "new value"
             )
         self._writable()[index] = value.asnumpy() if isinstance(value, Tensor) else value
 

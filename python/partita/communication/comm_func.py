@@ -34,7 +34,7 @@ def _group(where, group):
 
 def _tensor(where, tensor):
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"[{where}] no tensor, got {type(tensor).__name__}, expected a Tensor")
+        raise TypeError(f"[{where}] not a tensor, got {type(tensor).__name__}, expected a Tensor")
     return tensor.array
 
 
@@ -88,7 +88,7 @@ def broadcast(tensor, src=0, group=_WORLD):
     not in the group."""
     ranks = _group("broadcast", group)
     if src not in ranks:
-        raise ValueError(f"[broadcast] rank is not of the group, got {src}, expected one of {ranks}")
+        raise ValueError(f"[broadcast] rank is not in the group, got {src}, expected one of {ranks}")
     return Tensor(
         _core.collective("broadcast", core_group(group), _tensor("broadcast", tensor), "sum", ranks.index(src))
     )
@@ -97,7 +97,7 @@ def broadcast(tensor, src=0, group=_WORLD):
 def _later(name):
     def refuse(*args, **kwargs):
         raise NotImplementedError(
-            f"[{name}] messages between two ranks, got a call, expected a collective of the group"
+            f"[{name}] messages between two ranks are not supported, got a call, expected a collective of the group"
         )
 
     refuse.__name__ = name

@@ -70,7 +70,7 @@ def _ranks_of(where, group):
     if group in _WORLDS:
         return list(range(group_size_or_one()))
     if not isinstance(group, str):
-        raise TypeError(f"[{where}] the group is no name, got {type(group).__name__}, expected str")
+        raise TypeError(f"[{where}] the group is not a name, got {type(group).__name__}, expected str")
     if group not in _groups:
         near = _core.nearest(group, list(_groups))
         raise ValueError(
@@ -92,7 +92,7 @@ def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
     rank = _core.this_place().rank
     if rank not in ranks:
         raise RuntimeError(
-            f"[get_rank] rank {rank} is not of the group, got '{group}' of ranks {ranks}, expected one of its ranks"
+            f"[get_rank] rank {rank} is not in the group, got '{group}' of ranks {ranks}, expected one of its ranks"
         )
     return ranks.index(rank)
 
@@ -123,7 +123,7 @@ def get_world_rank_from_group_rank(group, group_rank_id):
     ranks = _ranks_of("get_world_rank_from_group_rank", group)
     if not 0 <= group_rank_id < len(ranks):
         raise ValueError(
-            f"[get_world_rank_from_group_rank] no such rank, got {group_rank_id}, expected 0 to {len(ranks) - 1}"
+            f"[get_world_rank_from_group_rank] rank out of range, got {group_rank_id}, expected 0 to {len(ranks) - 1}"
         )
     return ranks[group_rank_id]
 
@@ -133,7 +133,7 @@ def get_group_rank_from_world_rank(world_rank_id, group):
     ranks = _ranks_of("get_group_rank_from_world_rank", group)
     if world_rank_id not in ranks:
         raise ValueError(
-            f"[get_group_rank_from_world_rank] rank is not of the group, got {world_rank_id}, expected one of {ranks}"
+            f"[get_group_rank_from_world_rank] rank is not in the group, got {world_rank_id}, expected one of {ranks}"
         )
     return ranks.index(world_rank_id)
 
@@ -148,9 +148,9 @@ def create_group(group, rank_ids, options=None):
     whether it is in them or not."""
     _require_init("create_group")
     if not isinstance(group, str) or not group:
-        raise TypeError(f"[create_group] the group has no name, got {group!r}, expected str")
+        raise TypeError(f"[create_group] the group name is not a string, got {group!r}, expected str")
     if not isinstance(rank_ids, list):
-        raise TypeError(f"[create_group] ranks are no list, got {type(rank_ids).__name__}, expected list")
+        raise TypeError(f"[create_group] the ranks are not a list, got {type(rank_ids).__name__}, expected list")
     size = group_size_or_one()
     if not rank_ids or len(set(rank_ids)) != len(rank_ids) or any(not 0 <= rank < size for rank in rank_ids):
         raise ValueError(f"[create_group] bad ranks, got {rank_ids}, expected ranks of 0 to {size - 1}, each once")
@@ -166,7 +166,10 @@ def create_group(group, rank_ids, options=None):
 def destroy_group(group):
     """Forgets a group."""
     if group in _WORLDS:
-        raise ValueError(f"[destroy_group] the group of all ranks, got '{group}', expected one that create_group made")
+        raise ValueError(
+            f"[destroy_group] the group of all ranks cannot be destroyed, got '{group}', expected one that "
+            "create_group made"
+        )
     _ranks_of("destroy_group", group)
     if is_process():
         _core.destroy_group(group)

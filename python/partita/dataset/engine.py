@@ -30,7 +30,7 @@ def _refuse_unknown(where, options):
         if name not in _REFUSED[where]:
             raise TypeError(f"[{where}] unknown parameter, got '{name}', expected one that {where} has")
         if value is not None:
-            raise NotImplementedError(f"[{where}] {name} is not there, got {value!r}, expected None")
+            raise NotImplementedError(f"[{where}] {name} is not supported, got {value!r}, expected None")
 
 
 class Dataset:
@@ -106,7 +106,7 @@ class Dataset:
         Python. Without `input_columns` the first column is mapped. Raises NotImplementedError after `batch`."""
         _refuse_unknown("map", kwargs)
         if self._batch_size is not None:
-            raise NotImplementedError("[map] batches are mapped, got a map after batch, expected it before")
+            raise NotImplementedError("[map] batches cannot be mapped, got a map after batch, expected it before")
         if isinstance(column_order, int):  # the place of num_parallel_workers in later forms
             column_order = None
         steps = T.flattened(operations)
@@ -122,12 +122,12 @@ class Dataset:
         Raises TypeError or ValueError for bad sizes, NotImplementedError for batches of batches."""
         _refuse_unknown("batch", kwargs)
         if not isinstance(batch_size, numbers.Integral) or isinstance(batch_size, bool):
-            raise TypeError(f"[batch] batch_size is no integer, got {batch_size!r}, expected one from 1")
+            raise TypeError(f"[batch] batch_size is not an integer, got {batch_size!r}, expected one from 1")
         if batch_size < 1:
             raise ValueError(f"[batch] bad batch_size, got {batch_size}, expected an integer from 1")
         if self._batch_size is not None:
             raise NotImplementedError(
-                f"[batch] batches of batches, got batch({batch_size}) after batch("
+                f"[batch] batches cannot be batched again, got batch({batch_size}) after batch("
                 f"{self._batch_size}), expected one of them"
             )
         return self._view(lambda rows, seed: rows, batch_size=int(batch_size), drop_remainder=bool(drop_remainder))
@@ -138,14 +138,16 @@ class Dataset:
         if not isinstance(buffer_size, int) or buffer_size < 2:
             raise ValueError(f"[shuffle] bad buffer_size, got {buffer_size!r}, expected an integer from 2")
         if self._batch_size is not None:
-            raise NotImplementedError("[shuffle] batches are shuffled, got shuffle after batch, expected it before")
+            raise NotImplementedError(
+                "[shuffle] batches cannot be shuffled, got shuffle after batch, expected it before"
+            )
         return self._view(lambda rows, seed: rows.shuffle(seed))
 
     def repeat(self, count=None):
         """Repeats the rows or batches `count` times in each epoch. Only whole batches are repeated. None and -1 have no
         effect, with a warning. Raises ValueError for other counts below 1."""
         if count is None or count == -1:
-            warn("[repeat] passes without an end have no effect: trainings begin a new epoch by themselves")
+            warn("[repeat] endless repetition has no effect: trainings begin a new epoch by themselves")
             return self
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"[repeat] bad count, got {count!r}, expected an integer from 1, or -1")
@@ -177,7 +179,7 @@ class Dataset:
         old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
         new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
         if len(old) != len(new):
-            raise ValueError(f"[rename] names differ in number, got {len(old)} and {len(new)}, expected as many")
+            raise ValueError(f"[rename] different numbers of names, got {len(old)} and {len(new)}, expected as many")
         for name in old:
             _require_column("rename", name, self.get_col_names())
         names = [new[old.index(name)] if name in old else name for name in self.get_col_names()]
@@ -230,7 +232,8 @@ class Dataset:
             return rows
         if not self._drop_remainder:
             warn(
-                f"[repeat] a last batch is not full and left out, got {len(rows)} rows in batches of {self._batch_size}"
+                f"[repeat] the last batch is not full and is dropped, got {len(rows)} rows in batches of "
+                f"{self._batch_size}"
             )
         return rows.take(len(rows) // self._batch_size * self._batch_size)
 
@@ -245,7 +248,7 @@ class Dataset:
             return [None]
         if self._batch_size is None and any(len(shape) == 0 for _, _, shape in self.rows().columns):
             warn(
-                "[dataset] rows that are no batches have no rows of several ranks, got columns "
+                "[dataset] only batches hold rows of several ranks, got single rows with the columns "
                 f"{', '.join(self.get_col_names())}: those of one shard are read"
             )
             return [None]
@@ -344,7 +347,9 @@ class _Joined(Dataset):
         super().__init__()
         sizes = {part._batch_size for part in parts}
         if len(sizes) > 1:
-            raise ValueError(f"[dataset] parts in different batches, got {sorted(map(str, sizes))}, expected one size")
+            raise ValueError(
+                f"[dataset] the parts have batches of different sizes, got {sorted(map(str, sizes))}, expected one size"
+            )
         self._parts, self._join = parts, join
         self._batch_size, self._drop_remainder = parts[0]._batch_size, any(part._drop_remainder for part in parts)
         self._shards = parts[0]._shards
@@ -363,7 +368,7 @@ builtin_zip = zip
 def zip(datasets):
     """The columns of several data sets side by side."""
     if not isinstance(datasets, tuple) or not datasets:
-        raise TypeError(f"[zip] no tuple of data sets, got {type(datasets).__name__}, expected one")
+        raise TypeError(f"[zip] not a tuple of data sets, got {type(datasets).__name__}, expected one")
     return _Joined(list(datasets), _data.zip)
 
 
@@ -384,7 +389,7 @@ class _Mapping:
         if all(isinstance(step, _data.Map) for step in steps):
             if len(outputs) != len(inputs):
                 raise ValueError(
-                    f"[map] another number of columns, got {len(outputs)} of {len(inputs)}, expected as many"
+                    f"[map] wrong number of columns, got {len(outputs)} of {len(inputs)}, expected as many"
                 )
             mapped = rows.map(inputs, _data.chain(steps))
             return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
@@ -435,7 +440,7 @@ class _Applied:
                 made = list(result) if isinstance(result, tuple) else [result]
             current = [one.asnumpy() if isinstance(one, Tensor) else np.asarray(one) for one in made]
         if len(current) != self.outputs:
-            raise ValueError(f"[map] another number of columns, got {len(current)}, expected {self.outputs}")
+            raise ValueError(f"[map] wrong number of columns, got {len(current)}, expected {self.outputs}")
         if self.order is None:
             return current
         return [current[i] if kind == "made" else np.asarray(values[i]) for kind, i in self.order]

@@ -25,7 +25,9 @@ class RandomSampler(_Sampler):
 
     def __init__(self, replacement=False, num_samples=None):
         if replacement:
-            raise NotImplementedError("[RandomSampler] rows drawn again, got replacement=True, expected False")
+            raise NotImplementedError(
+                "[RandomSampler] rows cannot be drawn with replacement, got replacement=True, expected False"
+            )
         self.num_samples = num_samples
 
     def choose(self, rows, seed, shard):
@@ -38,7 +40,7 @@ class DistributedSampler(_Sampler):
 
     def __init__(self, num_shards, shard_id, shuffle=True, num_samples=None, offset=-1):
         if not 0 <= shard_id < num_shards:
-            raise ValueError(f"[DistributedSampler] no such shard, got {shard_id}, expected 0 to {num_shards - 1}")
+            raise ValueError(f"[DistributedSampler] shard out of range, got {shard_id}, expected 0 to {num_shards - 1}")
         self.num_shards, self.shard_id, self.shuffle, self.num_samples = num_shards, shard_id, shuffle, num_samples
 
     def shards(self):

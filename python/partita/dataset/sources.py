@@ -19,16 +19,17 @@ class _Source(Dataset):
         super().__init__()
         if (num_shards is None) != (shard_id is None):
             raise ValueError(
-                f"[{where}] one of two alone, got num_shards={num_shards}, shard_id={shard_id}, expected both"
+                f"[{where}] num_shards and shard_id belong together, got num_shards={num_shards}, shard_id={shard_id}, "
+                "expected both"
             )
         if num_shards is not None and not 0 <= shard_id < num_shards:
-            raise ValueError(f"[{where}] no such shard, got {shard_id}, expected 0 to {num_shards - 1}")
+            raise ValueError(f"[{where}] shard out of range, got {shard_id}, expected 0 to {num_shards - 1}")
         if sampler is not None and (shuffle is not None or num_shards is not None or num_samples is not None):
-            raise ValueError(f"[{where}] a sampler and other choices of rows, got both, expected one of them")
+            raise ValueError(f"[{where}] a sampler excludes other choices of rows, got both, expected one of them")
         if num_samples is not None and (not isinstance(num_samples, int) or num_samples < 0):
             raise ValueError(f"[{where}] bad num_samples, got {num_samples!r}, expected an integer from 1")
         if cache is not None:
-            raise NotImplementedError(f"[{where}] a cache, got one, expected none")
+            raise NotImplementedError(f"[{where}] caches are not supported, got one, expected none")
         self._shuffle, self._num_samples, self._sampler = shuffle, num_samples or None, sampler
         if num_shards is not None:
             self._shards = (num_shards, shard_id)
@@ -60,7 +61,7 @@ class _Source(Dataset):
 
 def _folder(where, dataset_dir):
     if not isinstance(dataset_dir, (str, os.PathLike)):
-        raise TypeError(f"[{where}] the folder is no path, got {type(dataset_dir).__name__}, expected str")
+        raise TypeError(f"[{where}] the folder is not a path, got {type(dataset_dir).__name__}, expected str")
     if not os.path.isdir(dataset_dir):
         raise ValueError(f"[{where}] no such folder, got '{dataset_dir}', expected one with the files of the data set")
     return os.fspath(dataset_dir)
@@ -151,17 +152,17 @@ class GeneratorDataset(_Source):
         super().__init__("GeneratorDataset", shuffle, num_shards, shard_id, num_samples, sampler)
         if schema is not None or batch_sampler is not None or collate_fn is not None:
             raise NotImplementedError(
-                "[GeneratorDataset] a schema, batch_sampler or collate_fn, got one, expected none"
+                "[GeneratorDataset] schema, batch_sampler and collate_fn are not supported, got one, expected none"
             )
         if not self._random and not callable(source) and not hasattr(source, "__iter__"):
             raise TypeError(
-                f"[GeneratorDataset] nothing to go through, got {type(source).__name__}, expected a function, "
-                "an iterable, or something with __getitem__ and __len__"
+                f"[GeneratorDataset] the source cannot be iterated over, got {type(source).__name__}, expected a "
+                "function, an iterable, or something with __getitem__ and __len__"
             )
         if not self._random and (shuffle or num_shards is not None):
             raise RuntimeError(
-                "[GeneratorDataset] rows in no order of one's own, got shuffle or num_shards, expected a "
-                "source with __getitem__ and __len__"
+                "[GeneratorDataset] a source without random access cannot be shuffled or sharded, got shuffle or "
+                "num_shards, expected a source with __getitem__ and __len__"
             )
         if column_names is None:
             raise ValueError("[GeneratorDataset] columns without names, got None, expected column_names")
@@ -238,7 +239,8 @@ class ImageFolderDataset(GeneratorDataset):
         folder = _folder("ImageFolderDataset", dataset_dir)
         if not decode or decrypt is not None or cache is not None:
             raise NotImplementedError(
-                "[ImageFolderDataset] files as they are, got decode=False, decrypt or cache, expected decode=True"
+                "[ImageFolderDataset] only plain files that are decoded are supported, got decode=False, decrypt or "
+                "cache, expected decode=True"
             )
         try:
             from PIL import Image

@@ -99,7 +99,7 @@ class Cell(CellSettings):
     def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
         """Makes a parameter one of this cell; without a name of its own it has that of the attribute."""
         if check_name_contain_dot and "." in param_name:
-            raise KeyError(f"[Cell] a name with a dot, got '{param_name}', expected none")
+            raise KeyError(f"[Cell] the name contains a dot, got '{param_name}', expected none")
         if param.name == DEFAULT_NAME:
             param.name = param_name
         self._count_change()
@@ -236,7 +236,10 @@ class Cell(CellSettings):
         if build is None or not hasattr(self, "bprop"):
             return self.construct(*args, **kwargs)
         if kwargs:
-            raise TypeError(f"[{type(self).__name__}.bprop] inputs by name, got {sorted(kwargs)}, expected positions")
+            raise TypeError(
+                f"[{type(self).__name__}.bprop] inputs cannot be passed by name, got {sorted(kwargs)}, expected "
+                "positions"
+            )
         return build.with_gradient(type(self).__name__, self.construct, self.bprop, args)
 
     # Of Python.
@@ -267,11 +270,13 @@ class Sharded(Cell):
         super().__init__(auto_prefix=False)
         if parameter_plan:
             raise NotImplementedError(
-                "[shard] cuts of parameters, got parameter_plan, expected None: they follow from the cuts of ops"
+                "[shard] parameters cannot be cut by themselves, got parameter_plan, expected None: they follow from "
+                "the cuts of ops"
             )
         if not isinstance(in_strategy, tuple):
             raise TypeError(
-                f"[shard] in_strategy is no tuple, got {type(in_strategy).__name__}, expected one entry for each input"
+                f"[shard] in_strategy is not a tuple, got {type(in_strategy).__name__}, expected one entry for each "
+                "input"
             )
         if isinstance(function, Cell):
             self.network = function
@@ -281,7 +286,7 @@ class Sharded(Cell):
 
     def construct(self, *args):
         if len(args) != len(self.in_strategy):
-            raise ValueError(f"[shard] strategies for other inputs, got {len(self.in_strategy)}, expected {len(args)}")
+            raise ValueError(f"[shard] wrong number of strategies, got {len(self.in_strategy)}, expected {len(args)}")
         cut = [_cut(one, strategy) for one, strategy in zip(args, self.in_strategy)]
         result = self.network(*cut)
         if self.out_strategy is None:
@@ -404,7 +409,9 @@ class CellList(Cell):
         self.insert_child_to_cell(list(self._cells)[index], cell)
 
     def construct(self, *inputs):
-        raise NotImplementedError("[CellList] a list is no network, got a call, expected calls of its cells")
+        raise NotImplementedError(
+            "[CellList] a list of cells cannot be called, got a call, expected calls of its cells"
+        )
 
 
 def _all_tensors(args):
@@ -413,4 +420,4 @@ def _all_tensors(args):
 
 def _require_cell(where, cell):
     if not isinstance(cell, Cell):
-        raise TypeError(f"[{where}] no cell, got {type(cell).__name__}, expected an nn.Cell")
+        raise TypeError(f"[{where}] not a cell, got {type(cell).__name__}, expected an nn.Cell")

@@ -64,7 +64,7 @@ class CellSettings:
     @pipeline_stage.setter
     def pipeline_stage(self, value):
         if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"[Cell] the pipeline stage is no integer, got {value!r}, expected one from 0")
+            raise TypeError(f"[Cell] the pipeline stage is not an integer, got {value!r}, expected one from 0")
         if value < 0:
             raise ValueError(f"[Cell] bad pipeline stage, got {value}, expected an integer from 0")
         self._count_change()
@@ -72,12 +72,12 @@ class CellSettings:
 
     def to_float(self, dst_type):
         raise NotImplementedError(
-            "[Cell.to_float] element types of single cells, got a call, expected "
+            "[Cell.to_float] a single cell cannot change its element type, got a call, expected "
             "amp.auto_mixed_precision, or ops.cast in construct"
         )
 
     def offload(self, *_):
-        raise NotImplementedError("[Cell.offload] memory is not offloaded, got a call, expected Cell.recompute")
+        raise NotImplementedError("[Cell.offload] memory cannot be offloaded, got a call, expected Cell.recompute")
 
     def place(self, role, rank_id):
         """Kept, without effect: which rank computes what is said by stages and annotations."""
@@ -95,9 +95,9 @@ class CellSettings:
 
     def _register(self, place, hook_fn, prepend, with_kwargs):
         if not callable(hook_fn):
-            raise TypeError(f"[Cell] the hook is no function, got {type(hook_fn).__name__}, expected one")
+            raise TypeError(f"[Cell] the hook is not a function, got {type(hook_fn).__name__}, expected one")
         if with_kwargs:
-            raise NotImplementedError("[Cell] a hook of inputs by name, got with_kwargs=True, expected False")
+            raise NotImplementedError("[Cell] a hook cannot get inputs by name, got with_kwargs=True, expected False")
         handle = HookHandle(self, self._hooks[place], hook_fn)
         self._count_change()
         self._hooks[place].insert(0 if prepend else len(self._hooks[place]), handle)

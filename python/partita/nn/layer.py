@@ -17,7 +17,7 @@ def _weight(init, shape, dtype, fallback):
 
 def _positive(where, what, value):
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise TypeError(f"[{where}] {what} is no integer, got {value!r}, expected one from 1")
+        raise TypeError(f"[{where}] {what} is not an integer, got {value!r}, expected one from 1")
     if value < 1:
         raise ValueError(f"[{where}] bad {what}, got {value}, expected an integer from 1")
     return int(value)
@@ -135,7 +135,9 @@ class _Pool2d(Cell):
             ("ceil_mode", ceil_mode, False),
         ):
             if value != expected:
-                raise ValueError(f"[{type(self).__name__}] {name} is another one, got {value!r}, expected {expected!r}")
+                raise ValueError(
+                    f"[{type(self).__name__}] {name} is not supported, got {value!r}, expected {expected!r}"
+                )
         self.kernel_size, self.stride, self.pad_mode, self.padding = kernel_size, stride, pad_mode, padding
 
 
@@ -175,7 +177,7 @@ class AvgPool2d(_Pool2d):
     ):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, ceil_mode=ceil_mode)
         if divisor_override is not None:
-            raise ValueError(f"[AvgPool2d] another divisor, got {divisor_override}, expected None")
+            raise ValueError(f"[AvgPool2d] another divisor is not supported, got {divisor_override}, expected None")
         self.count_include_pad = bool(count_include_pad) and pad_mode != "same"
 
     def construct(self, x):
@@ -241,7 +243,9 @@ class Embedding(Cell):
     ):
         super().__init__()
         if padding_idx is not None:
-            raise ValueError(f"[Embedding] a row for padding, got padding_idx={padding_idx}, expected None")
+            raise ValueError(
+                f"[Embedding] a row for padding is not supported, got padding_idx={padding_idx}, expected None"
+            )
         self.use_one_hot = use_one_hot
         self.embedding_table = Parameter(initializer(embedding_table, [vocab_size, embedding_size], dtype))
 
@@ -268,7 +272,9 @@ class LayerNorm(Cell):
     ):
         super().__init__()
         if not isinstance(normalized_shape, (tuple, list)):
-            raise TypeError(f"[LayerNorm] the shape is no tuple, got {type(normalized_shape).__name__}, expected one")
+            raise TypeError(
+                f"[LayerNorm] the shape is not a tuple, got {type(normalized_shape).__name__}, expected one"
+            )
         self.normalized_shape = tuple(normalized_shape)
         self.begin_norm_axis, self.begin_params_axis, self.epsilon = begin_norm_axis, begin_params_axis, epsilon
         self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype))
@@ -278,7 +284,7 @@ class LayerNorm(Cell):
         count = len(self.normalized_shape)
         for axis in (self.begin_norm_axis, self.begin_params_axis):
             if axis not in (-count, x.ndim - count):
-                raise ValueError(f"[LayerNorm] another axis than where the shape begins, got {axis}, expected {-count}")
+                raise ValueError(f"[LayerNorm] the axis is not where the shape begins, got {axis}, expected {-count}")
         return F.layer_norm(x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
 
 

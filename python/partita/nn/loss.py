@@ -61,7 +61,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     def construct(self, logits, labels):
         if self.sparse and not losses.is_classes(labels):
             raise TypeError(
-                f"[SoftmaxCrossEntropyWithLogits] labels are no classes, got {labels.dtype}, expected integers"
+                f"[SoftmaxCrossEntropyWithLogits] labels are not classes, got {labels.dtype}, expected integers"
             )
         if self.sparse and self.reduction == "mean":
             return losses.mean_of_sparse(logits, labels)

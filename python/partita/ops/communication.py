@@ -16,7 +16,7 @@ class _Collective(Primitive):
     def __call__(self, x):
         if _trace.current() is not None:
             raise RuntimeError(
-                f"[{self.name}] a collective in a network, got a call in construct, expected none: what ranks "
+                f"[{self.name}] a network cannot call collectives, got a call in construct, expected none: what ranks "
                 "communicate follows from how ops are cut"
             )
         result = self.collective(comm_func, x)
@@ -67,8 +67,8 @@ class Broadcast(_Collective):
 class _Message(Primitive):
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(
-            f"[{type(self).__name__}] messages between two ranks, got an op, expected pipeline stages, "
-            "which send what they need"
+            f"[{type(self).__name__}] messages between two ranks are not supported, got an op, expected pipeline "
+            "stages, which send what they need"
         )
 
 

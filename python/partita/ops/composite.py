@@ -39,25 +39,25 @@ def _differentiated(where, value, has_aux=False, sens=None):
     several = isinstance(value, (tuple, list))
     if has_aux and (not several or len(value) < 2):
         raise ValueError(
-            f"[{where}] nothing besides the loss, got {type(value).__name__} of has_aux=True, expected a tuple of "
-            "the loss and others"
+            f"[{where}] the function returns nothing besides the loss, got {type(value).__name__} of has_aux=True, "
+            "expected a tuple of the loss and others"
         )
     outputs = list(value[:1] if has_aux else value) if several else [value]
     for one in outputs:
         if not isinstance(one, Tensor):
             raise TypeError(
-                f"[{where}] the function gives no tensor, got {type(one).__name__}, expected a loss, or a tuple of "
-                "tensors; with has_aux=True the first alone is to be one"
+                f"[{where}] the function does not return a tensor, got {type(one).__name__}, expected a loss, or a "
+                "tuple of tensors; with has_aux=True only the first must be a loss"
             )
     factors = list(sens) if isinstance(sens, (tuple, list)) else [sens] * len(outputs)
     if len(factors) != len(outputs):
-        raise ValueError(f"[{where}] another number of factors, got {len(factors)}, expected {len(outputs)}")
+        raise ValueError(f"[{where}] wrong number of factors, got {len(factors)}, expected {len(outputs)}")
     total = None
     for one, factor in zip(outputs, factors):
         if not mstype.is_float(one.dtype):
             continue
         if isinstance(factor, Tensor) and factor.shape not in ((), one.shape):
-            raise ValueError(f"[{where}] factors of another shape, got {factor.shape}, expected {one.shape}")
+            raise ValueError(f"[{where}] the factors have the wrong shape, got {factor.shape}, expected {one.shape}")
         scaled = one if factor is None else one * factor
         term = scaled.sum() if scaled.ndim > 0 else scaled
         total = term if total is None else total + term.astype(total.dtype)
@@ -72,7 +72,7 @@ def _require_weights(where, weights):
     found = [weights] if isinstance(weights, Parameter) else list(weights)
     for one in found:
         if not isinstance(one, Parameter):
-            raise TypeError(f"[{where}] a weight is no parameter, got {type(one).__name__}, expected Parameter")
+            raise TypeError(f"[{where}] a weight is not a parameter, got {type(one).__name__}, expected Parameter")
     return found
 
 
@@ -81,10 +81,13 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
     both: (gradients of inputs, gradients of weights). The gradient of a single position is no tuple. Gradients are of
     the sum of all that `fn` gives, with `has_aux` of the first alone."""
     if return_ids:
-        raise NotImplementedError("[value_and_grad] gradients with their names, got return_ids=True, expected False")
+        raise NotImplementedError(
+            "[value_and_grad] gradients cannot be returned with their names, got return_ids=True, expected False"
+        )
     if sens_param:
         raise NotImplementedError(
-            "[value_and_grad] factors of gradients as inputs, got sens_param=True, expected False: see GradOperation"
+            "[value_and_grad] factors of gradients cannot be inputs, got sens_param=True, expected False: see "
+            "GradOperation"
         )
     positions, parameters = _positions(grad_position), _require_weights("value_and_grad", weights)
     if positions is None and parameters is None:
@@ -99,7 +102,8 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
         for position in positions or []:
             if position >= len(args) or not isinstance(args[position], Tensor):
                 raise ValueError(
-                    f"[value_and_grad] no such input, got position {position} of {len(args)} inputs, expected a tensor"
+                    f"[value_and_grad] input out of range, got position {position} of {len(args)} inputs, expected a "
+                    "tensor"
                 )
         for position in set(positions or []):
             args[position] = _of_its_own(args[position])
@@ -136,7 +140,7 @@ class GradOperation:
     def __init__(self, get_all=False, get_by_list=False, sens_param=False):
         for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
             if not isinstance(value, bool):
-                raise TypeError(f"[GradOperation] {name} is no bool, got {value!r}, expected True or False")
+                raise TypeError(f"[GradOperation] {name} is not a bool, got {value!r}, expected True or False")
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
 
     def __call__(self, fn, weights=None):

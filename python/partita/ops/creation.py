@@ -17,7 +17,7 @@ def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
     axis = axis_of("one_hot", axis, ids.ndim + 1)
     on, off = as_tensor(on_value, "one_hot"), as_tensor(off_value, "one_hot")
     if on.dtype != off.dtype:
-        raise TypeError(f"[one_hot] values of two element types, got {on.dtype} and {off.dtype}, expected one")
+        raise TypeError(f"[one_hot] the values differ in element type, got {on.dtype} and {off.dtype}, expected one")
     if mstype.is_float(on.dtype):
         attrs = attributes(depth=int(depth), on_value=float(on), off_value=float(off), dtype=on.dtype)
         hot = run(lambda trace, x: F.apply(trace, "one_hot", [x], attrs)[0], ids)
@@ -74,9 +74,10 @@ def assign(variable, value):
     """The parameter with the values of a tensor of its shape; in a network that is being built parameters are changed
     by optimizers alone."""
     if not isinstance(variable, Parameter):
-        raise TypeError(f"[assign] no parameter, got {type(variable).__name__}, expected a Parameter")
+        raise TypeError(f"[assign] not a parameter, got {type(variable).__name__}, expected a Parameter")
     if _trace.current() is not None:
         raise NotImplementedError(
-            f"[assign] a parameter changed within a program, got '{variable.name}', expected a call outside of it"
+            f"[assign] a parameter cannot be changed within a program, got '{variable.name}', expected a call outside "
+            "of it"
         )
     return variable.set_data(as_tensor(value, "assign"))

@@ -24,16 +24,16 @@ class Custom(Primitive):
     ):
         super().__init__(name or getattr(func, "__name__", type(func).__name__))
         if not callable(func):
-            raise TypeError(f"[Custom] no function, got {type(func).__name__}, expected one of NumPy arrays")
+            raise TypeError(f"[Custom] not a function, got {type(func).__name__}, expected one of NumPy arrays")
         if func_type != "pyfunc":
             raise NotImplementedError(
-                f"[Custom] kernels in another language, got func_type={func_type!r}, expected 'pyfunc': a function of "
-                "NumPy arrays"
+                f"[Custom] kernels in another language are not supported, got func_type={func_type!r}, expected "
+                "'pyfunc': a function of NumPy arrays"
             )
         if bprop is not None and not callable(bprop):
-            raise TypeError(f"[Custom] bprop is no function, got {type(bprop).__name__}, expected one of tensors")
+            raise TypeError(f"[Custom] bprop is not a function, got {type(bprop).__name__}, expected one of tensors")
         if not isinstance(rule, str):
-            raise TypeError(f"[Custom] the rule is no string, got {type(rule).__name__}, expected one as 'nk,k->nk'")
+            raise TypeError(f"[Custom] the rule is not a string, got {type(rule).__name__}, expected one as 'nk,k->nk'")
         self._func, self._bprop, self._rule = func, bprop, rule.replace(" ", "")
         self._out_shape, self._out_dtype = out_shape, out_dtype
         self._node = f"{self.name}.{next(_numbers)}"
@@ -79,7 +79,7 @@ class Custom(Primitive):
         dtypes = list(dtype) if isinstance(dtype, (tuple, list)) else [dtype] * len(shape)
         if len(dtypes) != len(shape):
             raise ValueError(
-                f"[{self.name}] shapes and element types differ in number, got {len(shape)} and {len(dtypes)}, "
+                f"[{self.name}] different numbers of shapes and element types, got {len(shape)} and {len(dtypes)}, "
                 "expected as many"
             )
         return [list(one) for one in shape], [mstype.to_dtype(one) for one in dtypes], True
@@ -106,5 +106,5 @@ class PyFunc(Custom):
     def compute(self, *args):
         got = [(one.shape, one.dtype) for one in map(as_tensor, args)]
         if got != self._given:
-            raise TypeError(f"[PyFunc] other operands, got {got}, expected {self._given}")
+            raise TypeError(f"[PyFunc] the operands differ from the declared ones, got {got}, expected {self._given}")
         return super().compute(*args)

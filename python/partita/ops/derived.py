@@ -36,7 +36,9 @@ def outer(input, vec2):
     """The products of all pairs of elements of two vectors."""
     a, b = as_tensor(input, "outer"), as_tensor(vec2, "outer")
     if a.ndim != 1 or b.ndim != 1:
-        raise ValueError(f"[outer] no vectors, got shapes {a.shape} and {b.shape}, expected one dimension each")
+        raise ValueError(
+            f"[outer] operands are not vectors, got shapes {a.shape} and {b.shape}, expected one dimension each"
+        )
     return expand_dims(a, 1) * expand_dims(b, 0)
 
 
@@ -73,10 +75,10 @@ def _counts_of(where, dims):
     """Number of copies along each dimension. Raises TypeError unless `dims` is a tuple or list of integers, ValueError
     for numbers below zero."""
     if not isinstance(dims, (tuple, list)):
-        raise TypeError(f"[{where}] dims is no tuple, got {dims!r}, expected an integer for each dimension")
+        raise TypeError(f"[{where}] dims is not a tuple, got {dims!r}, expected an integer for each dimension")
     for one in dims:
         if not isinstance(one, numbers.Integral) or isinstance(one, bool):
-            raise TypeError(f"[{where}] a number of copies is no integer, got {one!r}, expected one from 0")
+            raise TypeError(f"[{where}] a number of copies is not an integer, got {one!r}, expected one from 0")
         if one < 0:
             raise ValueError(f"[{where}] bad number of copies, got {one}, expected an integer from 0")
     return [int(one) for one in dims]

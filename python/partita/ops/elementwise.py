@@ -51,7 +51,7 @@ def sqrt(x):
 def relu(input, inplace=False):
     """max(x, 0)."""
     if inplace:
-        raise NotImplementedError("[relu] tensors are not changed in place, got inplace=True, expected False")
+        raise NotImplementedError("[relu] tensors cannot be changed in place, got inplace=True, expected False")
     x = as_tensor(input, "relu")
     return x if x.dtype == mstype.bool_ else _relu(x)
 
@@ -59,7 +59,7 @@ def relu(input, inplace=False):
 def softplus(input, beta=1, threshold=20):
     """log(1 + exp(beta x)) / beta; x where beta x is above the threshold, where float32 has the same number."""
     if threshold < 20:
-        raise NotImplementedError(f"[softplus] another threshold, got {threshold}, expected 20 or more")
+        raise NotImplementedError(f"[softplus] this threshold is not supported, got {threshold}, expected 20 or more")
     return _softplus(input) if beta == 1 else div(_softplus(mul(input, beta)), beta)
 
 
@@ -205,7 +205,7 @@ def div(input, other, *, rounding_mode=None):
         return floor_div(input, other)
     if rounding_mode is not None:
         raise NotImplementedError(
-            f"[div] another rounding of results, got rounding_mode={rounding_mode!r}, expected None or 'floor'"
+            f"[div] this rounding is not supported, got rounding_mode={rounding_mode!r}, expected None or 'floor'"
         )
     a, b = [one if is_number(one) else as_tensor(one, "div") for one in (input, other)]
     if is_number(a) and is_number(b):
@@ -292,7 +292,7 @@ def masked_fill(input_x, mask, value):
     """`value`, in the element type of the tensor, where the mask holds, else its elements."""
     x = as_tensor(input_x, "masked_fill")
     if isinstance(value, float) and not mstype.is_float(x.dtype):
-        raise TypeError(f"[masked_fill] a number of another kind, got {value} for {x.dtype}, expected an integer")
+        raise TypeError(f"[masked_fill] the value has the wrong type, got {value} for {x.dtype}, expected an integer")
     return select(mask, Tensor(value, x.dtype) if is_number(value) else cast(value, x.dtype), x)
 
 
@@ -309,7 +309,7 @@ def clip_by_value(x, clip_value_min=None, clip_value_max=None):
     are equal to them. Integers stay integers, without the fractions of bounds."""
     x = as_tensor(x, "clip_by_value")
     if x.dtype == mstype.bool_:
-        raise TypeError("[clip_by_value] elements without bounds, got Bool, expected numbers")
+        raise TypeError("[clip_by_value] bools cannot be clipped, got Bool, expected numbers")
     found = _clipped("clip_by_value", maximum, minimum, x, clip_value_min, clip_value_max)
     return found if mstype.is_float(x.dtype) else cast(found, x.dtype)
 

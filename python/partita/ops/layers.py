@@ -23,7 +23,7 @@ def matmul(input, other, transpose_a=False, transpose_b=False):
         return reshape(y, shape)
     if a.dtype != b.dtype:
         raise TypeError(
-            f"[matmul] operands of two element types, got {a.dtype} and {b.dtype}, expected one: see ops.cast"
+            f"[matmul] operands differ in element type, got {a.dtype} and {b.dtype}, expected one: see ops.cast"
         )
     return run(lambda trace, x, y: F.matmul(x, y, transpose_a, transpose_b), a, b)
 
@@ -45,7 +45,7 @@ def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
 def require_nchw(where, data_format):
     """ValueError for images whose dimensions are in another order."""
     if data_format != "NCHW":
-        raise ValueError(f"[{where}] another order of dimensions, got {data_format!r}, expected 'NCHW'")
+        raise ValueError(f"[{where}] this order of dimensions is not supported, got {data_format!r}, expected 'NCHW'")
 
 
 def pair(where, what, value):
@@ -93,7 +93,7 @@ def _require_whole(where, x, kernel_size, stride, padding):
     for size, k, step, pad in zip(x.shape[-2:], kernel, strides, pads):
         if (size + 2 * pad - k) % step:
             raise NotImplementedError(
-                f"[{where}] windows partly outside the image, got ceil_mode=True with {size} in steps of {step}, "
+                f"[{where}] windows reach outside the image, got ceil_mode=True with {size} in steps of {step}, "
                 "expected ceil_mode=False, or a stride that divides"
             )
 
@@ -104,8 +104,8 @@ def max_pool2d(
     """The largest element of each window of x[n, c, h, w]."""
     if pair("max_pool2d", "dilation", dilation) != [1, 1] or return_indices:
         raise NotImplementedError(
-            f"[max_pool2d] another kind of window, got dilation={dilation}, return_indices={return_indices}, expected "
-            "1 and False"
+            f"[max_pool2d] this kind of window is not supported, got dilation={dilation}, "
+            f"return_indices={return_indices}, expected 1 and False"
         )
     stride = kernel_size if stride is None else stride
     if ceil_mode:
@@ -168,7 +168,7 @@ def layer_norm(input_x, normalized_shape, gamma, beta, eps=1e-5):
     count = len(normalized_shape)
     if tuple(normalized_shape) != x.shape[x.ndim - count :]:
         raise ValueError(
-            f"[layer_norm] another shape, got {tuple(normalized_shape)} for x of shape {x.shape}, expected "
+            f"[layer_norm] wrong shape, got {tuple(normalized_shape)} for x of shape {x.shape}, expected "
             "its last sizes"
         )
     if count == 1:

@@ -81,7 +81,7 @@ def require_cross_entropy(where, weight, label_smoothing):
     """Checks the options of a cross entropy. Raises TypeError if the weights are no Tensor, ValueError if
     `label_smoothing` is not from 0 to 1."""
     if weight is not None and not isinstance(weight, Tensor):
-        raise TypeError(f"[{where}] the weights are no tensor, got {type(weight).__name__}, expected one")
+        raise TypeError(f"[{where}] the weights are not a tensor, got {type(weight).__name__}, expected one")
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"[{where}] label_smoothing out of range, got {label_smoothing}, expected 0 to 1")
 
@@ -91,7 +91,7 @@ def softmax_loss(where, logits, labels, weight, ignore_index, label_smoothing, r
     the result from the losses of samples where it is not their mean over the weights of those that count."""
     if weight is not None and weight.shape != (logits.shape[1 if logits.ndim > 1 else 0],):
         raise ValueError(
-            f"[{where}] weights of another number of classes, got {weight.shape} for logits of shape {logits.shape}, "
+            f"[{where}] wrong number of weights, got {weight.shape} for logits of shape {logits.shape}, "
             "expected one for each class"
         )
     if logits.ndim > 2:  # [n, c, d..] -> [n, d.., c]

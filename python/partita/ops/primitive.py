@@ -72,7 +72,7 @@ class Primitive:
 
     def place(self, role, rank_id):
         raise NotImplementedError(
-            "[Primitive.place] ops are not placed on single ranks, got a call, expected set_stage, or shard"
+            "[Primitive.place] ops cannot be placed on single ranks, got a call, expected set_stage, or shard"
         )
 
     def __repr__(self):

@@ -85,7 +85,7 @@ def _falling(x):
 def _with_indices(name, reduction, key, input, axis, keepdims, initial, where):
     x = as_tensor(input, name)
     if initial is not None or where not in (None, True):
-        raise NotImplementedError(f"[{name}] some elements alone, got initial or where, expected neither")
+        raise NotImplementedError(f"[{name}] initial and where are not supported, got one of them, expected neither")
     if axis is None or x.ndim == 0:
         return reduction(x), full([], 0, dtype=mstype.int64)
     at = argmax(key(x), axis, True)
@@ -118,7 +118,9 @@ def _method_of(
     name, with_indices, alone, input, axis, keepdims, dim, keepdim, initial=None, where=True, return_indices=False
 ):
     if initial is not None or where is not True:
-        raise NotImplementedError(f"[Tensor.{name}] some elements alone, got initial or where, expected neither")
+        raise NotImplementedError(
+            f"[Tensor.{name}] initial and where are not supported, got one of them, expected neither"
+        )
     if dim is not None:
         return with_indices(input, dim, bool(keepdim))
     keeps = keepdims if keepdim is None else keepdim

@@ -48,7 +48,7 @@ def squeeze(input, axis=None):
     for one in axes:
         if x.shape[one] != 1:
             raise ValueError(
-                f"[squeeze] a dimension of more than one element, got size {x.shape[one]} of axis {one}, expected 1"
+                f"[squeeze] the dimension has more than one element, got size {x.shape[one]} of axis {one}, expected 1"
             )
     return reshape(x, [size for i, size in enumerate(x.shape) if i not in axes])
 
@@ -112,7 +112,9 @@ def broadcast_to(input, shape):
 def concat(tensors, axis=0):
     """Concatenates tensors along an axis. Raises TypeError unless they are in a tuple or list that is not empty."""
     if not isinstance(tensors, (list, tuple)) or not tensors:
-        raise TypeError(f"[concat] no tensors, got {type(tensors).__name__}, expected a tuple or list of tensors")
+        raise TypeError(
+            f"[concat] not a list of tensors, got {type(tensors).__name__}, expected a tuple or list of tensors"
+        )
     parts = [as_tensor(one, "concat") for one in tensors]
     axis = axis_of("concat", axis, parts[0].ndim)
     return run(lambda trace, *xs: F.apply(trace, "concat", list(xs), attributes(axis=axis))[0], *parts)
@@ -220,11 +222,14 @@ def _index_items(x, index):
     chosen = [i for i, one in enumerate(items) if isinstance(one, Tensor)]
     if len(chosen) > 1:
         raise IndexError(
-            f"[index] several dimensions by tensors, got {len(chosen)}, expected one: see ops.gather, or reshape"
+            f"[index] only one dimension can be indexed by a tensor, got {len(chosen)}, expected one: see ops.gather, "
+            "or reshape"
         )
     places = [i for i, one in enumerate(items) if one is not None and not isinstance(one, slice)]
     if chosen and places[-1] - places[0] != len(places) - 1:
-        raise IndexError("[index] a number and a tensor apart from each other, got both, expected one after the other")
+        raise IndexError(
+            "[index] a number and a tensor must be next to each other, got both, expected one after the other"
+        )
     return items
 
 
@@ -239,7 +244,7 @@ def _index_tensor(one):
             "ops.select(mask, x, 0)"
         )
     if mstype.is_float(ids.dtype):
-        raise IndexError(f"[index] no integers, got a tensor of {ids.dtype}, expected integers")
+        raise IndexError(f"[index] indices are not integers, got a tensor of {ids.dtype}, expected integers")
     return int(ids) if ids.ndim == 0 and ids._symbol is None else ids
 
 
@@ -254,7 +259,7 @@ def gather(input_params, input_indices, axis, batch_dims=0):
     """Slices of a tensor along an axis, by their numbers. Raises IndexError for a number that is below 0 or beyond the
     last slice."""
     if batch_dims != 0:
-        raise ValueError(f"[gather] dimensions of batches, got {batch_dims}, expected 0")
+        raise ValueError(f"[gather] dimensions of batches are not supported, got {batch_dims}, expected 0")
     table, ids = as_tensor(input_params, "gather"), as_tensor(input_indices, "gather")
     axis = axis_of("gather", axis, table.ndim)
     if not mstype.is_float(table.dtype):
@@ -281,7 +286,8 @@ def _gathered_integers(table, ids, axis):
         return reshape(concat(parts, axis), shape) if parts else full(shape, 0, dtype=table.dtype)
     if table.dtype == mstype.int64:
         raise TypeError(
-            "[gather] integers of 64 bits by indices of a program, got Int64, expected another element type"
+            "[gather] 64-bit integers cannot be gathered by indices that a program computes, got Int64, expected "
+            "another element type"
         )
 
     def cast(x, dtype):

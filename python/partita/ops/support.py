@@ -25,7 +25,7 @@ def as_tensor(value, where="op"):
         return value
     if isinstance(value, (np.ndarray, list, tuple)) or is_number(value):
         return Tensor(value)
-    raise TypeError(f"[{where}] operand is no tensor, got {type(value).__name__}, expected a Tensor or a number")
+    raise TypeError(f"[{where}] operand is not a tensor, got {type(value).__name__}, expected a Tensor or a number")
 
 
 def number_dtype(tensor, number):

@@ -98,7 +98,8 @@ class AutoParallel(Cell):
 
     def transformer_opt(self, file_path):
         raise NotImplementedError(
-            f"[AutoParallel] a file of optimisations, got {file_path!r}, expected none: the library chooses passes"
+            f"[AutoParallel] a file of optimisations is not supported, got {file_path!r}, expected none: the library "
+            "chooses passes"
         )
 
 

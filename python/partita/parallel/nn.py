@@ -13,7 +13,9 @@ class PipelineGradReducer(DistributedGradReducer):
     def __init__(self, parameters, scale_sense=1.0, opt_shard=None):
         super().__init__(parameters, mean=True, degree=1)
         if scale_sense != 1.0:
-            raise NotImplementedError(f"[PipelineGradReducer] a factor of the loss, got {scale_sense}, expected 1.0")
+            raise NotImplementedError(
+                f"[PipelineGradReducer] a factor of the loss is not supported, got {scale_sense}, expected 1.0"
+            )
 
 
 __getattr__ = refuse_missing(globals())

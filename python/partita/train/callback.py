@@ -95,7 +95,7 @@ class EarlyStopping(Callback):
             raise ValueError(f"[EarlyStopping] unknown mode, got {mode!r}, expected auto, min or max")
         if restore_best_weights:
             raise NotImplementedError(
-                "[EarlyStopping] the best weights again, got restore_best_weights=True, expected False"
+                "[EarlyStopping] the best weights cannot be restored, got restore_best_weights=True, expected False"
             )
         self.monitor, self.min_delta, self.patience, self.verbose = monitor, abs(min_delta), patience, verbose
         self.rises = mode == "max" or mode == "auto" and "acc" in monitor
@@ -108,7 +108,8 @@ class EarlyStopping(Callback):
         if value is None:
             more = "" if found else ", or an evaluation after each epoch: Model.fit(.., valid_dataset)"
             raise ValueError(
-                f"[EarlyStopping] nothing to monitor, got '{self.monitor}', expected one of {['loss', *found]}{more}"
+                f"[EarlyStopping] there is no such value to monitor, got '{self.monitor}', expected one of "
+                f"{['loss', *found]}{more}"
             )
         better = self.best is None or (
             value > self.best + self.min_delta if self.rises else value < self.best - self.min_delta
@@ -166,7 +167,7 @@ class OnRequestExit(Callback):
         if sig not in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             raise ValueError(f"[OnRequestExit] bad sig, got {sig!r}, expected SIGTERM, SIGINT or SIGHUP")
         if config_file is not None:
-            warn(f"[OnRequestExit] signals alone are watched, config_file has no effect, got {config_file!r}")
+            warn(f"[OnRequestExit] only signals are watched, config_file has no effect, got {config_file!r}")
         self.save_ckpt, self.path = bool(save_ckpt), os.path.join(os.fspath(directory), f"{file_name}_train.ckpt")
         self.stopped_by = 0
 

@@ -46,10 +46,11 @@ class CheckpointConfig:
         ):
             raise ValueError("[CheckpointConfig] nothing to save, got 0 for each, expected one above 0")
         if enc_key is not None:
-            raise NotImplementedError("[CheckpointConfig] files are not encrypted, got enc_key, expected None")
+            raise NotImplementedError("[CheckpointConfig] files cannot be encrypted, got enc_key, expected None")
         if saved_network is not None:
             raise NotImplementedError(
-                f"[CheckpointConfig] another network, got saved_network={type(saved_network).__name__}, expected None"
+                "[CheckpointConfig] another network cannot be saved along, got "
+                f"saved_network={type(saved_network).__name__}, expected None"
             )
         for name, value, default in (
             ("append_info", append_info, None),
@@ -91,8 +92,8 @@ class _OwnFolder:
                     continue
             except OSError as error:
                 warn(
-                    f"[ModelCheckpoint] no lock for '{os.path.dirname(self._path)}': {error.strerror}; another job "
-                    "that writes there would not be noticed"
+                    f"[ModelCheckpoint] cannot lock '{os.path.dirname(self._path)}': {error.strerror}; another job "
+                    "that writes there would go unnoticed"
                 )
                 self._file = file
                 return
@@ -153,7 +154,9 @@ class ModelCheckpoint(Callback):
         if not isinstance(prefix, str) or "/" in prefix:
             raise ValueError(f"[ModelCheckpoint] bad prefix, got {prefix!r}, expected a name without '/'")
         if config is not None and not isinstance(config, CheckpointConfig):
-            raise TypeError(f"[ModelCheckpoint] no config, got {type(config).__name__}, expected CheckpointConfig")
+            raise TypeError(
+                f"[ModelCheckpoint] not a configuration, got {type(config).__name__}, expected CheckpointConfig"
+            )
         self.prefix, self.directory = prefix, os.fspath(directory or ".")
         self.config = config or CheckpointConfig()
         self._files, self._folder = [], None

@@ -37,26 +37,28 @@ def merge_sliced_parameter(sliced_parameters, strategy=None):
     list holds anything but the parts of one parameter."""
     where = "merge_sliced_parameter"
     if not isinstance(sliced_parameters, list):
-        raise TypeError(f"[{where}] no list, got {type(sliced_parameters).__name__}, expected parameters in a list")
+        raise TypeError(f"[{where}] not a list, got {type(sliced_parameters).__name__}, expected parameters in a list")
     if not sliced_parameters:
         raise ValueError(f"[{where}] nothing to merge, got an empty list, expected the parts of a parameter")
     for one in sliced_parameters:
         if not isinstance(one, Parameter):
-            raise TypeError(f"[{where}] no parameter, got {type(one).__name__}, expected Parameter")
+            raise TypeError(f"[{where}] not a parameter, got {type(one).__name__}, expected Parameter")
     first = sliced_parameters[0]
     for one in sliced_parameters:
         if one.name != first.name:
-            raise ValueError(f"[{where}] parts of several parameters, got '{one.name}', expected '{first.name}'")
+            raise ValueError(
+                f"[{where}] the parts belong to several parameters, got '{one.name}', expected '{first.name}'"
+            )
         if one.shape[1:] != first.shape[1:] and strategy is None and first.box is None:
             raise ValueError(
-                f"[{where}] '{one.name}' has parts of other shapes, got {one.shape}, expected {first.shape}"
+                f"[{where}] '{one.name}' has parts of different shapes, got {one.shape}, expected {first.shape}"
             )
     entry = None
     if strategy is not None:
         entry = entry_named(where, strategy, first.name)
         if len(entry["slices"]) != len(sliced_parameters):
             raise ValueError(
-                f"[{where}] another number of parts of '{first.name}', got {len(sliced_parameters)}, "
+                f"[{where}] wrong number of parts of '{first.name}', got {len(sliced_parameters)}, "
                 f"expected {len(entry['slices'])}"
             )
     ranks = [rank for rank, _ in entry["slices"]] if entry else list(range(len(sliced_parameters)))
@@ -99,13 +101,13 @@ def load_distributed_checkpoint(
     where = "load_distributed_checkpoint"
     for name, value in (("dec_key", dec_key), ("dst_safetensors_dir", dst_safetensors_dir), ("name_map", name_map)):
         if value is not None:
-            raise NotImplementedError(f"[{where}] not there, got {name}, expected None")
+            raise NotImplementedError(f"[{where}] not supported, got {name}, expected None")
     if unified_safetensors_dir is not None:
         names = sorted(one for one in os.listdir(unified_safetensors_dir) if one.endswith(".safetensors"))
         checkpoint_filenames = [os.path.join(unified_safetensors_dir, one) for one in names]
     if not isinstance(checkpoint_filenames, (list, tuple)):
         raise TypeError(
-            f"[{where}] no list of files, got {type(checkpoint_filenames).__name__}, expected one for each rank"
+            f"[{where}] not a list of files, got {type(checkpoint_filenames).__name__}, expected one for each rank"
         )
     if not checkpoint_filenames:
         raise ValueError(f"[{where}] no files, got an empty list, expected one for each rank")
@@ -114,7 +116,7 @@ def load_distributed_checkpoint(
         entries = strategy.read(where, train_strategy_filename)
         if strategy.ranks_of(entries) != len(checkpoint_filenames):
             raise ValueError(
-                f"[{where}] another number of files than the training had ranks, got {len(checkpoint_filenames)}, "
+                f"[{where}] there is not one file for each rank of the training, got {len(checkpoint_filenames)}, "
                 f"expected {strategy.ranks_of(entries)}"
             )
     found = _merged(where, dict(enumerate(checkpoint_filenames)), entries)
@@ -200,7 +202,9 @@ def transform_checkpoint_by_rank(
     """The file of one rank under another strategy, from those of some ranks, {rank: path}."""
     where = "transform_checkpoint_by_rank"
     if not isinstance(checkpoint_files_map, dict):
-        raise TypeError(f"[{where}] no dict, got {type(checkpoint_files_map).__name__}, expected ranks and their files")
+        raise TypeError(
+            f"[{where}] not a dict, got {type(checkpoint_files_map).__name__}, expected ranks and their files"
+        )
     entries = _entries(where, dst_strategy_file)
     wholes = _merged(where, checkpoint_files_map, _entries(where, src_strategy_file))
     _save_part(where, save_checkpoint_file_name, wholes, entries, rank_id)

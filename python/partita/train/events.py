@@ -84,8 +84,8 @@ class Events:
         self._changes = self._optimizer._changes
         if self._optimizer.program_state() != self._hyperparameters:
             raise RuntimeError(
-                f"[train] another attribute of {type(self._optimizer).__name__} in a callback, got a change, expected "
-                "learning_rate alone: what else updates depend on stands in their program"
+                f"[train] a callback cannot change this attribute of {type(self._optimizer).__name__}, got a change, "
+                "expected learning_rate only: all other settings are part of the program"
             )
 
     def _save(self, path, own_part=False, background=False):

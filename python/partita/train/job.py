@@ -103,4 +103,4 @@ def _symbol(where, value):
         if value._symbol is None:
             return _trace.run(lambda trace, x: x, value)._symbol
         return value._symbol
-    raise TypeError(f"[{where}] the result is no tensor, got {type(value).__name__}, expected a Tensor")
+    raise TypeError(f"[{where}] the result is not a tensor, got {type(value).__name__}, expected a Tensor")

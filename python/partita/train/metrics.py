@@ -52,7 +52,9 @@ class Accuracy(TopKCategoricalAccuracy):
 
     def __init__(self, eval_type="classification"):
         if eval_type != "classification":
-            raise NotImplementedError(f"[Accuracy] other evaluations, got {eval_type!r}, expected 'classification'")
+            raise NotImplementedError(
+                f"[Accuracy] this evaluation is not supported, got {eval_type!r}, expected 'classification'"
+            )
         super().__init__(1)
 
 

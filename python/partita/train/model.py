@@ -45,19 +45,20 @@ class Model:
         keep_batchnorm_fp32=None,
     ):
         if not isinstance(network, Cell):
-            raise TypeError(f"[Model] the network is no cell, got {type(network).__name__}, expected an nn.Cell")
+            raise TypeError(f"[Model] the network is not a cell, got {type(network).__name__}, expected an nn.Cell")
         if amp_level not in ("O0", "O1", "O2", "O3", "auto"):
             raise ValueError(f"[Model] unknown amp_level, got {amp_level!r}, expected O0")
         if amp_level != "O0":
             warn(f"[Model] the CPU computes in float32, got amp_level={amp_level!r}")
         if boost_level != "O0":
-            warn(f"[Model] there is no such level, got boost_level={boost_level!r}")
+            warn(f"[Model] this level is not supported, got boost_level={boost_level!r}")
         if eval_network is not None or eval_indexes is not None:
             raise NotImplementedError(
-                "[Model] a network of its own for evaluations, got eval_network or eval_indexes, expected None"
+                "[Model] a separate network for evaluations is not supported, got eval_network or eval_indexes, "
+                "expected None"
             )
         if loss_scale_manager is not None:
-            warn(f"[Model] losses in float32 are not scaled, got {type(loss_scale_manager).__name__}")
+            warn(f"[Model] losses in float32 cannot be scaled, got {type(loss_scale_manager).__name__}")
         if keep_batchnorm_fp32 is False:
             warn("[Model] the CPU computes in float32, got keep_batchnorm_fp32=False")
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
@@ -81,7 +82,8 @@ class Model:
         names = dataset.get_col_names()
         if self._loss_fn is not None and len(names) != 2:
             raise ValueError(
-                f"[{where}] a data set for a network with a loss, got columns {names}, expected two: data and label"
+                f"[{where}] a network with a loss function takes two columns, got columns {names}, expected two: data "
+                "and label"
             )
         return names
 
@@ -156,7 +158,7 @@ class Model:
 
     def _train(self, where, epoch, dataset, callbacks, sink, sink_size, initial_epoch, validation, frequency):
         if not isinstance(epoch, int) or isinstance(epoch, bool):
-            raise TypeError(f"[{where}] epochs are no integer, got {epoch!r}, expected one from 1")
+            raise TypeError(f"[{where}] the number of epochs is not an integer, got {epoch!r}, expected one from 1")
         if epoch < 1:
             raise ValueError(f"[{where}] bad number of epochs, got {epoch}, expected an integer from 1")
         if sink_size < -1 or sink_size == 0:
@@ -165,7 +167,7 @@ class Model:
             sink_size = 0
         if sink_size and validation is not None:
             raise NotImplementedError(
-                f"[{where}] an evaluation after epochs of another length, got sink_size={sink_size}, expected -1"
+                f"[{where}] evaluations are possible only after whole epochs, got sink_size={sink_size}, expected -1"
             )
         if not isinstance(initial_epoch, int) or not 0 <= initial_epoch < epoch:
             raise ValueError(f"[{where}] bad initial_epoch, got {initial_epoch!r}, expected 0 to {epoch - 1}")
@@ -174,7 +176,7 @@ class Model:
         if validation is not None:
             if frequency != 1:
                 raise NotImplementedError(
-                    f"[fit] an evaluation after several epochs, got valid_frequency={frequency}, expected 1"
+                    f"[fit] evaluations run after every epoch, got valid_frequency={frequency}, expected 1"
                 )
             valid_rows = validation.rows().rename(job.columns)
         events = Events(self, job, _listed(callbacks), dataset, (initial_epoch, epoch), sink, sink_size)
@@ -205,8 +207,8 @@ class Model:
             raise ValueError("[train] nothing to update the parameters, got no optimizer, expected one in Model(..)")
         if type(self._optimizer).construct is not Optimizer.construct:
             raise NotImplementedError(
-                f"[train] an optimizer that changes gradients, got {type(self._optimizer).__name__} with a construct "
-                "of its own, expected none: a loop of one's own calls it (nn.TrainOneStepCell, value_and_grad)"
+                f"[train] the optimizer changes gradients, got {type(self._optimizer).__name__} with a construct "
+                "of its own, expected none: call it in your own loop (nn.TrainOneStepCell, value_and_grad)"
             )
         names = self._columns(dataset, where)
         parallelism = self._parallelism()
@@ -214,7 +216,7 @@ class Model:
         if len(rows) < batch:
             raise ValueError(f"[{where}] too few rows, got {len(rows)}, expected at least one batch of {batch}")
         if len(rows) % batch and not dataset._drop_remainder:
-            warn(f"[{where}] a last batch is not full and left out, got {len(rows)} rows in batches of {batch}")
+            warn(f"[{where}] the last batch is not full and is dropped, got {len(rows)} rows in batches of {batch}")
         self._network.set_train(True)
         groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
         job = self._job(names, batch, self._optimizer, parallelism, groups, parallelism.batches(dataset))
@@ -251,7 +253,8 @@ class Model:
         for name, kind in self._metrics.items():
             if kind != "loss" and not found.classified:
                 raise ValueError(
-                    f"[eval] no classes, got metric '{name}' of a network without logits and labels, expected 'loss'"
+                    f"[eval] this metric needs classes, got metric '{name}' of a network without logits and labels, "
+                    "expected 'loss'"
                 )
         return {name: getattr(found, kind) for name, kind in self._metrics.items()}
 
@@ -311,9 +314,8 @@ def _naming_wide_columns(dataset):
         if not wide or "f64" not in str(error):
             raise
         raise TypeError(
-            f"{error}: column {', '.join(map(repr, wide))} of the data set is float64, expected float32 as the "
-            "parameters are: numbers.astype(np.float32), or dataset.map(transforms.TypeCast(mstype.float32), "
-            f"{wide[0]!r})"
+            f"{error}: column {', '.join(map(repr, wide))} of the data set is float64, expected float32 like the "
+            f"parameters: numbers.astype(np.float32), or dataset.map(transforms.TypeCast(mstype.float32), {wide[0]!r})"
         ) from error
 
 
@@ -331,7 +333,7 @@ def _library_names(names, has_loss):
 def _named(values):
     if not isinstance(values, (tuple, list)) or not all(isinstance(one, Tensor) for one in values):
         raise TypeError(
-            f"[construct] the result is no tensor, got {type(values).__name__}, expected a Tensor or a tuple of them"
+            f"[construct] the result is not a tensor, got {type(values).__name__}, expected a Tensor or a tuple of them"
         )
     return [(f"output{i}", one) for i, one in enumerate(values)]
 
@@ -344,7 +346,8 @@ def _measured_by(metrics):
         if isinstance(metric, Metric):
             if metric.measured is None:
                 raise NotImplementedError(
-                    f"[Model] not measured in evaluations, got {type(metric).__name__}, expected Accuracy or Loss"
+                    f"[Model] this metric is not supported in evaluations, got {type(metric).__name__}, expected "
+                    "Accuracy or Loss"
                 )
             measured[name] = metric.measured
             continue
@@ -362,7 +365,7 @@ def _listed(callbacks):
     listed = [] if callbacks is None else list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
     for one in listed:
         if not isinstance(one, Callback):
-            raise TypeError(f"[train] no callback, got {type(one).__name__}, expected a Callback")
+            raise TypeError(f"[train] not a callback, got {type(one).__name__}, expected a Callback")
     return listed
 
 

@@ -34,7 +34,7 @@ class Graph(_Printed):
         try:
             import networkx
         except ImportError:
-            raise ImportError("[Graph.to_networkx] networkx is not there, expected pip install networkx") from None
+            raise ImportError("[Graph.to_networkx] networkx is not installed, expected pip install networkx") from None
         made = networkx.DiGraph()
         values, makers = self._program.values, {}
         for op, name, inputs, outputs in self._program.nodes:

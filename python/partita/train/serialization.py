@@ -18,7 +18,7 @@ _ENDINGS = {"ckpt": ".ckpt", "safetensors": ".safetensors"}
 
 def _path(where, name, format):
     if not isinstance(name, (str, os.PathLike)):
-        raise TypeError(f"[{where}] the file is no path, got {type(name).__name__}, expected str")
+        raise TypeError(f"[{where}] the file is not a path, got {type(name).__name__}, expected str")
     if format not in _ENDINGS:
         raise ValueError(f"[{where}] unknown format, got {format!r}, expected ckpt or safetensors")
     return os.fspath(name)
@@ -26,7 +26,7 @@ def _path(where, name, format):
 
 def _refuse_key(where, key):
     if key is not None:
-        raise NotImplementedError(f"[{where}] files are not encrypted, got a key, expected None")
+        raise NotImplementedError(f"[{where}] files cannot be encrypted, got a key, expected None")
 
 
 def save_checkpoint(
@@ -64,7 +64,7 @@ def save_checkpoint(
         named.append((name, one if isinstance(one, Tensor) else Tensor(one)))
     for name, one in named:
         if not isinstance(one, Tensor):
-            raise TypeError(f"[save_checkpoint] '{name}' is no tensor, got {type(one).__name__}, expected one")
+            raise TypeError(f"[save_checkpoint] '{name}' is not a tensor, got {type(one).__name__}, expected one")
     save_parameters(path, named)
 
 
@@ -160,10 +160,12 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
     a counterpart: (of the cell, of the dict). If processes hold only parts of some parameters, all processes call it,
     and get whole ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict."""
     if not isinstance(net, Cell):
-        raise TypeError(f"[load_param_into_net] the network is no cell, got {type(net).__name__}, expected an nn.Cell")
+        raise TypeError(
+            f"[load_param_into_net] the network is not a cell, got {type(net).__name__}, expected an nn.Cell"
+        )
     if not isinstance(parameter_dict, dict):
         raise TypeError(
-            f"[load_param_into_net] no dict, got {type(parameter_dict).__name__}, expected names and parameters"
+            f"[load_param_into_net] not a dict, got {type(parameter_dict).__name__}, expected names and parameters"
         )
     if ranks.is_process() and any(getattr(one, "box", None) for one in parameter_dict.values()):
         parameter_dict = joined_over_ranks("load_param_into_net", parameter_dict)
@@ -212,7 +214,7 @@ def sync_pipeline_shared_parameters(net):
 def export(net, *inputs, file_name, file_format, **kwargs):
     """Not there yet."""
     raise NotImplementedError(
-        f"[export] a file of another system, got file_format={file_format!r}, expected save_checkpoint"
+        f"[export] files of other systems are not supported, got file_format={file_format!r}, expected save_checkpoint"
     )
 
 

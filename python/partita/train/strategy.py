@@ -99,7 +99,7 @@ def cuts_of(where, path):
         cuts = json.loads(file.read()).get("parallel_strategy_item")
     if not cuts:
         raise NotImplementedError(
-            f"[{where}] cuts of a training with stages, got {path}, expected a file of one without: "
+            f"[{where}] the file has cuts of a training with stages, got {path}, expected a file of one without: "
             "set pipeline_stage and shard in the script"
         )
     return cuts
@@ -116,7 +116,7 @@ def _is_entry(entry):
 def read(where, path):
     """The entries of a file by the names of their states. ValueError for what is no such file."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"[{where}] the strategy file is no path, got {type(path).__name__}, expected str")
+        raise TypeError(f"[{where}] the strategy file is not a path, got {type(path).__name__}, expected str")
     try:
         with open(path, "rb") as file:
             entries = json.loads(file.read())["parallel_layout_item"]
@@ -128,7 +128,7 @@ def read(where, path):
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
     raise ValueError(
-        f"[{where}] {path} is no strategy file ({reason}), expected one that strategy_ckpt_save_file named"
+        f"[{where}] {path} is not a strategy file ({reason}), expected one that strategy_ckpt_save_file named"
     )
 
 
@@ -138,7 +138,7 @@ def merge(where, paths):
     for path in paths:
         for name, entry in read(where, path).items():
             if merged.setdefault(name, entry) != entry:
-                raise ValueError(f"[{where}] '{name}' is cut otherwise in {path}, expected files of one training")
+                raise ValueError(f"[{where}] '{name}' is cut differently in {path}, expected files of one training")
     return merged
 
 

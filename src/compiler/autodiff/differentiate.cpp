@@ -74,18 +74,19 @@ class Sweep {
       return std::find(ids.begin(), ids.end(), id) != ids.end();
     };
     const auto refuse = [&](const char* what, ValueId id, const char* expected) {
-      throw InvalidArgument(fmt::format("[gradient] {} of a function with a gradient of its own, got '{}', expected {}",
-                                        what, graph.values[id].name, expected),
+      throw InvalidArgument(fmt::format("[gradient] a function with a custom gradient {}, got '{}', expected {}", what,
+                                        graph.values[id].name, expected),
                             ErrorKind::type);
     };
     for (NodeId n = part.begin; n < part.end; ++n) {
       for (const ValueId used : graph.nodes[n].inputs) {
         if (depends_[used] && graph.values[used].producer < part.begin && !is_in(part.inputs, used)) {
-          refuse("a value that is no argument", used, "it as an argument");
+          refuse("uses a value that is not an argument", used, "it as an argument");
         }
       }
       for (const ValueId made : graph.nodes[n].outputs) {
-        if (gradients_[made] && !is_in(part.outputs, made)) refuse("a value that is no result", made, "it as a result");
+        if (gradients_[made] && !is_in(part.outputs, made))
+          refuse("computes a value that is used elsewhere but is not a result", made, "it as a result");
       }
     }
   }
@@ -98,9 +99,8 @@ class Sweep {
     for (const ValueId output : part.outputs) d_outputs.push_back(gradients_[output]);
     const std::vector<Value> d_inputs = part.gradient(builder_, d_outputs);
     if (d_inputs.size() != part.inputs.size()) {
-      throw InvalidArgument(
-          fmt::format("[gradient] another number of gradients, got {}, expected {}, as many as inputs", d_inputs.size(),
-                      part.inputs.size()));
+      throw InvalidArgument(fmt::format("[gradient] wrong number of gradients, got {}, expected {}, one for each input",
+                                        d_inputs.size(), part.inputs.size()));
     }
     builder_.phase = Phase::backward;
     enter(builder_.graph().nodes[part.end - 1]);
@@ -108,7 +108,7 @@ class Sweep {
       if (!d_inputs[i] || !depends_[part.inputs[i]]) continue;
       const Type wanted = builder_.graph().type(part.inputs[i]);
       if (d_inputs[i].type() != wanted) {
-        throw InvalidArgument(fmt::format("[gradient] the gradient of input {} has another type, got {}, expected {}",
+        throw InvalidArgument(fmt::format("[gradient] the gradient of input {} has the wrong type, got {}, expected {}",
                                           i, print(d_inputs[i].type()), print(wanted)));
       }
       accumulate(part.inputs[i], d_inputs[i]);
@@ -123,8 +123,8 @@ class Sweep {
     enter(node);
     const OpDef& op = builder_.ops().at(node.op);
     if (!op.grad) {
-      throw InvalidArgument(fmt::format("[autodiff] a gradient reaches an op that has none, got '{}' at {} ({}:{}), "
-                                        "expected a differentiable op",
+      throw InvalidArgument(fmt::format("[autodiff] cannot differentiate an op that has no gradient, got '{}' at {} "
+                                        "({}:{}), expected a differentiable op",
                                         node.op, node.name, node.source.file, node.source.line),
                             ErrorKind::type);
     }

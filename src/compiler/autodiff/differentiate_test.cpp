@@ -116,14 +116,14 @@ TEST(OwnGradients, AreRefusedWhereOnesWouldBeLost) {
   const Value x = builder.input("x", Type{DType::f64, {2}});
   const Value w = builder.state("w", Type{DType::f64, {2}}, {.kind = StateKind::parameter});
   EXPECT_EQ(message([&] { builder.own_gradient(0, {x}, {x}, none); }),
-            "[gradient] a result that is not computed, got 'x', expected one that is");
+            "[gradient] the function does not compute this result, got 'x', expected one that it computes");
   const Value product = builder.apply("mul", {x, w});
   EXPECT_EQ(message([&] { builder.own_gradient(0, {x}, {product}, none); }),
-            "[gradient] a parameter in a function with a gradient of its own, got 'w', expected it as an input");
+            "[gradient] a function with a custom gradient uses a parameter, got 'w', expected it as an input");
   EXPECT_EQ(message([&] {
               builder.own_gradient(0, {x, w}, {product, product}, none);
             }),
-            "[gradient] a result is given twice, got 'mul', expected results of their own");
+            "[gradient] a result is given twice, got 'mul', expected it once");
   {  // a value from outside the function, and one from inside
     Builder fresh(all_ops());
     const Value from = fresh.input("x", Type{DType::f64, {}});
@@ -131,8 +131,8 @@ TEST(OwnGradients, AreRefusedWhereOnesWouldBeLost) {
     const Value result = fresh.apply("square", {inner});
     fresh.own_gradient(1, {from}, {result}, none);
     EXPECT_EQ(message([&] { differentiate(fresh, result, {from}); }),
-              "[gradient] a value that is no argument of a function with a gradient of its own, got 'square', expected "
-              "it as an argument");
+              "[gradient] a function with a custom gradient uses a value that is not an argument, got 'square', "
+              "expected it as an argument");
   }
   {
     Builder fresh(all_ops());
@@ -140,8 +140,8 @@ TEST(OwnGradients, AreRefusedWhereOnesWouldBeLost) {
     const Value inner = fresh.apply("square", {from}), result = fresh.apply("square", {inner});
     fresh.own_gradient(0, {from}, {result}, none);
     const char* expected =
-        "[gradient] a value that is no result of a function with a gradient of its own, got 'square', expected it as a "
-        "result";
+        "[gradient] a function with a custom gradient computes a value that is used elsewhere but is not a result, got "
+        "'square', expected it as a result";
     EXPECT_EQ(message([&] { differentiate(fresh, inner, {from}); }), expected);
     EXPECT_EQ(message([&] { differentiate(fresh, fresh.apply("add", {inner, result}), {from}); }), expected);
   }
@@ -154,13 +154,13 @@ TEST(OwnGradients, AreRefusedWhereOnesWouldBeLost) {
     differentiate(fresh, sum, {from});
   };
   EXPECT_EQ(message([&] { differentiated(none); }),
-            "[gradient] another number of gradients, got 0, expected 1, as many as inputs");
+            "[gradient] wrong number of gradients, got 0, expected 1, one for each input");
   EXPECT_EQ(message([&] {
               differentiated([](Builder& into, const std::vector<Value>& d) -> std::vector<Value> {
                 return {into.apply("reduce", {d[0]}, ReduceAttrs{.kind = Reduce::sum, .axes = {0}})};
               });
             }),
-            "[gradient] the gradient of input 0 has another type, got f64[], expected f64[2]");
+            "[gradient] the gradient of input 0 has the wrong type, got f64[], expected f64[2]");
 }
 
 TEST(TrainingGraph, DecaysOtherParametersThanThoseNamed) {
@@ -194,7 +194,7 @@ TEST(TrainingGraph, RefusesAnOpWithoutGradient) {
     make_training_graph(graph, all_ops(), {});
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find("reaches an op that has none"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("an op that has no gradient"), std::string::npos) << error.what();
   }
 }
 

@@ -30,7 +30,7 @@ std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions
   const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const std::string& name : options.parameters) {
     if (!known.contains(name)) {
-      throw InvalidArgument(fmt::format("[optimizer] no such parameter, got '{}', expected one of {} parameters{}",
+      throw InvalidArgument(fmt::format("[optimizer] unknown parameter, got '{}', expected one of {} parameters{}",
                                         name, names.size(), did_you_mean(name, names)),
                             ErrorKind::key);
     }

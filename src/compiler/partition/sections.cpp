@@ -144,7 +144,7 @@ class SectionFinder {
       if (!in_prologue(static_cast<NodeId>(n)) || joins_micro_batches(nodes_[n])) continue;
       for (const ValueId output : nodes_[n].outputs) {
         PARTITA_CHECK(std::all_of(users[output].begin(), users[output].end(), in_prologue),
-                      "{} runs in the prologue, and a node behind it uses its slices", nodes_[n].name);
+                      "{} runs in the prologue, and a node after it uses its slices", nodes_[n].name);
       }
     }
   }

@@ -86,7 +86,7 @@ void verify_micro_batches(const ShardedGraph& sharded) {
     const int dim = micro_sharding(sharded.shardings[v], sharded.mesh).dim;
     if (dim < 0) continue;
     const auto& [type, name, producer, output] = sharded.graph.values[v];
-    PARTITA_CHECK(sharded.shardings[v].dims[dim].front() == axis, "%{} is cut into micro-batches behind ranks", name);
+    PARTITA_CHECK(sharded.shardings[v].dims[dim].front() == axis, "%{} is cut into micro-batches after ranks", name);
     PARTITA_CHECK(type.shape[dim] % sharded.mesh.micro_batches() == 0,
                   "%{} of {} does not divide into {} micro-batches", name, print(type), sharded.mesh.micro_batches());
   }

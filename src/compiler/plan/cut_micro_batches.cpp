@@ -104,8 +104,8 @@ class MicroCutter {
       const auto found = std::find(given[d].begin(), given[d].end(), plan_.mesh.micro_axis());
       if (micro[d].empty() ? found == given[d].end() : found == given[d].begin() && !given[d].empty()) continue;
       throw InvalidArgument(
-          fmt::format("[plan] micro-batches do not cut {} as its operands and users need it, got "
-                      "'{}', expected '{}' and axes of ranks behind it",
+          fmt::format("[plan] micro-batches do not cut {} as its operands and users need it, got '{}', expected '{}' "
+                      "and then axes of ranks",
                       what, print_axes(given), print_axes(micro)));
     }
   }
@@ -125,8 +125,7 @@ class MicroCutter {
       return;
     }
     throw InvalidArgument(
-        fmt::format("[micro-batches] a node cannot be cut so, got {} with {} micro-batches, expected "
-                    "fewer: {}",
+        fmt::format("[micro-batches] a node cannot be cut like this, got {} with {} micro-batches, expected fewer: {}",
                     described_with_line(graph_.nodes[n]), plan_.mesh.micro_batches(), reason));
   }
 

@@ -77,7 +77,7 @@ class PlanParser : private Scanner {
 
   void read_mesh() {
     if (std::exchange(mesh_is_fixed_, true)) {
-      fail("a second mesh, or one behind a cut", whole_, "one, before all cuts");
+      fail("a second mesh, or one after a cut", whole_, "one, before all cuts");
     }
     plan_.mesh = with_line([&] { return parse_mesh(whole_); });
   }
@@ -99,7 +99,7 @@ class PlanParser : private Scanner {
     const std::string name(rest().substr(0, rest().find(' ')));
     const ValueId value = static_cast<ValueId>(find(values_, "unknown value"));
     if (graph_.values[value].producer < 0) {
-      fail("no node makes the value", name, "a result; others have 'input' lines");
+      fail("no node computes the value", name, "a result; others have 'input' lines");
     }
     plan_.results[value] = read_dims(value);
   }
@@ -111,7 +111,7 @@ class PlanParser : private Scanner {
 
   void read_regather() {
     const size_t at = find(entry_places_, "unknown state"), inputs = graph_.inputs.size();
-    if (at < inputs) fail("an input is regathered", graph_.values[entries_[at]].name, "a state");
+    if (at < inputs) fail("only states can be regathered", graph_.values[entries_[at]].name, "a state");
     if (!plan_.regathered.insert(at - inputs).second) {
       fail("given twice", graph_.values[entries_[at]].name, "it once");
     }
@@ -187,8 +187,8 @@ void verify(const Plan& plan, const Graph& graph, const OpSet& ops) {
   };
   const auto check_count = [&](size_t count, size_t expected, std::string_view what) {
     if (count == expected) return;
-    throw InvalidArgument(fmt::format("[plan] the plan is for another graph than {}, got {} {}, expected {}",
-                                      graph.name, count, what, expected));
+    throw InvalidArgument(fmt::format("[plan] the plan does not fit graph {}, got {} {}, expected {}", graph.name,
+                                      count, what, expected));
   };
   const Rules rules(graph, ops);
   check_count(plan.cuts.size(), graph.nodes.size(), "nodes");

@@ -57,8 +57,9 @@ class OptimizerSharder {
       possible.push_back(plan_.mesh.ways(last));
     }
     if (options_.group == 1) return {};
-    throw InvalidArgument(fmt::format("[zero] no axes of the batch make such a group, got {} ranks, expected one of {}",
-                                      options_.group, fmt::join(possible, ", ")));
+    throw InvalidArgument(
+        fmt::format("[zero] the axes of the batch cannot form a group of this size, got {} ranks, expected one of {}",
+                    options_.group, fmt::join(possible, ", ")));
   }
 
   /// Shards a parameter and its gradient. Where both are cut alike, the update needs no communication.

@@ -120,10 +120,10 @@ TEST(CapturedCatalog, BadTextsAreRefused) {
     EXPECT_TRUE(message.starts_with("[catalog line ")) << message;
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
-  expect("choose f(f32[2]) -> f32[2]", "expected ' => ' behind it");
+  expect("choose f(f32[2]) -> f32[2]", "expected ' => ' after it");
   expect("choose f[f32[2]) -> f32[2] => k(plain) -> plain", "no query");
-  expect("choose f(f32[2) -> f32[2] => k(plain) -> plain", "unexpected text, got 'f32[2', expected ']' behind it");
-  expect("choose f(f32[2], ) -> f32[2] => k(plain) -> plain", "unexpected text, got '', expected ']' behind it");
+  expect("choose f(f32[2) -> f32[2] => k(plain) -> plain", "unexpected text, got 'f32[2', expected ']' after it");
+  expect("choose f(f32[2], ) -> f32[2] => k(plain) -> plain", "unexpected text, got '', expected ']' after it");
   expect(query, "unexpected text");
   expect(query + "k() -> plain", "expected a name");
   expect(query + "k(any) -> plain", "an answer leaves a memory format free");

@@ -87,7 +87,7 @@ TEST(ChooseKernels, OneKernelForAllShards) {
     ADD_FAILURE() << "no error";
   } catch (const InvalidArgument& error) {
     EXPECT_STREQ(error.what(),
-                 "[schedule] no one kernel serves all parts of y, got matmul(f32[3,6], f32[6,5]) and "
+                 "[schedule] no single kernel serves all parts of y, got matmul(f32[3,6], f32[6,5]) and "
                  "matmul(f32[2,6], f32[6,5]), expected another cut");
   }
 }

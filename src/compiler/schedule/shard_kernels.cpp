@@ -16,7 +16,7 @@ KernelChoice ShardKernels::choose(NodeId id, const std::function<MemoryFormat(Va
     if (serves_all(choice, shards, first)) return choice;
   }
   throw InvalidArgument(
-      fmt::format("[schedule] no one kernel serves all parts of {}, got {}({}) and {}({}), expected another cut",
+      fmt::format("[schedule] no single kernel serves all parts of {}, got {}({}) and {}({}), expected another cut",
                   node.name, node.op, print(shards.front().inputs), node.op, print(shards.back().inputs)));
 }
 

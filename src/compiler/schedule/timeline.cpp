@@ -98,8 +98,8 @@ class Replay {
     }
     if (waiting.empty()) return;
     throw InvalidArgument(
-        fmt::format("[stages] the order cannot end, got stages that wait for one another, expected "
-                    "another order or other stages: {}",
+        fmt::format("[stages] the order deadlocks, got stages that wait for one another, expected another order or "
+                    "other stages: {}",
                     waiting));
   }
 

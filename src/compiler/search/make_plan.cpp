@@ -169,10 +169,10 @@ Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const M
   const bool may_be_uneven = options.uneven == Uneven::allow;
   if (options.blocks.sequence && options.blocks.tensor == 1) {
     throw InvalidArgument(
-        "[--sequence-parallel] of no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more");
+        "[--sequence-parallel] has no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more");
   }
   if (options.blocks.any() && options.parallel != Parallel::automatic) {
-    throw InvalidArgument(fmt::format("[{}] more than the batch is cut, got --parallel {}, expected --parallel auto",
+    throw InvalidArgument(fmt::format("[{}] cuts more than the batch, got --parallel {}, expected --parallel auto",
                                       options.blocks.tensor > 1 ? "--tensor-parallel" : "--context-parallel",
                                       name_of(options.parallel)));
   }

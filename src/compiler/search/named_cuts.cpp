@@ -106,7 +106,7 @@ class NamedReader {
     if (any_) return std::nullopt;
     std::vector<std::string> known;
     for (const auto& [one, at] : index) known.push_back(fmt::format("%{}", one));
-    fail(fmt::format("no such {}", what), name,
+    fail(fmt::format("unknown {}", what), name,
          fmt::format("one of graph {}{}", graph_.name, did_you_mean(name, known)));
   }
 
@@ -139,7 +139,7 @@ class NamedReader {
     const std::string reason = illegal(type, dims, named_.mesh);
     if (reason.empty()) return dims;
     if (any_) return std::nullopt;
-    fail(fmt::format("cannot be cut so: {}", reason), line_->text, fmt::format("axes that fit {}", sizes));
+    fail(fmt::format("cannot be cut like this: {}", reason), line_->text, fmt::format("axes that fit {}", sizes));
   }
 
   std::vector<size_t> nodes_named() const {
@@ -159,7 +159,7 @@ class NamedReader {
     for (size_t n = 0; n < names_.size(); ++n) {
       if (graph_.nodes[n].phase == phase && !names_[n].empty()) known.push_back(names_[n]);
     }
-    fail("no such node", names,
+    fail("unknown node", names,
          fmt::format("one of the {} nodes of graph {}{}", known.size(), graph_.name, did_you_mean(names, known)));
   }
 

@@ -21,8 +21,9 @@ void Dataset::read(int64_t epoch, std::span<const int64_t> indices, std::span<co
   const int64_t rows = size();
   for (int64_t index : indices) {
     if (index >= 0 && index < rows) continue;
-    throw InvalidArgument(fmt::format("[dataset] no such row, got index {}, expected 0 <= index < {}", index, rows),
-                          ErrorKind::index);
+    throw InvalidArgument(
+        fmt::format("[dataset] row index out of range, got {}, expected 0 <= index < {}", index, rows),
+        ErrorKind::index);
   }
   const std::vector<Column>& all = columns();
   PARTITA_CHECK(out.size() == all.size(), "{} tensors for {} columns", out.size(), all.size());

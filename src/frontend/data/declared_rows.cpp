@@ -42,7 +42,7 @@ std::string remedy(const Shape& shape, const Shape& declared) {
 }
 
 [[noreturn]] void refuse(const Column& column, const DataSource& source, const std::string& expected) {
-  throw InvalidArgument(fmt::format("[--data] the model does not read such rows, got '{}' {} in {}, expected {}",
+  throw InvalidArgument(fmt::format("[--data] the model cannot read these rows, got '{}' {} in {}, expected {}",
                                     column.name, print(column.type), print(source), expected));
 }
 

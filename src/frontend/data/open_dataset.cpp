@@ -150,7 +150,7 @@ DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& 
                                       : format.is_records() ? "npz:FILE"
                                                             : "mnist:DIR or cifar10:DIR";
     throw InvalidArgument(
-        fmt::format("[--data] the model does not read such rows, got {}, expected {}", name_of(source.kind), expected));
+        fmt::format("[--data] the model cannot read these rows, got {}, expected {}", name_of(source.kind), expected));
   }
   if (format.is_records()) return open_records(split, format);
   if (format.is_text()) return open_text(source, split, format);

@@ -38,7 +38,7 @@ TEST(OpenDataset, RowsOfAnotherKindAreRefused) {
       [] {
         open_dataset({DataKind::text, {"a"}}, Split::train, kImageRows);
       },
-      "[--data] the model does not read such rows, got text");
+      "[--data] the model cannot read these rows, got text");
   expect_error<InvalidArgument>(
       [] {
         open_dataset({DataKind::mnist, {"a"}}, Split::train, {.text = {.tokens = 4}});

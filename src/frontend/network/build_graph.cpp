@@ -23,7 +23,7 @@ void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& add
   for (const auto& [name, sum, weighted] : added) {
     if (find(name) != losses.end()) {
       throw InvalidArgument(fmt::format(
-          "[loss] two losses of one name, got '{}' of a layer and of the network, expected another name", name));
+          "[loss] two losses have the same name, got '{}' of a layer and of the network, expected another name", name));
     }
     const auto loss = find("loss");
     if (weighted) loss->second = add(loss->second, weighted);
@@ -40,7 +40,7 @@ NamedValues build_losses(const Network& network, Context& context, Columns& colu
   find_output(losses, "loss");
   for (const auto& [name, value] : losses) {
     if (value && value.type().rank() == 0 && is_float(value.dtype())) continue;
-    throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
+    throw InvalidArgument(fmt::format("[loss] '{}' is not a mean over the batch, got {}, expected a scalar float", name,
                                       value ? print(value.type()) : "an empty value"));
   }
   add_losses_of_layers(losses, context.added_losses());

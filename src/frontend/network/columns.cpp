@@ -30,7 +30,7 @@ Value Columns::at(std::string_view name, const Shape& row) {
   const Shape& got = columns_[column].type.shape;
   const auto fits = [](int64_t size, int64_t declared) { return declared == -1 || size == declared; };
   if (std::equal(got.begin(), got.end(), row.begin(), row.end(), fits)) return converted(column);
-  throw InvalidArgument(fmt::format("[data] the rows of '{}' have another shape, got {}, expected {}", name,
+  throw InvalidArgument(fmt::format("[data] the rows of '{}' have the wrong shape, got {}, expected {}", name,
                                     print(columns_[column].type), print(row)));
 }
 
@@ -50,7 +50,7 @@ size_t Columns::position(std::string_view name) const {
     if (columns_[i].name == name) return i;
     names.push_back(columns_[i].name);
   }
-  throw InvalidArgument(fmt::format("[data] no such column, got '{}', expected one of [{}]{}", name,
+  throw InvalidArgument(fmt::format("[data] unknown column, got '{}', expected one of [{}]{}", name,
                                     fmt::join(names, ", "), did_you_mean(name, names)),
                         ErrorKind::key);
 }

@@ -30,7 +30,7 @@ std::string said_of(const Shape& shape, const Shape& declared) {
 TEST(Columns, RowsOfAnotherShapeThanANetworkDeclaresAreRefused) {
   EXPECT_EQ(said_of({3, 32, 32}, {3, 32, 32}), "none");
   EXPECT_EQ(said_of({3, 32, 40}, {3, -1, -1}), "none");
-  const std::string begin = "[data] the rows of 'image' have another shape, got ";
+  const std::string begin = "[data] the rows of 'image' have the wrong shape, got ";
   EXPECT_NE(said_of({32, 32, 3}, {3, 32, 32}).find(begin + "f32[32,32,3], expected [3,32,32]"), std::string::npos);
   EXPECT_NE(said_of({4, 32, 32}, {3, -1, -1}).find(begin + "f32[4,32,32], expected [3,-1,-1]"), std::string::npos);
   for (const Shape& shape : {Shape{3, 32}, Shape{3, 32, 32, 1}, Shape{}}) {

@@ -85,7 +85,7 @@ void Context::store_statistics() {
 Value Context::call(const std::string& name, Layer& child, Value x) {
   const std::vector<Value> results = call(name, child, std::vector<Value>{x});
   if (results.size() == 1) return results[0];
-  throw InvalidArgument(fmt::format("[layer] '{}' makes several values, got {}, expected 1: call it with a list",
+  throw InvalidArgument(fmt::format("[layer] '{}' returns several values, got {}, expected 1: call it with a list",
                                     scoped(name), results.size()));
 }
 
@@ -113,14 +113,12 @@ std::vector<Value> Context::build(Layer& layer, const std::string& path, const s
   try {
     if (layer.is_recomputed() && !outer.empty()) {
       throw InvalidArgument(
-          fmt::format("[recompute] a layer within one that is recomputed, got {}, expected it of {} "
-                      "alone",
-                      scope, outer));
+          fmt::format("[recompute] a recomputed layer contains another one, got {}, expected only {}", scope, outer));
     }
     std::vector<Value> results = layer.construct_all(*this, inputs);
     const bool whole = !results.empty() && std::all_of(results.begin(), results.end(), [](Value v) { return bool(v); });
     if (whole) return results;
-    throw InvalidArgument("[layer] construct made nothing, got an empty value, expected one of the network");
+    throw InvalidArgument("[layer] construct returned nothing, got an empty value, expected one of the network");
   } catch (const LayerError&) {
     throw;
   } catch (const InvalidArgument& error) {
@@ -145,7 +143,7 @@ Value Context::statistic(const std::string& name, const Shape& shape, const Init
 
 void Context::add_loss(const std::string& name, Value mean, double weight) {
   if (!mean || mean.type().rank() != 0 || !is_float(mean.dtype())) {
-    throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
+    throw InvalidArgument(fmt::format("[loss] '{}' is not a mean over the batch, got {}, expected a scalar float", name,
                                       mean ? print(mean.type()) : "an empty value"));
   }
   const auto found = std::find_if(added_losses_.begin(), added_losses_.end(),

@@ -85,15 +85,15 @@ void require_ignorable(int64_t index, Value label) {
   const std::string type = print(label.type());
   if (is_float(label.dtype())) {
     throw InvalidArgument(fmt::format(
-        "[loss] samples are ignored by their class, got labels {}, expected classes (integers) or no ignore_index",
+        "[loss] ignore_index needs labels that are classes, got {}, expected classes (integers) or no ignore_index",
         type));
   }
   for_integer(label.dtype(), [&](auto zero) {
     using Range = std::numeric_limits<decltype(zero)>;
     const auto least = static_cast<int64_t>(Range::min()), most = static_cast<int64_t>(Range::max());
     if (index >= least && index <= most) return;
-    throw InvalidArgument(fmt::format(
-        "[loss] no label can be the one that is ignored, got {} for {}, expected {} to {}", index, type, least, most));
+    throw InvalidArgument(fmt::format("[loss] ignore_index is not a possible label, got {} for {}, expected {} to {}",
+                                      index, type, least, most));
   });
 }
 

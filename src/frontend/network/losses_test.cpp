@@ -115,13 +115,13 @@ TEST(Losses, WhatCannotBeIgnoredIsRefused) {
     return "accepted";
   };
   EXPECT_EQ(refusal(Array({2, 3}, kHot), 1),
-            "[loss] samples are ignored by their class, got labels f64[2,3], expected classes (integers) or no "
+            "[loss] ignore_index needs labels that are classes, got f64[2,3], expected classes (integers) or no "
             "ignore_index");
   EXPECT_EQ(refusal(cast(kClasses, DType::u8), -100),
-            "[loss] no label can be the one that is ignored, got -100 for u8[2], expected 0 to 255");
-  EXPECT_EQ(refusal(kClasses, int64_t{1} << 31),
-            "[loss] no label can be the one that is ignored, got 2147483648 for i32[2], expected -2147483648 to "
-            "2147483647");
+            "[loss] ignore_index is not a possible label, got -100 for u8[2], expected 0 to 255");
+  EXPECT_EQ(
+      refusal(kClasses, int64_t{1} << 31),
+      "[loss] ignore_index is not a possible label, got 2147483648 for i32[2], expected -2147483648 to 2147483647");
   EXPECT_EQ(refusal(kClasses, (int64_t{1} << 31) - 1), "accepted");
 }
 

@@ -8,7 +8,7 @@ Value find_output(const NamedValues& outputs, std::string_view name) {
     if (own == name) return value;
     names.push_back(own);
   }
-  throw InvalidArgument(fmt::format("[network] no such output, got '{}', expected one of [{}]{}", name,
+  throw InvalidArgument(fmt::format("[network] unknown output, got '{}', expected one of [{}]{}", name,
                                     fmt::join(names, ", "), did_you_mean(name, names)),
                         ErrorKind::key);
 }

@@ -81,11 +81,11 @@ std::string network_error_of(const Network& network, const std::vector<Column>& 
 }
 
 TEST(Network, MissingPartsAreNamed) {
-  EXPECT_NE(network_error_of(pairs(), {kColumns[0]}).find("no such column, got 'b', expected one of [a]"),
+  EXPECT_NE(network_error_of(pairs(), {kColumns[0]}).find("unknown column, got 'b', expected one of [a]"),
             std::string::npos);
   EXPECT_EQ(network_error_of(Network("mlp", dense(2)), {{"label", {DType::i32, {}}}}),
             "[data] no column to read, got label alone, expected an input");
-  EXPECT_NE(network_error_of(Network("mlp", dense(2)), {kColumns[0]}).find("no such column, got 'label'"),
+  EXPECT_NE(network_error_of(Network("mlp", dense(2)), {kColumns[0]}).find("unknown column, got 'label'"),
             std::string::npos);
   const auto forward = [](Context&, Columns& columns) -> NamedValues { return {{"y", columns.at("a")}}; };
   EXPECT_NE(network_error_of(Network("none", forward, nullptr), kColumns).find("network 'none' has no loss"),
@@ -93,9 +93,9 @@ TEST(Network, MissingPartsAreNamed) {
   const auto wide = [](Context&, Columns& columns, const NamedValues&) -> NamedValues {
     return {{"loss", columns.at("a")}};
   };
-  EXPECT_NE(
-      network_error_of(Network("wide", forward, wide), kColumns).find("'loss' is no mean over the batch, got f32[2,4]"),
-      std::string::npos);
+  EXPECT_NE(network_error_of(Network("wide", forward, wide), kColumns)
+                .find("'loss' is not a mean over the batch, got f32[2,4]"),
+            std::string::npos);
   const auto unnamed = [](Context&, Columns& columns, const NamedValues&) -> NamedValues {
     return {{"lost", reduce_mean(columns.at("a"))}};
   };
@@ -121,7 +121,7 @@ TEST(Network, LayersOfOneValueRefuseLists) {
                 .find("the layer takes one value, got 2"),
             std::string::npos);
   EXPECT_NE(network_error_of(of([&](Context& c, Columns& x) { return c.call("two", *two, x.at("a")); }), kColumns)
-                .find("'two' makes several values, got 2, expected 1"),
+                .find("'two' returns several values, got 2, expected 1"),
             std::string::npos);
 }
 

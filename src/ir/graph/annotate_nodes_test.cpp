@@ -42,9 +42,8 @@ TEST(AnnotateNodes, RefusesWhatIsNotThere) {
     ADD_FAILURE();
   } catch (const InvalidArgument& error) {
     EXPECT_EQ(std::string(error.what()),
-              "[shard] no such node, got 'net/h/1/fc3/matmul', expected one of the 3 nodes of graph net, as "
-              "net/h/0/fc1/matmul, net/h/1/fc1/matmul, net/h/1/fc2/matmul, did you mean "
-              "'net/h/1/fc1/matmul'?");
+              "[shard] unknown node, got 'net/h/1/fc3/matmul', expected one of the 3 nodes of graph net, such as "
+              "net/h/0/fc1/matmul, net/h/1/fc1/matmul, net/h/1/fc2/matmul, did you mean 'net/h/1/fc1/matmul'?");
   }
   for (const char* text : {"((2,1))", "=((2))", "fc1", "fc1=2", "[a=2]((a))"}) {
     EXPECT_THROW(parse_node_annotation(text), InvalidArgument) << text;
@@ -76,7 +75,7 @@ TEST(BuilderAnnotations, OnlyParametersAreLayerwise) {
   builder.layerwise(w, 1);
   EXPECT_EQ(builder.graph().states[0].layerwise, 1);
   EXPECT_EQ(refusal([&] { builder.layerwise(x, 0); }),
-            "[layerwise] only parameters are split so, got 'x', expected a parameter");
+            "[layerwise] only parameters can be layerwise, got 'x', expected a parameter");
   EXPECT_EQ(refusal([&] { builder.layerwise(w, 2); }),
             "[layerwise] 'w' has no such dimension, got 2 of f32[4,2], expected 0 to 1");
 }

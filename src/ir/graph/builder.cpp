@@ -46,11 +46,12 @@ void Builder::own_gradient(NodeId begin, const std::vector<Value>& inputs, const
   for (const Value& input : inputs) own.inputs.push_back(input.id());
   for (const Value& output : outputs) {
     if (graph_.values[output.id()].producer < begin) {
-      throw InvalidArgument(fmt::format("[gradient] a result that is not computed, got '{}', expected one that is",
-                                        graph_.values[output.id()].name));
+      throw InvalidArgument(
+          fmt::format("[gradient] the function does not compute this result, got '{}', expected one that it computes",
+                      graph_.values[output.id()].name));
     }
     if (std::find(own.outputs.begin(), own.outputs.end(), output.id()) != own.outputs.end()) {
-      throw InvalidArgument(fmt::format("[gradient] a result is given twice, got '{}', expected results of their own",
+      throw InvalidArgument(fmt::format("[gradient] a result is given twice, got '{}', expected it once",
                                         graph_.values[output.id()].name));
     }
     own.outputs.push_back(output.id());
@@ -62,7 +63,7 @@ void Builder::own_gradient(NodeId begin, const std::vector<Value>& inputs, const
       if (std::find(own.inputs.begin(), own.inputs.end(), used) != own.inputs.end()) continue;
       throw InvalidArgument(
           fmt::format(
-              "[gradient] a parameter in a function with a gradient of its own, got '{}', expected it as an input",
+              "[gradient] a function with a custom gradient uses a parameter, got '{}', expected it as an input",
               graph_.values[used].name),
           ErrorKind::type);
     }
@@ -102,7 +103,8 @@ Value Builder::input(const std::string& name, const Type& type, int batch_dim) {
         fmt::format("[graph] '{}' has too many dimensions, got {}, expected at most {}", name, type.rank(), kMaxDims));
   }
   if (!names_.insert(name)) {
-    throw InvalidArgument(fmt::format("[graph] two values have one name, got '{}' again, expected another name", name));
+    throw InvalidArgument(
+        fmt::format("[graph] two values have the same name, got '{}' again, expected another name", name));
   }
   const ValueId id = static_cast<ValueId>(graph_.values.size());
   graph_.values.push_back({type, name, /*producer=*/-1, /*output=*/0});
@@ -154,7 +156,7 @@ void Builder::annotate(Value value, ShardingAnnotation annotation) {
 void Builder::layerwise(Value state, int dim) {
   State* known = find_state(state);
   if (known == nullptr) {
-    throw InvalidArgument(fmt::format("[layerwise] only parameters are split so, got '{}', expected a parameter",
+    throw InvalidArgument(fmt::format("[layerwise] only parameters can be layerwise, got '{}', expected a parameter",
                                       graph_.values[state.id()].name));
   }
   const Type& type = graph_.type(known->entry);

@@ -49,7 +49,7 @@ ValueId Graph::input(std::string_view input_name) const {
     if (names.back() == input_name) return input.value;
   }
   throw InvalidArgument(
-      fmt::format("[graph] no such input, got '{}', expected one of [{}]", input_name, fmt::join(names, ", ")),
+      fmt::format("[graph] unknown input, got '{}', expected one of [{}]", input_name, fmt::join(names, ", ")),
       ErrorKind::key);
 }
 
@@ -60,7 +60,7 @@ ValueId Graph::output(std::string_view output_name) const {
     names.push_back(output.name);
   }
   throw InvalidArgument(
-      fmt::format("[graph] no such output, got '{}', expected one of [{}]", output_name, fmt::join(names, ", ")),
+      fmt::format("[graph] unknown output, got '{}', expected one of [{}]", output_name, fmt::join(names, ", ")),
       ErrorKind::key);
 }
 

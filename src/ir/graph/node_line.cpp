@@ -45,7 +45,7 @@ std::string read_quoted_path(Scanner& text) {
       path += text.rest()[i];
     }
   }
-  text.fail("no end of a quoted path", text.rest().substr(0, 20), "at=\"FILE\":LINE");
+  text.fail("quoted path has no end", text.rest().substr(0, 20), "at=\"FILE\":LINE");
 }
 
 /// Reads FILE:LINE, or "FILE":LINE with the escapes \", \\ and \n in the path. Throws InvalidArgument for other texts.

@@ -136,7 +136,7 @@ class Parser : private Scanner {
         const std::string& input = entry.inputs[frame.input++];
         if (ids_.contains(input)) continue;
         const auto maker = makers.find(input);
-        if (maker == makers.end()) fail("value is used but never made", "%" + input, "a value of this graph");
+        if (maker == makers.end()) fail("value is used but never computed", "%" + input, "a value of this graph");
         if (visits[maker->second] == open) {
           std::string cycle;
           for (const Frame& step : path) cycle += "%" + lines_[step.index].outputs.front() + " <- ";
@@ -163,7 +163,7 @@ class Parser : private Scanner {
       throw InvalidArgument(fmt::format("[graph line {}] {}", line(), error.what()), error.kind());
     }
     if (inferred.size() != entry.outputs.size()) {
-      fail(entry.node.op + " has another number of results", fmt::format("{}", entry.outputs.size()),
+      fail(entry.node.op + " has the wrong number of results", fmt::format("{}", entry.outputs.size()),
            fmt::format("{}", inferred.size()));
     }
     for (size_t k = 0; k < inferred.size(); ++k) {
@@ -184,7 +184,7 @@ class Parser : private Scanner {
   void add_ends() {
     const auto value = [&](const std::string& name) {
       const auto found = ids_.find(name);
-      if (found == ids_.end()) fail("value is used but never made", "%" + name, "a value of this graph");
+      if (found == ids_.end()) fail("value is used but never computed", "%" + name, "a value of this graph");
       return found->second;
     };
     std::unordered_map<ValueId, size_t> states;

@@ -60,8 +60,8 @@ TEST(ParseGraph, ReadsAnySourcePath) {
 
 TEST(ParseGraph, RejectsBrokenSourcePaths) {
   const auto message = [](std::string_view place) { return message_of(with("at=zoo/mlp.cpp:12", place)); };
-  EXPECT_NE(message("at=\"zoo/mlp.cpp:12").find("[graph line 6] no end of a quoted path"), std::string::npos);
-  EXPECT_NE(message("at=\"zoo/mlp.cpp\\").find("[graph line 6] no end of a quoted path"), std::string::npos);
+  EXPECT_NE(message("at=\"zoo/mlp.cpp:12").find("[graph line 6] quoted path has no end"), std::string::npos);
+  EXPECT_NE(message("at=\"zoo/mlp.cpp\\").find("[graph line 6] quoted path has no end"), std::string::npos);
   EXPECT_NE(message("at=\"zoo/mlp.cpp\"").find("[graph line 6] no line"), std::string::npos);
   EXPECT_NE(message("at=\"zoo\\q.cpp\":12").find("[graph line 6] unknown escape, got '\\q'"), std::string::npos);
 }
@@ -90,7 +90,7 @@ TEST(ParseGraph, RejectsEveryMistakeWithItsLine) {
   expect(message_of(with("relu(%matmul) : f32[4,5]", "relu(%matmul) : f32[4,6]")), "got f32[4,6], expected f32[4,5]");
   expect(message_of(with("f32[5,3] parameter", "f32[5,4] parameter")), "[graph line 6] [matmul]");
   expect(message_of(with("transpose_a", "transpose_q")), "did you mean 'transpose_a'");
-  expect(message_of(with("relu(%matmul)", "relu(%mat)")), "used but never made");
+  expect(message_of(with("relu(%matmul)", "relu(%mat)")), "used but never computed");
   expect(message_of(with("batch=0", "batch=7")), "batch dimension outside");
   expect(message_of(with("f32[4,3] batch", "q32[4,3] batch")), "unknown element type");
   expect(message_of(with("%relu = ", "%matmul = ")), "defined twice");
@@ -119,7 +119,7 @@ TEST(ParseGraph, RejectsAttributesThatAreNone) {
     all_ops().at("matmul").attrs.parse("transpose_a");
     ADD_FAILURE() << "accepted";
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "[attribute] no list of attributes, got 'transpose_a', expected {name=value, ...}");
+    EXPECT_STREQ(error.what(), "[attribute] not a list of attributes, got 'transpose_a', expected {name=value, ...}");
   }
 }
 

@@ -15,7 +15,7 @@ void verify_node(const Graph& graph, NodeId id, const OpSet& ops, const std::vec
   const OpDef& op = ops.at(node.op);
   for (ValueId input : node.inputs) {
     if (input < 0 || input >= static_cast<ValueId>(graph.values.size()) || !made[input]) {
-      fail(node.name, "operand is used before it is made", fmt::format("value {}", input), "an earlier value");
+      fail(node.name, "operand is used before it is computed", fmt::format("value {}", input), "an earlier value");
     }
   }
   for (ValueId input : node.inputs) {
@@ -53,7 +53,7 @@ void verify(const Graph& graph, const OpSet& ops) {
   for (const State& state : graph.states) {
     if (state.exit < 0) continue;
     const std::string& name = graph.values[state.entry].name;
-    if (!made[state.exit]) fail(name, "state is stored from a value that is never made", "", "a value");
+    if (!made[state.exit]) fail(name, "state is stored from a value that is never computed", "", "a value");
     if (graph.type(state.exit) != graph.type(state.entry)) {
       fail(name, "state is stored with another type", print(graph.type(state.exit)), print(graph.type(state.entry)));
     }
@@ -61,7 +61,7 @@ void verify(const Graph& graph, const OpSet& ops) {
   names.clear();
   for (const Output& output : graph.outputs) {
     if (!names.insert(output.name).second) fail("graph", "two outputs have one name", output.name, "unique names");
-    if (!made[output.value]) fail(output.name, "output is never made", "", "a value");
+    if (!made[output.value]) fail(output.name, "output is never computed", "", "a value");
   }
 }
 

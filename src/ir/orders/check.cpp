@@ -21,7 +21,7 @@ void require_of_shape(const Slot& slot, const PipelineShape& shape) {
   }
   if (shape.forward_only && slot.section != StageSection::forward) {
     throw InvalidArgument(
-        fmt::format("[sequence] a {} slot where only forwards run, got {}, expected forward slots alone",
+        fmt::format("[sequence] a {} slot where only forwards run, got {}, expected only forward slots",
                     name_of(slot.section), long_name(slot)));
   }
 }
@@ -35,10 +35,10 @@ bool have_weight(const Sequence& sequence, int stages) {
   std::vector<int> with, without;
   for (int stage = 0; stage < stages; ++stage) (has_weight[stage] ? with : without).push_back(stage);
   if (with.empty() || without.empty()) return !with.empty();
-  throw InvalidArgument(fmt::format(
-      "[sequence] weight slots of some stages only, got them of stages {} and not of {}, expected all stages "
-      "or none",
-      listed(with, ", "), listed(without, ", ")));
+  throw InvalidArgument(
+      fmt::format("[sequence] only some stages have weight slots, got them for stages {} and not for {}, expected all "
+                  "stages or none",
+                  listed(with, ", "), listed(without, ", ")));
 }
 
 /// Checks that each slot occurs once, that micro-batches increase in each section, and that forward comes before
@@ -50,8 +50,8 @@ void require_complete(const Sequence& sequence, const SectionGraph& graph) {
     const Slot& slot = sequence[i];
     int64_t& mine = place[graph.number(slot)];
     if (mine >= 0) {
-      throw InvalidArgument(fmt::format(
-          "[sequence] a slot is there twice, got {} at places {} and {}, expected it once", long_name(slot), mine, i));
+      throw InvalidArgument(fmt::format("[sequence] a slot appears twice, got {} at places {} and {}, expected it once",
+                                        long_name(slot), mine, i));
     }
     mine = static_cast<int64_t>(i);
     int64_t& before = last[graph.section(slot.stage, slot.section)];

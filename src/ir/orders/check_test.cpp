@@ -42,7 +42,7 @@ TEST(CheckSequence, Shapes) {
   EXPECT_EQ(order_refusal({{0, -1}, 1}, {}), "[pipeline] bad group of stage 1, got -1, expected 0 to 1");
   EXPECT_EQ(order_refusal({{0, 2}, 1}, {}), "[pipeline] bad group of stage 1, got 2, expected 0 to 1");
   EXPECT_EQ(order_refusal({{0, 2, 2}, 1}, {}),
-            "[pipeline] a group without a stage, got none on group 1 of 0 to 2, expected one at least");
+            "[pipeline] a group without a stage, got none on group 1 of 0 to 2, expected at least one");
   EXPECT_EQ(order_refusal({{0, 1}, 1, {{1, 1, 1}}}, {}),
             "[pipeline] times of the wrong number of stages, got 1, expected 2");
   EXPECT_EQ(order_refusal({{0}, 1, {{1, -2, 1}}}, {}),
@@ -88,7 +88,7 @@ TEST(CheckSequence, Slots) {
             "[sequence] a micro-batch that does not exist, got stage 1 F2, expected micro-batches 0 to 1");
   EXPECT_EQ(with(5, {1, F, -1}),
             "[sequence] a micro-batch that does not exist, got stage 1 F-1, expected micro-batches 0 to 1");
-  EXPECT_EQ(with(5, {1, F, 0}), "[sequence] a slot is there twice, got stage 1 F0 at places 2 and 5, expected it once");
+  EXPECT_EQ(with(5, {1, F, 0}), "[sequence] a slot appears twice, got stage 1 F0 at places 2 and 5, expected it once");
   Sequence without = good;
   without.erase(without.begin() + 4);
   EXPECT_EQ(check_refusal(without, shape),
@@ -114,8 +114,8 @@ TEST(CheckSequence, WeightSlots) {
     if (slot.section != W || slot.stage == 1) some.push_back(slot);
   }
   EXPECT_EQ(check_refusal(some, shape),
-            "[sequence] weight slots of some stages only, got them of stages 1 and not of 0, 2, expected all stages or "
-            "none");
+            "[sequence] only some stages have weight slots, got them for stages 1 and not for 0, 2, expected all "
+            "stages or none");
   Sequence early = good;
   std::swap(*std::find(early.begin(), early.end(), Slot{2, B, 0}),
             *std::find(early.begin(), early.end(), Slot{2, W, 0}));
@@ -124,7 +124,7 @@ TEST(CheckSequence, WeightSlots) {
   PipelineShape forwards = shape;
   forwards.forward_only = true;
   EXPECT_EQ(check_refusal(good, forwards),
-            "[sequence] a backward slot where only forwards run, got stage 2 B0, expected forward slots alone");
+            "[sequence] a backward slot where only forwards run, got stage 2 B0, expected only forward slots");
 }
 
 TEST(CheckSequence, NamesTheCycle) {
@@ -132,17 +132,17 @@ TEST(CheckSequence, NamesTheCycle) {
   // Stage 0 needs the gradient of micro-batch 0 before it begins micro-batch 1; stage 1 runs both forwards first.
   const Sequence sequence{{0, F, 0}, {0, B, 0}, {0, F, 1}, {0, B, 1}, {1, F, 0}, {1, F, 1}, {1, B, 0}, {1, B, 1}};
   EXPECT_EQ(check_refusal(sequence, shape),
-            "[sequence] the order cannot end, got stage 0 B0 waits for stage 1 B0, which comes after stage 1 F1, which "
+            "[sequence] the order deadlocks, got stage 0 B0 waits for stage 1 B0, which comes after stage 1 F1, which "
             "waits for stage 0 F1, which comes after stage 0 B0, expected no cycle");
   const PipelineShape shared{{0, 0}, 1};
   EXPECT_EQ(check_refusal({{1, F, 0}, {0, F, 0}, {1, B, 0}, {0, B, 0}}, shared),
-            "[sequence] the order cannot end, got stage 1 F0 waits for stage 0 F0, which comes after stage 1 F0, "
+            "[sequence] the order deadlocks, got stage 1 F0 waits for stage 0 F0, which comes after stage 1 F0, "
             "expected no cycle");
   const PipelineShape three = one_stage_each(3, 2);
   const Sequence longer{{2, F, 0}, {2, F, 1}, {2, B, 0}, {2, B, 1}, {1, F, 0}, {1, F, 1},
                         {1, B, 0}, {1, B, 1}, {0, F, 0}, {0, B, 0}, {0, F, 1}, {0, B, 1}};
   EXPECT_EQ(check_refusal(longer, three),
-            "[sequence] the order cannot end, got stage 1 F1 waits for stage 0 F1, which comes after stage 0 B0, which "
+            "[sequence] the order deadlocks, got stage 1 F1 waits for stage 0 F1, which comes after stage 0 B0, which "
             "waits for stage 1 B0, which comes after stage 1 F1, expected no cycle");
 }
 

@@ -24,7 +24,7 @@ void require_groups(const std::vector<int>& groups) {
   for (int group = 0; group < most; ++group) {
     if (seen[group]) continue;
     throw InvalidArgument(fmt::format(
-        "[pipeline] a group without a stage, got none on group {} of 0 to {}, expected one at least", group, most));
+        "[pipeline] a group without a stage, got none on group {} of 0 to {}, expected at least one", group, most));
   }
 }
 

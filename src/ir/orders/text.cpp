@@ -182,8 +182,8 @@ class SequenceReader : public Cursor {
       fits = is_same_section(slots[i], last[i]) && last[i].micro_batch == slots[i].micro_batch + times * steps[i];
     }
     if (!fits) {
-      fail("the end of a repetition that its beginning does not come to", name(last.front()),
-           "the slots that it begins with, so many micro-batches later");
+      fail("the end of a repetition does not match its beginning", name(last.front()),
+           "the slots at its beginning, moved by a number of micro-batches");
     }
     append(slots, sequence);
     for (int64_t time = 0; time < times; ++time) {

@@ -86,7 +86,7 @@ TEST(SequenceText, Messages) {
             "[sequence] line 1: a slot without its stage, got 'F1', expected one of 0, 2 as in F0.2");
   for (const char* slots : {"F0..B1", "F1..F0", "[F0 B0]..[F1 B0]", "[F0 B0]..F1", "[F0 F1]..[F1 F1]"}) {
     const std::string refusal = first_line(slots);
-    EXPECT_NE(refusal.find("[sequence] line 1: the end of a repetition that its beginning does not come to, got '"),
+    EXPECT_NE(refusal.find("[sequence] line 1: the end of a repetition does not match its beginning, got '"),
               refusal.npos)
         << slots << ": " << refusal;
   }

@@ -37,7 +37,7 @@ class AnnotationReader : public Cursor {
   }
 
  private:
-  static constexpr std::string_view kEnd = "nothing behind the last parenthesis";
+  static constexpr std::string_view kEnd = "nothing after the last parenthesis";
 
   void named(ShardingAnnotation& annotation) {
     std::vector<int64_t> sizes;
@@ -94,7 +94,7 @@ class AnnotationReader : public Cursor {
   int64_t parts() { return number(1, kMaxMeshRanks, "a number of parts, 1 to 2^20"); }
 
   std::string message(std::string_view, std::string_view, std::string_view expected) const override {
-    return fmt::format("[strategy] cannot be read at place {}, got '{}', expected {}, as in {}",
+    return fmt::format("[strategy] cannot be read at position {}, got '{}', expected {}, as in {}",
                        text_.size() - rest().size() + 1, text_, expected, kExample);
   }
 
@@ -202,7 +202,7 @@ TensorLayout ShardLayout::operator()(const std::vector<std::string>& dims) const
       const std::string name = dim.substr(at, end - at);
       at = end + 1;
       if (std::find(known.begin(), known.end(), name) == known.end()) {
-        throw InvalidArgument(fmt::format("[layout] no such axis, got '{}', expected one of [{}] or None{}", name,
+        throw InvalidArgument(fmt::format("[layout] unknown axis, got '{}', expected one of [{}] or None{}", name,
                                           fmt::join(known, ", "), did_you_mean(name, known)),
                               ErrorKind::key);
       }

@@ -28,7 +28,7 @@ TEST(ShardingAnnotation, StrategiesPrintAndRead) {
       parse_strategy(text);
       ADD_FAILURE() << text;
     } catch (const InvalidArgument& error) {
-      EXPECT_NE(std::string(error.what()).find("[strategy] cannot be read at place "), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("[strategy] cannot be read at position "), std::string::npos);
     }
   }
 }
@@ -66,13 +66,14 @@ TEST(ShardingAnnotation, RefusesBadLayouts) {
   EXPECT_NE(message([] { parse_annotation("[a=2,ranks=(0,2)]((a))"); }).find("got rank 2, expected"),
             std::string::npos);
   for (const char* text : {"[a=2,ranks=()]((a))", "[a=2,ranks=2]((a))", "[a=2,ranks=(0 1)]((a))", "[a=2,ranks=(-1)]"}) {
-    EXPECT_NE(message([&] { parse_annotation(text); }).find("[strategy] cannot be read at place"), std::string::npos);
+    EXPECT_NE(message([&] { parse_annotation(text); }).find("[strategy] cannot be read at position"),
+              std::string::npos);
   }
   EXPECT_NE(message([] { ShardLayout({2}, {"ranks"}); }).find("bad name of an axis"), std::string::npos);
   EXPECT_NE(message([] { parse_annotation("[a=2,ranks=(0)]((a))"); }).find("got 1 ranks, expected"), std::string::npos);
   EXPECT_NE(message([] { ShardLayout({2}, {"None"}); }).find("bad name of an axis"), std::string::npos);
   const ShardLayout layout({2, 4}, {"dp", "mp"});
-  EXPECT_NE(message([&] { layout({"pd"}); }).find("[layout] no such axis, got 'pd', expected one of [dp, mp] or None"),
+  EXPECT_NE(message([&] { layout({"pd"}); }).find("[layout] unknown axis, got 'pd', expected one of [dp, mp] or None"),
             std::string::npos);
   EXPECT_NE(message([&] { layout({"dp", "dp"}); }).find("an axis cuts one tensor twice"), std::string::npos);
   const ShardLayout other({8}, {"dp"});

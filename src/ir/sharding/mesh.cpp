@@ -56,7 +56,8 @@ void check_named(const std::vector<std::pair<std::string, int64_t>>& named) {
     ranks *= size;
     for (size_t j = 0; j < i; ++j) {
       if (named[j].first == name) {
-        throw InvalidArgument(fmt::format("[mesh] two axes have one name, got '{}' twice, expected two names", name));
+        throw InvalidArgument(
+            fmt::format("[mesh] two axes have the same name, got '{}' twice, expected two names", name));
       }
     }
   }
@@ -203,7 +204,7 @@ Axes Mesh::find(const std::string& name) const {
     names.push_back(named);
   }
   if (!found.empty()) return found;
-  throw InvalidArgument(fmt::format("[mesh] no such axis, got '{}', expected one of {}{}", name, fmt::join(names, " "),
+  throw InvalidArgument(fmt::format("[mesh] unknown axis, got '{}', expected one of {}{}", name, fmt::join(names, " "),
                                     did_you_mean(name, names)),
                         ErrorKind::key);
 }

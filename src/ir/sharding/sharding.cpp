@@ -161,7 +161,7 @@ Range range_of(const DimMap& dim, const std::vector<Range>& factors, int64_t siz
       range.end = range.begin * factor.size + factor.end;
       range.begin = range.begin * factor.size + factor.begin;
     } else {
-      PARTITA_CHECK(factor.whole(), "a factor is cut behind one that is not cut down to 1");
+      PARTITA_CHECK(factor.whole(), "a factor is cut after one that is not cut down to 1");
       range.begin *= factor.size;
       range.end *= factor.size;
     }

@@ -10,7 +10,7 @@ namespace partita {
 namespace {
 
 std::string print_order(const std::vector<int>& rank_list) {
-  return rank_list.empty() ? "that of their numbers" : fmt::format("({})", fmt::join(rank_list, ","));
+  return rank_list.empty() ? "ascending order" : fmt::format("({})", fmt::join(rank_list, ","));
 }
 
 /// Places the parts of an annotation on the axes of a mesh. Throws InvalidArgument as `cut_of` does.
@@ -30,7 +30,7 @@ class Cutter {
                                                   : spread_result(k, annotation.outputs[k], result.cut));
       const std::string reason = illegal(target_.outputs[k], result.results.back(), mesh_);
       if (!reason.empty()) {
-        refuse(fmt::format("result {}, {}, cannot lie so: {}", k, partita::print(target_.outputs[k]), reason),
+        refuse(fmt::format("result {}, {}, cannot have this layout: {}", k, partita::print(target_.outputs[k]), reason),
                partita::print(annotation), "another layout of it");
       }
     }
@@ -63,8 +63,8 @@ class Cutter {
         refuse_result(
             result, d, parts[d],
             mesh_.ways(own.dims[d]) == 1
-                ? "1, or parts of what the result is a sum over"
-                : fmt::format("1, {}, as the cut leaves it, or that times parts of what the result is a sum over",
+                ? "1, or parts of the indices that are summed over"
+                : fmt::format("1, {}, as the cut leaves it, or that times parts of the indices that are summed over",
                               mesh_.ways(own.dims[d])));
       }
     }
@@ -72,7 +72,8 @@ class Cutter {
   }
 
   [[noreturn]] void refuse_result(size_t result, size_t dim, int64_t parts, const std::string& expected) const {
-    refuse(place_of(results_of(target_), result, dim) + " cannot lie so", fmt::format("{} parts", parts), expected);
+    refuse(place_of(results_of(target_), result, dim) + " cannot have this layout", fmt::format("{} parts", parts),
+           expected);
   }
 
   std::vector<Axes> named_dims(const ShardingAnnotation& annotation, const NamedDims& names) const {
@@ -108,7 +109,7 @@ class Cutter {
       for (size_t d = 0; d < dims.size(); ++d) {
         const auto factors = factors_from_dims(rule_, map[d], dims[d], mesh_);
         if (!factors) {
-          refuse(place_of(side, tensor, d) + " cannot be cut so",
+          refuse(place_of(side, tensor, d) + " cannot be cut like this",
                  names[d].empty() ? "None" : fmt::format("{}", fmt::join(names[d], "+")), "axes whose parts fit it");
         }
         for (int factor : map[d].factors) {
@@ -117,7 +118,7 @@ class Cutter {
             if (index == factor) axes = own;
           }
           if (known[factor] && cut[factor] != axes) {
-            refuse(place_of(side, tensor, d) + " is cut by other axes than the same index before it",
+            refuse(place_of(side, tensor, d) + " is cut by other axes than the same index before",
                    fmt::format("{{{}}}", mesh_.print(axes)), fmt::format("{{{}}}", mesh_.print(cut[factor])));
           }
           known[factor] = true;

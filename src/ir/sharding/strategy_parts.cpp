@@ -75,7 +75,8 @@ class StrategyReader {
   void read_dim(const TensorSide& side, size_t tensor, size_t dim, int64_t parts) {
     const std::vector<int>& factors = side.maps[tensor][dim].factors;
     const auto own = spread(factors, parts);
-    if (!own) refuse_dim(side, tensor, dim, parts, factors.empty() ? "it has one element" : "parts would not be even");
+    if (!own)
+      refuse_dim(side, tensor, dim, parts, factors.empty() ? "it has one element" : "the parts would not be equal");
     for (size_t k = 0; k < factors.size(); ++k) set(side, tensor, dim, parts, factors[k], own->at(k));
   }
 
@@ -90,7 +91,7 @@ class StrategyReader {
     if (own == 1) return;
     if (factor.cutting == Cutting::whole) refuse_dim(side, tensor, dim, parts, "the op needs it whole");
     if (factor.cutting == Cutting::expand && !target_.expandable) {
-      refuse_dim(side, tensor, dim, parts, "the op has no form in which it is cut");
+      refuse_dim(side, tensor, dim, parts, "the op cannot be computed in parts along it");
     }
     if (own > factor.size) refuse_dim(side, tensor, dim, parts, "there are fewer elements");
     if (read_.order.end() == std::find(read_.order.begin(), read_.order.end(), index)) read_.order.push_back(index);
@@ -98,7 +99,7 @@ class StrategyReader {
 
   [[noreturn]] void refuse_dim(const TensorSide& side, size_t tensor, size_t dim, int64_t parts,
                                const std::string& why) const {
-    refuse(fmt::format("{} cannot be cut so{}{}", place_of(side, tensor, dim), why.empty() ? "" : ": ", why),
+    refuse(fmt::format("{} cannot be cut like this{}{}", place_of(side, tensor, dim), why.empty() ? "" : ": ", why),
            fmt::format("{} parts", parts), legal_parts(side, tensor, dim));
   }
 

@@ -135,7 +135,7 @@ class ClusterReader {
     }
     for (size_t i = 0; i < cluster.fitted.size(); ++i) {
       if (lines_.contains(cluster.fitted[i])) continue;
-      fail(fmt::format("fitted[{}]", i), "no such key", fmt::format("'{}'", cluster.fitted[i]), "a key of this file");
+      fail(fmt::format("fitted[{}]", i), "unknown key", fmt::format("'{}'", cluster.fitted[i]), "a key of this file");
     }
     return cluster;
   }
@@ -342,7 +342,7 @@ std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cl
 
 Cluster parse_cluster(std::string_view text, const std::string& path) {
   if (const auto line = line_of_deep_key(text)) {
-    throw InvalidFile(fmt::format("[cluster] {}:{}: a key that is too deep, got more than {} parts, expected fewer",
+    throw InvalidFile(fmt::format("[cluster] {}:{}: a key is nested too deeply, got more than {} parts, expected fewer",
                                   path, *line, kMaxTomlKeyParts));
   }
   try {

@@ -133,7 +133,7 @@ TEST(ClusterToml, SaysWhatWasFitted) {
     for (const auto& [key, value] : fitted_values(preset)) EXPECT_NE(value, "0") << name << " " << key;
   }
   const std::string said = refusal_of(with("fitted = [", "fitted = [\"software.hots_overhead\", "));
-  EXPECT_NE(said.find("fitted[0]: no such key, got 'software.hots_overhead', expected a key of this file"),
+  EXPECT_NE(said.find("fitted[0]: unknown key, got 'software.hots_overhead', expected a key of this file"),
             std::string::npos)
       << said;
 }
@@ -153,7 +153,7 @@ TEST(ClusterToml, TellsTheLineOfWhatIsNotToml) {
   std::string deep = "[a";
   for (int i = 0; i < 500'000; ++i) deep += ".a";
   EXPECT_EQ(refusal_of(deep + "]\n"),
-            "[cluster] my.toml:1: a key that is too deep, got more than 16 parts, expected fewer");
+            "[cluster] my.toml:1: a key is nested too deeply, got more than 16 parts, expected fewer");
 }
 
 /// Every prefix of a file is either refused or a whole cluster; none crashes.

@@ -104,7 +104,7 @@ class Alternatives {
     try {
       other = traffic(cut);
     } catch (const Error&) {
-      return "with other nodes cut otherwise";
+      return "with other nodes cut differently";
     }
     std::string text;
     const auto say = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };

@@ -33,7 +33,7 @@ class Differences {
       say_cuts(*forward, ops);
     else if (forward == nullptr)
       text_ += "cuts           of different networks are not compared\n";
-    return text_.empty() ? "the plans are alike\n" : text_;
+    return text_.empty() ? "the plans are the same\n" : text_;
   }
 
  private:

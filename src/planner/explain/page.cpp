@@ -94,8 +94,8 @@ class Page {
                           kind, name, print_seconds(seconds), percent);
     }
     return bar + "</div><table style=\"width:auto;margin-top:10px\">" + rows +
-           "</table><p class=\"soft\">Of the group of ranks that works longest; communication is what nothing "
-           "overlaps.</p>";
+           "</table><p class=\"soft\">For the group of ranks with the most work; only exposed communication is "
+           "counted.</p>";
   }
 
   std::string layers() const {
@@ -148,8 +148,8 @@ class Page {
       text += "<span><i class=\"c-weight\"></i>gradients of weights</span>";
     }
     text += fmt::format(
-        "<span><i class=\"c-comm\"></i>sent beside it</span><span><i class=\"c-update\"></i>update</span>"
-        "<span>order {}, {} micro-batch{}</span></p>",
+        "<span><i class=\"c-comm\"></i>overlapped communication</span><span><i "
+        "class=\"c-update\"></i>update</span><span>order {}, {} micro-batch{}</span></p>",
         name_of(plan_.configuration.order), all, all == 1 ? "" : "es");
     if (contents_.step.repeated > 0) {
       text += fmt::format(

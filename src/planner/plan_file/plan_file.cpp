@@ -37,7 +37,7 @@ class PlanFileReader : private Scanner {
       const std::string_view keyword = token();
       if (keyword == "end") {
         end();
-        if (next()) fail("a line behind the end", rest().substr(0, 20), "no more lines");
+        if (next()) fail("a line after the end", rest().substr(0, 20), "no more lines");
         return checked();
       }
       read_line(keyword);
@@ -69,7 +69,7 @@ class PlanFileReader : private Scanner {
   void read_model() { plan_.model = said("a model"); }
   void read_cluster() { plan_.cluster = said("a cluster"); }
   std::string said(std::string_view expected) {
-    if (rest().empty()) fail("nothing is said", rest(), expected);
+    if (rest().empty()) fail("the line has no value", rest(), expected);
     return std::string(take_rest());
   }
 
@@ -140,7 +140,7 @@ class PlanFileReader : private Scanner {
     if (stage != expected) fail("another stage", fmt::format("{}", stage), fmt::format("stage {}", expected));
     std::vector<std::string>& layers = plan_.stages.emplace_back();
     while (!rest().empty()) layers.emplace_back(token());
-    if (layers.empty()) fail("a stage without layers", rest(), "what the paths of its layers begin with");
+    if (layers.empty()) fail("a stage without layers", rest(), "the beginnings of the paths of its layers");
     if (stage == 0) stages_place_ = place();
   }
 
@@ -151,7 +151,7 @@ class PlanFileReader : private Scanner {
     std::vector<std::string>& layers = plan_.recomputed[policy];
     if (!layers.empty()) fail("given twice", name_of(policy), "one line with all of its layers");
     while (!rest().empty()) layers.emplace_back(token());
-    if (layers.empty()) fail("no layers are recomputed", rest(), "what the paths of its layers begin with");
+    if (layers.empty()) fail("no layers are recomputed", rest(), "the beginnings of the paths of its layers");
   }
 
   void read_cut(NamedKind kind) {
@@ -211,15 +211,15 @@ class PlanFileReader : private Scanner {
     }
     const RecomputedLayers& recompute = plan_.configuration.recompute;
     if (recompute.is_counted() && plan_.recomputed.empty()) {
-      throw InvalidArgument(fmt::format(
-          "[{}] which layers are recomputed is not said, got recompute={} and no line 'recompute', expected "
-          "recompute full LAYERS..",
-          configuration_place_, print(recompute)));
+      throw InvalidArgument(
+          fmt::format("[{}] the plan does not name the recomputed layers, got recompute={} and no line 'recompute', "
+                      "expected recompute full LAYERS..",
+                      configuration_place_, print(recompute)));
     }
     if (!recompute.is_counted() && !plan_.recomputed.empty()) {
       throw InvalidArgument(
-          fmt::format("[{}] the configuration says which layers are recomputed, got recompute={}, expected numbers of "
-                      "layers, as recompute=full:1, or no line 'recompute'",
+          fmt::format("[{}] recomputed layers are named but not counted in the configuration, got recompute={}, "
+                      "expected numbers of layers, such as recompute=full:1, or no line 'recompute'",
                       recompute_place_, print(recompute)));
     }
     if (!plan_.cuts) return std::move(plan_);

@@ -98,7 +98,7 @@ TEST(PlanFile, RefusesWithTheLine) {
             "[p.txt:9] [parallel] unknown name, got 'maybe',");
   EXPECT_EQ(refused_with("stage 1", "stage 2"), "[p.txt:11] another stage, got '2', expected stage 1");
   EXPECT_EQ(refused_with("stage 1 net/fc2..4 loss", "stage 1"),
-            "[p.txt:11] a stage without layers, got '', expected what the paths of its layers begin with");
+            "[p.txt:11] a stage without layers, got '', expected the beginnings of the paths of its layers");
   EXPECT_EQ(refused_with("stage 1 net/fc2..4 loss\n", ""),
             "[p.txt:10] another number of stages, got 1, expected 2: pipeline times interleave of the configuration, "
             "or no line 'stage'");
@@ -116,7 +116,7 @@ TEST(PlanFile, RefusesWithTheLine) {
             "[p.txt:17] unknown prediction, got 'seconds', expected step_seconds or memory_bytes");
   EXPECT_EQ(refused_with("end\n", ""), "[p.txt:18] the text ends too early, got '', expected 'end' as the last line");
   EXPECT_EQ(refused_with("end\n", "end\nnode x"),
-            "[p.txt:20] a line behind the end, got 'node x', expected no more lines");
+            "[p.txt:20] a line after the end, got 'node x', expected no more lines");
   EXPECT_EQ(refused_with("ranks 8\n", ""), "[p.txt:18] no line 'ranks', got 'end', expected ranks ..");
 }
 
@@ -136,20 +136,20 @@ TEST(PlanFile, NamesTheLayersThatAreRecomputed) {
             (std::vector<RecomputeAnnotation>{
                 {"net/fc4", Recompute::selective}, {"net/fc1", Recompute::full}, {"net/relu", Recompute::full}}));
   EXPECT_EQ(refused_with("mesh data=2", "recompute full net/fc1\nmesh data=2"),
-            "[p.txt:12] the configuration says which layers are recomputed, got recompute=none, expected numbers of "
-            "layers, as recompute=full:1, or no line 'recompute'");
+            "[p.txt:12] recomputed layers are named but not counted in the configuration, got recompute=none, expected "
+            "numbers of layers, such as recompute=full:1, or no line 'recompute'");
   EXPECT_EQ(refused_with("micro_batch=3", "micro_batch=3,recompute=full:1"),
-            "[p.txt:8] which layers are recomputed is not said, got recompute=full:1 and no line 'recompute', expected "
-            "recompute full LAYERS..");
+            "[p.txt:8] the plan does not name the recomputed layers, got recompute=full:1 and no line 'recompute', "
+            "expected recompute full LAYERS..");
   EXPECT_EQ(refused_with("micro_batch=3", "micro_batch=3,recompute=full:1/2/3"),
-            "[p.txt:8] recompute counts layers of another number of groups of stages, got 3 numbers for pipeline=2, "
+            "[p.txt:8] recompute counts layers for the wrong number of groups of stages, got 3 numbers for pipeline=2, "
             "expected 1 or 2");
   EXPECT_EQ(refused_with("mesh data=2", "recompute some net/fc1\nmesh data=2"),
             "[p.txt:12] [recompute] unknown name, got 'some', expected one of none selective full");
   EXPECT_EQ(refused_with("mesh data=2", "recompute none net/fc1\nmesh data=2"),
             "[p.txt:12] nothing is recomputed, got 'none', expected selective or full");
   EXPECT_EQ(refused_with("mesh data=2", "recompute full\nmesh data=2"),
-            "[p.txt:12] no layers are recomputed, got '', expected what the paths of its layers begin with");
+            "[p.txt:12] no layers are recomputed, got '', expected the beginnings of the paths of its layers");
   EXPECT_EQ(refused_with("mesh data=2", "recompute full a\nrecompute full b\nmesh data=2"),
             "[p.txt:13] given twice, got 'full', expected one line with all of its layers");
 }

@@ -84,8 +84,9 @@ RecomputedLayers read_recomputed_layers(std::string_view where, std::string_view
     if (counts.empty()) counts.push_back(0);
     if (counts.size() == 1) counts.resize(groups, counts[0]);
     if (counts.size() == groups) continue;
-    throw InvalidArgument(fmt::format("[{}] two numbers of groups of stages, got {} and {} in '{}', expected one",
-                                      where, of_policies[0].size(), of_policies[1].size(), text));
+    throw InvalidArgument(
+        fmt::format("[{}] conflicting numbers of groups of stages, got {} and {} in '{}', expected one", where,
+                    of_policies[0].size(), of_policies[1].size(), text));
   }
   std::vector<RecomputedLayers::Counts> counts;
   for (size_t group = 0; group < groups; ++group) counts.push_back({of_policies[0][group], of_policies[1][group]});
@@ -215,10 +216,10 @@ namespace {
 /// more than kMaxMicroBatches micro-batches.
 void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, std::string_view where) {
   if (configuration.ranks() != ranks) {
-    throw InvalidArgument(fmt::format(
-        "[{}] another number of ranks, got data {} x context {} x tensor {} x pipeline {} = {}, expected {}", where,
-        configuration.data, configuration.context, configuration.tensor, configuration.pipeline, configuration.ranks(),
-        ranks));
+    throw InvalidArgument(
+        fmt::format("[{}] wrong number of ranks, got data {} x context {} x tensor {} x pipeline {} = {}, expected {}",
+                    where, configuration.data, configuration.context, configuration.tensor, configuration.pipeline,
+                    configuration.ranks(), ranks));
   }
   if (batch % configuration.data != 0) {
     throw InvalidArgument(fmt::format("[{}] the batch does not divide, got {} rows for data={}, expected data={}",
@@ -254,10 +255,10 @@ void require_stages(const Configuration& configuration, std::string_view where) 
 void complete_recomputation(Configuration& configuration, std::string_view where) {
   std::vector<RecomputedLayers::Counts>& counts = configuration.recompute.counts;
   if (counts.size() > 1 && counts.size() != static_cast<size_t>(configuration.pipeline)) {
-    throw InvalidArgument(fmt::format(
-        "[{}] recompute counts layers of another number of groups of stages, got {} numbers for pipeline={}, "
-        "expected 1 or {}",
-        where, counts.size(), configuration.pipeline, configuration.pipeline));
+    throw InvalidArgument(
+        fmt::format("[{}] recompute counts layers for the wrong number of groups of stages, got {} numbers for "
+                    "pipeline={}, expected 1 or {}",
+                    where, counts.size(), configuration.pipeline, configuration.pipeline));
   }
   if (counts.size() == 1) counts.resize(static_cast<size_t>(configuration.pipeline), counts[0]);
   if (print(configuration.recompute) == name_of(Recompute::none)) configuration.recompute = {};
@@ -278,11 +279,11 @@ void require_cuts(const Configuration& configuration, std::string_view where) {
   }
   if (configuration.cuts == TensorCuts::searched && (configuration.sequence_parallel || configuration.context > 1)) {
     throw InvalidArgument(
-        fmt::format("[{}] cuts=searched decides of the sequence, too, got {}, expected cuts=blocks, or neither", where,
-                    configuration.sequence_parallel ? "sequence_parallel=true" : "context above 1"));
+        fmt::format("[{}] cuts=searched also decides how the sequence is cut, got {}, expected cuts=blocks, or neither",
+                    where, configuration.sequence_parallel ? "sequence_parallel=true" : "context above 1"));
   }
   if (configuration.squeeze > 0 && configuration.cuts != TensorCuts::searched) {
-    throw InvalidArgument(fmt::format("[{}] squeeze={} of no effect, got cuts={}, expected cuts=searched", where,
+    throw InvalidArgument(fmt::format("[{}] squeeze={} has no effect, got cuts={}, expected cuts=searched", where,
                                       configuration.squeeze, name_of(configuration.cuts)));
   }
 }

@@ -65,8 +65,8 @@ TEST(Configuration, RefusesOtherTexts) {
             "[--fixed recompute] bad number, got 'x', expected a whole number from 0 to 1048576");
   EXPECT_EQ(read_refusal("recompute=full:1+full:2"), "[--fixed recompute] given twice, got 'full', expected it once");
   EXPECT_EQ(read_refusal("recompute=full:1/2/3+selective:1/2"),
-            "[--fixed recompute] two numbers of groups of stages, got 3 and 2 in 'full:1/2/3+selective:1/2', expected "
-            "one");
+            "[--fixed recompute] conflicting numbers of groups of stages, got 3 and 2 in 'full:1/2/3+selective:1/2', "
+            "expected one");
   EXPECT_EQ(read_refusal("sequence_parallel=yes"),
             "[--fixed sequence_parallel] bad switch, got 'yes', expected true or false");
   EXPECT_EQ(refusal_of([] { parse_pins("tensor=x"); }),
@@ -100,20 +100,19 @@ TEST(Configuration, IsCompleted) {
   EXPECT_EQ(refusal("sequence_parallel=true", 1, 4),
             "[--fixed] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more");
   EXPECT_EQ(refusal("pipeline=4,recompute=full:1/2", 4, 4),
-            "[--fixed] recompute counts layers of another number of groups of stages, got 2 numbers for pipeline=4, "
+            "[--fixed] recompute counts layers for the wrong number of groups of stages, got 2 numbers for pipeline=4, "
             "expected 1 or 4");
   EXPECT_EQ(refusal("cuts=searched", 1, 4), "[--fixed] cuts=searched without ranks, got tensor=1, expected 2 or more");
-  EXPECT_EQ(
-      refusal("tensor=2,cuts=searched,sequence_parallel=true", 2, 4),
-      "[--fixed] cuts=searched decides of the sequence, too, got sequence_parallel=true, expected cuts=blocks, or "
-      "neither");
+  EXPECT_EQ(refusal("tensor=2,cuts=searched,sequence_parallel=true", 2, 4),
+            "[--fixed] cuts=searched also decides how the sequence is cut, got sequence_parallel=true, expected "
+            "cuts=blocks, or neither");
   EXPECT_EQ(refusal("tensor=2,squeeze=3", 2, 4),
-            "[--fixed] squeeze=3 of no effect, got cuts=blocks, expected cuts=searched");
+            "[--fixed] squeeze=3 has no effect, got cuts=blocks, expected cuts=searched");
   EXPECT_EQ(refusal("tensor=2,links=3", 2, 4),
             "[--fixed] links=3 without searched cuts, got cuts=blocks, expected cuts=searched, or no links");
   EXPECT_EQ(refusal("tensor=2,cuts=searched,context=2", 4, 4),
-            "[--fixed] cuts=searched decides of the sequence, too, got context above 1, expected cuts=blocks, or "
-            "neither");
+            "[--fixed] cuts=searched also decides how the sequence is cut, got context above 1, expected cuts=blocks, "
+            "or neither");
 }
 
 }  // namespace

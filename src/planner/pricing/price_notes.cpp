@@ -17,14 +17,14 @@ std::string of_tf32(const DeviceSpec& device) {
 
 std::string of_host(const SoftwareCosts& software, double waiting, double step) {
   return fmt::format(
-      "{:.0f} % of a step the devices wait for their hosts, which take {} to issue a kernel in {}: neither more nor "
-      "faster devices take anything off that",
+      "{:.0f} % of a step the devices wait for their hosts, which take {} to issue a kernel in {}: more or faster "
+      "devices do not shorten that",
       100 * waiting / step, print_seconds(software.host_overhead), software.name);
 }
 
 std::string of_overhead(const SoftwareCosts& software, double overhead, double step) {
-  return fmt::format("{:.0f} % of a step is what {} adds to it whatever is computed: {}", 100 * overhead / step,
-                     software.name, print_seconds(overhead));
+  return fmt::format("{:.0f} % of a step is the fixed overhead of {}: {}", 100 * overhead / step, software.name,
+                     print_seconds(overhead));
 }
 
 /// The note on groups of ranks that share rows and span nodes; "" if none does.
@@ -36,7 +36,7 @@ std::string of_nodes(const Cluster& cluster, const Configuration& configuration)
                                 ? fmt::format("context={}", configuration.context)
                                 : fmt::format("context={} x tensor={}", configuration.context, configuration.tensor);
   return fmt::format(
-      "groups of {} leave their nodes of {} ranks: what they send for every layer goes over the {} links", which, node,
+      "groups of {} span several nodes of {} ranks: what they send for every layer goes over the {} links", which, node,
       cluster.levels[1].name);
 }
 

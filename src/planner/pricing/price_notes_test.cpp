@@ -35,13 +35,12 @@ TEST(PriceNotes, SayThatF32IsTf32) {
 
 TEST(PriceNotes, SayThatTheHostDecides) {
   Cluster cluster = cluster_named("a100-80");
-  EXPECT_EQ(
-      notes_of(cluster, DType::bf16, "data=8", 39e-3),
-      Notes{"39 % of a step the devices wait for their hosts, which take 56.5 us to issue a kernel in megatron-lm: "
-            "neither more nor faster devices take anything off that"});
+  EXPECT_EQ(notes_of(cluster, DType::bf16, "data=8", 39e-3),
+            Notes{"39 % of a step the devices wait for their hosts, which take 56.5 us to issue a kernel in "
+                  "megatron-lm: more or faster devices do not shorten that"});
   cluster.software.step_overhead = 0.02;
   EXPECT_EQ(notes_of(cluster, DType::bf16, "data=8"),
-            Notes{"20 % of a step is what megatron-lm adds to it whatever is computed: 20.000 ms"});
+            Notes{"20 % of a step is the fixed overhead of megatron-lm: 20.000 ms"});
   // A real price: a small network on many devices.
   const Priced priced(forward_of_model("resnet18:size=32", 64), "a100-80");
   const Configuration configuration = parse_configuration("data=8,micro_batch=8");
@@ -57,7 +56,7 @@ TEST(PriceNotes, SayThatGroupsLeaveTheirNodes) {
     EXPECT_EQ(notes_of(cluster, DType::bf16, within), Notes()) << within;
   const auto text = [](const std::string& which) {
     return Notes{fmt::format(
-        "groups of {} leave their nodes of 8 ranks: what they send for every layer goes over the node links", which)};
+        "groups of {} span several nodes of 8 ranks: what they send for every layer goes over the node links", which)};
   };
   EXPECT_EQ(notes_of(cluster, DType::bf16, "tensor=16,data=2"), text("tensor=16"));
   EXPECT_EQ(notes_of(cluster, DType::bf16, "tensor=3,data=4"), text("tensor=3"));

@@ -57,7 +57,7 @@ class TaskBuilder {
     for (const int task : receives_) {
       const ProgramTask& receive = result_.tasks[static_cast<size_t>(task)];
       const auto sent = sent_.find({receive.begin, receive.micro_batch});
-      PARTITA_CHECK(sent != sent_.end(), "a value that nobody sends is waited for");
+      PARTITA_CHECK(sent != sent_.end(), "a stage waits for a value that nobody sends");
       wait_for(task, sent->second);
     }
     if (stages_.size() > 1) add_verdict();

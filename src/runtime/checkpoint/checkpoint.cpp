@@ -19,8 +19,8 @@ TrainingPosition read_position(const std::map<std::string, Array>& tensors, cons
   if (numbers == tensors.end() || numbers->second.type() != Type{DType::i64, {4}} || rate == tensors.end() ||
       rate->second.type() != Type{DType::f64, {}} || numbers->second.at(0) < 0) {
     throw InvalidFile(
-        fmt::format("[resume] {}: no checkpoint, got no tensor '{}' that says where the training was, "
-                    "expected a file of --checkpoint",
+        fmt::format("[resume] {}: not a checkpoint, got no tensor '{}' with the position of the training, expected a "
+                    "file of --checkpoint",
                     path, kPosition));
   }
   const int64_t* all = numbers->second.as<int64_t>();

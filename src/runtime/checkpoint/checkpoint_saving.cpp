@@ -237,7 +237,7 @@ void CheckpointSaving::end(const RankOutcome& outcome) {
   if (options_.stop_on_error || !of_system) {
     throw RuntimeFailure(outcome.code, outcome.error);
   }
-  if (comm_.rank() == 0 && warn_) warn_(outcome.error + "; the training goes on without this checkpoint");
+  if (comm_.rank() == 0 && warn_) warn_(outcome.error + "; the training continues without this checkpoint");
 }
 
 void CheckpointSaving::finish() {

@@ -104,8 +104,8 @@ void refuse_damage_alone(const std::string& folder, const std::vector<FoundCheck
   }
   if (newest == nullptr) return;
   throw InvalidFile(
-      fmt::format("[checkpoint] no whole checkpoint in {}, got {} damaged, the newest because of {}, expected one that "
-                  "is whole, or a folder without checkpoints",
+      fmt::format("[checkpoint] no complete checkpoint in {}, got {} damaged, the newest because of {}, expected one "
+                  "that is complete, or a folder without checkpoints",
                   folder, saved, newest->damage));
 }
 
@@ -120,7 +120,7 @@ void require_files(const std::string& folder, const Manifest& manifest) {
     throw RuntimeFailure(
         ExitCode::cannot_write,
         fmt::format("[checkpoint] the first rank does not see {} as it was written, got {}, expected {} bytes in a "
-                    "folder that stays and that all hosts share",
+                    "lasting folder that all hosts share",
                     path, is_there ? fmt::format("{} bytes", status.st_size) : std::strerror(errno), file.bytes));
   }
 }

@@ -306,9 +306,8 @@ TEST(CheckpointFolder, AManifestHasOneOrder) {
   EXPECT_EQ(refusal(text), "accepted");
   std::string twice = text;
   twice.insert(twice.rfind("\"checksum\""), "\"sequence\":9,\n");
-  EXPECT_EQ(
-      refusal(twice),
-      "[checkpoint] manifest.json: the manifest has 'sequence' or 'step' twice, expected them in front of 'files'");
+  EXPECT_EQ(refusal(twice),
+            "[checkpoint] manifest.json: the manifest has 'sequence' or 'step' twice, expected them before 'files'");
   std::string last = text;
   last.replace(last.find("\"sequence\":7"), 12, "\"sequence\":9223372036854775807");
   EXPECT_EQ(refusal(last),
@@ -327,9 +326,9 @@ TEST(CheckpointFolder, ManifestsOfDeepOrLongJsonAreRefused) {
   many += "}";
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   const std::pair<std::string, std::string> values[] = {
-      {deep, "more than 16 lists in one another"},
+      {deep, "more than 16 nested lists"},
       {many, "more than 100000 keys in an object"},
-      {std::string(16, '[') + std::string(16, ']'), "more than 16 lists in one another"}};
+      {std::string(16, '[') + std::string(16, ']'), "more than 16 nested lists"}};
   for (const auto& [value, reason] : values) {
     for (const bool is_in_head : {true, false}) {
       std::string changed = body;
@@ -416,7 +415,7 @@ TEST(CheckpointManifest, WhatItSaysIsChecked) {
   refused("\"step\":4", "\"step\":4.5", "bad 'step'");
   refused("\"step\":4", "\"stop\":4", "has no 'step'");
   refused("\"seed\":3", "\"seed\":\"3\"", "has no 'seed'");
-  refused("rank_1.safetensors", "../../etc/passwd", "none of a file in the folder");
+  refused("rank_1.safetensors", "../../etc/passwd", "not that of a file in the folder");
   refused("rank_1.safetensors", "rank_0.safetensors", "names a file twice");
   refused("[40,24]", "[41,24]", "is not whole");
   refused("[40,24]", "[576460752303423487,24]", "shape that is too large");

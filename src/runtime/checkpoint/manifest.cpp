@@ -130,7 +130,7 @@ ManifestFile parse_file(const Document& document, const std::string& path) {
   ManifestFile file{.name = fields.text("name"), .bytes = fields.count("bytes"), .header = fields.text("header")};
   const bool plain = !file.name.empty() && file.name.find('/') == std::string::npos && file.name[0] != '.' &&
                      file.name.find('\0') == std::string::npos && file.name != kManifestName;
-  if (!plain) fields.refuse("has a name that is none of a file in the folder");
+  if (!plain) fields.refuse("has a name that is not that of a file in the folder");
   return file;
 }
 
@@ -406,7 +406,7 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
   const ManifestOrder order = order_of_body(body, path);
   const Document document = parse_document(body, R"("end":0})", path);
   const Fields fields(document, path, "the manifest");
-  if (order_of(fields) != order) fields.refuse("has 'sequence' or 'step' twice, expected them in front of 'files'");
+  if (order_of(fields) != order) fields.refuse("has 'sequence' or 'step' twice, expected them before 'files'");
   Manifest manifest{.sequence = order.sequence,
                     .position = parse_position(fields),
                     .losses = fields.number("losses"),

@@ -94,7 +94,7 @@ class HeaderReader {
     return enter(Level::list);
   }
   bool end_array() {
-    if (field_ == "data_offsets" && offsets_ != 2) return fail("data_offsets has not two numbers");
+    if (field_ == "data_offsets" && offsets_ != 2) return fail("data_offsets does not have two numbers");
     return enter(Level::tensor);
   }
   bool number_unsigned(number_unsigned_t value) {
@@ -109,7 +109,7 @@ class HeaderReader {
       return true;
     }
     (offsets_ == 0 ? places.back().begin : places.back().end) = number;
-    return ++offsets_ <= 2 || fail("data_offsets has not two numbers");
+    return ++offsets_ <= 2 || fail("data_offsets does not have two numbers");
   }
   bool number_integer(number_integer_t value) { return fail(fmt::format("negative number {}", value)); }
   bool number_float(number_float_t, const string_t& text) {

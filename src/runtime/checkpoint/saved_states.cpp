@@ -64,7 +64,7 @@ SavedStates::SavedStates(const std::string& path) : path_(path) {
   }
   if (!is_checkpoint_folder(path)) {
     const auto newest = newest_checkpoint(path, [](const std::string&) {});
-    if (!newest) throw MissingFile(fmt::format("[checkpoint] no whole checkpoint in {}", path));
+    if (!newest) throw MissingFile(fmt::format("[checkpoint] no complete checkpoint in {}", path));
     path_ = newest->path;
   }
   reader_ = std::make_unique<CheckpointReader>(path_);
@@ -120,7 +120,7 @@ void merge_states(SavedStates& states, const std::string& path, bool all) {
     return;
   }
   if (!states.position()) {
-    throw InvalidArgument(fmt::format("[--all] {} has no training, expected a checkpoint", states.path()));
+    throw InvalidArgument(fmt::format("[--all] {} has no state of a training, expected a checkpoint", states.path()));
   }
   metadata.emplace(kKinds, print_kinds(states.entries()));
   std::map<std::string, Array> position = position_tensors(*states.position());
@@ -136,7 +136,8 @@ void merge_states(SavedStates& states, const std::string& path, bool all) {
 
 std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target) {
   if (!states.position()) {
-    throw InvalidArgument(fmt::format("[checkpoint] {} has weights alone, expected a whole training", states.path()));
+    throw InvalidArgument(
+        fmt::format("[checkpoint] {} has only weights, expected the state of a training", states.path()));
   }
   std::vector<HeldState> held;
   for (const auto& entry : states.entries()) {

@@ -143,7 +143,7 @@ ShardFileReader::ShardFileReader(std::string path, int64_t bytes, const std::str
       const int64_t count = Tiles(piece.parts, piece.box).count();
       if (digits != parsed.metadata.end()) entry.checksums = parse_checksums(digits->second, count);
       if (static_cast<int64_t>(entry.checksums.size()) != count) {
-        refuse(fmt::format("tensor '{}' has not the checksums of {} tiles", name, count));
+        refuse(fmt::format("tensor '{}' does not have the checksums of {} tiles", name, count));
       }
     }
     entry.piece = std::move(piece);

@@ -234,9 +234,9 @@ void verify_checksums(WeightsFile& file, const std::vector<TensorPlace>& places,
       constexpr size_t kWord = 17;  // hexadecimal digits and a space
       if (got.compare(digits + i * kWord, kWord, expected, digits + i * kWord, kWord) == 0) continue;
       throw InvalidFile(
-          fmt::format("[weights] {}: tensor '{}' is damaged: its checksum is another", path, places[i].name));
+          fmt::format("[weights] {}: tensor '{}' is damaged: its checksum differs", path, places[i].name));
     }
-    throw InvalidFile(fmt::format("[weights] {}: the header is damaged: its checksum is another", path));
+    throw InvalidFile(fmt::format("[weights] {}: the header is damaged: its checksum differs", path));
   }
   file.metadata.erase(given);
 }

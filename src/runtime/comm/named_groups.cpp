@@ -47,7 +47,8 @@ void NamedGroups::create(const std::string& name, std::span<const int> ranks, Ti
 
 void NamedGroups::destroy(const std::string& name) {
   if (name == kWorld) {
-    throw InvalidArgument(fmt::format("[group] the world stays, got '{}', expected a group that was made", name));
+    throw InvalidArgument(
+        fmt::format("[group] the world cannot be removed, got '{}', expected a group that was created", name));
   }
   find(name);
   groups_.erase(name);
@@ -57,7 +58,7 @@ const NamedGroups::Group& NamedGroups::find(const std::string& name) const {
   if (const auto found = groups_.find(name); found != groups_.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, group] : groups_) names.push_back(known);
-  throw InvalidArgument(fmt::format("[group] no such group, got '{}', expected one of {}{}", name,
+  throw InvalidArgument(fmt::format("[group] unknown group, got '{}', expected one of {}{}", name,
                                     fmt::join(names, " "), did_you_mean(name, names)),
                         ErrorKind::key);
 }

@@ -66,12 +66,12 @@ TEST(NamedGroups, SayWhatIsWrong) {
               }),
               "[group] bad ranks of 'x', got 1 twice, expected different ones from 0 to 1");
     EXPECT_EQ(message([&] { groups.size("piar"); }),
-              "[group] no such group, got 'piar', expected one of pair world, did you mean 'pair'?");
+              "[group] unknown group, got 'piar', expected one of pair world, did you mean 'pair'?");
     EXPECT_EQ(message([&] { groups.world_rank("pair", 2); }), "[group] bad rank of 'pair', got 2, expected 0 to 1");
     EXPECT_EQ(message([&] { groups.group_rank("pair", 7); }),
               "[group] a rank is not in 'pair', got rank 7, expected one of 1, 0");
     EXPECT_EQ(message([&] { groups.destroy("world"); }),
-              "[group] the world stays, got 'world', expected a group that was made");
+              "[group] the world cannot be removed, got 'world', expected a group that was created");
   });
 }
 

@@ -258,7 +258,7 @@ void Transfers::await(size_t t, int64_t micro_batch) {
   const int64_t wanted = transfer.in_micro_batches() ? micro_batch : 0;
   Source& source = sources_.at(pipeline_.shape.groups[static_cast<size_t>(transfer.from_stage)]);
   while (ends_[t].received <= wanted) {
-    PARTITA_CHECK(receive_next(source), "a value that nobody sends is waited for");
+    PARTITA_CHECK(receive_next(source), "a stage waits for a value that nobody sends");
   }
 }
 

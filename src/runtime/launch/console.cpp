@@ -43,7 +43,7 @@ class Console::Tee : public std::streambuf {
   void drop_log() {
     const std::string reason = std::strerror(errno);
     log_ = nullptr;
-    warn_of_rank(fmt::format("[--log-dir] cannot write {}: {}; the run goes on without it", path_, reason));
+    warn_of_rank(fmt::format("[--log-dir] cannot write {}: {}; the run continues without it", path_, reason));
   }
 
   std::streambuf *console_, *log_;

@@ -160,9 +160,10 @@ std::string print_diagnosis(const Diagnosis& diagnosis) {
     text += fmt::format("programs differ: call {} of a group is {} on rank {}, but {} on rank {}\n", one->call,
                         one->expected, one->rank, one->made, one->other);
   } else {
-    text += "programs do not differ in the calls that were kept\n";
+    text += "programs agree in the calls that were recorded\n";
   }
-  text += diagnosis.blamed.empty() ? "no rank was behind\n" : fmt::format("behind: {}\n", ranks_text(diagnosis.blamed));
+  text +=
+      diagnosis.blamed.empty() ? "no rank fell behind\n" : fmt::format("behind: {}\n", ranks_text(diagnosis.blamed));
   return text;
 }
 

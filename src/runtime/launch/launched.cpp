@@ -92,8 +92,8 @@ std::optional<LaunchedRank> by_partita(const Variable& variable) {
   for (const char* name : {"PARTITA_RANK", "PARTITA_SIZE", "PARTITA_MASTER"}) {
     if (variable(name) != nullptr) continue;
     throw InvalidArgument(
-        fmt::format("[launch] a part of a launch alone, got no {}, expected PARTITA_RANK, "
-                    "PARTITA_SIZE and PARTITA_MASTER",
+        fmt::format("[launch] variables of the launch are missing, got no {}, expected PARTITA_RANK, PARTITA_SIZE and "
+                    "PARTITA_MASTER",
                     name));
   }
   return checked({.rank = number(variable, "PARTITA_RANK", 0),

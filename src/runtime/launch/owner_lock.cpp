@@ -92,7 +92,7 @@ OwnerLock::OwnerLock(OwnedPath owned, bool waits, const Warn& warn) : owned_(std
     if (attempt == Attempt::impossible) {
       const std::string reason = std::strerror(errno);
       if (warn) {
-        warn(fmt::format("[{}] no lock for {}: {}; another job that writes there would not be noticed", owned_.where,
+        warn(fmt::format("[{}] cannot lock {}: {}; another job that writes there would go unnoticed", owned_.where,
                          owned_.path, reason));
       }
       return;

@@ -105,9 +105,9 @@ TEST(OwnerLock, WithoutLocksThereIsAWarning) {
   const Taken taken(owned);
   EXPECT_FALSE(taken.lock.is_held());
   ASSERT_EQ(taken.warnings.size(), 1u);
-  EXPECT_EQ(taken.warnings[0], fmt::format("[log] no lock for {}: Is a directory; another job that writes there would "
-                                           "not be noticed",
-                                           owned.path));
+  EXPECT_EQ(taken.warnings[0],
+            fmt::format("[log] cannot lock {}: Is a directory; another job that writes there would go unnoticed",
+                        owned.path));
   EXPECT_TRUE(fs::exists(owned.lock));
   // A folder that cannot be made is told by whoever writes there.
   for (const OwnedPath& nowhere :

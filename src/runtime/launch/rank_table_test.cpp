@@ -80,7 +80,7 @@ TEST(RankTable, RefusesWhatOnlyLooksLikeATable) {
             "[rank table] t.json: not JSON, got a number that is too large, expected a table");
   // Lists in one another: reading them, and printing them in a message, is no matter of the stack.
   const std::string deep = R"({"status": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
-  EXPECT_EQ(refusal(deep), "[rank table] t.json: not JSON, got more than 16 lists in one another, expected a table");
+  EXPECT_EQ(refusal(deep), "[rank table] t.json: not JSON, got more than 16 nested lists, expected a table");
   std::string many = "{\"x\":0";
   for (int i = 0; i < 100'000; ++i) many += fmt::format(",\"{}\":0", i);
   EXPECT_EQ(refusal(many + "}"),

@@ -26,10 +26,9 @@ std::string read_secret(const std::string& path) {
   const ssize_t bytes = ::read(file, text.data(), text.size());
   ::close(file);
   if (!S_ISREG(status.st_mode) || (status.st_mode & 077u) != 0 || status.st_uid != ::geteuid()) {
-    throw InvalidArgument(
-        fmt::format("[secret] {} is not a file of this user alone, got mode {:04o} of user {}, "
-                    "expected 0600 of {}",
-                    path, status.st_mode & 07777u, status.st_uid, ::geteuid()));
+    throw InvalidArgument(fmt::format(
+        "[secret] {} must be a file that only this user can read, got mode {:04o} of user {}, expected 0600 of {}",
+        path, status.st_mode & 07777u, status.st_uid, ::geteuid()));
   }
   std::string secret(text.data(), bytes > 0 ? static_cast<size_t>(bytes) : 0);
   return secret.substr(0, secret.find('\n'));
@@ -50,7 +49,7 @@ void make_secret(const std::string& path) {
   ::unlink(own.c_str());
   if (written) return;
   throw RuntimeFailure(ExitCode::cannot_write,
-                       fmt::format("[secret] cannot write {}: {}, expected a place for it, or PARTITA_SECRET or "
+                       fmt::format("[secret] cannot write {}: {}, expected a writable folder, or PARTITA_SECRET or "
                                    "PARTITA_SECRET_FILE in the environment",
                                    path, std::strerror(error)));
 }

@@ -154,7 +154,7 @@ std::string some_table() {
 }
 
 std::string some_refusal() {
-  const std::string text = "[rendezvous] no such rank, got 9 on b, expected 1 to 1";
+  const std::string text = "[rendezvous] rank out of range, got 9 on b, expected 1 to 1";
   const int32_t head[2] = {static_cast<int32_t>(ExitCode::ranks_disagree), static_cast<int32_t>(text.size())};
   return std::string(reinterpret_cast<const char*>(head), sizeof head) + text;
 }

@@ -52,7 +52,7 @@ class Compose:
 
     def __init__(self, transforms):
         if not isinstance(transforms, (list, tuple)) or not transforms:
-            raise TypeError(f"[Compose] no list of transforms, got {transforms!r}, expected one or more in a list")
+            raise TypeError(f"[Compose] not a list of transforms, got {transforms!r}, expected one or more in a list")
         self.transforms = list(transforms)
 
     def __call__(self, value):
@@ -73,7 +73,7 @@ def flattened(operations):
             result.append(one)
         else:
             raise TypeError(
-                f"[map] an operation is no function, got {type(one).__name__}, expected a transform or a callable"
+                f"[map] an operation is not a function, got {type(one).__name__}, expected a transform or a callable"
             )
     if not result:
         raise ValueError("[map] no operations, got an empty list, expected one or more")

@@ -50,10 +50,13 @@ class Normalize(Transform):
 
     def __init__(self, mean, std, is_hwc=True):
         if not is_hwc:
-            raise NotImplementedError("[Normalize] channels first, got is_hwc=False, expected Normalize before HWC2CHW")
+            raise NotImplementedError(
+                "[Normalize] channels cannot come first, got is_hwc=False, expected Normalize before HWC2CHW"
+            )
         if len(mean) != len(std):
             raise ValueError(
-                f"[Normalize] means and deviations differ in number, got {len(mean)} and {len(std)}, expected as many"
+                f"[Normalize] different numbers of means and deviations, got {len(mean)} and {len(std)}, expected as "
+                "many"
             )
         self.mean, self.std = [float(one) for one in mean], [float(one) for one in std]
 
@@ -73,7 +76,9 @@ class Resize(Transform):
 
     def __init__(self, size, interpolation=Inter.LINEAR):
         if interpolation != Inter.LINEAR:
-            raise NotImplementedError(f"[Resize] another interpolation, got {interpolation}, expected Inter.LINEAR")
+            raise NotImplementedError(
+                f"[Resize] this interpolation is not supported, got {interpolation}, expected Inter.LINEAR"
+            )
         self.keeps_ratio, self.size = isinstance(size, int), _sizes("Resize", size)
 
     def core(self, seed):
@@ -86,7 +91,7 @@ class RandomCrop(Transform):
     def __init__(self, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
         if pad_if_needed or fill_value not in (0, (0, 0, 0)) or padding_mode != Border.CONSTANT:
             raise NotImplementedError(
-                "[RandomCrop] other borders than zeros, got pad_if_needed, fill_value or padding_mode, "
+                "[RandomCrop] only borders of zeros are supported, got pad_if_needed, fill_value or padding_mode, "
                 "expected their defaults"
             )
         self.size = _sizes("RandomCrop", size)
@@ -106,7 +111,9 @@ class RandomHorizontalFlip(Transform):
 
     def __init__(self, prob=0.5):
         if prob != 0.5:
-            raise NotImplementedError(f"[RandomHorizontalFlip] another probability, got {prob}, expected 0.5")
+            raise NotImplementedError(
+                f"[RandomHorizontalFlip] this probability is not supported, got {prob}, expected 0.5"
+            )
 
     def core(self, seed):
         return _data.random_horizontal_flip(seed)

@@ -17,7 +17,7 @@ class SGD(Optimizer):
             raise ValueError(f"[SGD] bad momentum, got {momentum}, expected a number from 0")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError(
-                f"[SGD] nesterov with other options, got momentum={momentum}, dampening={dampening}, expected "
+                f"[SGD] nesterov excludes other options, got momentum={momentum}, dampening={dampening}, expected "
                 "momentum above 0 and dampening 0"
             )
         self.momentum, self.dampening, self.nesterov = float(momentum), float(dampening), bool(nesterov)
@@ -52,7 +52,7 @@ class Momentum(Optimizer):
     def __init__(self, params, learning_rate, momentum, weight_decay=0.0, loss_scale=1.0, use_nesterov=False):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if isinstance(momentum, bool) or not isinstance(momentum, numbers.Real):
-            raise TypeError(f"[Momentum] the momentum is no number, got {momentum!r}, expected one from 0")
+            raise TypeError(f"[Momentum] the momentum is not a number, got {momentum!r}, expected one from 0")
         if momentum < 0:
             raise ValueError(f"[Momentum] bad momentum, got {momentum}, expected a number from 0")
         self.momentum, self.use_nesterov = float(momentum), bool(use_nesterov)
@@ -86,7 +86,7 @@ class Adam(Optimizer):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if use_nesterov or use_amsgrad:
             raise NotImplementedError(
-                "[Adam] a variant that is not there, got use_nesterov or use_amsgrad, expected False"
+                "[Adam] this variant is not supported, got use_nesterov or use_amsgrad, expected False"
             )
         require_betas("Adam", beta1, beta2, eps)
         self.beta1, self.beta2, self.eps = beta1, beta2, eps

@@ -30,7 +30,7 @@ class Optimizer(Cell):
         for name in _NOT_REPLACED:
             if getattr(type(self), name, None) is not getattr(Optimizer, name, None):
                 raise NotImplementedError(
-                    f"[{where}] a method that is not called here, got {name} of its own, expected `update` or "
+                    f"[{where}] the training would not call this method, got {name} of its own, expected `update` or "
                     "`construct`"
                 )
         parameters, groups = list(parameters), {}
@@ -39,7 +39,7 @@ class Optimizer(Cell):
         for one in parameters:
             if not isinstance(one, Parameter):
                 raise TypeError(
-                    f"[{where}] no parameter, got {type(one).__name__}, expected Parameter, as of "
+                    f"[{where}] not a parameter, got {type(one).__name__}, expected Parameter, as of "
                     "net.trainable_params()"
                 )
         if not parameters:
@@ -48,7 +48,7 @@ class Optimizer(Cell):
         for name in names:
             if names.count(name) > 1:
                 raise RuntimeError(
-                    f"[{where}] two parameters have one name, got '{name}' again, expected names of their own"
+                    f"[{where}] two parameters have the same name, got '{name}' again, expected different names"
                 )
         if isinstance(weight_decay, bool) or not isinstance(weight_decay, numbers.Real) or weight_decay < 0:
             raise ValueError(f"[{where}] bad weight_decay, got {weight_decay!r}, expected a number from 0")
@@ -56,7 +56,8 @@ class Optimizer(Cell):
             raise ValueError(f"[{where}] bad loss_scale, got {loss_scale!r}, expected a number above 0")
         if loss_scale != 1:
             raise NotImplementedError(
-                f"[{where}] loss_scale is not there, got {loss_scale!r}, expected 1: divide the gradients, or the loss"
+                f"[{where}] loss_scale is not supported, got {loss_scale!r}, expected 1: divide the gradients, or the "
+                "loss"
             )
         self.__dict__["parameters"] = parameters
         self.__dict__["groups"] = groups  # of each parameter's name its own decay and rate, where there are groups
@@ -71,8 +72,8 @@ class Optimizer(Cell):
         if self.is_composed:
             return {"optimizer.kind": "adam"}  # that it has states: its updates are made of ops
         raise NotImplementedError(
-            f"[{type(self).__name__}] no updates of the library, got an optimizer of one's own, "
-            "expected SGD, Momentum, Adam or AdamWeightDecay"
+            f"[{type(self).__name__}] a custom optimizer cannot be used here, got its own updates, expected SGD, "
+            "Momentum, Adam or AdamWeightDecay"
         )
 
     def _decay(self):
@@ -98,7 +99,7 @@ class Optimizer(Cell):
     def _group_of(self, name):
         if name not in self.groups:
             raise RuntimeError(
-                f"[{type(self).__name__}] a parameter of no group, got '{name}', expected one of "
+                f"[{type(self).__name__}] a parameter belongs to no group, got '{name}', expected one of "
                 f"{sorted(self.groups)}: the names that they had when the optimizer was made"
             )
         return self.groups[name]
@@ -173,12 +174,12 @@ class Optimizer(Cell):
         where = type(self).__name__
         if len(gradients) != len(self.parameters):
             raise ValueError(
-                f"[{where}] another number of gradients, got {len(gradients)}, expected {len(self.parameters)}"
+                f"[{where}] wrong number of gradients, got {len(gradients)}, expected {len(self.parameters)}"
             )
         build = _trace.current()
         if self in build.rates.values():
             raise NotImplementedError(
-                f"[{where}] two updates in one program, got the same optimizer again, expected one call of it"
+                f"[{where}] an optimizer is called twice in one program, got it again, expected one call"
             )
         build.note(self)
         name = f"learning_rate{len(build.rates)}"
@@ -189,12 +190,12 @@ class Optimizer(Cell):
                 continue  # frozen since the optimizer was made
             if not isinstance(gradient, Tensor):
                 raise TypeError(
-                    f"[{where}] a gradient is no tensor, got {type(gradient).__name__}, expected one for "
+                    f"[{where}] a gradient is not a tensor, got {type(gradient).__name__}, expected one for "
                     f"'{parameter.name}'"
                 )
             if gradient.shape != parameter.shape:
                 raise ValueError(
-                    f"[{where}] a gradient of another shape, got {gradient.shape} for '{parameter.name}', "
+                    f"[{where}] a gradient has the wrong shape, got {gradient.shape} for '{parameter.name}', "
                     f"expected {parameter.shape}"
                 )
             build.set_place()
@@ -277,7 +278,8 @@ class _Rate(Parameter):
     def set_data(self, data, slice_shape=False):
         if self._optimizer.is_scheduled:
             raise ValueError(
-                "[learning_rate] one for each step is given, got set_data, expected optimizer.learning_rate = .."
+                "[learning_rate] the rates of all steps are given already, got set_data, expected "
+                "optimizer.learning_rate = .."
             )
         super().set_data(data)
         self._optimizer.learning_rate = float(self)
@@ -297,7 +299,8 @@ def _ungrouped(where, groups):
     for group in groups:
         if not isinstance(group, dict):
             raise TypeError(
-                f"[{where}] groups beside parameters, got {type(group).__name__}, expected a dict as the others"
+                f"[{where}] groups are mixed with parameters, got {type(group).__name__}, expected a dict like the "
+                "others"
             )
         unknown = sorted(set(group) - {"params", "weight_decay", "lr", "order_params", "grad_centralization"})
         if unknown or ("params" in group) == ("order_params" in group):
@@ -309,7 +312,7 @@ def _ungrouped(where, groups):
             order = list(group["order_params"])
             continue
         if group.get("grad_centralization"):
-            raise NotImplementedError(f"[{where}] grad_centralization is not there, got True, expected False")
+            raise NotImplementedError(f"[{where}] grad_centralization is not supported, got True, expected False")
         decay, rate = group.get("weight_decay"), group.get("lr")
         if decay is not None and (isinstance(decay, bool) or not isinstance(decay, numbers.Real) or decay < 0):
             raise ValueError(f"[{where}] bad weight_decay of a group, got {decay!r}, expected a number from 0")
@@ -317,7 +320,8 @@ def _ungrouped(where, groups):
             rates = _rates(where, rate)
             if len(rates) > 1:
                 raise NotImplementedError(
-                    f"[{where}] a learning rate for each step in a group, got {len(rates)} of them, expected one number"
+                    f"[{where}] a group cannot have a learning rate for each step, got {len(rates)} of them, expected "
+                    "one number"
                 )
             rate = rates[0]
         for one in group["params"]:
@@ -326,8 +330,8 @@ def _ungrouped(where, groups):
     if order is not None:
         if sorted(map(id, order)) != sorted(map(id, parameters)):
             raise ValueError(
-                f"[{where}] order_params of other parameters, got {len(order)}, expected the {len(parameters)} of the "
-                "groups"
+                f"[{where}] order_params names other parameters, got {len(order)}, expected the {len(parameters)} of "
+                "the groups"
             )
         parameters = order
     return parameters, own

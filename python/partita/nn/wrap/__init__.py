@@ -24,7 +24,7 @@ class WithLossCell(Cell):
 
 def _require_size(where, name, value):
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"[{where}] {name} is no integer, got {value!r}, expected one from 1")
+        raise TypeError(f"[{where}] {name} is not an integer, got {value!r}, expected one from 1")
     if value < 1:
         raise ValueError(f"[{where}] bad {name}, got {value}, expected an integer from 1")
 
@@ -56,7 +56,7 @@ class PipelineCell(_Divided):
             if path not in cells:
                 near = _core.nearest(path, list(cells))
                 raise KeyError(
-                    f"[PipelineCell] no such cell, got '{path}', expected one of {len(cells)} paths"
+                    f"[PipelineCell] unknown cell, got '{path}', expected one of {len(cells)} paths"
                     + (f", did you mean '{near}'?" if near else "")
                 )
             cells[path].pipeline_stage = stage
@@ -95,9 +95,13 @@ class TrainOneStepCell(Cell):
     def __init__(self, network, optimizer, sens=None, return_grad=False):
         super().__init__(auto_prefix=False)
         if sens is not None and sens != 1.0:
-            raise NotImplementedError(f"[TrainOneStepCell] a factor of the loss, got sens={sens}, expected None")
+            raise NotImplementedError(
+                f"[TrainOneStepCell] a factor of the loss is not supported, got sens={sens}, expected None"
+            )
         if return_grad:
-            raise NotImplementedError("[TrainOneStepCell] gradients as results, got return_grad=True, expected False")
+            raise NotImplementedError(
+                "[TrainOneStepCell] gradients cannot be returned, got return_grad=True, expected False"
+            )
         self.network = network
         self.__dict__["optimizer"] = optimizer
         # For a `construct` of one's own: self.grad(self.network, self.weights)(*inputs, sens).
@@ -122,4 +126,6 @@ class ForwardValueAndGrad(Cell):
     """Not there: see value_and_grad."""
 
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError("[ForwardValueAndGrad] no such cell, got a call, expected value_and_grad")
+        raise NotImplementedError(
+            "[ForwardValueAndGrad] this cell is not supported, got a call, expected value_and_grad"
+        )

@@ -219,7 +219,7 @@ class Parser {
       check(seen || !wanted, std::string(name_of(section)));
       if (!seen || wanted) continue;
       throw InvalidArgument(fmt::format(
-          "[schedule] a section that the graph has not, got '{}', expected none: it has {}", name_of(section),
+          "[schedule] the graph does not have this section, got '{}', expected none: it has {}", name_of(section),
           section < Section::micro                        ? "no prologue"
           : is_micro(section) && reader_.local.is_stage() ? "no such part of a micro-batch"
           : reader_.local.mesh.micro_axis() >= 0          ? "no stages"

@@ -92,7 +92,7 @@ Instruction parse_instruction(ScheduleReader& reader) {
     reorder ? check_reorder(reader, instruction) : check_copy(reader, instruction);
     return instruction;
   }
-  if (instruction.node < 0) reader.fail("an instruction without its node", name, "'; NODE' behind it");
+  if (instruction.node < 0) reader.fail("an instruction without its node", name, "'; NODE' after it");
   const Node& node = reader.graph().nodes[instruction.node];
   expect_values(reader, instruction.inputs, node.inputs, "operand", node.name);
   expect_values(reader, instruction.outputs, node.outputs, "result", node.name);

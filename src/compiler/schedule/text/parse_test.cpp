@@ -139,7 +139,7 @@ TEST(ScheduleErrors, AProloguePrecedesWhatNeedsIt) {
   EXPECT_EQ(message_of(without(text, "joined"), made.local),
             "[schedule] a line is missing, got none, expected 'joined'");
   EXPECT_EQ(message_of(changed(print(other.schedule, other.local), "\nmicro\n", "\nprologue\nmicro\n"), other.local),
-            "[schedule] a section that the graph has not, got 'prologue', expected none: it has no prologue");
+            "[schedule] the graph does not have this section, got 'prologue', expected none: it has no prologue");
   const auto expect = [&](const std::string& bad, const std::string& part) {
     EXPECT_EQ(message_of(bad, made.local), "[schedule] the parts do not fit together: " + part);
   };

@@ -59,7 +59,7 @@ Batch Batcher::batch(int64_t epoch, int64_t index) const {
 void Batcher::read(int64_t epoch, int64_t index, Batch& out) const {
   if (index < 0 || index >= batches()) {
     throw InvalidArgument(
-        fmt::format("[batch] no such batch, got index {}, expected 0 <= index < {}", index, batches()),
+        fmt::format("[batch] batch index out of range, got {}, expected 0 <= index < {}", index, batches()),
         ErrorKind::index);
   }
   const int64_t start = index * options_.batch;

@@ -77,9 +77,8 @@ DatasetPtr memory_rows(std::vector<std::pair<std::string, Array>> named, const s
     }
     if (shape[0] != first.shape()[0]) {
       throw InvalidArgument(
-          fmt::format("[memory rows] columns differ in length, got {} rows of '{}', expected {} as "
-                      "of '{}'",
-                      shape[0], name, first.shape()[0], first_name));
+          fmt::format("[memory rows] columns differ in length, got {} rows of '{}', expected {} as in '{}'", shape[0],
+                      name, first.shape()[0], first_name));
     }
     const Shape row(shape.begin() + 1, shape.end());
     const auto given_shape = shapes.find(name);

@@ -203,10 +203,10 @@ void require_room(const Type& type, int64_t bytes, const Source& source, const s
     refuse(where, "cut file", fmt::format("at most {} bytes", source.left()), fmt::format("{}", bytes));
   const std::optional<int64_t> available = available_memory();
   if (!available || type.bytes() <= *available) return;
-  throw RuntimeFailure(ExitCode::out_of_memory,
-                       fmt::format("[npy] '{}' does not fit the memory, got {} of {}, expected at most the {} that are "
-                                   "free",
-                                   where, print(type), print_bytes(type.bytes()), print_bytes(*available)));
+  throw RuntimeFailure(
+      ExitCode::out_of_memory,
+      fmt::format("[npy] '{}' does not fit into memory, got {} of {}, expected at most the {} that are free", where,
+                  print(type), print_bytes(type.bytes()), print_bytes(*available)));
 }
 
 /// Reads elements in parts, and puts each at its place. Throws InvalidFile if the file ends before.

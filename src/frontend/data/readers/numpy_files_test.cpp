@@ -182,7 +182,7 @@ TEST(Npz, WhatIsDeclaredIsComparedWithTheFileAndTheMachine) {
     }
   });
   ::setrlimit(RLIMIT_AS, &before);
-  EXPECT_NE(reason.find("does not fit the memory, got u8[300000000] of 286.1 MiB, expected at most the "),
+  EXPECT_NE(reason.find("does not fit into memory, got u8[300000000] of 286.1 MiB, expected at most the "),
             std::string::npos)
       << reason;
   EXPECT_LT(taken, 8 << 20);

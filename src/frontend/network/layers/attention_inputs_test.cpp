@@ -97,7 +97,8 @@ std::string refusal_of(MultiHeadAttention layer, size_t inputs) {
 }
 
 TEST(AttentionInputs, OthersAreRefused) {
-  const std::string neither = "[attention] a bias that is causal or of fewer heads of keys and values, got causal=";
+  const std::string neither =
+      "[attention] a bias cannot be combined with causal masking or fewer heads of keys and values, got causal=";
   EXPECT_NE(refusal_of(MultiHeadAttention(2, {.causal = true}), 3).find(neither + "true and 2 of 2"),
             std::string::npos);
   EXPECT_NE(refusal_of(MultiHeadAttention(2, {.kv_heads = 1}), 3).find(neither + "false and 1 of 2"),

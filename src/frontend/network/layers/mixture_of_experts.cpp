@@ -87,7 +87,7 @@ void check(const MixtureOfExpertsOptions& options) {
   };
   if (options.experts < 1) refuse("no experts", fmt::format("{}", options.experts), "at least 1");
   if (options.top_k < 1 || options.top_k > options.experts) {
-    refuse("a token cannot go to so many experts", fmt::format("{} of {}", options.top_k, options.experts),
+    refuse("a token cannot go to that many experts", fmt::format("{} of {}", options.top_k, options.experts),
            options.experts == 1 ? "1" : fmt::format("1 to {}", options.experts));
   }
   if (!(options.capacity >= 0 && std::isfinite(options.capacity))) {
@@ -96,7 +96,8 @@ void check(const MixtureOfExpertsOptions& options) {
   if (!(options.balance >= 0 && std::isfinite(options.balance))) {
     refuse("bad weight of the balance loss", fmt::format("{}", options.balance), "at least 0");
   }
-  if (options.inner < 0) refuse("bad inner width", fmt::format("{}", options.inner), "at least 1, or 0 for four times");
+  if (options.inner < 0)
+    refuse("bad inner width", fmt::format("{}", options.inner), "at least 1, or 0 for four times the width");
   if (options.shared < 0) refuse("bad number of shared experts", fmt::format("{}", options.shared), "at least 0");
 }
 

@@ -102,15 +102,15 @@ std::string refusal_of_experts(const MixtureOfExpertsOptions& options, const Sha
 TEST(MixtureOfExperts, RefusesOptionsThatMakeNoSense) {
   EXPECT_EQ(refusal_of_experts({.experts = 0}), "[experts] no experts, got 0, expected at least 1");
   EXPECT_EQ(refusal_of_experts({.experts = 4, .top_k = 5}),
-            "[experts] a token cannot go to so many experts, got 5 of 4, expected 1 to 4");
+            "[experts] a token cannot go to that many experts, got 5 of 4, expected 1 to 4");
   EXPECT_EQ(refusal_of_experts({.experts = 1, .top_k = 0}),
-            "[experts] a token cannot go to so many experts, got 0 of 1, expected 1");
+            "[experts] a token cannot go to that many experts, got 0 of 1, expected 1");
   EXPECT_EQ(refusal_of_experts({.capacity = -1}),
             "[experts] bad capacity, got -1, expected a factor above 0, or 0 for room for every token");
   EXPECT_EQ(refusal_of_experts({.balance = -0.5}),
             "[experts] bad weight of the balance loss, got -0.5, expected at least 0");
   EXPECT_EQ(refusal_of_experts({.inner = -1}),
-            "[experts] bad inner width, got -1, expected at least 1, or 0 for four times");
+            "[experts] bad inner width, got -1, expected at least 1, or 0 for four times the width");
   EXPECT_EQ(refusal_of_experts({.shared = -1}), "[experts] bad number of shared experts, got -1, expected at least 0");
   EXPECT_NE(
       refusal_of_experts({}, {4, 6}).find("[experts] wrong operand, got f64[4,6], expected [batch, tokens, width]"),
@@ -166,9 +166,9 @@ TEST(AddedLosses, AreMinimisedAndShownAsTheirSum) {
 
 TEST(AddedLosses, AreScalarsWithNamesOfTheirOwn) {
   EXPECT_EQ(refusal_to_add(share(Adds("loss"))),
-            "[loss] two losses of one name, got 'loss' of a layer and of the network, expected another name");
+            "[loss] two losses have the same name, got 'loss' of a layer and of the network, expected another name");
   EXPECT_NE(refusal_to_add(share(Adds("size", /*scalar=*/false)))
-                .find("[loss] 'size' is no mean over the batch, got f64[4,3], expected a scalar float"),
+                .find("[loss] 'size' is not a mean over the batch, got f64[4,3], expected a scalar float"),
             std::string::npos);
 }
 

@@ -58,10 +58,10 @@ void MultiHeadAttention::check(const std::vector<Value>& inputs) const {
                     kv_heads, heads_, heads_));
   }
   if (inputs.size() == 3 && (options_.causal || kv_heads != heads_)) {
-    throw InvalidArgument(fmt::format(
-        "[attention] a bias that is causal or of fewer heads of keys and values, got causal={} and {} of {} heads, "
-        "expected neither",
-        options_.causal, kv_heads, heads_));
+    throw InvalidArgument(
+        fmt::format("[attention] a bias cannot be combined with causal masking or fewer heads of keys and values, got "
+                    "causal={} and {} of {} heads, expected neither",
+                    options_.causal, kv_heads, heads_));
   }
 }
 

@@ -143,7 +143,7 @@ ShardingRule rule_of_host_function(const OpCall& call) {
 OpDef host_function() {
   OpDef op;
   op.name = kOp;
-  op.summary = "what a function of the program makes of the operands; it is not kept in texts of graphs";
+  op.summary = "a function of the program, applied to the operands; texts of graphs do not contain it";
   const auto squares = std::make_shared<const HostFunction>([](Inputs in, Outputs out) {
     const double* x = in[0].as<double>();
     for (int64_t i = 0; i < out[0].type.elements(); ++i) out[0].as<double>()[i] = x[i] * x[i];
@@ -158,7 +158,7 @@ OpDef host_function() {
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const auto& attrs = all.as<HostFunctionAttrs>();
     if (attrs.function == nullptr) {
-      reject(kOp, "a function that is not there", "'" + attrs.name + "' of a graph that was read",
+      reject(kOp, "the function is missing", "'" + attrs.name + "' of a graph that was read",
              "a graph that was built with it");
     }
     (*attrs.function)(in, out);

@@ -14,7 +14,7 @@ std::vector<OpDef> reshape_ops() {
     const Shape& shape = call.attrs.as<ReshapeAttrs>().shape;
     require_shape("reshape", shape);
     if (elements(shape) != call.inputs[0].elements()) {
-      reject("reshape", "another number of elements", print(call.inputs[0]) + " to " + print(shape),
+      reject("reshape", "wrong number of elements", print(call.inputs[0]) + " to " + print(shape),
              fmt::format("{} elements", call.inputs[0].elements()));
     }
     return {Type{call.inputs[0].dtype, shape}};

@@ -19,9 +19,10 @@ CallMessages::CallMessages(Carrier& carrier, std::span<const int> world_ranks, c
 void CallMessages::require_usable(const Call& call) const {
   world_.throw_if_aborted(call, world_ranks_);
   if (failed_) {
-    throw RuntimeFailure(ExitCode::peer_stalled,
-                         fmt::format("[{}] a call of the group failed before, got another one, expected none of ({})",
-                                     name_of(call.kind), listed(world_ranks_, ",")));
+    throw RuntimeFailure(
+        ExitCode::peer_stalled,
+        fmt::format("[{}] an earlier call of the group failed, got another call, expected none of ({})",
+                    name_of(call.kind), listed(world_ranks_, ",")));
   }
 }
 

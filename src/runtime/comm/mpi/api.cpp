@@ -30,14 +30,14 @@ class Symbols {
     if (library_ != nullptr) return;
     const char* why = ::dlerror();
     throw InvalidArgument(
-        fmt::format("[mpi] cannot load the library of MPI, got '{}', expected {} (openmpi-bin), or partita launch",
+        fmt::format("[mpi] cannot load the MPI library, got '{}', expected {} (openmpi-bin), or partita launch",
                     why == nullptr ? "" : why, library_name()));
   }
 
   void* find(const char* name) const {
     void* found = ::dlsym(library_, name);
     if (found != nullptr) return found;
-    throw InvalidArgument(fmt::format("[mpi] the library of MPI is another one, got no {} in {}, expected {}", name,
+    throw InvalidArgument(fmt::format("[mpi] the MPI library is not supported, got no {} in {}, expected {}", name,
                                       library_name(), kLibrary));
   }
 

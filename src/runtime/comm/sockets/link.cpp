@@ -108,7 +108,8 @@ void Link::read() {
       lose(ExitCode::peer_lost, fmt::format("the process of rank {} on {} ended", peer_, host_));
       break;
     case FrameReader::Result::unsound:
-      lose(ExitCode::ranks_disagree, fmt::format("rank {} on {} sent what no rank of this version does", peer_, host_));
+      lose(ExitCode::ranks_disagree,
+           fmt::format("rank {} on {} sent a message that is unknown to this version", peer_, host_));
       break;
   }
 }

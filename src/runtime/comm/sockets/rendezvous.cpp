@@ -48,7 +48,7 @@ constexpr std::chrono::milliseconds kLookInterval{250};  // between two polls of
 int stop_signal(const RendezvousOptions& options) { return options.stop_signal ? options.stop_signal() : 0; }
 
 std::string interruption(int signal) {
-  return fmt::format("[rendezvous] interrupted, got signal {} ({}), expected all ranks to come", signal,
+  return fmt::format("[rendezvous] interrupted, got signal {} ({}), expected all ranks to connect", signal,
                      ::strsignal(signal));
 }
 
@@ -164,10 +164,11 @@ class Gathering {
       wrong = fmt::format("[rendezvous] another number of ranks, got {} from rank {} on {}, expected {} as on rank 0",
                           hello.size, hello.rank, hello.host, options_.size);
     } else if (hello.rank < 1 || hello.rank >= options_.size) {
-      wrong = fmt::format("[rendezvous] no such rank, got {} on {}, expected 1 to {}", hello.rank, hello.host,
+      wrong = fmt::format("[rendezvous] rank out of range, got {} on {}, expected 1 to {}", hello.rank, hello.host,
                           options_.size - 1);
     } else if (links_[hello.rank].is_open()) {
-      wrong = fmt::format("[rendezvous] a rank twice, got another rank {} on {}, expected one", hello.rank, hello.host);
+      wrong = fmt::format("[rendezvous] a rank connected twice, got another rank {} on {}, expected one", hello.rank,
+                          hello.host);
     }
     if (wrong.empty()) {
       prepare_connection(joined.socket);

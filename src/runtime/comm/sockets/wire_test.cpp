@@ -156,14 +156,14 @@ TEST(Wire, AGrantOfAWithdrawnRequestIsLate) {
 TEST(Wire, AGrantOfNoRequestEndsTheConnection) {
   OneConnection one;
   one.say({.kind = FrameHead::Kind::grant, .number = 1});
-  EXPECT_NE(one.end().find("sent what no rank of this version does"), std::string::npos) << one.end();
+  EXPECT_NE(one.end().find("sent a message that is unknown to this version"), std::string::npos) << one.end();
 }
 
 TEST(Wire, NumbersOfMessagesRise) {
   OneConnection one;
   EXPECT_TRUE(one.is_sound(3));
   one.say_message(3, 16);
-  EXPECT_NE(one.end().find("sent what no rank of this version does"), std::string::npos) << one.end();
+  EXPECT_NE(one.end().find("sent a message that is unknown to this version"), std::string::npos) << one.end();
 }
 
 TEST(Wire, AWithdrawnMessageIsNotWritten) {
@@ -181,7 +181,7 @@ TEST(Wire, AWithdrawnMessageIsNotWritten) {
   EXPECT_EQ(std::count(bytes.begin(), bytes.end(), std::byte{'b'}), 0);
   // More of it than was announced.
   one.say_message(1, 16);
-  EXPECT_NE(one.end().find("sent what no rank of this version does"), std::string::npos) << one.end();
+  EXPECT_NE(one.end().find("sent a message that is unknown to this version"), std::string::npos) << one.end();
 }
 
 /// Returns the host of rank 1 that rank 1 reads from `reply` of rank 0, or the exit code and the error text.

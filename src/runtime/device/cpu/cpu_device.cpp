@@ -63,12 +63,12 @@ class CpuCatalog final : public KernelCatalog {
     for (const KernelDef& def : defs_) {
       if (def.name == choice.kernel) return def.make(query, choice);
     }
-    throw InternalError(fmt::format("[cpu] no kernel is called {}", choice.kernel));
+    throw InternalError(fmt::format("[cpu] there is no kernel {}", choice.kernel));
   }
 
  private:
   KernelChoice choose_like(const KernelQuery& query, const KernelChoice& wanted) const {
-    KernelChoice choice = refuse(fmt::format("no kernel is called {}", wanted.kernel));
+    KernelChoice choice = refuse(fmt::format("there is no kernel {}", wanted.kernel));
     if (wanted.kernel == "reference") choice = propose_reference(ops_.at(query.op), query);
     for (const KernelDef& def : defs_) {
       if (def.name == wanted.kernel) choice = def.propose(query);

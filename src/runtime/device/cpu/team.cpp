@@ -56,9 +56,10 @@ void enter_team(int threads) {
 #pragma omp parallel reduction(+ : joined)
   joined += 1;
   if (joined != threads) {
-    throw RuntimeFailure(ExitCode::out_of_memory,
-                         fmt::format("[threads] OpenMP gave fewer compute threads than a rank has, got {}, expected {}",
-                                     joined, threads));
+    throw RuntimeFailure(
+        ExitCode::out_of_memory,
+        fmt::format("[threads] OpenMP started fewer compute threads than a rank has, got {}, expected {}", joined,
+                    threads));
   }
   started = threads;
 }

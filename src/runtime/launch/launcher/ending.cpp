@@ -179,8 +179,8 @@ Ending Watch::ending() const {
               .may_pass = is_lost};
   } else if (const auto host = cut_off(); host && !(first && failed_by_itself(*ranks_[*first].end))) {
     ending = {.code = static_cast<int>(ExitCode::peer_stalled),
-              .text = fmt::format("host {} is cut off: its ranks and those of other hosts miss each other, got no "
-                                  "answer over the network, expected one",
+              .text = fmt::format("host {} is cut off: its ranks and those of other hosts cannot reach each other, got "
+                                  "no answer over the network, expected one",
                                   hosts_[*host].name),
               .host = hosts_[*host].name,
               .lost_host = true,

@@ -85,10 +85,10 @@ TEST(Ending, OfASignalIsTheExitCodeOfTheSignal) {
 
 TEST(Ending, AHostThatIsLost) {
   Watch watch({{"a", 1}, {"b", 2}});
-  watch.lose_host(1, "cannot be reached any more");
+  watch.lose_host(1, "can no longer be reached");
   EXPECT_FALSE(watch.all_ended());
   watch.take(0, ended(0, 76, 0, 1));
-  EXPECT_EQ(watch.ending().text, "host b cannot be reached any more");
+  EXPECT_EQ(watch.ending().text, "host b can no longer be reached");
   EXPECT_TRUE(watch.ending().lost_host);
 }
 

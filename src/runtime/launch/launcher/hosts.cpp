@@ -186,8 +186,8 @@ std::vector<HostSlots> hosts_of_rank_table(const std::string& path) {
     }
     if (seen[server]) {
       throw InvalidFile(
-          fmt::format("[rank table] {}: ranks of server {} are apart, got rank {} behind those of "
-                      "another, expected them one behind the other",
+          fmt::format("[rank table] {}: ranks of server {} are apart, got rank {} after those of another, expected "
+                      "them one after the other",
                       path, table.addresses[server], rank));
     }
     seen[server] = true;

@@ -265,7 +265,7 @@ class Launcher {
         }
       }
       if (!agents_[i]->is_open() && watch != nullptr) {
-        watch->lose_host(static_cast<int>(i), "cannot be reached any more");
+        watch->lose_host(static_cast<int>(i), "can no longer be reached");
       }
     }
     look_for_silence(watch);
