@@ -137,7 +137,8 @@ double launch_overhead_of(const std::vector<NodeTime>& nodes) {
   return shortest(times);
 }
 
-/// Fits curves that all ops of a kind share.
+/// Fits the efficiency of each kind of work, which all ops of that kind share, to the times of its nodes, and stores it
+/// in `device`. A kind without a time above 0 keeps its efficiency.
 void fit_kinds(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
   for (size_t k = 0; k < kNames<WorkKind>.size(); ++k) {
     const auto kind = static_cast<WorkKind>(k);

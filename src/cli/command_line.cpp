@@ -157,7 +157,8 @@ void check_numbers(CLI::App& command) {
   }
 }
 
-/// Checks that no switch of the command is given a value after "=". Throws InvalidArgument otherwise.
+/// Checks that no switch of the command of `app` that `words` begin with is given a value after "=". Other words and
+/// commands are not checked. Throws InvalidArgument otherwise.
 void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
   const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
   const auto command = std::find_if(commands.begin(), commands.end(),

@@ -81,7 +81,8 @@ class LabelledPart {
   bool lies_in(const RowRange& rows) const {
     return box_.at(0).begin >= rows.first && box_.at(0).end <= rows.first + rows.size();
   }
-  /// Returns the labels of this rank's logits. `first`: the first row of `batch` within the global batch.
+  /// Returns the labels of this rank's logits. `first`: the first row of `batch` within the global batch. Throws
+  /// InternalError if `batch` lacks rows of these logits.
   Array labels(const Batch& batch, int64_t first) const {
     return labels_of(batch.arrays[column_].tensor(), box_, first);
   }

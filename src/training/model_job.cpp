@@ -21,8 +21,8 @@ std::map<std::string, Type> state_types(const Graph& graph) {
   return types;
 }
 
-/// Returns the largest bytes of a rank while a program of the evaluation runs, the states included; those of `training`
-/// unless it is null.
+/// Returns the largest bytes of a rank while a program of the evaluation runs, the states included. The states are
+/// those of `training`, or the evaluation's own if `training` is null.
 int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) {
   int64_t bytes = 0;
   for (const Program* program : evaluation.programs()) {

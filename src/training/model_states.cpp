@@ -8,8 +8,8 @@
 namespace partita {
 namespace {
 
-/// Returns the weights in a safetensors file, in a checkpoint folder, or in the newest of several. Throws as
-/// load_weights, the constructor of SavedStates and its `read` do.
+/// Returns the weights by name. `path` is a safetensors file, the folder of a checkpoint, or a folder of checkpoints,
+/// of which the newest whole one is read. Throws as load_weights, the constructor of SavedStates and its `read` do.
 std::map<std::string, Array> weights_in(const std::string& path) {
   if (!is_folder(path)) return load_weights(path);
   SavedStates states(path);

@@ -12,8 +12,9 @@ struct VitOptions {
   double dropout = 0;
 };
 
-/// Table 1. tiny and small: Touvron et al., 2020, "Training data-efficient image transformers". giant: Zhai et al.,
-/// 2021, "Scaling vision transformers", g/14.
+/// Returns the published sizes by name, the smallest first. base, large and huge: Table 1 of Dosovitskiy et al. tiny
+/// and small: Touvron et al., 2020, "Training data-efficient image transformers". giant: Zhai et al., 2021, "Scaling
+/// vision transformers", g/14.
 const std::vector<std::pair<std::string, VitOptions>>& published_vits() {
   static const std::vector<std::pair<std::string, VitOptions>> list{
       {"tiny", {12, 192, 3, 768, 224, 16, 1000}},    {"small", {12, 384, 6, 1536, 224, 16, 1000}},

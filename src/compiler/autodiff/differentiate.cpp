@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// Returns for each value of the graph whether it depends on one of `roots`.
+/// Returns for each value of the graph, by id, whether it is one of `roots` or depends on one.
 std::vector<bool> depends_on(const Graph& graph, const std::vector<Value>& roots) {
   std::vector<bool> depends(graph.values.size(), false);
   for (const Value& root : roots) depends[root.id()] = true;

@@ -127,8 +127,8 @@ class BlockCutter {
     return sums && !has_factor(rule.outputs[0], *rows) ? rows : std::nullopt;
   }
 
-  /// Whether node `n` normalises rows: each element of its result depends on the whole row, so that the row's factor
-  /// can be cut only through an expansion.
+  /// Whether node `n` normalises rows: each element of its result depends on the whole row along the last dimension.
+  /// That dimension can be cut only through OpDef::expand.
   bool normalises(size_t n) const {
     const ShardingRule& rule = rules_[n];
     const auto width = only_factor(rule.outputs[0].back());

@@ -140,8 +140,8 @@ Schedule parse_schedule(std::string_view text, const LocalGraph& local);
 /// collective in flight. States must not change before the update and must be stored. Copies, collectives and states
 /// must keep their memory format, and inputs and outputs must be plain. Throws InternalError otherwise.
 void verify(const Schedule& schedule, const LocalGraph& local);
-/// Checks a schedule that was read against the device of the catalog. Throws InvalidArgument unless every buffer has
-/// the size of its memory format there. Kernels are checked only when they are created.
+/// Checks a schedule that was read from a text against the device of the catalog. Kernels are checked only when they
+/// are created. Throws InvalidArgument if the device lacks the memory format of a buffer or gives it another size.
 void verify(const Schedule& schedule, const LocalGraph& local, const KernelCatalog& catalog);
 
 }  // namespace partita

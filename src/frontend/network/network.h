@@ -32,7 +32,8 @@ class Network {
   Network(std::string name, LayerPtr layers, Loss loss, const LossOptions& options,
           CallLocation where = CallLocation::current());
 
-  /// Like the above, errors included, with the columns called `inputs`; none: the first that is not "label".
+  /// Like the above, errors included, but passes the columns called `inputs` through `layers`. If `inputs` is empty, it
+  /// passes the first column that is not "label".
   Network(std::string name, LayerPtr layers, const std::vector<std::string>& inputs, Loss loss = Loss::sparse,
           const LossOptions& options = {}, CallLocation where = CallLocation::current());
 

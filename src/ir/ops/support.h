@@ -34,7 +34,7 @@ ShardingRule whole_along(const OpCall& call, int64_t axis);
 std::optional<int> degree_of_first(const Attrs& attrs, const std::vector<int>& degrees);
 /// Returns the common degree of all operands, or nothing if they differ. For OpTraits::degree.
 std::optional<int> degree_of_all(const Attrs& attrs, const std::vector<int>& degrees);
-/// Returns the highest degree of an operand. For OpTraits::degree.
+/// Returns the highest degree of an operand; there is at least one operand, so never nothing. For OpTraits::degree.
 std::optional<int> highest_degree(const Attrs& attrs, const std::vector<int>& degrees);
 
 /// Returns the NumPy broadcast of two shapes. Throws InvalidArgument if they do not broadcast, with both in the

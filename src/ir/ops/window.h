@@ -46,8 +46,9 @@ Range inside(const Span& span, int64_t output, int64_t size);
 
 /// Returns the padding, before and after, of a shard that computes the outputs `out` from the inputs `in`.
 std::pair<int64_t, int64_t> local_pads(const Span& span, const Range& in, const Range& out);
-/// Returns the padding, before and after, of a shard that computes the gradients of the inputs `in` from those of the
-/// outputs `out`.
+/// Returns the padding of the inputs, before and after, of a shard that computes the gradients of the inputs `in` from
+/// those of the outputs `out`: how far the windows of `out` reach beyond `in`, at least 0. It is that of `span` if both
+/// ranges are whole, else 0 if `out` is empty.
 std::pair<int64_t, int64_t> local_grad_pads(const Span& span, const Range& in, const Range& out);
 
 /// Sets the pads and size of a gradient that computes the rows d_x[n, c, h, w] from those of d_y.

@@ -57,9 +57,10 @@ class LayerValues {
 
   /// Whether a node runs in every micro-batch rather than once per step.
   bool is_each_micro_batch(size_t node) const;
-  /// Whether micro-batches cut over one of the axes.
+  /// Whether one of the axes is that of the micro-batches, so that what `axes` cut has a part per micro-batch. False
+  /// without micro-batches.
   bool is_cut_by_rows(const Axes& axes) const;
-  /// Whether a node is recomputed in the backward.
+  /// Whether a node is the copy of a forward node that the backward recomputes; false for the forward node itself.
   bool is_recomputed(size_t node) const;
   /// Whether a backward node makes a value that only the update reads.
   bool is_of_gradient(size_t node) const;

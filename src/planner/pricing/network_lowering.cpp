@@ -57,11 +57,13 @@ int64_t NetworkLowering::min_rows(const LoweringKey& key) const {
   return rows;
 }
 
-/// The share of the time of gradient sums over the ranks of `tensor` that the backward does not hide, if all of these
-/// ranks cut the batch. It is multiplied by the number of groups, since the graph has the rows of all groups while each
-/// group computes only its own. One search serves any number of groups, so that prices do not depend on idle ranks: the
-/// number of groups is the largest that the batch allows, with one row per rank. Cuts that fewer groups would prefer
-/// are found by sharing the batch among the ranks of `data`.
+/// Returns the factor by which gradient sums count in a search of cuts: the share of their time that the backward does
+/// not hide, times `max_groups`. The share is at least kMinExposed and assumes that all ranks of the axis `tensor` cut
+/// the batch. The factor has the groups since the graph has the rows of all groups while each group computes only its
+/// own.
+///
+/// One search serves any number of groups, so that prices do not depend on idle ranks. A search for fewer groups would
+/// cut the batch over ranks of `tensor` instead; a configuration with more ranks of `data` has such a cut, too.
 double NetworkLowering::exposed_gradients(const LoweringKey& key) {
   const double groups = max_groups(key);
   const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);

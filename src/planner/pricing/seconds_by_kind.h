@@ -31,7 +31,7 @@ class SecondsByKind {
     *place = {kind, 0};
     return place->second;
   }
-  /// Adds `times` times the seconds of each kind of `other`.
+  /// Adds `times` times the seconds of each kind of `other`. Throws InternalError for more kinds than fit.
   void add(const SecondsByKind& other, double times = 1) {
     for (const auto& [kind, seconds] : other) (*this)[kind] += times * seconds;
   }

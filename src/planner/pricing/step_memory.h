@@ -38,7 +38,8 @@ class StepMemory {
   std::vector<StageMemory> single_layers(int64_t zero) const;
   /// The memory of a group with `in_flight` bytes of activations.
   StageMemory of_group(int64_t group, int64_t zero, double in_flight) const;
-  /// The memory of a group if its stages had these layers and policies, with their activations in flight.
+  /// The memory of a group if its stages had `layers`, one entry per stage in ascending order, with the activations
+  /// that the order of the pipeline keeps of these layers.
   StageMemory of_group(int64_t group, int64_t zero, const std::vector<StageLayers>& layers) const;
 
  private:

@@ -23,8 +23,8 @@ struct TrainingMoment {
   std::map<std::string, std::string> callbacks{};  // by kind; on rank 0
 };
 
-/// Returns the states of a program in the order of its graph, each with the ranks of the world that hold it and their
-/// boxes. Of several stages that have a state, only the lowest counts.
+/// Returns the states of a program in the order of its graph, each with the ranks of the world that hold it and the box
+/// of each of these ranks. If several stages have a state, only the ranks of the lowest stage are listed.
 std::vector<HeldState> held_states(const Program& program);
 
 /// The meshes of a program's stages, for people, separated by "; ".

@@ -21,7 +21,8 @@ constexpr std::pair<DType, std::string_view> kTensorTypes[] = {
     {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::bf16, "BF16"}, {DType::f16, "F16"},     {DType::i64, "I64"},
     {DType::i32, "I32"}, {DType::u8, "U8"},   {DType::u32, "U32"},   {DType::boolean, "BOOL"}};
 
-/// A name from the file, fit for an error message: at most 80 letters and no control characters.
+/// A name from the file, fit for an error message: its first 80 bytes, then "..." if it is longer. A control character
+/// becomes "?".
 std::string shown(std::string_view name) {
   std::string text(name.substr(0, 80));
   for (char& letter : text) {

@@ -47,8 +47,9 @@ TileChecksums no_checksums(const std::vector<ShardPiece>& pieces);
 uint64_t checksum_of_all(const std::vector<uint64_t>& checksums);
 /// The checksum of a tile inside the dense array of `around`, a box that contains it. `checksum` is working space.
 uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, const void* dense, DType dtype);
-/// Computes the checksums of rows [first, last) of tiles along the first dimension; a scalar has one row. `dense` has
-/// the elements of these rows, `checksums` has an element for each tile of the piece. The piece is not empty.
+/// Computes the checksums of rows [first, last) of the piece's grid of tiles. A row has all tiles with one index along
+/// the first dimension; a scalar has one row. `dense` begins with the first element of row `first`. `checksums` has an
+/// element for each tile of the piece; those of other rows are not changed. The piece is not empty.
 void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
                    std::vector<uint64_t>& checksums);
 /// Throws RuntimeFailure(non_finite), naming the rows [first, last) of tiles.

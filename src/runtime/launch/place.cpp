@@ -38,7 +38,9 @@ std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
   return FlightRecord::create(fmt::format("{}/rank_{}/flight_record", folder, rank), rank, size, host_name());
 }
 
-/// Prints `message` and ends the process with `code`: at its end no exception can be caught.
+/// Prints `message` as an error of this rank and ends the process with `code`, without destructors. It is called when
+/// the world ends, in a destructor, where no exception can be caught. A rank other than 0 waits 0.8 seconds first,
+/// unless a rank is lost or stalls.
 [[noreturn]] void end_process(const LaunchedRank& launched, ExitCode code, const std::string& message) {
   constexpr std::chrono::milliseconds kPatience{800};  // leaves it to rank 0 to report an error of all ranks
   const bool misses = code == ExitCode::peer_lost || code == ExitCode::peer_stalled;

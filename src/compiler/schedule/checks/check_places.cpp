@@ -64,7 +64,8 @@ class Places {
     if (buffer.view_of >= 0) check_view(index);
   }
 
-  /// Checks that an external buffer is a state that nothing writes, or a view of one. Throws InternalError otherwise.
+  /// Checks that an external buffer lies in the external memory and is a state that nothing writes, or a view;
+  /// `check_view` compares the view with its base. Throws InternalError otherwise.
   void check_external(int index) const {
     const Buffer& buffer = schedule_.buffers[index];
     PARTITA_CHECK(external().holds(region_of(buffer)), "a buffer of {} lies outside", name(index));

@@ -10,8 +10,8 @@ double power_of(double x, double exponent) {
   return std::isnan(x) || undefined ? std::numeric_limits<double>::quiet_NaN() : std::pow(x, exponent);
 }
 
-/// Returns the loops. Common exponents vectorize. Adding 0 turns a negative zero into a positive one, whose square root
-/// is positive.
+/// Returns the loops that raise elements to the exponent. Exponents that networks use have formulas of their own, which
+/// vectorize. -0 to the power of 0.5 is 0 and to the power of -0.5 is infinite, as for std::pow.
 Pointwise power_formula(const PowAttrs& attrs) {
   const double exponent = attrs.exponent;
   if (exponent == -2) return formula([](auto x) { return (1 / x) * (1 / x); });

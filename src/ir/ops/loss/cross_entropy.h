@@ -13,7 +13,8 @@ struct CrossEntropyGradAttrs {
   }
 };
 
-/// Checks that logits[.., z] and integer labels[..] fit, with at least one class. Throws InvalidArgument otherwise.
+/// Checks that the operands are float logits[.., z] and i32 or i64 labels[..], with z at least 1. Throws
+/// InvalidArgument otherwise.
 void require_logits_and_labels(std::string_view op, const OpCall& call);
 
 /// Checks that the label is in [0, classes). `row` is for the message. Throws InvalidArgument otherwise.

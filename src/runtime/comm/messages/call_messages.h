@@ -40,9 +40,10 @@ class CallMessages {
   int size() const { return carrier_.size(); }
   std::span<const int> world_ranks() const { return world_ranks_; }
 
-  /// Runs `body` as `call`. `call` stays valid until the return. If `body` throws, withdraws what it began; if it was a
-  /// call of all ranks (`for_all`), all further calls fail. Rethrows what `body` throws. Throws RuntimeFailure if the
-  /// world or an earlier call has failed.
+  /// Runs `body` as `call`, which the caller keeps valid until the return. The waits of `body` end `timeout` after the
+  /// begin. If `body` throws, withdraws the messages that it started and rethrows. Every further `run` and `post` then
+  /// fails if it was a call of all ranks (`for_all`), or if one of these messages had begun to move. Throws
+  /// RuntimeFailure if the world has failed, or after such a failure of an earlier call.
   template <class Body>
   void run(const Call& call, Timeout timeout, bool for_all, Body body) {
     begin(call, timeout);

@@ -60,7 +60,8 @@ bool all_are(bool own) {
   return everywhere == 1;
 }
 
-/// Whether all processes are on one host. A collective call. Throws as check_mpi does.
+/// Whether all processes of MPI's world are on one host, i.e. have the same host key. `key` is that of this process. A
+/// collective call. Throws as check_mpi does.
 bool is_one_host(uint64_t key) {
   uint64_t first = key;
   check_mpi(mpi().bcast(&first, sizeof first, mpi().byte, 0, mpi().comm_world), "broadcast");

@@ -69,7 +69,7 @@ class HostCollectives {
   void broadcast(const Call& call);
   /// Number of elements that are reduced at a time.
   int64_t per_round() const;
-  /// Splits `count` elements among the first shares() ranks of each host, into `given_`; makes room for this share.
+  /// Splits `count` elements among the first shares() ranks, on each host, into `given_`; makes room for this rank's.
   void share_out(int64_t count);
   /// Reduces the elements that were split by `share_out`, which begin at `data`, over all ranks. Each owner of the last
   /// host gets its share in `share_`; with `returns` the owners of every host do. Also exchanges the messages in

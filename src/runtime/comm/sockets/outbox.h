@@ -35,7 +35,8 @@ class Outbox {
 
   explicit Outbox(Completions& completions) : completions_(completions) {}
 
-  /// Makes the frame of a message of this rank, with the next number and without its bytes.
+  /// Makes the frame of a message to that rank and gives it the number after the last one. The caller sets the kind of
+  /// the frame and adds the message's data.
   Frame frame_of(const PendingMessage& message, uint64_t channel);
   /// Returns the frame to queue first: `frame` itself, or, for a long message, a request to send it; then keeps `frame`
   /// until the grant.
