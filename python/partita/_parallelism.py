@@ -1,6 +1,7 @@
 """How the context of a script shares the work over ranks, as options of a job of the library."""
 
 from partita import context
+from partita._warnings import warn
 from partita.common import seed as _seed
 from partita.communication import management as ranks
 
@@ -21,6 +22,11 @@ class Parallelism:
         self.mode = get("parallel_mode")
         self.alone = self.mode == "stand_alone"
         self.ranks = 1 if self.alone else ranks.ranks_of_job()
+        if self.alone and not ranks.is_process() and ranks.ranks_of_job() > 1:
+            warn(
+                f"[set_auto_parallel_context] the script runs on one rank, got {ranks.ranks_of_job()} ranks and "
+                "parallel_mode stand_alone, expected another mode, such as data_parallel"
+            )
         if not self.alone and context.is_set("device_num") and ranks.is_process() and get("device_num") != self.ranks:
             raise ValueError(
                 f"[set_auto_parallel_context] device_num is not the number of ranks, got {get('device_num')}, "

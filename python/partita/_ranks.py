@@ -24,7 +24,12 @@ def is_process():
 
 def in_process(ranks):
     """Ranks that are threads of this process: those of the context, or of PARTITA_RANKS where the context has 1."""
-    return int(os.environ.get("PARTITA_RANKS", ranks)) if ranks == 1 else ranks
+    text = os.environ.get("PARTITA_RANKS", "")
+    if ranks != 1 or not text:
+        return ranks
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ValueError(f"[PARTITA_RANKS] bad number of ranks, got '{text}', expected 1 or more")
+    return int(text)
 
 
 def group_size_or_one(ranks):

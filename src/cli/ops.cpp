@@ -43,6 +43,9 @@ std::string linear_groups(const ShardingRule& rule) {
   std::string text;
   for (const Linear& linear : rule.linear) {
     text += fmt::format("{}({})", text.empty() ? "" : " ", fmt::join(linear.operands, ","));
+    for (const Reduce kind : {Reduce::max, Reduce::min}) {  // those of sums alone are the rule
+      if (!linear.kinds.sum && linear.kinds.has(kind)) text += fmt::format(" for {}", name_of(kind));
+    }
   }
   return text.empty() ? "none" : text;
 }

@@ -1,5 +1,7 @@
 #include "training/resume_point.h"
 
+#include <filesystem>
+
 #include "base/is_folder.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/checkpoint/manifest.h"
@@ -22,7 +24,13 @@ void ResumePoint::find_latest(const std::string& folder, const Tell& warn, const
 }
 
 std::vector<FoundCheckpoint> ResumePoint::folders(const Tell& warn) const {
-  if (path_.empty() || !is_folder(path_)) return {};
+  if (path_.empty()) return {};
+  std::error_code failure;
+  if (!std::filesystem::exists(path_, failure)) {
+    throw MissingFile(fmt::format("[resume] no checkpoint {}: {}", path_,
+                                  failure ? failure.message() : "no such file or folder"));
+  }
+  if (!is_folder(path_)) return {};
   if (is_checkpoint_folder(path_)) {
     FoundCheckpoint one{.path = path_, .manifest = read_manifest(path_), .damage = ""};
     return {std::move(one)};

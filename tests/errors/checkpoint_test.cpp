@@ -123,6 +123,8 @@ TEST(CheckpointErrors, WhatIsNoCheckpoint) {
   const std::string path = folder.path().string();
   expect_refusal({"train", kSmallModel, "--resume", path}, ExitCode::missing_file,
                  {"[resume] no complete checkpoint in"});
+  expect_refusal({"train", kSmallModel, "--resume", path + "/none"}, ExitCode::missing_file,
+                 {"[resume] no checkpoint " + path + "/none: no such file or folder"});
   expect_refusal({"checkpoint", "verify", path}, ExitCode::missing_file, {"no checkpoint in " + path});
   expect_refusal({"checkpoint", "list", path + "/none"}, ExitCode::missing_file, {"no folder " + path + "/none"});
   expect_refusal({"checkpoint", "merge", path, "--out", path + "/w"}, ExitCode::missing_file,

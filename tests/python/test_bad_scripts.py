@@ -1,11 +1,14 @@
 """Scripts that are wrong: each ends with the documented class of exception, and the line of the script that is wrong is
 in its message or its traceback."""
 
+import io
+import os
 import subprocess
 import sys
 import tempfile
 import textwrap
 import traceback
+from unittest import mock
 
 import numpy as np
 from support import Case
@@ -169,7 +172,7 @@ CASES = {
     ),
     "a strategy of texts": (
         TypeError,
-        "no integer",
+        "is not an integer",
         """
         ops.MatMul().shard((("2", 2), (2, 1)))  # here
         """,
@@ -225,6 +228,17 @@ def script_of(name):
 
 
 class BadScripts(Case):
+    def test_bad_numbers_of_ranks(self):
+        for bad in ("four", "-3", "0", "1.5", " 2"):
+            with self.subTest(bad), mock.patch.dict(os.environ, PARTITA_RANKS=bad):
+                with self.assertRaisesRegex(ValueError, f"bad number of ranks, got '{bad}', expected 1 or more"):
+                    exec(HEAD + "trained(nn.Dense(4, 3))", {"__name__": "user"})
+
+    def test_ranks_that_the_mode_does_not_use(self):
+        with mock.patch.dict(os.environ, PARTITA_RANKS="2"), mock.patch("sys.stderr", new=io.StringIO()) as said:
+            exec(HEAD + "trained(nn.Dense(4, 3))", {"__name__": "user"})
+        self.assertIn("the script runs on one rank, got 2 ranks and parallel_mode stand_alone", said.getvalue())
+
     def test_end_with_the_line_and_the_class(self):
         for name, (kind, text, _) in CASES.items():
             with self.subTest(name):
