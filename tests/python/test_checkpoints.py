@@ -294,7 +294,7 @@ class Strategies(Folders):
             ms.merge_sliced_parameter([parts[0], Parameter(Tensor(1.0), "v")])
         with self.refuses(ValueError, "parts of different shapes"):
             ms.merge_sliced_parameter(parts)
-        with self.refuses(ValueError, "another number of parts of 'w', got 1, expected 2"):
+        with self.refuses(ValueError, "wrong number of parts of 'w', got 1, expected 2"):
             ms.merge_sliced_parameter(parts[:1], strategy)
         with self.refuses(ValueError, "a part of 'w' is of another shape"):
             ms.merge_sliced_parameter(parts[::-1], strategy)

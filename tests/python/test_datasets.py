@@ -74,7 +74,7 @@ class Rows(Case):
                     self.assertGreater(len(list(data)), 0)
         lines = errors.getvalue().splitlines()
         self.assertEqual(len(lines), 3, lines)
-        for line, text in zip(lines, ("got columns first_of_two: those of one shard", "second_of_two", "10 rows in")):
+        for line, text in zip(lines, ("got single rows with the columns first_of_two: those of one shard", "second_of_two", "10 rows in")):
             self.assertIn(text, line)
 
     def test_go_through_maps(self):

@@ -273,7 +273,7 @@ class Events(Case):
             (lambda: net.fc1.weight.set_data(zeros), "'fc1.weight' cannot be changed while Model trains"),
             (lambda: net.fc1.weight.__setitem__(0, 1.0), "got item assignment"),
             (lambda: optimizer([ms.ops.ones_like(one) for one in net.trainable_params()]), "a step of another program"),
-            (lambda: setattr(optimizer, "weight_decay", 0.0), "expected learning_rate alone"),
+            (lambda: setattr(optimizer, "weight_decay", 0.0), "expected learning_rate only"),
         )
         for change, text in changes:
             before = net.fc1.weight.asnumpy().copy()

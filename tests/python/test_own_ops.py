@@ -307,7 +307,7 @@ class Functions(Case):
         for function, text in (
             (lambda a: a.astype("f8"), "a result has the wrong type, got f64[2], expected f32[2]"),
             (lambda a: a[:1], "a result has the wrong type, got f32[1], expected f32[2]"),
-            (lambda a: (a, a), "another number of results, got 2, expected 1"),
+            (lambda a: (a, a), "wrong number of results, got 2, expected 1"),
         ):
             with self.assertRaisesRegex((TypeError, ValueError), text.replace("[", r"\[").replace("]", r"\]")):
                 ops.Custom(function, func_type="pyfunc")(x)

@@ -46,7 +46,7 @@ class Programs(Case):
         try:
             import networkx
         except ImportError:
-            with self.refuses(ImportError, "networkx is not there"):
+            with self.refuses(ImportError, "networkx is not installed"):
                 graph.to_networkx()
             return
         made = graph.to_networkx()

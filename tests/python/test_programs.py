@@ -169,7 +169,7 @@ class Refusals(Case):
                 model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=size)
         with self.refuses(ValueError, "initial_epoch", "expected 0 to 1"):
             model.train(2, data.batch(2), initial_epoch=2)
-        with self.refuses(NotImplementedError, "pad_info is not there"):
+        with self.refuses(NotImplementedError, "pad_info is not supported"):
             data.batch(2, pad_info={})
         with self.refuses(TypeError, "unknown parameter, got 'colour'"):
             data.map(lambda x: x, "x", colour=1)

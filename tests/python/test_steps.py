@@ -163,7 +163,7 @@ class Steps(Case):
         both(gradient)
         self.close(second, [0.9], 1e-4)
         early((gradient,))
-        with self.refuses(RuntimeError, "got [1, 2] steps taken", "a program for each"):
+        with self.refuses(RuntimeError, "got [1, 2] steps", "a program for each"):
             both(gradient)
         late((gradient,))
         both(gradient)  # as many by each again

@@ -90,7 +90,7 @@ class Tensors(Case):
     def test_refuse_bad_input(self):
         with self.refuses(TypeError, "element type", "complex128"):
             Tensor(np.zeros(2, "c16"))
-        with self.refuses(ValueError, "another shape, got (2,), expected (3,)"):
+        with self.refuses(ValueError, "the wrong shape, got (2,), expected (3,)"):
             Parameter(Tensor([1.0, 2, 3]), name="w").set_data(Tensor([1.0, 2]))
         with self.refuses(ValueError, "broadcast"):
             Tensor(np.zeros((2, 3), "f4")) + Tensor(np.zeros((4, 3), "f4"))
