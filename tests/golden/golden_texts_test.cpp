@@ -20,6 +20,7 @@ struct GoldenFolder {
 };
 
 constexpr GoldenFolder kFolders[] = {
+    {"plan", plan_of_golden},
     {"reshard", reshard_of_golden},
 };
 
