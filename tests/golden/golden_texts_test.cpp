@@ -22,6 +22,7 @@ struct GoldenFolder {
 constexpr GoldenFolder kFolders[] = {
     {"plan", plan_of_golden},
     {"reshard", reshard_of_golden},
+    {"partition", partition_of_golden},
 };
 
 class GoldenTexts : public testing::TestWithParam<GoldenFolder> {};
