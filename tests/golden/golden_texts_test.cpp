@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <set>
+
 #include "golden/golden_programs.h"
 #include "golden/golden_text.h"
 #include "support/program.h"
@@ -23,6 +26,7 @@ constexpr GoldenFolder kFolders[] = {
     {"plan", plan_of_golden},
     {"reshard", reshard_of_golden},
     {"partition", partition_of_golden},
+    {"schedule", schedule_of_golden},
 };
 
 class GoldenTexts : public testing::TestWithParam<GoldenFolder> {};
@@ -36,6 +40,38 @@ TEST_P(GoldenTexts, AreWhatTheirInputsGive) {
 
 INSTANTIATE_TEST_SUITE_P(Of, GoldenTexts, testing::ValuesIn(kFolders),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(GoldenFiles, AreShortAndSayWhatTheyShow) {
+  size_t count = 0;
+  std::set<std::string> titles;
+  for (const GoldenFolder& folder : kFolders) {
+    const auto files = files_of(kGolden / folder.name);
+    EXPECT_GE(files.size(), 12U) << folder.name;
+    for (const fs::path& path : files) {
+      const std::string text = read_text(path);
+      EXPECT_EQ(fault_of_form(text), "") << path;
+      EXPECT_TRUE(titles.insert(parse_golden(text).title).second) << path << " has the sentence of another file";
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 60U);
+}
+
+TEST(GoldenFiles, NoneIsLeftUnread) {
+  for (const auto& entry : fs::recursive_directory_iterator(kGolden)) {
+    if (entry.is_directory()) continue;
+    const fs::path path = entry.path(), folder = path.parent_path();
+    if (folder == kGolden) {
+      EXPECT_TRUE(path.extension() == ".cpp" || path.extension() == ".h") << path << " is read by no test";
+      continue;
+    }
+    // pipeline_orders_test.cpp reads, and counts, those of pipeline.
+    const bool is_read = folder == kGolden / "pipeline" ||
+                         std::any_of(std::begin(kFolders), std::end(kFolders),
+                                     [&](const GoldenFolder& one) { return folder == kGolden / one.name; });
+    EXPECT_TRUE(is_read && path.extension() == ".txt") << path << " is read by no test";
+  }
+}
 
 /// A folder with one golden text, whose run writes its input in capitals.
 class GoldenHarness : public testing::Test {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "golden/golden_text.h"
 #include "ir/orders/draw.h"
 #include "ir/orders/text.h"
 
@@ -36,6 +37,10 @@ std::string text_of_file(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+TEST(PipelineOrders, EveryFileIsRead) {
+  EXPECT_EQ(files_of(std::string(PARTITA_SOURCE_DIR) + "/tests/golden/pipeline").size(), std::size(kDrawn));
 }
 
 TEST(PipelineOrders, TextAndDrawing) {
