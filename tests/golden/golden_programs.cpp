@@ -3,7 +3,6 @@
 #include "cli/job_flags.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
-#include "runtime/launch/place.h"
 #include "support/program.h"
 #include "training/configuration.h"
 
@@ -34,7 +33,8 @@ class GoldenProgram {
   const std::string& words() const { return words_; }
   int64_t rank() const { return rank_; }
 
-  /// Compiles with one thread and the reference kernels, which are the same on every processor.
+  /// Compiles with one thread and, unless a flag says otherwise, the reference kernels, which are the same on every
+  /// processor.
   Program compile_to(Stage last) {
     const Place place{.cores = 1};
     JobConfig config;
@@ -44,7 +44,7 @@ class GoldenProgram {
       assign(config, assignments_without_model(flags_));
     }
     config.ranks.threads = 1;
-    config.ranks.kernels = KernelSet::reference;
+    if (!is_given(flags_, "ranks.kernels")) config.ranks.kernels = KernelSet::reference;
     if (has_model()) {
       return ZooJob(config, place).program(forward_ ? Purpose::evaluation : Purpose::training, last);
     }
