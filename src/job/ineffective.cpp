@@ -33,7 +33,7 @@ class Checks {
     if (schedule.kind == LrKind::constant) {
       refuse({"schedule.steps"}, fmt::format("{}, expected {}", got, text("schedule.kind", "linear, cosine or step")));
     } else if (schedule.kind == LrKind::step && schedule.step_every > 0) {
-      refuse({"schedule.steps"}, fmt::format("got {}, expected one of both",
+      refuse({"schedule.steps"}, fmt::format("got {}, expected only one of the two",
                                              text("schedule.step_every", fmt::format("{}", schedule.step_every))));
     }
     if (schedule.kind != LrKind::step) {

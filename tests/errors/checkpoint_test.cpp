@@ -152,7 +152,7 @@ TEST(CheckpointErrors, OfFormsThatDoNotFit) {
   expect_refusal({"checkpoint", "split", weights, "--out", weights + "s", "--ranks", "2"}, ExitCode::usage,
                  {"has only weights, expected the state of a training"});
   expect_refusal({"checkpoint", "merge", weights, "--out", weights + "s", "--all"}, ExitCode::usage,
-                 {"[--all]", "has no training"});
+                 {"[--all]", "has no state of a training"});
   expect_refusal({"checkpoint", "convert", saved.run, "--out", weights + "s", "--dtype", "i64"}, ExitCode::usage,
                  {"[--dtype] not a floating-point type, got 'i64'"});
   const std::vector<std::string> split{"checkpoint", "split", saved.run, "--out", weights + "s"};

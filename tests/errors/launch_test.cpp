@@ -39,7 +39,7 @@ TEST(LaunchErrors, FlagsThatMakeNoSense) {
   expect_refusal({"launch", "--", "train", "mlp"}, ExitCode::usage, {"[launch] no number of ranks, got no -n"});
   expect_refusal({"launch", "-n", "2"}, ExitCode::usage, {"[launch] COMMAND is required"});
   expect_refusal({"launch", "-n", "2", "--hosts", "a:2", "--hostfile", "h", "--", "train"}, ExitCode::usage,
-                 {"[launch] hosts twice"});
+                 {"[launch] hosts are given more than once"});
   expect_refusal({"launch", "--hosts", "a:0", "--", "train"}, ExitCode::usage, {"[--hosts] not a host, got 'a:0'"});
   expect_refusal({"launch", "-n", "3", "--hosts", "a:2", "--", "train"}, ExitCode::usage,
                  {"[-n] more ranks than slots, got 3, expected at most 2"});

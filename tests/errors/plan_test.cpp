@@ -187,8 +187,8 @@ TEST_F(BadPlans, OfOtherTrainings) {
   refused({"gpt:layers=5,hidden=64,heads=4"}, "expected gpt:layers=4,hidden=64,heads=4: with also %h.4.attn.k.weight");
   refused({"gpt:layers=4,hidden=32,heads=4"}, "with %h.0.attn.k.weight [32,32] instead of [64,64], ");
   refused({"--batch", "64"}, "[--batch] ");
-  refused({"--batch", "64"}, "plan.txt is for another value, got 64, expected 32, or another plan");
-  refused({"--ranks", "8"}, "plan.txt is for another value, got 8, expected 4, or another plan");
+  refused({"--batch", "64"}, "plan.txt was made for another value, got 64, expected 32, or another plan");
+  refused({"--ranks", "8"}, "plan.txt was made for another value, got 8, expected 4, or another plan");
   refused({"--shard", "net/embedding=((1,1),(1))"}, "[--shard] ");
   expect_refusal({"train", "--plan", path("none.txt")}, ExitCode::missing_file, {"[--plan] cannot read ", "none.txt"});
   // Another network of the same name: the fingerprint tells.
@@ -208,7 +208,7 @@ TEST_F(BadPlans, CannotBeExplained) {
   expect_refusal({"diff", path(), path("none.txt")}, ExitCode::missing_file, {"none.txt"});
   expect_refusal({"explain", path(), "--html", "/none/there.html"}, ExitCode::cannot_write,
                  {"error: [--html] cannot write /none/there.html: No such file"});
-  expect_refusal({"explain", path(), "--html", path()}, ExitCode::usage, {"[--html] the file of PLAN too"});
+  expect_refusal({"explain", path(), "--html", path()}, ExitCode::usage, {"[--html] the same file as PLAN"});
   std::string text = text_;
   text.erase(text.find("model gpt"), text.find("batch") - text.find("model gpt"));
   write_text(path("bad.txt"), text);
@@ -268,7 +268,7 @@ TEST_F(BadPlans, OfOtherTypes) {
 
 TEST_F(BadPlans, NothingIsLeftHalfWritten) {
   const std::string before = read_text(path());
-  expect_refusal({"plan", "gpt:layers=4,hidden=64,heads=4", "--memory", "0.0001", "--out", path()}, ExitCode::usage,
+  expect_refusal({"plan", "mlp", "--memory", "0.0001", "--pin", "tensor=1", "--out", path()}, ExitCode::usage,
                  {"[plan] nothing fits"});
   EXPECT_EQ(read_text(path()), before);
 }
@@ -278,7 +278,7 @@ TEST(PlanErrors, PlansForTheRanksAtHand) {
                  {"[cluster] unknown preset, got 'h101', expected one of "});
   expect_refusal({"train", "--plan", "auto", "--steps", "1"}, ExitCode::usage, {"[train] no model, got nothing"});
   expect_refusal({"train", "mlp", "--plan", "auto", "--ranks", "2", "--zero", "3", "--steps", "1"}, ExitCode::usage,
-                 {"[--zero] auto is for another value, got 3, expected "});
+                 {"[--zero] auto was made for another value, got 3, expected "});
 }
 
 TEST(PlanErrors, MemoryThatIsMissing) {

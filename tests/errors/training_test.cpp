@@ -173,7 +173,7 @@ TEST(TrainingErrors, LogOverTheWeights) {
   for (const char* flag : {"--save", "--load"}) {
     for (const std::string& log : {weights.path(), link}) {
       expect_refusal({"train", kModel, "--steps", "1", flag, weights.path(), "--log", log}, ExitCode::usage,
-                     {fmt::format("[--log] the file of {} too", flag), log, "expected another file"});
+                     {fmt::format("[--log] the same file as {}", flag), log, "expected another file"});
     }
   }
   const std::string fresh = (weights.folder.path() / "new").string();
@@ -228,7 +228,7 @@ TEST(TrainingErrors, Trace) {
   const TempDir folder;
   const std::string file = (folder.path() / "file").string();
   expect_refusal({"train", kModel, "--trace", file, "--log", file}, ExitCode::usage,
-                 {"[--log] the file of --trace too"});
+                 {"[--log] the same file as --trace"});
   // A trace that cannot be written any more does not end the training.
   const Outcome full = run_program({"train", kModel, "--steps", "4", "--trace", "/dev/full"});
   EXPECT_EQ(full.exit_code, 0);
@@ -309,7 +309,7 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
     more.insert(more.begin(), {"train", kModel});
     expect_refusal(more, code, parts);
   };
-  expect({"--resume", weights.path()}, ExitCode::bad_input, {"[resume]", "no checkpoint", "expected a file of"});
+  expect({"--resume", weights.path()}, ExitCode::bad_input, {"[resume]", "not a checkpoint", "expected a file of"});
   expect({"--resume", "/no/such"}, ExitCode::missing_file, {"/no/such"});
   expect({"--resume", weights.path(), "--load", weights.path()}, ExitCode::usage, {"[--load] has no effect"});
   expect({"--checkpoint-every", "5"}, ExitCode::usage,
@@ -318,9 +318,9 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
   expect({"--patience", "-1"}, ExitCode::usage, {"[--patience]", "got -1"});
   expect({"--checkpoint", "/no/such/a"}, ExitCode::cannot_write, {"/no/such/a"});
   expect({"--checkpoint", weights.path(), "--log", weights.path()}, ExitCode::usage,
-         {"[--log] the file of --checkpoint"});
+         {"[--log] the same file as --checkpoint"});
 
-  expect({"--checkpoint", "same", "--save", "same"}, ExitCode::usage, {"[--save] the file of --checkpoint too"});
+  expect({"--checkpoint", "same", "--save", "same"}, ExitCode::usage, {"[--save] the same file as --checkpoint"});
   expect_refusal({"generate", "gpt:vocab=100", "--load", weights.path()}, ExitCode::usage,
                  {"[generate] tokens are not bytes, got a vocabulary of 100, expected 256"});
 

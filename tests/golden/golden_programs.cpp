@@ -3,6 +3,7 @@
 #include "cli/job_flags.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
+#include "runtime/launch/place.h"
 #include "support/program.h"
 #include "training/configuration.h"
 

@@ -1,5 +1,7 @@
 // The text of a reshard: its moves as a rank's program prints them.
 
+#include <sstream>
+
 #include "base/scanner.h"
 #include "compiler/partition/materialisations.h"
 #include "compiler/partition/partition.h"

@@ -38,11 +38,11 @@ void verify(const Graph& graph, const OpSet& ops) {
   std::vector<bool> made(graph.values.size(), false);
   std::unordered_set<std::string> names;
   for (const ValueInfo& value : graph.values) {
-    if (!names.insert(value.name).second) fail("graph", "two values have one name", value.name, "unique names");
+    if (!names.insert(value.name).second) fail("graph", "two values have the same name", value.name, "unique names");
   }
   std::unordered_set<std::string> nodes;
   for (const Node& node : graph.nodes) {
-    if (!nodes.insert(node.name).second) fail("graph", "two nodes have one name", node.name, "unique names");
+    if (!nodes.insert(node.name).second) fail("graph", "two nodes have the same name", node.name, "unique names");
   }
   for (const Input& input : graph.inputs) made[input.value] = true;
   for (const State& state : graph.states) made[state.entry] = true;
@@ -60,7 +60,7 @@ void verify(const Graph& graph, const OpSet& ops) {
   }
   names.clear();
   for (const Output& output : graph.outputs) {
-    if (!names.insert(output.name).second) fail("graph", "two outputs have one name", output.name, "unique names");
+    if (!names.insert(output.name).second) fail("graph", "two outputs have the same name", output.name, "unique names");
     if (!made[output.value]) fail(output.name, "output is never computed", "", "a value");
   }
 }
