@@ -448,7 +448,7 @@ TEST_F(ObeyedOptions, APlanOfAFileIsRun) {
   EXPECT_EQ(Model(config_of(runs_plan), Place{.cores = 1}).config().ranks.count, 2);
   EXPECT_EQ(observe(runs_plan, false).at(Seen::losses), observe(kTwoRanks, false).at(Seen::losses));
   EXPECT_EQ(observe(runs_plan + Texts{{"plan.micro_batches", {"2"}}}, false).at(Seen::error),
-            fmt::format("[Model] plan.micro_batches: {} is for another value, got 2, expected 1, or another plan",
+            fmt::format("[Model] plan.micro_batches: {} was made for another value, got 2, expected 1, or another plan",
                         (dir_.path() / "plan.txt").string()));
 }
 
