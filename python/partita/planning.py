@@ -46,7 +46,7 @@ def plan(
         with settings():
             request = model._plan_request(train_dataset)
     if fixed and pins:
-        raise ValueError("[plan] pins have no effect, got fixed, which leaves nothing open, expected only one of the two")
+        raise ValueError("[plan] pins have no effect with fixed, which leaves nothing open, expected one of the two")
     if not memory_gib >= 0:
         raise ValueError(f"[plan] memory_gib out of range, got {memory_gib}, expected GiB above 0")
     request.cluster = "cpu" if cluster is None else str(cluster)

@@ -74,7 +74,8 @@ class Rows(Case):
                     self.assertGreater(len(list(data)), 0)
         lines = errors.getvalue().splitlines()
         self.assertEqual(len(lines), 3, lines)
-        for line, text in zip(lines, ("got single rows with the columns first_of_two: those of one shard", "second_of_two", "10 rows in")):
+        single = "got single rows with the columns first_of_two: those of one shard"
+        for line, text in zip(lines, (single, "second_of_two", "10 rows in")):
             self.assertIn(text, line)
 
     def test_go_through_maps(self):
