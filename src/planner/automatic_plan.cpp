@@ -25,6 +25,7 @@ PlanFile automatic_plan(const std::string& file, const JobConfig& config, int la
   // The rows decide sizes of the network, and the optimizer its memory: the job is searched as it will be trained.
   JobConfig alone = config;
   alone.plan = {};
+  alone.training.dtype = DType::f32;  // plans are of networks in f32; the request says how its values are priced
   alone.ranks = {.kernels = config.ranks.kernels};
   const ZooJob trained(alone, Place{});
   const PlannedJob job = plan({.model = config.model,

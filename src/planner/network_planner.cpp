@@ -48,9 +48,6 @@ std::optional<TrainedNetwork> trained_of(const PlanRequest& request) {
     TrainedNetwork own = *request.network;
     own.config.plan = {};  // the planner decides it
     own.config.ranks = {.kernels = own.config.ranks.kernels};
-    for (Column& column : own.columns) {  // in f32, in which networks of any precision are built here
-      if (is_float(column.type.dtype)) column.type.dtype = DType::f32;
-    }
     return own;
   }
   if (is_graph_file(request.model)) return std::nullopt;
