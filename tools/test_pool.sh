@@ -75,7 +75,11 @@ run_part() {
   [[ -s $log.xml ]] && read -r good bad < <(/usr/bin/python3 tools/count_tests.py "$log.xml")
   [[ $status -ne 0 && $bad -eq 0 ]] && bad=1
   echo "$good $bad" >"$log.count"
-  [[ $bad -eq 0 ]] || tail -n 40 "$log"
+  if [[ $bad -ne 0 ]]; then
+    grep -aE -A12 '(: |file: )Failure$' "$log" | grep -av ': warning: ' | cut -c1-300 | head -n 60
+    grep -aE '^\[  FAILED  \]|ERROR: |WARNING: Thread' "$log" | cut -c1-300 | head -n 20
+    tail -n 12 "$log" | cut -c1-300
+  fi
   echo "$program, part $((part + 1)) of $parts: $good passed, $bad failed, $((SECONDS - begin)) s"
 }
 

@@ -332,8 +332,8 @@ TEST(Allocations, ValidationGathersNoStates) {
       config.training.epochs = 1;
       config.evaluation.batch = 64;  // a value of a layer is larger than the least that is counted
       config.ranks = {.count = 4, .threads = 1};
-      config.plan.options = {
-          .parallel = Parallel::hybrid, .zero = {.level = level, .threshold = 0}, .pipeline = {.stages = stages}};
+      config.plan.options = {.parallel = Parallel::hybrid, .zero = {.level = level}, .pipeline = {.stages = stages}};
+      if (level > 0) config.plan.options.zero.threshold = 0;
       Model model(zoo.network(Loss::sparse), config, Place{.cores = 1});
       CountValidation count;
       model.train(rows_of(32), {.validation = rows_of(129), .callbacks = {&count}});
