@@ -152,7 +152,7 @@ TEST(Model, StatesAreReadWithinEventsAlone) {
     LambdaCallback other;
     other.train_begin = [&](const TrainInfo& info) {
       std::jthread([control = info.control] {
-        expect_error<InvalidArgument>([&] { control->state("net/fc1.weight"); }, "by another thread");
+        expect_error<InvalidArgument>([&] { control->state("net/fc1.weight"); }, "in another thread");
       });
     };
     small_model(ranks).train(rows_of(Split::train), {.callbacks = {&other}});
@@ -316,7 +316,7 @@ TEST(Model, SavesNothingThatItDoesNotHave) {
   broken.load((dir.path() / "missing").string());
   for (int again = 0; again < 2; ++again) {
     EXPECT_THROW(broken.eval(rows_of(Split::test)), MissingFile);
-    expect_error<InvalidArgument>([&] { broken.save(path); }, "that wait");
+    expect_error<InvalidArgument>([&] { broken.save(path); }, "that were not used yet");
   }
   EXPECT_EQ(bytes_of(path), saved);
   // A model with states takes weights at once, or stays unchanged.

@@ -55,7 +55,7 @@ TEST(Cluster, TellsWhatCannotBe) {
   EXPECT_EQ(measured({{1, {{1, 1}}}}),
             "[cluster] software.measured.all_gather[0].ranks: bad number, got 1, expected 2 to 1048576");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[1].name = cluster.levels[0].name; }),
-            "[cluster] level[1].name: two levels have the same name, got 'gpu', expected another name");
+            "[cluster] level[1].name: two levels have one name, got 'gpu', expected another name");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[1].size = 1 << 18; }),
             "[cluster] level[1].size: too many ranks, got 8 x 262144, expected at most 1048576");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.device.peak.clear(); }),

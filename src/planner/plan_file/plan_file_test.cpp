@@ -85,7 +85,7 @@ TEST(PlanFile, RefusesWithTheLine) {
             "[p.txt:4] unknown type, got 'i32', expected f32, f64, bf16 or f16");
   EXPECT_EQ(refused_with("ranks 8", "ranks -8"), "[p.txt:6] bad number, got '-8', expected 1 to 1048576");
   EXPECT_EQ(refused_with("ranks 8", "ranks 4"),
-            "[p.txt:8] another number of ranks, got data 2 x context 1 x tensor 2 x pipeline 2 = 8, expected 4");
+            "[p.txt:8] wrong number of ranks, got data 2 x context 1 x tensor 2 x pipeline 2 = 8, expected 4");
   EXPECT_EQ(refused_with("00000000000000ff", "0xff"),
             "[p.txt:7] not a fingerprint, got '0xff', expected 16 hexadecimal digits");
   EXPECT_EQ(refused_with("data=2,tensor=2,p", "data=2,tenser=2,p"),

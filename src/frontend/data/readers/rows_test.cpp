@@ -27,7 +27,7 @@ TEST(MemoryRows, GivesRowsOfEachArray) {
       [] {
         memory_rows({{"a", longs({1})}, {"b", longs({1, 2})}});
       },
-      "got 2 rows of 'b', expected 1 as of 'a'");
+      "got 2 rows of 'b', expected 1 as in 'a'");
   expect_error<InvalidArgument>(
       [] {
         memory_rows({{"a", longs({1})}, {"a", longs({1})}});
