@@ -587,12 +587,10 @@ TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
   EXPECT_EQ(refused([&](JobConfig& config) { config.files.checkpoint = (dir_.path() / "a").string(); },
                     {.checkpoints = CheckpointOptions{.folder = (dir_.path() / "b").string()}}),
             "[Model] files.checkpoint has no effect, got FitOptions::checkpoints too, expected only one of the two");
-  EXPECT_EQ(
-      error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).train(); }),
-      "[Model] no rows to train on, got neither data.source nor an argument of train, expected one of the two");
-  EXPECT_EQ(
-      error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).eval(); }),
-      "[Model] no rows to test on, got neither data.source nor an argument of eval, expected one of the two");
+  EXPECT_EQ(error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).train(); }),
+            "[Model] no rows to train on, got neither data.source nor an argument of train, expected one of the two");
+  EXPECT_EQ(error_of([&] { Model(small_network(), small_config(1), Place{.cores = 1}).eval(); }),
+            "[Model] no rows to test on, got neither data.source nor an argument of eval, expected one of the two");
 }
 
 // A program prints the progress of its training, as the command does, unless it opts out.
