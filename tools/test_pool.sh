@@ -76,7 +76,7 @@ run_part() {
   [[ $status -ne 0 && $bad -eq 0 ]] && bad=1
   echo "$good $bad" >"$log.count"
   if [[ $bad -ne 0 ]]; then
-    grep -aE -A12 '(: |file: )Failure$' "$log" | grep -av ': warning: ' | cut -c1-300 | head -n 60
+    grep -aE -A12 ': Failure$' "$log" | grep -av ': warning: ' | cut -c1-300 | head -n 60
     grep -aE '^\[  FAILED  \]|ERROR: |WARNING: Thread' "$log" | cut -c1-300 | head -n 20
     tail -n 12 "$log" | cut -c1-300
   fi

@@ -12,8 +12,8 @@ namespace partita {
 
 void add_diagnose(CLI::App& app) {
   const auto folder = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("diagnose", "Find the rank that fell behind, and its call, from the records of all ranks");
+  CLI::App* command = app.add_subcommand(
+      "diagnose", "Find the rank that the others waited for, and its call, from the records of all ranks");
   command->add_option("DIR", *folder, "Folder of a launch's logs, or of --flight-record")->required();
   command->footer("Example: partita diagnose logs");
   command->callback([command, folder] {

@@ -452,21 +452,6 @@ TEST_F(ObeyedOptions, APlanOfAFileIsRun) {
                         (dir_.path() / "plan.txt").string()));
 }
 
-TEST_F(ObeyedOptions, APlanIsSearched) {
-  const Texts searches{{"plan.file", {"auto"}}, {"ranks.count", {"2"}}};
-  const JobConfig config = Model(config_of(searches), Place{.cores = 2}).config();
-  EXPECT_EQ(config.ranks.count, 2);
-  EXPECT_TRUE(config.plan.given.has_value());
-  EXPECT_FALSE(observe(searches, false).contains(Seen::error));
-  EXPECT_EQ(observe({{"plan.file", {"auto:nowhere"}}}, false).at(Seen::error).substr(0, 9), "[cluster]");
-  JobConfig no_model = config_of(searches);
-  no_model.model.clear();
-  no_model.data.source.reset();
-  EXPECT_EQ(error_of([&] { Model(norm_network(), no_model, Place{.cores = 2}); }),
-            "[plan.file] only models of the zoo can be searched by name, got auto without a model, expected model = "
-            "\"...\" or the file of a plan");
-}
-
 // The states would take 4 TiB. A machine that promises any amount of memory is not asked to begin.
 TEST_F(ObeyedOptions, ForceBeginsWhatDoesNotFit) {
   std::ifstream overcommit("/proc/sys/vm/overcommit_memory");

@@ -52,7 +52,7 @@ TEST(StageErrors, Batches) {
   refused({"--ranks", "4", "--stages", "2", "--batch", "7"},
           "[train] the global batch does not divide, got batch 7 on 2 ranks, expected a multiple of 2: 6 or 8, or "
           "--parallel hybrid");
-  // Of the ranks of a stage, as annotations say.
+  // With two annotated stages the batch is split over the two ranks of a stage.
   EXPECT_EQ(run_program(training_of({"--ranks", "4", "--batch", "6", "--stage", "net/fc1=0", "--stage", "net/fc3=1"}))
                 .exit_code,
             0);

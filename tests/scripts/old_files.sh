@@ -29,7 +29,7 @@ for old in tests/old/*/; do
   found=$((found + 1))
   net=gpt:layers=2,hidden=16,heads=2,seq=8,vocab=64
   job=("$net" --data synthetic --batch 8 --optimizer adamw --lr 0.01 --lr-schedule constant --threads 1 --no-eval --quiet)
-  # Read in the form in which a user keeps them, so that a path in them would be found.
+  # In another folder than they were written in: no file may hold its path.
   rm -rf "$folder/old" && cp -r "$old" "$folder/old"
 
   losses "$old/log.jsonl" 5 >"$folder/expected"

@@ -1,5 +1,5 @@
 #pragma once
-// What identifies a network, so that a plan made for another one is noticed.
+// Identifies a network, so that a plan made for another one is noticed.
 
 #include <cstdint>
 #include <string>

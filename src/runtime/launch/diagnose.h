@@ -39,7 +39,8 @@ struct Diagnosis {
 /// Reads FOLDER/rank_N/flight_record of all ranks. Throws MissingFile if there is none, InvalidFile for a damaged one
 /// or two of one rank.
 std::vector<FlightLog> read_flight_records(const std::string& folder);
-/// Finds which ranks are behind, and the first call of a group that differs. `logs` are in the order of the ranks.
+/// Finds the ranks that the others waited for, and the first call of a group that differs. `logs` are in the order of
+/// the ranks.
 Diagnosis diagnose(std::vector<FlightLog> logs);
 /// Formats a diagnosis as lines of text.
 std::string print_diagnosis(const Diagnosis& diagnosis);
