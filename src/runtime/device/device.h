@@ -33,7 +33,8 @@ class Device {
   /// Starts the compute threads. Call it on the thread that will run the kernels, before it makes them. Throws
   /// RuntimeFailure(out_of_memory) if they cannot be started, InvalidArgument if the environment allows fewer.
   virtual void enter_thread() = 0;
-  /// Sets the subnormal mode of the calling thread and of its compute threads, until the next call.
+  /// Sets the subnormal mode of the calling thread and of its compute threads, until the next call. From the first call
+  /// on, the compute threads take no signals; the caller holds its own (HeldSignals).
   virtual void set_subnormals(SubnormalSetting setting) = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/finite.h"
+#include "base/held_signals.h"
 #include "runtime/execute/shard_copy.h"
 #include "runtime/execute/subnormals.h"
 
@@ -324,6 +325,7 @@ std::optional<Array> Executor::state_on_first(std::string_view name) const {
 }
 
 void Executor::step() {
+  const HeldSignals held;
   DeviceSubnormals threads(impl_->device);
   impl_->run_before_update(threads);
   impl_->check_loss(threads);
@@ -331,6 +333,7 @@ void Executor::step() {
 }
 
 void Executor::run() {
+  const HeldSignals held;
   DeviceSubnormals threads(impl_->device);
   impl_->run_before_update(threads);
   impl_->run_update(threads);

@@ -1,8 +1,10 @@
+#include <omp.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/held_signals.h"
 #include "base/resources.h"
 #include "runtime/device/cpu/onednn/engine.h"
 #include "runtime/device/cpu/reference.h"
@@ -156,10 +158,13 @@ class CpuDevice final : public Device {
 
   void enter_thread() override { enter_team(threads_); }
 
-  // Threads that the team gets later inherit the setting of the thread that starts them.
+  // Threads that the team gets later inherit both settings of the thread that starts them.
   void set_subnormals(SubnormalSetting setting) override {
 #pragma omp parallel num_threads(threads_) if (threads_ > 1)
-    setting.apply();
+    {
+      setting.apply();
+      if (omp_get_thread_num() > 0) hold_signals();
+    }
   }
 
  private:
