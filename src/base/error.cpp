@@ -31,6 +31,7 @@ size_t max_edits(std::string_view name) { return name.size() <= 4 ? 1 : name.siz
 
 constexpr size_t kMaxValue = 160;     // bytes of a value that is shown in full
 constexpr size_t kShownValue = 80;    // bytes shown of a longer value
+constexpr size_t kMinBeginning = 3;   // bytes of a name of which a candidate may be the longer form
 constexpr size_t kMaxMessage = 4000;  // bytes of a whole message
 constexpr std::string_view kAfterQuote = " ,.:;)]?!";
 constexpr std::string_view kAfterWord = ",.:;)?!";
@@ -94,6 +95,12 @@ std::string shortened(std::string_view message) {
 
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
+  if (name.size() >= kMinBeginning) {
+    for (const std::string& candidate : candidates) {
+      if (candidate.starts_with(name) && (best.empty() || candidate.size() < best.size())) best = candidate;
+    }
+    if (!best.empty()) return best;
+  }
   size_t best_distance = max_edits(name) + 1;
   for (const std::string& candidate : candidates) {
     // The difference of the lengths bounds the distance from below, and texts of files may be long.

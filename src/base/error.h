@@ -100,8 +100,9 @@ class InternalError : public Error {
 /// throws InvalidArgument that begins with "[where]" for every Error, InternalError included.
 void require_consistent(std::string_view where, const std::function<void()>& check);
 
-/// Returns the candidate with the smallest edit distance to `name`, or "" if none is near: at most 1 edit for names of
-/// up to 4 bytes, else half the length. The first of equally near candidates wins.
+/// Returns the shortest candidate that begins with `name`, if that has 3 bytes or more. Else returns the candidate with the
+/// smallest edit distance to `name`, the first of equally near ones, or "" if none is near: at most 1 edit for names of
+/// up to 4 bytes, else half the length.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 /// Returns ", did you mean 'x'?" with the nearest candidate, or "" if none is near.

@@ -91,6 +91,10 @@ TEST(Nearest, ShortNamesDifferInOneEdit) {
   EXPECT_EQ(nearest("", ops), "");
   EXPECT_EQ(nearest("redxxe", ops), "reduce");
   EXPECT_EQ(nearest("mtamull", ops), "matmul");
+  const std::vector<std::string> presets{"v100", "a100-40", "a100-8", "resnet18", "lenet"};
+  EXPECT_EQ(nearest("a100", presets), "a100-8");  // the shortest of what it begins, before the nearest
+  EXPECT_EQ(nearest("resnet", presets), "resnet18");
+  EXPECT_EQ(nearest("le", presets), "");
 }
 
 TEST(Nearest, LongNamesTakeNoTime) {

@@ -29,7 +29,8 @@ std::string listed(int64_t count, const At& at, std::string_view separator) {
   return text;
 }
 
-/// Returns the elements of `values` as text, shortened as above.
+/// Returns the elements of `values` as text: "3, 5" with the separator ", ", or "0, 1, 2, .., 99" for more than
+/// kMaxListed elements.
 template <class List>
 std::string listed(const List& values, std::string_view separator) {
   return listed(

@@ -1,7 +1,9 @@
 #include "cli/command_line.h"
 
 #include <malloc.h>
+#include <poll.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -218,6 +220,12 @@ void spare_addresses() {
   grow_stack();
 }
 
+/// Whether standard output is a pipe that nobody reads any more.
+bool reader_has_left() {
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 int run_commands(int argc, char** argv) {
   CLI::App app("Trains a neural network on many ranks from a program written for one.", "partita");
   app.formatter(std::make_shared<HelpFormatter>());
@@ -230,8 +238,9 @@ int run_commands(int argc, char** argv) {
     return end.get_exit_code();
   }
   std::cout.flush();
-  if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
-  return static_cast<int>(ExitCode::ok);
+  if (std::cout) return static_cast<int>(ExitCode::ok);
+  if (reader_has_left()) return static_cast<int>(ExitCode::cannot_write);  // as `| head` does: no message
+  return report(ExitCode::cannot_write, "[output] cannot write to stdout");
 }
 
 }  // namespace

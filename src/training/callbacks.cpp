@@ -111,8 +111,11 @@ void CheckpointSaver::on_epoch_end(const EpochInfo&) {
   if (control_->stopped()) control_->save_checkpoint(path_);
 }
 
+void LossMonitor::on_train_begin(const TrainInfo& info) { last_ = and_last_ ? info.steps : 0; }
+
 void LossMonitor::on_step_end(const StepInfo& info) {
-  if (every_ <= 0 || info.global_step % every_ != 0) return;
+  const bool due = every_ > 0 && info.global_step % every_ == 0;
+  if (!due && info.global_step != last_) return;
   out_ << fmt::format("epoch: {} step: {}, loss is {}\n", info.epoch, info.step, shortest(info.loss));
   out_.flush();
 }

@@ -102,15 +102,20 @@ class Callback {
   virtual void restore(const std::string&) {}
 };
 
-/// Prints "epoch: 1 step: 20, loss is 0.31" every `per_print_times` steps; 0 prints nothing.
+/// Prints "epoch: 1 step: 20, loss is 0.31" every `per_print_times` steps; 0 prints nothing. With `and_last` also after
+/// the last step of the training.
 class LossMonitor : public Callback {
  public:
-  LossMonitor(std::ostream& out, int64_t per_print_times = 1) : out_(out), every_(per_print_times) {}
+  LossMonitor(std::ostream& out, int64_t per_print_times = 1, bool and_last = false)
+      : out_(out), every_(per_print_times), and_last_(and_last) {}
+  void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
 
  private:
   std::ostream& out_;
   int64_t every_;
+  bool and_last_;
+  int64_t last_ = 0;
 };
 
 /// Prints "epoch time: 1234.5 ms, per step time: 12.3 ms" after every epoch, and ", exposed communication: 1.2 ms" per

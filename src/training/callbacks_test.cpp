@@ -16,6 +16,16 @@ TEST(Callbacks, LossMonitorPrintsTheDocumentedLine) {
   EXPECT_EQ(out.str(), "epoch: 2 step: 2, loss is 0.2\nepoch: 2 step: 4, loss is 0.4\n");
 }
 
+TEST(Callbacks, LossMonitorPrintsTheLastStepIfAsked) {
+  std::ostringstream out;
+  LossMonitor monitor(out, 2, /*and_last=*/true);
+  monitor.on_train_begin({.steps = 3});
+  for (int step = 1; step <= 3; ++step) {
+    monitor.on_step_end({.epoch = 1, .step = step, .global_step = step, .loss = 0.1 * step});
+  }
+  EXPECT_EQ(out.str(), "epoch: 1 step: 2, loss is 0.2\nepoch: 1 step: 3, loss is 0.30000000000000004\n");
+}
+
 TEST(Callbacks, LossMonitorKeepsAllDigitsOfF64) {
   std::ostringstream out;
   LossMonitor monitor(out);

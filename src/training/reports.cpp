@@ -33,7 +33,8 @@ void Reports::add_monitors(const JobConfig& config, bool validates, List& list) 
     list.push_back(std::make_unique<ProgressLine>(out_, terminal_columns));
     return;
   }
-  list.push_back(std::make_unique<LossMonitor>(out_, config.console.per_print_times.value_or(kPerPrintTimes)));
+  const std::optional<int64_t> every = config.console.per_print_times;
+  list.push_back(std::make_unique<LossMonitor>(out_, every.value_or(kPerPrintTimes), /*and_last=*/!every));
   list.push_back(std::make_unique<TimeMonitor>(out_));
   if (validates) list.push_back(std::make_unique<ValidationMonitor>(out_));
 }

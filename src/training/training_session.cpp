@@ -305,6 +305,10 @@ void TrainingSession::run_from(TrainingRun& run, std::vector<FoundCheckpoint> fo
     }
     run.resumed = resumed.get();
     go_on_from(run, model_.resume.position(config_, program.graph, resumed.get(), fresh, model_.states.all()));
+    if (resumed) {
+      reports_.tell_progress(fmt::format("resuming after step {} of {}, from {}\n", run.info.first_step, run.info.steps,
+                                         folders.back().path));
+    }
     const bool processes = job.world != nullptr;
     const LaunchFingerprint fingerprint =
         processes ? fingerprint_of(job, run, fit_, model_.states.all()) : LaunchFingerprint{};

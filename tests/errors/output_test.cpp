@@ -58,6 +58,17 @@ TEST(OutputErrors, ClosedStdoutIsReportedAndStaysOutOfFiles) {
   EXPECT_EQ(count, 3);
 }
 
+TEST(OutputErrors, AReaderThatLeavesIsNoMistake) {
+  const Outcome outcome = run_program({"ops"}, [] {
+    int ends[2];
+    if (::pipe(ends) != 0) ::_exit(1);
+    ::close(ends[0]);
+    ::dup2(ends[1], STDOUT_FILENO);
+  });
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
+  EXPECT_TRUE(outcome.lines.empty());
+}
+
 TEST(OutputErrors, AFullDiskUnderStdout) {
   const Outcome outcome = run_program({"ops"}, [] { ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO); });
   EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));

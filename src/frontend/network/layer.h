@@ -44,7 +44,8 @@ class Context {
   /// with the layer and the source line where it was made, also for a bad name, two layers of one name and a child with
   /// several results.
   Value call(const std::string& name, Layer& child, Value x);
-  /// Like the above, errors included, for a child with several inputs or outputs.
+  /// Builds a child with several inputs or results under its name, with parameters and scope as for one input. Throws
+  /// InvalidArgument, ending with the layer and its source line, also for a bad name and for two layers of one name.
   std::vector<Value> call(const std::string& name, Layer& child, const std::vector<Value>& inputs);
   /// Stores the statistics that layers have updated. Called once, after the whole network is built. Throws
   /// InvalidArgument for an updated value of another type than the statistic.

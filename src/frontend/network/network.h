@@ -32,8 +32,9 @@ class Network {
   Network(std::string name, LayerPtr layers, Loss loss, const LossOptions& options,
           CallLocation where = CallLocation::current());
 
-  /// Like the above, errors included, but passes the columns called `inputs` through `layers`. If `inputs` is empty, it
-  /// passes the first column that is not "label".
+  /// A network of layers: the columns called `inputs`, passed through `layers`, are "logits", and the loss compares
+  /// them with "label". If `inputs` is empty, the first column that is not "label" is passed. Throws InvalidArgument if
+  /// `layers` is null.
   Network(std::string name, LayerPtr layers, const std::vector<std::string>& inputs, Loss loss = Loss::sparse,
           const LossOptions& options = {}, CallLocation where = CallLocation::current());
 

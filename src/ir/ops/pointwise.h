@@ -71,20 +71,21 @@ Pointwise number_formula(const Fn& fn) {
 /// in no operand. The caller adds the gradient and the samples.
 OpDef pointwise_op(std::string name, std::string summary, Attrs attrs, std::function<Pointwise(const Attrs&)> bind);
 
-/// Like the above, without attributes: `pointwise_op("exp", "e to the power x", [](auto x) { return exp_of(x); })`.
+/// Returns the op of a formula without attributes:
+/// `pointwise_op("exp", "e to the power x", [](auto x) { return exp_of(x); })`.
 template <class Fn>
 OpDef pointwise_op(std::string name, std::string summary, const Fn& fn) {
   return pointwise_op(std::move(name), std::move(summary), Attrs(), [fn](const Attrs&) { return formula(fn); });
 }
 
-/// Like the above, for a formula of two numbers of any type.
+/// Returns the op of a formula of two numbers of any type, without attributes.
 template <class Fn>
 OpDef number_op(std::string name, std::string summary, const Fn& fn) {
   return pointwise_op(std::move(name), std::move(summary), Attrs(), [fn](const Attrs&) { return number_formula(fn); });
 }
 
-/// Like the above, where `bind` makes the formula from the attributes: `[](const ScaleAttrs& attrs) { return
-/// formula(..); }`.
+/// Returns the op of a formula that `bind` makes from the attributes:
+/// `[](const ScaleAttrs& attrs) { return formula(..); }`.
 template <class A>
 OpDef pointwise_op(std::string name, std::string summary, Pointwise (*bind)(const A&)) {
   return pointwise_op(std::move(name), std::move(summary), Attrs(A{}),

@@ -57,8 +57,9 @@ class Executor {
   /// updated. A collective call over the world. Throws RuntimeFailure as Communicator does, and what kernels throw:
   /// InvalidArgument for a label, an id or a slot that is out of range.
   void step();
-  /// Runs the graph once, whether or not its values are finite. Otherwise as `step`. For graphs with a forward alone,
-  /// which is not checked: a backward and an update would run, too.
+  /// Runs the whole graph once: the forward and, if the graph has them, the backward and the update, whether or not the
+  /// values are finite. A collective call over the world. Throws RuntimeFailure as Communicator does, and what kernels
+  /// throw: InvalidArgument for a label, an id or a slot that is out of range.
   void run();
 
   /// This rank's part of an output, after step() or run(). Scalars are available on all stages, other outputs on the

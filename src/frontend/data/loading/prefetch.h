@@ -36,8 +36,8 @@ class Prefetcher {
 
   /// Returns the next batch, waiting for it. If reading it failed, rethrows that error on every call.
   Batch next();
-  /// Like the above, errors included, into `batch`, whose arrays are reused for a later batch: memory that was used
-  /// before is faster.
+  /// Stores the next batch in `batch`, waiting for it, and reuses the arrays that `batch` had for a later one: memory
+  /// that was used before is faster. If reading it failed, rethrows that error on every call.
   void next(Batch& batch);
   /// Position of the batch that `next` returns when it is called next.
   DataPosition position() const { return position_; }

@@ -30,8 +30,9 @@ class PackedFile {
   /// Returns the next `limit` bytes, or fewer at the end of the file. Throws InvalidFile if the file cannot be read, or
   /// if its packed data is truncated, corrupt or takes more than 256 MiB to unpack.
   std::vector<uint8_t> read(int64_t limit);
-  /// Like the above, into `out`, errors included. Returns the number of bytes read, less than out.size() only at the
-  /// end of the file.
+  /// Reads the next bytes into `out`. Returns their number, less than out.size() only at the end of the file. Throws
+  /// InvalidFile if the file cannot be read, or if its packed data is truncated, corrupt or takes more than 256 MiB to
+  /// unpack.
   size_t read(std::span<uint8_t> out) { return unpack(out); }
   /// Returns an upper bound of the unpacked size, from the size on disk.
   int64_t max_bytes() const;

@@ -20,8 +20,8 @@ Array read_npy(const std::filesystem::path& file);
 /// read_npy does.
 std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file);
 
-/// Like the above, errors included, but reads only the arrays with one of `names`. Names that the file lacks are
-/// ignored.
+/// Returns the arrays in a .npz file that have one of `names`, in file order, without reading the others. Names that
+/// the file lacks are ignored. Throws as read_npy does.
 std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file,
                                                     const std::vector<std::string>& names);
 
