@@ -6,6 +6,7 @@ namespace partita {
 namespace {
 
 /// Returns the absolute path with links resolved as far as the path exists, including a final link to a missing file.
+/// Returns "" for a path that the system refuses: one with links that form a circle, or a name that is too long.
 std::filesystem::path real_path(std::filesystem::path path) {
   std::error_code failure;
   for (int links = 0; links < 40 && std::filesystem::is_symlink(path, failure); ++links) {
@@ -18,7 +19,9 @@ std::filesystem::path real_path(std::filesystem::path path) {
 
 bool same_file(const std::string& one, const std::string& other) {
   std::error_code failure;
-  return std::filesystem::equivalent(one, other, failure) || real_path(one) == real_path(other);
+  if (one == other || std::filesystem::equivalent(one, other, failure)) return true;
+  const std::filesystem::path path = real_path(one);
+  return !path.empty() && path == real_path(other);
 }
 
 }  // namespace partita

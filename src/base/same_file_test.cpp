@@ -11,5 +11,11 @@ TEST(SameFile, IsOneHoweverItIsNamed) {
   EXPECT_FALSE(same_file("no/file", "no/other"));
 }
 
+TEST(SameFile, PathsThatTheSystemRefusesDiffer) {
+  const std::string long_name(300, 'a');
+  EXPECT_FALSE(same_file(long_name, long_name + "b"));
+  EXPECT_TRUE(same_file(long_name, long_name));
+}
+
 }  // namespace
 }  // namespace partita

@@ -156,6 +156,28 @@ void expect_first_line(const Outcome& outcome, int code, const std::string& text
   EXPECT_NE(outcome.lines[0].find(text), std::string::npos) << outcome.lines[0];
 }
 
+TEST(LaunchErrors, TheFolderForTemporaryFilesExists) {
+  const TempDir folder;
+  const Outcome outcome = launch_in(folder, {"-n", "1", "--", "train", "mlp", "--steps", "1"},
+                                    [&] { ::setenv("TMPDIR", (folder.path() / "none").c_str(), 1); });
+  expect_first_line(outcome, 73, "[launch] no folder for temporary files, got TMPDIR=");
+}
+
+TEST(LaunchErrors, TheCurrentFolderExists) {
+  for (const bool names_logs : {false, true}) {
+    const TempDir folder;
+    std::vector<std::string> flags{"-n", "1", "--", "train", "mlp", "--steps", "1"};
+    if (names_logs) flags.insert(flags.begin(), {"--log-dir", "logs"});
+    const Outcome outcome = launch_in(folder, flags, [&] {
+      const auto gone = folder.path() / "gone";
+      std::filesystem::create_directory(gone);
+      std::filesystem::current_path(gone);
+      std::filesystem::remove(gone);
+    });
+    expect_first_line(outcome, 66, "[launch] cannot find the current folder, got No such file or directory");
+  }
+}
+
 TEST(LaunchErrors, LogsAreNeitherLinksNorPipes) {
   for (const char* name : {"rank_0/stdout", "rank_1/stderr", "rank_1/pid", "rank_0"}) {
     const TempDir folder;

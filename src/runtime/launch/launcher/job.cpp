@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "runtime/comm/sockets/addresses.h"
 #include "runtime/launch/launcher/agent_link.h"
+#include "runtime/launch/launcher/current_folder.h"
 #include "runtime/launch/launcher/ending.h"
 #include "runtime/launch/launcher/log_folder.h"
 #include "runtime/launch/launcher/signal_file.h"
@@ -201,7 +202,7 @@ class Launcher {
       agents_[i]->send({.kind = AgentOrder::Kind::start,
                         .start = {.command = command,
                                   .environment = forwarded_environment(options_),
-                                  .folder = std::filesystem::current_path(),
+                                  .folder = current_folder(),
                                   .log_dir = logs_.path(),
                                   .host = hosts_[i].name,
                                   .address = address_of(hosts_[i]),

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log_file.h"
+#include "runtime/launch/launcher/current_folder.h"
 
 namespace partita {
 namespace {
@@ -25,7 +26,7 @@ bool has_something(const fs::path& file) {
 
 LogFolder::LogFolder(const std::string& given, const OwnerLock::Warn& warn) {
   if (!given.empty()) {
-    path_ = fs::absolute(given);
+    path_ = current_folder() / given;
     std::error_code failure;  // agents report what they cannot create
     fs::create_directories(path_, failure);
     OwnedPath owned = owned_folder("--log-dir", given, "launch");
@@ -33,7 +34,15 @@ LogFolder::LogFolder(const std::string& given, const OwnerLock::Warn& warn) {
     lock_.emplace(std::move(owned), /*waits=*/false, warn);
     return;
   }
-  std::string name = (fs::temp_directory_path() / "partita-launch-XXXXXX").string();
+  std::error_code failure;
+  const fs::path parent = fs::temp_directory_path(failure);
+  if (failure) {
+    const char* given_parent = std::getenv("TMPDIR");
+    throw RuntimeFailure(ExitCode::cannot_write,
+                         fmt::format("[launch] no folder for temporary files, got TMPDIR={}, expected a folder: {}",
+                                     given_parent == nullptr ? "" : given_parent, failure.message()));
+  }
+  std::string name = (parent / "partita-launch-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
     throw RuntimeFailure(ExitCode::cannot_write,
                          fmt::format("[launch] cannot make {}: {}", name, std::strerror(errno)));
