@@ -33,6 +33,10 @@ std::optional<DType> parse_dtype(std::string_view name) {
 
 bool is_float(DType dtype) { return dtype <= DType::f16; }
 
+bool holds_all_of(DType to, DType from) {
+  return to == from || to == DType::f64 || (to == DType::f32 && from != DType::f64);
+}
+
 DType promote(DType a, DType b) {
   if (a == b) return a;
   const auto is_pair = [&](DType x, DType y) { return (a == x && b == y) || (a == y && b == x); };

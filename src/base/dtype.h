@@ -25,6 +25,9 @@ std::optional<DType> parse_dtype(std::string_view name);
 /// Whether `dtype` is f64, f32, bf16 or f16.
 bool is_float(DType dtype);
 
+/// Whether every number of the float type `from` is one of the float type `to`.
+bool holds_all_of(DType to, DType from);
+
 /// Returns the result type of an operation that mixes `a` and `b`; this is the only promotion table. Of two floats it
 /// is the wider one, but f32 for bf16 and f16. A float wins over integers, and every type over bool. Of two integer
 /// types it is the smallest one that holds both.

@@ -116,6 +116,7 @@ class Flow {
   bool always() const { return true; }
   bool is_training() const { return options_.training.has_value(); }
   bool is_forward() const { return !is_training(); }
+  bool rounds_forward() const { return is_forward() && options_.precision.precision != MixedPrecision::f32; }
   bool shards_optimizer() const { return options_.plan.zero.level > 0; }
   bool has_micro_batches() const { return options_.plan.micro_batches != 1; }
   bool is_held() const { return options_.holder != nullptr; }
@@ -123,6 +124,7 @@ class Flow {
 
   void make_graph();
   void remove_dead();
+  void round_forward();
   void make_training();
   void assign_to_stages();
   void cut_nodes();
@@ -177,6 +179,7 @@ class Flow {
 constexpr std::array kPasses{
     Flow::Pass{"graph", Stage::graph, &Flow::make_graph},
     Flow::Pass{"remove_dead_nodes", Stage::training, &Flow::remove_dead, Flow::Pass::optional, &Flow::is_forward},
+    Flow::Pass{"mixed_precision", Stage::training, &Flow::round_forward, Flow::Pass::needed, &Flow::rounds_forward},
     Flow::Pass{"training", Stage::training, &Flow::make_training, Flow::Pass::needed, &Flow::is_training},
     Flow::Pass{"stages", Stage::plan, &Flow::assign_to_stages},
     Flow::Pass{"cuts", Stage::plan, &Flow::cut_nodes},
@@ -223,6 +226,12 @@ void Flow::make_graph() {
 void Flow::remove_dead() {
   program_.graph = passes_.part(
       name_, [&] { return remove_dead_nodes(std::move(program_.graph)); }, [](const Graph&) {},
+      [](const Graph& graph) { return print(graph); });
+}
+
+void Flow::round_forward() {
+  program_.graph = passes_.part(
+      name_, [&] { return mixed_precision(std::move(program_.graph), ops_, options_.precision); }, [](const Graph&) {},
       [](const Graph& graph) { return print(graph); });
 }
 

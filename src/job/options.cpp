@@ -174,6 +174,12 @@ void add_training(List& list) {
            {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()});
   list.add("dtype", "dtype", Effect::program, PARTITA_FIELD(training.dtype), "Type of parameters and activations")
       .value = "f32|f64";
+  list.add("precision", "precision", Effect::placement, PARTITA_FIELD(training.precision),
+           "Bits of products and what follows from them; parameters, sums, losses and updates have those of --dtype")
+      .synonyms = {"mixed-precision", "amp"};
+  list.add("precision_of", "precision-of", Effect::placement, PARTITA_FIELD(training.precision_of),
+           "Layers that keep the precision of the parameters")
+      .value = "LAYER=f32";
   list.add("seed", "seed", Effect::program, PARTITA_FIELD(training.seed),
            "Seed of initial values, the order of rows and dropout");
   list.add("batch_norm", "batch-norm", Effect::placement, PARTITA_FIELD(training.batch_norm),

@@ -8,6 +8,7 @@
 #include "compiler/search/named_cuts.h"
 #include "ir/ops/registry.h"
 #include "job/norm_values.h"
+#include "job/precision_options.h"
 #include "runtime/device/device.h"
 
 namespace partita {
@@ -169,6 +170,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
                          .annotations = config.plan.annotations,
                          .last = request.last};
   if (!training) {
+    options.precision = precision_options(config.training);
     options.plan.micro_batches = 1;
     options.plan.zero = {};
     options.stages = evaluation ? stages_of_evaluation(config, request) : NamedStages{};
@@ -176,8 +178,10 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
     if (!evaluation) options.plan.pipeline = {.stages = 1};
   }
   if (training) {
-    options.training = TrainingOptions{
-        .optimizer = config.optimizer, .own_update = request.own_update, .recompute = config.plan.recompute};
+    options.training = TrainingOptions{.optimizer = config.optimizer,
+                                       .own_update = request.own_update,
+                                       .recompute = config.plan.recompute,
+                                       .precision = precision_options(config.training)};
     if (config.training.gradients == GradientReduction::sum) {
       options.training->gradient_factor = static_cast<double>(ranks_that_share_a_batch(config, request.ranks));
     }
@@ -223,7 +227,12 @@ Program make_program(const JobConfig& config, const GraphRequest& request) {
                          .annotations = config.plan.annotations,
                          .passes = {.switched_off = config.plan.passes_switched_off},
                          .last = request.last};
-  if (request.training) options.training = TrainingOptions{.optimizer = config.optimizer};
+  const PrecisionOptions precision = precision_options(config.training);
+  if (request.training) {
+    options.training = TrainingOptions{.optimizer = config.optimizer, .precision = precision};
+  } else if (!request.is_finished) {
+    options.precision = precision;
+  }
   const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
   device->enter_thread();
   return compile(request.forward, all_ops(), device->catalog(), options);

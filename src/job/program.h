@@ -27,7 +27,8 @@ struct ProgramRequest {
 struct GraphRequest {
   std::function<Graph()> forward;  // builds the graph
   int64_t ranks = 1;
-  bool training = false;  // adds gradients and the updates of the configuration's optimizer
+  bool training = false;     // adds gradients and the updates of the configuration's optimizer
+  bool is_finished = false;  // the graph has its gradients and its 16-bit values: nothing is rounded
   Stage last = Stage::schedule;
 };
 

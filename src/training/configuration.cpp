@@ -118,7 +118,12 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
     add("rows", " that are others");
   }
   // Differences that the configuration does not show: a network in code, other groups of statistics.
-  if (!changed && now.at(kProgram) != saved.at(kProgram)) add("program", " that computes something else");
+  // Parameters are the same with every precision.
+  const bool same_precision = config.training.precision == then.training.precision &&
+                              config.training.precision_of == then.training.precision_of;
+  if (!changed && same_precision && now.at(kProgram) != saved.at(kProgram)) {
+    add("program", " that computes something else");
+  }
   if (found.empty()) return;
   throw InvalidFile(fmt::format(
       "[resume] {}: a checkpoint of another training, got {}, expected the same; --resume-with KEY accepts a "

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "compiler/autodiff/recompute.h"
+#include "compiler/autodiff/training_graph.h"
 #include "compiler/partition/collectives.h"
 #include "ir/ops/constant.h"
 #include "ir/ops/registry.h"
 #include "job/norm_values.h"
+#include "job/precision_options.h"
 #include "runtime/comm/inproc/inproc.h"
 #include "runtime/launch/fingerprint.h"
 #include "runtime/launch/run_process.h"
@@ -41,7 +42,7 @@ Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
     return node.phase == Phase::backward && all_ops().at(node.op).traits.batch_statistics;
   });
   if (learns) require_several_values(graph, all_ops(), /*micro_batches=*/1);
-  return recompute_in_backward(std::move(graph), all_ops());
+  return finish_training_graph(std::move(graph), all_ops(), precision_options(config.training));
 }
 
 bool communicates(const Program& program) {
@@ -58,7 +59,8 @@ Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
                  const std::function<States()>& initial) {
   const JobConfig config = completed(given, place);
   const int64_t ranks = place.ranks();
-  program_ = make_program(config, {.forward = [&] { return built_graph(config, build); }, .ranks = ranks});
+  program_ = make_program(config,
+                          {.forward = [&] { return built_graph(config, build); }, .ranks = ranks, .is_finished = true});
   States states = initial();
   add_initial_states(states, program_.graph, config.training.seed);
   require_types(states, program_.graph);

@@ -120,7 +120,11 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
   count_step(builder);
   Graph training = builder.take();
   training.own_gradients.clear();
-  return {recompute_in_backward(remove_dead_nodes(std::move(training)), ops), std::move(warnings)};
+  return {finish_training_graph(remove_dead_nodes(std::move(training)), ops, options.precision), std::move(warnings)};
+}
+
+Graph finish_training_graph(Graph training, const OpSet& ops, const PrecisionOptions& precision) {
+  return recompute_in_backward(mixed_precision(std::move(training), ops, precision), ops);
 }
 
 Graph with_scalar_outputs(Graph training) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "compiler/autodiff/mixed_precision.h"
 #include "compiler/autodiff/optimizer.h"
 #include "compiler/autodiff/recompute.h"
 
@@ -20,6 +21,7 @@ struct TrainingOptions {
   bool output_gradients = false;
   /// Nodes that the backward recomputes, in addition to those marked in the graph.
   Recompute recompute = Recompute::none;
+  PrecisionOptions precision = {};
 };
 
 struct TrainingGraph {
@@ -31,8 +33,13 @@ struct TrainingGraph {
 /// a scalar of the parameters' type, and increments the counter "step" if there is one. A parameter that the loss does
 /// not depend on gets a gradient of zeros and a warning.
 /// Throws InvalidArgument if there is no output "loss", if there is an input "learning_rate", if no parameter is left
-/// to train, if `options.parameters` names an unknown or frozen one, and as `differentiate` and `choose_recomputed` do.
+/// to train, if `options.parameters` names an unknown or frozen one, and as `differentiate`, `choose_recomputed` and
+/// `mixed_precision` do.
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options);
+
+/// Returns a training graph with the roundings of `precision` and then with what the backward recomputes, so that a
+/// recomputed node takes the roundings of its original. Throws InvalidArgument as `mixed_precision` does.
+Graph finish_training_graph(Graph training, const OpSet& ops, const PrecisionOptions& precision);
 
 /// Returns the graph with only its scalar outputs, without the nodes that only others needed. A step in micro-batches
 /// would have to keep all rows of outputs such as logits.

@@ -77,8 +77,19 @@ struct BatchStatistics {
   int64_t values = 1;  // values per statistic
 };
 
+/// What mixed precision keeps in 16 bits around an op (compiler/autodiff/mixed_precision.h). By default nothing.
+struct Halves {
+  /// Operands that it rounds first: those of products.
+  std::vector<int> operands = {};
+  /// Number of results, the first ones, that it keeps in 16 bits.
+  int results = 0;
+  /// Whether it does so only if an operand has 16 bits.
+  bool follow = false;
+};
+
 /// Properties of an op that other folders query instead of comparing its name. Each is optional.
 struct OpTraits {
+  Halves halves = {};
   /// Whether the result is the sum of the operands, so that the producer of an operand can accumulate into it.
   bool is_sum = false;
   /// Whether the results hold every element of the operands, moved, repeated or converted, and nothing else.

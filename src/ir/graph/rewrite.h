@@ -18,6 +18,8 @@ class Rewrite {
   std::vector<Value> operator[](const std::vector<ValueId>& old) const;
   /// Makes `results` the replacements of the results of `node`, a node of `from`.
   void set(const Node& node, const std::vector<Value>& results);
+  /// Makes `made` the replacement of `old`, a value of `from`, in place of an earlier one.
+  void set(ValueId old, Value made) { made_[old] = made; }
   /// Returns the new graph, with the stores and outputs of `from`, whose values must all have been replaced. Custom
   /// gradients are not copied. Called once.
   Graph finish();

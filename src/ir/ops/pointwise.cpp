@@ -58,6 +58,7 @@ void run_pointwise(const Pointwise& loops, Inputs in, const Tensor& out) {
 OpDef pointwise_op(std::string name, std::string summary, Attrs attrs, std::function<Pointwise(const Attrs&)> bind) {
   OpDef op;
   op.name = name;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = std::move(summary);
   op.attrs = std::move(attrs);
   const Pointwise loops = bind(op.attrs);

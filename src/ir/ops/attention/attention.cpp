@@ -147,6 +147,7 @@ void run_attention(const AttentionAttrs& attrs, Inputs in, Outputs out) {
 OpDef attention_op() {
   OpDef op;
   op.name = kAttention;
+  op.traits.halves = {.operands = {0, 1, 2}, .results = 1};
   op.summary = "softmax(scale q k^T) v for each head, keys after the query left out when causal; also lse";
   op.attrs = Attrs(AttentionAttrs{});
   op.infer = infer_attention;
@@ -236,6 +237,7 @@ void run_attention_grad(const AttentionAttrs& attrs, Inputs in, Outputs out) {
 OpDef attention_grad_op() {
   OpDef op;
   op.name = kAttentionGrad;
+  op.traits.halves = {.operands = {0, 1, 2, 3, 5}, .results = 3};
   op.summary = "d_q, d_k and d_v of attention from q, k, v, y, lse and d_y";
   op.attrs = Attrs(AttentionAttrs{});
   op.infer = infer_attention_grad;

@@ -54,6 +54,7 @@ void run_rotary(const RotaryAttrs& attrs, const Type& type, const T* x, T* y) {
 std::vector<OpDef> rotary_ops() {
   OpDef op;
   op.name = "rotary";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "x[.., s, d] with the pairs (i, i + d/2) of each head turned by the angle (begin + s) * base^(-2i/d)";
   op.attrs = Attrs(RotaryAttrs{});
   op.infer = infer_rotary;

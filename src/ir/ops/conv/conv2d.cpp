@@ -115,6 +115,7 @@ void run_conv2d(const Conv2dAttrs& attrs, Inputs in, const Tensor& out) {
 OpDef conv2d_op() {
   OpDef op;
   op.name = "conv2d";
+  op.traits.halves = {.operands = {0, 1}, .results = 1};
   op.summary = "cross-correlation of x[n, g*c, h, w] with w[g*o, c, p, q], padded with zeros";
   op.attrs = Attrs(Conv2dAttrs{});
   op.infer = infer_conv2d;
@@ -233,6 +234,7 @@ void run_conv2d_grad_input(const Conv2dGradInputAttrs& attrs, Inputs in, const T
 OpDef conv2d_grad_input_op() {
   OpDef op;
   op.name = "conv2d_grad_input";
+  op.traits.halves = {.operands = {0, 1}, .results = 1};
   op.summary = "gradient of conv2d with respect to x, from d_y and w";
   op.attrs = Attrs(Conv2dGradInputAttrs{});
   op.infer = infer_conv2d_grad_input;
@@ -356,6 +358,7 @@ void run_conv2d_grad_filter(const Conv2dGradFilterAttrs& attrs, Inputs in, const
 OpDef conv2d_grad_filter_op() {
   OpDef op;
   op.name = "conv2d_grad_filter";
+  op.traits.halves = {.operands = {0, 1}, .results = 1};
   op.summary = "gradient of conv2d with respect to w, from x and d_y";
   op.attrs = Attrs(Conv2dGradFilterAttrs{});
   op.infer = infer_conv2d_grad_filter;

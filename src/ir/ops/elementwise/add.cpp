@@ -9,7 +9,8 @@ std::vector<OpDef> add_ops() {
     const Value d = call.d_outputs[0];
     return {sum_to(call, d, call.inputs[0].type()), sum_to(call, d, call.inputs[1].type())};
   };
-  op.traits = {.is_sum = true, .degree = degree_of_all};
+  op.traits.is_sum = true;
+  op.traits.degree = degree_of_all;
   op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}},
                 {{sample_of({4, 3, 5}), sample_of({3, 1})}},
                 {{sample_of({5}), sample_of({})}}};

@@ -36,4 +36,10 @@ struct CastAttrs {
   static constexpr auto fields() { return std::tuple{field("dtype", &CastAttrs::dtype)}; }
 };
 
+/// `dtype`: bf16 or f16, whose digits the result has.
+struct RoundAttrs {
+  DType dtype = DType::bf16;
+  static constexpr auto fields() { return std::tuple{field("dtype", &RoundAttrs::dtype)}; }
+};
+
 }  // namespace partita

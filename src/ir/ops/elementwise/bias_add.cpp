@@ -7,6 +7,7 @@ namespace partita {
 std::vector<OpDef> bias_add_ops() {
   OpDef op;
   op.name = "bias_add";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "x + bias along one axis";
   op.attrs = Attrs(BiasAddAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {

@@ -15,8 +15,10 @@ std::vector<OpDef> cast_ops() {
   };
   op.rule = [](const OpCall& call) {
     ShardingRule rule = pointwise_rule(call);
-    const bool floats = is_float(call.inputs[0].dtype) && is_float(call.attrs.as<CastAttrs>().dtype);
-    return floats ? rule.linear_in({0}, kAnyReduce) : rule;
+    const DType from = call.inputs[0].dtype, to = call.attrs.as<CastAttrs>().dtype;
+    if (!is_float(from) || !is_float(to)) return rule;
+    // A cast to fewer digits keeps the order of numbers, but the sum of rounded parts is not the rounded sum.
+    return holds_all_of(to, from) ? rule.linear_in({0}, kAnyReduce) : rule.linear_in({0}, kMaxMin);
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     if (!is_float(call.inputs[0].dtype())) return {Value()};

@@ -6,6 +6,7 @@ namespace partita {
 std::vector<OpDef> select_ops() {
   OpDef op;
   op.name = "select";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "a where the condition holds, else b; broadcast";
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("select", call, 3);

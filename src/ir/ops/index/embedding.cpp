@@ -34,6 +34,7 @@ void gather(const EmbeddingAttrs& attrs, Inputs in, Outputs out) {
 OpDef embedding_op() {
   OpDef op;
   op.name = "embedding";
+  op.traits.halves = {.operands = {0}, .results = 1};
   op.summary = "rows of table[v, z] by id";
   op.attrs = Attrs(EmbeddingAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {

@@ -111,6 +111,7 @@ void run_matmul(const MatmulAttrs& attrs, const Sizes& sizes, const T* a, const 
 OpDef matmul_op() {
   OpDef op;
   op.name = "matmul";
+  op.traits.halves = {.operands = {0, 1}, .results = 1};
   op.summary = "y[.., i, j] = sum over k of a[.., i, k] b[.., k, j]; one operand may lack the batch dimensions";
   op.attrs = Attrs(MatmulAttrs{});
   op.infer = infer_matmul;
@@ -171,6 +172,7 @@ void run_matmul_rows(Inputs in, Outputs out) {
 OpDef matmul_rows_op() {
   OpDef op;
   op.name = kMatmulRows;
+  op.traits.halves = {.operands = {0, 1}, .results = 1};
   op.summary = "y[i, j] = sum over all rows of a[.., i] b[.., j]";
   op.infer = infer_matmul_rows;
   op.rule = [](const OpCall& call) { return einsum("..i,..j->ij", call).linear_in({0}).linear_in({1}); };

@@ -103,6 +103,7 @@ BatchStatistics statistics_of(const Type& x, int64_t groups) {
 OpDef batch_norm_op() {
   OpDef op;
   op.name = kBatchNorm;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "y = (x - mean) * rstd * gamma + beta per channel, mean and rstd over each group of rows";
   op.attrs = Attrs(BatchNormAttrs{});
   op.infer = infer_batch_norm;
@@ -185,6 +186,7 @@ void run_batch_norm_grad(Inputs in, Outputs out) {
 OpDef batch_norm_grad_op() {
   OpDef op;
   op.name = kBatchNormGrad;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "d_x, d_gamma, d_beta of batch_norm from x, gamma, mean, rstd, d_y";
   op.infer = infer_batch_norm_grad;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,gc,gc,x->x,c,c |", call).linear_in({4}); };
@@ -259,6 +261,7 @@ void run_batch_norm_inference(double epsilon, Inputs in, const Tensor& out) {
 OpDef batch_norm_inference_op() {
   OpDef op;
   op.name = kBatchNormInference;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "(x - mean) / sqrt(variance + epsilon) * gamma + beta from x, gamma, beta, mean, variance";
   op.attrs = Attrs(BatchNormInferenceAttrs{});
   op.infer = infer_batch_norm_inference;

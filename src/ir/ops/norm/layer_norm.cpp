@@ -71,6 +71,7 @@ void run_layer_norm(double epsilon, Inputs in, Outputs out) {
 OpDef layer_norm_op() {
   OpDef op;
   op.name = kLayerNorm;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "y = (x - mean) * rstd * gamma + beta over the last dimension; also mean and rstd of each row";
   op.attrs = Attrs(RowNormAttrs{});
   op.infer = infer_layer_norm;
@@ -144,6 +145,7 @@ void run_layer_norm_grad(Inputs in, Outputs out) {
 OpDef layer_norm_grad_op() {
   OpDef op;
   op.name = kLayerNormGrad;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "d_x, d_gamma and d_beta of layer_norm from x, gamma, mean, rstd and d_y";
   op.infer = infer_layer_norm_grad;
   op.rule = [](const OpCall& call) { return einsum("..z,z,..1,..1,..z->..z,z,z | z:expand", call).linear_in({4}); };

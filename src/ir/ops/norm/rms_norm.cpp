@@ -53,6 +53,7 @@ void run_rms_norm(double epsilon, Inputs in, Outputs out) {
 OpDef rms_norm_op() {
   OpDef op;
   op.name = kRmsNorm;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "y = x * rstd * gamma, rstd = 1 / sqrt(mean of x^2 + epsilon) over the last dimension; also rstd";
   op.attrs = Attrs(RowNormAttrs{});
   op.infer = infer_rms_norm;
@@ -118,6 +119,7 @@ void run_rms_norm_grad(Inputs in, Outputs out) {
 OpDef rms_norm_grad_op() {
   OpDef op;
   op.name = kRmsNormGrad;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "d_x and d_gamma of rms_norm from x, gamma, rstd and d_y";
   op.infer = infer_rms_norm_grad;
   op.rule = [](const OpCall& call) { return einsum("..z,z,..1,..z->..z,z | z:expand", call).linear_in({3}); };

@@ -70,6 +70,7 @@ void run_avg_pool(const AvgPoolAttrs& attrs, Inputs in, const Tensor& out) {
 OpDef avg_pool_op() {
   OpDef op;
   op.name = "avg_pool";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "mean of each window of x[n, c, h, w], with or without the padding";
   op.attrs = Attrs(AvgPoolAttrs{});
   op.infer = infer_avg_pool;
@@ -163,6 +164,7 @@ void run_avg_pool_grad(const AvgPoolGradAttrs& attrs, Inputs in, const Tensor& o
 OpDef avg_pool_grad_op() {
   OpDef op;
   op.name = kAvgPoolGrad;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "gradient of avg_pool: each d_y is shared out over its window";
   op.attrs = Attrs(AvgPoolGradAttrs{});
   op.infer = infer_avg_pool_grad;

@@ -84,6 +84,7 @@ void run_max_pool(const Spans& spans, Inputs in, Outputs out) {
 OpDef max_pool_op() {
   OpDef op;
   op.name = "max_pool";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "largest element of each window of x[n, c, h, w], and its position inside the window";
   op.attrs = Attrs(MaxPoolAttrs{});
   op.infer = infer_max_pool;
@@ -164,6 +165,7 @@ void run_max_pool_grad(const Spans& spans, Inputs in, const Tensor& out) {
 OpDef max_pool_grad_op() {
   OpDef op;
   op.name = kMaxPoolGrad;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "gradient of max_pool: d_y goes to the positions that it saved";
   op.attrs = Attrs(MaxPoolGradAttrs{});
   op.infer = infer_max_pool_grad;

@@ -43,6 +43,7 @@ std::vector<int64_t> first_elements(const Shape& part, const std::vector<int64_t
 std::vector<OpDef> dropout_ops() {
   OpDef op;
   op.name = "dropout";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "x / (1 - rate) where the element's random word is at least rate * 2^32, else 0";
   op.attrs = Attrs(DropoutAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {

@@ -45,6 +45,7 @@ void run_combine(const CombineAttrs& attrs, const RoutingSizes& sizes, const T* 
 OpDef combine_op() {
   OpDef op;
   op.name = "combine";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "the sum over k of the rows y[.., slots[.., n, k]], times weights[.., n, k] if there are any";
   op.attrs = Attrs(CombineAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {

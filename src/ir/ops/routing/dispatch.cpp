@@ -65,6 +65,7 @@ void run_dispatch(const DispatchAttrs& attrs, const RoutingSizes& sizes, const T
 std::vector<OpDef> dispatch_ops() {
   OpDef op;
   op.name = "dispatch";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary =
       "row v of a group is the sum of its rows x[.., n] with slots[.., n, k] = v, times weights[.., n, k] if any";
   op.attrs = Attrs(DispatchAttrs{});

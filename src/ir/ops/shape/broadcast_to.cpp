@@ -39,7 +39,7 @@ std::vector<OpDef> broadcast_to_ops() {
                        [&](int64_t i, const std::array<int64_t, 1>& at) { y[i] = x[at[0]]; });
     });
   };
-  op.traits = {.moves_elements = true, .degree = degree_of_first};
+  op.traits = {.halves = {.results = 1, .follow = true}, .moves_elements = true, .degree = degree_of_first};
   op.samples = {{{sample_of({4, 1})}, Attrs(BroadcastAttrs{{4, 6}})},
                 {{sample_of({})}, Attrs(BroadcastAttrs{{5}})},
                 {{sample_of({3})}, Attrs(BroadcastAttrs{{2, 4, 3}})}};

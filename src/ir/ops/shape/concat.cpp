@@ -52,6 +52,7 @@ ShardingRule rule_concat(const OpCall& call) {
 std::vector<OpDef> concat_ops() {
   OpDef op;
   op.name = "concat";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "operands one after the other along an axis";
   op.attrs = Attrs(ConcatAttrs{});
   op.infer = infer_concat;

@@ -15,6 +15,7 @@ int64_t reverse_axis(const Attrs& attrs) { return attrs.as<ReverseAttrs>().axis;
 std::vector<OpDef> reverse_ops() {
   OpDef op;
   op.name = "reverse";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "the elements in reverse order along an axis";
   op.attrs = ReverseAttrs{};
   op.infer = [](const OpCall& call) -> std::vector<Type> {

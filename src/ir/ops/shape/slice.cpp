@@ -44,6 +44,7 @@ ShardingRule rule_slice(const OpCall& call) {
 OpDef slice_op() {
   OpDef op;
   op.name = "slice";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "the elements from begin to end of each dimension";
   op.attrs = Attrs(SliceAttrs{});
   op.infer = infer_slice;
@@ -117,6 +118,7 @@ ShardingRule rule_pad(const OpCall& call) {
 OpDef pad_op() {
   OpDef op;
   op.name = "pad";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "x with zeros before and after each dimension";
   op.attrs = Attrs(PadAttrs{});
   op.infer = infer_pad;

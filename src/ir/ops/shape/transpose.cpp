@@ -6,6 +6,7 @@ namespace partita {
 std::vector<OpDef> transpose_ops() {
   OpDef op;
   op.name = "transpose";
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "dimension i of the result is dimension perm[i] of x";
   op.attrs = Attrs(TransposeAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {

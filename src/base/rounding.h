@@ -1,0 +1,56 @@
+#pragma once
+// Rounding of a float or double to the digits of a 16-bit float, kept in its own type. Without branches, so that loops
+// over it vectorize.
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace partita {
+
+/// A 16-bit float: digits after the first one, and the exponents of its smallest and its largest normal numbers.
+struct HalfFormat {
+  int digits, min_exponent, max_exponent;
+};
+inline constexpr HalfFormat kBf16{.digits = 7, .min_exponent = -126, .max_exponent = 127};
+inline constexpr HalfFormat kF16{.digits = 10, .min_exponent = -14, .max_exponent = 15};
+
+/// Returns 2^exponent, a normal number of T.
+template <class T>
+constexpr T power_of_two(int exponent) {
+  using Bits = std::conditional_t<std::is_same_v<T, double>, uint64_t, uint32_t>;
+  constexpr int kDigits = std::numeric_limits<T>::digits - 1;
+  return std::bit_cast<T>(static_cast<Bits>(exponent + std::numeric_limits<T>::max_exponent - 1) << kDigits);
+}
+
+/// Returns the number of the format that is nearest to `x`, of two equally near ones that with an even last digit.
+/// Larger magnitudes become infinity. NaN stays NaN.
+template <HalfFormat kFormat, class T>
+T round_to(T x) {
+  using Bits = std::conditional_t<std::is_same_v<T, double>, uint64_t, uint32_t>;
+  constexpr int kDropped = std::numeric_limits<T>::digits - 1 - kFormat.digits;
+  constexpr Bits kUnit = Bits{1} << kDropped;
+  const Bits bits = std::bit_cast<Bits>(x);
+  const Bits rounded = (bits + (kUnit / 2 - 1) + ((bits >> kDropped) & 1)) & ~(kUnit - 1);
+  T normal = std::bit_cast<T>(rounded);
+  if constexpr (std::numeric_limits<T>::max_exponent - 1 > kFormat.max_exponent) {
+    const T limit = power_of_two<T>(kFormat.max_exponent + 1);
+    normal = std::abs(normal) >= limit ? std::copysign(std::numeric_limits<T>::infinity(), x) : normal;
+  }
+  // Below the smallest normal number the digits end at a fixed unit: adding 1.5 * 2^digits of it rounds there. Floats
+  // that are no smaller than those of the format keep the digits that they have.
+  T small = x;
+  if constexpr (std::numeric_limits<T>::min_exponent - 1 < kFormat.min_exponent) {
+    constexpr T kShift =
+        T(1.5) * power_of_two<T>(std::numeric_limits<T>::digits - 1 + kFormat.min_exponent - kFormat.digits);
+    small = std::copysign((x + kShift) - kShift, x);
+  } else {
+    small = normal;
+  }
+  const T result = std::abs(x) < power_of_two<T>(kFormat.min_exponent) ? small : normal;
+  return x == x ? result : x;
+}
+
+}  // namespace partita

@@ -1,0 +1,198 @@
+#include "compiler/autodiff/mixed_precision.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "ir/graph/rewrite.h"
+#include "ir/ops/elementwise/attrs.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kLossScope = "loss";
+
+/// Whether `scope` is `layer` or lies in it.
+bool is_within(std::string_view scope, std::string_view layer) {
+  return scope.starts_with(layer) && (scope.size() == layer.size() || scope[layer.size()] == '/');
+}
+
+/// Throws InvalidArgument if no node lies in a layer.
+void require_layers(const Graph& graph, const std::vector<std::string>& layers) {
+  for (const std::string& layer : layers) {
+    const auto is_in_layer = [&](const Node& node) { return is_within(node.scope, layer); };
+    if (std::any_of(graph.nodes.begin(), graph.nodes.end(), is_in_layer)) continue;
+    std::set<std::string> scopes;
+    for (const Node& node : graph.nodes) {
+      if (!node.scope.empty()) scopes.insert(node.scope);
+    }
+    throw InvalidArgument(
+        fmt::format("[precision] unknown layer, got '{}', expected one of the {} scopes of graph {}{}", layer,
+                    scopes.size(), graph.name, did_you_mean(layer, {scopes.begin(), scopes.end()})),
+        ErrorKind::key);
+  }
+}
+
+class Mixer {
+ public:
+  Mixer(const Graph& from, const OpSet& ops, const PrecisionOptions& options)
+      : from_(from),
+        ops_(ops),
+        options_(options),
+        dtype_(options.precision == MixedPrecision::bf16 ? DType::bf16 : DType::f16),
+        rewrite_(from, ops),
+        is_half_(from.values.size(), false),
+        is_open_(from.values.size(), false) {
+    find_wide();
+    find_users();
+  }
+
+  Graph run() {
+    for (const Node& node : from_.nodes) visit(node);
+    for (const Output& output : from_.outputs) {
+      if (!is_half_[output.value]) continue;
+      const Node& producer = from_.nodes[from_.values[output.value].producer];
+      enter(producer);
+      outputs_.emplace(output.value, full(output.value));
+    }
+    for (const auto& [value, whole] : outputs_) rewrite_.set(value, whole);
+    return rewrite_.finish();
+  }
+
+ private:
+  bool can_round(ValueId value) const {
+    const DType dtype = from_.type(value).dtype;
+    return dtype == DType::f32 || dtype == DType::f64;
+  }
+
+  /// What the node rounds: nothing in updates, the loss and layers that keep their precision.
+  Halves halves_of(const Node& node) const {
+    if (node.phase == Phase::update || is_within(node.scope, kLossScope)) return {};
+    const auto contains = [&](const std::string& layer) { return is_within(node.scope, layer); };
+    if (std::any_of(options_.full_layers.begin(), options_.full_layers.end(), contains)) return {};
+    return ops_.at(node.op).traits.halves;
+  }
+
+  /// Sets `is_wide_`: whether an update or a stored state uses a value, or a sum or movement of gradients that leads to
+  /// one.
+  void find_wide() {
+    is_wide_.resize(from_.values.size(), false);
+    for (const State& state : from_.states) {
+      if (state.exit >= 0) is_wide_[state.exit] = true;
+    }
+    for (size_t n = from_.nodes.size(); n-- > 0;) {
+      const Node& node = from_.nodes[n];
+      const bool leads = node.phase == Phase::backward && halves_of(node).follow &&
+                         std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return is_wide_[v]; });
+      if (node.phase != Phase::update && !leads) continue;
+      for (const ValueId input : node.inputs) {
+        const NodeId producer = from_.values[input].producer;
+        if (producer >= 0 && from_.nodes[producer].phase == Phase::backward) is_wide_[input] = true;
+      }
+    }
+  }
+
+  /// Sets `user_`: the only user of a value, or -1. An output of the graph has another user.
+  void find_users() {
+    user_.resize(from_.values.size(), -1);
+    std::vector<bool> is_used(from_.values.size(), false);
+    const auto use = [&](ValueId value, NodeId user) {
+      user_[value] = is_used[value] && user_[value] != user ? -1 : user;
+      is_used[value] = true;
+    };
+    for (size_t n = 0; n < from_.nodes.size(); ++n) {
+      for (const ValueId input : from_.nodes[n].inputs) use(input, static_cast<NodeId>(n));
+    }
+    for (const Output& output : from_.outputs) use(output.value, -1);
+  }
+
+  /// Whether a result of `node` goes to one node alone, of the same phase, which rounds its own result in turn. It is
+  /// not kept, so it keeps its digits until then, as in a kernel that computes both.
+  bool goes_on(const Node& node, ValueId result) const {
+    if (user_[result] < 0) return false;
+    const Node& user = from_.nodes[user_[result]];
+    return user.phase == node.phase && halves_of(user).follow && !is_wide_[user.outputs[0]];
+  }
+
+  /// Gives the nodes that are added next the place of `node`.
+  void enter(const Node& node) {
+    Builder& builder = rewrite_.builder();
+    builder.scope = node.scope;
+    builder.source = node.source;
+    builder.phase = node.phase;
+    builder.stage = node.stage;
+    builder.recompute = node.recompute;
+    builder.origin.clear();
+  }
+
+  /// Adds a rounding of `value`.
+  Value rounded(Value value) {
+    Builder& builder = rewrite_.builder();
+    if (value.dtype() == DType::f64) return builder.apply("round", {value}, Attrs(RoundAttrs{dtype_}));
+    return builder.apply("cast", {value}, Attrs(CastAttrs{dtype_}));
+  }
+
+  /// Returns the value in its own type. The cast from 16 bits is made anew for each user, since it is not kept.
+  Value full(ValueId value) {
+    const Value made = rewrite_[value];
+    const DType own = from_.type(value).dtype;
+    if (made.dtype() == own) return made;
+    return rewrite_.builder().apply("cast", {made}, Attrs(CastAttrs{own}));
+  }
+
+  /// Returns the value with the digits of 16 bits, in its own type. A forward node and its gradients share the rounding
+  /// of an operand.
+  Value half(ValueId value, const Node& node) {
+    if (is_half_[value]) return full(value);
+    Value& shared = shared_[node.origin.empty() ? node.name : node.origin][value];
+    if (!shared) shared = rounded(rewrite_[value]);
+    const DType own = from_.type(value).dtype;
+    return shared.dtype() == own ? shared : rewrite_.builder().apply("cast", {shared}, Attrs(CastAttrs{own}));
+  }
+
+  void visit(const Node& node) {
+    enter(node);
+    const Halves halves = halves_of(node);
+    std::vector<Value> operands;
+    bool has_half = false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      const auto& listed = halves.operands;
+      const bool rounds = std::find(listed.begin(), listed.end(), static_cast<int>(i)) != listed.end();
+      operands.push_back(rounds && can_round(input) ? half(input, node) : full(input));
+      has_half = has_half || is_half_[input] || is_open_[input];
+    }
+    std::vector<Value> results = rewrite_.builder().copy_node(from_, node, operands);
+    enter(node);
+    for (size_t k = 0; k < results.size() && k < static_cast<size_t>(halves.results); ++k) {
+      const ValueId output = node.outputs[k];
+      if (!can_round(output) || is_wide_[output] || (halves.follow && !has_half)) continue;
+      is_open_[output] = goes_on(node, output);
+      if (is_open_[output]) continue;
+      results[k] = rounded(results[k]);
+      is_half_[output] = true;
+    }
+    rewrite_.set(node, results);
+  }
+
+  const Graph& from_;
+  const OpSet& ops_;
+  const PrecisionOptions& options_;
+  const DType dtype_;
+  Rewrite rewrite_;
+  std::vector<bool> is_half_, is_wide_;  // per value: kept in 16 bits; never rounded
+  std::vector<bool> is_open_;            // per value: goes to a node that rounds what follows from it
+  std::vector<NodeId> user_;
+  std::unordered_map<std::string, std::unordered_map<ValueId, Value>> shared_;  // by forward node
+  std::unordered_map<ValueId, Value> outputs_;
+};
+
+}  // namespace
+
+Graph mixed_precision(Graph graph, const OpSet& ops, const PrecisionOptions& options) {
+  if (options.precision == MixedPrecision::f32) return graph;
+  require_layers(graph, options.full_layers);
+  return remove_dead_nodes(Mixer(graph, ops, options).run());
+}
+
+}  // namespace partita

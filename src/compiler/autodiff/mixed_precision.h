@@ -1,0 +1,25 @@
+#pragma once
+// Mixed precision: products of 16-bit operands, with sums, statistics, losses and updates in the type of the parameters
+// (Micikevicius et al., 2018).
+
+#include "compiler/autodiff/precision.h"
+#include "ir/graph/op_def.h"
+
+namespace partita {
+
+/// Returns `graph`, a forward or training graph of f32 or f64, with roundings to 16 bits. Without a 16-bit precision
+/// the graph stays as it is.
+///
+/// Every node computes in its own type. `OpTraits::halves` says which operands are rounded first and which results are
+/// kept in 16 bits. Kept results are cast back where they are used, so that what lives from the forward to the backward
+/// has 16 bits. A result that one pointwise node or movement alone uses is rounded after that node instead. Nothing is
+/// rounded in layers of `full_layers`, in the loss (scope "loss") and in updates, nor are results from which only sums
+/// and movements lead to an update: gradients of parameters have all their digits.
+///
+/// A sum of parts on several ranks thus ends before it is rounded: results do not depend on the plan. In an f64 graph
+/// values stay f64, and `round` takes the place of both casts.
+///
+/// Throws InvalidArgument, with the nearest scope, for a layer that has no node.
+Graph mixed_precision(Graph graph, const OpSet& ops, const PrecisionOptions& options);
+
+}  // namespace partita

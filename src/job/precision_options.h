@@ -1,0 +1,12 @@
+#pragma once
+// The precision of a job's layers.
+
+#include "job/config.h"
+
+namespace partita {
+
+/// Returns what the configuration says about 16-bit values. Throws InvalidArgument for an entry of `precision_of` that
+/// is not LAYER=f32, or if there is one and nothing has 16 bits.
+PrecisionOptions precision_options(const TrainingConfig& config);
+
+}  // namespace partita
