@@ -42,8 +42,8 @@ class Attrs {
   /// Returns a copy with the named fields changed. Throws InvalidArgument for an unknown name, with the nearest as a
   /// suggestion, and for a value that does not parse.
   Attrs with(const FieldTexts& changes) const;
-  /// Returns a copy with the fields that `text` names, as `print` writes them; other fields keep their values. Throws
-  /// InvalidArgument for any other text, unknown names and names given twice.
+  /// Returns a copy with the fields that `text` names, as `print` writes them, changed; "{}" changes none. Throws
+  /// InvalidArgument for any other text ("" included), unknown names, names given twice and values that do not parse.
   Attrs parse(std::string_view text) const;
   /// Returns a 64-bit hash of the printed text.
   uint64_t hash() const;

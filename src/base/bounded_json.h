@@ -25,7 +25,8 @@ class JsonLimits {
  public:
   explicit JsonLimits(int64_t max_values) : max_values_(max_values) {}
 
-  /// Counts one event of the parser. `depth` is the number of open lists and objects. Throws BadJson above a limit.
+  /// Counts one event of the parser. `depth` is the number of open lists and objects. Throws BadJson above
+  /// kMaxJsonDepth levels, kMaxJsonKeys keys of an object, and the constructor's number of values.
   void count(int depth, nlohmann::json::parse_event_t event) {
     using Event = nlohmann::json::parse_event_t;
     const auto at = static_cast<size_t>(depth);
@@ -54,8 +55,8 @@ class JsonLimits {
   std::array<int64_t, kMaxJsonDepth> keys_{};  // keys so far of the open object at each depth
 };
 
-/// Parses a JSON document. Objects find their keys through a map; the last value wins if a key comes twice. Throws
-/// BadJson if the text is not JSON or exceeds a limit.
+/// Parses a JSON document. The last value wins if an object has a key twice. Throws BadJson if the text is not JSON,
+/// has a number too large for a double, or exceeds kMaxJsonDepth, kMaxJsonKeys or `max_values`.
 inline nlohmann::json parse_bounded_json(std::string_view text, int64_t max_values = kMaxJsonValues) {
   using Json = nlohmann::json;
   JsonLimits limits(max_values);

@@ -34,14 +34,15 @@ class Cursor {
   /// Reads a word of ASCII letters, digits and the characters of `also`, and skips the spaces after it. Throws
   /// InvalidArgument, with `expected`, if the rest begins with another character or is empty.
   std::string word(std::string_view also = "_.-/", std::string_view expected = "a name");
-  /// Reads the text up to the next space; "" at the end of the line.
+  /// Reads the text up to the next space, and skips the spaces after it; "" at the end of the line.
   std::string_view token() { return take(std::min(rest_.size(), rest_.find(' '))); }
   /// 2^60, so that the sum of two such numbers does not overflow.
   static constexpr int64_t kMaxNumber = int64_t{1} << 60;
-  /// Reads a decimal integer from `least` to `most`. Throws InvalidArgument for anything else; the message says
-  /// `expected`, or the range if that is empty.
+  /// Reads the decimal integer with which the rest begins, and skips the spaces after it. Throws InvalidArgument if
+  /// there is none or it is not from `least` to `most`; the message says `expected`, or the range if that is empty.
   int64_t number(int64_t least = 0, int64_t most = kMaxNumber, std::string_view expected = "");
-  /// Reads any integer that an int holds. Throws InvalidArgument for anything else.
+  /// Reads the decimal integer with which the rest begins, and skips the spaces after it. Throws InvalidArgument if
+  /// there is none or an int cannot hold it.
   int integer();
   /// Checks that the whole line has been read. Throws InvalidArgument, with `expected`, otherwise.
   void end(std::string_view expected = "the end of the line") const;

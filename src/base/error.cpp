@@ -8,8 +8,8 @@
 namespace partita {
 namespace {
 
-/// Returns the number of insertions, deletions, substitutions and swaps of adjacent bytes between `a` and `b` (optimal
-/// string alignment; Damerau, 1964).
+/// Returns the smallest number of insertions, deletions, substitutions and swaps of adjacent bytes that turn `a` into
+/// `b` (optimal string alignment; Damerau, 1964).
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);  // rows of the table: two back, previous, current
   std::iota(row.begin(), row.end(), size_t{0});
@@ -36,7 +36,8 @@ constexpr size_t kMaxMessage = 4000;  // bytes of a whole message
 constexpr std::string_view kAfterQuote = " ,.:;)]?!";
 constexpr std::string_view kAfterWord = ",.:;)?!";
 
-/// Returns the end of the quoted value that begins at `begin`, or npos if no quotation mark there begins one.
+/// Returns the position after the value in single quotes that begins at `begin`, or npos if none does. The first quote
+/// may not follow a letter or digit; the last stands before a space, punctuation or the end of the text.
 size_t end_of_quoted(std::string_view text, size_t begin) {
   if (text[begin] != '\'' || (begin > 0 && std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0)) {
     return std::string_view::npos;

@@ -38,9 +38,9 @@ enum class ExitCode : int {
 /// Base of the exit codes that shells report for programs ended by a signal: 128 + its number.
 inline constexpr int kSignalExit = 128;
 
-/// Returns the message shortened for one line of a terminal. Quoted values and words of more than 160 bytes become
-/// 'their beginning...' (102400 characters), and a text that still has more than 4000 bytes is cut after its first
-/// 2000. NUL bytes become '?'.
+/// Returns the message shortened for one line of a terminal. Of a value in single quotes or a word of more than 160
+/// bytes, the first 80 remain, with the number of its characters: 'text...' (102400 characters). A text that still has
+/// more than 4000 bytes becomes its first 2000 and "... (N characters)". NUL bytes become '?'.
 std::string shortened(std::string_view message);
 
 /// Base of all errors of the project: a message with the front end's exception class and the process exit code.
@@ -88,24 +88,24 @@ class InternalError : public Error {
   explicit InternalError(const std::string& message) : InternalError(message, message) {}
   InternalError(const std::string& message, const std::string& detail)
       : Error(ErrorKind::runtime, ExitCode::internal, message), detail_(shortened(detail)) {}
-  /// The message without the source location and the condition. `require_consistent` shows it for mistakes in a text
-  /// that the user can fix.
+  /// The message without the source location and the condition of `check_failed`; the whole message of other errors.
+  /// `require_consistent` shows it for mistakes in a text that the user can fix.
   const std::string& detail() const { return detail_; }
 
  private:
   std::string detail_;
 };
 
-/// Runs `check`, which checks what a text describes as a whole. A failed assumption is then a mistake in the text:
-/// throws InvalidArgument that begins with "[where]" for every Error, InternalError included.
+/// Runs `check`, which checks what a text describes as a whole. Throws InvalidArgument that begins with "[where]" for
+/// every Error of `check`, InternalError included: an assumption that fails is then a mistake in the text.
 void require_consistent(std::string_view where, const std::function<void()>& check);
 
-/// Returns the shortest candidate that begins with `name`, if that has 3 bytes or more. Else returns the candidate with the
-/// smallest edit distance to `name`, the first of equally near ones, or "" if none is near: at most 1 edit for names of
-/// up to 4 bytes, else half the length.
+/// Returns the shortest candidate that begins with `name`, if `name` has 3 bytes or more and one does. Else returns the
+/// candidate with the smallest edit distance to `name`, the first of equally near ones, or "" if none is near: at most
+/// 1 edit for names of up to 4 bytes, else half the length of `name`.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
-/// Returns ", did you mean 'x'?" with the nearest candidate, or "" if none is near.
+/// Returns ", did you mean 'x'?" with the candidate of `nearest`, or "" if none is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 /// Throws InternalError with the source location, the condition and `message`.

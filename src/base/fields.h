@@ -39,8 +39,8 @@ std::string to_text(bool value);
 std::string to_text(const std::string& value);  // quoted
 std::string to_text(DType value);
 std::string to_text(Reduce value);
-/// Sets `value` to the value whose `to_text` is `text`. Throws InvalidArgument for any other text, and for a number
-/// that the type cannot hold.
+/// Sets `value` to the one that `text` states, as `to_text` writes it; a double may be written in any decimal form.
+/// Throws InvalidArgument for any other text, and for a number that the type cannot hold.
 void from_text(std::string_view text, int64_t& value);
 void from_text(std::string_view text, double& value);
 void from_text(std::string_view text, bool& value);

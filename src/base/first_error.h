@@ -9,14 +9,15 @@ namespace partita {
 /// Keeps the first exception of several threads, for the thread that waits for them.
 class FirstError {
  public:
-  /// Keeps the exception being handled; called in a catch block, from any thread. Returns true for the first one.
+  /// Keeps the exception being handled, unless one is kept already. Returns whether it was the first. Called in a catch
+  /// block, from any thread.
   bool keep() {
     const std::lock_guard lock(mutex_);
     if (error_ != nullptr) return false;
     error_ = std::current_exception();
     return true;
   }
-  /// Calls `fn` and keeps what it throws. For parallel regions, which an exception must not leave.
+  /// Calls `fn` and, as `keep` does, keeps what it throws. For parallel regions, which an exception must not leave.
   template <class Fn>
   void run(Fn&& fn) {
     try {

@@ -31,9 +31,9 @@ class Passes {
  public:
   explicit Passes(PassOptions options) : options_(std::move(options)) {}
 
-  /// Runs `make`, checks the result with `verify`, and returns it. Writes `print(result)` to N_name.txt in the dump
-  /// directory, if one is set, where N counts stages from 1. Throws what `make` and `verify` throw, and
-  /// RuntimeFailure(cannot_write) if the dump fails.
+  /// Runs `make`, checks the result with `verify`, and returns it. Adds the time of both to `times`. Writes
+  /// `print(result)` to N_name.txt in the dump directory, if one is set, where N counts stages from 1. Throws what
+  /// `make` and `verify` throw, and RuntimeFailure(cannot_write) if the dump fails.
   template <class Make, class Verify, class Print>
   auto stage(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
     auto result = part(name, make, verify, print);
@@ -41,8 +41,8 @@ class Passes {
     return result;
   }
 
-  /// Like `stage`, for a pass that works towards the next stage: its dump carries that stage's number. Throws as
-  /// `stage` does.
+  /// Runs a pass as `stage` does, but does not count it as a stage: it works towards the next one, whose number its
+  /// dump carries. Throws as `stage` does.
   template <class Make, class Verify, class Print>
   auto part(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
     const auto begin = std::chrono::steady_clock::now();
@@ -54,7 +54,7 @@ class Passes {
   }
 
   bool dumping() const { return !options_.dump_dir.empty(); }
-  /// Writes a file in the dump directory, which must be set, and creates the directory. Throws
+  /// Writes `text` to the file `name` in the dump directory, which must be set, and creates missing folders. Throws
   /// RuntimeFailure(cannot_write) if the file cannot be written.
   void write(const std::string& name, const std::string& text) const;
   /// Whether the pass runs, i.e. was not switched off.

@@ -9,7 +9,7 @@ namespace partita {
 /// Returns the text with each byte that is not valid UTF-8, and each control character, replaced by '?'.
 std::string printable(std::string_view text);
 
-/// Like `printable`, but keeps line breaks.
+/// Returns the text as `printable` does, but keeps each '\n'.
 std::string printable_lines(std::string_view text);
 
 }  // namespace partita

@@ -22,7 +22,7 @@ class Reservation {
   /// Bytes that cover what such a library needs at a time.
   static constexpr size_t kUsual = size_t{32} << 20;
   /// Waits for its turn, then checks that `bytes` of address space and memory are available; 0 skips the check, for
-  /// code that reports a lack of memory itself. Throws RuntimeFailure(out_of_memory), naming `what`.
+  /// code that reports a lack of memory itself. Throws RuntimeFailure(out_of_memory), naming `what`, if they are not.
   explicit Reservation(std::string_view what, size_t bytes = kUsual);
 
  private:

@@ -19,7 +19,7 @@ auto with_place(std::string_view place, const Read& read) {
   }
 }
 
-/// Like `with_place`, with "[WHAT line LINE]".
+/// Returns the result of `read`. Rethrows its Errors as InvalidArgument whose message begins with "[WHAT line LINE]".
 template <class Read>
 auto with_line(std::string_view what, int line, const Read& read) {
   return with_place(fmt::format("{} line {}", what, line), read);
@@ -31,7 +31,7 @@ class Scanner : public Cursor {
  public:
   /// `what` is the word in messages: "[schedule line 7] ...". With a `file` they read "[FILE:7] ...". The text must
   /// outlive the scanner. Throws InvalidArgument if the text exceeds 64 MiB or its first line is not "partita WHAT 1";
-  /// the message is `otherwise` for a text of another kind and `version` for another version.
+  /// the message contains `version` if that line begins with "partita WHAT ", else `otherwise`.
   Scanner(std::string what, std::string_view text, std::string_view otherwise = "wrong first line",
           std::string_view version = "another version", std::string file = "");
 

@@ -64,7 +64,7 @@ double copy_bandwidth(int threads) {
   return all;
 }
 
-/// Returns the flop/s of the fastest product, 0 if there is none.
+/// Returns the flop/s of a training's fastest product, 0 if it has none.
 double best_rate(const TrainingTime& time) {
   double best = 0;
   for (const NodeTime& node : time.nodes) {
@@ -73,8 +73,9 @@ double best_rate(const TrainingTime& time) {
   return best;
 }
 
-/// Fits the costs of steps on several ranks that the prediction lacks: seconds per step (`rank_overhead`), and seconds
-/// that a collective waits for each other rank (`rank_skew`), each 0 to 1 ms. Throws as `program_of` does.
+/// Fits the costs of steps on several ranks that the prediction lacks to `steps`, the measured seconds per step of the
+/// first cases, and stores them in `cluster`: seconds per step (`rank_overhead`), and seconds that a collective waits
+/// for each other rank (`rank_skew`), each 0 to 1 ms. Throws as `program_of` does.
 void set_rank_costs(Cluster& cluster, const std::vector<TrainingCase>& cases, const std::vector<double>& steps) {
   struct RankStep {
     double measured = 0, predicted = 0, waits = 0;  // waits: number of waits of exposed collectives for another rank
@@ -230,7 +231,8 @@ class MachineRound {
   Measurements measured_;
 };
 
-/// Rounds to four digits, since more would be meaningless and hard to read.
+/// Rounds the fitted numbers of the cluster to four digits, since more would be meaningless and hard to read. Shares
+/// are lowered where more work would then take less time.
 void round_numbers(Cluster& cluster) {
   const auto round = [](double& number) { number = std::strtod(fmt::format("{:.4g}", number).c_str(), nullptr); };
   const auto round_curve = [&](Curve& curve) {

@@ -10,7 +10,8 @@
 
 namespace partita {
 
-/// Returns cases with common layers in common sizes, so that each kind of work occurs in small and large.
+/// Returns trainings with common layers in common sizes, so that each kind of work occurs in small and large: most on
+/// one rank, some on 2 or 4.
 std::vector<TrainingCase> calibration_cases();
 /// Returns a training of each kind of network, to be timed on one core, on all cores, and with one on every core.
 std::vector<TrainingCase> calibration_core_cases();
@@ -52,8 +53,9 @@ Measurements median(std::vector<Measurements> rounds);
 
 /// Measures the machine. Trains small perceptrons, convolutional networks and transformers on one core, on all cores
 /// and on several ranks, and times collectives of 2, 4 and 8 threads. All of this is repeated `rounds` times, at least
-/// once, and the medians are returned, so that they exclude a single disturbed round. Nothing else should run
-/// meanwhile. Throws as `time_training`, `time_whole_step` and `time_collectives` do.
+/// 1, and the medians are returned, so that they exclude a single disturbed round. Nothing else should run meanwhile.
+/// Throws as `time_training`, `time_whole_step` and `time_collectives` do, and RuntimeFailure(out_of_memory) if a
+/// thread cannot be started.
 Measurements measure_machine(const CalibrationOptions& options);
 
 /// Returns a verified cluster fitted to the measurements. It has as many ranks as there are cores, but at least 8.

@@ -41,7 +41,8 @@ void call(Collective kind, Communicator& comm, RankBuffers& buffers) {
   }
 }
 
-/// Returns the seconds of one call, the same on every rank.
+/// Returns the seconds of one call, from the first rank's start to the last rank's end: the same on every rank. All
+/// ranks call it. Throws RuntimeFailure as Communicator does.
 double time_call(Collective kind, Communicator& comm, RankBuffers& buffers) {
   auto& written = kind == Collective::all_gather ? buffers.part : buffers.whole;
   std::fill(written.begin(), written.end(), 1.0F);

@@ -16,9 +16,9 @@ struct CollectiveTime {
 };
 
 /// Times all_reduce, all_gather, reduce_scatter and all_to_all of 1 KiB to 8 MiB between `ranks` threads; one result
-/// per collective and size. Each is called for `seconds`, but at least a few times. A call lasts from the first rank's
-/// start to the last rank's end; the result is the median of the calls. Every rank writes its buffer before a call, as
-/// a training does. Throws as `run_ranks` does.
+/// per collective and size. Each is called until its calls have taken `seconds`, 5 to 200 times. A call lasts from the
+/// first rank's start to the last rank's end; the result is the median of the calls. Every rank writes its buffer
+/// before a call, as a training does. Throws as `run_ranks` does.
 std::vector<CollectiveTime> time_collectives(int ranks, double seconds);
 
 }  // namespace partita

@@ -13,7 +13,8 @@ namespace {
 constexpr double kMinShare = 1e-4, kMinExtra = 0.1, kMaxExtra = 1024;
 constexpr double kMaxFlopShare = 1, kMaxByteShare = 100;  // bytes may exceed 1: caches are faster than memory
 
-/// Returns sizes, two per decade, over the range of the nodes' sizes.
+/// Returns sizes, 1 and 3 times powers of 10 from 1000 on, over the range of the nodes' values of `size` above 0; none
+/// if no node has one.
 std::vector<double> sizes_of(const std::vector<const NodeTime*>& nodes, double Work::*size) {
   double least = 1e30, most = 0;
   for (const NodeTime* node : nodes) {
@@ -127,7 +128,7 @@ class KindFit {
   double weight_ = 0, measured_ = 0;
 };
 
-/// Returns the shortest time of nodes that do next to nothing, 0 if there are none.
+/// Returns the shortest time of the nodes with at most 2000 operations and 2000 bytes, 0 if there are none.
 double launch_overhead_of(const std::vector<NodeTime>& nodes) {
   constexpr double kFewFlops = 2e3, kFewBytes = 2e3;
   std::vector<double> times;
@@ -164,7 +165,8 @@ MeasuredCall call_of(const NodeTime& node, const DeviceSpec& device) {
           .share = amount / seconds / rate_of(work, device)};
 }
 
-/// Returns one call per size of an op: the median share of calls of nearly the same size.
+/// Returns one call for each size of the nodes, which are of one op: of those of nearly the same size the one with the
+/// median share.
 std::vector<MeasuredCall> distinct_calls(const std::vector<const NodeTime*>& nodes, const DeviceSpec& device) {
   constexpr double kPartsOfOctave = 4;
   using Key = std::array<long, 6>;

@@ -24,8 +24,8 @@ void set_links(Cluster& cluster, const std::vector<double>& numbers) {
   }
 }
 
-/// Sets the shares of the modelled speed that collectives reached. Shares are lowered where more bytes would take less
-/// time.
+/// Adds the shares of the modelled speed that the collectives reached to `software.measured`, by kind, number of ranks
+/// and bytes. Shares are lowered where more bytes would take less time.
 void set_measured(Cluster& cluster, const std::vector<CollectiveTime>& times) {
   struct Point {
     double links, seconds;

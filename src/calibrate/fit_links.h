@@ -7,7 +7,8 @@
 namespace partita {
 
 /// Returns `cluster`, which has one protocol and one level, with the overhead, latency, bandwidths and shares by kind
-/// of collective that fit the times best.
+/// of collective that fit the times best, and with the shares of the predicted speed that the times reach, by kind,
+/// number of ranks and bytes (`software.measured`).
 Cluster fit_links(Cluster cluster, const std::vector<CollectiveTime>& times);
 
 /// Returns the seconds that the cluster's model predicts for the collective of `time`, whose own `seconds` are ignored.

@@ -34,17 +34,19 @@ struct TrainingTime {
   double disturbance = 1;
 };
 
-/// Returns the program that the ranks of the case run. Throws InvalidArgument for a model or sizes that cannot be
-/// trained so.
+/// Returns the program that the ranks of the case run. Throws InvalidArgument for an unknown model, or for a batch, an
+/// element type or ranks that it cannot be trained with.
 Program program_of(const TrainingCase& training);
 
-/// Trains on random rows, for about `seconds` and at least one step. Each time is the median over the steps. Throws as
-/// `program_of` and `run_ranks` do.
+/// Trains on random rows, for about `seconds` and at least one step, and returns times that are medians over the steps.
+/// Throws as `program_of` and `run_ranks` do, InvalidArgument if the environment allows fewer threads than the case
+/// has, and RuntimeFailure(non_finite) if a loss is not finite.
 TrainingTime time_training(const TrainingCase& training, double seconds);
 
-/// Returns the median seconds of a step as users run it, rows and reports included. Many steps, at least 1, are split
-/// over several trainings, since times of ranks on as many cores differ from one training to another. Throws as
-/// `program_of` and `Model::train` do.
+/// Returns the seconds of a step as users run it, rows and reports included: the median of the medians of several
+/// trainings, since times of ranks on as many cores differ from one training to another. `steps`, at least 1, are split
+/// evenly over up to 7 trainings, of 20 or more each if there are several. Throws as `program_of` and `Model::train`
+/// do.
 double time_whole_step(const TrainingCase& training, int64_t steps);
 
 }  // namespace partita

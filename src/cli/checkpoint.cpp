@@ -51,8 +51,9 @@ void print_pieces(const Manifest& manifest) {
   }
 }
 
-/// Prints a line for each checkpoint of a folder, the newest last, or one checkpoint with all its tensors. Throws
-/// MissingFile if there is no such folder, and InvalidFile if the one checkpoint is damaged.
+/// Prints a line for each checkpoint of a folder, the newest last, with the fault of a damaged one, or one checkpoint
+/// with all its tensors. Throws MissingFile if the folder is missing or cannot be read, and InvalidFile if the one
+/// checkpoint is damaged.
 void run_list(const CheckpointFlags& flags) {
   std::vector<FoundCheckpoint> found;
   if (is_checkpoint_folder(flags.path)) {
@@ -114,8 +115,9 @@ std::vector<std::vector<StateShare>> even_shares(const SavedStates& states, int 
   return share_states(held, ranks);
 }
 
-/// Compiles the training of a checkpoint under another plan. Throws InvalidArgument if neither the plan nor the
-/// checkpoint names a model, InvalidFile for a damaged configuration in the checkpoint, and as ZooJob does.
+/// Compiles the training of a checkpoint under another plan, up to the partition. Throws InvalidArgument if neither the
+/// plan nor the checkpoint names a model, InvalidFile for a damaged configuration in the checkpoint, and as ZooJob and
+/// its `program` do.
 Program program_under(const PlanFile& plan, const SavedStates& states) {
   const Metadata& metadata = states.metadata();
   const auto saved = metadata.find(kConfigKey);
@@ -139,8 +141,9 @@ Program program_under(const PlanFile& plan, const SavedStates& states) {
   return job.program(Purpose::training, Stage::partition);
 }
 
-/// Returns the parts that the ranks of a plan hold, split evenly among those that hold the same. Throws as
-/// `read_plan_file` does, and InvalidArgument if the plan is for another network or optimizer.
+/// Returns the parts that the ranks of the plan in the file `path` hold, split evenly among those that hold the same.
+/// Throws as `read_plan_file` and `program_under` do, and InvalidArgument if the plan is for another network or
+/// optimizer.
 SplitTarget planned_target(const SavedStates& states, const std::string& path) {
   const PlanFile plan = read_plan_file(path);
   const Program program = program_under(plan, states);

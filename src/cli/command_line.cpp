@@ -22,7 +22,8 @@
 namespace partita {
 namespace {
 
-/// Returns this_rank, or nullopt if the launcher's environment is invalid, which is then the reported error.
+/// Returns this process's rank, or nullopt if no launcher started it or the launcher's environment is invalid, which is
+/// then the reported error.
 std::optional<LaunchedRank> launched() {
   try {
     return this_rank();
@@ -83,8 +84,9 @@ std::string_view advice_for(std::string_view name) {
   return "";
 }
 
-/// Returns ", did you mean '--batch'?" for --batch-size and for --bacth, advice for a flag that only other systems
-/// have, or "" if there is none. `value`: the word after the flag.
+/// Returns ", did you mean '--batch'?" for --batch-size and for --bacth if `names`, the flags of the command, include
+/// it. Returns advice for a flag that only other systems have, unless `value`, the word after the flag, is a whole
+/// number; "" if nothing is known.
 std::string suggestion(const std::string& flag, const std::string& value, const std::vector<std::string>& names) {
   const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
   const bool is_count = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
@@ -106,8 +108,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-/// Refuses the words that were not parsed. Throws InvalidArgument for an unknown command or flag, or else an extra
-/// word.
+/// Refuses the words that were not parsed, of which there must be one. Throws InvalidArgument for an unknown command,
+/// or else the first unknown flag, with a suggestion, or else the first word.
 [[noreturn]] void refuse_rest(const CLI::App& app) {
   const auto commands = app.get_subcommands();
   const std::vector<std::string> rest = app.remaining(true);
@@ -211,8 +213,8 @@ __attribute__((noinline)) void grow_stack() {
   for (size_t i = 0; i < sizeof used; i += kPage) used[i] = 0;
 }
 
-/// Prepares for a limit on the address space. Each malloc arena would take 64 MiB of it per thread, and a stack that
-/// cannot grow later would end the process by a signal.
+/// If the address space is limited, restricts malloc to one arena and grows the stack. Each arena would take 64 MiB per
+/// thread, and a stack that cannot grow later would end the process by a signal.
 void spare_addresses() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;

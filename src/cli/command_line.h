@@ -5,7 +5,8 @@
 
 namespace partita {
 
-/// Each adds one command, which runs after the whole command line is parsed.
+/// Each adds one command to `app`, `add_launch` also the hidden launch-agent. A command runs at the end of
+/// CLI::App::parse, after the whole command line is parsed, and its exceptions leave `parse`.
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_generate(CLI::App& app);
@@ -28,10 +29,13 @@ void add_completion(CLI::App& app);
 /// Adds all commands. `app` has to outlive the run of a command.
 void add_commands(CLI::App& app);
 
-/// Checks that no option of `command` has an empty value, such as --save "". Throws InvalidArgument otherwise.
+/// Checks that no option or argument of `command` has an empty value, such as --save "". Throws InvalidArgument
+/// otherwise.
 void refuse_empty(const CLI::App& command);
 
-/// Runs the command and returns the exit code. Errors are printed to stderr as one line.
+/// Runs the command and returns the exit code of the process: 0, the command's own code or, after an exception, the
+/// code of the Error, out_of_memory or `internal`. Throws nothing: errors are printed to stderr as one line. From then
+/// on the process ignores SIGPIPE and SIGXFSZ.
 int run_command_line(int argc, char** argv);
 
 }  // namespace partita

@@ -24,7 +24,7 @@ struct GraphFlags {
   bool training = false, run = false;
 };
 
-/// Returns random inputs: normal floats, and integers 0 or 1, which are ids of any table of two rows.
+/// Returns a random input of the type: normal floats, or integers 0 or 1, which are ids of any table of two rows.
 Array random_input(const Type& type, uint64_t key) {
   Array array(type);
   for (int64_t i = 0; i < type.elements(); ++i) {
@@ -56,7 +56,7 @@ void run_graph(const Graph& graph, uint64_t seed) {
   }
 }
 
-/// Returns the last stage that is printed: the graph or, for several ranks, the local graph of one.
+/// Returns the stage up to which the program is compiled: the graph or, for several ranks, their local graphs.
 Stage last_stage(const JobConfig& config) { return config.ranks.count > 1 ? Stage::partition : Stage::training; }
 
 /// Compiles the graph of a file, under the parts of the configuration that do not depend on a network. Throws as

@@ -12,8 +12,8 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_footer(const CLI::App* app) const override;
 };
 
-/// Returns `text` in lines of at most `columns` columns. Lines after the first begin with `indent` spaces; the first
-/// has its indent already. A longer word gets a line of its own.
+/// Returns the words of `text`, with single spaces, in lines of at most `columns` columns. Lines after the first begin
+/// with `indent` spaces; for the first the caller writes them. A longer word gets a line of its own.
 std::string wrapped(const std::string& text, size_t columns, size_t indent);
 
 }  // namespace partita

@@ -26,7 +26,8 @@ bool is_of_recipe(const JobOption& option) {
          option.section == OptionSection::schedule;
 }
 
-/// Returns " [default: fast]", or "" if the option is a list or its default is the recipe's, unset, 0 or false.
+/// Returns " [default: fast]" for an option with the default "fast", or "" if the option is a list or its default is
+/// the recipe's, unset, 0 or false.
 std::string default_note(const JobOption& option) {
   if (is_of_recipe(option)) return "";
   const std::vector<std::string> texts = option.get(JobConfig());
@@ -69,8 +70,8 @@ void add_option(CLI::App& command, const JobOption& option, std::vector<Assignme
 }
 
 /// Checks that the model of the training has the network of the plan's model. Throws InvalidArgument, with the nodes
-/// and sizes that differ, otherwise. Models that cannot be built pass: the fingerprint of the network is compared
-/// later.
+/// and sizes that differ, otherwise. A missing model and models that cannot be built pass: the fingerprint of the
+/// network is compared later.
 void require_planned_model(const JobConfig& config, const PlanFile& plan) {
   if (plan.model.empty() || config.model.empty() || plan.model == config.model) return;
   const auto graph_of_model = [&](const std::string& text) {
@@ -133,8 +134,9 @@ std::string used_weights(const JobFlags& flags, const std::vector<Assignment>& a
 
 std::string joined_texts(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
-/// Returns the configuration under a plan. Throws InvalidArgument as `require_planned_model` does, and if another value
-/// was given for a key that the plan decides.
+/// Returns `config`, which `all` has changed, with what the plan decides, and with its element type, f32 or f64, if
+/// `all` gives none. Throws InvalidArgument as `require_planned_model` does, and if another value was given for a key
+/// that the plan decides.
 JobConfig planned_config(JobConfig config, const std::vector<Assignment>& all, const PlanFile& plan) {
   const auto is_said = [&](std::string_view key) {
     return std::any_of(all.begin(), all.end(), [&](const Assignment& one) { return one.option->key() == key; });

@@ -24,7 +24,8 @@ void add_job_flags(CLI::App& command, JobFlags& flags, const std::function<bool(
 /// Adds only the flags of the options for which `takes` is true; `flags` must live as for `add_job_flags`.
 void add_option_flags(CLI::App& command, JobFlags& flags, const std::function<bool(const JobOption&)>& takes);
 
-/// Whether the option changes what is compiled. Commands that print programs and run none take these options.
+/// Whether the option changes what is compiled: also the source of the rows and the plan, but not the learning rate's
+/// schedule. Commands that print programs and run none take these options.
 bool decides_program(const JobOption& option);
 
 /// Returns the assignments of the file, then those of the flags, without one of the model. Throws as `read_config`
@@ -32,13 +33,14 @@ bool decides_program(const JobOption& option);
 std::vector<Assignment> assignments_without_model(const JobFlags& flags);
 
 /// Returns the configuration of the command line: the recipe of the model, changed by the file, then by the flags, then
-/// by the plan that these name. "auto" searches a plan. Commands that only use weights get the model from them, if it
-/// is not given. Throws InvalidArgument if nothing names a model, for a value that is bad or contradicts the plan, and
-/// as `automatic_plan` does, and MissingFile or InvalidFile for a file that is missing or damaged.
+/// by the plan that these name. "auto" searches a plan. If no model is given, it comes from the plan, and for commands
+/// that only use weights from these. Warns on stderr if `train` computes in another type than its plan. Throws
+/// InvalidArgument if nothing names a model, for a value that is bad or contradicts the plan, for a plan of another
+/// network, and as `automatic_plan` does, and MissingFile or InvalidFile for a file that is missing or damaged.
 JobConfig configuration(const JobFlags& flags);
 
-/// Whether a flag set the option. Values from a file do not count, since a file may contain options that have no
-/// effect.
+/// Whether a flag set the option of this key ("training.batch"). Values from a file do not count, since a file may
+/// contain options that have no effect.
 bool is_given(const JobFlags& flags, std::string_view key);
 
 /// Prints the configuration to stdout if --print-config asks for it. Returns whether it did; the command then ends.

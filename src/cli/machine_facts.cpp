@@ -70,7 +70,8 @@ void read_processor(MachineFacts& facts, const std::string& root) {
   facts.onednn_isa = onednn.isa;
 }
 
-/// Reads the limits of the control group, version 2 or else version 1.
+/// Sets `core_quota` and `memory_limit` from the control group, version 2 or else version 1; a limit that is missing,
+/// cannot be read or is "max" stays nullopt.
 void read_control_group(MachineFacts& facts, const std::string& root) {
   const std::string group = root + "/sys/fs/cgroup/";
   std::istringstream second(first_line(group + "cpu.max"));
@@ -114,7 +115,7 @@ std::optional<int64_t> limit_of(int resource) {
   return static_cast<int64_t>(limit.rlim_cur);
 }
 
-/// Returns the path of an executable in PATH, or "".
+/// Returns the path of the first executable called `name` in PATH, or "".
 std::string found_in_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);

@@ -40,7 +40,9 @@ struct MachineFacts {
   std::vector<std::string> python_packages, missing_python_packages;
 };
 
-/// Reads the facts. `root` is prepended to paths under /proc and /sys, for tests. Starts one Python if there is one.
+/// Reads the facts; one that cannot be read keeps its default, and an error in the launcher's environment becomes
+/// `launch_error`. `root` is prepended to paths under /proc and /sys, for tests, except for the available memory.
+/// Starts one Python if there is one.
 MachineFacts read_machine_facts(const std::string& root = "");
 
 }  // namespace partita

@@ -17,8 +17,8 @@ struct OpsFlags {
   JobFlags job;      // the model whose kernels are listed
 };
 
-/// Returns a call with the op's first sample, its floats in type `dtype`. The call refers to `inputs` and `outputs`,
-/// empty lists that receive its types. Throws InvalidArgument if the op does not take the type.
+/// Returns a call with the op's first sample, which it must have, its floats in type `dtype`. The call refers to
+/// `inputs` and `outputs`, empty lists that receive its types. Throws InvalidArgument if the op does not take the type.
 OpCall sample_call(const OpDef& op, DType dtype, std::vector<Type>& inputs, std::vector<Type>& outputs) {
   const Sample& sample = op.samples.at(0);
   for (const SampleInput& input : sample.inputs) {

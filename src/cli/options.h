@@ -11,7 +11,7 @@
 
 namespace partita {
 
-/// Checks that `value` is in [least, most]. Throws InvalidArgument otherwise.
+/// Checks that `value` is in [least, most]. Throws InvalidArgument that begins with "[flag]" otherwise.
 void check_range(std::string_view flag, int64_t value, int64_t least, int64_t most = kLargestNumber);
 
 }  // namespace partita

@@ -26,7 +26,8 @@ struct ScheduleFlags {
   std::string cluster;
 };
 
-/// Returns the name of a section. "micro" is the forward if the backward is a section of its own.
+/// Returns the name of a section, with "forward" for `micro` on a pipeline stage, where the backward is a section of
+/// its own.
 std::string_view section_name(Section section, const LocalGraph& local) {
   return section == Section::micro && local.is_stage() ? "forward" : name_of(section);
 }
@@ -67,7 +68,7 @@ std::vector<StageTimes> section_seconds(const Program& program, const StepPrices
   return times;
 }
 
-/// Returns a line for each group of ranks with where its time goes.
+/// Returns a line about the predicted step, and one for each group of ranks with where its time goes.
 std::string print_prediction(const Program& program, const Prediction& prediction) {
   const SimulatedStep& step = prediction.step;
   const auto milliseconds = [](double seconds) { return fmt::format("{:.4g} ms", 1e3 * seconds); };
@@ -89,7 +90,8 @@ std::string print_prediction(const Program& program, const Prediction& predictio
   return text;
 }
 
-/// Returns the order of the stages, as text and as a drawing with the estimated or predicted times.
+/// Returns the order of the stages, as text and as a drawing with the predicted times or, without a prediction, the
+/// estimated ones.
 std::string print_order(const Program& program, Order order, const std::optional<Prediction>& prediction) {
   const Pipeline& pipeline = program.pipeline;
   PipelineShape shape = pipeline.shape;
@@ -120,7 +122,8 @@ std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGrap
   return text;
 }
 
-/// Returns a line for each kind of communication in a section; those that differ only in size are added.
+/// Returns a line for each kind of communication in a section, "" if there is none; those that differ only in size are
+/// summed.
 std::string print_communications(const StageProgram& stage, Section of) {
   struct Sum {
     int64_t count = 0, bytes = 0, kernels = 0;
@@ -190,7 +193,8 @@ std::string print_transfers(const Program& program) {
                             verdict.size() == 1 ? "" : "s");
 }
 
-/// Returns a summary for people. print(Schedule) prints everything that runs.
+/// Returns a summary for people: the order of the stages or the number of micro-batches, the memory and sections of
+/// each stage, the transfers between stages and, if given, the prediction. print(Schedule) prints everything that runs.
 std::string print_overview(const Program& program, Order order, const std::optional<Prediction>& prediction) {
   const bool has_stages = program.stages.size() > 1;
   std::string text = has_stages ? print_order(program, order, prediction)

@@ -20,7 +20,8 @@ struct LayerRow {
   int64_t parameters = 0;
 };
 
-/// Returns "h.0.attn" for "net/h/0/attn", as in the names of parameters, and "net" for the network itself.
+/// Returns "h.0.attn" for "net/h/0/attn", as in the names of parameters, "net" for the network itself and for no scope,
+/// and any other scope as it is.
 std::string layer_name(std::string scope) {
   constexpr std::string_view kNet = "net/";
   if (!scope.starts_with(kNet)) return scope.empty() ? "net" : scope;

@@ -16,8 +16,8 @@
 namespace partita {
 namespace {
 
-/// Number of rank groups; each runs the same number of stages. Throws InvalidArgument unless `interleave` is at least 1
-/// and divides `stages`.
+/// Returns the number of groups of ranks if each runs `interleave` of the stages: `stages` / `interleave`. Throws
+/// InvalidArgument unless `interleave` is at least 1 and divides `stages`.
 int64_t groups_of(int64_t stages, int64_t interleave) {
   if (interleave >= 1 && stages % interleave == 0) return stages / interleave;
   const int64_t each = std::max<int64_t>(1, interleave), below = stages / each * each;
@@ -78,8 +78,8 @@ bool may_have_stages(const Graph& graph, int64_t stages) {
                                                    [](const Node& node) { return node.stage > 0; }));
 }
 
-/// Writes the local graph of each rank to the dump folder. Throws RuntimeFailure(cannot_write) if a file cannot be
-/// written.
+/// Writes the local graph of each rank to rank_RANK/partition.txt in the dump folder, or partition_STAGE.txt if there
+/// are several stages. Throws RuntimeFailure(cannot_write) if a file cannot be written.
 void write_ranks(const Passes& passes, const Program& program, const OpSet& ops) {
   for (size_t stage = 0; stage < program.stages.size(); ++stage) {
     const RankGroup& group = program.pipeline.group_of(static_cast<int>(stage));
@@ -144,8 +144,9 @@ class Flow {
         name_, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
   }
 
-  /// Calls `change(plan, ranks)`, which changes the plan in place, for the plan of each number of ranks. All are timed
-  /// and dumped as the pass that runs (`name_`).
+  /// Calls `change(plan, ranks)`, which changes the plan in place, for each plan in `plans_` and the number of ranks
+  /// that it is for. All calls are timed and their results dumped as the pass that runs (`name_`). Throws what `change`
+  /// throws, and RuntimeFailure(cannot_write) if the dump fails.
   template <class Change>
   void change_plans(const Change& change) {
     plans_ = passes_.part(
@@ -245,8 +246,9 @@ void Flow::make_training() {
   });
 }
 
-/// Assigns nodes and states to pipeline stages, and ranks to stages. Throws InvalidArgument as `assign_stages`,
-/// `groups_of` and `rank_groups` do.
+/// Assigns nodes and states to pipeline stages, and ranks to stages. Adds a warning if the pipeline order has no
+/// effect. Throws InvalidArgument if the graph cannot have these stages, if they do not divide into groups of ranks, or
+/// if there are fewer ranks than groups, and RuntimeFailure(cannot_write) if the dump fails.
 void Flow::assign_to_stages() {
   const PipelineOptions& options = options_.plan.pipeline;
   rules_.emplace(program_.graph, ops_);
@@ -272,8 +274,10 @@ void Flow::assign_to_stages() {
   pipeline.shape.micro_batches = is_training() ? options_.plan.micro_batches : 1;
 }
 
-/// Makes one plan of the whole graph for each distinct number of ranks of a stage. Throws InvalidArgument as
-/// `make_mesh` and `make_plan` do, and what `own_plan` throws.
+/// Makes one plan of the whole graph for each distinct number of ranks of a stage, and keeps it in the program if there
+/// is only one. Adds a warning if annotations are ignored. Throws InvalidArgument if the options, the graph or its
+/// annotations do not fit the ranks, what `own_plan` and the options' `costs` throw, and RuntimeFailure(cannot_write)
+/// if the dump fails.
 void Flow::cut_nodes() {
   plans_ = passes_.part(
       name_,
@@ -314,7 +318,9 @@ void Flow::cut_batch() {
   });
 }
 
-/// Shards states as in the program that holds them, on stages with as many ranks. Other states stay as they are.
+/// Shards states as in the program that holds them, and regathers those that it regathers, in the plan for as many
+/// ranks as the holder's stage has. Other states stay as they are. Throws RuntimeFailure(cannot_write) if the dump
+/// fails.
 void Flow::cut_as_held() {
   const Program& holder = *options_.holder;
   const auto places = program_.graph.states_by_name();
@@ -332,7 +338,8 @@ void Flow::cut_as_held() {
   });
 }
 
-/// Splits the graph and its plans into those of each stage. Throws InvalidArgument if a plan does not fit the graph.
+/// Splits the graph and its plans into those of each stage. Throws InvalidArgument if a plan does not fit the graph,
+/// and RuntimeFailure(cannot_write) if the dump fails.
 void Flow::split_into_stages() {
   program_.stages = passes_.stage(
       name_,
@@ -399,8 +406,9 @@ void Flow::partition_stages() {
   if (passes_.dumping()) write_ranks(passes_, program_, ops_);
 }
 
-/// Finds the point-to-point transfers between stages and the order in which each rank runs its stages. Throws as
-/// `transfers_of` and `make_sequence` do.
+/// Finds the point-to-point transfers between stages and the order in which each rank runs its stages. Throws
+/// InvalidArgument for too many stages times micro-batches and for stages that need each other in a cycle, and
+/// RuntimeFailure(cannot_write) if the dump fails.
 void Flow::order_stages() {
   std::vector<const LocalGraph*> graphs;
   for (const StageProgram& stage : program_.stages) graphs.push_back(&stage.local);

@@ -20,7 +20,8 @@ struct CompileOptions {
   std::optional<Mesh> mesh = std::nullopt;  // mesh of a stage's ranks; none: follows from annotations and `plan`
   PlanOptions plan = {};
   /// Makes the plan in place of the one that `plan` asks for, unless it is null. Called with the graph that runs
-  /// (training included) and the number of ranks of a stage.
+  /// (training included) once for each distinct number of ranks of a stage. What it throws reaches the caller of
+  /// `compile`, which checks the plan.
   std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
   std::vector<NodeAnnotation> annotations = {};  // in addition to those of the graph
   ScheduleOptions schedule = {};
@@ -50,7 +51,8 @@ struct Program {
   std::vector<std::string> warnings;
   std::vector<PassTime> times;
 
-  /// Parts of the only stage. Each throws InternalError if the program has several.
+  /// Return the plan, the local graph or the schedule of the only stage, or (`only`) the stage itself. Each throws
+  /// InternalError unless the program has exactly one stage.
   const Plan& plan() const { return only().plan; }
   const LocalGraph& local() const { return only().local; }
   const Schedule& schedule() const { return only().schedule; }
@@ -60,14 +62,18 @@ struct Program {
   }
 };
 
-/// Concatenates the text that `print_one` returns for each stage, in order. If there are several, a line precedes each,
-/// such as "# stage 0 of 2, ranks 0 to 3".
+/// Concatenates the texts that `print_one` returns for the stages, in order. If there are several, a line precedes
+/// each, such as "# stage 0 of 2, ranks 0 to 3", with an empty line before it from the second on. Throws what
+/// `print_one` throws.
 std::string print_stages(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
                          const std::function<std::string(const StageProgram&)>& print_one);
 
-/// Compiles the graph that `forward` returns. Runs `forward` as the first stage, so that it is timed and dumped like
-/// the others. Throws InvalidArgument for options that the graph or the ranks do not allow,
-/// RuntimeFailure(cannot_write) if a dump fails, and what `forward` throws.
+/// Compiles the graph that `forward` returns, up to the stage `options.last`. Runs `forward` as the first stage, so
+/// that it is timed and dumped like the others.
+/// Throws InvalidArgument for a bad graph, options that the graph or the ranks do not allow, `options.passes` with an
+/// unknown pass or one that cannot be switched off, and if `catalog` lacks a kernel. Throws
+/// RuntimeFailure(cannot_write) if a dump fails, and what `forward`, `catalog` (RuntimeFailure(out_of_memory)) and the
+/// functions in `options` throw.
 Program compile(const std::function<Graph()>& forward, const OpSet& ops, const KernelCatalog& catalog,
                 const CompileOptions& options);
 /// Compiles a copy of `forward`. Throws as the other overload does.

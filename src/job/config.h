@@ -138,22 +138,22 @@ struct JobConfig {
 };
 
 /// Returns `config` with ranks, threads and batch norm statistics chosen where it leaves them open. Throws
-/// InvalidArgument for a value that its option does not take, if the ranks or threads are not available in `place`, if
-/// a saved plan was named but not read or is for another number of ranks, if block cuts do not divide the ranks, for a
-/// bad learning rate or warm-up, and for `quiet` along with `verbose`.
+/// InvalidArgument for a value that its option does not take, if a launcher started another number of ranks or `place`
+/// does not allow as many threads, if a saved plan was named but not read or is for another number of ranks, if block
+/// cuts do not divide the ranks, for a bad learning rate or warm-up, and for `quiet` along with `verbose`.
 JobConfig completed(JobConfig config, const Place& place);
 
-/// Returns the number of steps of a training that is limited by TrainingConfig::epochs and ::steps. `steps_per_epoch`
-/// is the number of steps in an epoch. A limit of 0 is none; without both it is one epoch.
+/// Returns the number of steps of a training that is limited by TrainingConfig::epochs and ::steps, the smaller one.
+/// `steps_per_epoch` is the number of steps in an epoch. A limit of 0 is none; without both it is one epoch.
 int64_t training_steps(int64_t epochs, int64_t steps, int64_t steps_per_epoch);
 
-/// Whether several ranks split nothing but the rows of a batch, as the modes data and hybrid do. Parameters may still
-/// be split layerwise.
+/// Whether there are several ranks that split nothing but the rows of a batch, as in the modes data and hybrid.
+/// Parameters may still be split layerwise.
 bool cuts_batch_alone(const JobConfig& config);
 
 /// Checks that the parts of a completed configuration fit together. Throws InvalidArgument, with the nearest legal
-/// choice, if there are more ranks than one process can run as threads, if the batch does not divide, and for options
-/// that would have no effect.
+/// choice, if there are more ranks than one process can run as threads, if the batch does not divide into micro-batches
+/// or, in the mode data, among the ranks, and for options that would have no effect.
 void verify_training(const JobConfig& config, const Place& place);
 
 }  // namespace partita

@@ -8,31 +8,32 @@ namespace partita {
 
 class JobRows {
  public:
-  /// Rows of `config.data` for a network that reads `format`. The format's `resize`, `augment`, `dtype`, `seed` and
-  /// ignored label are taken from `config`.
+  /// Sets the rows to those of `config.data`, generated ones if it names none, for a network that reads `format`. Opens
+  /// nothing. The format's `resize`, `augment`, `dtype`, `seed` and ignored label are taken from `config`.
   JobRows(const JobConfig& config, RowFormat format);
-  /// Rows of the model `name`, which brings them along. Without `own_rows` they are those of `config.data`.
+  /// Sets the rows to `own_rows`, which the model `name` brings along. If they are null, sets them as the other
+  /// constructor does.
   JobRows(const JobConfig& config, RowFormat format, std::string name, DatasetPtr own_rows);
 
   /// Whether rows are generated because neither the configuration nor the model names any.
   bool is_generated() const { return is_generated_; }
   const DataSource& source() const { return source_; }
   const RowFormat& format() const { return format_; }
-  /// Whether the source has such rows. A model's own rows are training rows only. Throws as `has_rows` of
+  /// Whether the source has rows of the split. A model's own rows are training rows only. Throws as `has_rows` of
   /// open_dataset.h does.
   bool has_rows(Split split) const;
   DatasetPtr rows(Split split) const;
-  /// Returns the columns of `rows`. Rows are not read if the kind of the source determines the columns. Throws as
-  /// `columns_of` does.
+  /// Returns the columns of the training rows. Rows are not read if the kind of the source determines the columns.
+  /// Throws as `columns_of` does.
   std::vector<Column> columns() const;
   /// Whether the model brings its rows along.
   bool are_own() const { return own_rows_ != nullptr; }
-  /// Returns the source, or the name of the model that brings its rows along.
+  /// Returns the source as text, as flags name it, or the name of the model that brings its rows along.
   std::string print_source() const;
   /// Returns the kind and size of generated rows: "images, 28x28", "texts, 128 letters" or "records, 8 ids".
   std::string print_generated() const;
-  /// Returns a warning if the source lacks some files of its training rows, else an empty string. `rows`: the number of
-  /// rows that are there. Throws MissingFile if all batches, or others than the last ones, are missing.
+  /// Returns a warning if the source, CIFAR-10, lacks some files of its training rows, else an empty string. `rows`:
+  /// the number of rows that are there. Throws MissingFile if all batches, or others than the last ones, are missing.
   std::string missing_part(int64_t rows) const;
 
  private:

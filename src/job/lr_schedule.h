@@ -28,11 +28,12 @@ struct LrSchedule {
 /// Throws InvalidArgument otherwise.
 void verify(const LrSchedule& schedule, DType dtype = DType::f64);
 
-/// Whether any learning rate depends on LrSchedule::steps.
+/// Whether the learning rate of any step depends on LrSchedule::steps: that of linear, cosine, and step without
+/// `step_every`.
 bool depends_on_length(const LrSchedule& schedule);
 
-/// Returns the learning rate of a step, counted from 0. That of linear and cosine is 0 from step LrSchedule::steps on,
-/// unless the warm-up lasts longer.
+/// Returns the learning rate of a step, counted from 0. That of linear and cosine is 0 from step max(`steps`,
+/// `warmup_steps` + 1) on.
 double learning_rate_at(const LrSchedule& schedule, int64_t step);
 
 }  // namespace partita

@@ -5,7 +5,8 @@
 namespace partita {
 namespace {
 
-/// Returns the changes that give each group of rows two values per channel. Each group has one row now.
+/// Returns, as text, the changes that give each of `groups` groups of rows two values per channel. Each group has one
+/// row now.
 std::string remedies(int64_t groups, int64_t micro_batches) {
   const std::string batch = fmt::format("a batch of at least {}", 2 * groups);
   if (groups == 1) return batch;

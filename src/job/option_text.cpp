@@ -10,8 +10,9 @@ namespace {
   throw InvalidArgument(fmt::format("[{}] bad value, got '{}', expected {}", where, text, expected));
 }
 
-/// Returns the number that is the whole of `text`, with an optional sign. Returns none and sets `failure` if there is
-/// no such number.
+/// Returns the number that is the whole of `text`, with an optional sign. Returns none if there is no such number. Sets
+/// `failure` to the reason: invalid_argument for other texts, result_out_of_range for numbers that T cannot hold, or
+/// none.
 template <class T>
 std::optional<T> number(std::string_view text, std::errc& failure) {
   T value{};
@@ -29,7 +30,7 @@ std::optional<T> number(std::string_view text, std::errc& failure) {
   throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected a number of 64 bits", where, text));
 }
 
-/// Runs a parser. Rethrows its InvalidArgument with "[where]" in place of the parser's own prefix.
+/// Returns the result of `parse`. Rethrows its InvalidArgument with "[where]" in place of the parser's own prefix.
 template <class Parse>
 auto parsed(std::string_view where, const Parse& parse) {
   try {

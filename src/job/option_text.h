@@ -17,8 +17,8 @@ struct Limits {
   double most = static_cast<double>(kLargestNumber);
 };
 
-/// Each parses `text` into `value`. Throws InvalidArgument that begins with "[where]" for other texts and numbers
-/// outside `limits`.
+/// Each parses `text` into `value`. Throws InvalidArgument that begins with "[where]" for other texts, and for numbers
+/// outside `limits`, which those of type uint64_t do not have.
 void read_option(std::string_view where, std::string_view text, const Limits& limits, bool& value);
 void read_option(std::string_view where, std::string_view text, const Limits& limits, int& value);
 void read_option(std::string_view where, std::string_view text, const Limits& limits, int64_t& value);
@@ -40,7 +40,8 @@ void read_option(std::string_view where, std::string_view text, const Limits& li
   read_option(where, text, limits, value.emplace());
 }
 
-/// Each returns text that `read_option` parses back to the same value.
+/// Each returns text that `read_option` parses back to the same value. The empty text, for an empty string, is not
+/// parsed.
 std::string print_option(bool value);
 std::string print_option(int value);
 std::string print_option(int64_t value);

@@ -104,8 +104,8 @@ class List {
   std::vector<JobOption> take() { return std::move(options_); }
   void section(OptionSection section) { section_ = section; }
 
-  /// Adds an option of the current section. `access` returns the field of a configuration, const or not. The reference
-  /// is valid until the next option is added.
+  /// Adds an option of the current section and returns it, for more to be set. `access` returns the field of a
+  /// configuration, const or not. The reference is valid until the next option is added.
   template <class Access>
   JobOption& add(std::string name, std::string flag, Effect effect, Access access, std::string help,
                  Limits limits = {}) {
@@ -448,7 +448,7 @@ std::vector<JobOption> make_options() {
   return list.take();
 }
 
-/// Returns "a, b", for messages.
+/// Returns the texts as one, "a, b", for messages.
 std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
 }  // namespace

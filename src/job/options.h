@@ -34,13 +34,14 @@ struct JobOption {
   Effect effect = Effect::program;
   Form form = Form::text;
   std::vector<std::string> synonyms;  // flags of other programs for which this one is suggested
-  /// Returns one text per value: none if the option is not set, several for a list.
+  /// Returns one text per value of the option in a configuration: none if it is not set, several for a list.
   std::function<std::vector<std::string>(const JobConfig&)> get;
   /// Parses texts into the option's field. Throws InvalidArgument that begins with "[where]" for other texts or another
   /// number of them.
   std::function<void(JobConfig&, std::string_view where, const std::vector<std::string>& texts)> set;
 
-  /// "schedule.learning_rate"; "model" for an option of the section `job`.
+  /// Returns the name with its section, "schedule.learning_rate", or for an option of the section `job` the name alone,
+  /// "model".
   std::string key() const;
 };
 
@@ -59,7 +60,7 @@ struct Assignment {
 void assign(JobConfig& config, const std::vector<Assignment>& assignments);
 
 /// Checks that each field holds a value that its option takes, for programs that fill the fields themselves. Throws
-/// InvalidArgument that begins with the option's key.
+/// InvalidArgument, which begins with the option's key in brackets, otherwise.
 void require_legal(const JobConfig& config);
 
 /// An option whose values differ between two configurations, as text.
@@ -67,7 +68,7 @@ struct Difference {
   const JobOption* option = nullptr;
   std::string got, expected;
 };
-/// Returns the options that differ, in the order of job_options().
+/// Returns the options whose texts differ, in the order of job_options().
 std::vector<Difference> differences(const JobConfig& got, const JobConfig& expected);
 
 }  // namespace partita

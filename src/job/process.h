@@ -12,8 +12,9 @@ namespace partita {
 /// flight records. The destructor restores the environment.
 class JobProcess {
  public:
-  /// Opens the log and the flight record. Throws RuntimeFailure(cannot_write) if one of them cannot be written, or if
-  /// another job is writing it.
+  /// Opens the log and locks the flight record, whose folder it creates and puts into the environment, if the
+  /// configuration names them. Throws RuntimeFailure(cannot_write) if the log cannot be written, or if another job is
+  /// writing one of them, and as the constructor of OwnerLock does.
   JobProcess(const JobConfig& config, const Place& place);
   ~JobProcess();
   JobProcess(const JobProcess&) = delete;
@@ -25,7 +26,8 @@ class JobProcess {
   std::optional<Console> console_;
 };
 
-/// Calls `warn` if the ranks of this host have more compute threads than the host has cores.
+/// Calls `warn` if the ranks of this host, or all ranks if they are threads, have more compute threads than the host
+/// has cores.
 void warn_of_oversubscription(const JobConfig& config, const Place& place,
                               const std::function<void(const std::string&)>& warn);
 

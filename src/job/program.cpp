@@ -48,7 +48,8 @@ NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& 
   return named_stages(training, assign_stages(training, Rules(training, all_ops()), pipeline.stages));
 }
 
-/// Checks that a given plan is for this network, at the training's batch. Throws InvalidArgument otherwise.
+/// Checks that a given plan is for the network of the request, at the training's batch. A plan that names no network
+/// passes. Throws InvalidArgument otherwise, and as `build_graph` does.
 void require_planned_network(const JobConfig& config, const ProgramRequest& request) {
   const GivenPlan& given = *config.plan.given;
   if (!given.network) return;
@@ -62,8 +63,9 @@ void require_planned_network(const JobConfig& config, const ProgramRequest& requ
           : ""));
 }
 
-/// Returns the plan that the given cuts describe. For an evaluation, cuts that its graph or its rows do not allow are
-/// left out. Throws InvalidArgument for another number of ranks, and as `plan_of` does.
+/// Returns the plan of `graph` that the given cuts describe. For an evaluation, cuts that its graph or its rows do not
+/// allow are left out. Throws InvalidArgument if they are for another number of ranks of a stage, and as `plan_of`
+/// does.
 Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool evaluation) {
   if (cuts.mesh.ranks() != ranks) {
     throw InvalidArgument(fmt::format("[{}] the plan is for another number of ranks of each stage, got {}, expected {}",

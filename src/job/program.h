@@ -33,25 +33,28 @@ struct GraphRequest {
 };
 
 /// Returns `config` with the number of pipeline stages set. If the configuration leaves it open, it is the number that
-/// the network's layers and the stage annotations use. Throws InvalidArgument if the network cannot be built or an
-/// annotation names a layer that does not exist.
+/// the network's layers and the stage annotations use; `columns` are those of the rows. Throws InvalidArgument if it is
+/// open and the network cannot be built or an annotation names a layer that does not exist.
 JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns);
 
-/// Returns the graph of the network with its loss, for an evaluation of `request.batch` rows. Throws as `build_graph`
-/// does.
+/// Returns the forward graph of the network with its loss, for an evaluation of `request.batch` rows. Throws as
+/// `build_graph` does.
 Graph build_evaluation(const JobConfig& config, const ProgramRequest& request);
 
-/// Returns the fingerprint of the training's network, by which plans identify it. Throws as `build_graph` does.
+/// Returns the fingerprint of the request's network at the training's batch, by which plans identify it. Throws as
+/// `build_graph` does.
 NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramRequest& request);
 
 /// Compiles the program of a training, an evaluation or a prediction under a completed configuration. Commands,
 /// trainings, evaluations, benchmarks and examples compile programs only by this function and the next. An evaluation
 /// has the stages and the mode of the training and runs a batch as a whole. A prediction has neither stages nor
-/// micro-batches. Only programs of trainings are dumped. Throws InvalidArgument for options, annotations and plans that
-/// the network or the ranks do not allow, and RuntimeFailure(cannot_write) if a dump fails.
+/// micro-batches. Only programs of trainings are dumped. Throws InvalidArgument for a network that cannot be built, and
+/// for options, annotations and plans that the network or the ranks do not allow; RuntimeFailure(cannot_write) if a
+/// dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot be started.
 Program make_program(const JobConfig& config, const ProgramRequest& request);
 /// Compiles the program of a graph, under those parts of a completed configuration that do not depend on a network.
-/// Throws what `request.forward` throws, and InvalidArgument for options that the graph or the ranks do not allow.
+/// Throws what `request.forward` throws, InvalidArgument for options that the graph or the ranks do not allow, and
+/// RuntimeFailure(out_of_memory) if the compute threads cannot be started.
 Program make_program(const JobConfig& config, const GraphRequest& request);
 
 }  // namespace partita

@@ -19,7 +19,8 @@ namespace {
 constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr std::string_view kHeader = "# partita job 1\n";
 
-/// Whether the text fits a TOML integer or float. Seeds of 64 bits may not, and are written as strings.
+/// Whether the text, which is a number, fits a TOML integer or float. Seeds of 64 bits may not, and are written as
+/// strings.
 bool is_toml_number(const std::string& text) {
   return text.find_first_not_of("0123456789") != std::string::npos || text.size() < 19;
 }

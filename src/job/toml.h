@@ -5,9 +5,10 @@
 
 namespace partita {
 
-/// Returns every option that is set, in the order of job_options(). `parse_config` reads the same configuration back.
+/// Returns a header line and every option that is set, in the order of job_options(), as TOML. `parse_config` reads the
+/// same configuration back.
 std::string print(const JobConfig& config);
-/// Returns `print` without options of files and of the console: what was computed, and where.
+/// Returns what `print` does, without options of files and of the console: what was computed, and where.
 std::string print_computation(const JobConfig& config);
 
 /// Parses a text into assignments, which check the values when they are assigned. `path` is used in messages. Throws
@@ -15,7 +16,7 @@ std::string print_computation(const JobConfig& config);
 /// of too many parts, and for a value that is no text, number, bool or list of these.
 std::vector<Assignment> parse_config(std::string_view text, const std::string& path);
 /// Reads a file and parses it with `parse_config`. Throws MissingFile if the file cannot be read, InvalidFile if it is
-/// too large or as `parse_config` does.
+/// larger than 1 MiB, and as `parse_config` does.
 std::vector<Assignment> read_config(const std::string& path);
 
 }  // namespace partita

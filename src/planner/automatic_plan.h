@@ -8,13 +8,14 @@
 
 namespace partita {
 
-/// Whether the value of PlanConfig::file asks for a search: "auto", or "auto:" and a cluster.
+/// Whether the value of PlanConfig::file asks for a search: it is "auto" or begins with "auto:".
 bool is_automatic_plan(std::string_view file);
 
-/// Returns the best plan of `config.model` for the ranks of `config`, or for `launched` ranks if it names no number: on
-/// the processors of this machine for "auto", on a preset or the file of a cluster for "auto:CLUSTER". All ranks are
-/// used. `where` begins messages. Opens the rows, whose columns the network reads. Throws InvalidArgument if `config`
-/// names no model and if nothing fits, and what `plan` and ZooJob throw.
+/// Returns the best plan of `config.model` for its batch, as `plan` finds it, with `file` as its path. It uses all of
+/// `config.ranks.count` ranks or, if that is 0, of `launched`, but at least one. `file` is "auto" for the preset cpu,
+/// or "auto:CLUSTER" for a preset or the file of a cluster. `where` stands in brackets at the beginning of messages.
+/// Opens the rows if only they say what columns the network reads. Throws InvalidArgument if `config` names no model or
+/// nothing fits, and as `plan`, the constructor of ZooJob and `ZooJob::columns` do.
 PlanFile automatic_plan(const std::string& file, const JobConfig& config, int launched, const std::string& where);
 
 }  // namespace partita

@@ -5,11 +5,11 @@
 
 namespace partita {
 
-/// Whether the name of a model is the path of a file, such as "graph.txt" or "folder/graph".
+/// Whether `model` is the path of a file instead of the name of a model: it contains '/' or ends in ".txt".
 bool is_graph_file(const std::string& model);
 
-/// Reads a graph from a text file. Throws MissingFile if the file cannot be read, InvalidFile if it has more than
-/// 16 MiB, and InvalidArgument with the line if it is not a graph.
+/// Reads a graph from a text file. Throws MissingFile if the path is no regular file or cannot be read, InvalidFile if
+/// it has more than 16 MiB, and InvalidArgument with the line if it is not a graph.
 Graph read_graph(const std::string& path);
 
 }  // namespace partita

@@ -26,8 +26,9 @@ void require_ranges(const PlanRequest& request) {
   }
 }
 
-/// The part of the cluster that the ranks of the request use; all of it if the request names no number. Throws
-/// InvalidArgument for a number of ranks out of range, and as `open_cluster` does.
+/// Opens the cluster of the request, without TF32 if the request says so, and resizes it to the ranks of the request; 0
+/// ranks leave it whole. Only a cluster whose ranks share cores can grow. Throws InvalidArgument for a number of ranks
+/// out of range, and as `open_cluster` does.
 Cluster cluster_of(const PlanRequest& request) {
   Cluster cluster = open_cluster(request.cluster);
   if (!request.tf32) cluster = without_tf32(std::move(cluster));
@@ -41,8 +42,9 @@ Cluster cluster_of(const PlanRequest& request) {
                                     request.where, request.ranks, cluster.ranks(), cluster.name));
 }
 
-/// The network to train: that of the request, without the plan and ranks of its configuration, else the model of the
-/// zoo. None if the request names the file of a graph. Throws InvalidArgument for an unknown model.
+/// Returns the network to train: that of the request, without the plan and ranks of its configuration, else the model
+/// of the zoo with its recipe and the loss of the request. None if the request names the file of a graph. Throws as
+/// `make_model` does.
 std::optional<TrainedNetwork> trained_of(const PlanRequest& request) {
   if (request.network) {
     TrainedNetwork own = *request.network;
@@ -65,7 +67,8 @@ DType dtype_of(const PlanRequest& request, const std::optional<TrainedNetwork>& 
 constexpr double kLess = 1 - 1e-6;
 
 /// Returns a function that makes the plan of a graph on the ranks that share the same rows, from the cuts of a saved
-/// plan. The function throws InvalidArgument as `plan_of` does.
+/// plan without the axis "data"; it ignores its second argument. Lines that do not fit the graph are skipped. The
+/// function throws InvalidArgument as `plan_of` does.
 std::function<Plan(const Graph&, int64_t)> plan_of_cuts(const NamedCuts& cuts) {
   return [own = without_axis(cuts, "data")](const Graph& graph, int64_t) {
     return plan_of(own, graph, all_ops(), /*any_purpose=*/true);
@@ -183,8 +186,8 @@ bool NetworkPlanner::is_placed() const {
   return cluster_.cores > 0 && trained_ && can_run;
 }
 
-/// Compute threads of each rank: its share of the cluster's cores, but at most those of this machine, whose kernels
-/// report how much scratch they take.
+/// Returns the compute threads of each of `ranks` ranks: an equal share of the cluster's cores, but at most those of
+/// this machine, whose kernels report how much scratch they take; at least 1. Throws as `this_place` does.
 int NetworkPlanner::threads(int64_t ranks) const {
   const Place here = this_place();
   const int64_t cores = std::min<int64_t>(cluster_.cores, here.cores);
@@ -207,8 +210,9 @@ const std::vector<StageMemory>& NetworkPlanner::placed(const PricedPlan& plan) {
   return placed_.emplace(plan.configuration, placed_memory(program)).first->second;
 }
 
-/// The search uses estimates. If the compiled program needs more memory, search again with a smaller budget. The
-/// configuration with the least memory may fit although its estimate does not.
+/// Searches by estimates. If the compiled program of the result needs more than `memory`, searches again with a smaller
+/// budget. The configuration with the least memory may fit although its estimate does not. Throws as
+/// `search_configurations` and `priced` do.
 ConfigurationSearch NetworkPlanner::searched(const Pins& pins, bool runner_up, bool any) {
   SearchRequest request{.costs = costs_,
                         .ranks = cluster_.ranks(),

@@ -10,9 +10,10 @@ namespace partita {
 
 class NetworkPlanner {
  public:
-  /// With `cuts`, prices the cuts of a saved plan as they are, without folding repeated layers. Throws InvalidArgument
-  /// for an unknown model or cluster, for ranks, rows or memory out of range, and for the graph of a training. Throws
-  /// as `open_cluster` and `read_graph` do for files.
+  /// Opens the cluster, and builds the network or reads its graph. With `cuts`, prices the cuts of a saved plan as they
+  /// are, without folding repeated layers. Throws InvalidArgument for an unknown model or cluster, for a network that
+  /// cannot be built, for ranks, rows or memory out of range, and for a graph that is a training, has no batch, or has
+  /// another batch than the request. Throws as `open_cluster` and `read_graph` do for files.
   explicit NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cuts = std::nullopt);
 
   const PlanRequest& request() const { return request_; }
@@ -24,35 +25,41 @@ class NetworkPlanner {
   int64_t batch() const { return batch_; }
   const Precision& precision() const { return precision_; }
   const Graph& forward() const { return forward_; }
-  /// The fingerprint of the network as it is trained: its batch norms take statistics over all rows, while those of
-  /// `forward` take them per row. Throws InvalidArgument for a graph.
+  /// Returns the fingerprint of the network as it is trained: its batch norms take statistics over all rows, while
+  /// those of `forward` take them per row. Throws InvalidArgument if the request names the file of a graph.
   NetworkFingerprint fingerprint() const;
   NetworkCosts& costs() { return costs_; }
   double memory() const;  // bytes for tensors of each rank
 
-  /// Prices a completed configuration. For trainings in f32 or f64 on CPU clusters, memory is measured on the compiled
-  /// program. Throws InvalidArgument if the network cannot be lowered so.
+  /// Prices a completed configuration, and finds a lower bound of its step. For trainings in f32 or f64 on CPU
+  /// clusters, memory is measured on the compiled program, else it is estimated. Throws InvalidArgument if it needs
+  /// more ranks than the cluster has, the network cannot be lowered so, or the order of the pipeline is too long
+  /// (`make_sequence`). Where memory is measured, throws as `make_program` and `this_place` do.
   PricedPlan priced(const Configuration& configuration);
+  /// Returns the plan of a configuration that is already priced, with the names of its layers and notes. Memory is found
+  /// as by the other overload, and measuring it throws the same errors.
   PricedPlan priced(const PricedConfiguration& found);
   /// Searches for the fastest configuration that fits, by the memory that `priced` reports. If none fits, the result
   /// has no `best` but `least`, the one that takes the least memory. `runner_up` also keeps the fastest one that
-  /// differs from the best in data, context, tensor or pipeline. `any` stops at the first that fits, which need not be
-  /// the fastest. Throws InvalidArgument if the pins allow no configuration, or if the network cannot be lowered under
-  /// any of them.
+  /// differs from the best in data, context, tensor or pipeline and fits by its estimated memory. `any` stops at the
+  /// first that fits, which need not be the fastest. Throws InvalidArgument if the pins allow no configuration, or if
+  /// the network cannot be lowered under any of them, and as `priced` does.
   ConfigurationSearch searched(const Pins& pins, bool runner_up = false, bool any = false);
 
-  /// The completed job configuration of a training that runs the plan; for the file of a graph, it is made from
-  /// defaults.
+  /// Returns the completed job configuration of a training that runs the plan; for the file of a graph, it is made from
+  /// defaults. Throws InvalidArgument if the configuration of the network has a value that `completed` refuses.
   JobConfig job_of_plan(const PricedPlan& plan);
   PlanFile plan_file(const PricedPlan& plan);
-  /// Checks the cuts of a plan file, if it has any. Throws InvalidArgument "[FILE:LINE] .." for cuts that its training
-  /// would refuse, and for the file of a graph.
+  /// Checks the cuts of a plan file; does nothing if it has none. Throws InvalidArgument "[FILE:LINE] .." for cuts that
+  /// its training would refuse, InvalidArgument if the network does not have its stages or recomputed layers, and for
+  /// the file of a graph.
   void require_trainable(const PlanFile& plan) const;
-  /// Prices a completed configuration with the cuts of a plan file. Repeated layers keep their own cuts, and nodes
-  /// that the file does not name are cut as `cuts.others` says. Memory is found as in `priced`. Throws InvalidArgument
-  /// if the network cannot be lowered so.
+  /// Prices a completed configuration with the cuts of a plan file. Repeated layers keep their own cuts, and nodes that
+  /// the file does not name are cut as `cuts.others` says. Memory is found as in `priced`. Opens the cluster again.
+  /// Throws as the constructor and `priced` do.
   Price price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const;
-  /// The plan of the folded forward graph on the ranks of one stage.
+  /// Makes the plan of the folded forward graph on the ranks of one stage, from the values of the configuration alone,
+  /// not from cuts of a saved plan. Throws InvalidArgument as `make_mesh` and `make_plan` do.
   Plan folded_plan(const PricedPlan& plan);
 
  private:
@@ -75,8 +82,9 @@ class NetworkPlanner {
   std::map<Configuration, std::vector<StageMemory>> placed_;  // memory of compiled programs
 };
 
-/// Whether a plan file under this configuration is priced again by its own cuts. A search over all layers may cut
-/// repeated layers in different ways, while prices come from folded layers, whose copies are all cut alike.
+/// Whether the configuration has searched cuts over several ranks of `tensor`. A plan file under it is priced again by
+/// its own cuts: a search over all layers may cut repeated layers in different ways, while prices come from folded
+/// layers, whose copies are all cut alike.
 bool has_searched_cuts(const Configuration& configuration);
 
 }  // namespace partita

@@ -20,7 +20,8 @@ Graph forward_of_micro_batch(const PlanFile& plan, const NetworkPlanner& planner
                      {.batch = rows, .columns = trained.columns, .statistics_groups = rows});
 }
 
-/// A partial plan with all forward cuts decided. The layout of states stays open, so that it follows their users.
+/// Returns the decisions of `cuts`, with the cuts of all forward nodes decided. The layout of states that no line names
+/// stays open, so that it follows their users. Throws InvalidArgument for axes that the mesh of `cuts` lacks.
 PartialPlan decided(const NamedCuts& cuts, const Graph& training) {
   PartialPlan partial = partial_plan_of(cuts, training, Rules(training, all_ops()), /*any_purpose=*/true);
   const Plan whole = plan_of(cuts, training, all_ops(), /*any_purpose=*/true);

@@ -9,24 +9,29 @@ namespace partita {
 
 class OpCosts {
  public:
-  /// `planner` is the planner of the plan. It and the plan must outlive this object. Throws InvalidArgument if the plan
-  /// is for the file of a graph, or if its cuts do not fit the network.
+  /// Lowers the network for the plan's micro-batch, with the cuts of the plan or, if it has none, those of its
+  /// configuration. `planner` is the planner of the plan. It and the plan must outlive this object. Throws
+  /// InvalidArgument if the plan is for the file of a graph, if its cuts name other axes than its mesh has, or if its
+  /// policy recomputes nothing. For a plan without cuts, throws as `NetworkPlanner::priced` does.
   OpCosts(const PlanFile& plan, NetworkPlanner& planner);
 
-  /// Index of the training node that stands for the first forward node that matches a name or a pattern. Copies of a
-  /// repeated layer share one node. Throws InvalidArgument with the nearest name if none matches.
+  /// Returns the index of the training node that stands for the first forward node that matches a name or a pattern.
+  /// Copies of a repeated layer other than the first and the last share one node. Throws InvalidArgument with the
+  /// nearest name if none matches.
   size_t node_named(const std::string& name) const;
-  /// Indices of the `count` forward nodes with the most FLOPs over all copies of their layer, largest first. A repeated
-  /// layer contributes the nodes of one copy.
+  /// Returns the indices of the `count` forward nodes with the most FLOPs, largest first; fewer if there are fewer. A
+  /// node of a repeated layer stands for all copies but the first and the last: its FLOPs are those of all of these,
+  /// and those two copies do not contribute nodes.
   std::vector<size_t> largest(size_t count) const;
   std::string name(size_t node) const { return names_.at(node); }
-  /// Name of the first node of the whole network that matches a name or a pattern. Throws InvalidArgument with the
-  /// nearest name if none matches.
+  /// Returns the name of the first node of the whole forward graph that matches a name or a pattern. Throws
+  /// InvalidArgument with the nearest name if none matches.
   std::string whole_name(const std::string& name) const { return whole_names_.at(place_of(name)); }
   /// One line that describes the op, the micro-batch and the ranks that the alternatives are for.
   std::string title(size_t node) const;
-  /// The cuts of a node, cheapest first; empty if one rank runs everything. With `free`, each may cut the other nodes
-  /// anew. The first `most` say why they cost more or less than the chosen one.
+  /// Returns the cuts of a forward node, given by its index, cheapest first; empty if one rank runs everything. With
+  /// `free`, each may cut the other nodes anew. The first `most`, except the chosen one, say why they cost more or less
+  /// than the chosen one.
   std::vector<CutAlternative> alternatives(size_t node, bool free, size_t most) const;
 
  private:

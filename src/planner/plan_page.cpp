@@ -9,7 +9,8 @@ namespace {
 
 constexpr size_t kShownOps = 4, kShownCuts = 6;
 
-/// A group of ranks, with the slowest links that it uses; `level` is "" for a single rank.
+/// Returns the group of ranks at `place`, with the links of the outermost level that it crosses; `level` is "" and the
+/// bandwidth 0 for a single rank.
 PageGroup group_of_ranks(std::string name, const GroupPlace& place, const Cluster& cluster) {
   PageGroup group{.name = std::move(name), .ranks = place.ranks, .level = {}};
   for (size_t level = 0; level < cluster.levels.size(); ++level) {

@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kShownAlternatives = 12;
 
-/// Checks the pins. Throws InvalidArgument if they contradict each other, or need more ranks or rows than there are.
+/// Checks the pins. Throws InvalidArgument if they contradict each other, need more ranks than there are, or do not
+/// divide the batch.
 void require_possible(const Pins& pins, const NetworkPlanner& planner) {
   Configuration least{.data = pins.data.value_or(1),
                       .context = pins.context.value_or(1),
@@ -46,7 +47,7 @@ class Stopwatch {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// The planner that made the price of a job.
+/// Returns the planner that made the price of a job: that of the edited cuts if there is one, else that of the network.
 NetworkPlanner& pricer_of(const PlannedJob& job) { return job.edited_planner ? *job.edited_planner : *job.planner; }
 
 }  // namespace

@@ -29,20 +29,25 @@ struct PlannedJob {
 
 /// Searches for the fastest configuration that fits. If nothing fits, returns the one that takes the least memory, with
 /// `fits` false. For trainings in f32 or f64 on CPU clusters, memory is measured on the compiled program. Throws
-/// InvalidArgument if the request allows no configuration, and as the constructor of NetworkPlanner does.
+/// InvalidArgument if the pins contradict each other or allow no configuration, or if the network can be lowered under
+/// none of them, and as the constructor and `priced` of NetworkPlanner do.
 PlannedJob plan(const PlanRequest& request);
-/// Prices one configuration without a search. If the request has no ranks, the configuration decides how many there
-/// are. Pins are ignored. Throws InvalidArgument if the ranks or the batch do not divide, or if the network cannot be
-/// lowered so, and as the constructor of NetworkPlanner does.
+/// Completes and prices one configuration without a search; `fits` says whether it fits. If the request has no ranks,
+/// the configuration decides how many there are. Pins are ignored. Throws InvalidArgument if the configuration does not
+/// use exactly the ranks of the request, contradicts itself or does not divide the batch, or if the network cannot be
+/// lowered so, and as the constructor and `priced` of NetworkPlanner do.
 PlannedJob price(const PlanRequest& request, const Configuration& configuration);
 
-/// The plan as a file that people edit and that `read_plan_file` reads back. For the job of a saved plan, it is that
-/// file. Throws InvalidArgument for a graph.
+/// Returns the plan as a file that people edit and that `read_plan_file` reads back. For the job of a saved plan, it is
+/// that file, with the cuts of the configuration if it has none. Throws InvalidArgument for a job from the file of a
+/// graph, and as `make_program` does.
 PlanFile plan_file_of(const PlannedJob& job);
-/// The job configuration with which `Model` trains under the plan. Throws InvalidArgument for a graph.
+/// Returns the job configuration with which `Model` trains under the plan, in the type of the plan if that is f32 or
+/// f64. Throws as `plan_file_of` does.
 JobConfig config_of(const PlannedJob& job);
 
-/// The cost of each group of equal layers, and how it is cut. `print_layers` formats these rows as a table.
+/// Returns the cost of each group of equal layers, and how it is cut, in the order of the network. `print_layers`
+/// formats these rows as a table.
 std::vector<LayerRow> explain(const PlannedJob& job);
 std::string print_layers(const PlannedJob& job);
 
@@ -52,19 +57,20 @@ struct OpExplanation {
   std::vector<CutAlternative> alternatives;  // cheapest first; empty if one rank runs everything
   bool free = false;                         // whether each alternative cuts the other nodes anew
 };
-/// Compares the cuts of one op. `op` is the name of a node or a pattern; the first node that matches counts. With
-/// `free`, each alternative may cut the other nodes anew. Throws InvalidArgument with the nearest name if none matches,
-/// and for a graph.
+/// Compares the cuts of one op for the plan of a job. `op` is the name of a node or a pattern; the first node that
+/// matches counts. With `free`, each alternative may cut the other nodes anew. Throws InvalidArgument with the nearest
+/// name if none matches, and as `plan_file_of` does.
 OpExplanation explain_op(const PlannedJob& job, const std::string& op, bool free = false);
 std::string print(const OpExplanation& explanation);
 
-/// The runner-up, if the job has one, and the best configuration of each known template (`known_templates`) or, if none
-/// fits, the one that takes the least memory. A template without a configuration for these ranks is left out.
+/// Returns the runner-up, if the job has one, and for each known template (`known_templates`) the fastest configuration
+/// that fits or, if none does, the one that takes the least memory, with `fits` false. Searches anew. A template under
+/// which no configuration of these ranks is possible is left out.
 std::vector<PageOther> others(const PlannedJob& job);
 std::string print_others(const PlannedJob& job);
 
-/// A self-contained HTML page about the plan. `compares` adds a table of the `others`. Throws InvalidArgument for a
-/// graph.
+/// Returns a self-contained HTML page about the plan. `compares` adds a table of the `others`. Throws InvalidArgument
+/// for a job from the file of a graph, and as `plan_file_of` does.
 std::string plan_page(const PlannedJob& job, bool compares = true);
 
 /// A single change of the request after which some configuration fits.
@@ -72,16 +78,18 @@ struct Remedy {
   double factor = 1;  // size of the change; 1: no number changes
   std::string text;   // "--memory 12.5"
 };
-/// Remedies for a job that does not fit, smallest change first: a pin to drop, more memory, more nodes, or a
-/// smaller batch. That of memory is always among them.
+/// Searches for remedies for a job that does not fit, and returns them with the smallest change first: a pin to drop,
+/// more memory, 2 to 32 times as many nodes, or a batch of that fraction. More memory is always among them; nodes are
+/// not if the cluster is a file or the request names its ranks.
 std::vector<Remedy> remedies(const PlannedJob& job);
-/// The message for a job that does not fit: "[plan] nothing fits; at best .. It would fit with --memory 12.5, or
-/// with ..".
+/// Returns the message for a job that does not fit, with its `remedies`: "[plan] nothing fits; at best .. It would fit
+/// with --memory 12.5, or with ..".
 std::string refusal_of(const PlannedJob& job);
 /// Checks that the job fits. Throws InvalidArgument with the text of `refusal_of` if it does not.
 void require_fit(const PlannedJob& job);
-/// The missing memory of the largest group of ranks, and what it consists of: "[plan] 16 GiB missing on group 0 of 8,
-/// got 80 GiB of each device, expected 96 GiB: optimizer 40 GiB, ..". The job must not fit.
+/// Returns the missing memory of the group of ranks that takes most, what its memory consists of, and the
+/// configuration: "[plan] 16 GiB missing on group 0 of 8, got 80 GiB of each device, expected 96 GiB: optimizer 40 GiB,
+/// .. under data=8". The job must not fit.
 std::string print_excess(const PlannedJob& job);
 
 /// Parses "f32", "f64", "bf16" or "f16". Throws InvalidArgument "[WHERE] .." for another text.

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kMaxFactor = 32;  // by which nodes or the batch change
 
-/// Whether some configuration fits; false if the request is refused for another reason.
+/// Whether a search finds a configuration that fits; false if the request is refused with InvalidArgument. Throws other
+/// errors as the constructor of NetworkPlanner and `NetworkPlanner::searched` do.
 bool fits(const PlanRequest& request) {
   try {
     return NetworkPlanner(request).searched(request.pins, /*runner_up=*/false, /*any=*/true).best.has_value();

@@ -9,7 +9,8 @@
 namespace partita {
 namespace {
 
-/// The factors of a cut that ranks of `data` share: "A=data.0 " for "A={data.0,tensor} j={tensor}".
+/// Returns the factors of a cut that ranks of `data` share: "A=data.0 " for "A={data.0,tensor} j={tensor}"; "" if there
+/// are none.
 std::string cuts_over_data(std::string_view cut) {
   std::string result, factor;
   for (size_t at = 0; at < cut.size();) {

@@ -7,18 +7,21 @@ namespace partita {
 
 class SavedPlan {
  public:
-  /// Reads a plan file. `cluster` replaces the one of the file unless it is "". Throws MissingFile if the file cannot
-  /// be read, and InvalidArgument if it is malformed, has no line for model or cluster, belongs to another network, or
-  /// has cuts that a training would refuse. Throws as the constructor of NetworkPlanner does for model and cluster.
+  /// Reads a plan file and compares its cuts with those of its configuration. `cluster` replaces the one of the file
+  /// unless it is "". Throws MissingFile if the file cannot be read, and InvalidArgument if it is malformed, has no
+  /// line for model or cluster, belongs to another network, or has cuts that a training would refuse. Throws as the
+  /// constructor of NetworkPlanner does for model and cluster, and as its `priced` does.
   explicit SavedPlan(const std::string& path, const std::string& cluster = "");
 
   const PlanFile& file() const { return file_; }
-  /// The plan with its price, under the cuts of the file where these can be priced (see `warning`).
+  /// Prices the plan, under the cuts of the file where these can be priced (see `warning`), else under those of its
+  /// configuration. Throws as `NetworkPlanner::priced` does.
   PlannedJob job() const;
-  /// A description of the edited cuts, "8 nodes are cut differently from the configuration, net/h/0/mlp/gelu first";
-  /// "" if there are none.
+  /// Returns a description of the edited cuts, "8 nodes are cut differently from the configuration, net/h/0/mlp/gelu
+  /// first"; "" if there are none.
   std::string edits() const;
-  /// A warning about an edit that the price does not include; "" if there is none.
+  /// Returns a warning about the first edit that the price does not include: cuts over `data`, layers of a stage, or
+  /// layers that are recomputed; "" if there is none. Throws as `job` does.
   std::string warning() const;
 
  private:
@@ -36,7 +39,7 @@ struct PlanDifferences {
   std::vector<std::string> warnings{};  // about edits that a price does not include
 };
 /// Compares two saved plans, their predicted steps and their memory. Cuts are compared only if both are for the same
-/// network.
+/// network. Throws as `SavedPlan::job` does.
 PlanDifferences diff(const SavedPlan& first, const SavedPlan& second);
 
 }  // namespace partita

@@ -22,10 +22,12 @@ class Agreement {
   /// does.
   Agreement(const Program& program, RankRun& rank, bool on_all) : program_(program), rank_(rank), on_all_(on_all) {}
 
-  /// Returns the maximum over the ranks of each field. Collective: returns once no rank reads a state any more, and
-  /// drops the states that were read.
+  /// Returns the maximum over the ranks of each field. `asked`: this rank's fields, with 0 for kState. Collective:
+  /// gathers the states that callbacks of other ranks read meanwhile, returns once no rank reads one any more, and
+  /// drops what was gathered. Throws as the class says.
   Fields exchange(const Fields& asked);
-  /// Waits until the callbacks of all ranks have read the states that they want. Collective.
+  /// Waits until the callbacks of all ranks have read the states that they want, then drops these. Collective. Throws
+  /// as the class says.
   void await_callbacks() { exchange({}); }
   /// Marks that callbacks of this rank run, on the thread that constructs the object, for as long as it lives.
   class Callbacks {
@@ -40,14 +42,14 @@ class Agreement {
    private:
     Agreement& agreement_;
   };
-  /// Returns the whole values of a state, for a callback of this rank. Waits until each other rank calls `exchange`, or
-  /// `read` for any state, unless the state was gathered since the last `exchange`. Throws InvalidArgument for an
-  /// unknown name, and if no callback runs on the calling thread.
+  /// Returns the whole values of the state `name`, for a callback of this rank. Waits until each other rank calls
+  /// `exchange`, or `read` for any state, unless the state was gathered since the last `exchange`. Throws
+  /// InvalidArgument for an unknown name, and if no callback runs on the calling thread; else as the class says.
   Array read(const std::string& name);
 
  private:
-  /// Gathers a state, `number` in the program's graph, on all ranks or on rank 0; the array of other ranks is empty.
-  /// Collective. A rank that wants what another rank reads gets it at the same time.
+  /// Gathers the state at index `number` of the program's graph into `states_`: on all ranks if `on_all_` is set, else
+  /// on rank 0, and an empty array on the others. Collective. Throws as the class says.
   void gather_state(size_t number);
 
   const Program& program_;

@@ -52,17 +52,18 @@ struct RequestedFile {
 /// next step.
 class TrainControl {
  public:
-  /// Ends the training after this step.
+  /// Requests that the training end before its next step.
   void stop() { stop_ = true; }
   /// Sets the learning rate of all following steps, in place of the schedule's. Throws InvalidArgument unless it is
   /// finite and >= 0.
   void set_learning_rate(double rate);
-  /// Requests a checkpoint of the step that has just ended (Model::save_checkpoint).
+  /// Requests a checkpoint of the step that has just ended, as the file `path` (Model::save_checkpoint). It is written
+  /// before the next step.
   void save_checkpoint(const std::string& path) { save({.path = path}); }
   void save(const RequestedFile& file) { files_.insert(file); }
   /// Returns the whole values of a state after the last step. The other ranks take part while they wait for callbacks.
-  /// Throws InvalidArgument for an unknown name, and outside of the events of callbacks or on another thread than
-  /// theirs.
+  /// Throws InvalidArgument for an unknown name, if this control belongs to no training, and outside of the events of
+  /// callbacks or on another thread than theirs; RuntimeFailure if another rank is lost.
   Array state(const std::string& name) const;
   void read_states_by(std::function<Array(const std::string&)> read) { read_ = std::move(read); }
 
@@ -94,11 +95,12 @@ class Callback {
   virtual void on_step_end(const StepInfo&) {}
   virtual void on_epoch_end(const EpochInfo&) {}
   virtual void on_train_end() {}
-  /// Key under which checkpoints store the result of `saved`; "" stores nothing.
+  /// Returns the key under which folders of checkpoints store the result of `saved`; "", as by default, stores nothing.
   virtual std::string kept_as() const { return ""; }
   virtual std::string saved() const { return ""; }
-  /// Restores a text of `saved`. Called after on_train_begin when a training is resumed from a checkpoint that has an
-  /// entry under `kept_as`. Throws InvalidFile for a text that `saved` does not write.
+  /// Restores a text of `saved`; the default does nothing. Called on rank 0 after on_train_begin when a training is
+  /// resumed from the folder of a checkpoint that has an entry under `kept_as`. Overrides throw InvalidFile for a text
+  /// that `saved` does not write.
   virtual void restore(const std::string&) {}
 };
 
@@ -139,9 +141,9 @@ class ValidationMonitor : public Callback {
   std::ostream& out_;
 };
 
-/// Ends a training if a value of each epoch has not improved by more than `min_delta` for more than `patience` epochs
-/// in a row. NaN is never an improvement. The constructor throws InvalidArgument unless `patience` and `min_delta` are
-/// at least 0.
+/// Ends a training, and prints so to `out`, if a value of each epoch has not improved by more than `min_delta` for more
+/// than `patience` epochs in a row. NaN is never an improvement. The constructor throws InvalidArgument unless
+/// `patience` and `min_delta` are at least 0.
 class EarlyStopping : public Callback {
  public:
   struct Options {

@@ -35,8 +35,9 @@ bool is_allowed(const JobConfig& config, const std::string& key) {
   return std::find(allowed.begin(), allowed.end(), key) != allowed.end();
 }
 
-/// Returns the number of steps of a saved training's schedule. Older files do not store it; both lengths of their
-/// configuration applied. Throws InvalidFile, naming `path`, if the stored number is none.
+/// Returns the number of steps of a saved training's schedule. Older files do not store it: it is then the
+/// `schedule.steps` of their configuration `then` or, if that is 0, the number of steps of the training. Throws
+/// InvalidFile, naming `path`, if the stored text is no number of steps.
 int64_t saved_schedule_steps(const JobConfig& then, const TrainingPosition& saved, const std::string& path) {
   if (const auto said = saved.metadata.find(kScheduleSteps); said != saved.metadata.end()) {
     const std::string& text = said->second;
@@ -51,8 +52,8 @@ int64_t saved_schedule_steps(const JobConfig& then, const TrainingPosition& save
   return training_steps(then.training.epochs, then.training.steps, steps_per_epoch);
 }
 
-/// Returns the configuration that a checkpoint stores. Throws InvalidFile if it cannot be read or this program refuses
-/// a value.
+/// Returns the configuration that `text`, from the checkpoint `path`, describes. Throws InvalidFile if it cannot be
+/// parsed or this program refuses a value.
 JobConfig saved_configuration(const std::string& text, const std::string& path) {
   JobConfig saved;
   try {

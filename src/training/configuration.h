@@ -12,36 +12,40 @@ namespace partita {
 /// Key of the configuration in the metadata of describe_training.
 inline constexpr const char* kConfigKey = "partita.config";
 
-/// Returns the metadata of a training for files of weights and checkpoints: its configuration, a digest of its program
-/// without source locations, a digest of the first batch of `rows`, and the number of steps of its learning rate
-/// schedule. Throws InvalidArgument if there are no rows.
+/// Returns the metadata of a training for its checkpoints: its configuration without files and console, a digest of the
+/// forward and the update of `graph` without source locations, a digest of the first batch of `rows`, and the number of
+/// steps of its learning rate schedule. Throws InvalidArgument if there are no rows, and as `Dataset::read` does.
 Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows, int64_t schedule_steps);
 
-/// Returns the metadata of a file of weights: only the configuration.
+/// Returns the metadata of a file of weights: only the configuration, without files and console.
 Metadata describe_weights(const JobConfig& config);
 
-/// Returns a digest of all columns of the first batch, or of all rows if they are fewer. Throws InvalidArgument if
-/// there are no rows.
+/// Returns a digest of all columns of the first `batch` rows, or of all rows if they are fewer. Throws InvalidArgument
+/// if there are no rows or `batch` is below 1, and as `Dataset::read` does.
 uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 
-/// Checks that the training in `saved` computes the same as `now`. Keys in `config.files.resume_with` may differ. Files
-/// without such metadata pass. A schedule as long as the training must keep its length, unless `config` sets the
-/// length. Throws InvalidFile, which names `path` and every difference, otherwise.
+/// Checks that the training of the checkpoint `path`, at the position `saved`, computes the same as the one of `config`
+/// with the metadata `now` of describe_training. Keys in `config.files.resume_with` may differ. A position without such
+/// metadata passes. If the learning rates of both depend on the length of the schedule and no callback set one, this
+/// length must be equal, unless only `config` sets `schedule.steps`. Throws InvalidFile, which names `path` and every
+/// difference, otherwise, and if the saved metadata is bad.
 void require_same_training(const JobConfig& config, const Metadata& now, const TrainingPosition& saved,
                            const std::string& path);
 
-/// Returns a few lines for people: the plan, the memory of a rank, the time of each pass.
+/// Returns a few lines for people: the plan of each stage, the memory of a rank and of all states, the time of each
+/// pass.
 std::string describe_program(const Program& program);
 
 /// Returns a line with the memory of a rank of a training that runs the evaluation between its steps, the larger of
 /// what the two need, and with the number of rows in a batch of the evaluation.
 std::string describe_evaluation(const Program& training, const Evaluation& evaluation);
 
-/// Returns the local graphs of a rank as text, one per stage that it runs.
+/// Returns the local graphs of a rank as text, one per stage that it runs. If the program has several stages, a line
+/// such as "# stage 0 of 2" precedes each.
 std::string print_rank(const Program& program, const OpSet& ops, int64_t rank);
 
-/// Checks that `config.files.resume_with` contains only keys that may differ. Throws InvalidArgument, with the nearest
-/// key, otherwise.
+/// Checks that `config.files.resume_with` contains only "program", "rows" and keys of options whose effect is
+/// Effect::program. Throws InvalidArgument, with the nearest of them, otherwise.
 void verify_resume_with(const JobConfig& config);
 
 }  // namespace partita

@@ -13,8 +13,9 @@
 namespace partita {
 namespace {
 
-/// Returns the rows of a batch: at most `most`, and a multiple of the ranks if possible. A divisor of `rows` is
-/// preferred if it is more than half the largest choice.
+/// Returns the number of rows of a full batch, at most `most`. It is `rows` if that is allowed and they are fewer than
+/// `ranks` or a multiple of them; else a multiple of `ranks`, or any number if `most` or `rows` is below that. Of these
+/// it is the largest divisor of `rows` that is more than half the largest choice, or else the largest choice.
 int64_t choose_batch(int64_t rows, int64_t ranks, int64_t most) {
   if (rows <= most && (rows < ranks || rows % ranks == 0)) return rows;
   const int64_t step = std::min(most, rows) < ranks ? 1 : ranks;
@@ -44,8 +45,8 @@ Array labels_of(const ConstTensor& labels, const Box& box, int64_t first) {
   return part;
 }
 
-/// Returns this rank's executor of the first stage that makes an output. Returns null if this rank does not run that
-/// stage or no stage makes the output.
+/// Returns this rank's executor of the first stage with a node that makes the output `name`. Returns null if this rank
+/// does not run that stage or no stage has such a node.
 const StageExecutor* stage_that_makes(const Program& program, const Executor& executor, std::string_view name) {
   const auto makes = [&](const Graph& graph) {
     return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const Output& output) {
@@ -76,7 +77,7 @@ class LabelledPart {
     box_ = local_ranges(local.graph.type(logits), sharding, local.mesh, stage.coordinates());
     is_owned_ = owns_part(sharding, local.mesh, stage.coordinates());
   }
-  /// Whether this rank counts the logits, of all ranks that hold them.
+  /// Whether this rank is the one that counts these logits, of all ranks that hold them.
   bool is_owned() const { return is_owned_; }
   bool lies_in(const RowRange& rows) const {
     return box_.at(0).begin >= rows.first && box_.at(0).end <= rows.first + rows.size();
@@ -101,8 +102,8 @@ class Evaluation::Counter {
   Counter(const EvaluationOptions& options, const EvaluationProgress& progress, int64_t rows, size_t passes)
       : options_(options), progress_(progress), rows_(rows), passes_(static_cast<int64_t>(passes)) {}
 
-  /// Counts the rows of logits. `labels`: those of the logits that this rank holds. Throws InvalidArgument if they do
-  /// not fit.
+  /// Adds the rows of `logits` to the counts. `labels`: those of these rows. Rows whose id is the ignored label are no
+  /// samples. Throws InvalidArgument if the labels do not fit the logits.
   void add_classified(const Array& logits, const Array& labels) {
     const std::optional<int64_t> ignored = options_.ignored_label;
     sums_[kCorrect] += count_correct(logits.tensor(), labels.tensor(), 1, ignored);
@@ -118,7 +119,8 @@ class Evaluation::Counter {
     if (progress_) progress_(std::min(done_ / passes_, rows_), rows_);
   }
 
-  /// Returns the counts summed over the ranks, without the scalars. Collective. Throws as Communicator does.
+  /// Returns the counts summed over the ranks, without the scalars, with `classified` set to `classifies`. Collective.
+  /// Throws as Communicator does.
   Metrics reduced(bool classifies, Communicator& comm) {
     std::vector<double> sums(sums_.begin(), sums_.end());  // exact: counts fit the 53 bits of a double
     comm.all_reduce(sums.data(), static_cast<int64_t>(sums.size()), DType::f64, Reduce::sum);
@@ -153,7 +155,8 @@ class Evaluation::Joiner {
     }
   }
 
-  /// Joins the results of the batch that has just run. Each result is read on one rank.
+  /// Joins the results of the batch that `executor` has just run to those of earlier batches. Only the first rank of
+  /// the stage that makes a result does so.
   void add(const Program& program, const Executor& executor) {
     for (size_t i = 0; i < joined_.size(); ++i) {
       const RowPasses::Result& result = pass_.results[i];

@@ -27,27 +27,29 @@ class Evaluation {
     std::function<Program(const Graph& of_batch, int64_t rows)> compile;  // compiles the graph of a batch
   };
 
-  /// Compiles the programs of all passes. Correct rows are counted if the network has an output "logits" and the rows a
-  /// column "label". Throws what `make` throws, and InvalidArgument for an empty data set and for a network that needs
-  /// all rows at once if they are more than a batch.
+  /// Compiles the programs of all passes, for batches of at most `max_rows` rows. All rows are one batch if the network
+  /// needs them at once and they are no more than that. Correct rows are counted if the network has an output "logits"
+  /// and the rows a column "label". Throws what `make` throws, and InvalidArgument for an empty data set, for a network
+  /// that needs more than `max_rows` rows at once, and for one that depends on the number of rows.
   Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const Maker& make);
 
   /// Evaluates all rows with `states`, which have those of graph(). Collective over `comm`, which has as many ranks as
-  /// the options say. Every rank gets the same result, whether or not it is finite. Throws InvalidArgument if a state
-  /// has another type or labels do not fit the logits, RuntimeFailure(out_of_memory) without memory or threads,
-  /// RuntimeFailure as Communicator does, and what reading the rows throws.
+  /// the options say. Every rank gets the same result, whether or not it is finite. `progress`: called on each rank
+  /// that passes it. Throws InvalidArgument if a state has another type, labels do not fit the logits, or a label or an
+  /// id is out of range; RuntimeFailure(out_of_memory) without memory or threads, RuntimeFailure as Communicator does,
+  /// and what reading the rows throws.
   Metrics run(const States& states, const RankOptions& options, Communicator& comm,
               const EvaluationProgress& progress = nullptr) const;
-  /// Evaluates with the states that this rank of a training holds. The programs must be compiled for these states
-  /// (CompileOptions::holder). Frees the training's other memory until its next step. Collective; results and errors
-  /// are those of the other `run`.
+  /// Evaluates all rows with the states that this rank of a training holds. The programs must be compiled for these
+  /// states (CompileOptions::holder). Frees the training's other memory until its next step. Collective over the
+  /// training's ranks, which all get the same result. Throws as the other `run` does.
   Metrics run(RankRun& training, const EvaluationProgress& progress = nullptr) const;
   int ranks() const { return options_.ranks; }
-  /// Returns a graph with the states that a run needs.
+  /// Returns the graph of a full batch in the first pass. It has the states that a run needs.
   const Graph& graph() const { return program().graph; }
   /// Returns the program of a full batch in the first pass.
   const Program& program() const { return passes_.front().front().program; }
-  /// Returns the number of rows of a batch.
+  /// Returns the number of rows of a full batch.
   int64_t batch() const { return passes_.front().front().batch; }
   /// Returns all programs, in the order in which they run.
   std::vector<const Program*> programs() const;

@@ -16,12 +16,14 @@ namespace partita {
 /// Writes the log. The file is opened when a training begins; a resumed training keeps the lines of the steps taken
 /// before. Each line is written at once, so that the log can be followed. A pipe is waited for until it has a reader,
 /// and while it is full. If later writes fail, the log is closed with one warning and the training continues.
-/// on_train_begin throws RuntimeFailure(cannot_write), and leaves the file as it is, if the log cannot be opened or
-/// another job writes it.
+/// on_train_begin throws RuntimeFailure(cannot_write), and leaves the file as it is, if the log cannot be opened, or
+/// not read when a training is resumed; it also throws as the constructor of OwnerLock does, for example if another job
+/// writes the log.
 class JsonLines : public Callback {
  public:
   using Warn = std::function<void(const std::string&)>;
-  /// `must_end`: whether to stop waiting for a pipe that has no reader; empty: waits without limit.
+  /// Opens nothing yet. `warn`: gets the failure of a later write, if given. `must_end`: whether to stop waiting for a
+  /// pipe that has no reader or is full; empty: waits without limit.
   JsonLines(std::string path, Warn warn, std::function<bool()> must_end = nullptr);
   ~JsonLines() override { close(); }
   JsonLines(const JsonLines&) = delete;

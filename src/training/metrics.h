@@ -35,8 +35,8 @@ using EvaluationProgress = std::function<void(int64_t done, int64_t rows)>;
 
 /// Returns the number of rows whose label is among the `top` largest logits; among equal logits the first counts as
 /// larger. `logits` is [.., classes]. `labels` are ids [..] of an integer type, or one-hot rows of the shape of
-/// `logits`. A row with a NaN is never correct, nor is one whose id is `ignored`. Throws InvalidArgument if the labels
-/// do not fit the logits.
+/// `logits`, whose label is the first largest element. A row with a NaN is never correct, nor is one whose id is no
+/// class or `ignored`. Throws InvalidArgument if the labels do not fit the logits, or there are no classes.
 int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int64_t top = 1,
                       std::optional<int64_t> ignored = std::nullopt);
 
@@ -46,7 +46,8 @@ int64_t count_ignored(const ConstTensor& labels, int64_t ignored);
 /// Returns the number of rows of logits [.., classes] with a NaN or an infinite value; 0 for integers.
 int64_t count_non_finite(const ConstTensor& logits);
 
-/// Checks that the loss and all logits are finite. Throws RuntimeFailure(non_finite) otherwise.
+/// Checks that the loss and, as far as `non_finite` counts them, all logits are finite. Throws
+/// RuntimeFailure(non_finite) otherwise.
 void check_finite(const Metrics& metrics);
 
 }  // namespace partita

@@ -12,9 +12,9 @@
 namespace partita {
 namespace {
 
-/// Returns `config` with the plan that it names, if that is not read or searched yet. Throws InvalidArgument for an
-/// option that contradicts the plan, unless it comes from `recipe`. Throws what read_plan_file and automatic_plan
-/// throw.
+/// Returns `config` with the plan that it names, read or searched; unchanged if it names none or has its plan already.
+/// Throws InvalidArgument for an option that contradicts the plan, unless it comes from `recipe`. Throws what
+/// read_plan_file and automatic_plan throw.
 JobConfig planned(const JobConfig& config, const JobConfig& recipe, const Place& place) {
   const std::string& file = config.plan.file;
   if (file.empty() || config.plan.given) return config;
@@ -37,8 +37,8 @@ ModelJob job_of(Network network, const JobConfig& config, const Place& place) {
           }};
 }
 
-/// Returns the rows of the configuration's source; null if it has none. Whether integer labels are classes is not known
-/// here. Throws what JobRows throws.
+/// Returns the rows of the configuration's source, without opening them; null if it has none. Whether integer labels
+/// are classes is not known here.
 std::unique_ptr<JobRows> rows_of(const JobConfig& config) {
   return config.data.source ? std::make_unique<JobRows>(config, RowFormat()) : nullptr;
 }
@@ -66,8 +66,9 @@ Model::Model(const ZooJob& job, const Place& place) : Model(job.network(), job.c
 Model::Model(Model&&) noexcept = default;
 Model::~Model() = default;
 
-/// Checks that the configuration sets no other loss or ignored label than the network has. Those of the configuration
-/// are for models of the zoo, since a network of layers already has its loss. Throws InvalidArgument otherwise.
+/// Checks that the configuration sets no other loss than the network has, nor another ignored label unless the loss is
+/// a function. Those of the configuration are for models of the zoo, since a network of layers already has its loss.
+/// Throws InvalidArgument otherwise.
 void Model::refuse_other_loss() const {
   const TrainingConfig& training = job_.config.training;
   const Network& network = job_.network;

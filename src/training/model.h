@@ -18,14 +18,16 @@ class ZooJob;
 /// training is validated, tested and ended. A field without effect is refused by its name (job/ineffective.h).
 class Model {
  public:
-  /// Completes the configuration (job/config.h) and reads the plan that it names. Ranks are threads of this process, or
-  /// the processes that a launcher started. std::cout of all processes but the first is then silent while the model
-  /// lives, unless `console.ranks` is all. Throws InvalidArgument as `completed` does, for a loss in the configuration
-  /// that is not the network's, and for an option that contradicts the plan. Throws also what `read_plan_file`,
-  /// `JobProcess` and `process_world` throw.
+  /// Completes the configuration (job/config.h), and reads or searches the plan that it names. Ranks are threads of
+  /// this process, or the processes that a launcher started. std::cout of all processes but the first is then silent
+  /// while the model lives, unless `console.ranks` is all. Weights and checkpoints that the configuration names are
+  /// read by later calls. Throws InvalidArgument as `completed` does, for a loss or an ignored label in the
+  /// configuration that is not the network's, and for an option that contradicts the plan. Throws also what
+  /// `read_plan_file`, `automatic_plan`, `JobProcess` and `process_world` throw.
   Model(Network network, const JobConfig& config, const Place& place = this_place());
-  /// Makes the model of the zoo that `config.model` names, with the rows that the configuration names. Throws as the
-  /// constructor above, and InvalidArgument for an unknown model.
+  /// Makes the model of the zoo that `config.model` names, with the rows that the configuration names, else the model's
+  /// own or generated ones. Throws as the constructor for a network does, and InvalidArgument for an unknown model or
+  /// data that it does not read.
   explicit Model(const JobConfig& config, const Place& place = this_place());
   explicit Model(const ZooJob& job, const Place& place = this_place());
   Model(Model&&) noexcept;
@@ -41,33 +43,41 @@ class Model {
 
   /// Trains on the rows that the configuration names, and tests on its test rows if there are some. After `resume`, the
   /// steps of the checkpoint count as taken. Throws RuntimeFailure: out_of_memory if the estimate exceeds the machine's
-  /// memory, unless forced; non_finite before the update if a loss is not finite, and at the end if a weight is not;
-  /// cannot_write for files of the configuration. Throws InvalidArgument if the configuration names no rows or does not
-  /// fit them, or an option has no effect. Throws MissingFile or InvalidFile if rows, weights or the checkpoint cannot
-  /// be read, and InvalidFile for a checkpoint of another training.
+  /// memory, unless forced; non_finite before the update if a loss is not finite, and at the end if a weight or the
+  /// test is not; cannot_write for files of the configuration; as Communicator does if a rank is lost or the processes
+  /// differ. Throws InvalidArgument if the configuration names no rows or does not fit them, or an option has no
+  /// effect. Throws MissingFile or InvalidFile if rows, weights or the checkpoint cannot be read, and InvalidFile for a
+  /// checkpoint of another training. Throws what callbacks throw.
   TrainingEnd train(const FitOptions& fit = {});
   /// Trains on `dataset` in place of the configuration's rows, in the order that it has: it is not shuffled. A last
-  /// partial batch is left out. Throws as the other `train` does, and InvalidArgument if the configuration asks for a
-  /// source of rows or their preparation.
+  /// partial batch is left out. Only `fit` gives rows for validation and test. Throws as the other `train` does, what
+  /// reading `dataset` throws, and InvalidArgument if the configuration asks for a source of rows or their preparation.
   TrainingEnd train(const DatasetPtr& dataset, const FitOptions& fit = {});
-  /// Compiles the program that `train` would run. Throws InvalidArgument if the configuration does not fit the rows.
+  /// Compiles the program that `train` would run on `dataset`. Throws InvalidArgument if the network or the
+  /// configuration does not fit the rows, or these are fewer than a batch, and RuntimeFailure(cannot_write) if a dump
+  /// fails.
   Program training_program(const DatasetPtr& dataset) const;
-  /// Evaluates all test rows that the configuration names, and shows the progress on a terminal. Throws as the other
-  /// `eval` does, and InvalidArgument if it names no rows.
+  /// Evaluates all test rows that the configuration names, or the model's own rows, and shows the progress on a
+  /// terminal. Throws as the other `eval` does, what opening the rows throws (`open_dataset`), and InvalidArgument if
+  /// the configuration names no rows.
   Metrics eval();
-  /// Evaluates all rows, a last partial batch too. `progress`: see EvaluationProgress. Throws InvalidArgument if the
-  /// network does not fit the rows, RuntimeFailure(out_of_memory) as `train` does, RuntimeFailure(non_finite) for a
-  /// loss or logits that are not finite, and what `load` throws for weights that wait.
+  /// Evaluates all rows, a last partial batch too, with the present weights, or initial ones if there are none.
+  /// `progress`: see EvaluationProgress. Throws InvalidArgument if the network does not fit the rows or there are none,
+  /// and if a training did not keep the states; RuntimeFailure(out_of_memory) as `train` does,
+  /// RuntimeFailure(non_finite) for a loss or logits that are not finite, RuntimeFailure if a rank is lost or the
+  /// processes differ, what reading the rows throws, and what `load` throws for weights that wait.
   Metrics eval(const DatasetPtr& dataset, const EvaluationProgress& progress = nullptr);
   /// Returns the network's outputs for a batch, by name, computed by one rank. Each column is [rows, ..row]. Throws
-  /// InvalidArgument if a column is missing or does not fit, and as `predictor` does.
+  /// InvalidArgument if a column is missing or does not fit, or an id is out of range, and as `predictor` does.
   NamedArrays predict(const NamedArrays& columns);
   /// Returns the logits for a batch of inputs of a network of layers, whatever the column's name. Throws as the other
   /// `predict` does, and InvalidArgument if the network has no output "logits".
   Array predict(const Array& inputs);
-  /// Compiles a function that predicts batches of one type with the present weights. It is for one thread at a time,
-  /// and throws InvalidArgument if a column is missing or does not fit. Throws InvalidArgument if the network does not
-  /// fit the columns, RuntimeFailure(out_of_memory) as `train` does, and what `load` throws for weights that wait.
+  /// Compiles a function that predicts batches of `rows` rows with the present weights, or initial ones if there are
+  /// none. `columns`: names and types of one row. The function is for one thread at a time, and throws InvalidArgument
+  /// if a column is missing or does not fit, or an id is out of range. Throws InvalidArgument if the network does not
+  /// fit the columns or a training did not keep the states, RuntimeFailure(out_of_memory) as `train` does, and what
+  /// `load` throws for weights that wait.
   Predictor predictor(const std::vector<Column>& columns, int64_t rows);
 
   /// Loads weights from a safetensors file, the folder of a checkpoint, or the newest checkpoint of a folder. If the
@@ -76,23 +86,26 @@ class Model {
   /// InvalidFile if it is damaged or does not fit the network.
   void load(const std::string& path) { states_.load(path); }
   /// Writes the weights, in the first process only. Throws InvalidArgument if the model has no states, that is before
-  /// its first training, evaluation or prediction, and after a training that did not keep them;
-  /// RuntimeFailure(non_finite) for a weight that is not finite, and RuntimeFailure(cannot_write) if the file cannot be
-  /// written.
+  /// its first training, evaluation or prediction, while a training runs, and after one that did not keep them;
+  /// InvalidArgument if no call has used the weights of `load` yet; RuntimeFailure(non_finite) for a weight that is not
+  /// finite, and RuntimeFailure(cannot_write) if the file cannot be written.
   void save(const std::string& path) const { states_.save(job_, path); }
   /// Replaces values of states by name, or sets the values with which states begin. Names that the network does not
   /// have are ignored. Types are checked when the next call compiles a program.
   void assign(States values) { states_.assign(std::move(values)); }
-  /// Returns all states as a whole, by name, as the last call left them. Empty before the first call.
+  /// Returns all states as a whole, by name, as the last call left them. Empty before the first call that creates them,
+  /// unless `assign` gave some, and after a training that did not keep them.
   const States& states() const { return states_.all(); }
   /// Sets the checkpoint from which the next training is resumed; that training reads and checks it. It must be of a
   /// training with the same number of rows and the same configuration, except for options that may change
-  /// (job/options.h). `path` is one of three. The folder of a checkpoint: each rank reads its own parts. A folder with
-  /// checkpoints: the newest undamaged one is used, with warnings of damaged ones. A file of save_checkpoint: the state
-  /// of callbacks, such as the best loss of EarlyStopping, starts anew.
+  /// (job/options.h). `path` is one of four. The folder of a checkpoint: each rank reads its own parts. A folder with
+  /// checkpoints: the newest undamaged one is used, with warnings of damaged ones. "latest": that of
+  /// `files.checkpoint`, if there is one. A file of save_checkpoint: the state of callbacks, such as the best loss of
+  /// EarlyStopping, starts anew.
   void resume(const std::string& path) { resume_.set(path); }
-  /// Writes all states after the last training, in the format of CheckpointSaver. Throws as `save` does,
-  /// RuntimeFailure(non_finite) for any state, and InvalidArgument if there was no training.
+  /// Writes all states after the last training to one file, in the format of CheckpointSaver, in the first process
+  /// only. Throws as `save` does, RuntimeFailure(non_finite) for any state, and InvalidArgument if there was no
+  /// training.
   void save_checkpoint(const std::string& path) const { states_.save_checkpoint(job_, path); }
 
  private:
@@ -100,9 +113,9 @@ class Model {
   void refuse_other_loss() const;
   TrainingSession begin(const FitOptions& fit);
   void tell_generated(const std::string& use, const std::function<void(const std::string&)>& tell) const;
-  /// Returns the test rows that a training needs. Returns null if it neither validates nor tests, or if the data have
-  /// none; warns then, unless the model brings its rows along. Throws InvalidArgument if `training.validate` asks for
-  /// rows that the data do not have.
+  /// Returns the test rows that a training needs. Returns null if it neither validates nor tests. Also returns null if
+  /// it only tests and the data have none, and warns of this unless the model brings its rows along. Throws
+  /// InvalidArgument if `training.validate` asks for rows that the data do not have, and as `open_dataset` does.
   DatasetPtr open_test_rows() const;
 
   ModelJob job_;

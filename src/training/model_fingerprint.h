@@ -9,12 +9,13 @@ namespace partita {
 
 struct TrainingRun;
 
-/// Returns the fingerprint of a program on `rows` that begins with `states`. Throws InvalidArgument if there are no
-/// rows.
+/// Returns the fingerprint of a program on `rows` that begins with `states`: the job's options except those of the
+/// console, the program, and digests of the states and the first batch of rows. Throws InvalidArgument if there are no
+/// rows, and as `Dataset::read` does.
 LaunchFingerprint fingerprint_of(const ModelJob& job, const Program& program, const DatasetPtr& rows,
                                  const States& states);
-/// Returns the fingerprint of a training, which includes its first step and its length. Throws InvalidArgument if
-/// there are no rows.
+/// Returns the fingerprint of a training that begins with `states`, which includes its first step and its length.
+/// Throws as the other `fingerprint_of` does.
 LaunchFingerprint fingerprint_of(const ModelJob& job, const TrainingRun& run, const FitOptions& fit,
                                  const States& states);
 

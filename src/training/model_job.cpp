@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t kLargeEvaluationBatch = 256;     // rows, if no batch is configured
 constexpr int64_t kFreeBytes = int64_t{32} << 20;  // available to an evaluation on each rank
 
-/// Returns the types of the states. A network may hold arrays with as many rows as a batch.
+/// Returns the types of the states of a graph, by name. They may depend on the batch, since a network may hold arrays
+/// with as many rows.
 std::map<std::string, Type> state_types(const Graph& graph) {
   std::map<std::string, Type> types;
   for (const State& state : graph.states) types.emplace(graph.values[state.entry].name, graph.type(state.entry));
@@ -32,8 +33,8 @@ int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) 
   return bytes;
 }
 
-/// Compiles an evaluation in batches of at most `max_rows` rows, whether or not it fits the memory. Throws as the
-/// constructor of Evaluation does.
+/// Compiles an evaluation in batches of at most `max_rows` rows, whether or not it fits the memory. `training`: the
+/// program whose states it shares, or null. Throws as the constructor of Evaluation and `make_program` do.
 Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const Program* training, int64_t max_rows) {
   const EvaluationOptions evaluation{.ranks = job.config.ranks.count,
                                      .max_rows = max_rows,
@@ -53,8 +54,9 @@ Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const
   return Evaluation(dataset, evaluation, {.build = build, .compile = compile});
 }
 
-/// Compiles an evaluation in batches of as many rows as fit into the memory of a training, at most
-/// kLargeEvaluationBatch unless the training has more. Throws as the constructor of Evaluation does.
+/// Compiles an evaluation in batches of as many rows as fit into the memory of `training` or, if that is null, into
+/// that of a micro-batch or 32 MiB. Batches have at most kLargeEvaluationBatch rows unless a micro-batch has more. If
+/// the network needs all rows at once, they are one batch of at most that size. Throws as `make_in_batches` does.
 Evaluation make_fitting(const ModelJob& job, const DatasetPtr& dataset, const Program* training) {
   const int64_t least = std::max<int64_t>(1, job.config.training.batch / job.config.plan.options.micro_batches);
   std::optional<Evaluation> made;

@@ -30,22 +30,24 @@ struct ModelJob {
 
   ProgramRequest request(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   /// Compiles a program. Passes warnings of the compilation to `warn`, for a training only. Throws InvalidArgument if
-  /// the network or the configuration does not fit the columns, the batch or the ranks.
+  /// the network or the configuration does not fit the columns, the batch or the ranks, and
+  /// RuntimeFailure(cannot_write) if a dump fails.
   Program program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
-  /// Checks that a program fits the machine next to `copies` copies of the whole states. With `training`, checks that
-  /// it fits between the steps of that training, whose states it shares. With `config.force`, checks nothing. Throws
-  /// RuntimeFailure(out_of_memory) if it does not fit.
+  /// Checks that a program of `ranks` ranks fits the available memory next to `copies` copies of the whole states. With
+  /// `training`, checks that it fits, without copies, between the steps of that training, whose states it shares. With
+  /// `config.force`, checks nothing. Throws RuntimeFailure(out_of_memory) if it does not fit.
   void require_room(const Program& program, int64_t ranks, int64_t copies, const Program* training = nullptr) const;
   RankOptions rank_options() const { return {.threads = config.ranks.threads, .kernels = config.ranks.kernels}; }
   bool writes_files() const { return world == nullptr || world->rank() == 0; }
-  /// Returns the label that the network's loss ignores, or that of the configuration if the loss names none.
+  /// Returns the label that the network's loss ignores, or that of the configuration if the loss names none; none if
+  /// neither does.
   std::optional<int64_t> ignored_label() const;
 };
 
 /// Compiles an evaluation on `rows`. Without a batch in the configuration, batches have as many rows as fit.
-/// `training`: the program whose states it shares. Throws InvalidArgument if the network does not fit the rows or there
-/// are none, RuntimeFailure(out_of_memory) if it does not fit the memory. Reading rows later throws InvalidArgument for
-/// an id outside the table that it looks up.
+/// `training`: the program whose states it shares; null: it has its own. Throws InvalidArgument if the network does not
+/// fit the rows or there are none, RuntimeFailure(out_of_memory) as `require_room` does. Throws for an id outside the
+/// table that it looks up: at once if rows are in memory, else when they are read (`checked_ids`).
 Evaluation make_evaluation(const ModelJob& job, const DatasetPtr& rows, const Program* training = nullptr);
 
 }  // namespace partita

@@ -17,30 +17,32 @@ class ModelStates {
   /// Replaces states by name, and adds those that are not there. The next `prepare` checks their types.
   void assign(States values);
   /// Writes the weights, with the configuration as metadata, in the first process only. Throws InvalidArgument if there
-  /// are no states or the ranks of a training hold them, RuntimeFailure(non_finite) for a weight that is not finite,
-  /// and RuntimeFailure(cannot_write) if the file cannot be written.
+  /// are no states, the ranks of a training hold them, or loaded weights wait for `prepare`; RuntimeFailure(non_finite)
+  /// for a weight that is not finite, and RuntimeFailure(cannot_write) if the file cannot be written.
   void save(const ModelJob& job, const std::string& path) const;
-  /// Writes all states after the last training. Throws as `save` does, RuntimeFailure(non_finite) for any state, and
-  /// InvalidArgument if there was no training.
+  /// Writes all states after the last training, in the first process only. Throws as `save` does,
+  /// RuntimeFailure(non_finite) for any state, and InvalidArgument if there was no training.
   void save_checkpoint(const ModelJob& job, const std::string& path) const;
 
-  /// Returns all states as a whole, by name, as the last call left them. Empty before the first call.
+  /// Returns all states as a whole, by name, as the model's last call left them. Empty before the first call that
+  /// creates them, unless `assign` gave some, and after `release`.
   const States& all() const { return states_; }
   States& all() { return states_; }
 
   /// Creates the states of `graph` that are missing, checks the types of the others, and takes the weights that wait to
-  /// be loaded. `makes_them` false: nothing is created, since the ranks of a training create or read their own.
-  /// `resumes`: a checkpoint waits to be read. Throws InvalidArgument if an earlier training did not keep its states
-  /// and nothing replaces them, and if a state has another type. Throws what `load` throws.
+  /// be loaded. `makes_them` false: does none of this and drops such weights, since the ranks of a training create or
+  /// read their own states. `resumes`: a checkpoint waits to be read. Throws InvalidArgument if an earlier training did
+  /// not keep its states and nothing replaces them, and if a state has another type. Throws what `load` throws.
   void prepare(const Graph& graph, uint64_t seed, bool makes_them, bool resumes);
   /// Whether the seed alone determines the states: there are none, and no weights wait to be loaded.
   bool are_fresh() const { return states_.empty() && loaded_path_.empty(); }
-  /// Takes the states of a training that ended at `position`. Throws RuntimeFailure(non_finite) for a weight that is
-  /// not finite.
+  /// Takes the states of a training that ended at `position`, in place of those of the same names. Throws
+  /// RuntimeFailure(non_finite) for a weight that is not finite; nothing is taken then.
   void take(States&& states, TrainingPosition position);
-  /// Drops the states, after a training that did not keep them.
+  /// Drops the states, after a training that did not keep them. The next `prepare` refuses to create new ones.
   void release();
-  /// Restores the states after a failed training: a model that had none gets those of its seed if `makes_them`.
+  /// Restores the states after a failed training: adds the initial values of missing ones if `makes_them`. A model that
+  /// still has none is as if no call had created them.
   void restore(const Graph& graph, uint64_t seed, bool makes_them);
 
   /// State that is put back after a failed training.

@@ -10,7 +10,8 @@ namespace partita {
 /// and InvalidArgument for a cluster with too few ranks.
 SimulatedStep predict_step(const Program& program, const std::string& cluster, int threads);
 
-/// Returns the predicted spans of a rank, once per step that the first rank recorded, from the begin of that step.
+/// Returns the predicted spans of a rank, once per step in `first`, the trace that the first rank recorded, from the
+/// begin of that step.
 RankTrace predicted_trace(const SimulatedStep& step, const Program& program, int rank, const RankTrace& first);
 
 }  // namespace partita

@@ -9,9 +9,10 @@ namespace partita {
 using NamedArrays = std::vector<std::pair<std::string, Array>>;
 using Predictor = std::function<NamedArrays(const NamedArrays&)>;
 
-/// Compiles the network for batches of `rows` rows, with the present states. The result is for one thread at a time,
-/// and throws InvalidArgument if a column is missing or does not fit. Throws InvalidArgument if the network does not
-/// fit the columns, RuntimeFailure(out_of_memory) if it does not fit the memory, and what ModelStates::prepare throws.
+/// Compiles the network for batches of `rows` rows, with the present states; creates those that are missing. The result
+/// is for one thread at a time, and throws InvalidArgument if a column is missing or does not fit, or an id is out of
+/// range. Throws InvalidArgument if the network does not fit the columns, RuntimeFailure(out_of_memory) if it does not
+/// fit the memory, and what ModelStates::prepare throws. `resumes`: see there.
 Predictor make_predictor(const ModelJob& job, ModelStates& states, bool resumes, const std::vector<Column>& columns,
                          int64_t rows);
 

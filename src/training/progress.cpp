@@ -17,7 +17,7 @@ constexpr auto kPause = std::chrono::milliseconds(100);
 constexpr double kNew = 0.1;  // weight of the latest step in the smoothed time
 constexpr size_t kUnknownColumns = 80;
 
-/// "3:12", "2:03:45".
+/// Returns a number of seconds as "3:12" or, from an hour on, "2:03:45".
 std::string clock_text(double seconds) {
   const auto all = static_cast<int64_t>(seconds + 0.5);
   const int64_t hours = all / 3600, minutes = all / 60 % 60;

@@ -12,7 +12,7 @@ namespace partita {
 
 /// Returns the columns of the terminal at standard output, or 80 if they are not known.
 size_t terminal_columns();
-/// Whether standard output is a terminal on which a line can be redrawn.
+/// Whether standard output is a terminal on which a line can be redrawn: TERM is set, and not to "dumb".
 bool is_terminal();
 
 /// A redrawn line of a terminal. It is drawn at most ten times a second and is never longer than the terminal is wide.
@@ -56,7 +56,7 @@ class ProgressLine : public Callback {
   double step_seconds_ = 0;  // seconds per step, smoothed
 };
 
-/// Draws "tested 512 of 10000 rows", and erases it when all rows are done.
+/// Returns a function that draws "tested 512 of 10000 rows" on `out`, and erases it when all rows are done.
 EvaluationProgress drawn_evaluation(std::ostream& out, DrawnLine::Columns columns = terminal_columns);
 
 }  // namespace partita

@@ -15,7 +15,7 @@ namespace partita {
 /// Writes this rank's part of a state: the elements of `box` of the whole value, dense, to `to`.
 using FillState = std::function<void(const std::string& name, const Box& box, DType dtype, void* to)>;
 
-/// Calls `fill` for each state of this rank's stages. Throws what `fill` throws.
+/// Calls `fill` for this rank's part of each state of its stages. Throws what `fill` throws.
 void fill_states(Executor& executor, const FillState& fill);
 
 /// The parts of the states that one rank holds.
@@ -27,11 +27,12 @@ struct StateParts {
 class RankRun {
  public:
   /// `program` and `comm` outlive the object, which is for the thread that makes it. `states` has a value for every
-  /// state of the program; they are copied. Throws InvalidArgument for a state of another type,
-  /// RuntimeFailure(out_of_memory) without memory or threads, and what the constructor of Executor throws.
+  /// state of the program; they are copied. Collective over `comm`. Throws InvalidArgument for a state of another type
+  /// and if the environment allows fewer compute threads, RuntimeFailure(out_of_memory) without memory or threads, and
+  /// what the constructor of Executor throws.
   RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
-  /// `fill` is called for the parts of states that this rank holds, and for no others. Throws what it throws, and as
-  /// the other constructor does.
+  /// Sets the states by `fill`, which is called for the parts that this rank holds, and for no others. Throws what
+  /// `fill` throws, and as the constructor with whole states does.
   RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm);
   /// Runs a program that was compiled for the states of another one (CompileOptions::holder), on the same device.
   /// `holder` runs that other program on the same rank. It holds the states and outlives the object. Throws what the
@@ -42,10 +43,10 @@ class RankRun {
   Communicator& comm() const { return comm_; }
 
   /// Sets the inputs that the program has among the batch's columns; skips other columns. Throws InvalidArgument for an
-  /// array that is neither the whole input, nor this rank's rows or part of it.
+  /// array that is neither the whole input, nor this rank's rows of it, nor this rank's part.
   void feed(const Batch& batch);
-  /// Sets an input, given as a whole, as this rank's rows, or as its part. Does nothing if no stage of this rank reads
-  /// it. Throws as the other `feed` does.
+  /// Sets the input `name` from the whole input, this rank's rows of it, or its part. Does nothing if no stage of this
+  /// rank reads it. Throws InvalidArgument for an array that is none of these.
   void feed(const std::string& name, ConstTensor rows);
   /// Feeds the rate to the input "learning_rate". Throws InvalidArgument if it is not finite in the type of the input,
   /// or if there is no such input.

@@ -6,7 +6,8 @@
 
 namespace partita {
 
-/// Whether a file gets whole states. It does too if the ranks are threads of one process, which holds the whole states.
+/// Whether a file gets whole states: it does unless it asks for this process's part and ranks are processes. Threads
+/// share a process, which holds the whole states.
 bool RequestedFiles::is_whole(const RequestedFile& file) const { return !file.own_part || !run_.own_process; }
 
 RequestedFiles::Needed RequestedFiles::needed() const {

@@ -20,8 +20,10 @@ class RequestedFiles {
 
   void ask_for(std::set<RequestedFile> files) { files_ = std::move(files); }
   Needed needed() const;
-  /// Writes the requested files. `needed` is the maximum of `needed()` over the ranks; unless it is `nothing`, the call
-  /// is collective. Throws what a write throws, also that of an earlier write in the background.
+  /// Writes the files of `ask_for`, in the background where they say so, and forgets the requests. `step` and
+  /// `learning_rate` are stored as the position. `needed` is the maximum of `needed()` over the ranks; unless it is
+  /// `nothing`, the call is collective. Throws as Communicator does, RuntimeFailure(out_of_memory) if a thread cannot
+  /// be started, and what TrainingRun::save throws, also for an earlier file in the background.
   void write(Needed needed, int64_t step, const std::optional<double>& learning_rate);
   /// Waits until everything is written. Throws what a background write has thrown.
   void finish() { writer_.finish(); }

@@ -22,17 +22,20 @@ class ResumePoint {
   void set(const std::string& path) { path_ = path; }
   const std::string& path() const { return path_; }
   bool is_set() const { return !path_.empty(); }
-  /// Replaces the path kLatestCheckpoint by `folder`, if that has an undamaged checkpoint. If it has none, clears the
-  /// path, so that the training starts from the beginning, warns of damaged checkpoints and passes a message to `tell`.
-  /// Other paths stay. Throws what newest_checkpoint throws.
+  /// Replaces the path kLatestCheckpoint by `folder`, if that has an undamaged checkpoint. Otherwise clears the path,
+  /// so that the training starts from the beginning, and passes a message to `tell`, after those of damaged checkpoints
+  /// to `warn`. Other paths stay. Throws as newest_checkpoint does: InvalidFile if all checkpoints are damaged,
+  /// MissingFile if the folder cannot be read.
   void find_latest(const std::string& folder, const Tell& warn, const Tell& tell);
   /// Returns the checkpoint folders from which the training may be resumed; the last one is to be tried first. Empty if
-  /// it is not resumed from a folder. Throws MissingFile if the folder holds no checkpoint, InvalidFile if all are
-  /// damaged, and what read_manifest throws for the folder of a checkpoint.
+  /// the path is a file or not set. `warn`: gets the damaged checkpoints that are left out. Throws MissingFile if the
+  /// path does not exist or the folder holds no checkpoint, InvalidFile if all are damaged, and what read_manifest
+  /// throws for the folder of a checkpoint.
   std::vector<FoundCheckpoint> folders(const Tell& warn) const;
-  /// Returns where the training starts: at the checkpoint of `reader`, else at the file that was set, whose states it
-  /// reads into `states`, else at `fresh`. Throws InvalidFile for a checkpoint of another training and for a damaged
-  /// file, MissingFile for a file that cannot be opened.
+  /// Returns where the training starts, with the metadata of `fresh`: at the checkpoint of `reader` if that is not
+  /// null, else at the file that was set, whose states it reads into `states`, else at `fresh`. Throws InvalidFile for
+  /// a checkpoint of another training (`require_same_training`) and for a damaged file, MissingFile for a file that
+  /// cannot be opened.
   TrainingPosition position(const JobConfig& config, const Graph& graph, const CheckpointReader* reader,
                             const TrainingPosition& fresh, States& states) const;
 
@@ -43,9 +46,9 @@ class ResumePoint {
 /// A lock that keeps other jobs from saving to a folder of checkpoints.
 class CheckpointHold {
  public:
-  /// Holds `folder` until another one is held. Does nothing if it is held already. `waits`: waits for an earlier
-  /// attempt of the same job to end. Throws as the constructor of OwnerLock does: RuntimeFailure(cannot_write), which
-  /// names the process that holds it.
+  /// Holds `folder` until another one is held. Does nothing if this object holds it already. `waits`: waits for an
+  /// earlier attempt of the same job to end. Throws as the constructor of OwnerLock does: RuntimeFailure(cannot_write),
+  /// which names the process, if another job holds it, or RuntimeFailure for a signal while it waits.
   void hold(const std::string& folder, bool waits, const OwnerLock::Warn& warn);
   OwnerLock* lock() { return lock_ ? &*lock_ : nullptr; }
 

@@ -14,7 +14,8 @@ namespace {
 
 using DimAxes = std::vector<Axes>;
 
-/// Returns the graph of the scalars and the logits. No state is written: all rows read the states at entry.
+/// Returns the part of `graph` that computes its scalar outputs and, if `logits` is set, the output "logits". No state
+/// is written: all rows read the states at entry.
 Graph wanted_part(Graph graph, bool logits) {
   std::erase_if(graph.outputs, [&](const Output& output) {
     return graph.type(output.value).rank() > 0 && !(logits && output.name == "logits");
@@ -23,7 +24,8 @@ Graph wanted_part(Graph graph, bool logits) {
   return remove_dead_nodes(std::move(graph));
 }
 
-/// Whether both graphs are one network for different numbers of rows.
+/// Whether both graphs have the same ops on the same values and states of the same names and types: one network, maybe
+/// for different numbers of rows.
 bool is_alike(const Graph& a, const Graph& b) {
   const auto same_node = [](const Node& one, const Node& other) {
     return one.op == other.op && one.inputs == other.inputs && one.outputs == other.outputs;
@@ -196,7 +198,7 @@ class RowPasses::BatchGraph {
   }
 
  private:
-  /// Returns a graph of the inputs, with the rows of a batch, and the states.
+  /// Returns a graph of the inputs, with the rows of a batch, and the states. Sets their types in `local_`, too.
   Graph head() {
     Graph head;
     head.name = a_.whole.name;
@@ -311,7 +313,7 @@ class RowPasses::BatchGraph {
     return made_[value];
   }
 
-  /// Returns an input for a value that an earlier pass made.
+  /// Returns the input for a value that an earlier pass made; adds it at the first call.
   Value given(ValueId value) {
     if (given_.contains(value)) return given_.at(value);
     const ValueInfo& info = a_.whole.values[value];
@@ -319,7 +321,8 @@ class RowPasses::BatchGraph {
   }
 
   /// Returns the rows of a batch of a value that is not split (a constant, a number for every row), by computing it
-  /// anew. Throws InvalidArgument, naming a node, if it cannot be computed for some of the rows alone.
+  /// anew at the first call. `dims`: how batches split it for the node `user`. Throws InvalidArgument, naming a node,
+  /// if it cannot be computed for some of the rows alone.
   Value slice(size_t user, ValueId value, const DimAxes& dims) {
     if (slices_.contains({value, dims})) return slices_.at({value, dims});
     const NodeId maker = a_.whole.values[value].producer;

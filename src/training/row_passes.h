@@ -35,12 +35,12 @@ class RowPasses {
     bool makes_logits = false;
   };
 
-  /// Splits the graph. A network that takes only one number of rows is repeated, if that number is the batch and
-  /// divides the rows. Its means over a batch are then scaled to shares of the means over all rows, and ratios of its
-  /// sums are exact. Other scalars are computed per batch, as the network defines them, and averaged. Throws
+  /// Splits the graph. A network that takes only one number of rows is repeated, if that number is the batch, more than
+  /// 1, and divides the rows. Its means over a batch are then scaled to shares of the means over all rows, and ratios
+  /// of its sums are exact. Other scalars are computed per batch, as the network defines them, and averaged. Throws
   /// InvalidArgument, which names the node, for a network that needs all rows at once if there are several batches.
-  /// Throws it, too, if the network depends on the number of rows. Rethrows what `build` throws for all rows, unless
-  /// the network is repeated.
+  /// Throws it, too, if the network depends on the number of rows. Throws what `build` throws for a batch and, unless
+  /// the network is repeated, for all rows.
   RowPasses(const BuildForRows& build, const OpSet& ops, const RowBatches& batches);
 
   const std::vector<Pass>& passes() const { return passes_; }

@@ -15,7 +15,7 @@
 namespace partita {
 namespace {
 
-/// Increments counters that nodes read and none writes, so that they count calls.
+/// Makes the graph increment counters that no node writes, so that they count its runs.
 void count_calls(Builder& builder) {
   const std::vector<State> states = builder.graph().states;  // a copy: nodes that are added may move them
   for (const State& state : states) {

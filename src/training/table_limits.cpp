@@ -6,8 +6,8 @@
 namespace partita {
 namespace {
 
-/// Returns the inputs and states all of whose elements `value` has. Slices are not followed, since they may leave out
-/// elements that are no ids.
+/// Returns the inputs and states from which `value` is made by ops that only move elements. Slices are not followed,
+/// since they may leave out elements that are no ids.
 std::set<ValueId> sources_of(const Graph& graph, const OpSet& ops, ValueId value) {
   std::set<ValueId> found, seen;
   std::vector<ValueId> left{value};

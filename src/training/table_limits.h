@@ -6,8 +6,8 @@
 
 namespace partita {
 
-/// Returns the number of rows of each table that an input of the graph looks up, with the input's column. Look-ups
-/// through casts and ops that only move elements count, too.
+/// Returns, for each table that an input of the graph looks up, the input's column, the table's name and its number of
+/// rows. Look-ups through casts and ops that only move elements count, too.
 std::vector<IdLimit> table_limits(const Graph& graph, const OpSet& ops);
 
 }  // namespace partita

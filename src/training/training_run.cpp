@@ -23,7 +23,7 @@ void check_weights(RankRun& rank) {
   }
 }
 
-/// Returns the state that callbacks store in a checkpoint, by name.
+/// Returns the state that callbacks store in a checkpoint, by Callback::kept_as.
 std::map<std::string, std::string> saved_callbacks(const std::vector<Callback*>& callbacks) {
   std::map<std::string, std::string> saved;
   for (const Callback* callback : callbacks) {
@@ -123,8 +123,9 @@ class Loop {
     result_.step = step;
   }
 
-  /// Collects the result, reports it and runs the test. Throws RuntimeFailure(non_finite) if the states are not kept
-  /// and a weight is not finite, and if a result of the test is not; and what the functions of the run throw.
+  /// Collects the result, reports it and runs the test, unless a signal or an error of a checkpoint ended the training.
+  /// Throws RuntimeFailure(non_finite) if the states are not kept and a weight is not finite, and if a result of the
+  /// test is not; RuntimeFailure as Communicator does; and what the functions of the run throw.
   void end() {
     result_.learning_rate = control_.learning_rate();
     result_.stopped_by = stopped_by_;
@@ -151,7 +152,7 @@ class Loop {
     if (reports) run_.tested(test);
   }
 
-  /// Restores the state of callbacks and of the epoch. Throws what Callback::restore throws.
+  /// Restores the state of the epoch and, on rank 0, of callbacks. Throws what Callback::restore throws.
   void restore(const Manifest& manifest) {
     epoch_.losses = manifest.losses;
     epoch_.steps = epoch_.steps_before = manifest.losses_steps;

@@ -48,21 +48,23 @@ struct TrainingRun {
   bool keeps_states = true;            // whole states are gathered on rank 0 and in every process
   const Evaluation* test = nullptr;    // run on the final states, unless a signal ended the training
   EvaluationProgress test_progress{};  // called on rank 0
-  /// Called on rank 0, and in every process, after the last step and before the test.
+  /// Called with the result on rank 0, and in every process, after the last step and before the test.
   std::function<void(TrainingResult&&)> ended{};
   /// Called with the metrics of the test, on the same ranks.
   std::function<void(const Metrics&)> tested{};
-  /// Writes a checkpoint. Called on rank 0, and in every process whose observers request one, by any thread. `boxes`:
-  /// metadata of the boxes of `states` that are not whole.
+  /// Writes a checkpoint of the step `step` to the file `path`. Called on rank 0, and in every process whose observers
+  /// request one, by any thread. `boxes`: metadata of the boxes of `states` that are not whole. Throws as
+  /// `write_checkpoint` does.
   std::function<void(const std::string& path, const States& states, const Metadata& boxes, int64_t step,
                      const std::optional<double>& learning_rate)>
       save;
 };
 
 /// Trains. Collective over `comm`. Returns "" after the training. If the checkpoint to resume from is damaged, no step
-/// is taken, and the reason is returned, the same on all ranks. Throws RuntimeFailure(non_finite) for a loss or a
-/// weight, RuntimeFailure if a rank is lost or a checkpoint has to be written and cannot, and what reading rows and
-/// callbacks throw.
+/// is taken, and the reason is returned, the same on all ranks. Throws RuntimeFailure(non_finite) for a loss, a weight
+/// or a test that is not finite, RuntimeFailure(out_of_memory) without memory or threads, RuntimeFailure if a rank is
+/// lost, a requested file cannot be written, or a checkpoint has to be written and cannot. Throws what the constructor
+/// of Trace, reading rows, callbacks and the functions of `run` throw.
 std::string run_training(const TrainingRun& run, Communicator& comm);
 
 }  // namespace partita

@@ -20,7 +20,8 @@
 namespace partita {
 namespace {
 
-/// Throws InvalidArgument if one file would be written over another.
+/// Checks that no file would be written over another: only saved weights may replace loaded ones, and a checkpoint the
+/// one resumed from. Throws InvalidArgument otherwise.
 void refuse_shared_files(const FilesConfig& files) {
   const std::pair<const char*, const std::string*> all[] = {
       {"--log", &files.log},   {"--trace", &files.trace},  {"--save", &files.save}, {"--checkpoint", &files.checkpoint},
@@ -37,8 +38,8 @@ void refuse_shared_files(const FilesConfig& files) {
   }
 }
 
-/// Checks, before hours of training and not after, that the files can be written. Throws RuntimeFailure(cannot_write)
-/// otherwise.
+/// Checks, before hours of training and not after, that the file of weights and, in the first process, the folder of
+/// checkpoints can be written. Throws RuntimeFailure(cannot_write) otherwise.
 void require_writable(const FilesConfig& files, const Place& place) {
   if (!files.save.empty()) check_writable(files.save);
   if (!files.checkpoint.empty() && place.is_first()) check_checkpoint_folder(files.checkpoint);
@@ -55,7 +56,8 @@ std::optional<CheckpointOptions> checkpoint_options(const FilesConfig& files) {
                            .stop_on_error = files.checkpoint_errors == CheckpointErrors::stop};
 }
 
-/// Returns the options of the call, completed by the configuration.
+/// Returns the options of the call, with the configuration's checkpoints if they name none. States are kept, too, if
+/// the configuration saves weights.
 FitOptions completed_fit(FitOptions fit, const FilesConfig& files) {
   if (!fit.checkpoints) fit.checkpoints = checkpoint_options(files);
   fit.keeps_states = fit.keeps_states || !files.save.empty();
@@ -130,8 +132,9 @@ void TrainingSession::choose_tests(const DatasetPtr& test) {
   if (!config_.training.evaluate) fit_.test = nullptr;
 }
 
-/// Reports which of two given lengths ends the training. Throws InvalidArgument if the user asked for a warm-up longer
-/// than the training; a recipe may have one.
+/// Prints which of two given lengths, epochs and steps, ends a training on `rows` rows, if they differ. Does nothing if
+/// the call gives a length. Throws InvalidArgument if the user asked for a warm-up longer than the training; a recipe
+/// may have one.
 void TrainingSession::tell_length(int64_t rows) {
   if (fit_.epochs || fit_.max_steps) return;
   const TrainingConfig& training = config_.training;
@@ -164,8 +167,8 @@ TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& tes
   }
 }
 
-/// Checks that the program fits the memory next to the copies of states that this process makes. Throws
-/// RuntimeFailure(out_of_memory) otherwise.
+/// Checks that the program fits the memory next to the copies of states that this process makes, unless `config.force`
+/// is set. Throws RuntimeFailure(out_of_memory) otherwise.
 void TrainingSession::require_room(const Program& program, bool is_fresh, bool reads_folder) const {
   const bool copies_share = fit_.checkpoints && fit_.checkpoints->asynchronous;
   model_.job.require_room(program, config_.ranks.count,
@@ -259,7 +262,7 @@ std::string TrainingSession::plan_of(const Program& program, const std::vector<C
 }
 
 /// Sets the length of the training, counted from its first step, and that of its schedule if none is given. Throws
-/// InvalidArgument for a bad number of epochs or steps.
+/// InvalidArgument for a negative number of epochs or steps, more than kMaxEpochs epochs, and 0 epochs in the call.
 void TrainingSession::plan_steps(TrainingRun& run) const {
   const int64_t epochs = fit_.epochs.value_or(config_.training.epochs);
   const int64_t max_steps = fit_.max_steps.value_or(config_.training.steps);

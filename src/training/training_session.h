@@ -19,38 +19,43 @@ struct TrainedModel {
   CheckpointHold& hold;
 };
 
-/// Compiles the program of a training on `rows`. Throws InvalidArgument if the configuration does not fit the rows.
+/// Compiles the program of a training on `rows`. Throws InvalidArgument if the network or the configuration does not
+/// fit the rows, or these are fewer than a batch, and RuntimeFailure(cannot_write) if a dump fails.
 Program training_program(const ModelJob& job, const DatasetPtr& rows);
 
 class TrainingSession {
  public:
   /// Checks the files of the configuration and holds the folder of checkpoints, before rows are read. `is_said`:
-  /// whether an option was asked for. Throws InvalidArgument for an option that has no effect, and
-  /// RuntimeFailure(cannot_write) for files that cannot be written.
+  /// whether an option was asked for. Throws InvalidArgument for an option that has no effect, and if a file would be
+  /// written over another; RuntimeFailure(cannot_write) for files that cannot be written, and as CheckpointHold::hold
+  /// does.
   TrainingSession(const TrainedModel& model, const FitOptions& fit, const IsSaid& is_said);
 
   Reports& reports() { return reports_; }
-  /// Trains on `rows`. `test`: test rows that the configuration names, used if the call gives none. Throws as
+  /// Trains on `rows`. `test`: test rows that the configuration names, used if FitOptions::test is null. Throws as
   /// Model::train does; the next call then resumes the same checkpoint.
   TrainingEnd train(const DatasetPtr& rows, const DatasetPtr& test = nullptr);
 
  private:
   void require_effects(const IsSaid& is_said) const;
-  /// Sets the rows of validation and test, from the call and the configuration. Throws InvalidArgument if
-  /// `training.validate` asks for a validation and there are no rows for it.
+  /// Sets the rows of the test to FitOptions::test, else `test`; none without `training.evaluate`. Sets the rows of
+  /// validation to the same if `training.validate` asks for one and FitOptions::validation is null. Throws
+  /// InvalidArgument if there are no rows for it.
   void choose_tests(const DatasetPtr& test);
   void tell_length(int64_t rows);
   void warn(const std::string& message) const { model_.job.warn(message); }
   TrainingEnd train_program(const Program& program, const DatasetPtr& given);
   void require_room(const Program& program, bool is_fresh, bool reads_folder) const;
   TrainingRun make_run(const Program& program, const DatasetPtr& rows, bool is_fresh) const;
-  /// Trains from the newest checkpoint that is not damaged, if there are checkpoints; `folders` has the newest last.
-  /// Throws InvalidFile if all are damaged, and what training throws.
+  /// Trains from the newest checkpoint that is not damaged, if there are checkpoints, else from the file that was set
+  /// or from the beginning; `folders` has the newest last. Throws InvalidFile if all are damaged, and what
+  /// `plan_steps`, ResumePoint::position and run_training throw.
   void run_from(TrainingRun& run, std::vector<FoundCheckpoint> folders);
   void plan_steps(TrainingRun& run) const;
   void go_on_from(TrainingRun& run, TrainingPosition position) const;
-  /// Runs after the last step: keeps the states, saves what the configuration names, and reports it. Throws
-  /// RuntimeFailure(non_finite) for a weight, RuntimeFailure(cannot_write) for the file of weights.
+  /// Runs after the last step: keeps the states, saves what the configuration names, reports it, and calls
+  /// FitOptions::ended. Throws RuntimeFailure(non_finite) for a weight, RuntimeFailure(cannot_write) for the file of
+  /// weights, and what FitOptions::ended throws.
   TrainingEnd end(TrainingResult&& result, const TrainingRun& run);
   void report_end(const TrainingEnd& end);
   /// Returns the plan as text; "" for a program that a plan file cannot express.

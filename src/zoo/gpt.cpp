@@ -14,8 +14,8 @@ struct GptOptions {
   double dropout = 0;
 };
 
-/// GPT-3 (Brown et al., 2020, table 2.1, with heads that divide the width), then Megatron-LM (Narayanan et al., 2021,
-/// table 1; Korthikanti et al., 2022, table 3), whose vocabulary is padded.
+/// Returns the published sizes by name: GPT-3 (Brown et al., 2020, table 2.1, with heads that divide the width), then
+/// Megatron-LM (Narayanan et al., 2021, table 1; Korthikanti et al., 2022, table 3), whose vocabulary is padded.
 const std::vector<std::pair<std::string, GptOptions>>& published_gpts() {
   constexpr int64_t kSeq = 2048, kVocab = 50257, kPadded = 51200;
   static const std::vector<std::pair<std::string, GptOptions>> list{

@@ -130,8 +130,8 @@ class InceptionBlocks {
   Unit unit(std::string name, int64_t published, std::vector<int64_t> kernel = {1, 1}) const {
     return {std::move(name), channels(published), std::move(kernel)};
   }
-  /// A 3x3 convolution with stride 2 and without padding. It makes (n - 1) / 2 rows, rounded down, of n, and columns
-  /// alike. `published` is its number of channels at width 32.
+  /// Returns a 3x3 convolution with stride 2 and without padding. It makes (n - 1) / 2 rows, rounded down, of n, and
+  /// columns alike. `published` is its number of channels at width 32.
   Unit half(std::string name, int64_t published) const {
     return {std::move(name), channels(published), {3, 3}, /*stride=*/2, /*same=*/false};
   }

@@ -16,7 +16,8 @@ struct LlamaOptions {
   double rotary_base = 10000;
 };
 
-/// Grattafiori et al., 2024, "The Llama 3 herd of models", table 3; 1b and 3b: the model cards of Llama 3.2.
+/// Returns the published sizes by name. From Grattafiori et al., 2024, "The Llama 3 herd of models", table 3; 1b and
+/// 3b: the model cards of Llama 3.2.
 const std::vector<std::pair<std::string, LlamaOptions>>& published_llamas() {
   constexpr int64_t kSeq = 8192, kVocab = 128256;
   constexpr double kBase = 500000;
@@ -86,8 +87,8 @@ class Llama : public Layer {
   LayerPtr norm_, blocks_, head_;
 };
 
-/// Returns two thirds of four times the width, rounded up to a multiple of 32. Three matrices then have the parameters
-/// of two.
+/// Returns two thirds of four times the width `hidden`, rounded up to a multiple of 32, as the width of SwiGLU. Its
+/// three matrices then have the parameters of the usual two.
 int64_t usual_intermediate(int64_t hidden) { return (8 * hidden / 3 + 31) / 32 * 32; }
 
 }  // namespace

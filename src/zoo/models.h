@@ -9,22 +9,22 @@ namespace partita {
 inline constexpr int64_t kMaxLayers = 10000;
 inline constexpr int64_t kMaxChannels = 1024;  // channels of an image
 
-/// `layers` hidden layers of `hidden` units with relu. Options: layers, hidden, classes, dropout. Throws
-/// InvalidArgument for sizes out of range.
+/// Makes `layers` hidden layers of `hidden` units with relu, for rows of any shape. Options: layers, hidden, classes,
+/// dropout. Throws InvalidArgument for sizes out of range.
 ZooModel make_mlp(ModelSizes& options);
 /// Two convolutions and three dense layers (LeCun et al., 1998), with relu and max pooling. Options: classes, dropout.
 /// Throws InvalidArgument for sizes out of range.
 ZooModel make_lenet(ModelSizes& options);
-/// Residual networks. Options: classes, size and channels (of the image), width (channels of the first stage), dropout,
-/// small_stem (1: one 3x3 convolution instead of 7x7 and pooling; the default of resnet18 for images up to 64). Throws
-/// InvalidArgument for sizes out of range.
+/// Makes a residual network. Options: classes, size and channels (of the image), width (channels of the first stage),
+/// dropout, small_stem (1: one 3x3 convolution instead of 7x7 and pooling; the default of resnet18 for images up to
+/// 64). Throws InvalidArgument for sizes out of range.
 ZooModel make_resnet18(ModelSizes& options);
 ZooModel make_resnet50(ModelSizes& options);
 ZooModel make_resnet101(ModelSizes& options);
 ZooModel make_resnet152(ModelSizes& options);
-/// A residual network with wider 3x3 convolutions. Options in addition to those of resnet: layers (50, 101, 152),
-/// factor. Published: 250m to 13b of Alpa. Throws InvalidArgument for an unknown published name and for sizes out of
-/// range.
+/// A residual network with wider 3x3 convolutions. Options in addition to those of `make_resnet18`: layers (50, 101,
+/// 152), factor (of the 3x3 convolutions). Published: 250m to 13b of Alpa. Throws InvalidArgument for an unknown
+/// published name, for sizes out of range and for another number of layers.
 ZooModel make_wide_resnet(ModelSizes& options);
 /// Concatenated branches of convolutions (Inception v3). Options: classes, size, channels (of the image), width (scales
 /// the number of filters of every convolution; 32: as published), dropout. Published: v3. Throws InvalidArgument for an
@@ -53,16 +53,17 @@ ZooModel make_moe(ModelSizes& options);
 /// divide heads.
 ZooModel make_llama(ModelSizes& options);
 /// An encoder that restores masked tokens. Options: layers, hidden, heads, seq, vocab (its last token is the mask),
-/// masked (positions per row), dropout. Published: base, large. Throws InvalidArgument for an unknown published name
-/// and for sizes out of range; building the network refuses heads that do not divide hidden.
+/// masked (positions per row, at most seq), dropout. Published: base, large. Throws InvalidArgument for an unknown
+/// published name and for sizes out of range; building the network refuses heads that do not divide hidden.
 ZooModel make_bert(ModelSizes& options);
 /// An encoder, and a decoder that attends to it and continues the text. Options: layers (of each), hidden, heads,
-/// head_width, inner, seq, target (tokens that the decoder predicts), vocab, dropout. Published: small, base, large,
-/// 3b, 11b. Throws InvalidArgument for an unknown published name and for sizes out of range.
+/// head_width, inner, seq, target (tokens that the decoder predicts), vocab, dropout. heads need not divide hidden.
+/// Published: small, base, large, 3b, 11b. Throws InvalidArgument for an unknown published name and for sizes out of
+/// range.
 ZooModel make_t5(ModelSizes& options);
-/// Look-ups in a large table next to a dense network. Options: fields (ids per row), rows (of the table), width,
-/// features (numbers per row), layers, hidden. Published: criteo. Throws InvalidArgument for an unknown published name
-/// and for sizes out of range.
+/// Makes look-ups in a large table next to a dense network. Options: fields (ids per row), rows (of the table), width,
+/// features (numbers per row), layers, hidden (units of the first layer; each next one has half). Published: criteo.
+/// Throws InvalidArgument for an unknown published name and for sizes out of range.
 ZooModel make_recommender(ModelSizes& options);
 /// Layers of 32, 16 and 16 units with one annotated product and its own rows. No options.
 ZooModel make_quickstart(ModelSizes& options);

@@ -23,7 +23,7 @@ struct PublishedMoe {
   double capacity = 1.25;
 };
 
-/// GShard in the sizes of Zheng et al., 2022 ("Alpa"), table 6.
+/// Returns the published sizes by name: GShard in the sizes of Zheng et al., 2022 ("Alpa"), table 6.
 const std::vector<std::pair<std::string, PublishedMoe>>& published_moes() {
   const auto gshard = [](int64_t layers, int64_t hidden, int64_t experts) -> PublishedMoe {
     return {layers, hidden, 16, 1024, 32000, experts, 8 * hidden, 2, 1};

@@ -27,8 +27,9 @@ class QuickstartNet : public Layer {
   }
 };
 
-/// NumPy's numbers of seed 1, rand(2, 32), then rand(2, 16). They are repeated `kCopies` times, so that every rank
-/// reads the same rows.
+/// Returns the model's own rows with the columns "input" and "label": NumPy's numbers of seed 1, rand(2, 32), then
+/// rand(2, 16). They are repeated `kCopies` times, so that every rank reads the same rows, and that for each of
+/// `kSteps` steps of an epoch.
 DatasetPtr quickstart_rows() {
   std::mt19937 words(1);
   const auto draw = [&](int64_t columns) {

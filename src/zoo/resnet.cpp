@@ -23,7 +23,8 @@ LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride, CallLocation whe
                 where);
 }
 
-/// Returns the projection of a skip connection whose shape changes.
+/// Returns the projection of a skip connection whose shape changes: a 1x1 convolution with `stride` to `channels`
+/// channels, and a batch norm.
 LayerPtr projection(int64_t channels, int64_t stride) {
   return sequential(std::vector<LayerPtr>{conv(channels, 1, stride), batch_norm()});
 }
@@ -49,14 +50,17 @@ class ResidualBlock : public Layer {
   LayerPtr downsample_;
 };
 
-/// Two 3x3 convolutions; the first has the stride.
+/// Returns a residual block of two 3x3 convolutions; the first has the stride. `last_scale` initialises the scale of
+/// the last norm. The input, of `in` channels, is projected if the shape changes.
 LayerPtr basic_block(int64_t in, int64_t channels, int64_t stride, Init last_scale) {
   return share(ResidualBlock(
       {{conv(channels, 3, stride), batch_norm()}, {conv(channels, 3, 1), batch_norm({.scale = last_scale})}},
       stride != 1 || in != channels ? projection(channels, stride) : nullptr));
 }
 
-/// 1x1, 3x3 with `factor` times the channels, 1x1 with four times the channels. The 3x3 has the stride.
+/// Returns a residual block of 1x1, 3x3 with `factor` times the channels, and 1x1 with four times the channels. The 3x3
+/// has the stride. `last_scale` initialises the scale of the last norm. The input, of `in` channels, is projected if
+/// the shape changes.
 LayerPtr bottleneck(int64_t in, int64_t channels, int64_t factor, int64_t stride, Init last_scale) {
   const int64_t out = 4 * channels;
   return share(ResidualBlock({{conv(channels, 1, 1), batch_norm()},
@@ -107,9 +111,9 @@ ZooModel make_resnet(const Architecture& architecture, ModelSizes& options) {
           architecture.recipe};
 }
 
-/// Recipe of networks whose blocks begin as the identity and whose head begins small, so that the first loss is about
-/// log(classes) (Goyal et al., 2017, "Accurate, large minibatch SGD", section 5.1). It uses AdamW, since momentum
-/// hardly lowers the loss on small images in the first epochs: docs/decisions/008.
+/// Returns the recipe of networks whose blocks begin as the identity and whose head begins small, so that the first
+/// loss is about log(classes) (Goyal et al., 2017, "Accurate, large minibatch SGD", section 5.1). It uses AdamW, since
+/// momentum hardly lowers the loss on small images in the first epochs: docs/decisions/008.
 JobConfig bottleneck_recipe() {
   return {.data = {.augment = true},
           .training = {.batch = 256, .epochs = 1},

@@ -22,18 +22,18 @@ class ModelSizes {
     const size_t found = find_published(names);
     return found < list.size() ? list[found].second : otherwise;
   }
-  /// Return the option `name`, or `fallback` if it was not given. Throw InvalidArgument if it is not a number from
-  /// `low` to `high`.
+  /// Returns the option `name`, or `fallback`, unchecked, if it was not given. Throws InvalidArgument if it is not a
+  /// number, for `integer` a whole one, from `low` to `high`.
   int64_t integer(const std::string& name, int64_t fallback, int64_t low, int64_t high);
   double number(const std::string& name, double fallback, double low, double high);
-  /// Checks that the model asked for every size that was given, and that it knows published sizes if they were named.
-  /// Throws InvalidArgument, with the nearest name of a size, otherwise.
+  /// Checks that the model asked for every size that was given, and that it has published sizes if one was named.
+  /// Throws InvalidArgument otherwise, for a size with the nearest name.
   void check_all_used() const;
 
  private:
   const std::string* find(const std::string& name);
-  /// Returns the position of the named model, or names.size() if none was named. Throws InvalidArgument with the
-  /// nearest name if it is not in `names`.
+  /// Returns the position of the named model in `names`, or names.size() if none was named, and records that the model
+  /// has published sizes. Throws InvalidArgument with the nearest name if it is not in `names`.
   size_t find_published(const std::vector<std::string>& names);
 
   std::string model_, published_;
@@ -54,23 +54,26 @@ struct ZooModel {
     return Network(name, layers, inputs, loss, options);
   }
   bool reads_text() const { return rows.is_text(); }
-  /// Whether it predicts each token of a text from the tokens before it.
+  /// Whether it reads text and predicts each token from the tokens before it.
   bool predicts_next_token() const { return reads_text() && rows.text.task == TextTask::next; }
-  /// Returns the columns of the model's own rows, or of generated ones, with floating-point columns in `dtype`.
+  /// Returns the columns of the model's own rows, or else those of generated rows, with floating-point columns in
+  /// `dtype`.
   std::vector<Column> columns(DType dtype = DType::f32) const;
 };
 
 std::vector<std::string> model_names();
 
-/// Makes a model from "NAME", "NAME:size=value,..." or, for a published model, "NAME:SIZE,...". Throws InvalidArgument
-/// with the nearest name for an unknown model or size, and for sizes that are given twice or out of range. Sizes that
-/// do not fit each other may be refused only when the network is built.
+/// Makes a model from "NAME", "NAME:size=value,..." or, for a published model, "NAME:SIZE,...", and sets `recipe.model`
+/// to that text. Throws InvalidArgument with the nearest name for an unknown model or size, and for sizes that are
+/// malformed, given twice or out of range. Sizes that do not fit each other may be refused only when the network is
+/// built.
 ZooModel make_model(const std::string& spec);
 
-/// Returns the format of rows of `tokens` tokens, each with its next token as label.
+/// Returns the format of rows of `tokens` tokens, each with its next token as label. `vocabulary` is the number of
+/// different tokens.
 RowFormat text_format(int64_t tokens, int64_t vocabulary);
-/// Returns the format of images [channels,height,width] with labels of `classes` classes. The model reads no other
-/// shape.
+/// Returns the format of images with labels of `classes` classes. The model reads no other shape than `image`,
+/// [channels,height,width].
 RowFormat image_format(const Shape& image, int64_t classes);
 
 }  // namespace partita

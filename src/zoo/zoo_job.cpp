@@ -5,7 +5,8 @@
 namespace partita {
 namespace {
 
-/// Checks that the model uses all options of `data`. Throws InvalidArgument otherwise.
+/// Checks that the model uses all options of `data`. Throws InvalidArgument for a source if it brings its own rows, for
+/// resizing if it does so or reads no images, and for augmentation if it reads no images.
 void refuse_data(const ZooModel& model, const DataConfig& data) {
   const auto refuse = [&](std::string_view flag, std::string_view why, const std::string& got) {
     throw InvalidArgument(fmt::format("[{}] {} {}, got {}, expected none", flag, model.name, why, got));

@@ -8,14 +8,15 @@
 
 namespace partita {
 
-/// Returns the recipe of the model, changed by the assignments. `assignments` must not include "model". Steps without
-/// epochs replace the recipe's epochs. Throws InvalidArgument for an unknown model or a bad value.
+/// Returns the recipe of the model, changed by the assignments. `assignments` must not include "model". Steps that are
+/// set without epochs set the epochs to 0, so that those of the recipe do not limit them. Throws InvalidArgument as
+/// `make_model` does and for a bad value.
 JobConfig configured(const std::string& model, const std::vector<Assignment>& assignments);
 
 class ZooJob {
  public:
-  /// Completes the configuration. Throws InvalidArgument as `make_model` and `completed` do, and for data that the
-  /// model does not read.
+  /// Makes the model, completes the configuration for `place`, and prepares the rows without opening them. Throws
+  /// InvalidArgument as `make_model` and `completed` do, and for options of [data] that the model does not use.
   ZooJob(const JobConfig& config, const Place& place);
 
   const JobConfig& config() const { return config_; }
@@ -24,8 +25,8 @@ class ZooJob {
 
   const JobRows& data() const { return rows_; }
   DatasetPtr rows(Split split) const { return rows_.rows(split); }
-  /// Returns the columns of the rows. Rows are not read if the kind of the source determines the columns. Throws as
-  /// `JobRows::columns` does.
+  /// Returns the columns of the rows, floats in the type of the training. Files are opened only for NumPy sources.
+  /// Throws as `JobRows::columns` does.
   std::vector<Column> columns() const;
 
   /// Compiles what the ranks would run, up to the stage `last`. Model compiles the same program from this configuration

@@ -60,14 +60,16 @@ class Sweep {
     builder_.origin = node.name;
   }
 
-  /// Whether a gradient of one of `outputs` has arrived and one of `inputs` needs it.
+  /// Whether a gradient of one of `outputs` has arrived and one of `inputs` is or depends on a root, so that it needs a
+  /// gradient.
   bool is_needed(const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) const {
     return std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) { return bool(gradients_[id]); }) &&
            std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return depends_[id]; });
   }
 
-  /// Checks that no gradient is lost: each differentiable value that `part` uses must be an argument, and each value
-  /// with a gradient that it makes must be a result. Throws InvalidArgument otherwise.
+  /// Checks that no gradient is lost: each value made before `part` that it uses and that needs a gradient must be in
+  /// `part.inputs`, and each value that it makes and that a gradient has reached must be in `part.outputs`. Throws
+  /// InvalidArgument otherwise.
   void require_closed(const OwnGradient& part) const {
     const Graph& graph = builder_.graph();
     const auto is_in = [](const std::vector<ValueId>& ids, ValueId id) {

@@ -8,7 +8,8 @@
 namespace partita {
 namespace {
 
-/// Returns the scope up to its first number: "net/h/3" for "net/h/3/attn/q", or "" if no part is a number.
+/// Returns the beginning of a scope that ends with its first part of digits only: "net/h/3" for "net/h/3/attn/q". "" if
+/// there is no such part.
 std::string block_of(const std::string& scope) {
   for (size_t begin = 0; begin < scope.size();) {
     const size_t end = std::min(scope.find('/', begin), scope.size());
@@ -47,8 +48,8 @@ class Recomputer {
     return node.phase == Phase::forward && !node.recompute.empty() ? &node : nullptr;
   }
 
-  /// Sets `dropped_`: whether the backward recomputes a value. True for results of marked nodes, except for outputs,
-  /// stored states and, in a group of several nodes, values that a forward node outside the group uses.
+  /// Sets `dropped_`: whether the backward recomputes a value. True for results of marked forward nodes, except for
+  /// outputs, stored states and, in a group of several nodes, values that a forward node outside the group uses.
   void find_dropped() {
     std::unordered_map<std::string, int> sizes;
     for (const Node& node : from_.nodes) {
@@ -71,8 +72,8 @@ class Recomputer {
     }
   }
 
-  /// Returns the recomputed copy of a dropped value. The first call copies its node and, before it, the nodes of
-  /// operands that are dropped as well.
+  /// Returns the recomputed copy of a dropped value. The first call for a value appends a copy of its node to the new
+  /// graph, as a backward node, after copies of the nodes of dropped operands that have none yet.
   Value recomputed(ValueId value) {
     if (recomputed_[value]) return recomputed_[value];
     // Operands first. An explicit stack, since a block may be thousands of nodes deep.

@@ -6,8 +6,9 @@
 
 namespace partita {
 
-/// Name of the group of nodes that `policy` recomputes together with `node`: for `selective` the node's own name, for
-/// `full` its scope up to the first number, such as "net/h/3". "" if the policy keeps its result.
+/// Returns the name of the group of nodes that `policy` recomputes together with `node`: for `selective` the node's own
+/// name, for `full` its scope up to the first number, such as "net/h/3". Returns "" if the policy keeps the result: for
+/// `none`, for an op other than attention (`selective`), and for a scope without a number (`full`).
 std::string recomputed_group(const Node& node, Recompute policy, const OpSet& ops);
 
 /// Marks the nodes of a forward graph that `policy` recomputes; nodes that are already marked keep their group. Throws
@@ -15,9 +16,9 @@ std::string recomputed_group(const Node& node, Recompute policy, const OpSet& op
 void choose_recomputed(Graph& forward, Recompute policy, const OpSet& ops);
 
 /// Returns a training graph whose backward uses copies of the marked forward nodes instead of their results. Copies are
-/// inserted before their first user and draw the same random numbers. Without marked nodes, the graph stays as it is.
-/// Results used outside their group are kept, as are outputs and stored states. A group of one node is recomputed even
-/// if others use its result.
+/// inserted before their first user and draw the same random numbers; nodes that nothing needs are removed. Without
+/// marked nodes, the graph stays as it is. Results that forward nodes outside their group use are kept, as are outputs
+/// and stored states. A group of one node is recomputed even if others use its result.
 Graph recompute_in_backward(Graph training, const OpSet& ops);
 
 }  // namespace partita

@@ -39,7 +39,8 @@ std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions
   return chosen;
 }
 
-/// Multiplies each gradient by min(1, most / (norm + 1e-6)), where norm is that of all gradients together.
+/// Replaces each of `gradients` by its product with min(1, most / (norm + 1e-6)), where norm is that of all gradients
+/// together. Appends the nodes to the graph, in the phase update.
 void clip(Builder& builder, double most, std::vector<Value>& gradients) {
   builder.scope.clear();
   builder.source = {};

@@ -36,8 +36,8 @@ OpSet with_collectives(const OpSet& ops);
 /// Returns the sub-axes that a collective works over; `node` must be one. Throws InvalidArgument if the mesh lacks one
 /// of them.
 Axes axes_of(const Node& node, const Mesh& mesh);
-/// Name of the op that adds a micro-batch to an accumulated value: "add", "maximum" or "minimum". `reduce` must not be
-/// none.
+/// Returns the name of the op that adds a micro-batch to an accumulated value: "add", "maximum" or "minimum". `reduce`
+/// must not be none.
 std::string accumulating_op(Reduce reduce);
 /// Returns the attributes of the collective that performs a move. `reduce` must be none unless the move reduces.
 CollectiveAttrs collective(const Mesh& mesh, const Move& move, Reduce reduce, std::string reason);

@@ -86,7 +86,7 @@ int64_t permute_source(const Mesh& mesh, const Sharding& from, const Sharding& t
 }
 
 /// Returns the maximum number of rows of its part along one dimension that a rank sends in a halo_exchange. A row
-/// counts once for every rank that needs it.
+/// counts once for every rank that needs it, its owner included. The dimension has `size` rows in `ways` parts.
 int64_t max_given(const Halo& halo, int64_t size, int64_t ways) {
   std::vector<int64_t> given(ways, 0);
   for (int64_t taker = 0; taker < ways; ++taker) {

@@ -35,7 +35,8 @@ struct Staging {
 };
 /// Returns the staging of a node on one rank; empty for nodes that are no collectives or need none.
 Staging staging_of(const LocalGraph& local, NodeId node, int64_t rank);
-/// Returns staging of a node that suffices for every rank, without a look at each; empty as for `staging_of`.
+/// Returns staging of a node that suffices for every rank, without a look at each; empty for nodes that are no
+/// collectives or need none.
 Staging largest_staging(const LocalGraph& local, NodeId node);
 
 }  // namespace partita

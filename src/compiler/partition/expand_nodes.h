@@ -18,8 +18,8 @@ struct Expanded {
 
 /// Whether the plan cuts a factor of some node that only an expansion can cut.
 bool needs_expansion(const Plan& plan, const Rules& rules);
-/// Returns the graph in which an expansion replaces every node whose cut needs it (`needs_expansion`). `rules` are
-/// those of `graph`.
+/// Returns the graph in which an expansion replaces every node whose cut needs it (`needs_expansion`), and the cuts and
+/// shardings of `plan` for its nodes and values. `rules` are those of `graph`.
 Expanded expand_nodes(const Graph& graph, const Rules& rules, const OpSet& ops, const Plan& plan);
 
 }  // namespace partita

@@ -124,7 +124,8 @@ class ReshardInserter {
     for (ValueId output : node.outputs) place(output, reason);
   }
 
-  /// Moves a result to the sharding that the plan wants before any node uses it.
+  /// Adds the reshards of result `old` that come before any use: it is reduced over the ranks where
+  /// `options_.partial_sums` is false, then moved to the sharding that the plan gives it, if any.
   void place(ValueId old, const std::string& reason) {
     const Sharding now = result_.shardings[made_[old]];
     const MicroSharding micro = micro_sharding(now, plan_.mesh);

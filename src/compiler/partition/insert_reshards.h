@@ -17,7 +17,8 @@ struct ReshardOptions {
 /// which the value already exists. The plan must be verified.
 ReshardedGraph insert_reshards(const Graph& graph, const OpSet& ops, const Plan& plan,
                                const ReshardOptions& options = {});
-/// Like the function above, but takes sharding rules from `table`, and adds to it those that it lacks.
+/// Returns the graph with the verified `plan` applied: with expanded nodes, and with reshards between each value and
+/// what needs it in another sharding. Takes sharding rules from `table`, and adds to it those that it lacks.
 ReshardedGraph insert_reshards(const Graph& graph, RuleTable& table, const Plan& plan,
                                const ReshardOptions& options = {});
 

@@ -17,8 +17,8 @@ Shard shard_of(const LocalGraph& local, NodeId id, const std::vector<int64_t>& c
   return shard(rules[id], local.cuts[id], local.mesh, coordinates, {node.attrs, inputs, outputs});
 }
 
-/// Returns all coordinates of a small mesh. Of a large one, returns those whose sizes differ most: the first, the last,
-/// and those that differ from the first on one axis.
+/// Returns all coordinates of a mesh of up to 64 ranks. Of a larger one, returns those whose sizes differ most: the
+/// first, the last, and for each axis the first with the last place on that axis.
 std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
   constexpr int64_t kSmall = 64;
   std::vector<std::vector<int64_t>> result;

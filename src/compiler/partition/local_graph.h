@@ -7,9 +7,9 @@
 namespace partita {
 
 struct LocalGraph : ShardedGraph {
-  /// Local type of a value at a coordinate.
+  /// Returns the local type of a value at the coordinates of a rank: that of its shard.
   Type type(ValueId value, const std::vector<int64_t>& coordinates) const;
-  /// Type whose size in each dimension is the largest that any coordinate holds.
+  /// Returns the type of a value whose size in each dimension is the largest that any rank holds.
   Type largest(ValueId value) const;
   /// Returns one coordinate for each distinct combination of shapes and attributes of a node's shards. The first
   /// element is the last coordinate of the mesh. A cut factor adds nothing if its parts are equal, and one part if they
@@ -27,7 +27,7 @@ std::string print(const LocalGraph& local, const OpSet& ops);
 LocalGraph parse_local_graph(std::string_view text, const OpSet& ops);
 /// Checks shardings, partial values, states, outputs and sections, and that the op's inference yields the local types:
 /// on every coordinate of up to 64, on the extreme ones of a larger mesh. Throws InternalError otherwise, or
-/// InvalidArgument if an op refuses the shards of its operands.
+/// InvalidArgument if an op refuses the shards of its operands or a collective is over an axis that the mesh lacks.
 void verify(const LocalGraph& local, const OpSet& ops);
 
 }  // namespace partita

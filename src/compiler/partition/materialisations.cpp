@@ -96,7 +96,7 @@ const Resharder::Path& Materialisations::path(const Type& type, const Sharding& 
 }
 
 /// Returns the rows of one micro-batch of a whole value, in sharding `wanted`, which cuts `dim` over micro-batches.
-/// Throws InternalError if `wanted` is partial or cuts no dimension so.
+/// Adds reshards unless it already exists so. Throws InternalError if `wanted` is partial or cuts no dimension so.
 ValueId Materialisations::slice_micro_batch(ValueId value, const Sharding& wanted, int dim, const std::string& reason) {
   const Sharding target = wanted;
   PARTITA_CHECK(dim >= 0 && target.partial.empty(), "{} is to be cut into micro-batches",

@@ -19,10 +19,11 @@ class Materialisations {
   ValueId add_value(const std::string& name, const Type& type, NodeId producer, int output, Sharding sharding);
 
   /// Returns the value as it was made or, if another node already needed it reduced, the reduced version, so that no
-  /// value is kept partial twice. `joined`: the value of all micro-batches.
+  /// value is kept partial twice. `joined`: of the value over all micro-batches, for which it adds the node that makes
+  /// it if there is none yet.
   ValueId latest(ValueId made, bool joined = false);
-  /// Returns the value in sharding `wanted`. Adds reshards from the nearest sharding in which it exists, or none if it
-  /// already exists in that one. Throws InternalError if no moves lead there.
+  /// Returns the value in sharding `wanted`. Adds reshards from the nearest sharding in which it exists, with the
+  /// attribute `reason`, or none if it already exists in that one. Throws InternalError if no moves lead there.
   ValueId reshard_to(ValueId value, const Sharding& wanted, const std::string& reason);
   /// Forgets the other shardings of an entry value, so that its next user gathers it again.
   void release(ValueId entry) { versions_.erase(entry); }

@@ -14,7 +14,8 @@ Axes joined(Axes axes, const Axes& more) {
   return axes;
 }
 
-/// Returns the sharding that the collective makes of `from`. Throws InternalError if the collective cannot apply to it.
+/// Returns the sharding that the collective makes of `from`; a permute makes the cuts, a halo_exchange the halos of
+/// `to`. Throws InternalError if the collective cannot apply to it, InvalidArgument if the mesh lacks one of its axes.
 Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, const Sharding& to) {
   const auto& attrs = node.attrs.as<CollectiveAttrs>();
   const Axes axes = axes_of(node, local.mesh);

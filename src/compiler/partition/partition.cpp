@@ -24,8 +24,8 @@ std::string reason_of(Collective kind, const Node& node) {
 }
 
 /// Returns the move between two shardings: between ranks within a micro-batch, or else the slicing or joining of
-/// micro-batches on each rank. None if there is no single move. Throws InternalError for a move that joins both ranks
-/// and micro-batches.
+/// micro-batches on each rank. None if there is no single move. Throws InternalError for any other move that changes
+/// how micro-batches cut or share the value, such as one over ranks and micro-batches.
 std::optional<Move> find_move(const Sharding& from, const Sharding& to, const Mesh& mesh) {
   if (micro_sharding(from, mesh) == micro_sharding(to, mesh)) {
     return move_between(within_micro_batch(from, mesh), within_micro_batch(to, mesh), mesh);

@@ -8,10 +8,11 @@ namespace partita {
 
 /// Replaces each reshard of a verified graph by the collective, or the local slice, that its two shardings require.
 /// Returns the program on shards, whose prologue shares no node with the rest. Throws InternalError if a reshard is no
-/// single move, and as `find_prologue` does.
+/// single move, or if no prologue can compute what a node of a micro-batch needs of all of them.
 LocalGraph partition(ReshardedGraph resharded);
 
-/// Applies a verified plan: inserts reshards (`insert_reshards`), then lowers them to collectives.
+/// Applies a verified plan: inserts reshards (`insert_reshards`), then lowers them to collectives. Returns the program
+/// on shards. Throws as the other overload does.
 inline LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan,
                             const ReshardOptions& options = {}) {
   return partition(insert_reshards(graph, ops, plan, options));

@@ -32,7 +32,7 @@ class PrologueFinder {
   }
 
  private:
-  /// Finds values that are complete only after all micro-batches.
+  /// Sets `joined_`: which values are complete only after all micro-batches.
   void find_joined() {
     for (const Input& input : local_.graph.inputs) {
       const bool is_whole = micro_sharding(local_.shardings[input.value], local_.mesh).whole();
@@ -108,8 +108,8 @@ class PrologueCopier {
   }
 
  private:
-  /// Finds the loop's nodes that lead to nodes outside it. Joined values are excluded, since they are used only outside
-  /// the loop.
+  /// Sets `is_shared_`: which of the loop's nodes lead to nodes or outputs outside it. Nodes that join micro-batches
+  /// are excluded, since their results are used only outside the loop.
   void find_shared() {
     std::vector<bool> used(new_value_.size(), false);
     for (const Output& output : from_.graph.outputs) used[output.value] = true;

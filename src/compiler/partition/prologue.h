@@ -12,9 +12,9 @@ struct Prologue {
   std::vector<bool> loop, joined;
 };
 
-/// Finds the prologue: the joined values that nodes of a micro-batch use, and everything that leads to them. Throws
-/// InternalError if a prologue cannot compute such a value, since it comes from another stage or from the update, or
-/// needs a prologue of its own.
+/// Finds the prologue: the nodes that make joined values that nodes of a micro-batch use, and everything that leads to
+/// them. There are none without micro-batches. Throws InternalError if a prologue cannot compute such a value, since it
+/// comes from another stage or from the update, or needs a prologue of its own.
 Prologue find_prologue(const LocalGraph& local);
 
 /// Returns the same graph, with a copy of each node that the prologue's loop shares with other nodes. A copy has the

@@ -47,8 +47,8 @@ SectionSet marked_sections(const LocalGraph& local);
 /// that runs once uses it.
 /// On a pipeline stage, nodes run for each micro-batch even if there is only one. The part of the update that leads to
 /// the verdict is late.
-/// Throws InternalError if a node of a micro-batch needs what no prologue can compute, or if other nodes use a node of
-/// the prologue.
+/// Throws InternalError if a node of a micro-batch needs what no prologue can compute, if other nodes use a node of the
+/// prologue, if an update would run in a micro-batch, or if a part of the verdict needs the verdict.
 std::vector<Section> sections_of(const LocalGraph& local);
 
 /// Returns the phase of each node: its own or, for a collective that moves or gathers an input or a state, the first

@@ -20,8 +20,8 @@ std::vector<Axes> sent_dims(const Graph& graph, const Rules& rules, const Plan& 
   return output_sharding(rules[producer], plan.cuts[producer], graph.values[value].output).dims;
 }
 
-/// Cuts dimensions further over the axes over which ranks would hold the same, so that each element is sent and
-/// received once.
+/// Returns `dims` cut further over each axis of ranks that does not cut them yet, in the first dimension where that is
+/// legal, so that each element is sent and received once.
 std::vector<Axes> cut_further(const Type& type, std::vector<Axes> dims, const Mesh& mesh) {
   const auto is_used = [&](int axis) {
     return std::any_of(dims.begin(), dims.end(),
@@ -64,8 +64,8 @@ class StageSplitter {
   }
 
  private:
-  /// Chooses the operands of each node. What a stage recomputes serves its own backward; other stages use what the
-  /// forward sent them.
+  /// Sets `operands_`: the operands of each node, with the forward's result in place of one that another stage
+  /// recomputes. What a stage recomputes serves its own backward only.
   void choose_operands() {
     std::unordered_map<std::string_view, size_t> forward;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -85,7 +85,8 @@ class StageSplitter {
 
   bool is_scalar(ValueId value) const { return graph_.type(value).elements() == 1; }
 
-  /// Finds where nodes run and values are used. Nodes of every stage run where their results are used.
+  /// Sets the stages on which nodes run, values are used (also before the update) and states are kept. Nodes of every
+  /// stage run where their results are used.
   void find_users() {
     StageSet all;
     for (int stage = 0; stage < stages_.stages; ++stage) all.insert(stage);
@@ -129,7 +130,7 @@ class StageSplitter {
     }
   }
 
-  /// The stage that sends a value, or -1 if each stage has or makes it itself.
+  /// Returns the stage that makes or holds a value, and so sends it, or -1 if each stage has or makes it itself.
   int home_of(ValueId value) const {
     const NodeId producer = graph_.values[value].producer;
     if (producer >= 0) return stages_.nodes[producer];
@@ -155,7 +156,7 @@ class StageSplitter {
                                             [&](int stage) { return needed_early_[value].contains(stage); });
   }
 
-  /// Whether a value is complete before the first micro-batch, since it depends only on states.
+  /// Whether a value is sent before the first micro-batch: it depends only on states, and is not sent with the verdict.
   bool comes_once(ValueId value) const { return !of_batch_[value] && !comes_with_verdict(value); }
 
   void find_batch() {

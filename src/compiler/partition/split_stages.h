@@ -21,7 +21,8 @@ struct StagePart {
 /// Returns the part of each stage; a single stage gets the graph and its plan as they are. `plans`: for each stage, a
 /// plan of the whole graph on the stage's mesh. `rules` are those of the graph.
 /// A value is reduced before it is sent: over ranks, and over micro-batches if they do not cut it. It is cut over all
-/// axes that can cut it, so that each element is sent once and gathered where it is used.
+/// axes that can cut it, so that each element is sent once and gathered where it is used. Throws InvalidArgument if the
+/// micro-batches of the first of several plans do not fit the graph.
 std::vector<StagePart> split_stages(const Graph& graph, const Rules& rules, const StageAssignment& stages,
                                     const std::vector<Plan>& plans);
 

@@ -18,12 +18,13 @@ struct Transfer {
   bool in_micro_batches() const { return is_micro(sent); }
 };
 
-/// Section after which an output is complete: that of its node or, for a sum over micro-batches, `late` (`joined` in a
-/// prologue). `once` for an output that is an input or a state.
+/// Returns the section after which an output is complete: that of its node or, if the node joins micro-batches, `late`
+/// (`joined` in a prologue). `once` for an output that is an input or a state. `sections`: of each node of `local`.
 Section section_of_output(const LocalGraph& local, const std::vector<Section>& sections, size_t output);
 
-/// Returns all transfers, in the order in which a stage sends them within a section. Throws InternalError if a stage
-/// does not send a value that another receives, or sends one too late that is needed before the first micro-batch.
+/// Returns all transfers, by receiver and then by its inputs: the order in which a stage sends those that are ready at
+/// one point. Throws InternalError if a stage does not send a value that another receives, or sends one too late that
+/// is needed before the first micro-batch.
 std::vector<Transfer> transfers_of(const std::vector<const LocalGraph*>& stages);
 
 }  // namespace partita

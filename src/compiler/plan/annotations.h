@@ -6,8 +6,8 @@
 namespace partita {
 
 /// Returns the partial plan that the annotations decide: cuts of annotated nodes, shardings of their results, and
-/// shardings of the parameters that they use. Throws InvalidArgument if two annotations need one parameter sharded
-/// differently, and as `cut_of` does.
+/// shardings of the states that they use, such as parameters. Throws InvalidArgument if two annotations need one state
+/// sharded differently, or if the axes of `mesh` or the sizes of a node do not allow its annotation (`cut_of`).
 PartialPlan partial_plan_of_annotations(const Graph& graph, const Rules& rules, const Mesh& mesh);
 
 bool has_annotations(const Graph& graph);

@@ -7,9 +7,9 @@
 
 namespace partita {
 
-/// Annotates the forward nodes that `annotations` name with their stages, as a layer's `pipeline_stage` does. Throws
-/// InvalidArgument for an annotation that names no node, and for a node with two different annotations or with another
-/// stage in the code.
+/// Sets the stages of the forward nodes that `annotations` name, as a layer's `pipeline_stage` does. Throws
+/// InvalidArgument for an annotation that names no forward node, and for a node with two different annotations or with
+/// another stage in the code.
 void annotate_stages(Graph& graph, const std::vector<StageAnnotation>& annotations);
 
 /// Returns the stage of each node and state. `stages` 0: one more than the highest annotation, 1 without any. 1: a

@@ -17,7 +17,8 @@ struct Pieces {
   std::vector<double> sums;    // FLOPs before each piece, then those of all
 };
 
-/// Returns, for each piece, the end (exclusive) of the longest run of pieces from it with at most `most` FLOPs.
+/// Returns, for each piece, the index of the piece after the longest run from it with at most `most` FLOPs; its own
+/// index if it alone has more.
 std::vector<size_t> ends_of(const Pieces& pieces, double most) {
   std::vector<size_t> ends(pieces.begins.size());
   size_t end = 0;
@@ -83,7 +84,7 @@ class Balancer {
   }
 
  private:
-  /// Computes the bytes that cross the boundary before each node: made before it and used by it or a later one.
+  /// Sets `passing_`: for each node, the bytes of results of earlier nodes in `nodes_` that it or a later one uses.
   void find_passing_bytes() {
     std::vector<size_t> made(graph_.values.size(), SIZE_MAX), used(graph_.values.size(), 0);
     for (size_t at = 0; at < nodes_.size(); ++at) {
@@ -101,7 +102,7 @@ class Balancer {
     passing_.pop_back();
   }
 
-  /// Returns the pieces whose boundaries at most `max_bytes` cross.
+  /// Returns the pieces that begin at the first node and at each node whose boundary at most `max_bytes` bytes cross.
   Pieces pieces_at(int64_t max_bytes) const {
     Pieces pieces;
     double sum = 0;
@@ -116,8 +117,8 @@ class Balancer {
     return pieces;
   }
 
-  /// Returns the end (exclusive piece) of each stage. A stage takes as close to an even share of the remaining FLOPs as
-  /// the stages after it allow.
+  /// Returns for each stage the index of the piece after its last one. A stage takes as close to an even share of the
+  /// remaining FLOPs as the stages after it allow. There must be at least as many pieces as stages.
   std::vector<size_t> ends_of_stages(const Pieces& pieces) const {
     const std::vector<size_t> needed = stages_needed(pieces, min_of_most(pieces, stages_));
     std::vector<size_t> ends;

@@ -19,7 +19,8 @@ struct PartialPlan {
   explicit PartialPlan(const Graph& graph);
 };
 
-/// Returns the plan of the whole graph that follows from `partial`.
+/// Returns the plan of the whole graph that follows from `partial`, with `search` as the name of the search that made
+/// it. Does not check that the decisions are legal; `verify` does.
 /// A node without a decision is cut as its operands are, or as its users are if no operand is cut. A gradient node is
 /// cut as its origin: values that the origin uses or makes, and their gradients, keep the shardings that they have
 /// there. A recomputed node is cut as the node that it copies.

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view kTensor = "--tensor-parallel", kContext = "--context-parallel";
 
-/// Axis `name` of the mesh; none if `size` is 1. Throws InvalidArgument unless it has `size` ranks.
+/// Returns the sub-axes of axis `name` of the mesh; none if `size` is 1. Throws InvalidArgument, naming `flag`, if the
+/// axis does not have `size` ranks, and if the mesh lacks it.
 Axes axis_of_size(const Mesh& mesh, std::string_view flag, const std::string& name, int64_t size) {
   if (size == 1) return {};
   Axes axes = mesh.find(name);
@@ -117,7 +118,8 @@ class BlockCutter {
     return Product{*inner, *columns};
   }
 
-  /// The factor of the rows of a table that node `n` looks up; none if it is no look-up.
+  /// Returns the factor of the rows of a parameter in which node `n` looks up rows; none if it does not or if its
+  /// result does not have 3 dimensions.
   std::optional<int> looked_up_rows(size_t n) const {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];
@@ -135,8 +137,8 @@ class BlockCutter {
     return width && rule.factors[*width].cutting == Cutting::expand;
   }
 
-  /// Returns a cut of the result's batch over the data axes and of its sequence over `sequence`. The last data axes are
-  /// left out if there are too few rows for all of them.
+  /// Returns a cut of node `n` that cuts its result's batch over the data axes and its sequence over `sequence`, where
+  /// that is legal. The last data axes are left out if there are too few rows for all of them.
   Cut in_rows(size_t n, const Axes& sequence) const {
     const Shape& shape = graph_.type(graph_.nodes[n].outputs[0]).shape;
     std::vector<Axes> dims(shape.size());
@@ -154,7 +156,7 @@ class BlockCutter {
     return cut;
   }
 
-  /// Returns a cut that follows the operands, those that are columns first.
+  /// Returns a cut of node `n` that follows those of its operands whose nodes have a cut, columns first.
   Cut like_operands(size_t n) const {
     const Node& node = graph_.nodes[n];
     std::vector<Suggestion> columns, others;
@@ -170,8 +172,8 @@ class BlockCutter {
     return suggest_cut(rules_[n], columns, mesh_, rules_.expandable(n));
   }
 
-  /// Drops the last axes of each dimension until node `n` can be cut that way: there may be fewer heads of keys and
-  /// values than ranks.
+  /// Returns `dims` of an operand of node `n` without the last axes of each dimension that do not let it be cut that
+  /// way: there may be fewer heads of keys and values than ranks.
   std::vector<Axes> legal_part(size_t n, const TensorMap& map, std::vector<Axes> dims) const {
     for (size_t d = 0; d < dims.size(); ++d) {
       for (; !dims[d].empty(); dims[d].pop_back()) {

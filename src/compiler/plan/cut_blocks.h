@@ -9,11 +9,12 @@
 namespace partita {
 
 /// Returns a mesh with the axes `data` (all remaining ranks), `context` and `tensor`, the fastest last. Axes of one
-/// rank are left out. Throws InvalidArgument if the sizes do not divide `ranks`.
+/// rank are left out. Throws InvalidArgument if `tensor` times `context` of `sharding` does not divide `ranks`, and for
+/// more than kMaxMeshRanks ranks.
 Mesh block_mesh(int64_t ranks, const BlockSharding& sharding);
 
-/// Axes named `context` and `tensor` of a mesh; empty where the size is 1. `block_axes` throws InvalidArgument if the
-/// mesh lacks one or it has another size.
+/// Sub-axes of the axes `context` and `tensor` of a mesh; empty where `sharding` has the size 1. `block_axes` throws
+/// InvalidArgument if the mesh lacks an axis of a larger size or has it with another size.
 struct BlockAxes {
   Axes context, tensor;
 };
@@ -23,10 +24,10 @@ BlockAxes block_axes(const Mesh& mesh, const BlockSharding& sharding);
 /// are recognised by their sharding rules alone.
 /// A product of a parameter and normalised rows is cut by columns over the axis `tensor`. So is what depends on its
 /// columns, up to a product that sums over them. A table of looked-up rows is cut by rows. All other values [batch,
-/// sequence, width] are not cut over `tensor`, or along the sequence if `sharding.sequence` is set. The axis `context`
-/// cuts the sequence; other axes cut the batch.
+/// sequence, width] are whole on the ranks of `tensor`, or cut along the sequence over it if `sharding.sequence` is
+/// set. The axis `context` cuts the sequence; other axes cut the batch.
 /// Cuts that `partial` has already decided are kept. Throws InvalidArgument if there is no such product, if one has too
-/// few columns, and as `block_axes` does.
+/// few columns or rows for the ranks of `tensor` or a table too few rows, and as `block_axes` does.
 PartialPlan cut_blocks(const Graph& graph, const Rules& rules, const Mesh& mesh, const BlockSharding& sharding,
                        PartialPlan partial);
 

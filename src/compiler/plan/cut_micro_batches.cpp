@@ -70,8 +70,8 @@ class MicroCutter {
     return std::move(plan_);
   }
 
-  /// Checks that micro-batches cut `plan` as expected. Only the ranks' cuts are in this object's plan. Throws
-  /// InvalidArgument otherwise.
+  /// Checks that the axis of micro-batches cuts the inputs, nodes and results of `plan` where `micro()` says, and no
+  /// states or outputs. Throws InvalidArgument otherwise. Only the ranks' cuts are in this object's own plan.
   void expect(const Plan& plan) const {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
       const ValueId value = graph_.inputs[i].value;
@@ -110,9 +110,9 @@ class MicroCutter {
     }
   }
 
-  /// Merges both cuts of a node. If a factor has too few elements for both (the groups of a norm, of which each
-  /// micro-batch has its own), the ranks cut the next factor of its dimension, or nothing there. Throws InvalidArgument
-  /// if no such cut is legal.
+  /// Adds the cut over micro-batches, if there is one, to that of node `n` over ranks. If a factor has too few elements
+  /// for both (the groups of a norm, of which each micro-batch has its own), the ranks cut the next factor of its
+  /// dimension, or nothing there. Throws InvalidArgument if no such cut is legal.
   void merge(size_t n) {
     if (!is_cut(micro_.nodes[n])) return;
     const Cut over_ranks = plan_.cuts[n];

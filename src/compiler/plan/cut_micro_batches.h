@@ -15,16 +15,17 @@ namespace partita {
 /// A node of one micro-batch may need such a sum if the sum depends only on inputs and on states that training does not
 /// change (the number of valid labels). A loop before the first micro-batch then computes it.
 /// Throws InvalidArgument, with what is legal, if `count` is not in 1 to kMaxMicroBatches or does not divide the batch,
-/// if a micro-batch has fewer rows than its ranks, if a node cannot be cut so, or if a node of one micro-batch needs
-/// another result of all of them (with the path to it).
+/// if a micro-batch has fewer rows than its ranks, if a node cannot be cut so, if a node of one micro-batch needs
+/// another result of all of them (with the node that made it so), or if an axis of ranks is called "micro".
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, int64_t count);
-/// Merges cuts that `find_micro_cuts` found for this graph into the plan. Does not check the rows of micro-batches.
-/// Throws InvalidArgument if a node cannot be cut so.
+/// Returns the plan with cuts that `find_micro_cuts` found for this graph merged into it. Throws InvalidArgument if
+/// their number does not divide the batch, if a micro-batch has fewer rows than its ranks, if a node cannot be cut so,
+/// or if an axis of ranks is called "micro".
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, const MicroCuts& cuts);
 
 /// Checks a plan that was read, if it has micro-batches. Throws InvalidArgument unless they cut inputs, nodes and
-/// results where `cut_micro_batches` cuts them, and if that function would refuse the graph or the rows. How ranks cut
-/// them is not checked.
+/// results where `cut_micro_batches` cuts them, and no states or outputs, and if that function would refuse the graph
+/// or the rows. How ranks cut them is not checked.
 void verify_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules);
 
 /// Returns for each node of a plan with micro-batches whether it runs before the first one: it helps to compute what a
@@ -32,7 +33,7 @@ void verify_micro_batches(const Plan& plan, const Graph& graph, const Rules& rul
 /// InvalidArgument as `cut_micro_batches` does.
 std::vector<bool> before_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules);
 
-/// Checks that `count` divides the batch. Throws InvalidArgument, with the numbers that do, otherwise.
+/// Checks that `count`, at least 1, divides `batch`. Throws InvalidArgument, with the first numbers that do, otherwise.
 void require_whole_micro_batches(int64_t batch, int64_t count);
 
 }  // namespace partita

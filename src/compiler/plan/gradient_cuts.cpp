@@ -18,8 +18,8 @@ std::optional<DimAxes> dims_at_origin(const Graph& graph, const Rules& rules, co
   return std::nullopt;
 }
 
-/// Returns the sharding of the origin's operands (or results) with this type, since a gradient has the type of its
-/// value. None if there is no such value or if two of them are sharded differently.
+/// Returns the sharding that the origin's cut gives to its operands (if `inputs`, else its results) of this type, since
+/// a gradient has the type of its value. None if there is no such value or if two of them are sharded differently.
 std::optional<DimAxes> dims_of_like(const Graph& graph, const Rules& rules, const CutOrigin& origin, const Type& type,
                                     bool inputs) {
   const Node& from = graph.nodes[origin.node];

@@ -9,7 +9,8 @@
 namespace partita {
 namespace {
 
-/// Whether a part of a path matches: characters with '*', or a range of numbers.
+/// Whether a part of a path matches `pattern`: characters, with '*' for any, or a range of numbers such as "0..5",
+/// which includes both ends.
 bool matches_part(std::string_view pattern, std::string_view part) {
   if (const size_t dots = pattern.find(".."); dots != std::string_view::npos) {
     const auto first = whole_number(pattern.substr(0, dots)), last = whole_number(pattern.substr(dots + 2));
@@ -32,7 +33,7 @@ bool matches_layer(std::string_view pattern, std::string_view path) {
   }
 }
 
-/// Whether `layers` is the name of one node: "net/add#2", or "net/add#1" for "net/add".
+/// Whether `layers` is `name`, or `name` followed by "#1": "net/add#1" for "net/add".
 bool is_name(std::string_view layers, std::string_view name) {
   return layers == name || (layers.ends_with("#1") && layers.substr(0, layers.size() - 2) == name);
 }

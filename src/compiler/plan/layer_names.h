@@ -15,8 +15,8 @@ class LayerNames {
   /// The graph must outlive this object. Only stage marks of its nodes may change meanwhile.
   explicit LayerNames(const Graph& graph) : graph_(graph) {}
 
-  /// Returns the indices of the forward nodes that `layers` names. Throws InvalidArgument "[where] no such layer .." if
-  /// there is none.
+  /// Returns the indices of the forward nodes that the pattern `layers` names, in ascending order. Throws
+  /// InvalidArgument "[where] unknown layer .." with the nearest name if there is none.
   std::vector<size_t> nodes_of(std::string_view layers, std::string_view where) const;
 
  private:
@@ -29,7 +29,7 @@ class LayerNames {
 /// Returns the node's scope and op, "net/fc1/matmul", or only its op without a scope.
 std::string path_of_node(const Node& node);
 
-/// Returns the number if the whole text is a decimal integer, else none.
+/// Returns the number if the whole text is a decimal integer of at most 64 bits, which may begin with '-', else none.
 std::optional<int64_t> whole_number(std::string_view text);
 
 }  // namespace partita

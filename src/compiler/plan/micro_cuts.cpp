@@ -58,7 +58,8 @@ class MicroCutFinder {
 
   DimAxes whole_of(ValueId value) const { return DimAxes(graph_.type(value).shape.size()); }
 
-  /// Derives the node's cut and its results from its operands. Throws InvalidArgument if it is a node of one
+  /// Derives the cut of node `n` over micro-batches, and how its results are cut or partial over them, from its
+  /// operands. A node that needs all micro-batches is not cut. Throws InvalidArgument if it is a node of one
   /// micro-batch and needs a result of all of them that `needed_` excludes.
   void pass_on(size_t n) {
     const Node& node = graph_.nodes[n];
@@ -109,7 +110,8 @@ class MicroCutFinder {
     return operand.late && !is_cut(operand.over.dims);
   }
 
-  /// Whether all micro-batches of a value can be complete before the main loop begins.
+  /// Whether all micro-batches of a value can be complete before the main loop begins; always if `needed_` is
+  /// `anything`.
   bool comes_early(const Value& value) const {
     if (needed_ == Needed::anything) return true;
     if (!value.over.partial.empty() || is_cut(value.over.dims)) return value.repeats;
@@ -205,7 +207,7 @@ class MicroCutFinder {
     }
   }
 
-  /// Finds the nodes that compute what a node of one micro-batch needs of all of them.
+  /// Returns for each node whether it helps to compute what a node of one micro-batch needs of all of them.
   std::vector<bool> find_before() const {
     std::vector<bool> found(graph_.nodes.size(), false), needed(values_.size(), false);
     for (size_t n = graph_.nodes.size(); n-- > 0;) {

@@ -28,7 +28,8 @@ enum class Needed {
 MicroCuts find_micro_cuts(const Graph& graph, const Rules& rules, int64_t count,
                           Needed needed = Needed::made_of_inputs);
 
-/// Returns the node's scope, name and source line: "net/fc1/matmul (main.cpp:12)".
+/// Returns the node's scope, name and source line: "net/fc1/matmul (main.cpp:12)". A scope or line that it does not
+/// have is left out.
 std::string described_with_line(const Node& node);
 
 }  // namespace partita

@@ -31,7 +31,8 @@ struct PathTree {
     part(path.substr(0, slash)).add(slash == path.npos ? "" : path.substr(slash + 1), name, stage);
   }
 
-  /// Lists `path` if all nodes under it are on one stage, else its parts.
+  /// Appends to `stages`, by stage, `path` if all nodes under it are on one stage, else the names of its own nodes and
+  /// what its parts append. `path` is that of this tree.
   void list(const std::string& path, std::vector<std::vector<NamedText>>& stages) const {
     if (lowest == highest && !path.empty()) {
       stages[static_cast<size_t>(lowest)].push_back({path, ""});

@@ -16,8 +16,9 @@ struct NetworkFingerprint {
 };
 NetworkFingerprint fingerprint_of_network(const Graph& forward);
 
-/// Describes how a forward graph differs from the one that a plan was made for: nodes that only one of them has, and
-/// different sizes of inputs, states and results. "" if they do not differ.
+/// Describes how the forward graph `got` differs from `expected`, the one that a plan was made for: inputs, states and
+/// nodes that only one of them has, and different sizes, up to 3 names of each. "" if they do not differ in these;
+/// connections are not compared.
 std::string network_difference(const Graph& got, const Graph& expected);
 
 }  // namespace partita

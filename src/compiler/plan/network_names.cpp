@@ -20,7 +20,7 @@ std::optional<int64_t> count_of(std::string_view text) {
   return value;
 }
 
-/// Returns the first and last number of "0..5"; "3" is a range of one number. None for other text.
+/// Returns the first and last number of "0..5"; "3" is a range of one number. None for other text, such as "5..0".
 std::optional<std::pair<int64_t, int64_t>> range_of(std::string_view text) {
   const size_t dots = text.find("..");
   const auto first = count_of(text.substr(0, dots));
@@ -55,7 +55,8 @@ struct Parted {
   bool gone = false;  // merged into the range of another line
 };
 
-/// Merges lines that differ only in part `at`, if their numbers are consecutive.
+/// Merges lines that differ only in part `at`, if their numbers are consecutive: the first gets the range, the others
+/// are marked `gone`.
 void join_ranges(std::vector<Parted>& lines, size_t at) {
   std::map<std::pair<std::vector<std::string>, std::string>, std::vector<size_t>> alike;
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -118,7 +118,8 @@ class PlanParser : private Scanner {
     end();
   }
 
-  /// Reads "%x" and returns its index. Throws InvalidArgument, with the line, unless it is in `index`.
+  /// Reads "%x" and returns what `index` has for "x". Throws InvalidArgument, with the line and `unknown` as what is
+  /// wrong, for another text and for a name that it lacks.
   size_t find(const Index& index, std::string_view unknown) {
     const std::string_view name = token();
     const auto found = name.starts_with('%') ? index.find(name.substr(1)) : index.end();

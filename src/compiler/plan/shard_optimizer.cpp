@@ -37,9 +37,9 @@ class OptimizerSharder {
            graph_.nodes[graph_.values[state.exit].producer].phase == Phase::update;
   }
 
-  /// Returns the axes that cut the batch, or the last of them (those with the fastest links) that make up
-  /// `options.group` ranks. None for a group of one rank. Throws InvalidArgument, with the possible sizes, if no axes
-  /// make up such a group.
+  /// Returns the axes that cut the batch or, unless `options.group` is 0, the last of them (those with the fastest
+  /// links) that make up that many ranks. None for a group of one rank and if nothing cuts the batch. Throws
+  /// InvalidArgument, with the possible sizes, if no axes make up such a group.
   Axes group_axes() const {
     Axes data;
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
@@ -62,7 +62,8 @@ class OptimizerSharder {
                     options_.group, fmt::join(possible, ", ")));
   }
 
-  /// Shards a parameter and its gradient. Where both are cut alike, the update needs no communication.
+  /// Cuts the update of state `s`, a parameter, over `axes`; from level 2 on its gradient, and on level 3 the parameter
+  /// itself too. Does nothing if it is smaller than the threshold, cannot be divided further or has no gradient.
   void shard(size_t s, const Axes& axes) {
     const State& state = graph_.states[s];
     const Type& type = graph_.type(state.entry);
@@ -79,8 +80,8 @@ class OptimizerSharder {
     plan_.regathered.insert(s);
   }
 
-  /// Adds the unused axes to the first dimension that divides evenly, whose parts are contiguous, or else to the
-  /// longest. None if no axis is left or no dimension has enough rows.
+  /// Returns `dims` with those of `axes` that it does not use added to the first dimension that divides evenly, or else
+  /// to the longest one with at least one element per part. None if no axis is left or no dimension has as many.
   std::optional<DimAxes> divided(const Type& type, DimAxes dims, const Axes& axes) const {
     Axes added;
     for (const int axis : axes) {
@@ -130,7 +131,8 @@ class OptimizerSharder {
     placement(s) = cut_[state.entry] = owner->second;
   }
 
-  /// Cuts an update as its sharded operands are cut; other operands are resharded to fit.
+  /// Cuts an update as its sharded operands are cut; other operands are resharded to fit. Does nothing if none is
+  /// sharded.
   void cut_update(size_t n) {
     const Node& node = graph_.nodes[n];
     std::vector<Suggestion> operands;

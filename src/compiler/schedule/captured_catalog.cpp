@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kArrow = " => ";
 constexpr std::string_view kLike = " like ";  // after the attributes, which may contain it too
 
-/// Returns the text on one line, with nothing in it that could be taken for the arrow.
+/// Returns the text with line breaks as spaces, "=>" as "= >" so that nothing in it could be taken for the arrow, and
+/// no spaces at the end.
 std::string one_line(std::string_view text) {
   std::string line;
   for (char c : text) {

@@ -64,7 +64,8 @@ class Chooser {
   }
 
  private:
-  /// Finds values that other stages need. They must be in the plain format by the end of the section that makes them.
+  /// Sets `is_sent_` and `joined_` for the values that other stages need, and adds plain buffers for states among them.
+  /// The values must be in the plain format by the end of the section that makes them.
   void find_sent() {
     is_sent_.assign(made_.size(), false);
     for (const Output& output : local_.graph.outputs) {
@@ -93,8 +94,8 @@ class Chooser {
     if (section == Section::prologue || section == Section::micro) add_loads(section);
   }
 
-  /// Adds the buffer of an input. An input that micro-batches cut has a copy for each; each micro-batch loads one of
-  /// them.
+  /// Adds the buffer of an input. An input that micro-batches cut and no other stage sends has a copy for each; each
+  /// micro-batch loads one of them.
   void add_input(size_t index) {
     const ValueId value = local_.graph.inputs[index].value;
     const bool is_whole = micro_sharding(local_.shardings[value], local_.mesh).whole();
@@ -113,7 +114,8 @@ class Chooser {
     return schedule_.buffers[schedule_.inputs[input]].copies > 1 && local_.graph.inputs[input].from_stage < 0;
   }
 
-  /// Finds the inputs that each loop over micro-batches reads and therefore has to load.
+  /// Sets for each value whether the prologue reads it, and whether a later section does: a loop over micro-batches has
+  /// to load the inputs that it reads.
   void find_loop_inputs() {
     read_in_prologue_.assign(made_.size(), false);
     read_after_prologue_.assign(made_.size(), false);
@@ -164,7 +166,7 @@ class Chooser {
   }
 
   /// Returns the index of a value's buffer in a memory format. If there is none, adds one and, unless the value is a
-  /// state before its first use, the reorder that fills it.
+  /// state before its first use, the reorder that fills it. `user`: the node that the reorder serves, or -1.
   int buffer_in(ValueId value, const MemoryFormat& format, NodeId user) {
     if (made_[value] < 0) return add_buffer(value, format);  // a state before its first use
     if (const auto found = buffers_.find({value, format.tag}); found != buffers_.end()) return found->second;
@@ -228,8 +230,8 @@ class Chooser {
     schedule_.instructions.push_back(std::move(instruction));
   }
 
-  /// Adds buffers for states that only the update reads, such as optimizer states, in the memory format of their
-  /// parameter.
+  /// Adds a buffer for each state that has an owner and that nothing has used before the update, in the memory format
+  /// of the owner. Does nothing for a state whose owner has no buffer yet.
   void add_optimizer_states() {
     const auto places = local_.graph.states_by_name();
     for (const State& state : local_.graph.states) {

@@ -14,7 +14,8 @@ using ExternalStates = std::vector<std::optional<MemoryFormat>>;
 /// ranks.
 /// A parameter is in the memory format that its first kernel prefers, unless `external` gives it one. A value is
 /// reordered once for each other memory format that kernels need.
-/// Throws InvalidArgument if the device lacks a kernel.
+/// Throws InvalidArgument if the device has no kernel for a node, none that serves the shards of all ranks, or none
+/// that adds up micro-batches in place. Throws what `catalog` throws, such as RuntimeFailure(out_of_memory).
 Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
                         const ExternalStates& external = {});
 

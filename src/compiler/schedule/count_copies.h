@@ -9,8 +9,8 @@ namespace partita {
 /// every input that another stage sends. Does nothing without stages. Instructions must be in their final order.
 void count_copies(Schedule& schedule, const LocalGraph& local, const InFlight& in_flight);
 
-/// Checks that each buffer of the stage has at least as many copies as the stage has micro-batches in flight. Throws
-/// InvalidArgument, which names `stage`, otherwise. Without stages every buffer passes.
+/// Checks that each buffer of the stage has at least as many copies as `count_copies` would give it for `in_flight`.
+/// Throws InvalidArgument, which names `stage`, otherwise. Without stages every buffer passes.
 void require_copies(const Schedule& schedule, const LocalGraph& local, const InFlight& in_flight, int stage);
 
 }  // namespace partita

@@ -12,7 +12,7 @@ class LastFit {
  public:
   void push_back(int64_t number);
   void set(int place, int64_t number);
-  /// Index of the last number that is at least `number`, or -1.
+  /// Returns the index of the last number that is at least `number`, or -1 if there is none.
   int last_at_least(int64_t number) const;
 
  private:

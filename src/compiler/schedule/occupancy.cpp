@@ -28,7 +28,8 @@ Occupancy::Occupancy(size_t moments) {
   nodes_.resize(2 * moments_);
 }
 
-/// Calls `wholly` for the nodes that make up the lifetime and `partly` for their ancestors.
+/// Calls `wholly` for the nodes under `span` that make up its part of the lifetime, and `partly` for their ancestors
+/// from `span` down.
 template <class Partly, class Wholly>
 void Occupancy::visit(Span span, Lifetime lifetime, const Partly& partly, const Wholly& wholly) {
   if (lifetime.last < span.begin || span.end <= lifetime.first) return;

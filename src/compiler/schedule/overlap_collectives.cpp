@@ -97,22 +97,23 @@ class Overlapper {
     asynchronous_.insert(i);
   }
 
-  /// End of the part of a section in which its collectives must be waited for: no later than the update, or the end of
-  /// the step for those of the update itself.
+  /// Returns the instruction before which the collectives of a section must be waited for: the end of the section or,
+  /// for the sections once and late, the first instruction that serves the update if that is earlier.
   size_t end_of(Section section) const {
     return section == Section::late || section == Section::once
                ? std::min(first_of_update(schedule_, local_), schedule_.end(section))
                : schedule_.end(section);
   }
 
-  /// Returns where the section's previous gather is waited for, or the section's beginning; at the latest, the gather's
-  /// own place.
+  /// Returns the instruction before which the gather starts: where the section's previous gather is waited for, or the
+  /// section's beginning; at the latest, the gather's own place.
   size_t start_of_gather(const Message& message) const {
     const size_t before = last_wait_[static_cast<size_t>(message.section)];
     return std::min(message.instruction, std::max(before, schedule_.begin(message.section)));
   }
 
-  /// Starts the collective after the instruction that accumulates the last micro-batch, if there is one.
+  /// Lets the message start after the instruction that accumulates the last micro-batch into the memory `from` of its
+  /// operand. Does nothing if no accumulation in the micro-batches makes the operand.
   void start_in_last_micro_batch(Message& message, int from) const {
     const size_t maker = makers_[from];
     if (maker == SIZE_MAX || !schedule_.in_micro_batch(maker)) return;

@@ -39,7 +39,7 @@ class Packer {
  private:
   const Node& node(const Instruction& instruction) const { return local_.graph.nodes[instruction.node]; }
 
-  /// Finds all-reduces whose operand has no other reader, so that they can work in place.
+  /// Sets `reductions_`: the all-reduces to pack, whose operand has no other reader, so that they can work in place.
   void find_reductions() {
     const auto& list = schedule_.instructions;
     std::vector<int> readers(schedule_.buffers.size(), 0);
@@ -78,8 +78,8 @@ class Packer {
     leave_out_chained();
   }
 
-  /// A bucket's operands must be made outside of buckets. In a chain of reductions, only the last and every second one
-  /// before it are packed.
+  /// Removes from `reductions_` those whose result another one reduces, since a bucket's operands must be made outside
+  /// of buckets. In a chain of reductions, only the last and every second one before it stay.
   void leave_out_chained() {
     std::set<size_t> left_out;
     for (size_t r = reductions_.size(); r-- > 0;) {

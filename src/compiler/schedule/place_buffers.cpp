@@ -44,8 +44,8 @@ class Placer {
     return buffer;
   }
 
-  /// Gives the new value of a state the state's own memory if nothing reads the old value later; else adds a copy at
-  /// the end.
+  /// Gives the new value of each state the state's own memory if the update makes it and nothing reads the old value
+  /// later; else adds a copy at the end. Sets `makers_` and `last_readers_`.
   void overwrite_states() {
     const auto& list = schedule_.instructions;
     makers_.assign(owner_.size(), SIZE_MAX);

@@ -22,7 +22,8 @@ struct InFlight {
   std::vector<std::array<int64_t, 3>> inputs{};
 
   int64_t between(Section from, Section to) const;
-  /// Number of micro-batches of an input in flight, if its last reader is in section `last`: micro, backward or weight.
+  /// Returns the number of micro-batches of an input in flight, if its last reader is in section `last`: micro,
+  /// backward or weight.
   int64_t received(size_t input, Section last) const;
 };
 
@@ -125,7 +126,8 @@ StateFormats state_formats(const Schedule& schedule, const LocalGraph& local);
 /// for the largest shard of each value.
 /// `in_flight`: the micro-batches for which a pipeline stage keeps copies. `held`: states that another program holds on
 /// the same ranks. Those that are only read become external: they are used in place, in that program's memory format.
-/// Throws InvalidArgument if the device lacks a kernel.
+/// Throws InvalidArgument if the device has no kernel for a node, none that serves the shards of all ranks, or none
+/// that adds up micro-batches in place. Throws what `catalog` throws, such as RuntimeFailure(out_of_memory).
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
                        const ScheduleOptions& options = {}, const InFlight& in_flight = {},
                        const StateFormats& held = {});
@@ -133,7 +135,8 @@ Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCa
 /// left out, since they serve only to place buffers.
 std::string print(const Schedule& schedule, const LocalGraph& local);
 /// Reads what `print` writes, for the same local graph, and verifies it, except for what only the device knows (see
-/// below). Throws InvalidArgument for other texts, with the line if a single one is at fault.
+/// below). Throws InvalidArgument for other texts, with the line if a single one is at fault, and for a schedule that
+/// `verify` refuses.
 Schedule parse_schedule(std::string_view text, const LocalGraph& local);
 /// Checks that buffers are in the arena and large enough, and that a value is made and reduced before it is read and
 /// still in memory then. Instructions must be in the sections of their nodes, and nothing may use the memory of a

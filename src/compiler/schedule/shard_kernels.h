@@ -14,7 +14,7 @@ class ShardKernels {
 
   /// Returns a kernel that serves every shard of the node; shards may differ in size by one element, or by more under a
   /// window. `format_of` returns the memory format of an operand. Throws InvalidArgument if the device has no kernel
-  /// for some shard, or none for all of them.
+  /// for some shard, or none for all of them. Throws what the catalog throws.
   KernelChoice choose(NodeId node, const std::function<MemoryFormat(ValueId)>& format_of) const;
 
  private:

@@ -37,15 +37,16 @@ struct Pipeline {
   int64_t ranks() const { return groups.back().first + groups.back().count; }
 };
 
-/// Returns the part of a micro-batch that a section is. Throws InternalError unless the section runs for each
-/// micro-batch.
+/// Returns the part of a micro-batch that a section is: forward for micro. Throws InternalError unless the section is
+/// micro, backward or weight.
 StageSection stage_section(Section section);
 
 /// Returns which sections of the stages need results of which others in the same micro-batch, each pair once. A stage
 /// that receives gradients waits for them in its backward, even if only its weights need them.
 std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers);
 
-/// FLOPs of a rank in one run of each section, in billions, in the order of Section.
+/// Returns the FLOPs of a rank in one run of each section, in billions, in the order of Section. Each node counts one
+/// more than it computes; collectives do not count.
 std::array<double, kSections.size()> work_of_sections(const LocalGraph& local, const OpSet& ops);
 /// Returns the FLOPs of the sections micro, backward and weight (`work_of_sections`), in billions, as times of a stage.
 /// `backward` includes gradients of weights if these have no section of their own.

@@ -19,7 +19,8 @@ Phase phase_of(const Instruction& instruction, const Schedule& schedule, const s
   return phase;
 }
 
-/// Returns the ends of the late section's instructions that serve the forward and of those that serve the backward.
+/// Returns the indices after the last instruction of the late section that serves the forward, and after the last one
+/// that serves the forward or the backward.
 std::pair<size_t, size_t> late_ends(const StageProgram& stage) {
   const Schedule& schedule = stage.schedule;
   const std::vector<Phase> phases = phases_of(stage.local);
@@ -42,8 +43,8 @@ Section section_of(StageSection part) {
   return Section::micro;
 }
 
-/// Returns the last instruction before the update that writes the memory of a buffer; for a buffer in a bucket, the one
-/// that waits for the bucket. None if there is no such instruction.
+/// Returns the last instruction before the update that writes the memory of a buffer; reducing or awaiting the bucket
+/// of a buffer counts as writing it. None if there is no such instruction. `roots`: `roots_of` the schedule.
 SendPoint last_writer(const Schedule& schedule, const std::vector<int>& roots, int buffer) {
   std::vector<bool> in_bucket(schedule.buckets.size(), false);
   for (size_t b = 0; b < in_bucket.size(); ++b) {

@@ -107,7 +107,8 @@ class CostGraphBuilder {
     add_shared({Decision::Kind::state, s}, value, state_alternatives(s, uses), uses);
   }
 
-  /// Adds a variable for a value of several users, and the costs of moving it to each of them. Returns its index.
+  /// Adds a variable for a value or state of several users, with the alternatives `list`, and the costs of moving it to
+  /// each of them. Returns the variable's index.
   size_t add_shared(Decision decision, ValueId value, ValueAlternatives list, const std::vector<Use>& uses) {
     const TypeId type = reshards_.type(graph_.type(value));
     const bool is_state = decision.kind == Decision::Kind::state;
@@ -168,7 +169,8 @@ class CostGraphBuilder {
     return {seconds, bytes};
   }
 
-  /// Seconds to move a value to its user and its gradient back. A partial sum is passed on as it is, or reduced.
+  /// Returns the seconds to move a value to its user and its gradient, if there is one, back. A partial sum is passed
+  /// on as it is, or reduced; infinite if the receiver needs another partial sum.
   double pair_seconds(TypeId type, const ValueAlternative& from, const ValueAlternative& to) {
     double sum = reshards_.passed(type, from.value, to.value);
     if (from.gradient >= 0 && to.gradient >= 0) sum += reshards_.passed(type, to.gradient, from.gradient);
@@ -198,8 +200,9 @@ class CostGraphBuilder {
     return key;
   }
 
-  /// Returns the value's alternatives: the shardings in which the node makes it or some user needs it. Its gradient has
-  /// the same dimensions, reduced or partial as some user produces it.
+  /// Returns the alternatives of result `k` of node `n`: the shardings in which the node makes it or some user needs it
+  /// reduced. Each comes with no gradient if none arrives, else once for each sharding of its gradient, which has the
+  /// same dimensions and is reduced or partial as some user produces it.
   ValueAlternatives value_alternatives(size_t n, size_t k, const std::vector<Use>& uses) {
     std::string key = users_key(uses);
     add_pointer(key, alternatives_[n].get());
@@ -286,7 +289,7 @@ CostGraph::CostGraph(const Graph& graph, const Rules& rules, const Mesh& mesh, P
       variable_of_node(graph.nodes.size(), -1),
       variable_of_value(graph.values.size(), -1) {}
 
-/// Returns the sharding of a value for its users; none for an input or a state.
+/// Returns the sharding that a value has for its users under `chosen`; none for an input or a state.
 std::optional<Sharding> CostGraph::made(ValueId value, const std::vector<size_t>& chosen) const {
   if (const int variable = variable_of_value[value]; variable >= 0) {
     return sharding((*values[variable])[chosen[variable]].value);
@@ -325,7 +328,8 @@ PartialPlan CostGraph::partial_plan(const std::vector<size_t>& chosen) const {
   return partial;
 }
 
-/// Cuts the nodes that sum the gradients of a value as the sum's chosen sharding.
+/// Sets the cuts in `partial` of the nodes that sum the gradients of the variable's value: as the chosen sharding of
+/// the sum. Does nothing if there are none.
 void CostGraph::cut_sums(size_t variable, const std::vector<size_t>& chosen, PartialPlan& partial) const {
   for (size_t n : sums[variable]) {
     const ShardingId gradient = (*values[variable])[chosen[variable]].gradient;
@@ -335,7 +339,8 @@ void CostGraph::cut_sums(size_t variable, const std::vector<size_t>& chosen, Par
   }
 }
 
-/// Reduces a partial operand before a node that could pass it on, if that was found to cost less.
+/// Adds to `partial.results` the reduced shardings of operands that are partial sums and that the variable's node could
+/// pass on, where its chosen alternative needs them reduced.
 void CostGraph::keep_whole(size_t variable, const std::vector<size_t>& chosen, PartialPlan& partial) const {
   const Node& node = graph->nodes[decisions[variable].index];
   const NodeAlternative& alternative = (*nodes[variable])[chosen[variable]];

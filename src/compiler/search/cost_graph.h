@@ -21,7 +21,7 @@ struct Decision {
 struct CostGraph {
   CostGraph(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan pinned, const PlanCosts& costs);
 
-  /// Returns the decisions of `chosen` (an alternative per variable), for `complete_plan`.
+  /// Returns the decisions of `pinned` and `chosen` (an alternative per variable), for `complete_plan`.
   PartialPlan partial_plan(const std::vector<size_t>& chosen) const;
   const Sharding& sharding(ShardingId id) const { return reshards->sharding(id); }
 

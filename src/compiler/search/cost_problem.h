@@ -31,8 +31,8 @@ struct CostProblem {
   std::vector<CostVariable> variables;
   std::vector<CostEdge> edges;
 
-  /// Sum of the costs of one alternative for each variable: in `seconds` of the variables and their pairs, in `bytes`
-  /// of the variables alone.
+  /// Return a sum over `chosen`, which has an alternative per variable: `seconds` that of the costs of the variables
+  /// and of the pairs in `edges`, `bytes` that of the variables' bytes of memory.
   double seconds(const std::vector<size_t>& chosen) const;
   double bytes(const std::vector<size_t>& chosen) const;
 };

@@ -39,7 +39,8 @@ bool is_compute_bound(const KnownShardings& known, size_t n) {
   return iteration_space_size(known, n, Cut(known.rules()[n].factors.size())) > kComputeBound * elements;
 }
 
-/// Bytes that move from one sharding to another and, for a gradient, back.
+/// Returns the bytes that a rank receives when a value is resharded by the cheapest path and, unless it is an input or
+/// no float, when its gradient is resharded back.
 double CutScorer::moved(ValueId value, const Sharding& from, const Sharding& to) {
   const Type& type = known_.graph().type(value);
   double bytes = resharder_.path(type, from, to).cost;
@@ -48,8 +49,8 @@ double CutScorer::moved(ValueId value, const Sharding& from, const Sharding& to)
   return bytes;
 }
 
-/// Number of positions in which the numbers of parts differ from those of a neighbour. 0 if `from` is the node itself
-/// or undecided.
+/// Returns the number of dimensions of operands that `cut` divides into another number of parts than the cut of
+/// neighbour `from` divides the corresponding ones. 0 if `from` is the node itself or undecided.
 int64_t CutScorer::unlike(size_t n, const Cut& cut, size_t from) const {
   if (from == n || !known_.partial().cuts[from]) return 0;
   const Strategy own = strategy_of(known_.rules()[n], cut, known_.mesh());

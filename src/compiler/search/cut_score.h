@@ -24,7 +24,8 @@ class CutScorer {
  public:
   explicit CutScorer(const KnownShardings& known) : known_(known), resharder_(known.mesh()) {}
 
-  /// Returns the score of a cut of a node that was reached from the neighbour `from`, or from itself.
+  /// Returns the score of a cut of a node, given the known shardings. `from`: the neighbour from which the search
+  /// reached the node, or the node itself.
   CutScore score(size_t node, const Cut& cut, size_t from);
 
  private:

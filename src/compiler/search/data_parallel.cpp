@@ -19,8 +19,8 @@ void require_even(int64_t batch, const Mesh& mesh, std::string_view instead) {
                   batch, ranks, ranks, nearest, instead.empty() ? "" : ", or ", instead));
 }
 
-/// Returns the sharding of a parameter: split over all ranks if it is layerwise, else replicated. Throws
-/// InvalidArgument if it has fewer rows than ranks.
+/// Returns the sharding of a state: its layerwise dimension split over the axes `all`, or replicated if it has none or
+/// `all` is empty. Throws InvalidArgument if that dimension has fewer rows than the mesh has ranks.
 std::vector<Axes> layerwise(const Graph& graph, const State& state, const Mesh& mesh, const Axes& all) {
   const Type& type = graph.type(state.entry);
   std::vector<Axes> dims(type.shape.size());

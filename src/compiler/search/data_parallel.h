@@ -9,7 +9,8 @@
 
 namespace partita {
 
-/// Returns the axes of the mesh other than `except`, without the last ones if a batch has too few rows for all of them.
+/// Returns the axes of the mesh other than `except`, without the last ones if a batch of `batch` rows has too few for
+/// all of them.
 Axes batch_axes(int64_t batch, const Mesh& mesh, const Axes& except = {});
 
 /// Options of `data_parallel_plan`, which cuts a batch over all axes of the mesh or, if `uneven`, over as many as it

@@ -59,7 +59,7 @@ class MessagePassing {
     return direction.from_first ? edge.second : edge.first;
   }
   double finite(double cost) const { return std::min(cost, forbidden_); }
-  /// The message that arrives at a variable, and the one that it sends.
+  /// Return the message over an edge that arrives at the variable of this direction, and the one that it sends.
   std::vector<double>& arriving(const Direction& direction) {
     return direction.from_first ? to_first_[direction.edge] : to_second_[direction.edge];
   }
@@ -77,7 +77,8 @@ class MessagePassing {
     return sum;
   }
 
-  /// Sends messages to the later variables, or to the earlier ones. Returns the variable's contribution to the bound.
+  /// Sends the messages of variable `v` to the later variables (if `forwards`, else the earlier ones) that share an
+  /// edge with it. Returns the variable's contribution to the bound.
   double pass(size_t v, bool forwards) {
     std::vector<double> sum = gathered(v);
     const double least = *std::min_element(sum.begin(), sum.end());

@@ -33,7 +33,8 @@ class Enumeration {
     chosen_.resize(problem.variables.size());
   }
 
-  /// Returns whether the enumeration was completed.
+  /// Enumerates the choices. Returns whether it looked at all that could be cheapest, before `work_` exceeded kMaxWork;
+  /// `best` returns the cheapest one found.
   bool run() {
     visit(0, 0);
     return work_ <= kMaxWork;
@@ -81,7 +82,7 @@ class Enumeration {
     decided_[next] = false;
   }
 
-  /// Adds the cost of pairs with a decided variable to its undecided neighbours.
+  /// Adds to the costs of the undecided neighbours of variable `v` those of their pairs with its alternative `a`.
   void pay_pairs(size_t v, size_t a) {
     for (size_t e : edges_[v]) {
       const CostEdge& edge = problem_.edges[e];

@@ -9,8 +9,9 @@
 
 namespace partita {
 
-/// Returns the cheapest choice found, under the constraint on memory that `search_within` describes. It may not be the
-/// cheapest of all if the enumeration had to stop early; `lower_bound` then says how far off it can be.
+/// Returns the cheapest choice found that takes at most `max_bytes`, or the smallest one found if none does
+/// (`search_within`). It may not be the cheapest of all if the enumeration had to stop early; `lower_bound` then says
+/// how far off it can be.
 SearchResult dynamic_search(const CostProblem& problem, double max_bytes = std::numeric_limits<double>::infinity());
 
 }  // namespace partita

@@ -22,7 +22,8 @@ struct EliminationLimits {
 /// A problem with some variables eliminated, and the way back to choices of all variables.
 class Elimination {
  public:
-  /// Eliminates variables as far as the limits allow. The problem must outlive this object.
+  /// Eliminates variables as far as the limits allow. The problem must outlive this object. If `limits.all` is set and
+  /// variables remain, only `left` may be called.
   Elimination(const CostProblem& problem, const EliminationLimits& limits);
   ~Elimination();
 
@@ -32,7 +33,8 @@ class Elimination {
   CostProblem core() const;
   /// Returns the minimum cost of the eliminated variables that are not connected to the remaining ones.
   double apart() const;
-  /// Returns the best choice of all variables, given one of the remaining variables.
+  /// Returns the cheapest choice of all variables that contains `chosen`, which has an alternative for each variable in
+  /// `left()`.
   std::vector<size_t> complete(const std::vector<size_t>& chosen) const;
 
  private:

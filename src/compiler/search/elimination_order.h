@@ -30,7 +30,8 @@ class EliminationOrder {
  public:
   explicit EliminationOrder(const CostProblem& problem);
 
-  /// Finds the steps, as far as the limits allow.
+  /// Sets `steps` and `left`, and adds a null table for each distinct step: eliminates variables as far as the limits
+  /// allow. Called once.
   void find(const EliminationLimits& limits);
 
   std::vector<EliminationStep> steps;

@@ -37,7 +37,8 @@ void ForwardNodes::index() {
   }
 }
 
-/// Finds, as autodiff does, which values depend on trained parameters and which of them receive gradients.
+/// Sets `programs_`. Finds, as autodiff does, which values depend on trained parameters and which of them receive
+/// gradients.
 void ForwardNodes::find_gradients() {
   programs_.resize(graph_.nodes.size());
   std::vector<bool> depends(graph_.values.size(), false), arrives(graph_.values.size(), false);
@@ -90,7 +91,8 @@ ValueId ForwardNodes::given_by(size_t node, size_t operand, const std::vector<si
   return -1;
 }
 
-/// Finds the sums of gradients. As in autodiff, the users of a value contribute their gradients in reverse order.
+/// Sets `sums_`: finds the nodes that sum gradients. As in autodiff, the users of a value contribute their gradients in
+/// reverse order.
 void ForwardNodes::find_sums() {
   sums_.resize(graph_.values.size());
   std::unordered_map<std::string, std::vector<size_t>> backward;  // by origin

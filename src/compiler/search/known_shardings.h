@@ -22,8 +22,8 @@ class KnownShardings {
   bool is_forward(size_t node) const { return graph_.nodes[node].phase == Phase::forward; }
   /// Whether a node is a forward node with a cut; gradient nodes follow their forward nodes.
   bool is_decided(size_t node) const { return is_forward(node) && partial_.cuts[node].has_value(); }
-  /// Decides the cut of a node. Its results get the shardings that the cut produces; states without a sharding get the
-  /// one that it needs.
+  /// Decides the cut of a node. Its results get the shardings that the cut produces, or those in `partial().results`;
+  /// states among its operands that have no sharding yet get the one that it needs.
   void enter(size_t node, const Cut& cut);
 
   /// Sharding of a value as it is made or kept; none if nothing determines it yet.
@@ -34,7 +34,7 @@ class KnownShardings {
   bool is_pinned(ValueId value) const { return state_[value] >= 0 && partial_.states[state_[value]].has_value(); }
   /// Returns the shardings of a node's operands; those not known yet are as the cut needs them.
   std::vector<Sharding> operands(size_t node, const Cut& cut) const;
-  /// Returns the sharding in which a decided node needs an operand.
+  /// Returns the sharding in which `user`, a decided node, needs its operand `value`.
   Sharding required_sharding(size_t user, ValueId value) const;
   /// Returns a suggestion for each operand and result of a node whose sharding is known or needed by a decided user.
   std::vector<Suggestion> neighbours_of(size_t node) const;

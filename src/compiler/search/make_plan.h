@@ -12,14 +12,17 @@ bool uses_annotations(Parallel parallel);
 
 /// Returns the mesh of `ranks`, without axes for one rank. If the mode uses annotations, it is the first named layout
 /// among them, else that of block sharding, else the axis "ranks". For other modes it is the axis "data". Throws
-/// InvalidArgument if the layout has another number of ranks, or the blocks' sizes do not divide them.
+/// InvalidArgument if the layout has another number of ranks, if the blocks' sizes do not divide them, and for more
+/// than kMaxMeshRanks ranks.
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options);
 
 /// Returns a warning if the graph has annotations, the mode does not use them and there are several ranks, else "".
 std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options);
 
-/// Returns the plan. Throws InvalidArgument, with the nearest legal choice, if the graph or its annotations do not fit
-/// the mesh, or options contradict each other.
+/// Returns the plan that the options ask for. Throws InvalidArgument, with the nearest legal choice, if a batch or
+/// another dimension does not divide and may not be uneven, if a layerwise parameter, an annotation, the dataset
+/// strategy or the block sharding does not fit the graph or the mesh, or if options contradict each other. Throws what
+/// `options.costs` throws.
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
 /// Returns the same plan, and throws as the other overload does. `rules` must be those of the graph.
 Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);

@@ -10,9 +10,10 @@ namespace partita {
 /// Returns the lines of a plan, without those that follow from the others. `others` of the result is none.
 NamedCuts name_cuts(const Plan& plan, const Graph& graph, const Rules& rules);
 
-/// Returns the decisions of the lines for a graph of the network, for `complete_plan`. Throws InvalidArgument
-/// "[FILE:LINE] .." for a name that does not exist (with the nearest), a node that two lines name, other sizes, or an
-/// illegal cut.
+/// Returns the decisions of the lines for a graph of the network, for `complete_plan`. Without `named.others`, other
+/// forward nodes are not cut. Throws InvalidArgument "[FILE:LINE] .." for a name that does not exist (with the
+/// nearest), for what two lines cut, other sizes, a text that is no cut, an axis that the mesh lacks, and an illegal
+/// cut.
 /// `any_purpose`: for a graph with another batch, or of an evaluation. Lines for what it does not have, or cannot cut
 /// that way, are then skipped.
 PartialPlan partial_plan_of(const NamedCuts& named, const Graph& graph, const Rules& rules, bool any_purpose = false);
@@ -21,8 +22,8 @@ PartialPlan partial_plan_of(const NamedCuts& named, const Graph& graph, const Ru
 /// (`complete_plan`). Throws InvalidArgument as `partial_plan_of` does.
 Plan plan_of(const NamedCuts& named, const Graph& graph, const OpSet& ops, bool any_purpose = false);
 
-/// Returns the cuts without one axis of the mesh, for the ranks that differ only in the others. The same cuts if the
-/// mesh has no such axis.
+/// Returns the cuts without the axis `axis` of the mesh, for the ranks that differ only in the others. The cuts stay as
+/// they are if the mesh has no such axis. The mesh of the result has no list of ranks.
 NamedCuts without_axis(NamedCuts named, std::string_view axis);
 
 }  // namespace partita

@@ -36,7 +36,8 @@ class AlternativesMaker {
         forwards_(graph_.nodes.size()),
         alternatives_(graph_.nodes.size()) {}
 
-  /// Two passes determine which unreduced sums may arrive at a node: values forwards, gradients backwards.
+  /// Returns the alternatives of each forward node, null for others. Two passes determine which unreduced sums may
+  /// arrive at a node: values forwards, gradients backwards.
   std::vector<NodeAlternatives> run() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (nodes_.is_forward(n)) add_forward(n);
@@ -71,7 +72,8 @@ class AlternativesMaker {
     return cuts;
   }
 
-  /// Key of a node, without what depends on its place in the graph.
+  /// Returns a key that nodes share if their cuts and the shardings of their operands are alike: of the node's program,
+  /// pins and candidates, and of the partial sums that may arrive.
   std::string place_of(size_t n) const {
     std::string key;
     add_pointer(key, &nodes_.program(n));
@@ -89,8 +91,8 @@ class AlternativesMaker {
     return key;
   }
 
-  /// Lists the cuts of a node, each also with every set of operands that may arrive as partial sums and pass through
-  /// it.
+  /// Sets `forwards_[n]`: the cuts of node `n`, each also with every set of operands that may arrive as partial sums
+  /// and pass through it. Adds the partial sums that its results may be to `partials_`.
   void add_forward(size_t n) {
     const std::string key = place_of(n);
     auto& cached = forward_cache_[key];
@@ -150,8 +152,9 @@ class AlternativesMaker {
     return forward;
   }
 
-  /// Lists the alternatives with gradients: those that arrive reduced, and partial sums that pass through the gradient
-  /// nodes.
+  /// Sets `alternatives_[n]`: each cut of node `n` with gradients that arrive reduced, and with a partial sum that
+  /// passes through the gradient nodes. Adds the partial sums that gradients of its operands may be to
+  /// `gradient_partials_`.
   void add_backward(size_t n) {
     const Node& node = graph_.nodes[n];
     std::string key = place_of(n);
@@ -222,7 +225,8 @@ class AlternativesMaker {
     found.push_back(std::move(alternative));
   }
 
-  /// Adds the costs of an operand that is an input, or a state that no other node uses.
+  /// Adds to `alternative` the costs of an operand of node `n` that is an input, or a state that no other node uses. Of
+  /// another value that only this node uses, adds its bytes if the backward reads it.
   void add_entry_costs(size_t n, size_t operand, NodeAlternative& alternative) {
     const ValueId value = graph_.nodes[n].inputs[operand];
     const Type& type = graph_.type(value);

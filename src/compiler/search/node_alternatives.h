@@ -31,7 +31,7 @@ std::vector<NodeAlternatives> node_alternatives(const ForwardNodes& nodes, const
                                                 const CostGraphOptions& options, ReshardCosts& reshards);
 
 /// Costs of a state with a given sharding: seconds of its update, and bytes of the state, its gradient and its
-/// optimizer states on a rank.
+/// optimizer states on a rank. A state that is not trained costs only its own bytes.
 struct StateCosts {
   double seconds = 0, bytes = 0;
 };

@@ -28,7 +28,8 @@ class PriceWalk {
   const Sharding& made(size_t slot) const { return slots_[slot].there.front(); }
   void multiply(double factor) { seconds_ *= factor; }
 
-  /// Adds the cost of a node. `slots`: the slot of each value of the program; sets those of the results.
+  /// Adds the cost of node `n` under `cut`, and of moving its operands to where it needs them. `slots`: the slot of
+  /// each value of the program; sets those of the results.
   void run_node(const NodeProgram& program, size_t n, const Cut& cut, std::vector<size_t>& slots) {
     if (needs_expansion(program.rules()[n], cut)) return run_expansion(program, n, cut, slots);
     const Node& node = program.graph().nodes[n];
@@ -76,8 +77,8 @@ class PriceWalk {
     there.push_back(target);
   }
 
-  /// Walks the expansion of a node. Operands keep the shardings that the expanded node needs, other values those in
-  /// which they are made.
+  /// Adds the costs of the nodes in the expansion of node `n`, and sets the slots of its results. Operands keep the
+  /// shardings that node `n` needs, other values those in which they are made.
   void run_expansion(const NodeProgram& program, size_t n, const Cut& cut, std::vector<size_t>& slots) {
     const Node& node = program.graph().nodes[n];
     const ShardingRule& whole = program.rules()[n];

@@ -71,11 +71,12 @@ NodePrice price_of(const NodeProgram& program, const Cut& cut, const std::vector
                    const std::vector<Sharding>& wants, const PlanCosts& costs, const Mesh& mesh,
                    ReshardCosts& reshards);
 
-/// Seconds of one node on the rank with the largest parts.
+/// Returns the seconds of one node on the rank with the largest parts, in the unit of `costs` and without moves of its
+/// operands.
 double seconds_of(const Rules& rules, size_t node, const Graph& graph, const Cut& cut, const PlanCosts& costs,
                   const Mesh& mesh);
 
-/// Bytes of the largest part of a value.
+/// Returns the bytes of the largest part of a value that `dims` cut.
 double largest_part(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh);
 
 }  // namespace partita

@@ -35,7 +35,7 @@ std::vector<Axes> rounds(const Mesh& mesh) {
   return all;
 }
 
-/// Number of parts into which later axes can cut what is left.
+/// Returns the number of parts into which the axes of ranks after `axis` together can cut what is left.
 double later_ways(int axis, const Mesh& mesh) {
   double ways = 1;
   for (int later = axis + 1; later < static_cast<int>(mesh.rank_axes()); ++later) {

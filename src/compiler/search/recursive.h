@@ -9,8 +9,8 @@
 namespace partita {
 
 /// Returns the cost graph in which each node has the cut found for it, while shardings of shared values are still open.
-/// `price`: of a byte of a rank's memory, as in `with_price`. A round may exceed `max_bytes` of a rank's memory by
-/// what later axes can still divide.
+/// `price`: what each byte of a rank's memory adds to the costs that are compared. A round may exceed `max_bytes` of a
+/// rank's memory by what later axes can still divide.
 CostGraph recursive_search(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned,
                            const CostGraphOptions& options, double max_bytes, double price);
 

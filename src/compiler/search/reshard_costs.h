@@ -25,12 +25,14 @@ class ReshardCosts {
   ShardingId id(const Sharding& sharding);
   const Sharding& sharding(ShardingId id) const { return *shardings_[id]; }
 
-  /// Cost of the cheapest way; infinite if there is none, since a reduced sum cannot become partial again.
+  /// Returns the cost of the cheapest way to reshard a value of this type; infinite if there is none, since a reduced
+  /// sum cannot become partial again.
   double between(TypeId type, ShardingId from, ShardingId to);
-  /// Cost of the cheapest way for a parameter's gradient. Requires the constructor with gradient links.
+  /// Returns the cost of the cheapest way to reshard a parameter's gradient of this type; infinite if there is none.
+  /// Requires the constructor with gradient links.
   double of_gradient(TypeId type, ShardingId from, ShardingId to);
-  /// Cost between a node and a user of its result: a partial sum is passed on unchanged, or reduced. Infinite for a
-  /// user that needs another partial sum.
+  /// Returns the cost between a node and a user of its result: a partial sum is passed on unchanged, or reduced.
+  /// Infinite for a user that needs another partial sum.
   double passed(TypeId type, ShardingId from, ShardingId to);
 
  private:

@@ -60,7 +60,8 @@ ReshardStates::ReshardStates(const Mesh& mesh, const LinkCosts& links, size_t di
   add_permutes();
 }
 
-/// Lists all states: each axis at any position of any dimension, partial, or unused.
+/// Appends to `states_` all shardings that `sharding` becomes with the axes from `axis` on: each at any position of any
+/// dimension, partial, or unused.
 void ReshardStates::list(Sharding& sharding, size_t axis, size_t rank_axes) {
   if (axis == rank_axes) {
     states_.push_back(sharding);

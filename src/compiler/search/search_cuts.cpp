@@ -38,7 +38,7 @@ void for_axes(PartialPlan& partial, const Change& change) {
   for (auto& [value, dims] : partial.results) for_dims(dims);
 }
 
-/// Returns the boundaries that the pins require.
+/// Returns the boundaries that the pins require: each list of axes in `pinned` must consist of whole runs.
 Boundaries pinned_boundaries(const Mesh& mesh, PartialPlan pinned) {
   Boundaries boundaries;
   for_axes(pinned, [&](const Axes& axes) {
@@ -108,7 +108,7 @@ class Grouping {
     return partial;
   }
 
-  /// Costs of the grouped mesh: a run is as slow as its slowest axis.
+  /// Returns `costs` for the grouped mesh: a run is as slow as its slowest axis.
   PlanCosts grouped(PlanCosts costs) const {
     costs.links = grouped(costs.links);
     if (costs.gradient_links) costs.gradient_links = grouped(*costs.gradient_links);
@@ -173,7 +173,7 @@ std::set<Boundaries> first_groupings(const Mesh& mesh, const PartialPlan& pinned
   return all;
 }
 
-/// Returns the cheapest grouping into two runs.
+/// Returns the cheapest of these groupings into two runs; empty if there is none.
 Boundaries cheapest_pair(const std::map<Boundaries, double>& costs) {
   Boundaries cheapest;
   for (const auto& [boundaries, seconds] : costs) {
@@ -187,8 +187,8 @@ SearchResult solve(const CostProblem& problem, const CutSearch& search) {
                                         : exact_search(problem, search.max_bytes);
 }
 
-/// Searches on a mesh whose axes are all assigned by themselves. `price`: cost of a byte of a rank's memory, which the
-/// lower bound of the result includes and its seconds do not.
+/// Returns the cuts that the search finds on a mesh whose axes are all assigned by themselves. `price`: cost of a byte
+/// of a rank's memory, which the lower bound of the result includes and its seconds do not.
 FoundCuts search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned, const CutSearch& search,
                     double price) {
   const CostGraphOptions options{.costs = search.costs, .uneven = search.uneven};
@@ -205,7 +205,8 @@ FoundCuts search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPl
   return found_in(make_cost_graph(nodes, mesh, pinned, options));
 }
 
-/// Searches with the price of a byte that follows from the fastest cuts and `search.squeeze`.
+/// Returns the fastest cuts or, unless `search.squeeze` is 0, those found with the price of a byte that follows from
+/// the fastest cuts and that level. The lower bound is that of the fastest cuts.
 FoundCuts squeezed_search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned,
                              const CutSearch& search) {
   FoundCuts fastest = search_on(nodes, mesh, pinned, search, 0);

@@ -48,8 +48,8 @@ struct PricedCut {
 std::vector<PricedCut> price_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                                   const PartialPlan& pinned, const CutSearch& search, size_t node);
 
-/// Returns the groupings that are searched, each as runs of neighbouring axes, except those with a run that is split
-/// later.
+/// Returns the groupings that `search_cuts` searches, each as runs of neighbouring axes, except for those that it makes
+/// later by splitting a run, on a mesh of more than six axes without pins.
 std::vector<std::vector<Axes>> axis_groupings(const Mesh& mesh, const PartialPlan& pinned);
 
 }  // namespace partita

@@ -50,12 +50,13 @@ class Dataset {
   virtual const std::vector<Column>& columns() const = 0;
   /// Number of rows per epoch.
   virtual int64_t size() const = 0;
-  /// Returns the identity of a row's sample, the key of its augmentation: the index, or what the source of a view says.
+  /// Returns the identity of a row's sample, the key of its augmentation: by default the index, in views what the
+  /// source says of its row.
   virtual int64_t sample(int64_t epoch, int64_t index) const { return (void)epoch, index; }
 
   /// Returns the smallest and the largest number of a column over all rows, with fractions dropped as by a cast.
-  /// Returns nothing if there are no numbers, the rows are not in memory, or rows in memory are not all part of this
-  /// dataset.
+  /// Returns nothing by default, if there are no numbers, if the rows are not in memory, or if rows in memory are not
+  /// all part of this dataset.
   virtual std::optional<IntegerRange> integers(size_t column) const { return (void)column, std::nullopt; }
 
   /// Writes the rows `indices` of `epoch` one after another into one tensor per column, with a leading dimension of

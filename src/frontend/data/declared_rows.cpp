@@ -17,7 +17,8 @@ bool fits(const Shape& shape, const Shape& declared) {
   return true;
 }
 
-/// Whether an image has its channels last, as seen by a network that takes images of any size with channels first.
+/// Whether an image has its channels last, as seen by a network that takes images of any size with channels first: the
+/// last dimension can be a number of channels, the first cannot.
 bool has_channels_last(const Shape& image) {
   return image.size() == 3 && !can_be_channels(image[0]) && can_be_channels(image[2]);
 }
@@ -32,7 +33,8 @@ std::string print_declared(const Shape& declared) {
   return text + "]";
 }
 
-/// Returns the model options that would make the images fit, as the end of a message, or "" if there are none.
+/// Returns the model options that would make images of `shape` fit, as the end of a message. Returns "" if there are
+/// none, and for images that are not square or have their channels last.
 std::string remedy(const Shape& shape, const Shape& declared) {
   if (shape.size() != 3 || shape[1] != shape[2] || has_channels_last(shape)) return "";
   std::vector<std::string> sizes;

@@ -5,13 +5,15 @@
 
 namespace partita {
 
-/// Whether the channels of an image of bytes come first. The shape that the network declares decides; without one, the
-/// size that can be a number of channels (1, 3 or 4). If both can be, channels come last. False for a shape without
-/// three dimensions.
+/// Whether the first dimension of an image of bytes can be its channels and the last cannot. `declared` is the shape
+/// [channels,height,width] that the network declares: channels are of that number or, if it is kAnySize or `declared`
+/// is empty, 1, 3 or 4. False for a shape without three dimensions.
 bool has_channels_first(const Shape& image, const Shape& declared);
 
-/// Checks that the columns that `format` declares have the declared shapes: the input for images, all columns for texts
-/// and records. Ignores columns that are missing or not declared. Throws InvalidArgument, with both shapes, otherwise.
+/// Checks that the columns that `format` declares have the declared shapes. These are the input for images; for texts
+/// and records they are all columns, which must also be floats or integers as declared, but labels only with
+/// `labels_are_classes`. Ignores columns that are missing or not declared. Throws InvalidArgument, with both shapes and
+/// `source`, otherwise.
 void require_declared(const std::vector<Column>& columns, const RowFormat& format, const DataSource& source);
 
 }  // namespace partita

@@ -35,7 +35,7 @@ ChannelScaling scaling_of(DataKind kind, int64_t channels) {
 }
 
 /// Returns the maps from bytes [height,width,channels] to numbers [channels,height,width]. Throws InvalidArgument for
-/// sides that `random_crop` does not take.
+/// sides that `random_crop` or `resize` does not take.
 std::vector<ValueMapPtr> image_maps(const Type& image, DataKind kind, Split split, const RowFormat& format) {
   const ChannelScaling scaling = scaling_of(kind, image.shape.at(2));
   std::vector<ValueMapPtr> maps;

@@ -40,16 +40,17 @@ inline constexpr int64_t kSyntheticTestRows = 1000;
 std::vector<Column> columns_of(const DataSource& source, const RowFormat& format);
 
 /// Whether the source has rows of the split. mnist, cifar10: a file of them exists. npz, npy: rows are named; a single
-/// .npz is opened to see if it has test rows, and errors are thrown as by `read_npz`. text, synthetic: always true,
-/// without a look at files.
+/// .npz is opened to see if it has test rows. text, synthetic: always true, without a look at files. Throws MissingFile
+/// or InvalidFile if that .npz cannot be opened or is damaged.
 bool has_rows(const DataSource& source, Split split);
 
 /// Opens a dataset with the columns `input` and "label"; NumPy files may have more, under their own names. Bytes of
 /// images become (x / 255 - mean) / std with the constants of the dataset, channels first; bytes of NumPy images count
 /// as channels first only where nothing else fits. Texts are windows of bytes. Other numbers of NumPy files are kept,
-/// floats as `dtype`. Training rows are shuffled in every epoch. Throws MissingFile, InvalidFile,
-/// RuntimeFailure(out_of_memory) if a NumPy file does not fit the memory, and InvalidArgument if a NumPy source has no
-/// rows of the split or the network does not read rows of this kind or shape.
+/// floats as `dtype`. Training rows are shuffled in every epoch. Throws MissingFile if a file is missing, InvalidFile
+/// if one is damaged, too short or has labels or integers out of range, RuntimeFailure(out_of_memory) if a NumPy file
+/// does not fit the memory, and InvalidArgument if a NumPy source has no rows of the split, the network does not read
+/// rows of this kind or shape, or rows of its format cannot be generated, resized or augmented.
 DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format);
 
 }  // namespace partita

@@ -21,9 +21,10 @@ struct BuildOptions {
 };
 
 /// Returns the forward graph. It has an input [batch, ..row] per column that the network reads. Its outputs are the
-/// scalars of the loss, "loss" first, then the outputs of the network, "logits" for a network of layers. Throws
-/// InvalidArgument for a dtype that is no float, a loss that is missing or no scalar float, and what layers and
-/// functions refuse; errors within layers name the layer and its source line.
+/// scalars of the loss, except for a prediction, "loss" first, then the outputs of the network, "logits" for a network
+/// of layers. Throws InvalidArgument for a dtype that is no float, a batch below 1, a loss that is missing or no scalar
+/// float, two losses of one name, and what layers and functions refuse; errors within layers name the layer and its
+/// source line.
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options);
 
 }  // namespace partita

@@ -18,9 +18,9 @@ class Columns {
   /// Returns the column, with floats in the type that the network computes in and other types unchanged. Throws
   /// InvalidArgument with the nearest name if there is no such column, and for rows that `require_layer_shape` refuses.
   Value at(std::string_view name);
-  /// Like `at(name)`, for rows of the shape `row`, where -1 stands for any size. Throws InvalidArgument, with both
-  /// shapes, for other rows. Layers would accept them, since they take their sizes from the rows, even from images with
-  /// channels last.
+  /// Returns the column as `at(name)` does, if its rows have the shape `row`, where -1 stands for any size. Throws as
+  /// `at(name)` does, and InvalidArgument, with both shapes, for other rows. Layers would accept them, since they take
+  /// their sizes from the rows, even from images with channels last.
   Value at(std::string_view name, const Shape& row);
   /// Returns the column in its own type, not that of the network, so that labels keep their precision. Throws as `at`
   /// does.

@@ -44,7 +44,7 @@ Value binary(std::string_view op, Value a, Value b, const Where& where, const At
   return builder.apply(op, {left, right}, attrs);
 }
 
-/// Returns the axis counted from the front. Throws InvalidArgument if it is outside the tensor.
+/// Returns the axis counted from the front. Throws InvalidArgument if it is outside x, or x is empty.
 int64_t axis_of(std::string_view op, int64_t axis, Value x) {
   builder_of(op, {x});
   const int rank = x.type().rank();

@@ -87,7 +87,7 @@ Value softmax(Value x, Where where = Where::current());
 Value log_softmax(Value x, Where where = Where::current());
 /// Returns x * factor + offset. Throws InvalidArgument unless x is a float.
 Value scale(Value x, double factor, double offset = 0, Where where = Where::current());
-/// Returns x in another element type, or x itself if it has that type.
+/// Returns x in another element type, or x itself if it has that type. Throws InvalidArgument if x is empty.
 Value cast(Value x, DType dtype, Where where = Where::current());
 /// Returns the matrix product over the last two dimensions. The flags transpose an operand first. The leading
 /// dimensions are equal, or only one operand has any. Throws InvalidArgument for other shapes and if neither operand is
@@ -105,7 +105,7 @@ Value cumsum(Value x, int64_t axis, bool exclusive = false, bool reverse = false
 /// end. Throws InvalidArgument for an axis outside x and `times` below 1.
 Value repeat(Value x, int64_t axis, int64_t times, Where where = Where::current());
 /// Splits x into equal parts along an axis, in order. A negative axis counts from the end. Throws InvalidArgument for
-/// an axis outside x and a size that `parts` does not divide.
+/// an axis outside x, and for `parts` that are below 1 or do not divide the size.
 std::vector<Value> split(Value x, int64_t parts, int64_t axis, Where where = Where::current());
 /// The k largest elements over the last dimension, in descending order, and their indices (i32), both [.., k]. A NaN
 /// counts as the largest; the first of equal elements comes first.

@@ -103,10 +103,11 @@ class Layer {
   /// throws InvalidArgument for another number of inputs.
   virtual std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs);
 
-  /// Whether to train the parameters of this layer and of its children; true by default.
+  /// Sets whether the parameters of this layer and of its children are trained; they are by default. A layer inside a
+  /// frozen one is frozen, too.
   void requires_grad(bool on) { requires_grad_ = on; }
   bool requires_grad() const { return requires_grad_; }
-  /// Whether the backward recomputes the results of this layer and of its children instead of keeping them, except
+  /// Sets whether the backward recomputes the results of this layer and of its children instead of keeping them, except
   /// those that other layers use; of a layer of one node those too. A recomputed layer within another one is an
   /// InvalidArgument when the network is built.
   void recompute(bool on = true) { recompute_ = on; }
@@ -130,7 +131,7 @@ std::shared_ptr<L> share(L layer) {
   return std::make_shared<L>(std::move(layer));
 }
 
-/// Returns the last folder and the name of the file, and the line.
+/// Returns the file, as its last folder and its name, and the line.
 SourceLocation source_location(const CallLocation& where);
 
 /// Checks that every dimension is at least 1 and the tensor has fewer than 2^40 elements, so that later sizes fit 64

@@ -13,7 +13,7 @@ namespace {
 /// Returns the logits as f32, f64 ones unchanged: exp, log and sums over the batch need more than 16 bits.
 Value wide(Value logits) { return cast(logits, promote(logits.dtype(), DType::f32)); }
 
-/// Returns one number per logit; classes become one-hot. Throws InvalidArgument if the shapes do not fit.
+/// Returns the labels as one number per logit; classes become one-hot. Throws InvalidArgument if the shapes do not fit.
 Value hot_labels(Builder& builder, Value logits, Value label) {
   Shape shape = logits.shape();
   const int64_t classes = shape.back();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kShownNames = 8;
 
-/// Returns up to kShownNames of the names, those that contain `text` first, and how many more there are.
+/// Returns up to kShownNames of the names, those that contain `text` first, as text: "a, b and 3 more".
 std::string some_of(std::vector<std::string> names, std::string_view text) {
   std::stable_partition(names.begin(), names.end(),
                         [&](const std::string& name) { return name.find(text) != std::string::npos; });
@@ -22,7 +22,8 @@ std::string some_of(std::vector<std::string> names, std::string_view text) {
 /// Returns the scope and op of a node: "net/fc1/matmul".
 std::string place_of(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
 
-/// Returns the forward nodes that match `nodes`. Throws InvalidArgument if there are none.
+/// Returns the forward nodes that match the pattern `nodes` of a NodeAnnotation. Throws InvalidArgument if there are
+/// none.
 std::vector<size_t> nodes_named(const Graph& graph, const std::string& nodes) {
   std::vector<size_t> found;
   std::vector<std::string> places;

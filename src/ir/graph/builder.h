@@ -39,14 +39,14 @@ class Value {
 class Builder {
  public:
   explicit Builder(const OpSet& ops, std::string name = "net") : ops_(ops) { graph_.name = std::move(name); }
-  /// Continues an existing graph.
+  /// Continues an existing graph: nodes are added after its own, and its names stay taken.
   Builder(const OpSet& ops, Graph graph);
 
   /// Adds an input; `batch_dim` is the dimension that counts samples, or -1. Throws InvalidArgument if the name is
   /// taken or the type has more than kMaxDims dimensions.
   Value input(const std::string& name, const Type& type, int batch_dim = -1);
-  /// Adds a state and returns its value at entry; returns the existing one if the name is known, ignoring
-  /// `description`. Throws InvalidArgument if it is known with another type, and for a new state as `input` does.
+  /// Adds a state and returns its value at entry. If there is a state of this name, returns that one's, ignoring
+  /// `description`. Throws InvalidArgument if that state has another type, and for a new state as `input` does.
   Value state(const std::string& name, const Type& type, State description);
   /// Makes `exit` the value of the state after the step. Throws InvalidArgument if it has another type or the state was
   /// stored before, InternalError if `state` is no value of a state at entry.
@@ -55,7 +55,7 @@ class Builder {
   const State* find_state(const std::string& name) const;
   /// Names `value` as an output of the graph. The name is checked by `verify`.
   void output(const std::string& name, Value value);
-  /// Annotates the node that made `value`. Throws InvalidArgument if no node made it.
+  /// Annotates the node that made `value`, replacing an earlier annotation. Throws InvalidArgument if no node made it.
   void annotate(Value value, ShardingAnnotation annotation);
   /// Gives the nodes from `begin` on a custom gradient. `gradient` maps gradients of `outputs` to those of `inputs`
   /// (OwnGradient). Throws InvalidArgument if one of the nodes uses a trained parameter that is not in `inputs`, which
@@ -70,7 +70,7 @@ class Builder {
   /// InvalidArgument for an unknown op, attributes of another op, and operands that the op's `infer` rejects,
   /// InternalError for operands that are empty or of another graph.
   Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
-  /// Like `apply`, errors included, but returns all results.
+  /// Adds a node as `apply` does and returns all its results. Throws as `apply` does.
   std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
 
   /// Copies a node of another graph under its own name, with operands of this graph, and returns its results. Types are

@@ -147,8 +147,8 @@ class OpSet;
 
 /// Returns the text form, "partita graph 1 ...". `parse_graph` reads it back, without custom gradients.
 std::string print(const Graph& graph);
-/// Parses and verifies a graph. Throws InvalidArgument with the line number, also for a graph split over ranks or into
-/// sections.
+/// Parses and verifies a graph. Throws InvalidArgument, with the line number, for other texts and unknown ops, as
+/// `verify` does, and for a graph split over ranks or into sections.
 Graph parse_graph(std::string_view text, const OpSet& ops);
 /// Checks that names are unique, operands are made before use, types are as inferred, only update nodes use values of
 /// the update, and states and outputs are made with the right types. Throws InvalidArgument, naming the node or value,

@@ -19,7 +19,8 @@ std::string read_value_name(Scanner& text);
 /// Reads a pipeline stage, such as "3", below kMaxStages. Throws InvalidArgument for other texts.
 int read_stage(Scanner& text);
 
-/// Reads a type: "f32[2,3]", or in a local graph "f32[2{data},3] +sum{model}". Throws InvalidArgument for other texts.
+/// Reads a type: "f32[2,3]", or in a local graph "f32[2{data},3] +sum{model}", whose sharding stays text and is not
+/// checked. Throws InvalidArgument for other texts.
 TypeText read_type(Scanner& text);
 
 /// Reads what follows the type of a state: "parameter normal(0,1) frozen layerwise=0". Throws InvalidArgument for other

@@ -128,7 +128,8 @@ struct OpDef {
   std::function<std::vector<Value>(const ExpandCall&)> expand = nullptr;
   /// Floating-point operations per point of the iteration space, not counting memory traffic.
   double flops_per_point = 1;
-  /// Computes the outputs with plain loops over dense row-major operands, which may have zero elements.
+  /// Computes the outputs with plain loops over dense row-major operands, which may have zero elements. Throws
+  /// InvalidArgument for numbers that the op refuses, such as an id or a label that is out of range.
   std::function<void(const Attrs&, Inputs, Outputs)> kernel;
   /// Only for pointwise ops: returns the loops from which the reference kernel and a device's vectorized kernel are
   /// made.
@@ -143,9 +144,9 @@ class OpSet {
   /// Takes the definitions. Wraps each `infer` so that it also rejects results that exceed the limits on dimensions and
   /// elements. Throws InternalError if two definitions have one name.
   explicit OpSet(std::vector<OpDef> ops);
-  /// Returns the op. Throws InvalidArgument with the nearest name if there is none.
+  /// Returns the op of this name. Throws InvalidArgument with the nearest name if there is none.
   const OpDef& at(std::string_view name) const;
-  /// Returns the op, or null.
+  /// Returns the op of this name, or null.
   const OpDef* find(std::string_view name) const;
   const std::vector<OpDef>& all() const { return ops_; }
 

@@ -5,7 +5,8 @@
 namespace partita {
 namespace {
 
-/// Returns the path, in quotes and escaped if it contains spaces, quotes or control characters.
+/// Returns the path as it is, or in quotes if it contains spaces, double quotes or control characters, with \", \\ and
+/// \n as escapes.
 std::string print_path(const std::string& path) {
   const bool plain =
       std::all_of(path.begin(), path.end(), [](unsigned char c) { return c > ' ' && c != '"' && c != 127; });

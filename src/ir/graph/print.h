@@ -27,8 +27,8 @@ struct AnnotatedGraph {
   int mesh_line = 0, sections_line = 0;
   std::vector<int> value_lines, node_lines;
 };
-/// Parses a graph with annotations. Verifies the graph, but not the additions. Throws InvalidArgument with the line
-/// number.
+/// Parses a graph with its additions. Verifies the graph, but not the additions. Throws InvalidArgument, with the line
+/// number, for other texts and unknown ops, and as `verify` of a graph does.
 AnnotatedGraph parse_annotated(std::string_view text, const OpSet& ops);
 
 }  // namespace partita

@@ -21,8 +21,8 @@ class RuleTable {
   explicit RuleTable(const OpSet& ops) : ops_(ops) {}
 
   const OpSet& ops() const { return ops_; }
-  /// Returns the rule of a node, or null if its op is not in `ops` (the collectives of a local graph). The pointer is
-  /// valid for the lifetime of the table.
+  /// Returns the rule of a node, which it makes and keeps if there is none for such a node, or null if its op is not in
+  /// `ops` (the collectives of a local graph). The pointer is valid for the lifetime of the table.
   const Entry* find(const Graph& graph, const Node& node);
   /// Returns the number of rules made so far.
   size_t made() const { return entries_.size(); }

@@ -6,7 +6,8 @@
 
 namespace partita {
 
-/// Adds a `constant` node: every element is `value`. Throws InvalidArgument if the type cannot hold it.
+/// Adds a `constant` node and returns its result, every element of which is `value`. Throws InvalidArgument if the
+/// element type cannot hold it or the shape is not legal.
 inline Value constant(Builder& builder, double value, const Type& type) {
   return builder.apply("constant", {}, ConstantAttrs{.value = value, .dtype = type.dtype, .shape = type.shape});
 }

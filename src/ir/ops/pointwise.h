@@ -67,8 +67,8 @@ Pointwise number_formula(const Fn& fn) {
   return loops;
 }
 
-/// Returns the op of a formula, with types, rule and kernels for operands of one type that are broadcast. It is linear
-/// in no operand. The caller adds the gradient and the samples.
+/// Returns the op of the formula that `bind` makes from the attributes, with types, rule and kernels for operands of
+/// one type that are broadcast. It is linear in no operand. The caller adds the gradient and the samples.
 OpDef pointwise_op(std::string name, std::string summary, Attrs attrs, std::function<Pointwise(const Attrs&)> bind);
 
 /// Returns the op of a formula without attributes:

@@ -43,10 +43,11 @@ Shape broadcast(std::string_view op, const Shape& a, const Shape& b);
 /// Returns the broadcast of all operands, in the type of the first; the `infer` of pointwise ops. Throws
 /// InvalidArgument unless they have one element type and broadcast.
 std::vector<Type> infer_pointwise(std::string_view op, const OpCall& call);
-/// Like `infer_pointwise`, but also throws InvalidArgument unless the operands are floats.
+/// Returns what `infer_pointwise` does. Throws as it does, and InvalidArgument unless the operands are floats.
 std::vector<Type> infer_pointwise_float(std::string_view op, const OpCall& call);
 
-/// Returns `d`, a gradient in the broadcast shape, summed to the shape of `target`.
+/// Returns `d`, a gradient in the broadcast shape, summed to the shape of `target` by nodes that it adds; `d` itself if
+/// it has that shape.
 Value sum_to(const GradCall& call, Value d, const Type& target);
 
 /// Returns the strides with which a shape is read in a broadcast to `out`: 0 where its size is 1 or it lacks the

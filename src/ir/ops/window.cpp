@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// Rounds down, also below zero.
+/// Returns a / b, for b above 0, rounded down, also below zero.
 int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
 void require_list(std::string_view op, std::string_view name, const std::vector<int64_t>& list, size_t count,

@@ -5,9 +5,9 @@
 namespace partita {
 namespace {
 
-/// Returns the priority of slots by rounds, the lowest first. Chunks are the stages of a group. A round has one
-/// micro-batch per group and runs through the chunks of a group in turn: forward from first to last, backward from last
-/// to first.
+/// Returns a function from a slot to its priority by rounds, the lowest first. Chunks are the stages of a group. A
+/// round has one micro-batch per group and runs through the chunks of a group in turn: forward from first to last,
+/// backward from last to first.
 auto priority_of_rounds(const SectionGraph& graph) {
   std::vector<int64_t> chunks(graph.stages());  // per stage: its index on its group
   for (int group = 0; group < graph.groups(); ++group) {

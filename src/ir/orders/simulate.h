@@ -32,7 +32,7 @@ Simulation simulate(const GroupQueues& queues, const SectionGraph& graph);
 /// Returns the slots of a simulation in order.
 Sequence sequence_of(const Simulation& simulation);
 
-/// Returns the part of a sequence that each group runs.
+/// Returns the slots of the sequence that each group runs, in their order. The stages must be those of the shape.
 GroupQueues queues_of(const Sequence& sequence, const PipelineShape& shape);
 
 }  // namespace partita

@@ -59,7 +59,7 @@ inline bool has_weight(const Sequence& sequence) {
                      [](const Slot& slot) { return slot.section == StageSection::weight; });
 }
 
-/// Returns the slots that a slot waits for, as the interface defines it.
+/// Returns the slots that a slot waits for: those of its `dependencies`, and of its own stage as Dependency says.
 inline std::vector<Slot> needs_of(const Slot& slot, bool has_weight, const std::vector<Dependency>& dependencies) {
   const auto run_in = [&](StageSection section) {
     return section == StageSection::weight && !has_weight ? StageSection::backward : section;

@@ -14,7 +14,8 @@
 
 namespace partita {
 
-/// Returns the text. Repeated blocks are abbreviated, other slots are written singly.
+/// Returns the sequence as text, a line for each group. Repeated blocks are abbreviated, other slots are written
+/// singly.
 std::string print(const Sequence& sequence, const PipelineShape& shape);
 
 /// Parses a sequence. It is checked (check.h) and returned in a topological order, sorted by estimated start. Throws

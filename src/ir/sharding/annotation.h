@@ -15,8 +15,8 @@ using Strategy = std::vector<std::vector<int64_t>>;
 
 /// Returns "((2, 4), (4, 1))"; a single dimension prints as "(2)", a scalar as "()".
 std::string print(const Strategy& strategy);
-/// Parses what `print` writes, with any spaces and optional trailing commas, as in "((2,),)". Throws InvalidArgument
-/// with the position.
+/// Parses what `print` writes, with any spaces and optional trailing commas, as in "((2,),)". Throws InvalidArgument,
+/// with the position, for other texts and numbers that are not 1 to 2^20.
 Strategy parse_strategy(std::string_view text);
 
 /// Names of the axes that cut each dimension of a tensor, slowest first; empty for an uncut dimension.

@@ -99,8 +99,8 @@ class Mesh {
   std::unordered_map<int64_t, int64_t> places_;  // place by rank; empty without a list
 };
 
-/// Returns the group of a rank as text: "0,1,2,3" with the separator ",". Large groups are shortened (base/listed.h).
-/// Throws InternalError if the mesh lacks the rank.
+/// Returns `Mesh::group` of a rank as text: "0,1,2,3" with the separator ",". Large groups are shortened
+/// (base/listed.h). Throws InternalError if the mesh lacks the rank.
 std::string print_group(const Mesh& mesh, int64_t rank, const Axes& axes, std::string_view separator);
 
 /// Returns "mesh data=4 model=6", "mesh undivided data=4" or "mesh data=2 model=2 ranks=(0,2,1,3)", each followed by "

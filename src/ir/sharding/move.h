@@ -23,8 +23,9 @@ std::optional<Move> move_between(const Sharding& from, const Sharding& to, const
 /// halo.
 bool adds_halos(const Sharding& from, const Sharding& to);
 
-/// Returns the axes over which neighbours exchange halo rows, in ascending order. A dimension that is whole in `from`
-/// takes no part: it has fewer rows than parts, and each rank keeps what it needs.
+/// Returns the axes over which neighbours exchange halo rows to get from `from` to `to`, which has halos, in ascending
+/// order. A dimension that is whole in `from` takes no part: it has fewer rows than parts, and each rank keeps what it
+/// needs.
 Axes halo_axes(const Sharding& from, const Sharding& to);
 
 /// Returns the axes that cut either sharding, in ascending order: those that a permute works over.

@@ -111,8 +111,8 @@ struct Shard {
 ShardingRule einsum(std::string_view text, const OpCall& call, const std::map<char, int64_t>& sizes = {},
                     const std::vector<Window>& windows = {});
 
-/// Returns the rule of a pointwise op with NumPy broadcasting: one factor per output dimension, `1` where an input is
-/// broadcast. Throws InternalError unless all outputs have one shape to which the inputs broadcast.
+/// Returns the rule of a pointwise op with NumPy broadcasting: one factor per output dimension but those of size 1, `1`
+/// where an input is broadcast. Throws InternalError unless all outputs have one shape to which the inputs broadcast.
 ShardingRule pointwise_rule(const OpCall& call);
 
 /// Returns the rule of reshape: the common refinement of two shapes. No dimension of a tensor without elements can be

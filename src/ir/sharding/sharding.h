@@ -43,8 +43,8 @@ std::string print(const Cut& cut, const ShardingRule& rule, const Mesh& mesh);
 
 /// Parse what `print` writes. `parse_axes` reads "{mp.0,mp.1}". The name of an axis stands for all its sub-axes:
 /// "{mp}". Throw InvalidArgument for other texts and unknown axes. `parse_sharding` also throws for sizes that are not
-/// those of `type`, an axis that is used twice, and more parts than elements. `parse_cut` does not check that the cut
-/// is legal.
+/// those of `type`, an axis that is used twice, and more parts than elements, but ignores the element type. `parse_cut`
+/// does not check that the cut is legal.
 Axes parse_axes(std::string_view text, const Mesh& mesh);
 Cut parse_cut(std::string_view text, const ShardingRule& rule, const Mesh& mesh);
 Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mesh);
@@ -68,8 +68,9 @@ std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh&
 /// entry per factor.
 std::vector<Axes> dims_from_factors(const ShardingRule& rule, const Cut& cut, const TensorMap& tensor);
 
-/// Returns the factors that are cut if a dimension is cut by `axes`, with their axes. Axes are consumed major first
-/// while the factor divides. Returns nothing if the axes do not fit the factors.
+/// Returns the factors that are cut if a dimension is cut by `axes`, with their axes. The factors take the axes in
+/// order, major first: the only one while it has as many values as parts, one of several while the parts divide it.
+/// Returns nothing if the axes do not fit the factors.
 std::optional<std::vector<std::pair<int, Axes>>> factors_from_dims(const ShardingRule& rule, const DimMap& dim,
                                                                    const Axes& axes, const Mesh& mesh);
 

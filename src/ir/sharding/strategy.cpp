@@ -138,8 +138,9 @@ class Cutter {
     return cut;
   }
 
-  /// Greedy: takes each sub-axis that divides what is left. This finds a set if there is one, as the sub-axes are
-  /// primes; on an undivided mesh it may miss one. Throws InvalidArgument otherwise.
+  /// Returns the cut with the wanted parts, choosing axes greedily: each sub-axis that divides what is left. This finds
+  /// a set if there is one, as the sub-axes are primes; on an undivided mesh it may miss one. Throws InvalidArgument if
+  /// it finds none.
   Cut place(const Strategy& strategy, const FactorParts& wanted) const {
     Cut cut(rule_.factors.size());
     std::vector<bool> used(mesh_.axes().size(), false);

@@ -109,7 +109,7 @@ class StrategyReader {
     return free && parts <= factor.size;
   }
 
-  /// Returns the parts that the mesh and the dimension allow: "one of 1, 2, 4".
+  /// Returns the numbers of parts that the mesh and the dimension allow, as text: "one of 1, 2, 4", or "1".
   std::string legal_parts(const TensorSide& side, size_t tensor, size_t dim) const {
     std::vector<int64_t> legal{1};
     const std::vector<int>& factors = side.maps[tensor][dim].factors;

@@ -16,7 +16,7 @@ TensorSide results_of(const CutTarget& target);
 
 /// Returns a dimension's description for messages: "dimension 1 of operand 0, f32[2,3],".
 std::string place_of(const TensorSide& side, size_t tensor, size_t dim);
-/// Throws InvalidArgument that begins with the node.
+/// Throws InvalidArgument "[shard] NODE: what, got GOT, expected EXPECTED".
 [[noreturn]] void refuse_cut(const CutTarget& target, const std::string& what, const std::string& got,
                              const std::string& expected);
 

@@ -48,8 +48,9 @@ double Work::*product_size(const ShardingRule& rule, int factor) {
   return in_first ? &Work::rows : &Work::columns;
 }
 
-/// Returns the size that a factor contributes to. Rows are only in the queries, columns only in the keys; the width of
-/// a head is in both and not in the values.
+/// Returns the size of attention that a factor contributes to. Rows are only in the queries, columns not in the
+/// queries; the depth, the width of a head, is in queries and keys and not in the values; a factor of all three is the
+/// batch.
 double Work::*attention_size(const ShardingRule& rule, int factor) {
   const bool in_queries = has_factor(rule.inputs[0], factor), in_keys = has_factor(rule.inputs[1], factor);
   if (!in_queries) return &Work::columns;
@@ -57,8 +58,8 @@ double Work::*attention_size(const ShardingRule& rule, int factor) {
   return has_factor(rule.inputs[2], factor) ? &Work::batch : &Work::depth;
 }
 
-/// Returns the size that a factor contributes to. Images, the first dimension of the first operand, are computed one by
-/// one.
+/// Returns the size of a convolution that a factor contributes to: `batch` for the images, the first dimension of the
+/// first operand, which are computed one by one, else as `product_size` does.
 double Work::*convolution_size(const ShardingRule& rule, int factor) {
   const TensorMap& images = rule.inputs[0];
   const bool is_first = !images.empty() && has_factor(TensorMap{images[0]}, factor);

@@ -80,7 +80,7 @@ class RepeatFinder {
     return result;
   }
 
-  /// Whether nodes after the run use only values of its last copies, which are kept.
+  /// Whether nodes after the run and outputs of the graph use only values of its last two copies, which are kept.
   bool is_closed(const RepeatedLayers& run) const {
     for (size_t n = run.begin; n < run.end() - (kKept - 1) * run.period; ++n) {
       for (ValueId output : graph_.nodes[n].outputs) {

@@ -15,7 +15,8 @@ struct RepeatedLayers {
 };
 
 /// Returns the runs of more than `least` copies, in graph order and without overlap; those that fold away the most
-/// nodes are chosen first. They are found by the distances between equal nodes, never by names.
+/// nodes are chosen first. Of the values of a run, nodes after it and outputs use only those of its last two copies.
+/// Runs are found by the distances between equal nodes, never by names.
 std::vector<RepeatedLayers> repeated_layers(const Graph& forward, const Rules& rules, size_t least);
 
 /// Consecutive nodes of the folded graph that stand for `count` times as many nodes of the whole graph.
@@ -32,12 +33,13 @@ struct FoldedGraph {
   std::vector<FoldedUnit> units;  // all nodes, in order
 };
 
-/// Returns the forward graph with three copies of each repeated layer: the first, one that stands for all in between,
-/// and the last. Values passed between copies are passed between the kept copies likewise. A graph without repeated
-/// layers is one unit. A graph with custom gradients is not folded (`units_of`).
+/// Returns the forward graph with three copies of each layer that repeats more often: the first, one that stands for
+/// all in between, and the last. Values passed between copies are passed between the kept copies likewise. A graph
+/// without such layers is one unit. A graph with custom gradients is not folded: returns `units_of` it.
 FoldedGraph fold_layers(const Graph& forward, const Rules& rules);
 
-/// Returns the unfolded graph, with each copy of a repeated layer as one unit.
+/// Returns the unfolded graph, with each copy of a layer that repeats more than three times as one unit, and the nodes
+/// before, between and after such layers as one unit each.
 FoldedGraph units_of(const Graph& forward, const Rules& rules);
 
 }  // namespace partita

@@ -165,18 +165,20 @@ struct Cluster {
 
   /// Number of ranks: the product of the sizes of the levels.
   int64_t ranks() const;
-  /// Ranks per core; less than 1 if each rank has several cores, and 1 if each has its own device.
+  /// Number of ranks per core; less than 1 if each rank has several cores, and 1 if each has its own device.
   double ranks_per_core() const;
   /// Seconds of a step of `busy_ranks` ranks that no kernel accounts for.
   double overhead_of_step(int64_t busy_ranks) const {
     return software.step_overhead + (busy_ranks > 1 ? software.rank_overhead : 0);
   }
-  /// The device as one rank sees it while all ranks are busy: with its share of the cores and of the memory bus.
+  /// Returns the device as one rank sees it while all ranks are busy: with its share of the cores and of the memory
+  /// bus. If ranks do not share cores, it is `device`.
   DeviceSpec rank_device() const;
   bool operator==(const Cluster&) const = default;
 };
 
-/// Returns the cluster with f32 products at their full precision (`plain_f32`) instead of TF32.
+/// Returns the cluster with f32 products at their full precision (`plain_f32`) instead of TF32; the same cluster if
+/// `plain_f32` is 0.
 Cluster without_tf32(Cluster cluster);
 
 /// Checks every field of a cluster, and fields against each other. Throws InvalidArgument "[cluster] KEY: .., got ..,
@@ -185,7 +187,8 @@ void verify(const Cluster& cluster);
 
 /// Returns the same machines for `ranks` ranks. Levels shrink to whole parts from the outermost on, so the result can
 /// have a few more ranks than asked for. If ranks share cores, `ranks` may exceed those of the cluster: then the
-/// outermost level grows. Throws InvalidArgument for other numbers of ranks.
+/// outermost level grows. Throws InvalidArgument if `ranks` is below 1, or above those of the cluster or, if ranks
+/// share cores, above kMaxMeshRanks.
 Cluster resized(Cluster cluster, int64_t ranks);
 
 }  // namespace partita

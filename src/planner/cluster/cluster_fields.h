@@ -151,7 +151,8 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
 struct ClusterFault {
   std::string key, what, got, expected;
 };
-/// The first fault of a cluster; none if it is valid.
+/// Returns the first fault of a cluster: of a field, in the order of `visit_fields`, else of fields that do not fit
+/// each other; none if it is valid.
 std::optional<ClusterFault> first_fault(const Cluster& cluster);
 
 }  // namespace partita

@@ -68,7 +68,7 @@ double ring_pass(const std::vector<Crossed>& levels, double ranks, double bytes)
 
 /// Seconds of a reduction up and down two binary trees over the outer parts, each with half of the bytes (Sanders,
 /// Speck, Traff, 2009), and along chains of the ranks of a node. With two parts, each sends its half once; with more, a
-/// part sends its bytes twice.
+/// part sends its bytes twice. `share` is the part of the bandwidth that trees reach.
 double tree_reduce(const std::vector<Crossed>& levels, double bytes, double share) {
   double seconds = 0, slowest = 0;
   for (const Crossed& level : levels) {
@@ -81,7 +81,7 @@ double tree_reduce(const std::vector<Crossed>& levels, double bytes, double shar
 }
 
 /// Seconds of a reduction in the network. The innermost switch reduces and multicasts: each rank sends its bytes and
-/// receives the reduced ones. Outer levels use trees.
+/// receives the reduced ones. Outer levels use trees, which reach the part `share` of the bandwidth.
 double network_reduce(const std::vector<Crossed>& levels, double bytes, double share) {
   const Crossed& inner = levels.front();
   const double within = bytes * (1 + 1 / inner.parts) / inner.reduce;
@@ -103,7 +103,8 @@ double hierarchical_pass(const std::vector<Crossed>& levels, double bytes, doubl
   return seconds;
 }
 
-/// Seconds of an all-to-all. Messages within a part use the innermost links, the others those out of the parts.
+/// Seconds of an all-to-all of `ranks` ranks, each with `at_once` concurrent messages. Messages within a part use the
+/// innermost links, the others those out of the parts.
 double exchange_all(const std::vector<Crossed>& levels, double ranks, double bytes, double at_once) {
   double seconds = 0, slowest = 0;
   for (const Crossed& level : levels) {
@@ -116,7 +117,7 @@ double exchange_all(const std::vector<Crossed>& levels, double ranks, double byt
   return seconds + bytes * slowest;
 }
 
-/// Seconds of a message from each rank to one other. Either all messages of a part leave it (`every`), or one.
+/// Seconds of a message from each rank to one other. If `every`, all messages of a part leave it, else one.
 double send_message(const std::vector<Crossed>& levels, double bytes, bool every) {
   double slowest = 0;
   for (const Crossed& level : levels) slowest = std::max(slowest, (every ? level.inner : 1) / level.bandwidth);
@@ -132,7 +133,8 @@ double broadcast_all(const std::vector<Crossed>& levels, double bytes) {
   return seconds + bytes * slowest;
 }
 
-/// Seconds of a reduction or gather; none if the algorithm does not support the kind.
+/// Seconds of a reduction, gather or barrier without the overhead of the protocol; none if the algorithm does not
+/// support the kind.
 std::optional<double> reduction_seconds(CollectiveAlgorithm algorithm, Collective kind, double bytes,
                                         const std::vector<Crossed>& levels, double ranks, const Cluster& cluster) {
   const bool all = kind == Collective::all_reduce || kind == Collective::barrier;

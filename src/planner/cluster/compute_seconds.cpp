@@ -51,7 +51,8 @@ double octaves(double size, double large) {
   return size <= large ? std::log2(size) : std::log2(large) + kBeyond * std::log2(size / large);
 }
 
-/// The geometric mean of the calls' shares. Weights are the inverse square of the squared distance of sizes in octaves.
+/// Returns the geometric mean of the calls' shares. Weights are the inverse square of the squared distance of sizes in
+/// octaves; a size that is 0 for the work or the call does not count.
 double share_near(const std::vector<MeasuredCall>& calls, const Work& work) {
   constexpr double kNear = 1e-3, kLargeSide = 256, kLargeBytes = 64e6, kLargeNumber = 1;
   double weights = 0, sum = 0;

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// The ranks of a part of each level, beginning with 1, and last the ranks of the whole cluster.
+/// Returns the number of ranks of a part of each level, beginning with 1, and last that of the whole cluster.
 std::vector<int64_t> part_sizes(const Cluster& cluster) {
   std::vector<int64_t> sizes{1};
   for (const LinkLevel& level : cluster.levels) sizes.push_back(sizes.back() * level.size);
@@ -21,7 +21,8 @@ GroupPlace alone(size_t levels) {
           std::vector<int64_t>(levels, 0)};
 }
 
-/// The number of positions on an axis of this stride and size that lie within one part; none if parts differ.
+/// Returns the number of positions on an axis of this stride and size that lie within one part of `part` ranks; none if
+/// parts differ.
 std::optional<int64_t> within(int64_t stride, int64_t size, int64_t part) {
   if (stride * size <= part) return part % (stride * size) == 0 ? std::optional(size) : std::nullopt;
   if (stride >= part) return stride % part == 0 ? std::optional<int64_t>(1) : std::nullopt;
@@ -71,7 +72,7 @@ GroupPlace place_from(const PartCounts& counts) {
   return place;
 }
 
-/// Advances to the coordinates of the next rank.
+/// Advances to the coordinates of the next rank; after the last one come those of the first.
 void step(const Mesh& mesh, std::vector<int64_t>& coordinates) {
   for (size_t axis = mesh.rank_axes(); axis-- > 0;) {
     if (++coordinates[axis] < mesh.axes()[axis].size) return;
@@ -84,7 +85,8 @@ struct GroupMember {
   auto operator<=>(const GroupMember&) const = default;
 };
 
-/// Counts members and groups one by one. `members` must be sorted.
+/// Returns the placement of groups of `ranks` ranks, counting members and groups one by one. `members` are those of all
+/// groups and must be sorted.
 GroupPlace count_places(const std::vector<GroupMember>& members, int64_t ranks, const Cluster& cluster) {
   const std::vector<int64_t> parts = part_sizes(cluster);
   GroupPlace place = alone(cluster.levels.size());
@@ -128,14 +130,14 @@ class PairCounts {
   PairCounts(int64_t first, int64_t second, int64_t ranks, int64_t part, int64_t level)
       : first_(first), distance_(second - first), ranks_(ranks), part_(part), level_(level) {}
 
-  /// The maximum number of pairs in one whole level.
+  /// Returns the maximum number of crossing pairs in one whole level.
   int64_t max_crossing() const {
     int64_t most = 0;
     for (const int64_t at : levels()) most = std::max(most, crossing(at * level_, (at + 1) * level_));
     return most;
   }
 
-  /// The maximum number of pairs with either rank in one part.
+  /// Returns the maximum number of crossing pairs that have a rank in the same part, over all parts.
   int64_t max_sharing() const {
     int64_t most = 0;
     const auto look_around = [&](int64_t rank) {

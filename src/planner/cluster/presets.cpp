@@ -18,15 +18,16 @@ constexpr int64_t kNodeRanks = 8;
 /// suggest if one device has a whole vocabulary as columns.
 const Curve kWideProducts = {{32768, 1}, {51200, 0.25}};
 
-/// The share of the peak by size, for work that reaches `best` at large sizes.
+/// Returns the share of the peak by size, for work that reaches the share `best` at large sizes.
 Curve computing(double best) {
   Curve curve{{1e8, 0.2}, {1e9, 0.5}, {1e10, 0.8}, {1e11, 0.95}, {1e12, 1}};
   for (CurvePoint& point : curve) point.share = std::round(point.share * best * 1000) / 1000;
   return curve;
 }
 
-/// The efficiencies of a GPU. Products reach the share `product` of the peak, except for tiles that their sizes do not
-/// fill. Attention is like products if `attention` is 0. Other kernels reach their share of the memory bandwidth.
+/// Returns the efficiencies of a GPU. Products reach the share `product` of the peak, except for tiles that their sizes
+/// do not fill; convolutions reach 0.8 of it at large sizes. Attention reaches `attention`, or is like products if that
+/// is 0. Other kernels reach a fixed share of the memory bandwidth.
 std::map<WorkKind, Efficiency> gpu_efficiency(double product, double attention) {
   const Curve moving = {{1, 0.85}}, best = {{1, product}};
   const Efficiency products{best, moving, 16, 16, 64};
@@ -184,7 +185,7 @@ Cluster hopper(std::string device, double memory, double memory_bandwidth) {
   return cluster;
 }
 
-/// Network steps are those of 400 Gb/s EFA adapters, which are slower than InfiniBand.
+/// Nodes of eight B200. Network steps are those of 400 Gb/s EFA adapters, which are slower than InfiniBand.
 Cluster b200() {
   Cluster cluster =
       gpu_cluster({.device = "B200-SXM-180GB",
@@ -208,8 +209,8 @@ Cluster b200() {
   return cluster;
 }
 
-/// Two rings of four over HCCS, and a 100 Gb/s adapter for each device. The numbers are recalled from the vendor's
-/// pages; none is fitted.
+/// Nodes of eight Ascend 910: two rings of four over HCCS, and a 100 Gb/s adapter for each device. The numbers are
+/// recalled from the vendor's pages; none is fitted.
 Cluster ascend910() {
   Cluster cluster = gpu_cluster({.device = "Ascend 910",
                                  .f16_peak = 256 * kTera,

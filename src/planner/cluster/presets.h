@@ -5,22 +5,24 @@
 
 namespace partita {
 
-/// The names of the presets: v100, a100-40, a100-80, h100, h200, b200, ascend910 and cpu. Each is made of nodes of 8
-/// with their usual network.
+/// Returns the names of the presets: v100, a100-40, a100-80, h100, h200, b200, ascend910 and cpu. Each is made of nodes
+/// of 8 ranks with their usual network.
 std::vector<std::string> preset_names();
 
-/// Returns a preset by name: "NAME" for one node, "NAME:NODES" for several, "NAME:NODES@SOFTWARE" for other than its
-/// usual software (software.h). Throws InvalidArgument for a bad number of nodes and, with the nearest name, for an
-/// unknown preset or software.
+/// Returns a preset by name: "NAME" for one node, "NAME:NODES" for several, either followed by "@SOFTWARE" for other
+/// than its usual software (software.h). Its name is "NAME:NODES". Throws InvalidArgument for a bad number of nodes
+/// and, with the nearest name, for an unknown preset or software.
 Cluster cluster_named(std::string_view text);
 
-/// The name of the same preset and software with `times` times as many nodes. Does not check that the preset exists.
-/// Throws InvalidArgument for a malformed number of nodes.
+/// Returns the name of the same preset and software with `times` times as many nodes. Checks neither that the preset
+/// exists nor that it can have as many nodes. Throws InvalidArgument if the number of nodes in `text` is malformed or
+/// out of range.
 std::string with_more_nodes(std::string_view text, int64_t times);
 
 /// Whether a text is a file name: it contains '/' or ends in ".toml".
 bool is_cluster_file(std::string_view text);
-/// Reads the file of this name or returns the preset. Throws as `read_cluster` or `cluster_named` does.
+/// Reads the file of this name if it is one (`is_cluster_file`), else returns the preset. Throws as `read_cluster` or
+/// `cluster_named` does.
 Cluster open_cluster(std::string_view text);
 
 }  // namespace partita

@@ -21,8 +21,9 @@ SoftwareCosts megatron() {
   return software;
 }
 
-/// Bytes per score that its kernels read and write. Forward: products 2 + 2, softmax 2 + 2, dropout 2 + 3. Backward:
-/// products 2 x 4, dropout 3 + 2, softmax 4 + 2. Kept: the softmax, the mask and the masked softmax.
+/// The costs of Megatron-LM of 2021 and 2022. Bytes per score are those that its kernels read and write. Forward:
+/// products 2 + 2, softmax 2 + 2, dropout 2 + 3. Backward: products 2 x 4, dropout 3 + 2, softmax 4 + 2. Kept: the
+/// softmax, the mask and the masked softmax.
 SoftwareCosts megatron_lm() {
   SoftwareCosts software = megatron();
   software.step_overhead = 1e-3;

@@ -12,9 +12,9 @@ namespace partita {
 /// megatron-core Megatron Core of 2024: fused attention, collectives overlapped with products and gradients
 std::vector<std::string> software_names();
 
-/// Replaces the software costs of the cluster by those of the software of this name. Keeps the algorithms of the
-/// collective library, their shares of the bandwidth and the overlap slowdown. Throws InvalidArgument with the nearest
-/// name if the software is unknown.
+/// Replaces the software costs of the cluster by those of the software of this name, and the fitted keys of software by
+/// its own. Keeps the algorithms of the collective library, their shares of the bandwidth, its number of concurrent
+/// messages and the overlap slowdown. Throws InvalidArgument with the nearest name if the software is unknown.
 void use_software(Cluster& cluster, std::string_view name);
 
 }  // namespace partita

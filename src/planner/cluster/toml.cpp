@@ -247,7 +247,7 @@ class ClusterReader {
     }
   }
 
-  /// The value of a key of this table; null if it is missing. Registers the key as known.
+  /// Returns the value of a key of this table; null if it is missing. Registers the key as known, and its line.
   const toml::node* find(std::string_view name) {
     known_.emplace_back(name);
     const toml::node* node = here_->get(name);

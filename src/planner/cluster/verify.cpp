@@ -121,7 +121,7 @@ void check_measured(FieldCheck& check, const SoftwareCosts& software) {
   }
 }
 
-/// Checks fields against each other; `check.fault` then has the first fault.
+/// Checks fields against each other; `check.fault` then has the first fault, if there is one.
 void check_whole(FieldCheck& check, const Cluster& cluster) {
   check.require(!cluster.device.peak.empty(), "device.peak", "no rate of any type", "none", "a table of types");
   check.require(cluster.reserve_memory < cluster.device.memory, "reserve_memory", "no memory is left",

@@ -95,9 +95,9 @@ class Alternatives {
     return text;
   }
 
-  /// How a cut differs from the chosen one: "computes 2 times as much on a rank; 16.0 KiB more by all_gather over
-  /// tensor". "moves as much" if it does not; "with other nodes cut otherwise" if the plan cannot have this cut with
-  /// those of the other nodes.
+  /// Returns how a cut differs from the chosen one, whose computation and communication are `own`: "computes 2 times as
+  /// much on a rank; 16.0 KiB more by all_gather over tensor". "moves as much" if it does not; "with other nodes cut
+  /// differently" if the plan cannot have this cut with those of the other nodes.
   std::string difference(const Traffic& own, const Cut& cut) const {
     constexpr double kSame = 1e-3;
     Traffic other;

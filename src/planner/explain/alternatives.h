@@ -26,11 +26,13 @@ struct CutAlternative {
   std::string why{};       // computation and communication in which it differs from the chosen cut
 };
 
-/// The cuts of a forward node that a search compares, cheapest first. The chosen one is among them unless it cuts axes
-/// apart that the search assigns as one (`search_cuts`).
+/// Returns the cuts of a forward node that a search compares, cheapest first. The chosen one is among them unless it
+/// cuts axes apart that the search assigns as one (`search_cuts`). The first `request.most`, except the chosen one,
+/// have a reason (`why`). Throws InvalidArgument if the cluster has fewer ranks than the mesh.
 std::vector<CutAlternative> alternatives_of(const AlternativesRequest& request, size_t node);
 
-/// Formats the first `most` alternatives, and the chosen one, as a table. `name` is the name of the node.
+/// Formats the first `most` alternatives, and the chosen one if it comes later, as a table, and counts the others.
+/// `name` is the name of the node.
 std::string print(const std::vector<CutAlternative>& all, const std::string& name, size_t most);
 
 }  // namespace partita

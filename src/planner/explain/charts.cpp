@@ -14,7 +14,7 @@ constexpr size_t kMaxSpans = 8000;
 constexpr int kMaxRows = 32, kMinRows = 4, kMaxLines = 6;
 constexpr double kOverlappedHeight = 6;  // height of overlapped communication in pixels
 
-/// Formats seconds with as few digits as possible: "1.5 s".
+/// Formats seconds with up to four digits in s, ms or us, without trailing zeros: "1.5 s"; "0" for 0.
 std::string print_tick(double seconds) {
   if (seconds == 0) return "0";
   if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
@@ -60,7 +60,7 @@ std::string open_svg(double height, std::string_view what) {
   return fmt::format(R"(<svg viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">)", kChartWidth, height, what);
 }
 
-/// End of the last span in seconds.
+/// Returns the end of the last span in seconds; 0 without spans.
 double drawn_seconds(const LayerStep& step) {
   double seconds = 0;
   for (const LayerStepGroup& group : step.groups) {
@@ -83,7 +83,7 @@ std::string_view class_of(const LayerSpan& span) {
   }
 }
 
-/// The label of a span: "F3", "F3.1" if a group runs several stages, or its kind, such as "gather".
+/// Returns the label of a span: "F3", "F3.1" for stage 1 if `with_stage`, or its kind, such as "gather".
 std::string name_of_span(const LayerSpan& span, bool with_stage) {
   constexpr std::array kNames{"", "", "", "gather", "reduce", "transfer", "update"};
   if (span.kind > LayerSpan::weight) return kNames[span.kind];

@@ -8,12 +8,13 @@
 
 namespace partita {
 
-/// Timeline of a step as SVG, with one row per group of ranks: its computation, and below it the overlapped
-/// communication. Of many groups, at most 32 are shown, evenly spaced. `stages_share_ranks`: labels also name the
-/// stage.
+/// Returns the timeline of a step as SVG, with one row per group of ranks: its computation, and below it the overlapped
+/// communication. Of many groups, at most 32 are shown, evenly spaced; fewer, but at least 4, if they have many spans.
+/// `stages_share_ranks`: labels also name the stage.
 std::string timeline_chart(const LayerStep& step, bool stages_share_ranks);
-/// Memory of at most 6 groups of ranks over the same time, as SVG and an HTML legend. `device` is the memory of a
-/// device in bytes, drawn as a line unless the groups take far less.
+/// Returns the memory of at most 6 groups of ranks, evenly spaced, over the time of the step, as SVG and an HTML
+/// legend. `device` is the memory of a device in bytes. It is drawn as a line unless it is 0, or 2.5 times what the
+/// groups take or more.
 std::string memory_chart(const LayerStep& step, double device);
 
 }  // namespace partita

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kShownOps = 3;
 
-/// Splits "net/h/12" into "net/h/" and 12; none if the last part is not a number.
+/// Splits "net/h/12" into "net/h/" and 12; none if there is no slash or the last part is not a number.
 std::optional<std::pair<std::string, int64_t>> numbered_scope(const std::string& scope) {
   const size_t slash = scope.rfind('/');
   if (slash == scope.npos) return std::nullopt;
@@ -24,14 +24,14 @@ std::optional<std::pair<std::string, int64_t>> numbered_scope(const std::string&
   return std::pair(scope.substr(0, slash + 1), number);
 }
 
-/// The first two parts of a path, "net/layer1", or all of a shorter one.
+/// Returns the first two parts of a path, "net/layer1", or all of a shorter one.
 std::string_view layer_of(const std::string& scope) {
   const size_t first = scope.find('/');
   return std::string_view(scope).substr(0, first == scope.npos ? first : scope.find('/', first + 1));
 }
 
-/// The name of a range of nodes: its layer, or, for nodes directly in the top scope, the scope with the first of their
-/// ops.
+/// Returns the name of a range of nodes: the layer of its first node, "net/layer1", or, if that is directly in the top
+/// scope, the scope with up to three ops of the range, "net: embedding, add".
 std::string name_of_nodes(const Graph& graph, size_t begin, size_t end) {
   const std::string scope(layer_of(graph.nodes[begin].scope));
   if (scope.find('/') != scope.npos) return scope;
@@ -117,7 +117,8 @@ class LayerGroups {
   std::optional<std::pair<std::string, int64_t>> first_number_;
 };
 
-/// The dimension of a node's result that a factor cuts, such as "batch" or "columns"; "sums" if it is reduced.
+/// Returns the name of the dimension of a node's result that a factor cuts: "batch" for the first, "channels", "height"
+/// and "width" for images, else "columns" for the last and "sequence"; "sums" if the result does not have the factor.
 std::string part_of_result(const TensorMap& output, int factor) {
   const size_t rank = output.size();
   for (size_t d = 0; d < rank; ++d) {
@@ -130,7 +131,8 @@ std::string part_of_result(const TensorMap& output, int factor) {
   return "sums";
 }
 
-/// Adds the costs of units to their rows; `counts` is the number of copies of each unit.
+/// Adds the costs of units to their rows, averaged over the copies of a row; `counts` is the number of copies of each
+/// unit. Does nothing if there are no copies. Throws as `NetworkCosts::costs_of_units` does.
 void add_costs(NetworkCosts& costs, const Configuration& configuration, const Precision& precision,
                const LayerGroups& groups, const std::vector<double>& counts, std::vector<LayerRow>& rows) {
   if (std::all_of(counts.begin(), counts.end(), [](double count) { return count == 0; })) return;

@@ -24,18 +24,20 @@ struct LayerRow {
   double seconds() const { return forward + backward + communicates(); }
 };
 
-/// The rows of all layers in the order of the network. `plan` is a plan of the folded forward graph and says how layers
-/// are cut; `stages` says which of them are recomputed. If the configuration counts these, layers have a row for each
-/// policy that some of their copies have. Throws InvalidArgument as `NetworkCosts::costs_of_units` does.
+/// Returns the rows of all layers in the order of the network. `plan` is a plan of the folded forward graph and says
+/// how layers are cut; `stages` says which of them are recomputed. If the configuration counts recomputed layers,
+/// layers have a row for each policy that some of their copies have. Throws InvalidArgument as
+/// `NetworkCosts::costs_of_units` does.
 std::vector<LayerRow> layer_table(NetworkCosts& costs, const Configuration& configuration,
                                   const std::vector<StageLayers>& stages, const Plan& plan, const Rules& rules,
                                   const Precision& precision);
 
-/// The dimensions of results that each axis of the mesh cuts in the nodes [begin, end), or "sums" for reduced
-/// dimensions: "data: batch; tensor: columns, sums"; "whole" if nothing is cut.
+/// Returns the dimensions of first results that each axis of the mesh cuts in the nodes [begin, end), or "sums" for
+/// reduced dimensions: "data: batch; tensor: columns, sums"; "whole" if nothing is cut.
 std::string strategy_of(const Plan& plan, const Rules& rules, size_t begin, size_t end);
 
-/// Formats the rows as a table, with costs of one layer on one rank in one micro-batch.
+/// Formats the rows as a table, with costs of one layer on one rank in one micro-batch. `batch` is the number of rows
+/// of a step.
 std::string print(const std::vector<LayerRow>& rows, const Configuration& configuration, int64_t batch);
 
 }  // namespace partita

@@ -15,7 +15,7 @@ std::string print_share(double part, double whole) {
   return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0);
 }
 
-/// Formats the items of a text, such as "name=value", as chips.
+/// Formats the items of a text between separators, such as "name=value", as chips: escaped HTML.
 std::string chips(std::string_view text, char separator) {
   std::string result;
   while (!text.empty()) {
@@ -70,7 +70,8 @@ class Page {
     return text + "</div>\n";
   }
 
-  /// The parts of the step: name, CSS class and seconds. Only computation and update are listed if they take no time.
+  /// Returns the parts of the step: name, CSS class and seconds. Parts that take no time are left out, except
+  /// computation and update.
   std::vector<std::tuple<std::string, std::string, double>> parts() const {
     const Breakdown& all = price_.breakdown;
     std::vector<std::tuple<std::string, std::string, double>> result{{"compute", "forward", all.compute}};

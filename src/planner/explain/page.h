@@ -43,10 +43,12 @@ struct PageContents {
   std::string text;  // text of the plan file
 };
 
-/// Formats a well-formed page without external references; all texts are escaped.
+/// Formats a well-formed HTML page without external references; all texts are escaped. The tables of other plans and of
+/// ops are left out if they are empty.
 std::string html_page(const PageContents& contents);
 
-/// Returns the text with the special characters of HTML escaped, such as "&lt;" for "<".
+/// Returns the text with the special characters of HTML escaped, such as "&lt;" for "<", and with "?" for control
+/// characters other than tabs and line ends.
 std::string escaped_html(std::string_view text);
 
 }  // namespace partita

@@ -191,8 +191,8 @@ class PlanFileReader : private Scanner {
     return *plan_.cuts;
   }
 
-  /// Checks the lines against each other and returns the completed plan. Throws InvalidArgument if a line is missing or
-  /// they contradict each other.
+  /// Checks the lines against each other and returns the plan, with its configuration completed. Throws InvalidArgument
+  /// if a line is missing, they contradict each other, or the configuration does not fit the ranks or the batch.
   PlanFile checked() {
     for (const std::string_view name : {"batch", "ranks", "configuration"}) {
       if (!lines_.at(name).second) fail(fmt::format("no line '{}'", name), "end", fmt::format("{} ..", name));
@@ -376,7 +376,9 @@ PlanFile plan_file_of(const PlannedTraining& planned) {
 
 namespace {
 
-/// The configuration that a program runs; none if a configuration cannot express it.
+/// Returns the configuration that a program with cuts runs: that of the given plan if there is one, else one that is
+/// derived from the options. None if layers are named one by one to be recomputed, or the batch does not divide. Throws
+/// InvalidArgument if the configuration of a given plan is malformed.
 std::optional<Configuration> configuration_of(const JobConfig& config, const Program& program) {
   if (config.plan.given && !config.plan.given->configuration.empty()) {
     return parse_configuration(config.plan.given->configuration);

@@ -55,17 +55,20 @@ struct PlanFile {
 /// The text of a plan file. Parsing it and printing the result gives the same text.
 std::string print(const PlanFile& plan);
 /// Parses the text of a plan file; `path` is its name in messages. Throws InvalidArgument "[PATH:LINE] .." if the text
-/// is malformed, inconsistent or truncated.
+/// is malformed, inconsistent, truncated or larger than 64 MiB.
 PlanFile parse_plan_file(std::string_view text, const std::string& path);
-/// Reads and parses a plan file. Throws MissingFile if it cannot be read, and as `parse_plan_file` does.
+/// Reads and parses a plan file. Throws MissingFile if it cannot be read or is a folder, and as `parse_plan_file` does.
 PlanFile read_plan_file(const std::string& path);
 
-/// Returns `config` with everything that the plan decides: batch, ranks, stages, micro-batches, cuts and the rest of
-/// [plan].
+/// Returns `config` with everything that the plan decides: batch, ranks, stages, micro-batches, recomputation,
+/// optimizer sharding, the parallel mode, sharding of blocks, and cuts. If the plan has cuts, annotations, dataset
+/// sharding and the search of `config` are dropped. The element type stays.
 JobConfig with_plan(JobConfig config, const PlanFile& plan);
-/// A warning if the plan predicts steps in another type than the training computes in (f32 or f64); else "".
+/// Returns a warning if the plan is for another type than `trained`, in which the training computes, so that its
+/// predictions do not hold; else "".
 std::string dtype_warning(const PlanFile& plan, DType trained);
-/// Whether a plan decides the value of this key of a job configuration, such as "training.batch".
+/// Whether a plan decides the value of this key of a job configuration: "training.batch", "ranks.count", and the keys
+/// of [plan] that say how the training is divided and what is recomputed.
 bool is_planned(std::string_view key);
 
 /// A training for which a plan file is written.
@@ -75,12 +78,13 @@ struct PlannedTraining {
   const Graph& training;  // with the stage annotations
   const OpSet& ops;
 };
-/// The plan file of a planned training, which names nodes and layers. Its network, cluster and predictions stay empty.
-/// Throws InvalidArgument as `make_mesh`, `make_plan` and `assign_stages` do.
+/// Makes the plan of a training and returns it as a file, which names nodes and layers. Its path, network, cluster and
+/// predictions stay empty. Throws InvalidArgument as `make_mesh`, `make_plan` and `assign_stages` do.
 PlanFile plan_file_of(const PlannedTraining& planned);
-/// The plan file of a compiled program under a completed job configuration. Its network, cluster and predictions stay
-/// empty. None if a plan file cannot express the program: groups of stages with different numbers of ranks, a batch
-/// that does not divide, or layers that were named one by one to be recomputed.
+/// Returns the plan file of a compiled program under a completed job configuration. Its path, network, cluster and
+/// predictions stay empty. None if a plan file cannot express the program: groups of stages with different numbers of
+/// ranks or, unless `config` was given a plan, a batch that does not divide, or layers that were named one by one to be
+/// recomputed. Throws InvalidArgument if the configuration of a given plan is malformed.
 std::optional<PlanFile> plan_file_of(const JobConfig& config, const Program& program, const OpSet& ops);
 
 }  // namespace partita

@@ -11,8 +11,9 @@ namespace {
 
 constexpr double kPrecision = 1e-12;  // relative precision of sums of seconds
 
-/// Fills stages up to `most` seconds, from the last one on. Each leaves at least one layer to every stage before it.
-/// Returns the first layer of each stage and, last, the number of layers; empty if not all layers fit.
+/// Fills stages up to `most` seconds, from the last one on, each with at least one layer. Each leaves at least one to
+/// every stage before it. Returns the first layer of each stage and, last, the number of layers; empty if not all
+/// layers fit.
 std::vector<size_t> filled(const std::vector<AssignedLayer>& layers, size_t stages, double most) {
   most *= 1 + kPrecision;
   std::vector<size_t> begins(stages + 1, layers.size());

@@ -17,14 +17,14 @@ struct AssignedLayer {
 
 /// How layers are assigned to stages. even: each stage gets the same number of repeated layers; the layers before and
 /// after these go to the first and the last stage. balanced: the slowest stage takes the least possible time. Among
-/// such assignments the first stages, which keep more micro-batches, get the fewest layers. If the number of stages
-/// does not divide the repeated layers, `even` means `balanced`.
+/// such assignments the first stages, which keep more micro-batches, get the fewest layers. If no layer is repeated or
+/// the number of stages does not divide the repeated ones, `even` means `balanced`.
 enum class LayerSplit { even, balanced };
 template <>
 inline constexpr auto kNames<LayerSplit> = names("even", "balanced");
 
-/// Assigns layers to contiguous stages. Returns the first layer of each stage and, last, the number of layers. Throws
-/// InvalidArgument if there are more stages than layers.
+/// Assigns layers to contiguous stages, each of which gets at least one. Returns the first layer of each stage and,
+/// last, the number of layers. Throws InvalidArgument if there are more stages than layers.
 std::vector<size_t> assign_layers(const std::vector<AssignedLayer>& layers, int64_t stages, LayerSplit split);
 
 }  // namespace partita

@@ -17,8 +17,8 @@ PlanCosts cluster_costs(const Mesh& mesh, const Cluster& cluster, const Precisio
 /// number of rank groups, each of which computes its own rows. Throws as `cluster_costs` does.
 PlanCosts costs_of_link_class(int64_t links, const Mesh& mesh, const Cluster& cluster, const Precision& precision,
                               double groups);
-/// The classes of links to search for a mesh, ascending: those near its own links, and slower ones, so that faster
-/// links do not change which classes are searched. Throws as `cluster_costs` does.
+/// Returns the six consecutive classes of links to search for a mesh, ascending: those near its own links, and slower
+/// ones, so that faster links do not change which classes are searched. Throws as `cluster_costs` does.
 std::vector<int64_t> link_classes(const Mesh& mesh, const Cluster& cluster, const Precision& precision);
 
 }  // namespace partita

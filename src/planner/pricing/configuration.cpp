@@ -212,8 +212,8 @@ std::vector<std::string> keys_of(std::string_view text) {
 
 namespace {
 
-/// Completes the micro-batch. Throws InvalidArgument for another number of ranks, for rows that do not divide, and for
-/// more than kMaxMicroBatches micro-batches.
+/// Sets a micro-batch of 0, as `completed` says. Throws InvalidArgument for another number of ranks, for rows that do
+/// not divide, and for more than kMaxMicroBatches micro-batches.
 void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, std::string_view where) {
   if (configuration.ranks() != ranks) {
     throw InvalidArgument(
@@ -250,8 +250,8 @@ void require_stages(const Configuration& configuration, std::string_view where) 
   }
 }
 
-/// Completes the counts of recomputed layers: one for each group of stages, or none. Throws InvalidArgument for another
-/// number of counts.
+/// Completes the counts of recomputed layers: one for each group of stages, or none if all are 0. Throws
+/// InvalidArgument for several counts that are not one for each group.
 void complete_recomputation(Configuration& configuration, std::string_view where) {
   std::vector<RecomputedLayers::Counts>& counts = configuration.recompute.counts;
   if (counts.size() > 1 && counts.size() != static_cast<size_t>(configuration.pipeline)) {

@@ -66,21 +66,22 @@ struct Configuration {
 /// Number of micro-batches in a step of `batch` rows. `micro_batch` must not be 0.
 int64_t micro_batches(const Configuration& configuration, int64_t batch);
 
-/// The configuration as KEY=VALUE pairs, "data=8,tensor=8,pipeline=8,interleave=3,micro_batch=1,recompute=full,zero=1".
-/// Defaults are left out, except for data.
+/// Returns the configuration as KEY=VALUE pairs,
+/// "data=8,tensor=8,pipeline=8,interleave=3,micro_batch=1,recompute=full,zero=1". Defaults are left out, except for
+/// data.
 std::string print(const Configuration& configuration);
 /// Parses the text of `print`, with keys in any order. Throws InvalidArgument "[where] .." for unknown or repeated
 /// keys, bad values and too many ranks.
 Configuration parse_configuration(std::string_view text, std::string_view where = "--fixed");
-/// The keys in a text, without parsing their values. Throws InvalidArgument for items without '=', and for unknown or
-/// repeated keys.
+/// Returns the keys in a text of KEY=VALUE pairs, in its order, without parsing their values. Throws InvalidArgument
+/// for items without '=', and for unknown or repeated keys.
 std::vector<std::string> keys_of(std::string_view text);
 
 /// Returns the configuration with its open choices made. A micro-batch of 0 becomes all rows of a rank if pipeline is
-/// 1, else one row. Counts of recomputed layers are written out for each group, and the order of interleaved stages is
-/// set. Throws InvalidArgument if the configuration does not use exactly `ranks` ranks, if the batch does not divide
-/// (with the nearest legal number) or gives more than kMaxMicroBatches micro-batches, or if values contradict each
-/// other.
+/// 1, else one row. Counts of recomputed layers are written out for each group, or dropped if all are 0, and the order
+/// 1f1b of interleaved stages becomes `interleaved`. Throws InvalidArgument "[where] .." if the configuration does not
+/// use exactly `ranks` ranks, if the batch does not divide (with the nearest legal number) or gives more than
+/// kMaxMicroBatches micro-batches, or if values contradict each other.
 Configuration completed(Configuration configuration, int64_t ranks, int64_t batch, std::string_view where = "--fixed");
 
 }  // namespace partita

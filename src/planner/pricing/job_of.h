@@ -6,17 +6,19 @@
 
 namespace partita {
 
-/// Returns `recipe` with the ranks, micro-batches, sharding, stages and recomputation of a configuration. Stages and
-/// recomputed layers are given by the names of layers, in the assignment of the price.
+/// Returns `recipe` with the ranks, micro-batches, sharding, stages and recomputation of a completed configuration; the
+/// batch is that of `recipe`. Stages and recomputed layers are given by the names of layers, in the assignment of the
+/// price.
 JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Price& price, const FoldedGraph& folded,
                  const Graph& forward, const OpSet& ops);
 
-/// The prefixes of the layers' paths for each stage, in the assignment of the price.
+/// Returns the prefixes of the layers' paths for each stage, in the assignment of the price.
 std::vector<std::vector<std::string>> stage_names(const Price& price, const FoldedGraph& folded, const Graph& forward);
 
 /// The prefixes of the paths of recomputed layers, by policy.
 using RecomputedNames = std::map<Recompute, std::vector<std::string>>;
-/// The names of the recomputed layers, in the assignment of the price.
+/// Returns the names of the layers that are recomputed in the assignment of the price; a policy without layers is left
+/// out.
 RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, const Graph& forward, const OpSet& ops);
 /// A recomputation annotation for each of these names.
 std::vector<RecomputeAnnotation> recompute_annotations(const RecomputedNames& recomputed);

@@ -14,7 +14,8 @@ namespace partita {
 using KeptMicroBatches = std::set<std::vector<int64_t>>;
 
 /// Returns the maximal moments of each of `groups` groups. A micro-batch passes the groups in turn: stage s is on group
-/// s modulo `groups`.
+/// s modulo `groups`. A stage keeps it from the begin of its forward to the end of its backward or, in the order
+/// zero_bubble, of its weight section.
 std::vector<KeptMicroBatches> kept_micro_batches(const Sequence& sequence, Order order, int64_t groups);
 
 /// A cache of `kept_micro_batches` by sequence.

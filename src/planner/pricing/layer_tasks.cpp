@@ -93,7 +93,8 @@ int LayerTasks::add(int group, TaskQueue queue, double seconds, LayerTask task) 
   return graph_.add({.group = group, .queue = queue, .seconds = std::max(0.0, seconds)});
 }
 
-/// Adds the gathers of parameters that the update of the previous step made in parts.
+/// Adds the gathers of parameters that the update of the previous step made in parts; none if the software does not
+/// prefetch parameters.
 void LayerTasks::prefetch_parameters() {
   if (!software().prefetches_parameters) return;
   for (int s = 0; s < prices_.stages(); ++s) {

@@ -16,16 +16,18 @@ struct LayerTask {
 /// gradients of weights has a task per layer.
 class LayerTasks {
  public:
-  /// `prices` must outlive this object. `zero` is the level of optimizer sharding, instead of that of the
-  /// configuration.
+  /// Builds the tasks. `prices` must outlive this object. `zero` is the level of optimizer sharding, instead of that of
+  /// the configuration. Throws InvalidArgument if the order has more than kMaxStageMicroBatches stages times
+  /// micro-batches.
   LayerTasks(const StagePrices& prices, int64_t zero);
 
   const TaskGraph& graph() const { return graph_; }
   const std::vector<LayerTask>& tasks() const { return tasks_; }  // in the order of the graph
   int groups() const { return static_cast<int>(prices_.request().configuration.pipeline); }
-  /// The share of the micro-batches that are not simulated, since they repeat others.
+  /// Returns the share of the micro-batches that are not simulated, since they repeat others; 0 if all are simulated.
   double repeated() const { return 1 - static_cast<double>(micro_batches_) / static_cast<double>(all_micro_batches_); }
-  /// Seconds per step in which a group reduces gradients and gathers parameters, counting what every micro-batch does.
+  /// Returns the seconds per step of the messages that a group sends in every micro-batch: reductions of gradients from
+  /// level 2 of optimizer sharding on, and gathers of parameters at level 3; 0 below.
   double sending(int group) const;
   /// Whether the gradients of weights are separate entries of the order.
   bool has_weight() const { return has_weight_; }

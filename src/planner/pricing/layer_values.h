@@ -50,27 +50,30 @@ class LayerValues {
 
   /// Elements of a value on one rank.
   double elements_of(ValueId value) const;
-  /// Bytes of a value on one rank, at the precision of activations.
+  /// Bytes of a value on one rank: f32 values at the precision of activations, others in their own type. They grow with
+  /// the rows if micro-batches cut the value, else they are fixed.
   PerRow bytes_of(ValueId value) const;
   /// Work of a node on one rank.
   Work work_at(size_t node) const;
 
-  /// Whether a node runs in every micro-batch rather than once per step.
+  /// Whether a node runs in every micro-batch rather than once per step; true for all nodes without micro-batches.
   bool is_each_micro_batch(size_t node) const;
   /// Whether one of the axes is that of the micro-batches, so that what `axes` cut has a part per micro-batch. False
   /// without micro-batches.
   bool is_cut_by_rows(const Axes& axes) const;
   /// Whether a node is the copy of a forward node that the backward recomputes; false for the forward node itself.
   bool is_recomputed(size_t node) const;
-  /// Whether a backward node makes a value that only the update reads.
+  /// Whether it is a backward node whose first output is read by the update only.
   bool is_of_gradient(size_t node) const;
   /// Whether the first output of a node is summed over micro-batches; in the backward this is a parameter's gradient.
+  /// False without micro-batches.
   bool leads_to_weights(size_t node) const;
-  /// Whether a backward node makes this value as the gradient of a parameter.
+  /// Whether a backward node makes this value as the gradient of a parameter (`leads_to_weights`).
   bool is_gradient_of_state(ValueId value) const;
   /// Whether the backward reads a value.
   bool is_read(ValueId value) const { return is_read_[value]; }
-  /// Whether the software gathers a value again in the backward instead of keeping it.
+  /// Whether the software gathers a value again in the backward instead of keeping it: the result of an all-gather of
+  /// the forward that the backward reads.
   bool is_regathered(ValueId value) const;
 
  private:

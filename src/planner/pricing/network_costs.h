@@ -26,19 +26,20 @@ class NetworkCosts {
       : lowering_(forward, ops, cluster, std::move(options)) {}
   NetworkCosts(const NetworkCosts&) = delete;  // parts of it refer to others
 
-  /// Completes and prices a configuration. Throws InvalidArgument as `completed` and `stages` do.
+  /// Completes and prices a configuration. Throws InvalidArgument as `completed`, `stages` and `price_of` do.
   Price price(const Configuration& configuration);
-  /// The stages of a completed configuration, for any level of optimizer sharding. The reference is valid until
-  /// `evict_stages`. Throws InvalidArgument for more stages than layers, for more recomputed layers than a group
-  /// has, or if the network cannot be lowered so.
+  /// Returns the stages of a completed configuration, for any level of optimizer sharding. The reference is valid until
+  /// `evict_stages`. Throws InvalidArgument for more stages than layers, for more recomputed layers than a group has,
+  /// for more ranks than the cluster has, or if the network cannot be lowered so.
   StagePrices& stages(Configuration configuration);
   /// Returns the configuration with as many recomputed layers in each group of stages as a step needs to fit in
-  /// `memory` bytes, chosen to add the least time. None if it does not fit so. Throws InvalidArgument as `stages` does.
+  /// `memory` bytes, chosen to add the least time. None if it does not fit so. Throws InvalidArgument as `stages` does,
+  /// and if the order of the pipeline is too long (`make_sequence`).
   std::optional<Configuration> recomputed_to_fit(const Configuration& configuration, double memory);
-  /// A lower bound of the bytes of parameters and optimizer states in the largest group of stages. Throws
-  /// InvalidArgument if the network cannot be lowered so.
+  /// Returns a lower bound of the bytes of parameters and optimizer states in the largest group of stages, at the
+  /// configuration's level of optimizer sharding. Throws InvalidArgument if the network cannot be lowered so.
   double min_states(const Configuration& configuration);
-  /// Evicts the stage cache when it grows large. Invalidates references returned by `stages`.
+  /// Evicts all of the stage cache if it has more than 4096 entries. Invalidates references returned by `stages` then.
   void evict_stages();
   /// Seconds per row. Only the values of the configuration that decide the lowering, its micro-batch and its number of
   /// groups count. Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
@@ -47,8 +48,8 @@ class NetworkCosts {
   bool is_lowered(const Configuration& configuration) const {
     return lowering_.is_lowered(lowering_.key_of(configuration));
   }
-  /// The costs of a completed configuration by other units than those of stages: ranges of nodes of the folded graph.
-  /// Throws InvalidArgument if the network cannot be lowered so.
+  /// Returns the costs of a completed configuration by other units than those of stages: ranges of nodes of the folded
+  /// graph. Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
     return lowering_.costs_of_units(configuration, std::move(units));
   }
@@ -60,8 +61,9 @@ class NetworkCosts {
   /// The classes of links to search for the ranks of `tensor` (`link_classes`); for squeezed cuts the two nearest.
   /// Throws InvalidArgument if the cluster has too few ranks.
   std::vector<int64_t> links(const Configuration& configuration) { return lowering_.links(configuration); }
-  /// The options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive them.
-  /// Throws InvalidArgument if the configuration asks for a search and cuts can be neither searched nor given.
+  /// Returns the options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive
+  /// them. Throws InvalidArgument if the configuration asks for a search and cuts can be neither searched nor given, or
+  /// the network cannot be lowered for one rank.
   PlanOptions plan_options(const Configuration& configuration) {
     return lowering_.plan_options(lowering_.key_of(configuration));
   }

@@ -22,8 +22,8 @@ struct NetworkOptions {
   Precision precision{};
   bool fold = true;               // false: all layers are lowered, for saved plans and tests
   Search search = Search::exact;  // how searched cuts are found
-  /// Makes the plan of a graph on the ranks that share the same rows, instead of the configuration; null: the
-  /// configuration does.
+  /// Makes the plan of a graph on the `ranks` that share the same rows, instead of the configuration; null: the
+  /// configuration does. It is not called for one rank. Lowering throws what it throws.
   std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
 };
 
@@ -72,8 +72,8 @@ class NetworkLowering {
   /// The reference lives as long as this object. Throws InvalidArgument if the network cannot be lowered so, or the
   /// cluster has too few ranks.
   const LayerCosts& layer_costs(const LoweringKey& key, int64_t groups, int64_t micro_batch);
-  /// The costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached. Throws
-  /// InvalidArgument if the network cannot be lowered so.
+  /// Returns the costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached.
+  /// Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
   /// Rows of the smallest micro-batch that the cuts of a key allow: 1, or one for each rank that shares the rows if
   /// cuts are searched or given; more where these do not divide the batch.
@@ -84,8 +84,9 @@ class NetworkLowering {
   /// The classes of links to search for the ranks of `tensor` (`link_classes`); for squeezed cuts the two nearest.
   /// Throws InvalidArgument if the cluster has too few ranks.
   std::vector<int64_t> links(const Configuration& configuration);
-  /// The options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive them.
-  /// Throws InvalidArgument if the key asks for a search and cuts can be neither searched nor given.
+  /// Returns the options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive
+  /// them. Throws InvalidArgument if the key asks for a search and cuts can be neither searched nor given, or the
+  /// network cannot be lowered for one rank.
   PlanOptions plan_options(const LoweringKey& key);
 
  private:

@@ -13,8 +13,9 @@ namespace partita {
 /// zero-bubble order depends on the times of the stages.
 class OrderCache {
  public:
-  /// The sequence of a shape, made on first use; it lives as long as this object. A single stage always runs 1f1b: each
-  /// micro-batch forward and backward.
+  /// Returns the sequence of a shape, made on first use; it lives as long as this object. A single stage always runs
+  /// 1f1b: each micro-batch forward and backward. Throws InvalidArgument as `make_sequence` does, such as for more than
+  /// kMaxStageMicroBatches stages times micro-batches.
   const Sequence& of(Order order, const PipelineShape& shape);
 
  private:

@@ -6,9 +6,10 @@
 
 namespace partita {
 
-/// The arena bytes of each group of stages on its largest rank, in parts. Activations are values of the forward that
-/// the backward reads. Gradients are those that the update reads, and their unreduced forms, as far as they do not
-/// reuse the memory of activations. Workspace is the rest of the arena.
+/// Returns the arena bytes of each group of stages on its largest rank, in parts, for a program with schedules.
+/// Activations are rows and values of the forward that the backward reads. Gradients are those that the update reads,
+/// and their unreduced forms, as far as they do not reuse the memory of activations. Workspace is the rest of the
+/// arena.
 std::vector<StageMemory> placed_memory(const Program& program);
 
 }  // namespace partita

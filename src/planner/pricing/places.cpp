@@ -7,7 +7,7 @@
 
 namespace partita {
 
-/// The stored instance of equal placements.
+/// Returns the stored instance of equal placements; stores this one if there is none.
 const GroupPlace& Places::only(GroupPlace place) { return *places_.insert(std::move(place)).first; }
 
 const GroupPlace& Places::between(int64_t first, int64_t second, int64_t ranks) {

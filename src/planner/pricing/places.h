@@ -25,14 +25,16 @@ class Places {
   explicit Places(const Cluster& cluster) : cluster_(cluster) {}
 
   /// Returns the placement of the groups along `tensor` in a stage whose first rank is `first_rank`. The ranks of such
-  /// a group share the same rows of the batch.
+  /// a group share the same rows of the batch. Throws as the class says.
   const GroupPlace& tensor(const Ranks& ranks, int64_t first_rank) { return group(ranks, Sharing::tensor, first_rank); }
-  /// The placement of the groups over `data` and `context`, which share parameters.
+  /// Returns the placement of the groups over `data` and `context` in a stage whose first rank is `first_rank`. They
+  /// share parameters. Throws as the class says.
   const GroupPlace& batch(const Ranks& ranks, int64_t first_rank) { return group(ranks, Sharing::batch, first_rank); }
-  /// The placement of a rank of a stage and its counterpart in another one (`place_between`).
+  /// Returns the placement of a rank of a stage and its counterpart in another one (`place_between`), whose `ranks`
+  /// ranks begin at `first` and `second`. Throws as the class says.
   const GroupPlace& between(int64_t first, int64_t second, int64_t ranks);
-  /// The smallest number of groups whose placements and shared links equal those of all `groups` groups. Groups are
-  /// contiguous ranks, one after the other from rank 0.
+  /// Returns the smallest number of groups whose placements and shared links equal those of all `groups` groups. Groups
+  /// are `ranks_of_group` contiguous ranks each, one after the other from rank 0.
   int64_t fewest_alike(int64_t groups, int64_t ranks_of_group) const;
   /// Seconds of a collective at a placement that this object returned.
   double seconds(Collective kind, double bytes, const GroupPlace& place);

@@ -51,15 +51,18 @@ class StagePrices {
   std::vector<StageLayers> layers() const;  // by stage
   /// Whether the stages have the same layers with the same policies.
   bool has_layers_of(const StagePrices& other) const { return costs_.has_layers_of(other.costs_); }
-  /// A lower bound of the seconds of a step at a level of optimizer sharding (StepBound).
+  /// Returns a lower bound of the seconds of a step at level `zero` of optimizer sharding (StepBound).
   double lower_bound(int64_t zero) { return bound_.seconds(zero); }
-  /// A lower bound of the bytes of the largest group of stages at a level of optimizer sharding. It is cheaper than
-  /// `memory`, since it does not make the order.
+  /// Returns a lower bound of the bytes of the largest group of stages at level `zero` of optimizer sharding. It is
+  /// cheaper than `memory`, since it does not make the order.
   double min_memory(int64_t zero) { return memory_.least(zero); }
-  /// The memory of each group of stages. The first call makes the order of the pipeline, which serves all levels.
+  /// Returns the memory of each group of stages at level `zero` of optimizer sharding. The first call makes the order
+  /// of the pipeline, which serves all levels. Throws InvalidArgument if the order has more than kMaxStageMicroBatches
+  /// stages times micro-batches.
   std::vector<StageMemory> memory(int64_t zero) const { return memory_.of_groups(zero); }
-  /// The number of layers to recompute in each group so that a step fits in `memory` bytes; the choice adds the least
-  /// time to the group. The configuration must not recompute anything. None if recomputing all layers is not enough.
+  /// Returns the number of layers to recompute in each group so that a step at level `zero` fits in `memory` bytes; the
+  /// choice adds the least time to the group. The configuration must not recompute anything. None if recomputing all
+  /// layers is not enough. Throws as `memory` does.
   std::optional<RecomputedLayers> min_recomputation(int64_t zero, double memory) const;
   const PipelineShape& shape() const { return seconds_.shape(); }
   const Sequence& sequence() const { return seconds_.sequence(); }

@@ -20,7 +20,9 @@ struct PricedPlan {
   double search_seconds = 0;
 };
 
-/// A text about the plan: its step in parts, and its stages with their layers and memory.
+/// Returns a text about the plan in lines: its configuration, its step in parts, the lower bound, notes, the memory of
+/// each group of stages, with several stages the layers of each (of more than 16, of the first and the last 8), and the
+/// recomputed layers if they are counted.
 std::string print(const PricedPlan& plan);
 
 /// One JSON object: model, cluster, software, fitted, ranks, batch, step_seconds, lower_bound_seconds, searched,

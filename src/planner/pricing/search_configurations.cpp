@@ -109,7 +109,8 @@ class BestOfShapes {
   std::map<Shape, PricedConfiguration> all_;
 };
 
-/// Whether squeezed cuts may fit. No cuts leave a rank with less than its share of the states.
+/// Whether squeezed cuts may fit. No cuts leave a rank with less than its share of the states. True if that share is
+/// unknown, since the network cannot be lowered without cuts.
 bool may_be_squeezed(const SearchRequest& request, const Configuration& configuration) {
   Configuration whole = configuration;
   whole.cuts = TensorCuts::blocks;
@@ -155,7 +156,7 @@ class ConfigurationSearcher {
 
  private:
   /// Whether anything may fit under squeezed cuts. Tries only the few configurations that take the least memory, and
-  /// keeps the least of them as a refused one.
+  /// keeps the least of them as a refused one. True also if none of these can be lowered.
   bool fits_squeezed() {
     SearchRequest few = request_;
     few.any = true;
@@ -215,7 +216,9 @@ class ConfigurationSearcher {
     }
   }
 
-  /// The values of `squeeze` in this pass. The second pass skips cuts that are not squeezed, since none of them fit.
+  /// Returns the values of `squeeze` in this pass: 0 or the pinned one in the first, kMaxSqueeze down to 1 in the
+  /// second (kMaxSqueeze alone if any fitting configuration will do). The second pass skips cuts that are not searched,
+  /// since none of them fit.
   std::vector<int64_t> squeezes(const Configuration& configuration) const {
     const bool is_searched = configuration.cuts == TensorCuts::searched;
     if (!squeezes_) return {is_searched ? request_.pins.squeeze.value_or(0) : 0};
@@ -241,8 +244,8 @@ class ConfigurationSearcher {
     for (const Configuration& one : all) enumerate_size(one);
   }
 
-  /// The values of pipeline and data, at the highest level of optimizer sharding; for squeezed cuts only those that may
-  /// fit.
+  /// Returns the configuration with each value of pipeline and data, at the highest level of optimizer sharding; for
+  /// squeezed cuts only those that may fit.
   std::vector<Configuration> sizes(Configuration configuration) const {
     std::vector<Configuration> result;
     for (const int64_t pipeline : space_.pipelines(configuration)) {
@@ -288,7 +291,8 @@ class ConfigurationSearcher {
     }
   }
 
-  /// Records configurations whose states do not fit even at the highest level.
+  /// Records configurations, without and with full recomputation, whose states take `states` bytes and do not fit even
+  /// at the highest level.
   void refuse_sizes(Configuration configuration, double states) {
     const std::vector<int64_t> rows = space_.micro_batches(configuration);
     if (rows.empty()) return;
@@ -302,7 +306,7 @@ class ConfigurationSearcher {
     }
   }
 
-  /// Whether the network can be cut so. Recomputation does not affect this.
+  /// Whether the network can be cut so; keeps the reason if not. Recomputation does not affect this.
   bool can_lower(Configuration configuration) {
     configuration.recompute = Recompute::none;
     configuration.micro_batch = costs_.min_rows(configuration);
@@ -315,7 +319,8 @@ class ConfigurationSearcher {
     }
   }
 
-  /// Computes the bound of a candidate again, since more of its layers may be lowered by now.
+  /// Computes the bound of a candidate again, since more of its layers may be lowered by now. Queues the candidate
+  /// again if the bound rose, else passes it to `bound`.
   void update_bound(const Candidate& candidate) {
     const double now = space_.bound_of_layers(candidate.configuration);
     if (now <= candidate.bound * (1 + kTie)) return bound(candidate.configuration);
@@ -381,7 +386,7 @@ class ConfigurationSearcher {
     }
   }
 
-  /// The stages of a configuration; null if the network cannot be lowered so.
+  /// Returns the stages of a configuration; null if the network cannot be lowered so, whose reason is kept.
   StagePrices* stage_prices(const Configuration& configuration) {
     try {
       return &costs_.stages(configuration);

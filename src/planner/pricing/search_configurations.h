@@ -51,15 +51,17 @@ struct KnownTemplate {
   std::string name;
   Pins pins;
 };
-/// The known templates: data parallel, sharded data parallel (ZeRO 3), and that of Megatron-LM (tensor and pipeline
-/// parallel with sharded optimizer states).
+/// Returns the known templates: data parallel, sharded data parallel (ZeRO 3), and that of Megatron-LM (tensor and
+/// pipeline parallel with sharded optimizer states).
 std::vector<KnownTemplate> known_templates();
 
-/// Searches the configurations of SearchedSpace by branch and bound. A configuration whose lower bound exceeds the best
-/// step is not simulated. The first bound is the time of its layers without recomputation, divided evenly among the
-/// groups of stages, at the micro-batch for which it is least. The next ones use its own micro-batch, then
-/// `StagePrices::lower_bound`. If nothing fits otherwise, searched cuts are squeezed. Throws InvalidArgument if the
-/// pins allow no configuration, or if none can be lowered.
+/// Searches the configurations of SearchedSpace by branch and bound, and returns the fastest that fits or, if none
+/// does, the one that takes the least memory. A configuration whose lower bound exceeds the best step is not simulated.
+/// The first bound is the time of its layers without recomputation, divided evenly among the groups of stages, at the
+/// micro-batch for which it is least. The next ones use its own micro-batch, then `StagePrices::lower_bound`. If
+/// nothing fits otherwise, searched cuts are squeezed. Throws InvalidArgument if the pins allow no configuration, or
+/// ask for searched cuts without a search, if no configuration can be lowered, or if the order of one is too long
+/// (`make_sequence`).
 ConfigurationSearch search_configurations(const SearchRequest& request);
 
 }  // namespace partita

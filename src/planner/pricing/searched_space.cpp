@@ -22,8 +22,8 @@ std::vector<int64_t> divisors(int64_t number, int64_t most) {
   return result;
 }
 
-/// The numbers of groups into which ranks may be divided, ascending and at most `most`: divisors of `ranks`, divisors
-/// of `parts`, and numbers that leave ranks idle (all of them for few ranks, powers of two for many).
+/// Returns the numbers of groups into which `ranks` may be divided, ascending and at most `most`: divisors of `ranks`,
+/// divisors of `parts`, and numbers that leave ranks idle (all of them for up to 16 ranks, powers of two for more).
 std::vector<int64_t> shares(int64_t ranks, int64_t most, int64_t parts) {
   std::vector<int64_t> result = divisors(ranks, most);
   for (const int64_t divisor : divisors(parts, std::min(ranks, most))) result.push_back(divisor);
@@ -199,9 +199,9 @@ double SearchedSpace::bound_of_sizes(Configuration configuration) const {
   return least;
 }
 
-/// A micro-batch passes all layers one after the other, and the slowest group of stages takes at least the average.
-/// Gradients of weights may be delayed until a micro-batch has passed all stages. Recomputation only adds time; it is
-/// included if its layers are already lowered.
+/// Returns the larger of two bounds: a micro-batch passes all layers one after the other, and the slowest group of
+/// stages takes at least the average. Gradients of weights may be delayed until a micro-batch has passed all stages.
+/// Recomputation only adds time; it is included if its layers are already lowered.
 double SearchedSpace::bound_of_layers(Configuration configuration) const {
   if (!costs_.is_lowered(configuration)) configuration.recompute = Recompute::none;
   const RowSeconds seconds = costs_.row_seconds(configuration);

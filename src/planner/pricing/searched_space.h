@@ -25,7 +25,8 @@ class SearchedSpace {
 
   /// Each of these functions returns the values that a search tries for one key: the pinned value alone, or those of
   /// the space; none if the keys chosen before exclude them. Keys are chosen in the order of the functions, so
-  /// `configuration` must already have its values for the functions above.
+  /// `configuration` must already have its values for the functions above. Only `links` throws: InvalidArgument if the
+  /// cluster has too few ranks.
   std::vector<int64_t> tensors() const;
   std::vector<int64_t> contexts() const;
   std::vector<TensorCuts> cuts(const Configuration& configuration) const;
@@ -38,19 +39,21 @@ class SearchedSpace {
   std::vector<Order> orders(const Configuration& configuration) const;
   std::vector<LayerSplit> layer_splits(const Configuration& configuration) const;
   std::vector<int64_t> levels(const Configuration& configuration) const;
-  /// Whether a completed configuration is in the space; its recomputation is ignored.
+  /// Whether a completed configuration is in the space; its recomputation and `squeeze` are ignored. Throws as `links`
+  /// does.
   bool contains(const Configuration& configuration) const;
 
-  /// The open keys, and the values of the others: "data, tensor, .. (context=1)".
+  /// Returns the open keys, and the values of the others: "data, tensor, .. (context=1)".
   std::string text() const;
 
-  /// A lower bound of the seconds of steps with this assignment of ranks, for any values of the other keys; infinite if
-  /// these have none. Throws InvalidArgument if the network cannot be lowered so.
+  /// Returns a lower bound of the seconds of steps with this data, context, tensor, pipeline and cuts, for any values
+  /// of the other keys; infinite if these have none. Throws InvalidArgument if the network cannot be lowered so.
   double bound_of_sizes(Configuration configuration) const;
-  /// A lower bound for steps that also have this micro-batch, interleaving and order. Throws as `bound_of_sizes` does.
+  /// Returns a lower bound of the seconds of steps that also have this micro-batch, interleaving and order. Throws as
+  /// `bound_of_sizes` does.
   double bound_of_layers(Configuration configuration) const;
-  /// A lower bound for steps that also have these layers on each stage and this level, for any recomputation. Throws
-  /// InvalidArgument as `NetworkCosts::stages` does.
+  /// Returns a lower bound of the seconds of steps that also have these layers on each stage and this level, for any
+  /// recomputation. Throws InvalidArgument as `NetworkCosts::stages` does.
   double bound_of_excess(Configuration configuration) const;
 
  private:

@@ -50,7 +50,7 @@ class StepSimulation {
     return (sending(group) + transfers) * (1 - 1 / software.overlap_slowdown);
   }
 
-  /// Adds the micro-batches that were not simulated.
+  /// Adds the seconds of the micro-batches that were not simulated to those of a group.
   void repeat(int group, LayerStepGroup& own) const {
     const double part = tasks_.repeated(), rounds = static_cast<double>(prices_.costs().micro_batches()) * part;
     for (int64_t s = group; s < prices_.stages(); s += tasks_.groups()) {

@@ -37,7 +37,7 @@ struct PriceRequest {
 class StageCosts {
  public:
   /// References in the request must outlive this object. Throws InvalidArgument for more stages than layers, or more
-  /// recomputed layers than a group has.
+  /// recomputed layers than a group has, and as `request.costs` does.
   explicit StageCosts(PriceRequest request);
   StageCosts(const StageCosts&) = delete;  // it refers to its own request
 
@@ -69,7 +69,7 @@ class StageCosts {
   bool has_layers_of(const StageCosts& other) const { return layers_ == other.layers_; }
   /// Bytes that a micro-batch keeps on a stage from its forward to its last section.
   double kept(int64_t stage) const { return this->stage(stage).kept + boundary(stage); }
-  /// Bytes that a micro-batch would keep on a stage with these layers and policies.
+  /// Bytes that a micro-batch would keep on a stage if it had these layers with these policies.
   double kept(int64_t stage, const StageLayers& layers) const;
   /// Bytes that these layers keep, including those that only the next stage reads.
   double kept_by(const StageLayers& layers) const;

@@ -18,7 +18,8 @@ class StageSeconds {
   /// The pipeline that the order is made for: the sections of stages with their seconds, including transfers, and the
   /// micro-batches to simulate. The other micro-batches repeat these.
   const PipelineShape& shape() const { return shape_; }
-  /// The order of the sections, made on first use; a single stage has one, too.
+  /// Returns the order of the sections, made on first use; a single stage has one, too. Throws InvalidArgument if the
+  /// order has more than kMaxStageMicroBatches stages times micro-batches.
   const Sequence& sequence() const;
 
   /// Seconds of all micro-batches of a step in the sections of a group.
@@ -32,9 +33,9 @@ class StageSeconds {
   /// Seconds in which a stage receives the boundary values of a micro-batch. Each element is sent once, and gathered if
   /// several ranks need it. 0 for the first stage, and without a pipeline.
   double transfer(int64_t stage) const;
-  /// Seconds per step of a layer's messages among the ranks that share the batch, without its late sums (UnitCosts):
-  /// the reduction of gradients, and the gathers of parameters at level `zero`. Empty if no ranks share it. Results are
-  /// cached by placement and level.
+  /// Returns the seconds per step of the messages of one layer, a copy of `unit`, among the ranks that share the batch,
+  /// without its late sums (UnitCosts): the reduction of gradients, and the gathers of parameters at level `zero`.
+  /// Empty if no ranks share the batch. Results are cached by placement and level.
   const SecondsByKind& gradients(size_t unit, int64_t group, int64_t zero) const;
   /// Seconds of the kernels that update the parameters of `costs`; from level 1 on, only a rank's part of them.
   double update(const UnitCosts& costs, int64_t zero) const;

@@ -100,10 +100,10 @@ const std::vector<KeptMicroBatches>& StepMemory::kept_micro_batches() const {
   return stages_.request().kept_micro_batches.of(seconds_.sequence(), configuration().order, configuration().pipeline);
 }
 
-/// Activations held right after a group's first backward, when all of its stages have run their forward. If each group
-/// has one stage, it then holds at least as many micro-batches as there are stages from it to the last one. With whole
-/// rounds of interleaved stages, the group has begun the forwards that 1f1b of its last stage runs first, chunk by
-/// chunk (ir/orders/orders.h).
+/// Returns a lower bound of the peak bytes of activations in flight on a group: those held right after its first
+/// backward, when all of its stages have run their forward. If each group has one stage, it then holds at least as many
+/// micro-batches as there are stages from it to the last one. With whole rounds of interleaved stages, the group has
+/// begun the forwards that 1f1b of its last stage runs first, chunk by chunk (ir/orders/orders.h).
 double StepMemory::min_in_flight(int64_t group) const {
   const int64_t groups = configuration().pipeline, chunks = configuration().interleave,
                 all = seconds_.shape().micro_batches;
@@ -145,9 +145,9 @@ double StepMemory::max_in_flight(int64_t group, const std::vector<StageLayers>& 
   return bytes;
 }
 
-/// Peak bytes in the backward of all layers on one rank, while activations are released and gradients of parameters are
-/// made. Layers are followed from the last to the first. Of equal copies only the first and the last are examined,
-/// since memory is linear in between.
+/// Returns the peak bytes in the backward of all layers on one rank, while activations are released and gradients of
+/// parameters are made. `bytes_of_gradients` gives the bytes of the elements made so far. Layers are followed from the
+/// last to the first. Of equal copies only the first and the last are examined, since memory is linear in between.
 double StepMemory::max_in_backward(const StageLayers& layers,
                                    const std::function<double(double)>& bytes_of_gradients) const {
   BackwardMoment before{.bytes = stages_.kept_by(layers)};
@@ -213,10 +213,10 @@ double StepMemory::whole_layers(const std::vector<StageLayers>& layers, int64_t 
   return bytes;
 }
 
-/// Bytes of gradients in addition to `other`. With several micro-batches they are accumulated, and from level 1 on
-/// scattered at the end: the parts that a rank updates, of them and of the parameters, reuse the memory of activations.
-/// With a single micro-batch, gradients are made while activations are released. They are in whole buckets if they are
-/// reduced, and stay until their scattered parts have arrived.
+/// Returns the bytes of gradients of `elements` elements in addition to `other`. With several micro-batches they are
+/// accumulated, and from level 1 on scattered at the end: the parts that a rank updates, of them and of the parameters,
+/// reuse the memory of activations. With a single micro-batch, gradients are made while activations are released. They
+/// are in whole buckets if they are reduced, and stay until their scattered parts have arrived.
 double StepMemory::gradient_bytes(double elements, int64_t zero, const StageMemory& other,
                                   const StageLayers& layers) const {
   const Precision& precision = stages_.request().precision;

@@ -32,14 +32,16 @@ class StepMemory {
   /// A lower bound of the bytes of the largest group of stages. It is cheaper than `of_groups`, since it does not make
   /// the order of the pipeline.
   double least(int64_t zero);
-  /// The memory of each group. The first call makes the order of the pipeline, which serves all levels.
+  /// Returns the memory of each group. The first call makes the order of the pipeline, which serves all levels. Throws
+  /// InvalidArgument if the order has more than kMaxStageMicroBatches stages times micro-batches.
   std::vector<StageMemory> of_groups(int64_t zero) const;
-  /// The part of each group's memory that unrepeated layers take, without workspace.
+  /// Returns the part of each group's memory that unrepeated layers take, without workspace. Throws as `of_groups`
+  /// does.
   std::vector<StageMemory> single_layers(int64_t zero) const;
   /// The memory of a group with `in_flight` bytes of activations.
   StageMemory of_group(int64_t group, int64_t zero, double in_flight) const;
-  /// The memory of a group if its stages had `layers`, one entry per stage in ascending order, with the activations
-  /// that the order of the pipeline keeps of these layers.
+  /// Returns the memory of a group if its stages had `layers`, one entry per stage in ascending order, with the
+  /// activations that the order of the pipeline keeps of these layers. Throws as `of_groups` does.
   StageMemory of_group(int64_t group, int64_t zero, const std::vector<StageLayers>& layers) const;
 
  private:

@@ -19,8 +19,9 @@ TrainingLowering::Training& TrainingLowering::training(Recompute recompute, bool
   return trainings_.emplace(key, Training{std::move(graph), std::move(rules), {}}).first->second;
 }
 
-/// The plan of a training. Cuts are searched without recomputation, so that recomputation only adds to the costs of a
-/// layer. Throws InvalidArgument if the network cannot be cut so.
+/// Returns the plan of a training: that of `own_plan` if it is set. Else cuts are searched without recomputation, so
+/// that recomputation only adds to the costs of a layer. Throws InvalidArgument if the network cannot be cut so, and
+/// what `own_plan` throws.
 Plan TrainingLowering::plan_of(const Training& training, const LoweringOptions& options) {
   const auto& [graph, rules, micro_cuts] = training;
   if (options.own_plan) return options.own_plan(graph, options.ranks);

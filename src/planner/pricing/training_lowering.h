@@ -14,7 +14,8 @@ namespace partita {
 struct LoweringOptions {
   int64_t ranks = 1;  // ranks that share the same rows of a batch
   PlanOptions plan = {};
-  /// Makes the plan of the training graph, instead of `plan`; null: `plan` does.
+  /// Makes the plan of the training graph on the `ranks` that share the same rows, instead of `plan`; null: `plan`
+  /// does.
   std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
   Recompute recompute = Recompute::none;
 };
@@ -27,7 +28,8 @@ class TrainingLowering {
   TrainingLowering(const Graph& forward, const OpSet& ops, const TrainingOptions& training)
       : forward_(forward), training_(training), table_(ops) {}
 
-  /// Lowers the training to the program of a rank. Throws InvalidArgument if the network cannot be cut so.
+  /// Lowers the training to the program of a rank. Throws InvalidArgument if the network cannot be cut so or the policy
+  /// finds nothing to recompute, and what `own_plan` throws.
   LocalGraph lower(const LoweringOptions& options);
   /// The rules of all nodes that were lowered so far.
   RuleTable& rules() { return table_; }

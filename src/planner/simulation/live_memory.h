@@ -13,7 +13,8 @@ struct MemoryChange {
 class LiveMemory {
  public:
   explicit LiveMemory(const StageProgram& stage);
-  /// Bytes that are always in use: states, rows and scratch.
+  /// Returns the bytes that are always in use: the head of the arena, with states and all else that is kept between
+  /// steps, and scratch.
   int64_t always() const { return always_; }
   MemoryChange change(size_t instruction, int64_t micro_batch) const;
 

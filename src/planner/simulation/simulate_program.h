@@ -46,7 +46,8 @@ struct SimulationOptions {
 };
 
 /// Simulates one step. As in an executor, the schedules of the stages and the sequence of the pipeline decide the order
-/// of each queue; `prices` decides how long each task takes. The pipeline must be verified.
+/// of each queue; `prices` decides how long each task takes. `stages` are those of the pipeline, which must be
+/// verified.
 SimulatedStep simulate_program(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
                                const StepPrices& prices, const SimulationOptions& options = {});
 

@@ -26,9 +26,9 @@ struct StepPrices {
 };
 
 /// Prices a program. Kernels are priced by their work on the largest shard, collectives by the placement of their
-/// group, at the sizes of the schedule; views are free. The cluster is resized to the ranks of the pipeline. `threads`
-/// is the number of threads of each rank if ranks share cores; 0: its share of the cores. Throws InvalidArgument if the
-/// cluster has too few ranks.
+/// group, at the sizes of the schedule; views are free. The cluster is resized to the ranks of the pipeline
+/// (`resized`). `threads` is the number of threads of each rank if ranks share cores; 0: its share of the cores. Throws
+/// InvalidArgument if the cluster has too few ranks.
 StepPrices prices_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops,
                      const Cluster& cluster, int threads = 0);
 

@@ -17,8 +17,9 @@ struct TrainingPosition {
   Metadata metadata{};                  // other metadata of the file
 };
 
-/// Writes all states and the position to `path`, which is replaced as a whole. Throws RuntimeFailure(non_finite) if a
-/// state is not finite, RuntimeFailure(cannot_write) if the file cannot be written; the old file then stays.
+/// Writes all states, the position and its metadata to `path`, which is replaced as a whole. Throws
+/// RuntimeFailure(non_finite) if a state is not finite, RuntimeFailure(cannot_write) if the file cannot be written; the
+/// old file then stays.
 void write_checkpoint(const std::string& path, const States& states, const TrainingPosition& position);
 
 /// Returns the two tensors, by name, that store a position without its metadata: i64[4] (step, batch, rows, seed), and
@@ -31,13 +32,14 @@ TrainingPosition take_position(std::map<std::string, Array>& tensors, const std:
 /// Whether these are the tensors of a checkpoint rather than of weights alone: one of them stores a position.
 bool is_checkpoint(const std::map<std::string, Array>& tensors);
 
-/// Requires that the order of rows is the same: batch, number of rows, and seed. Throws InvalidFile, naming `path`, if
-/// one of them differs.
+/// Requires that `now`, a training, has the order of rows of `then`, that of the checkpoint: batch, number of rows, and
+/// seed. Throws InvalidFile, naming `path`, if one of them differs.
 void require_same_rows(const TrainingPosition& then, const TrainingPosition& now, const std::string& path);
 
-/// Overwrites all states of `graph`, converted to their types, and returns the position of the checkpoint, without
-/// metadata. Throws InvalidFile, naming `path`, if the tensors are not a checkpoint, or one of another network,
-/// optimizer, or order of rows than `now`; `states` are unchanged then.
+/// Overwrites all states of `graph` in `states` by `tensors`, converted to their types, and returns the position of the
+/// checkpoint, without metadata. `now` is the position of the training that takes them. Throws InvalidFile, naming
+/// `path`, if the tensors are not a checkpoint, or one of another network, optimizer, or order of rows than `now`;
+/// `states` are unchanged then.
 TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::map<std::string, Array>& tensors,
                                  const TrainingPosition& now, const std::string& path);
 

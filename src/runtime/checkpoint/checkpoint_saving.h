@@ -51,7 +51,7 @@ class CheckpointSaving {
   /// Waits until all ranks have ended the current phase, writing or committing, and starts the next one. Only while a
   /// checkpoint is open. Errors of the phase are known afterwards (`error`). Throws RuntimeFailure if the training has
   /// to end: after any error with `stop_on_error`, else after one other than cannot_write, missing_file and
-  /// out_of_memory, and if a rank is lost.
+  /// out_of_memory; if a rank is lost; and RuntimeFailure(out_of_memory) if the thread that writes cannot be started.
   void advance();
   /// Completes the previous checkpoint and begins one, which it completes too unless `asynchronous` is set. After an
   /// error that does not end the training, `error` has the reason. Throws as `advance` does.
@@ -75,19 +75,21 @@ class CheckpointSaving {
   const StageExecutor& stage_of(const std::string& name) const;
   void write_share();
   void commit();
-  /// Renews the lock of the folder, which may have been removed and belong to another job by now. Does nothing without
-  /// an owner. Throws what OwnerLock::renew throws.
+  /// Renews the lock of the folder, which may have been removed and belong to another job by now; if it does, forgets
+  /// the checkpoint's folder, so that it is not removed. Does nothing without an owner. Throws
+  /// RuntimeFailure(cannot_write) if another job holds the lock.
   void require_owner();
-  /// Runs `job` in the background, or at once if saving is not asynchronous. Keeps its outcome, errors included, for
-  /// `wait`. Throws RuntimeFailure(out_of_memory) if the thread cannot be started.
+  /// Waits for the previous job. Then runs `job` in the background, or at once if saving is not asynchronous. Keeps its
+  /// outcome, errors included, for `wait`. Throws RuntimeFailure(out_of_memory) if the thread cannot be started.
   void start(std::function<void()> job);
-  /// Waits for this rank's job and returns its outcome; a good one if there was no job.
+  /// Waits for this rank's job and returns its outcome, once; a good one if there was no job since.
   RankOutcome wait();
   /// Gathers the digests of all ranks' files into the manifest on rank 0. A collective call. Throws as Communicator
   /// does.
   void gather_digests();
-  /// Closes the checkpoint. After an error removes what was begun, and warns on rank 0 unless the training has to end.
-  /// Throws RuntimeFailure if it has to (`advance`).
+  /// Closes the checkpoint with the outcome of all ranks. After an error keeps it for `error`, removes what was begun,
+  /// and warns on rank 0 unless the training has to end. Throws RuntimeFailure, with the code of the outcome, if it has
+  /// to: with `stop_on_error`, or for an error other than cannot_write, missing_file and out_of_memory.
   void end(const RankOutcome& outcome);
 
   const CheckpointOptions& options_;

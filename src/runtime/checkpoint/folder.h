@@ -30,7 +30,7 @@ int64_t next_sequence(const std::string& folder);
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& folder,
                                                  const std::function<void(const std::string&)>& warn);
 
-/// "FOLDER/step_N".
+/// Returns "FOLDER/step_N", where N is `step`.
 std::string checkpoint_path(const std::string& folder, int64_t step);
 
 /// Whether `path` is the folder of one checkpoint, rather than of many or something else: it has a manifest or is

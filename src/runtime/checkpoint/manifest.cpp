@@ -54,7 +54,7 @@ void print_file(std::string& text, const ManifestFile& file) {
   text += fmt::format(R"({{"name":{},"bytes":{},"header":{}}})", json_of(file.name), file.bytes, json_of(file.header));
 }
 
-/// Appends `"key":[`, one element per line, and `],`.
+/// Appends `"key":[`, each of `elements` on a line of its own by `print_one(text, element)`, and `],`.
 template <class Element, class Print>
 void print_lines(std::string& text, const char* key, const std::vector<Element>& elements, const Print& print_one) {
   text += fmt::format("\"{}\":[", key);
@@ -175,7 +175,8 @@ size_t max_cut_dimension(const std::vector<const ManifestPiece*>& pieces, size_t
   return best;
 }
 
-/// Requires that every element is in exactly one piece. Throws InvalidFile otherwise.
+/// Requires that every element of a tensor is in exactly one of its pieces. Throws InvalidFile, by `fields.refuse`,
+/// otherwise.
 void require_whole(const ManifestTensor& tensor, const Fields& fields) {
   // Sorts pieces by their begin along a dimension that cuts them, so that only neighbours can overlap.
   std::vector<const ManifestPiece*> pieces;

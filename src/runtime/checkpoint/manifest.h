@@ -45,7 +45,8 @@ struct Manifest {
   std::vector<ManifestFile> files{};
   std::vector<ManifestTensor> tensors{};
 
-  /// The tensor of this name. Throws InvalidFile, naming `path`, if there is none.
+  /// The first tensor of this name. Throws InvalidFile, which says that the checkpoint `path` lacks it, if there is
+  /// none.
   const ManifestTensor& tensor(const std::string& name, const std::string& path) const;
   /// Bytes of all tensors.
   int64_t tensor_bytes() const;
@@ -53,7 +54,7 @@ struct Manifest {
   std::vector<ShardPiece> pieces_of(int64_t file) const;
 };
 
-/// "rank_N.safetensors".
+/// Returns "rank_N.safetensors", where N is `rank`.
 std::string shard_name(int rank);
 
 /// The tensors of states, in their order, with the tiles of choose_parts and without pieces.
@@ -62,8 +63,8 @@ std::vector<ManifestTensor> tensors_of(const std::vector<HeldState>& states);
 /// there are no pieces.
 void add_shard(Manifest& manifest, int rank, const std::vector<ShardPiece>& pieces, const ShardDigest& digest);
 
-/// Requires that the tensors are the states of `graph`; floats may have another type. Throws InvalidFile, naming
-/// `path`, otherwise.
+/// Requires that the tensors are the states of `graph`, all of them and no others, in the same shapes; only floats may
+/// have another type. Throws InvalidFile, naming `path`, otherwise.
 void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path);
 
 /// The manifest as JSON that ends with a checksum of itself.
@@ -75,7 +76,8 @@ std::string print_manifest(const Manifest& manifest);
 Manifest parse_manifest(std::string_view text, const std::string& path);
 
 /// Reads the manifest of a checkpoint's folder. Adds the length of the text to `bytes_read`, if given. Throws
-/// MissingFile if it cannot be opened, InvalidFile if it is too large, cannot be read, or is refused by parse_manifest.
+/// MissingFile if it cannot be opened, InvalidFile if it is not a regular file, is larger than 1 GiB, cannot be read,
+/// or is refused by parse_manifest.
 Manifest read_manifest(const std::string& folder, int64_t* bytes_read = nullptr);
 
 /// Position of a checkpoint among those of its folder.
@@ -87,8 +89,9 @@ struct ManifestOrder {
 /// that the latter accepts. Throws InvalidFile, naming `path`, if the checksum, format or version differs, or the
 /// sequence or step is missing or bad.
 ManifestOrder parse_manifest_order(std::string_view text, const std::string& path);
-/// The order of the checkpoint in `folder`. Throws as read_manifest does, but only for what parse_manifest_order
-/// checks.
+/// Reads the order of the checkpoint in `folder` from its manifest. Throws MissingFile if that cannot be opened,
+/// InvalidFile if it is not a regular file, is larger than 1 GiB, cannot be read, or is refused by
+/// parse_manifest_order.
 ManifestOrder read_manifest_order(const std::string& folder);
 
 /// Parses "parameter", "statistic", "optimizer" or "counter"; none for other words.

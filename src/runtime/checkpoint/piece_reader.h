@@ -13,7 +13,7 @@ namespace partita {
 /// A buffer that grows on demand and is reused.
 class Scratch {
  public:
-  /// Memory of at least `bytes` bytes, aligned to a cache line. Its contents are lost when it grows.
+  /// Returns memory of at least `bytes` bytes, aligned to a cache line. Its contents are lost when it grows.
   void* of(int64_t bytes);
 
  private:
@@ -29,7 +29,8 @@ class Scratch {
 /// its own Memory.
 class PieceReader {
  public:
-  /// `piece` is a box of the whole value, inside this rank's part. Throws InternalError otherwise.
+  /// Takes `piece`, a box of the whole value, which `read` and `copy` read from `state`. Throws InternalError unless it
+  /// is empty or inside this rank's part.
   PieceReader(StateReader state, Box piece);
 
   struct Memory {
@@ -39,10 +40,11 @@ class PieceReader {
   /// element of a scalar. They are in the executor's memory or in `memory`, and stay valid until `memory` is used again
   /// or the next step. nullptr if there are no elements. The caller's compute threads do the reading.
   const void* read(int64_t first, int64_t last, Memory& memory) const;
-  /// Returns all elements of the piece, as the other `read` does for some rows.
+  /// Returns all elements of the piece, dense; nullptr if there are none. They stay valid until `memory` is used again
+  /// or the next step. The caller's compute threads do the reading.
   const void* read(Memory& memory) const;
-  /// Returns what `read` returns and also copies it to `to`, past the caches. Returns nullptr if not all elements are
-  /// finite; integers always are. The rows have elements.
+  /// Copies the rows [first, last) of the piece to `to`, dense and past the caches. Returns the address of the same
+  /// elements, as `read` does, or nullptr if not all are finite; integers always are. The rows have elements.
   const void* copy(int64_t first, int64_t last, Memory& memory, void* to) const;
 
  private:

@@ -26,11 +26,12 @@ struct SafetensorsHeader {
   Metadata metadata;
 };
 
-/// The JSON of a header, padded with spaces to a multiple of 8 bytes.
+/// Returns the JSON of a header with these tensors and metadata, padded with spaces to a multiple of 8 bytes.
 std::string print_safetensors_header(const std::vector<TensorPlace>& places, const Metadata& metadata = {});
 
-/// Parses a header. Returns the tensors in the order of their places, which fill [0, data_bytes) without holes. Throws
-/// InvalidFile, naming `path`, the tensor, and what is wrong.
+/// Parses a header, after which the file has `data_bytes` bytes. Returns the tensors in the order of their places,
+/// which fill [0, data_bytes) without holes, and the metadata. Throws InvalidFile, naming `path`, the tensor, and what
+/// is wrong.
 SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path);
 
 }  // namespace partita

@@ -15,9 +15,9 @@ class SavedStates {
     StateKind kind = StateKind::parameter;
   };
 
-  /// Opens the folder of a checkpoint, the newest whole checkpoint of a folder of checkpoints, or a safetensors file.
-  /// Throws MissingFile if the path cannot be opened or read, or the folder has no checkpoint; InvalidFile if the file
-  /// or manifest is damaged, or all checkpoints of the folder are.
+  /// Opens the folder of a checkpoint, the newest whole checkpoint of a folder of checkpoints, or a safetensors file,
+  /// all of which it reads. Throws MissingFile if the path cannot be opened or read, or the folder has no checkpoint;
+  /// InvalidFile if the file or manifest is damaged or not one, or all checkpoints of the folder are.
   explicit SavedStates(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -27,9 +27,9 @@ class SavedStates {
   const Metadata& metadata() const { return metadata_; }
   /// The manifest of a folder; nullptr for a file.
   const Manifest* manifest() const { return reader_ ? reader_->manifest().get() : nullptr; }
-  /// Reads the elements of a box (see CheckpointReader::read), or a whole tensor in its own type. `name` is one of
-  /// `entries`. For a file, which the constructor has read and checked, the box and `dtype` are not checked. For a
-  /// folder, throws as CheckpointReader::read does.
+  /// Reads the elements of a box of tensor `name` to `to`, dense, in `dtype`, or returns the whole tensor in its own
+  /// type. `name` is one of `entries`. For a file, which the constructor has read and checked, the box and `dtype` are
+  /// not checked. For a folder, throws as CheckpointReader::read does.
   void read(const std::string& name, const Box& box, DType dtype, void* to);
   Array read(const std::string& name);
 
@@ -44,9 +44,9 @@ class SavedStates {
   std::map<std::string, Array> tensors_;  // by name, if it is a file
 };
 
-/// Writes one safetensors file with the weights, or with `all` the whole training in the form that --resume reads.
-/// Names are those of the network. Throws InvalidArgument if `all` is set and there is no training,
-/// RuntimeFailure(cannot_write) if the file cannot be written, and what reading throws.
+/// Writes to `path` one safetensors file with the weights (parameters and statistics), or with `all` the whole training
+/// in the form that --resume reads. Names are those of the network. Throws InvalidArgument if `all` is set and there is
+/// no training, RuntimeFailure(cannot_write) if the file cannot be written, and as SavedStates::read does.
 void merge_states(SavedStates& states, const std::string& path, bool all);
 
 /// Describes the checkpoint that split_states writes.
@@ -57,9 +57,11 @@ struct SplitTarget {
   std::string mesh{}, plan{};                     // copied to the manifest
 };
 
-/// Writes a checkpoint of the same states to `folder` and returns its path. Throws InvalidArgument if there are only
-/// weights, RuntimeFailure(non_finite) for an element that is NaN or infinite, RuntimeFailure(cannot_write) if a file
-/// cannot be written, MissingFile if `folder` cannot be read, and what reading throws.
+/// Writes a checkpoint of the same states and position to `folder`, for the ranks of `target`, and returns its path.
+/// Replaces one of the same step. Throws InvalidArgument if there are only weights, RuntimeFailure(non_finite) for an
+/// element that is NaN or infinite, RuntimeFailure(cannot_write) if a file cannot be written,
+/// RuntimeFailure(out_of_memory) if a thread that writes cannot be started, MissingFile if `folder` cannot be read, and
+/// as SavedStates::read does.
 std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target);
 
 /// A difference between two saved states; one per tensor.
@@ -68,7 +70,7 @@ struct StateDifference {
   std::string what;  // "f32[4] instead of f32[5]", "only in A", "largest difference 0.5 at element 3"
 };
 /// Compares the tensors of two saved states by name and returns the differences. Tensors with equal bits are left out.
-/// The tensors of `first` come first, then those only in `second`. Throws what reading throws.
+/// The tensors of `first` come first, then those only in `second`. Throws as SavedStates::read does.
 std::vector<StateDifference> compare_states(SavedStates& first, SavedStates& second);
 
 /// Reads everything, which checks it. Throws as SavedStates::read does: InvalidFile names the first bad tensor and its

@@ -12,15 +12,18 @@ namespace partita {
 /// Writes a new file. All functions throw RuntimeFailure(cannot_write) on an error of the file system.
 class ShardFileWriter {
  public:
-  /// Creates the file, which must not exist yet, for `pieces`, all of which will be written.
+  /// Creates the file for `pieces`, all of which will be written. Throws RuntimeFailure(cannot_write) if it exists
+  /// already or cannot be created.
   ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces);
 
   /// Indices of the pieces in file order.
   const std::vector<size_t>& order() const { return layout_.order; }
-  /// Writes the elements of a piece, given dense. Throws RuntimeFailure(non_finite) if one is NaN or infinite, and
-  /// RuntimeFailure(out_of_memory) if the thread that writes a large piece cannot be started.
+  /// Writes the elements of piece number `piece`, given dense. Throws RuntimeFailure(cannot_write) on an error of the
+  /// file system, RuntimeFailure(non_finite) if an element is NaN or infinite, and RuntimeFailure(out_of_memory) if the
+  /// thread that writes a large piece cannot be started.
   void write(size_t piece, const void* dense);
-  /// Writes the header after the last piece, and waits until the file is on the disk. Returns the file's digest.
+  /// Writes the header after all pieces were written, and waits until the file is on the disk. Returns the file's
+  /// digest. Throws RuntimeFailure(cannot_write) on an error of the file system.
   ShardDigest finish();
 
  private:
@@ -35,9 +38,10 @@ class ShardFileWriter {
 /// Reads boxes of the pieces of a file, and verifies what it reads.
 class ShardFileReader {
  public:
-  /// Opens the file and reads its header. Adds the bytes read to `bytes_read`, which outlives the reader. Throws
-  /// InvalidFile, naming the file, if it cannot be opened or has another size, header checksum or other pieces than
-  /// given; MissingFile if this process has too many open files or too little memory.
+  /// Opens the file and reads its header. `bytes` and `header` are its size and the checksum of its header, `pieces`
+  /// what it contains. Adds the bytes read to `bytes_read`, which outlives the reader. Throws InvalidFile, naming the
+  /// file, if it cannot be opened, is not a regular file, or differs from what is given; MissingFile if this process
+  /// has too many open files or too little memory.
   ShardFileReader(std::string path, int64_t bytes, const std::string& header, std::vector<ShardPiece> pieces,
                   int64_t& bytes_read);
 

@@ -54,8 +54,8 @@ void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, i
                    std::vector<uint64_t>& checksums);
 /// Throws RuntimeFailure(non_finite), naming the rows [first, last) of tiles.
 [[noreturn]] void throw_not_finite(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last);
-/// Computes the checksums as checksum_rows does, row by row. Throws RuntimeFailure(non_finite) if an element is NaN or
-/// infinite.
+/// Computes the checksums of rows [first, last), as checksum_rows does, one row after another. Throws
+/// RuntimeFailure(non_finite) at the first row with an element that is NaN or infinite.
 void check_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
                 std::vector<uint64_t>& checksums);
 

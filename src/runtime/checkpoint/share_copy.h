@@ -48,7 +48,8 @@ class ShareCopy {
 
   void find_rows();
   void find_chunks();
-  /// Calls fn(rows) for all rows, on the compute threads. Stops early and rethrows if a call throws.
+  /// Calls fn(rows) for all elements of `rows_`, on the compute threads. If a call throws, makes no more calls and
+  /// rethrows.
   template <class Fn>
   void for_all_rows(Fn&& fn);
 

@@ -34,9 +34,10 @@ void require_types(const States& states, const Graph& graph);
 /// another shape, and if only one of the two is a float.
 Array fitted(const Array& given, const Type& type, const std::string& name, const std::string& path);
 
-/// Overwrites parameters and statistics of `states`. Float types are converted. Skips the batch counters that PyTorch
-/// keeps next to running statistics, and what a checkpoint holds besides weights. Throws InvalidFile, naming `path`,
-/// for a missing or unknown tensor or another shape; `states` are unchanged then.
+/// Overwrites the parameters and statistics of `graph` in `states` by `weights`. Float types are converted. Skips the
+/// batch counters that PyTorch keeps next to running statistics, and what a checkpoint holds besides weights. Throws
+/// InvalidFile, naming `path`, for a missing or unknown tensor, another shape, or a float in place of another type or
+/// the reverse; `states` are unchanged then.
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path);
 

@@ -47,8 +47,9 @@ std::string follow_links(const std::string& path) {
   return target.string();
 }
 
-/// Returns the permissions of the existing file, or those of a new file. Throws RuntimeFailure(cannot_write) if there
-/// is something other than a regular file, or that cannot be found out.
+/// Returns the permissions of the file `target`, or those that a new file gets if there is none. Throws
+/// RuntimeFailure(cannot_write), naming `path`, if there is something other than a regular file, or that cannot be
+/// found out.
 mode_t mode_of(const std::string& path, const std::string& target) {
   struct stat status {};
   if (::stat(target.c_str(), &status) == 0) {
@@ -92,7 +93,8 @@ void remove_leftovers(const std::string& target) {
   }
 }
 
-/// Creates a new file whose name replaces the last letters of `name`. Returns its descriptor, or -1 with errno.
+/// Removes what killed processes left of `target`. Then creates a new file, whose name replaces the last letters of
+/// `name`. Returns its descriptor, or -1 with errno.
 int create(const std::string& target, std::string& name) {
   remove_leftovers(target);
   const int fd = ::mkostemp(name.data(), O_CLOEXEC);
@@ -120,7 +122,7 @@ class TemporaryFile {
   void write(const void* data, size_t bytes) {
     if (!write_all(file_.fd(), data, bytes)) fail();
   }
-  /// Overwrites bytes that were written before.
+  /// Overwrites bytes that were written before. Throws as the class says.
   void rewrite(const void* data, size_t bytes, int64_t offset) {
     if (!write_all_at(file_.fd(), data, bytes, offset)) fail();
   }
@@ -128,13 +130,13 @@ class TemporaryFile {
     finish();
     replace();
   }
-  /// Forces the file to the disk and closes it.
+  /// Gives the file its permissions, forces it to the disk and closes it. Throws as the class says.
   void finish() {
     // Fails on file systems without permissions, which is no reason to lose the weights.
     ::fchmod(file_.fd(), mode_);
     if (::fsync(file_.fd()) != 0 || !file_.close()) fail();
   }
-  /// Renames the file to its target.
+  /// Renames the file to its target, and forces the name to the disk. Throws as the class says.
   void replace() {
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
     name_.clear();
@@ -173,7 +175,8 @@ std::string print_checksums(const std::vector<TensorPlace>& places, const Metada
   return checksum_of_text(header + digits) + digits;
 }
 
-/// Places wide elements first, so that every tensor is aligned to its element.
+/// Returns the places of the tensors, one after another and wide elements first, so that each is aligned to its
+/// element.
 std::vector<TensorPlace> place_tensors(const std::vector<std::pair<std::string, Type>>& types) {
   std::vector<TensorPlace> places;
   for (const auto& [name, type] : types) places.push_back({name, type, 0, 0});
@@ -307,8 +310,8 @@ void refuse_other_format(const File& file, int64_t size, const std::string& path
   if (begin.starts_with("\x89HDF")) refuse("a file of HDF5", "");
 }
 
-/// Opens a file and checks its header. Throws MissingFile if it cannot be opened, InvalidFile if it is not a regular
-/// file or its header is not valid.
+/// Opens a file and parses its header. Throws MissingFile if it cannot be opened, InvalidFile if it is not a regular
+/// file, is too short, or its header is not valid.
 OpenWeights open_weights(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer.
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -21,19 +21,20 @@ void save_weights(const std::string& path, const std::vector<std::pair<std::stri
                   const Metadata& metadata = {});
 
 /// Writes a file as save_weights does. `make` is called once for each tensor, in the order of the file, and returns it
-/// in the type given for it. Throws what save_weights and `make` throw, and InternalError for another type.
+/// in the type given for it. Throws RuntimeFailure(cannot_write) as save_weights does, what `make` throws, and
+/// InternalError if it returns another type.
 void save_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
                   const std::function<Array(const std::string& name)>& make, const Metadata& metadata = {});
 
-/// Writes a text file, replacing `path` as save_weights does. Throws as that does.
+/// Writes a text file, replacing `path` as save_weights does. Throws RuntimeFailure(cannot_write) as save_weights does.
 void save_text(const std::string& path, std::string_view text);
 /// Writes several texts, given as pairs of path and text. All are on the disk under temporary names before the first
-/// path is replaced. Throws RuntimeFailure(cannot_write) if one cannot be written; no path is replaced unless all could
-/// be written.
+/// path is replaced. Throws RuntimeFailure(cannot_write) if one cannot be written; no path is replaced then, unless it
+/// is a renaming that fails, which leaves the paths before it replaced.
 void save_texts(const std::vector<std::pair<std::string, std::string>>& texts);
 
-/// Checks that save_weights could write `path`. Leaves nothing in the file system. Throws RuntimeFailure(cannot_write)
-/// otherwise.
+/// Checks that save_weights could write `path`. Adds nothing to the file system, but removes the temporary files of
+/// killed processes. Throws RuntimeFailure(cannot_write) otherwise.
 void check_writable(const std::string& path);
 
 struct WeightsFile {
@@ -48,7 +49,7 @@ WeightsFile read_weights_file(const std::string& path);
 /// Reads only the header and returns its metadata, without the checksums, which are not verified. Throws as
 /// read_weights_file does, but not for faults of the tensors' data.
 Metadata read_weights_metadata(const std::string& path);
-/// The tensors of a file. Throws as read_weights_file does.
+/// Reads a whole file and returns its tensors by name. Throws as read_weights_file does.
 std::map<std::string, Array> load_weights(const std::string& path);
 
 }  // namespace partita

@@ -16,7 +16,7 @@ bool contains(std::span<const int> members, int rank) {
   return std::find(members.begin(), members.end(), rank) != members.end();
 }
 
-/// Whether two ranks of a split pass the same group, or groups without each other.
+/// Whether two ranks of a split pass the same list, or lists without each other.
 bool splits_fit(const Call& call_a, int a, const Call& call_b, int b) {
   if (contains(call_a.members, b) || contains(call_b.members, a)) {
     return std::equal(call_a.members.begin(), call_a.members.end(), call_b.members.begin(), call_b.members.end());

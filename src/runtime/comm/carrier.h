@@ -53,25 +53,28 @@ class Carrier {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// Whether a rank of the group has ended its program normally, so that no more messages come from it.
+  /// Whether a rank of the group has ended its program normally, so that no more messages come from it. False if the
+  /// carrier cannot detect that, as here.
   virtual bool has_left(int /*peer*/) const { return false; }
 
   // All functions below throw RuntimeFailure if the carrier has failed, except `is_done` and `withdraw`.
-  /// Starts a message.
+  /// Starts to send or to receive a message. Throws RuntimeFailure if the carrier has failed.
   virtual void start(PendingMessage& transfer) = 0;
-  /// Copies the message and returns at once.
+  /// Copies the message and returns at once; it is sent in the background. Throws RuntimeFailure if the carrier has
+  /// failed.
   virtual void post(const PendingMessage& message) = 0;
-  /// Moves messages until the first `count` are done, `until` has passed, or the world has failed. Returns whether they
-  /// are done; also true as soon as a received message turns out not to fit (`too_long`).
+  /// Moves messages until the first `count` of `transfers` are done, `until` has passed, or the world has failed.
+  /// Returns whether they are done; also true as soon as a received message turns out not to fit (`too_long`). Throws
+  /// RuntimeFailure if the carrier has failed.
   virtual bool wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until) = 0;
   /// Whether a started message is done. Other messages of its list may progress meanwhile.
   virtual bool is_done(const PendingMessage& message) const { return message.done; }
-  /// Withdraws the messages that are not done. Returns false if one of them has begun to arrive or to be sent: the
-  /// messages of the group no longer match then.
+  /// Withdraws the messages that are not done. Returns false if one of them is a send, or a receive for which something
+  /// has arrived: the messages of the group no longer match then.
   virtual bool withdraw(std::deque<PendingMessage>& transfers) noexcept = 0;
   /// Makes the carrier of a group of some of the ranks: `members`, ranks of this group in the order of the new ranks.
   /// All ranks call it, each for its own group. `id` identifies the new group: the same on all its ranks, different
-  /// from any other group's.
+  /// from any other group's. Throws RuntimeFailure if the carrier has failed.
   virtual std::unique_ptr<Carrier> split(uint64_t id, std::span<const int> members) = 0;
 };
 

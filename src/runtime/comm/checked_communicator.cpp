@@ -62,7 +62,8 @@ void check_members(std::span<const int> members, int rank, int size) {
   }
 }
 
-/// The id of a group that a split makes, the same on all its ranks (one step of FNV-1a per byte).
+/// Returns the id of a group that a split makes, the same on all its ranks (one step of FNV-1a per byte). `whole` is
+/// the id of the group that is split, `number` the number of this split among those of that group.
 uint64_t id_of_part(uint64_t whole, uint64_t number, std::span<const int> members) {
   constexpr uint64_t kPrime = 1099511628211ULL;
   uint64_t hash = 14695981039346656037ULL;

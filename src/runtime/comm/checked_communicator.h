@@ -32,8 +32,8 @@ class CheckedCommunicator : public Communicator {
   void begin_step(int64_t step) final { world_->begin_step(step); }
 
  protected:
-  /// `id` identifies the group: the same on all its ranks, unique in the world. Calls are written to `record` unless it
-  /// is null.
+  /// `rank` is that in the group. `id` identifies the group: the same on all its ranks, unique in the world. Calls are
+  /// written to `record` unless it is null.
   CheckedCommunicator(int rank, std::vector<int> world_ranks, std::shared_ptr<WorldState> world, uint64_t id,
                       std::shared_ptr<FlightRecord> record)
       : rank_(rank),
@@ -57,8 +57,9 @@ class CheckedCommunicator : public Communicator {
   virtual std::unique_ptr<Communicator> split_off(const Call& call, int place, uint64_t id, Timeout timeout) = 0;
 
  private:
-  /// Runs `body` with the call, to which the step is added, and records it. `peer` is the world rank of the other end
-  /// of a message, -1 for a collective. Rethrows what `body` throws, after it recorded the call as failed.
+  /// Runs `body` with the call, to which the step is added, and records its begin and end if there is a record. `peer`
+  /// is the world rank of the other end of a message, -1 for a collective. Rethrows what `body` throws, after it
+  /// recorded the call as failed.
   template <class Body>
   void recorded(Call call, int peer, Body&& body);
   void collective(const Call& call, Timeout timeout);

@@ -11,7 +11,7 @@ namespace partita {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// The time `timeout` from now; now if it is negative, at most a year from now.
+/// Returns the time `timeout` from now; now if it is negative, at most a year from now.
 Deadline deadline_after(std::chrono::milliseconds timeout);
 
 /// How long a waiter spins before it blocks.
@@ -20,8 +20,8 @@ struct WaitPolicy {
   int yields = 0;
 };
 
-/// The policy for `threads` threads that wait for one another. They spin if the host has that many cores, else yield
-/// and then block.
+/// Returns the policy for `threads` threads that wait for one another: they yield and then block. If the host has that
+/// many cores, they spin first.
 WaitPolicy wait_policy(int threads);
 
 /// Lets the processor rest in an iteration of a busy loop. Does nothing on processors other than x86-64.
@@ -67,7 +67,8 @@ class EventCount {
   }
 
  private:
-  /// Sleeps while the ticket is `seen`. Returns whether the deadline has not passed yet; may wake for no reason.
+  /// Sleeps while the ticket is `seen`, until `notify` or the deadline. Returns whether the deadline has not passed
+  /// yet; may wake for no reason.
   bool block(uint32_t seen, Deadline deadline);
 
   const Scope scope_;

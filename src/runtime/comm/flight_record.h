@@ -50,8 +50,8 @@ class FlightRecord {
  public:
   static constexpr size_t kEntries = 1000;
 
-  /// Creates the file `path`, or replaces it. Creates missing folders. Throws RuntimeFailure(cannot_write) if that
-  /// fails or the disk has no room.
+  /// Creates the file `path`, or replaces it, with this rank, number of ranks and name of the host (cut to 63 bytes).
+  /// Creates missing folders. Throws RuntimeFailure(cannot_write) if that fails or the disk has no room.
   static std::shared_ptr<FlightRecord> create(const std::string& path, int rank, int size, const std::string& host);
   ~FlightRecord();
   FlightRecord(const FlightRecord&) = delete;
@@ -60,7 +60,8 @@ class FlightRecord {
   /// Records the beginning of a call in the group with the id `group`. `peer` is the world rank of the other end of a
   /// message, -1 for a collective. Returns the number to pass to `end`.
   uint64_t begin(const Call& call, uint64_t group, std::span<const int> world_ranks, int peer);
-  /// Records the end of a call. Does nothing if later calls have overwritten its entry.
+  /// Records the end of the call that `begin` numbered `number`: its time, or, if `failed`, only that it failed. Does
+  /// nothing if later calls have overwritten its entry.
   void end(uint64_t number, bool failed);
   /// Records why the rank ends. `lost` is the rank that was lost, or -1. Only the first reason is kept, cut to 1023
   /// bytes.
@@ -78,11 +79,12 @@ class FlightRecord {
 /// Records by rank; empty if none are kept.
 using FlightRecords = std::vector<std::shared_ptr<FlightRecord>>;
 
-/// Reads a record file. Throws MissingFile if it cannot be opened, InvalidFile if it is not a record.
+/// Reads a record file. Throws MissingFile if it cannot be opened, InvalidFile if it is not a record or is damaged.
 FlightLog read_flight_record(const std::string& path);
 
-/// Describes an entry: "all_reduce f32[100] sum, call 12 of group (0,1,2), step 7", or "send f32[1] to rank 2 of group
-/// (0,2)". The step is left out if it is 0, and the group's ranks after the first 16.
+/// Describes an entry: "all_reduce f32[100] sum, call 12 of group (0,1,2), step 7", "broadcast f32[8] from member 1,
+/// call 3 of group (0,1)", or "send f32[1] to rank 2 of group (0,2)". The step is left out if it is 0, and the group's
+/// ranks after the first 16.
 std::string describe(const FlightEntry& entry);
 
 }  // namespace partita

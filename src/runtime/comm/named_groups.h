@@ -20,20 +20,21 @@ class NamedGroups {
   explicit NamedGroups(Communicator& world);
 
   /// Creates the group of these world ranks, in this order. A collective call over the world. Does nothing if the name
-  /// already stands for the same ranks. Throws InvalidArgument if it stands for others, and if the list is empty,
-  /// repeats a rank or has one outside the world; RuntimeFailure as Communicator::split does.
+  /// already stands for the same ranks in the same order. Throws InvalidArgument if it stands for others, and if the
+  /// list is empty, repeats a rank or has one outside the world; RuntimeFailure as Communicator::split does.
   void create(const std::string& name, std::span<const int> ranks, Timeout timeout = kDefaultTimeout);
-  /// Destroys a group. Throws InvalidArgument for "world" and unknown names.
+  /// Destroys a group on this rank. Throws InvalidArgument for "world" and unknown names.
   void destroy(const std::string& name);
 
   // All functions below throw InvalidArgument for an unknown name, suggesting the nearest.
-  /// The communicator of a group, valid until the group is destroyed. Also throws InvalidArgument on a rank that is not
-  /// in the group.
+  /// Returns the communicator of a group, valid until the group is destroyed. Throws InvalidArgument for an unknown
+  /// name, and on a rank that is not in the group.
   Communicator& at(const std::string& name) const;
   bool contains(const std::string& name, int world_rank) const;
   const std::vector<int>& ranks(const std::string& name) const;
   int size(const std::string& name) const { return static_cast<int>(ranks(name).size()); }
-  /// Convert a rank of the group to a rank of the world, and back. Throw InvalidArgument if there is no such rank.
+  /// Convert a rank of the group to a rank of the world, and back. Throw InvalidArgument if there is no such rank or
+  /// group.
   int world_rank(const std::string& name, int group_rank) const;
   int group_rank(const std::string& name, int world_rank) const;
 

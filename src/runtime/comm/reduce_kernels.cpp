@@ -120,7 +120,8 @@ struct Min {
   }
 };
 
-/// Combines `kSources` sources, following `total` unless they are the first, and stores the result to `target`.
+/// Combines elements [base, base + length) of the first `kSources` sources, in order, and stores the results from
+/// `target[0]` on. Unless `kFirst`, they follow the contributions that `total[0]` and so on already hold.
 template <class T, class Op, size_t kSources, bool kFirst, class Target>
 void one_pass(std::span<const void* const> sources, int64_t base, int64_t length,
               const typename Accumulator<T>::type* total, Target* target) {
@@ -140,7 +141,8 @@ class BlockReducer {
  public:
   static constexpr int64_t kLength = kBlockBytes / sizeof(typename Accumulator<T>::type);
 
-  /// Stores the combined elements [base, base + length) to `target`.
+  /// Combines elements [base, base + length) of all sources, in order, and stores them from `target[0]` on. `length` is
+  /// at most `kLength`.
   void reduce(std::span<const void* const> sources, int64_t base, int64_t length, T* target) {
     bool is_first = true;
     while (!sources.empty()) {
@@ -162,7 +164,8 @@ class BlockReducer {
     return most >= 4 ? 4 : most >= 2 ? 2 : 1;
   }
 
-  /// One pass. The last one stores to `target`, the others to the accumulator.
+  /// Combines the first `kSources` sources, after the contents of the accumulator unless `is_first`. Stores to
+  /// `target`, or to the accumulator if `target` is null.
   template <size_t kSources>
   void pass(std::span<const void* const> sources, int64_t base, int64_t length, bool is_first, T* target) {
     if constexpr (kSources <= Op::kSourcesPerPass) {

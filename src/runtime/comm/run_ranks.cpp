@@ -16,7 +16,8 @@ struct Reason {
   std::string text;
 };
 
-/// Code and text of the exception being handled. May throw, since a message needs memory.
+/// Returns the code and the text of the exception being handled: out_of_memory for std::bad_alloc, internal for others
+/// that are no Error. May throw std::bad_alloc, since a message needs memory.
 Reason current_reason() {
   try {
     throw;
@@ -31,7 +32,8 @@ Reason current_reason() {
   }
 }
 
-/// Reason that other ranks are given for the exception being handled. Has an empty text if memory is exhausted.
+/// Returns the reason that other ranks are given for the exception being handled: its code and "rank R: " with its
+/// text. The text is empty if memory is exhausted.
 Reason reason_for_others(int rank) noexcept {
   Reason reason{ExitCode::out_of_memory, ""};
   try {
@@ -43,8 +45,9 @@ Reason reason_for_others(int rank) noexcept {
   return reason;
 }
 
-/// Runs one rank and destroys its communicator, so that no rank waits for one that is done. If `fn` throws, records the
-/// reason; if it is the first error, also keeps it in `first_error` and then aborts the world. Throws nothing.
+/// Runs `fn` on one rank, then destroys its communicator, so that no rank waits for one that is done. If `fn` throws,
+/// leaves the communicator and records the reason; if it is the first error, also keeps it in `first_error` and then
+/// aborts the world. Throws nothing.
 void run_rank(std::unique_ptr<Communicator>& comm, const std::function<void(Communicator&)>& fn,
               FirstError& first_error, FlightRecord* record) {
   try {

@@ -38,15 +38,17 @@ class WorldState {
   void abort(const std::string& message, ExitCode code, int lost = -1) noexcept {
     fail({.code = code, .lost = lost}, message);
   }
-  /// Records that `rank` has ended (peer_lost) or is silent (peer_stalled). `what` says how that was detected.
+  /// Fails the world, unless it has failed already, and wakes every waiting call. The reason is that `rank` has ended
+  /// (peer_lost), is silent (peer_stalled) or sent something unknown (ranks_disagree). `what` says how that was
+  /// detected.
   void lose(int rank, ExitCode code, const std::string& what) noexcept {
     fail({.code = code, .lost = rank, .is_whole = false}, what);
   }
   bool is_aborted() const { return aborted_.load(); }
-  /// Throws RuntimeFailure with the reason if the world has failed.
+  /// Throws RuntimeFailure with the reason and its exit code if the world has failed.
   void throw_if_aborted() const;
-  /// Throws RuntimeFailure with the reason if the world has failed. The message of a loss names `call`, in which this
-  /// rank waits.
+  /// Throws RuntimeFailure with the reason and its exit code if the world has failed. The message of a loss names
+  /// `call`, in which this rank waits, and its group's `world_ranks`. `number` stands in for the call's missing number.
   void throw_if_aborted(const Call& call, std::span<const int> world_ranks, uint64_t number = 0) const;
   /// A copy of the reason; meaningful only once the world has failed.
   WorldFailure failure() const;

@@ -22,24 +22,26 @@ class Device {
   /// are lost.
   virtual void discard(void* begin, int64_t bytes) = 0;
   /// Makes the kernel of an accepted choice. Throws RuntimeFailure(out_of_memory) for lack of memory, InternalError if
-  /// the device has no such kernel or it needs more scratch than the choice says.
+  /// the device has no such kernel, it needs more scratch than the choice says, or a library fails otherwise.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) = 0;
-  /// Makes a kernel that converts one value between memory formats. It needs no scratch memory. Throws
-  /// RuntimeFailure(out_of_memory) for lack of memory, InternalError if there is no such conversion.
+  /// Makes a kernel that converts one value between memory formats, or copies it if their tags are equal. It needs no
+  /// scratch memory. Throws RuntimeFailure(out_of_memory) for lack of memory, InternalError if there is no such
+  /// conversion.
   virtual std::unique_ptr<Kernel> make_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) = 0;
   /// Makes a reader of rows of one value in a memory format that is not plain. Throws InternalError if it cannot be
-  /// read.
+  /// read, as if its elements do not have 4 bytes.
   virtual std::unique_ptr<RowReader> make_row_reader(const Type& type, const MemoryFormat& from) = 0;
   /// Starts the compute threads. Call it on the thread that will run the kernels, before it makes them. Throws
-  /// RuntimeFailure(out_of_memory) if they cannot be started, InvalidArgument if the environment allows fewer.
+  /// RuntimeFailure(out_of_memory) if they cannot be started, InvalidArgument if the environment (OMP_THREAD_LIMIT)
+  /// allows fewer.
   virtual void enter_thread() = 0;
   /// Sets the subnormal mode of the calling thread and of its compute threads, until the next call. From the first call
   /// on, the compute threads take no signals; the caller holds its own (HeldSignals).
   virtual void set_subnormals(SubnormalSetting setting) = 0;
 };
 
-/// Makes a device with `threads` compute threads for the rank that owns it. `ops` provides the reference kernels and
-/// outlives the device. Throws InternalError if `threads` < 1.
+/// Makes a device with `threads` compute threads for the rank that owns it. `ops` provides the reference kernels, the
+/// only ones with KernelSet::reference, and outlives the device. Throws InternalError if `threads` < 1.
 std::unique_ptr<Device> make_cpu_device(const OpSet& ops, int threads, KernelSet kernels = KernelSet::fast);
 
 }  // namespace partita

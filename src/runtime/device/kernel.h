@@ -13,13 +13,15 @@ namespace partita {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Runs the kernel. `scratch` has the bytes that the choice requested, aligned to 64. Allocates nothing. Throws
-  /// InvalidArgument for a label, an id or a slot that is out of range, RuntimeFailure(out_of_memory) if a library
-  /// lacks memory.
+  /// Runs the kernel. Pointers are in the order of the query's operands and results, in the memory formats of the
+  /// choice. `scratch` has the bytes that the choice requested, aligned to 64. Throws InvalidArgument for a label, an
+  /// id or a slot that is out of range, RuntimeFailure(out_of_memory) if a library lacks memory, InternalError if it
+  /// fails otherwise.
   virtual void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) = 0;
 };
 
-/// The result of `propose` for a query that the kernel does not support.
+/// Returns a choice without a kernel, with this reason: the result of `propose` for a query that the kernel does not
+/// support.
 inline KernelChoice refuse(std::string reason) {
   KernelChoice choice;
   choice.reason = std::move(reason);

@@ -11,8 +11,9 @@ class RowReader {
   virtual ~RowReader() = default;
   /// Writes rows [first, last) of the array at `from` to `to`, dense. Threads may call it concurrently.
   virtual void read(const void* from, int64_t first, int64_t last, void* to) const noexcept = 0;
-  /// Writes the rows to `to`, and to `copy` past the caches (base/past_cache.h): `to` is used soon, the copy is not.
-  /// `copy` is aligned to an element. Returns whether all elements are finite, as integers always are.
+  /// Writes rows [first, last) of the array at `from` to `to`, dense, and to `copy`, floats past the caches
+  /// (base/past_cache.h): `to` is used soon, the copy is not. `copy` is aligned to an element. Returns whether all
+  /// elements are finite, as integers always are.
   virtual bool read_and_copy(const void* from, int64_t first, int64_t last, void* to, void* copy) const = 0;
 };
 

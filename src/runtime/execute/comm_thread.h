@@ -15,13 +15,14 @@ namespace partita {
 class CommThread {
  public:
   CommThread();
-  /// Waits for the running job. Drops jobs that have not begun.
+  /// Waits for the running job to end. Drops jobs that have not begun, and an error that `wait` has not rethrown.
   ~CommThread();
 
-  /// Queues `job` and returns its number, counted from 1.
+  /// Queues `job`, to be run on the thread after all jobs queued before, and returns its number, counted from 1.
   int64_t start(std::function<void()> job);
-  /// Blocks until this job and all jobs before it have ended. When a job fails, the jobs queued after it are dropped.
-  /// Rethrows the first error of any job, once.
+  /// Blocks until the job with this number and all before it have ended, or any job has failed. When a job fails, those
+  /// queued after it are dropped and count as ended. Rethrows the first error that no call has rethrown yet, of
+  /// whichever job.
   void wait(int64_t job);
 
  private:

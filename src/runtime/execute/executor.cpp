@@ -91,7 +91,8 @@ struct Executor::Impl {
     if (messengers) transfers.emplace(pipeline, stages, by_stage, *messengers);
   }
 
-  /// Runs everything up to the verdict. Calls `after(run, instruction)` after each instruction, if given.
+  /// Runs a step up to the exchange before the update. Calls `after(run, instruction)` after each instruction, if
+  /// given. Throws what kernels, Communicator and `after` throw.
   void run_before_update(DeviceSubnormals& threads, const std::function<void(const Run&, size_t)>& after = nullptr) {
     for (const auto& stage : own) stage->begin_step();
     if (transfers) transfers->begin_step();
@@ -173,9 +174,9 @@ struct Executor::Impl {
   }
 
   /// Replays forward and backward on the same inputs; no state has changed. Returns `place * ranks + rank`, where
-  /// `place` is the first forward instruction over all stages and ranks with a non-finite result and `rank` is the
-  /// lowest rank on which it has one. Returns kNone if there is none. A collective call over the world. Throws as
-  /// Communicator does.
+  /// `place` is the first forward instruction over all stages and ranks with a non-finite result (`place_of`) and
+  /// `rank` is the lowest rank on which it has one. Returns kNone if there is none. A collective call over the world.
+  /// Throws as `run_before_update` does.
   int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
     run_before_update(threads, [&](const Run& run, size_t instruction) {
@@ -208,8 +209,8 @@ struct Executor::Impl {
                        stages.size() == 1 ? "" : fmt::format(" on stage {}", stage));
   }
 
-  /// The first of this rank's stages that has an input or output of this name, and its buffer there. Throws the
-  /// InvalidArgument of the last stage if none has it.
+  /// Returns the first of this rank's stages for which `find_in(stage)`, which looks for a buffer by name, does not
+  /// throw InvalidArgument, and the buffer. Throws the InvalidArgument of the last stage if all throw it.
   template <class Find>
   std::pair<StageExecutor*, int> find(const Find& find_in) const {
     for (const auto& stage : own) {

@@ -9,12 +9,15 @@ class Executor {
  public:
   /// Binds kernels to this rank's shapes. The arguments outlive the executor. All ranks of `world` construct their
   /// executors at the same time. `holder`, if given, is the executor of a program with the same stages and already has
-  /// the states (see StageExecutor). Throws InternalError unless `world` has as many ranks as the pipeline, and if
-  /// `holder` has other stages; what the device throws without memory or threads; and RuntimeFailure as
-  /// Communicator::split does.
+  /// the states: it keeps the external ones in its memory, others are copied. Throws RuntimeFailure(out_of_memory)
+  /// without memory or threads, RuntimeFailure as Communicator::split does, InvalidArgument if the environment allows
+  /// fewer threads than `device` has or `holder` lacks a state, and InternalError if `world` has another number of
+  /// ranks than the pipeline, or `holder` has other stages.
   Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
            Communicator& world, const Executor* holder = nullptr);
-  /// Binds a program without a pipeline, as its only stage. Requirements and errors are those of the other constructor.
+  /// Binds a program without a pipeline, as its only stage. Copies `local` and `schedule`; `device` and `world` outlive
+  /// the executor. All ranks of `world` construct their executors at the same time. Throws as the other constructor
+  /// does.
   Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device, Communicator& world);
   ~Executor();
 
@@ -25,27 +28,32 @@ class Executor {
   /// if no stage of this rank has the input.
   Type input_type(std::string_view name) const;
 
-  /// Copies this rank's part of an input to each of its stages that reads it. The values stay until they are set again.
-  /// Throws InvalidArgument for an unknown input, and unless `local` has the input's local type.
+  /// Copies `local`, this rank's part of an input, to each of its stages that reads it; for micro-batch 0 alone, if
+  /// micro-batches split the input. The values stay until they are set again. Throws InvalidArgument if no stage of
+  /// this rank has the input, and unless `local` has the input's local type.
   void set_input(std::string_view name, ConstTensor local);
-  /// Sets an input to the elements of `given` inside `box`. The box has the shape of this rank's part and lies inside
-  /// `given`. An input that micro-batches split is set for each of them. Throws InvalidArgument for an unknown input
-  /// and unless the box has the input's local type, InternalError if it lies outside `given` or there is no such
-  /// micro-batch.
+  /// Sets an input, for one micro-batch, to the elements of `given` inside `box`, in each of this rank's stages that
+  /// reads it. The box has the shape of this rank's part and lies inside `given`. `micro_batch` is 0 for an input that
+  /// micro-batches do not split. Throws InvalidArgument if no stage of this rank has the input and unless the box has
+  /// the input's local type, InternalError if it lies outside `given` or there is no such micro-batch.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch = 0);
   /// Sets a state from its whole value. This rank keeps its part in each of its stages that has the state. Throws
-  /// InvalidArgument if no stage has the state, or if `whole` has another type.
+  /// InvalidArgument if no stage of any rank has the state, or if one of this rank has it with another type than
+  /// `whole`; RuntimeFailure(out_of_memory) if a conversion of memory formats lacks memory.
   void set_state(std::string_view name, const Array& whole);
-  /// Returns the whole value of a state. A collective call over all ranks if the state is sharded or the pipeline has
-  /// several rank groups. Each rank receives each part once. Throws InvalidArgument if no stage has the state,
-  /// RuntimeFailure as Communicator does.
+  /// Returns the whole value of a state on every rank, that of the lowest stage that has it. A collective call over all
+  /// ranks if the state is sharded or the pipeline has several rank groups. Throws InvalidArgument if no stage has the
+  /// state, RuntimeFailure as Communicator does, and RuntimeFailure(out_of_memory) if a conversion of memory formats
+  /// lacks memory.
   Array state(std::string_view name) const;
   /// Returns the whole value of a state on rank 0 of the world; nullopt on other ranks. Rank 0 receives each part from
-  /// one rank that owns it. A collective call over the world. Throws InvalidArgument if no stage has the state,
-  /// RuntimeFailure as Communicator does.
+  /// one rank that owns it. All ranks of the world call it. Throws InvalidArgument if no stage has the state,
+  /// RuntimeFailure as Communicator does, and RuntimeFailure(out_of_memory) if a conversion of memory formats lacks
+  /// memory.
   std::optional<Array> state_on_first(std::string_view name) const;
-  /// This rank's part of a state, without communication. Throws InvalidArgument if none of this rank's stages has the
-  /// state.
+  /// A dense copy of this rank's part of a state, from its lowest stage that has it, without communication. Throws
+  /// InvalidArgument if none of this rank's stages has the state, RuntimeFailure(out_of_memory) if the conversion from
+  /// its memory format lacks memory.
   StatePart state_part(std::string_view name) const;
 
   /// Releases all memory except that of the states, between two steps or after the last one. Inputs and computed values
@@ -55,25 +63,30 @@ class Executor {
   /// Runs forward and backward, then the update if the loss (output "loss") is finite. If it is not, replays the
   /// forward to name the first bad node and throws RuntimeFailure(non_finite) on every rank, before anything is
   /// updated. A collective call over the world. Throws RuntimeFailure as Communicator does, and what kernels throw:
-  /// InvalidArgument for a label, an id or a slot that is out of range.
+  /// InvalidArgument for a label, an id or a slot that is out of range, RuntimeFailure(out_of_memory) if a library
+  /// lacks memory. Throws InvalidArgument if there is no output "loss".
   void step();
   /// Runs the whole graph once: the forward and, if the graph has them, the backward and the update, whether or not the
   /// values are finite. A collective call over the world. Throws RuntimeFailure as Communicator does, and what kernels
-  /// throw: InvalidArgument for a label, an id or a slot that is out of range.
+  /// throw: InvalidArgument for a label, an id or a slot that is out of range, RuntimeFailure(out_of_memory) if a
+  /// library lacks memory.
   void run();
 
-  /// This rank's part of an output, after step() or run(). Scalars are available on all stages, other outputs on the
-  /// stages that compute them. Throws InvalidArgument if none of this rank's stages has the output.
+  /// A copy of this rank's part of an output, after step() or run(), from its lowest stage that has it. Scalars are
+  /// available on all stages, other outputs on the stages that compute them. Throws InvalidArgument if none of this
+  /// rank's stages has the output.
   Array output(std::string_view name) const;
   /// Bytes of the arenas of this rank's stages, summed.
   int64_t arena_bytes() const;
-  /// Starts recording. The recorder gets room for the spans of `steps` steps, at most 2^20 per thread. `recorder`
-  /// outlives the executor.
+  /// Starts recording the spans of this rank's stages, sections and transfers in `recorder`, which outlives the
+  /// executor. Makes room in it for the spans of `steps` steps, at most 2^20 per thread, which drops what it has
+  /// recorded.
   void record(Recorder& recorder, int64_t steps);
-  /// Switches the measurement of instructions on or off, and clears what was measured.
+  /// Switches the measurement of instructions on or off, and sets the seconds of all to 0.
   void measure(bool on);
-  /// Seconds per instruction in the last step, as pairs of "KERNEL NODE" and seconds, stage after stage. Empty unless
-  /// measuring was switched on before.
+  /// Seconds per instruction in the last step, as pairs of "KERNEL NODE" and seconds, stage after stage. KERNEL is
+  /// "reorder", "copy" or "communicate" for what runs no kernel; NODE is "" for what belongs to no node. Empty if
+  /// `measure` was never called.
   std::vector<std::pair<std::string, double>> measured() const;
 
  private:

@@ -5,9 +5,9 @@
 
 namespace partita {
 
-/// Returns the whole value. Each part comes from one rank that holds it; `own` is this rank's part. A collective call
-/// over the ranks of the mesh, of which this one is `rank`. Adds the communicator that it uses to `groups`. Throws as
-/// Communicator does.
+/// Returns the whole value, on every rank, put together from the parts of all ranks. `own` is this rank's part, dense
+/// and not changed; `rank` is this rank in the mesh. A collective call over the ranks of the mesh. Adds the
+/// communicator that it uses to `groups`. Throws as Communicator does.
 Array gather_value(const LocalGraph& local, ValueId value, Array& own, Groups& groups, int64_t rank);
 
 }  // namespace partita

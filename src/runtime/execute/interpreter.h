@@ -15,12 +15,13 @@ struct Interpretation {
 };
 
 /// Runs a graph and returns its outputs and states; also every value, if `keep_values`. `given` has a value of exactly
-/// the right type for every input and state. Throws InvalidArgument if one is missing or has another type, and for a
-/// label, an id or a slot that is out of range.
+/// the right type for every input and state. Throws InvalidArgument if one is missing or has another type, if `ops`
+/// lacks an op of the graph, and for a label, an id or a slot that is out of range.
 Interpretation interpret_all(const Graph& graph, const OpSet& ops, const std::map<std::string, Array>& given,
                              bool keep_values = false);
 
-/// Runs a graph and returns its outputs in order. Requirements and errors as for interpret_all.
+/// Runs a graph and returns its outputs in the order of `graph.outputs`. Requirements and errors are those of
+/// `interpret_all`.
 std::vector<Array> interpret(const Graph& graph, const OpSet& ops, const std::map<std::string, Array>& given);
 
 }  // namespace partita

@@ -9,7 +9,8 @@
 namespace partita {
 namespace {
 
-/// Copies the boxes of `whole` to `packed`, dense, one after another. Boxes with a count of 0 are skipped.
+/// Copies the boxes of `whole` to `packed`, dense, one after another. `counts` has the elements of each box; boxes with
+/// a count of 0 are skipped.
 void pack(ConstTensor whole, const std::vector<Box>& boxes, const std::vector<int64_t>& counts, void* packed) {
   auto* at = static_cast<char*>(packed);
   for (size_t i = 0; i < boxes.size(); ++i) {

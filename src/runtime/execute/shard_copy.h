@@ -5,9 +5,9 @@
 
 namespace partita {
 
-/// Copies the elements of `whole` inside `ranges` to `part`, dense.
+/// Copies the elements of `whole` inside `ranges` to `part`, dense and in row-major order.
 void copy_part(ConstTensor whole, const Box& ranges, void* part);
-/// Copies the dense `part` to the elements of `whole` inside `ranges`.
+/// Copies `part`, dense and in row-major order, to the elements of `whole` inside `ranges`. Others stay as they are.
 void copy_back(const void* part, const Box& ranges, Tensor whole);
 
 }  // namespace partita

@@ -126,7 +126,8 @@ CollectiveBuffers StageBinder::collective_buffers(const Instruction& instruction
           .scratch_bytes = schedule_.scratch_bytes};
 }
 
-/// Adds an action that runs one kernel for all micro-batches, or one kernel for each.
+/// Keeps the kernels `made`, and adds an action that runs the only one of them or, of one per micro-batch, that of the
+/// current micro-batch.
 void StageBinder::add_kernel(std::vector<std::unique_ptr<Kernel>> made, const Instruction& instruction) {
   Operands operands{.inputs = instruction.inputs,
                     .outputs = instruction.outputs,
@@ -143,7 +144,8 @@ void StageBinder::add_kernel(std::vector<std::unique_ptr<Kernel>> made, const In
   for (auto& kernel : made) bound_.kernels.push_back(std::move(kernel));
 }
 
-/// Binds the reduction of a bucket, an asynchronous collective node, or the wait for either.
+/// Binds the reduction of a bucket, an asynchronous collective node, or the wait for either. Throws as
+/// Communicator::split does, RuntimeFailure(out_of_memory) if the communication thread cannot be started.
 void StageBinder::bind_bucket(const Instruction& instruction) {
   const std::pair message{instruction.bucket, instruction.bucket < 0 ? instruction.node : -1};
   if (instruction.kind == Instruction::wait) return bind_wait(message);

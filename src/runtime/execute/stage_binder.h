@@ -46,8 +46,10 @@ class StageBinder {
 
   /// All that `parts` refers to outlives `bound`, except `ops`, which outlives only the binder.
   StageBinder(const Parts& parts, BoundStage& bound);
-  /// Binds every instruction. A collective call over the ranks of the stage. Throws what the device throws for a
-  /// kernel, and RuntimeFailure as Communicator::split does.
+  /// Binds every instruction: adds its action and subnormal mode, and starts the communication thread for the first
+  /// asynchronous collective. A collective call over the ranks of the stage. Throws RuntimeFailure(out_of_memory)
+  /// without memory or threads, RuntimeFailure as Communicator::split does, and InternalError if the device lacks a
+  /// kernel.
   void bind_all();
 
  private:

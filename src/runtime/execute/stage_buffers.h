@@ -16,16 +16,16 @@ class StageBuffers {
  public:
   /// Allocates the arena on `device`. The referenced arguments and `holder` must outlive this object. `holder`, if
   /// given, has the states of a program with the same ones: external buffers are addresses in its memory. Throws
-  /// RuntimeFailure(out_of_memory), and InternalError if states are external and `holder` is null or holds them in
-  /// another type or memory format.
+  /// RuntimeFailure(out_of_memory), InvalidArgument if `holder` lacks an external state, and InternalError if states
+  /// are external and `holder` is null or holds them in another type or memory format.
   StageBuffers(const LocalGraph& local, const Schedule& schedule, Device& device, std::vector<int64_t> coordinates,
                const StageBuffers* holder);
   StageBuffers(const StageBuffers&) = delete;  // bound actions refer to addresses in it
   StageBuffers& operator=(const StageBuffers&) = delete;
 
   /// Copies the states that are not external from `holder`, converted to this schedule's memory formats. Call it on a
-  /// thread that has entered the device. Throws InvalidArgument if `holder` lacks a state, and what
-  /// Device::make_reorder throws.
+  /// thread that has entered the device. Throws InvalidArgument if `holder` lacks a state,
+  /// RuntimeFailure(out_of_memory) if a conversion lacks memory, and InternalError if there is no such conversion.
   void take_states(const StageBuffers& holder);
   /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch);
@@ -43,7 +43,8 @@ class StageBuffers {
   char* address(int buffer) const { return addresses_[static_cast<size_t>(buffer)]; }
   /// Location that holds `address(buffer)`, whichever micro-batch is the current one. Valid as long as this object.
   char* const* place_of(int buffer) const { return &addresses_[static_cast<size_t>(buffer)]; }
-  /// Address of the copy of a buffer that belongs to a micro-batch.
+  /// Address of the copy of a buffer that belongs to a micro-batch. With fewer copies than micro-batches, these use the
+  /// copies in turn.
   char* copy_of(int buffer, int64_t micro_batch) const;
 
  private:

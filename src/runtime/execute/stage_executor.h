@@ -29,9 +29,10 @@ class StageExecutor {
  public:
   /// Binds kernels to this rank's shapes. The arguments outlive the executor. `ranks` has the ranks of the stage; all
   /// of them construct their executors at the same time. `holder`, if given, has the states on a device of the same
-  /// kind: external states are used in its memory, others are copied from it. Throws InternalError unless the mesh has
-  /// as many ranks as `ranks`; what the device throws without memory or threads; and RuntimeFailure as
-  /// Communicator::split does.
+  /// kind: external states are used in its memory, others are copied from it. Throws RuntimeFailure(out_of_memory)
+  /// without memory or threads, RuntimeFailure as Communicator::split does, InvalidArgument if the environment allows
+  /// fewer threads than `device` has or `holder` lacks a state, and InternalError unless the mesh has as many ranks as
+  /// `ranks` and `holder` has the external states in the same memory formats.
   StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
                 Communicator& ranks, const StageExecutor* holder = nullptr);
 
@@ -44,23 +45,25 @@ class StageExecutor {
   /// Address of the copy of a buffer that belongs to a micro-batch.
   char* copy_of(int buffer, int64_t micro_batch) const { return buffers_.copy_of(buffer, micro_batch); }
 
-  /// Sets an input to the elements of `given` inside `box`. The box has the shape of this rank's part and lies inside
-  /// `given`. An input that micro-batches split is set for each of them. Throws InvalidArgument for an unknown input
-  /// and unless the box has the input's local type, InternalError if it lies outside `given` or there is no such
-  /// micro-batch.
+  /// Sets an input, for one micro-batch, to the elements of `given` inside `box`. The box has the shape of this rank's
+  /// part and lies inside `given`. `micro_batch` is 0 for an input that micro-batches do not split. Throws
+  /// InvalidArgument for an unknown input and unless the box has the input's local type, InternalError if it lies
+  /// outside `given` or there is no such micro-batch.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch);
   /// Sets a state from its whole value, of which this rank keeps its part. Throws InvalidArgument if there is no such
-  /// state or `whole` has another type.
+  /// state or `whole` has another type, RuntimeFailure(out_of_memory) if a conversion of memory formats lacks memory.
   void set_state(std::string_view name, const Array& whole);
-  /// Returns the whole value of a state. A collective call over the stage's ranks if the state is sharded. Each rank
-  /// receives each part once. Throws InvalidArgument if there is no such state, RuntimeFailure as Communicator does.
+  /// Returns the whole value of a state, on every rank. A collective call over the stage's ranks if the state is
+  /// sharded, else without communication. Throws InvalidArgument if there is no such state, RuntimeFailure as
+  /// Communicator does, and RuntimeFailure(out_of_memory) if a conversion of memory formats lacks memory.
   Array state(std::string_view name);
   /// Calls `fill` once to write this rank's part of a state. Its arguments are the part's box in the whole value, the
   /// element type, and the address of a dense array for the elements. Converts them to the state's memory format
-  /// afterwards. Throws InvalidArgument if there is no such state, and what `fill` throws.
+  /// afterwards. Throws InvalidArgument if there is no such state, what `fill` throws, and
+  /// RuntimeFailure(out_of_memory) if the conversion lacks memory.
   void fill_state(std::string_view name, const std::function<void(const Box& box, DType dtype, void* to)>& fill);
   /// A dense copy of this rank's part of a state, without communication. Throws InvalidArgument if there is no such
-  /// state.
+  /// state, RuntimeFailure(out_of_memory) if the conversion from its memory format lacks memory.
   StatePart state_part(std::string_view name) const;
   /// The box of this rank's part in the whole state. Throws InvalidArgument if there is no such state.
   Box state_box(std::string_view name) const;
@@ -75,22 +78,25 @@ class StageExecutor {
   /// the last section that writes it has run.
   Array read(int buffer) const;
 
-  /// Clears what was measured.
+  /// Sets the measured seconds of all instructions to 0.
   void begin_step() { std::fill(seconds_.begin(), seconds_.end(), 0); }
   /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch) { buffers_.begin(micro_batch); }
-  /// Runs instructions [begin, end) in order. Those marked `last` run only in the last micro-batch. Sets the subnormal
-  /// mode of each on `threads`. Throws what kernels and collectives throw (Executor::step).
+  /// Runs instructions [begin, end) in order, in the current micro-batch. Those marked `last` run only in the last
+  /// micro-batch. Sets the subnormal mode of each on `threads`. Throws InvalidArgument for a label, an id or a slot
+  /// that is out of range, RuntimeFailure as Communicator does, and RuntimeFailure(out_of_memory) if a library lacks
+  /// memory. An error of an asynchronous collective is thrown by an instruction that waits.
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
-  /// Starts recording each instruction as a span of `stage`. `thread` is the trace's thread for asynchronous
-  /// collectives.
+  /// Starts recording each instruction as a span of `stage`; stops if `recorder` is null. `thread` is the trace's
+  /// thread for asynchronous collectives.
   void record(Recorder* recorder, int stage, int thread) { spans_.record(recorder, stage, thread); }
-  /// Whether all results of an instruction that has just run are finite. True for instructions other than the
-  /// computations of the forward.
+  /// Whether all results of an instruction that has just run are finite, on this rank and in the current micro-batch.
+  /// True for instructions other than the computations of the forward.
   bool makes_finite(size_t instruction) const;
-  /// Switches measuring on or off, and clears what was measured.
+  /// Switches measuring of instructions on or off, and sets the seconds of all to 0.
   void measure(bool on);
-  /// Seconds of each instruction in the last step; empty if `measure` was never called.
+  /// Seconds of each instruction in the last step, summed over micro-batches and 0 while measuring is off; empty if
+  /// `measure` was never called.
   const std::vector<double>& seconds() const { return seconds_; }
 
  private:

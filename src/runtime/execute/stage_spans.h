@@ -12,13 +12,14 @@ class StageSpans {
   StageSpans(const LocalGraph& local, const Schedule& schedule, const StageBuffers& buffers)
       : local_(local), schedule_(schedule), buffers_(buffers) {}
 
-  /// Starts recording each instruction as a span of `stage`. `thread` is the trace's thread for asynchronous
-  /// collectives.
+  /// Sets the recorder that `recorder` returns, and the stage that all spans name. `thread` is the one that spans of
+  /// `of_asynchronous` name. A null recorder means that nothing is recorded.
   void record(Recorder* recorder, int stage, int thread);
   /// The recorder, or null if nothing is recorded.
   Recorder* recorder() const { return recorder_; }
   /// Span of an instruction in the current micro-batch, without times: on the thread that runs instructions (`of`) or
-  /// on the communication thread (`of_asynchronous`).
+  /// on the communication thread (`of_asynchronous`). It is exposed if the instruction is a reduce, a wait or a
+  /// collective that communicates.
   Span of(size_t instruction) const;
   Span of_asynchronous(size_t instruction) const;
 

@@ -26,7 +26,7 @@ class DeviceSubnormals {
   DeviceSubnormals(const DeviceSubnormals&) = delete;
   DeviceSubnormals& operator=(const DeviceSubnormals&) = delete;
 
-  /// Sets the mode if `wanted` requires another one.
+  /// Sets the mode of the device's threads. Does nothing for nullopt, or if the last call set the same mode.
   void set(std::optional<Subnormals> wanted) {
     if (!wanted || wanted == now_) return;
     device_.set_subnormals(SubnormalSetting(*wanted));

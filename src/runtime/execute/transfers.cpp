@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// The non-empty part that two ranks both hold, as a box within what the first of them holds.
+/// Returns the intersection of the boxes that two ranks hold, relative to `own`. They must share an element.
 Box common_part(const Box& own, const Box& other) {
   Box part = *common_box(own, other);
   for (size_t d = 0; d < own.size(); ++d) {

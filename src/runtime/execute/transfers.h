@@ -19,15 +19,18 @@ class Transfers {
             Communicator& world);
 
   void record(Recorder* recorder) { recorder_ = recorder; }
-  /// Resets the count of received values. Call it at the start of each step.
+  /// Forgets which values were received in the previous step. Call it at the start of each step.
   void begin_step();
-  /// Sends the values that are due at the start of a section. Waits first for received values that are relayed.
+  /// Sends the values that are due at the start of the run's section, in the run's micro-batch. First waits for each of
+  /// them that this stage received itself. Does nothing if the run does not begin a section. Throws as the class says.
   void begin(const Run& run);
-  /// `before` waits for the values that an instruction needs. `after` sends the values that are due after it.
+  /// `before` waits for the values that an instruction of the run needs in the run's micro-batch. `after` sends the
+  /// values that are due after it. Both do nothing if there are none, and throw as the class says.
   void before(const Run& run, size_t instruction);
   void after(const Run& run, size_t instruction);
-  /// Receives the values that are still outstanding and exchanges what the stages need of one another before the
-  /// update. A collective call over `world`.
+  /// Receives the values of this step that have not been received yet. Then, if stages need anything of one another
+  /// before the update, gathers it on all ranks and copies it to the inputs of this rank's stages. Called once per
+  /// step, by all ranks of `world`. Throws as the class says.
   void share_verdict();
 
  private:
@@ -56,9 +59,11 @@ class Transfers {
   Span span_of(Span::Kind kind, size_t transfer, int64_t micro_batch) const;
   void send(size_t transfer, int64_t micro_batch);
   void receive(size_t transfer, int64_t micro_batch);
-  /// Receives the next value that a group sends to this rank. Returns false if the step has no more.
+  /// Receives the next value that the group of `source` sends to this rank in this step. Returns false if there is
+  /// none. Throws as the class says.
   bool receive_next(Source& source);
-  /// Receives until a transfer of a micro-batch has arrived. Throws InternalError if nobody sends it.
+  /// Receives values of the transfer's sender, in the order in which it sends them, until that of the given transfer
+  /// and micro-batch has arrived. Throws InternalError if nobody sends it, and as the class says.
   void await(size_t transfer, int64_t micro_batch);
 
   const Pipeline& pipeline_;

@@ -11,17 +11,18 @@
 
 namespace partita {
 
-/// This process's rank, as the launcher says; none if the process was started alone. Throws as launched_rank does.
+/// Returns this process's rank, as the launcher says; none if the process was started alone. Throws as launched_rank
+/// does.
 std::optional<LaunchedRank> this_rank();
 
-/// Replaces standard streams that the caller closed, so that no file that is opened later becomes one and gets the text
-/// of the console. Reading or writing such a stream fails; what goes to stderr is lost. Call it before any file is
-/// opened.
+/// Opens /dev/null in place of standard streams that the caller closed, so that no file that is opened later becomes
+/// one and gets the text of the console. Reading or writing such a stream fails; what goes to stderr is lost. Call it
+/// before any file is opened.
 void open_standard_streams();
 
 /// While it lives, std::cout is silent in every process but that of rank 0, unless `all` is set. With a folder the text
-/// also goes to FOLDER/rank_R.log. Several may live at a time and end in any order. Throws
-/// RuntimeFailure(cannot_write), also while another job writes that file.
+/// also goes to FOLDER/rank_R.log. Several may live at a time and end in any order. The constructor throws
+/// RuntimeFailure(cannot_write) if the file cannot be written or another job writes it, and as OwnerLock does.
 class Console {
  public:
   Console(int rank, bool all, const std::string& log_dir);

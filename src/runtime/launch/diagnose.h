@@ -36,11 +36,11 @@ struct Diagnosis {
   std::vector<int> blamed;  // late ranks that do not wait themselves, and ranks that others lost
 };
 
-/// Reads FOLDER/rank_N/flight_record of all ranks. Throws MissingFile if there is none, InvalidFile for a damaged one
-/// or two of one rank.
+/// Reads FOLDER/rank_N/flight_record of all ranks that have one, and returns them in the order of the ranks. Throws
+/// MissingFile if there is none or one cannot be opened, InvalidFile for a damaged one or two of one rank.
 std::vector<FlightLog> read_flight_records(const std::string& folder);
-/// Finds the ranks that the others waited for, and the first call of a group that differs. `logs` are in the order of
-/// the ranks.
+/// Finds the ranks that the others waited for, and the first call of a group that differs between ranks. `logs` are in
+/// the order of the ranks; only calls that they still have are compared.
 Diagnosis diagnose(std::vector<FlightLog> logs);
 /// Formats a diagnosis as lines of text.
 std::string print_diagnosis(const Diagnosis& diagnosis);

@@ -47,8 +47,9 @@ LaunchedRank checked(LaunchedRank rank) {
   return rank;
 }
 
-/// Number of tasks on this host: entry SLURM_NODEID of a list such as "4(x2),3", four tasks on each of two hosts and
-/// three on the last. 1 without such an entry. Throws InvalidArgument if SLURM_NODEID is not a number.
+/// Returns the number of tasks on this host: entry SLURM_NODEID of SLURM_STEP_TASKS_PER_NODE, a list such as "4(x2),3",
+/// four tasks on each of two hosts and three on the last. 1 without such an entry. Throws InvalidArgument if
+/// SLURM_NODEID is not a number.
 int tasks_here(const Variable& variable) {
   const char* text = variable("SLURM_STEP_TASKS_PER_NODE");
   int host = number(variable, "SLURM_NODEID", 0);
@@ -172,7 +173,8 @@ std::optional<LaunchedRank> by_srun(const Variable& variable) {
                   .meeting = given ? given : meeting_of_step(variable)});
 }
 
-/// The rank of a device in a table with only one server. Throws InvalidArgument if there is none, or several servers.
+/// Returns the lowest rank with this device in a table of only one server. `path` is named in errors. Throws
+/// InvalidArgument if no rank has the device, or the table has several servers.
 int rank_of_device(const RankTable& table, const std::string& path, int device) {
   for (int rank = 0; rank < table.size() && table.addresses.size() == 1; ++rank) {
     if (table.ranks[rank].device == device) return rank;
@@ -183,8 +185,8 @@ int rank_of_device(const RankTable& table, const std::string& path, int device) 
                   device, path));
 }
 
-/// Returns the path of a table, in the parent folder if it is only there: scripts name it and then start each rank in a
-/// folder of its own.
+/// Returns `path`, or "../" + `path` if it is relative and only the latter can be read: scripts name a table and then
+/// start each rank in a folder of its own.
 std::string found_table(const std::string& path) {
   const std::string above = "../" + path;
   const bool is_above = !path.empty() && !path.starts_with("/") && ::access(path.c_str(), R_OK) != 0 &&

@@ -22,7 +22,8 @@ struct LaunchedRank {
   std::optional<MeetingPlace> meeting{};  // none: the ranks meet by MPI
 };
 
-/// Reads the environment variables of launchers; `variable` looks a name up. Checks in this order:
+/// Reads the environment variables of launchers; `variable` looks a name up, null if it is not set. Checks in this
+/// order:
 /// - `partita launch`, or a script: PARTITA_RANK, PARTITA_SIZE, PARTITA_MASTER (HOST:PORT), and optionally
 ///   PARTITA_LOCAL_RANK, PARTITA_LOCAL_SIZE, PARTITA_ADDRESS, PARTITA_RUN, PARTITA_LISTENER;
 /// - Open MPI's mpirun (OMPI_COMM_WORLD_*) and Slurm's srun (SLURM_PROCID, SLURM_STEP_NUM_TASKS, PMIX_RANK if given);
@@ -30,8 +31,10 @@ struct LaunchedRank {
 /// - a rank table, RANK_TABLE_FILE or MINDSPORE_HCCL_CONFIG_PATH, with RANK_ID or DEVICE_ID, and RANK_SIZE; rank 0
 ///   listens on port PARTITA_PORT of its server;
 /// - torchrun, or scripts for it: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, and LOCAL_RANK, LOCAL_WORLD_SIZE.
-/// None if the process was started alone, and in a Slurm batch script, which is no step of several tasks. Throws
-/// InvalidArgument for inconsistent or invalid values, and what read_rank_table throws.
+/// None if the process was started alone, for one rank of srun, a rank table or torchrun, and in a Slurm batch script,
+/// which is no step of several tasks. Throws InvalidArgument for invalid or inconsistent values, for PARTITA_RANK or
+/// PARTITA_SIZE without the other or PARTITA_MASTER, and for more than kMaxJobRanks ranks; MissingFile and InvalidFile
+/// for the file of a rank table, as read_rank_table does.
 std::optional<LaunchedRank> launched_rank(const std::function<const char*(const char*)>& variable);
 
 }  // namespace partita

@@ -15,12 +15,12 @@ struct RankOutcome {
   bool is_good() const { return code == ExitCode::ok; }
 };
 
-/// Runs `job` and returns how it ended. A job throws when it fails: the code is that of an Error, out_of_memory for
-/// std::bad_alloc, internal for another std::exception. Passes on whatever else it throws.
+/// Runs `job` and returns how it ended: ok, or the code and text of what it threw. The code is that of an Error,
+/// out_of_memory for std::bad_alloc, internal for another std::exception. Passes on whatever else it throws.
 RankOutcome outcome_of(const std::function<void()>& job);
 
-/// Returns the outcome of the first rank that failed, or a good one; the same on all ranks. Error texts are cut to 1023
-/// bytes. A collective call. Throws as Communicator does.
+/// Returns the outcome of the lowest rank that failed, or a good one; the same on all ranks. Error texts are cut to
+/// 1024 bytes. A collective call. Throws as Communicator does.
 RankOutcome agreed(const RankOutcome& own, Communicator& comm);
 
 }  // namespace partita

@@ -18,14 +18,17 @@ struct OwnedPath {
   bool makes_folder = false;         // `path` is a folder, created if it is missing; its parent exists
 };
 
-/// The lock of a file. Devices, pipes and paths that cannot be resolved have none.
+/// Describes the lock of a file: `.NAME.owner` in the folder of the file to which the path leads. Devices, pipes,
+/// folders and paths that cannot be resolved have none ("").
 OwnedPath owned_file(const std::string& where, const std::string& path);
-/// The lock of a folder. Locks for different uses of one folder do not exclude each other.
+/// Describes the lock of a folder for one use: `.USE.owner` in it. Locks for different uses of one folder do not
+/// exclude each other.
 OwnedPath owned_folder(const std::string& where, const std::string& path, const std::string& use);
-/// The lock of a folder of checkpoints, which OwnerLock creates if it is missing.
+/// Describes the lock of a folder of checkpoints, which OwnerLock creates if it is missing.
 OwnedPath owned_checkpoints(const std::string& folder);
 
-/// Whether a launcher says that it has started this job before: partita launch, Slurm or torchrun.
+/// Whether a launcher says that it has started this job before (partita launch, Slurm or torchrun): PARTITA_RUN,
+/// SLURM_RESTART_COUNT or TORCHELASTIC_RESTART_COUNT is a number above 0.
 bool is_restarted();
 
 /// Holds the lock of a path while this object lives. The lock is released when the process ends, however it ends;
@@ -34,11 +37,13 @@ class OwnerLock {
  public:
   using Warn = std::function<void(const std::string&)>;
 
-  /// Takes the lock. With `waits`, or if the job was restarted, tries again until the stall timeout, since the process
-  /// of an earlier attempt may still be ending; `warn` says so. Calls `warn` if the file system has no locks or cannot
-  /// create the lock file; nothing is held then, nor if the folder is missing. Throws RuntimeFailure(cannot_write),
-  /// naming process and host, if another job holds the lock; RuntimeFailure with the signal's exit code if a signal
-  /// asks the job to end while it waits; and as stall_timeout does.
+  /// Takes the lock; does nothing if `owned` has none. If another job holds it, tries again until the stall timeout
+  /// with `waits`, or if the job was restarted and `owned.waits_when_restarted` is set: the process of an earlier
+  /// attempt may still be ending. `warn`, if not null, says so. It is also called if the file system has no locks or
+  /// cannot create the lock file; nothing is held then, nor if the folder is missing. Throws
+  /// RuntimeFailure(cannot_write), naming process and host, if another job holds the lock; RuntimeFailure with the
+  /// signal's exit code if a signal asks the job to end while it waits; InvalidArgument for an invalid
+  /// PARTITA_STALL_TIMEOUT.
   OwnerLock(OwnedPath owned, bool waits, const Warn& warn);
   OwnerLock(OwnerLock&& other) noexcept
       : owned_(std::move(other.owned_)),
@@ -52,12 +57,14 @@ class OwnerLock {
   /// Whether a lock is held.
   bool is_held() const { return file_ >= 0; }
   /// Takes the lock again if its file was removed, for example with its folder. Does nothing if none was ever held.
-  /// Throws RuntimeFailure(cannot_write) if another job holds it; does not wait.
+  /// Throws RuntimeFailure(cannot_write) if another job holds it; does not wait. Nothing is held if it cannot be taken
+  /// for another reason.
   void renew();
 
  private:
   enum class Attempt { done, held_by_other, no_folder, impossible };
-  /// Tries once. `impossible` leaves the reason in errno. `no_folder` is reported later by whoever writes there.
+  /// Creates the folder, if `makes_folder`, and the lock file, and tries once to lock it. `impossible` leaves the
+  /// reason in errno. `no_folder` is reported later by whoever writes there.
   Attempt attempt();
   Attempt lock(int file);
   bool is_in_place() const;

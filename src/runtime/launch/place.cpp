@@ -50,9 +50,10 @@ std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
   ::_exit(static_cast<int>(code));
 }
 
-/// Address at which rank 0 listens. A host's own name may resolve to a loopback address on that host. All ranks there,
-/// including rank 0, then use the address that other hosts get for the name. Throws InvalidArgument if the given
-/// address has no host or port.
+/// Returns the address at which rank 0 listens, that of `launched.meeting`. If ranks are on several hosts and this host
+/// knows the host name in it only by loopback addresses, as it does its own name, the name is replaced by an address of
+/// this host for others, if there is one: all ranks here then use what other hosts get for the name. `localhost` and
+/// the address of an open listener stay. Throws InvalidArgument if the given address has no host or port.
 std::string reachable_master(const LaunchedRank& launched) {
   const std::string& given = launched.meeting->master;
   if (launched.meeting->listener >= 0 || launched.local_size == launched.size) return given;

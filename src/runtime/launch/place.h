@@ -21,18 +21,21 @@ struct Place {
   bool is_first() const { return rank() == 0; }
 };
 
-/// Reads the environment. Throws as launched_rank does.
+/// Returns the rank that a launcher gave this process, the number of cores and the thread limit of OpenMP. Throws as
+/// launched_rank does.
 Place this_place();
 
-/// Opens the records of calls for ranks that are threads of this process, in the folder that PARTITA_FLIGHT_RECORD
-/// names. Their elements are null if it is not set. Empty if this process is one of several, which have their own.
-/// Throws RuntimeFailure(cannot_write) if one cannot be written, and as launched_rank does.
+/// Opens the records of calls for `ranks` ranks that are threads of this process, in the folder that
+/// PARTITA_FLIGHT_RECORD names. Their elements are null if it is not set or "". Empty if this process is one of
+/// several, which have their own. Throws RuntimeFailure(cannot_write) if one cannot be written, and as launched_rank
+/// does.
 FlightRecords open_flight_records(int ranks);
 
-/// The world of all processes that the launcher started. It is made at the first call and ends with the process, unless
-/// the process ends with an error: the launcher then ends the others. Throws what make_mpi_world or make_socket_world
-/// throws, what job_secret and start_timeout throw, RuntimeFailure(cannot_write) for the record of calls, and
-/// InvalidArgument if MPI and the launcher disagree on the rank or the size.
+/// Returns the world of all processes that the launcher started. It is made at the first call and ends with the
+/// process, unless the process ends with an error: the launcher then ends the others. Throws RuntimeFailure if the
+/// ranks do not find one another, the record of calls cannot be written (cannot_write), or memory, threads or open
+/// files are lacking; InvalidArgument for an invalid address or timeout, without MPI where it is needed, and if MPI and
+/// the launcher disagree on the rank or the size; and as job_secret does.
 Communicator& process_world(const LaunchedRank& launched);
 
 }  // namespace partita

@@ -7,14 +7,17 @@
 
 namespace partita {
 
-/// Calls `fn`. If it throws, aborts the world with "rank R: ..." and the error's exit code, so that no other process
-/// waits for this one, and rethrows the error unless the abort ends the process.
+/// Calls `fn(world)`. If it throws, aborts the world with "rank R: ..." and the error's exit code (out_of_memory for
+/// std::bad_alloc, internal for another std::exception), so that no other process waits for this one, and rethrows the
+/// error unless the abort ends the process. A rank other than 0 waits 0.8 seconds before that, unless a peer was lost
+/// or stalled.
 void run_process(Communicator& world, const std::function<void(Communicator&)>& fn);
 
-/// Runs `fn` on each of `ranks` ranks: threads of this process, or the processes that the launcher started. `threads`
-/// is the number of compute threads per rank. Rethrows the error of the first rank that fails. Throws
-/// RuntimeFailure(out_of_memory) if the threads cannot be started: compute threads, and those that read and
-/// communicate. Throws what open_flight_records, make_inproc_world and process_world throw.
+/// Runs `fn` on each of `ranks` ranks: on this thread for one rank, as this process's rank if the launcher started
+/// several processes, else on a thread per rank. `threads` is the number of compute threads per rank. Rethrows the
+/// error of the first rank that fails. Throws RuntimeFailure(out_of_memory) if the threads cannot be started (compute
+/// threads, and those that read and communicate), InvalidArgument for more than kMaxThreadRanks threads of ranks, and
+/// as open_flight_records and process_world do.
 void run_on_ranks(const Place& place, int ranks, int threads, const std::function<void(Communicator&)>& fn);
 
 }  // namespace partita

@@ -7,9 +7,10 @@
 namespace partita {
 
 /// Returns PARTITA_SECRET, or the first line of the file PARTITA_SECRET_FILE, or else that of ~/.config/partita/secret.
-/// The latter is created if it is missing, so that processes of one user find one another without a launcher. Throws
-/// InvalidArgument for a file that is not private to this user, MissingFile if it cannot be opened,
-/// RuntimeFailure(cannot_write) if it cannot be created, and as new_secret does.
+/// The latter is created if it is missing, so that processes of one user find one another without a launcher.
+/// `variable` returns an environment variable, null if it is not set. Throws InvalidArgument for a file that is not
+/// regular or not private to this user, MissingFile if it cannot be opened, RuntimeFailure(cannot_write) if it cannot
+/// be created, and as new_secret does.
 std::string job_secret(const std::function<const char*(const char*)>& variable);
 
 /// 32 random bytes as 64 hexadecimal digits. Throws RuntimeFailure(internal) if the system has none.

@@ -22,7 +22,8 @@ class SignalGuard {
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
 
-  /// The signals received since the last guard was made, so the end of an earlier training does not end the next.
+  /// Returns the signals received since the last guard was made, so the end of an earlier training does not end the
+  /// next; none before the first guard.
   static SignalRequests requests();
 
  private:

@@ -5,10 +5,12 @@
 
 namespace partita {
 
-/// Prints a warning. If there are several processes, only that of rank 0 prints it.
+/// Prints a warning, in which control characters become "?". If a launcher started several processes, only that of rank
+/// 0 prints it. Throws as `this_rank` (console.h) does.
 void warn(std::string_view message);
 
-/// Prints a warning that concerns only this rank.
+/// Prints a warning that concerns only this rank. It begins with "rank R:" if a launcher started this process. Throws
+/// as `this_rank` (console.h) does.
 void warn_of_rank(std::string_view message);
 
 }  // namespace partita

@@ -111,7 +111,8 @@ ChromeTrace::Event ChromeTrace::section(const Span& span) const {
                       span.micro_batch)};
 }
 
-/// Identifies a collective: the same text on all ranks that take part in it.
+/// Returns a text that identifies a collective over `axes`, which span `span` of rank `rank` is of: the same text on
+/// all ranks that take part in it.
 std::string ChromeTrace::collective(const Span& span, int rank, const Axes& axes) const {
   const Mesh& mesh = stage_of(span).local.mesh;
   const int first = program_.pipeline.group_of(span.stage).first;

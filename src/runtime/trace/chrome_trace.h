@@ -24,9 +24,10 @@ struct RankTrace {
 /// process whose id follows those of all ranks; it is named after the rank, and its spans have the same names.
 class ChromeTrace {
  public:
-  /// Writes the beginning of the file. The arguments outlive this object.
+  /// Writes the beginning of the file to `out`. The arguments outlive this object.
   ChromeTrace(const Program& program, std::ostream& out);
-  /// Writes all events of a rank.
+  /// Writes the names of a rank's process and threads, and an event for each of its spans. Call it once per rank, once
+  /// more for predicted spans.
   void add(const RankTrace& rank);
   /// Writes the end of the file and flushes it. Errors of all writes are in the state of the stream.
   void finish();

@@ -40,13 +40,14 @@ class Recorder {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Begins a step. `keeps_spans` says whether its spans are kept; exposed time is counted in any case.
+  /// Begins step number `step`, which its spans name, and sets its exposed time to 0. `keeps_spans` says whether its
+  /// spans are kept; exposed time is counted in any case.
   void begin_step(int64_t step, bool keeps_spans);
   /// Makes room for the given number of spans per thread of the rank, so that recording allocates nothing. Drops what
   /// was recorded. Spans beyond that are only counted.
   void reserve(const std::vector<int64_t>& spans_of_threads);
 
-  /// Whether a span has to be timed.
+  /// Whether a span has to be timed: if spans of this step are kept, or if it is `exposed`.
   bool wants(bool exposed) const { return keeps_spans_ || exposed; }
   int32_t step() const { return step_; }
   void add(const Span& span);
@@ -55,7 +56,7 @@ class Recorder {
   double exposed_seconds() const;
   /// Returns the spans and removes them from the record: thread by thread, in the order in which they ended.
   std::vector<Span> take();
-  /// Number of spans dropped for lack of room.
+  /// Number of spans dropped for lack of room since construction.
   int64_t lost() const { return lost_; }
 
   /// Nanoseconds of the steady clock.

@@ -106,7 +106,8 @@ class Replay {
   }
 
   /// Checks that what a section makes for other stages is still in memory at its end, values of the verdict before the
-  /// update, and sums over micro-batches where the late section begins. Throws InternalError otherwise.
+  /// update, and sums over micro-batches where the late section begins. `sums`: checks only these sums, else none of
+  /// them. Throws InternalError otherwise.
   void expect_sent(Section section, bool sums = false) const {
     for (size_t k = 0; k < sent_in_.size(); ++k) {
       const Output& output = local_.graph.outputs[k];
@@ -123,7 +124,7 @@ class Replay {
     }
   }
 
-  /// Resets the buckets that every micro-batch reduces.
+  /// Resets the buckets that the instructions [begin, end) reduce in every micro-batch.
   void begin_micro_batch(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const Instruction& instruction = schedule_.instructions[i];
@@ -157,8 +158,8 @@ class Replay {
     stored_[to] = from;
   }
 
-  /// Checks what a step that is given up, or replayed, needs: states are still old and no message is in flight. Throws
-  /// InternalError otherwise.
+  /// Checks what a step that is given up, or replayed, needs: states and inputs are still as at the beginning, the loss
+  /// and what other stages receive are in memory, and no message is in flight. Throws InternalError otherwise.
   void begin_update() {
     for (int buffer : schedule_.entry) expect(buffer, "the update");
     for (int buffer : schedule_.inputs) expect(buffer, "the update");

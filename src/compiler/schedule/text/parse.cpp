@@ -88,15 +88,15 @@ class Parser {
     if (reader_.take("external")) schedule_.external_bytes = reader_.number();
   }
 
-  /// Index of an input, state or output, or `none`.
+  /// Returns what `places` has for `key`, the index of an input, state or output, or `none` if it lacks the key.
   template <class Places, class Key>
   static size_t place_of(const Places& places, const Key& key, size_t none) {
     const auto found = places.find(key);
     return found == places.end() ? none : found->second;
   }
 
-  /// Sets the buffer of the `place`-th input, state or output of the graph. Throws InvalidArgument, with the line, if
-  /// there is none or it is already set.
+  /// Sets the buffer of the `place`-th input, state or output of the graph in `list`; `what` names it in messages.
+  /// Throws InvalidArgument, with the line, if there is none or it is already set.
   void fill(std::vector<int>& list, size_t place, int buffer, const std::string& what) {
     const std::string name = reader_.name_of(reader_.at(buffer).value);
     if (place == list.size()) reader_.fail("unknown " + what, name, fmt::format("one of graph {}", graph_.name));

@@ -14,15 +14,16 @@ class ScheduleReader : public Scanner {
 
   /// Reads "%value:tag#2 bytes=B/L @OFFSET copies=N view=%other", after the keyword "buffer", and adds the buffer. B is
   /// the size of the buffer and L, if it differs, that of its memory format. `:tag`, `#2`, `/L`, `copies` and `view`
-  /// are optional. Throws InvalidArgument with the line for other texts, an unknown value or view, and a buffer that is
-  /// defined twice.
+  /// are optional. Throws InvalidArgument with the line for other texts, an unknown value or view, a buffer that is
+  /// defined twice, and one of more than 2^60 bytes.
   void add_buffer();
   /// Reads the name of a buffer that an earlier line defined. Returns its index. Throws InvalidArgument for another
   /// name.
   int buffer();
   /// Reads the name of a node of the graph. Returns its index. Throws InvalidArgument for another name.
   NodeId node();
-  /// Checks that the buffer holds `value`. Throws InvalidArgument, with `what`, otherwise.
+  /// Checks that the buffer holds `value`. Throws InvalidArgument, with the line and `what` as what is wrong,
+  /// otherwise.
   void expect_value(int buffer, ValueId value, std::string_view what) const;
 
   /// Whether a state with entry value `entry` stores `exit`.

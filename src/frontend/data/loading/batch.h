@@ -22,25 +22,28 @@ struct RowRange {
   int64_t last = 0;  // one past the last
   int64_t size() const { return last - first; }
 };
-/// Returns the rows of `rank` among `ranks`, as RowRange says.
+/// Returns the rows of `rank` among `ranks`: [rank * rows / ranks, (rank + 1) * rows / ranks), both rounded down.
 RowRange rows_of_rank(int64_t rows, int64_t rank, int64_t ranks);
 
 /// Random access to the batches of a rank. Thread-safe; copies share the dataset.
 class Batcher {
  public:
-  /// Checks the options. Throws InvalidArgument for an empty dataset, options out of range, and a batch larger than the
-  /// dataset if remainders are dropped.
+  /// Checks the options. Throws InvalidArgument for an empty dataset, options out of range, a batch larger than the
+  /// dataset if remainders are dropped, and micro-batches that do not divide the batch, or several if remainders are
+  /// kept.
   Batcher(DatasetPtr dataset, BatchOptions options);
 
   /// Number of batches per epoch, the same on every rank.
   int64_t batches() const;
-  /// Returns this rank's rows of the global batch `index`, those of one micro-batch after the other. The last batch of
-  /// an epoch may have fewer rows. Throws InvalidArgument if `index` is outside [0, batches()), and as `Dataset::read`
-  /// does.
+  /// Returns this rank's rows of the global batch `index` of an epoch, those of one micro-batch after the other. The
+  /// last batch of an epoch may have fewer rows. Throws InvalidArgument if `index` is outside [0, batches()), and as
+  /// `Dataset::read` does.
   Batch batch(int64_t epoch, int64_t index) const;
-  /// Like `batch`, into `out`. Reuses the arrays of `out` that have the right types. Throws as `batch` does.
+  /// Writes what `batch` returns to `out`. Reuses the arrays of `out` that have the right types. Throws as `batch`
+  /// does.
   void read(int64_t epoch, int64_t index, Batch& out) const;
-  /// Allocates the arrays of `out` for this rank's rows of a full batch.
+  /// Sets the columns of `out`, and allocates its arrays for this rank's rows of a full batch, except those that have
+  /// the right types already.
   void prepare(Batch& out) const { prepare(out, rows_of_rank(options_.batch, options_.rank, options_.ranks).size()); }
 
   const std::vector<Column>& columns() const { return dataset_->columns(); }

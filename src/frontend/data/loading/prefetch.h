@@ -49,7 +49,8 @@ class Prefetcher {
     bool filled() const { return batch || error; }
   };
 
-  /// Runs a worker. Allocates nothing except while reading a batch, so that a lack of memory is an error of the batch.
+  /// Runs a worker until `stop` is requested: reads batches, and keeps their errors for `next`. Allocates nothing
+  /// except while reading a batch, so that a lack of memory is an error of the batch.
   void work(std::stop_token stop);
   RingEntry& entry(int64_t ticket) { return ring_[static_cast<size_t>(ticket) % ring_.size()]; }
   DataPosition after(DataPosition position) const;

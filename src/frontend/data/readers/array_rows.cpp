@@ -94,7 +94,8 @@ void require_range(const std::string& name, const Array& array, int64_t least, i
   });
 }
 
-/// Checks the labels, and that integers fit an i32, which they become in a batch. Throws InvalidFile otherwise.
+/// Checks that integer labels are as `labels` says, if it is given, and that other integers fit an i32, which they
+/// become in a batch. Throws InvalidFile otherwise.
 void require_ids(const NamedArrays& arrays, std::optional<LabelRange> labels, const DataSource& source) {
   using Id = std::numeric_limits<int32_t>;
   for (const auto& [name, array] : arrays) {

@@ -12,8 +12,8 @@ inline constexpr int kCifar10Batches = 5;
 
 /// Reads the columns image u8[32,32,3] (HWC) and label i32[]. The training rows are data_batch_1.bin to
 /// data_batch_N.bin in `directory`, all five or the first N; the test rows are test_batch.bin. Files may be plain, .gz
-/// or .xz. Throws MissingFile, also for a gap in the batches, and InvalidFile for damaged files, incomplete records and
-/// labels above 9.
+/// or .xz. Throws MissingFile if there is no file of the split, also for a gap in the batches, and InvalidFile for
+/// damaged files, incomplete records, labels above 9 and more than 100,000 records.
 DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split);
 
 /// Whether `directory` has the first file of the split.

@@ -56,7 +56,8 @@ class PackedFile {
 /// Returns the first of `name`, `name.gz` and `name.xz` that exists in `directory`, or an empty path.
 std::filesystem::path find_packed(const std::filesystem::path& directory, std::string_view name);
 
-/// Like find_packed, but throws MissingFile if there is none.
+/// Returns the first of `name`, `name.gz` and `name.xz` that exists in `directory`. Throws MissingFile if there is
+/// none.
 std::filesystem::path require_packed(const std::filesystem::path& directory, std::string_view name);
 
 /// Returns the contents of a file, decompressed if its name ends in `.gz` or `.xz`. Throws MissingFile if it cannot be

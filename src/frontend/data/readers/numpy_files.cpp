@@ -69,7 +69,8 @@ struct Header {
   Shape shape;
 };
 
-/// Returns the text after `'key':`, without leading spaces. Throws InvalidFile if there is no such key.
+/// Returns the text after `'key'` in the header, without leading colons and spaces. Throws InvalidFile, naming `where`,
+/// if there is no such key.
 std::string_view value_of(std::string_view text, std::string_view key, const std::string& where) {
   const std::string quoted = fmt::format("'{}'", key);
   const size_t at = text.find(quoted);
@@ -176,7 +177,7 @@ class Places {
     is_in_order_ = !column_major || shape.size() < 2;
   }
   bool is_in_order() const { return is_in_order_; }
-  /// Returns the row-major index of the next element.
+  /// Returns the row-major index of the next element, and moves on to the one after it.
   int64_t next() {
     const int64_t place = place_;
     if (is_in_order_) return ++place_, place;

@@ -11,9 +11,9 @@
 namespace partita {
 
 /// Returns the array in a .npy file (also .gz, .xz). It holds little-endian numbers or bools, in row-major or
-/// column-major order; 8- and 16-bit integers other than u8 become i32. Throws MissingFile, InvalidFile for anything
-/// else (a truncated file, objects, texts, complex or big-endian numbers, more than 16 GiB), and
-/// RuntimeFailure(out_of_memory) if the array does not fit the available memory.
+/// column-major order; 8- and 16-bit integers other than u8 become i32. Throws MissingFile if the file cannot be
+/// opened, InvalidFile for anything else (a truncated file, objects, texts, complex or big-endian numbers, more than 16
+/// GiB), and RuntimeFailure(out_of_memory) if the array does not fit the available memory.
 Array read_npy(const std::filesystem::path& file);
 
 /// Returns the arrays in a .npz file, stored or deflated, by their names without ".npy", in file order. Throws as

@@ -36,8 +36,8 @@ class TextBytes {
   int64_t first_ = 0;  // offset in the file
 };
 
-/// Reads a whole file (plain, .gz or .xz), unpacking it on the way. Throws MissingFile, and InvalidFile for damaged
-/// files and as soon as it exceeds `limit` bytes.
+/// Reads a whole file (plain, .gz or .xz), unpacking it on the way. Throws MissingFile if it cannot be opened,
+/// InvalidFile if it is damaged or no regular file, and as soon as it exceeds `limit` bytes.
 TextBytes read_text_bytes(const std::filesystem::path& file, int64_t limit);
 
 }  // namespace partita

@@ -71,7 +71,8 @@ class TokenRows : public Dataset {
                                              static_cast<uint64_t>(bound)));
   }
 
-  /// Writes positions and labels, and hides the tokens there.
+  /// Chooses positions of a masked row at random, writes them and the tokens there as labels, and hides most of these
+  /// tokens.
   void hide(const RowAt& at, const MaskedRow& row) const {
     const int64_t tokens = format_.tokens, hidden = format_.targets;
     int64_t chosen = 0;  // each remaining token is equally likely (Knuth, volume 2, algorithm S)

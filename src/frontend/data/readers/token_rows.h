@@ -41,7 +41,8 @@ DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format);
 std::vector<Column> token_columns(const TextFormat& format);
 
 /// Returns the windows of a text file (plain, .gz or .xz): of its first 90 % for training, of the rest for testing.
-/// Throws MissingFile, and InvalidFile if the file is damaged or larger than 1 GiB, or a part is shorter than a window.
+/// Throws MissingFile if it cannot be opened, and InvalidFile if the file is damaged or larger than 1 GiB, or the part
+/// is shorter than a window.
 DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format);
 
 /// Returns rows of a generated text. Each of 24 letters follows from the two before it by a random table, and is any

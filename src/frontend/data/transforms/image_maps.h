@@ -34,8 +34,9 @@ ValueMapPtr cast(DType dtype);
 /// and images without pixels.
 ValueMapPtr resize(int64_t height, int64_t width);
 
-/// Like `resize`, errors included, to `side` pixels along the shorter side of the image. The other side is in
-/// proportion, rounded down. The map throws InvalidArgument if it would be longer than 16384 pixels.
+/// Returns the map that resizes as `resize` does, to `side` pixels along the shorter side of the image. The other side
+/// is in proportion, rounded down. Throws InvalidArgument unless `side` is 1 to 16384. The map throws InvalidArgument
+/// as that of `resize` does, and if the other side would be longer than 16384 pixels.
 ValueMapPtr resize_shorter(int64_t side);
 
 /// Number of pixels added on each side of an image.

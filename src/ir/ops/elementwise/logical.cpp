@@ -3,7 +3,8 @@
 namespace partita {
 namespace {
 
-/// Infers the broadcast of `count` operands, all of them booleans. Throws InvalidArgument for others.
+/// Infers the broadcast of `count` operands, all of them bool. Throws InvalidArgument for another number or type of
+/// operands and shapes that do not broadcast.
 inline std::vector<Type> infer_logical(std::string_view op, const OpCall& call, size_t count) {
   require_operands(op, call, count);
   for (const Type& type : call.inputs) {

@@ -4,7 +4,8 @@
 namespace partita {
 namespace {
 
-/// Like std::pow, but NaN to any power is NaN, and a negative number to a fractional power is always NaN.
+/// Returns x to the power `exponent` as std::pow does, but NaN to any power is NaN, and a negative number to a
+/// fractional power is always NaN.
 double power_of(double x, double exponent) {
   const bool undefined = x < 0 && exponent != std::floor(exponent);
   return std::isnan(x) || undefined ? std::numeric_limits<double>::quiet_NaN() : std::pow(x, exponent);

@@ -6,8 +6,8 @@
 namespace partita {
 namespace {
 
-/// Checks that the operands are floats and integer indices with equal dimensions before the last and, if `equal_last`,
-/// an equal last one. Throws InvalidArgument otherwise.
+/// Checks that there are two operands, floats and i32 or i64 indices, with equal dimensions before the last and, if
+/// `equal_last`, an equal last one. Throws InvalidArgument otherwise.
 inline void require_along(std::string_view op, const OpCall& call, bool equal_last) {
   require_operands(op, call, 2);
   require_float(op, call);

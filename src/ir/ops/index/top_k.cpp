@@ -26,7 +26,7 @@ std::vector<Type> infer_top_k(const OpCall& call) {
   return {Type{x.dtype, shape}, Type{DType::i32, shape}};
 }
 
-/// Writes the indices of the largest elements of a row to `places`, the largest first. Of equal elements the first
+/// Fills `places` with the indices of the largest elements of a row, the largest first. Of equal elements the first
 /// wins, and a NaN counts as the largest. `order` is scratch, as long as the row.
 template <class T>
 void largest_top_k(const T* x, std::vector<int32_t>& order, std::span<int32_t> places) {

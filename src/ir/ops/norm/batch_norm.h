@@ -55,8 +55,8 @@ void require_norm_input(std::string_view op, const OpCall& call, int64_t groups)
 Type statistics_type(const Type& x, int64_t groups);
 /// Returns the type of gamma and beta: [c] in the element type of x.
 Type channel_type(const Type& x);
-/// Returns the rule of `text`, in which every `x` becomes "(gm)c" or "(gm)chw". If it ends in '|', the modifiers of m,
-/// h and w are added.
+/// Returns the `einsum` rule of `text`, in which every `x` becomes "(gm)c" or "(gm)chw". If it ends in '|', modifiers
+/// are added: m, h and w are cut only through the expansion.
 ShardingRule norm_rule(std::string text, const OpCall& call);
 
 /// Calls fn(group * channels + channel, channel, first element, end) for each plane of x, in the order of its elements.

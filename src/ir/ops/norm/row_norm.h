@@ -18,7 +18,8 @@ Type row_statistic(const Type& x);
 void require_row_norm(std::string_view op, const OpCall& call, size_t operands, size_t first, size_t channels);
 /// Checks that epsilon is above 0 and finite. Throws InvalidArgument otherwise.
 void require_epsilon(std::string_view op, double epsilon);
-/// Returns the sum over the last dimension, kept with size 1 (`sum_last`), or over all other dimensions (`sum_rows`).
+/// Returns the sum over the last dimension, kept with size 1 (`sum_last`), or over all other dimensions (`sum_rows`),
+/// `x` itself if there are none.
 Value sum_last(const ExpandCall& call, Value x);
 Value sum_rows(const ExpandCall& call, Value x);
 

@@ -36,7 +36,7 @@ struct RandomAttrs {
 };
 
 /// Returns the global row-major index of the first element of each row (the last dimension) of a part of a tensor, in
-/// order.
+/// order. `part` is its shape; `whole` and `begin` are as in DropoutAttrs.
 std::vector<int64_t> first_elements(const Shape& part, const std::vector<int64_t>& whole,
                                     const std::vector<int64_t>& begin);
 

@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-/// Returns the attributes with `begin` at a shard's part of the whole tensor.
+/// Returns the attributes with `whole` and `begin` of a shard's part of the tensor, unchanged if the part is all of it.
 Attrs localize_dropout(const Attrs& all, const Shard& shard) {
   DropoutAttrs attrs = all.as<DropoutAttrs>();
   const Box& ranges = shard.outputs[0];

@@ -17,7 +17,8 @@ using Calls = std::span<const Call* const>;
 /// for point-to-point calls.
 void move_data(Calls calls, int rank);
 
-/// Bytes that all parts read: decides whether sharing the work pays.
+/// Returns the sum of the counts of all calls, in bytes of the first call's type: decides whether sharing the work
+/// pays.
 int64_t bytes_moved(Calls calls);
 
 }  // namespace partita

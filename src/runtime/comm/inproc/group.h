@@ -33,8 +33,8 @@ class Group : public Wakeable {
   const std::shared_ptr<WorldState>& shared_world() const { return world_; }
   std::span<const int> world_ranks() const { return world_ranks_; }
 
-  /// Runs the collective `call` of `rank`. The call's spans and buffers last until it returns. Throws RuntimeFailure as
-  /// Communicator does.
+  /// Runs the collective `call` of `rank` on its thread, and returns when all ranks have done their parts. The call's
+  /// spans and buffers last until it returns. Throws RuntimeFailure as Communicator does.
   void run(int rank, const Call& call, Timeout timeout);
   /// Runs a split and returns the group of the ranks in `call.members`, which all of them get. `rank` must be one of
   /// them. Throws RuntimeFailure as Communicator does.
@@ -44,7 +44,8 @@ class Group : public Wakeable {
   void post(int rank, const Call& call, int to);
   void recv(int rank, const Call& call, int from, Timeout timeout);
 
-  /// Declares that `rank` makes no further call. Ranks that wait for one, now or later, fail with ranks_disagree.
+  /// Declares that `rank` makes no further call. Ranks that wait for it in a collective, now or later, fail with
+  /// ranks_disagree.
   void leave(int rank);
 
   void wake() noexcept override;
@@ -67,8 +68,9 @@ class Group : public Wakeable {
   void advance(uint64_t state);
 
   void close(uint64_t meeting);
-  /// The work of the last rank to arrive: compares the calls and does the work of all ranks, or lets each do its part
-  /// if there is much (`moving`).
+  /// Compares the calls, as the last rank to arrive. If they fit, makes the groups of a split or does the work of all
+  /// ranks; if there is much, lets each do its part (`moving`). Else stores the difference in `disagreement_`, with
+  /// which all ranks fail.
   void do_closed(uint64_t meeting);
   void give_up_closed(uint64_t meeting) noexcept;
   void await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline);

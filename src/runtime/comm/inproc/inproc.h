@@ -6,8 +6,9 @@
 
 namespace partita {
 
-/// Makes the communicators of a world of `size` ranks, one per rank thread. The calls of each rank are written to its
-/// record in `records`, which may be empty. Throws InvalidArgument unless `size` is from 1 to kMaxThreadRanks.
+/// Makes the communicators of a world of `size` ranks, one per rank, each for a thread of its own. The calls of rank r
+/// are written to `records[r]`; no records are kept if `records` is empty. Throws InvalidArgument unless `size` is from
+/// 1 to kMaxThreadRanks.
 std::vector<std::unique_ptr<Communicator>> make_inproc_world(int size, const FlightRecords& records = {});
 
 }  // namespace partita

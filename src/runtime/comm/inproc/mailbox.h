@@ -22,8 +22,8 @@ class Mailbox {
   /// failed. disagreed: the sender and the receiver give different types or counts.
   enum class Outcome { done, timed_out, aborted, disagreed };
 
-  /// Sends a message, copied to a waiting receiver or to the queue. Waits while the queue has `kMaxQueued` messages.
-  /// Returns any outcome; never throws for one.
+  /// Sends a message, copied to a waiting receiver or to the queue. Waits while the queue has `kMaxQueued` messages,
+  /// until the deadline. Returns any outcome; never throws for one.
   Outcome send(const Call& call, Deadline deadline, const WorldState& world, const WaitPolicy& policy);
   /// Sends a message without waiting for room. Returns any outcome but `timed_out`.
   Outcome post(const Call& call, const WorldState& world);
@@ -52,10 +52,11 @@ class Mailbox {
   };
 
   bool note_conflict(const Call& sent, const Call& received);
-  /// Copies the message to the waiting receiver. Returns with the lock released: `done`, or `disagreed` if the message
-  /// does not fit.
+  /// Copies the message to the waiting receiver and wakes it. Returns with the lock released: `done`, or `disagreed` if
+  /// the receiver's type or count differs.
   Outcome deliver(std::unique_lock<std::mutex>& lock, const Call& call);
   /// Copies the message, unlocked, and queues it. Returns false, and queues nothing, if a receiver arrived meanwhile.
+  /// The lock is held at the return.
   bool enqueue(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome take_first(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline, const WorldState& world,

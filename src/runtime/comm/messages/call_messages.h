@@ -42,8 +42,9 @@ class CallMessages {
 
   /// Runs `body` as `call`, which the caller keeps valid until the return. The waits of `body` end `timeout` after the
   /// begin. If `body` throws, withdraws the messages that it started and rethrows. Every further `run` and `post` then
-  /// fails if it was a call of all ranks (`for_all`), or if one of these messages had begun to move. Throws
-  /// RuntimeFailure if the world has failed, or after such a failure of an earlier call.
+  /// fails if it was a call of all ranks (`for_all`), or if one of these messages was a send or had begun to arrive.
+  /// Throws RuntimeFailure if the world has failed (with its code), or after such a failure of an earlier call
+  /// (peer_stalled).
   template <class Body>
   void run(const Call& call, Timeout timeout, bool for_all, Body body) {
     begin(call, timeout);
@@ -55,21 +56,24 @@ class CallMessages {
       throw;
     }
   }
-  /// Copies a message and sends it in the background. Call it outside of `run`. Throws RuntimeFailure if the world, an
-  /// earlier call or the carrier has failed.
+  /// Copies a message and sends it in the background to rank `to` of the group; sends none without bytes. Call it
+  /// outside of `run`. Throws RuntimeFailure if the world or the carrier has failed, or after a failed call as `run`
+  /// does.
   void post(const Call& call, int to);
-  /// Makes every further `run` and `post` fail.
+  /// Makes every further `run` and `post` throw RuntimeFailure(peer_stalled).
   void refuse() { failed_ = true; }
 
   // The functions below are called within `run`.
   void start_send(const Bytes& piece, int to, Tag tag = collective);
   void start_receive(const Bytes& piece, int from, Tag tag = collective);
-  /// Number of messages that were started and not yet cleared, and whether one of them is done.
+  /// Returns the number of messages that were started and not yet cleared.
   size_t started() const { return pending_.size(); }
+  /// Whether one of these is done; `message` is its number, from 0.
   bool is_done(size_t message) const { return carrier_.is_done(pending_[message]); }
   /// Waits until all started messages are done and clears them; or until the first `count` are done, which are not
-  /// cleared. Throws RuntimeFailure if a received message is not what this rank expects, the time is over, an awaited
-  /// rank has gone, or the world or the carrier has failed.
+  /// cleared. Throws RuntimeFailure if a received message is not what this rank expects (ranks_disagree), the time is
+  /// over (peer_stalled), or an awaited rank was lost (peer_lost) or has ended normally (ranks_disagree). Also throws
+  /// it, with their codes, if the world or the carrier has failed.
   void wait();
   void wait(size_t count);
 
@@ -78,7 +82,8 @@ class CallMessages {
   void begin(const Call& call, Timeout timeout);
   void start(PendingMessage::Way way, const Bytes& piece, int peer, Tag tag);
   MessageLabel label() const;
-  /// Checks received messages. Throws RuntimeFailure(ranks_disagree) unless they are what this rank expects.
+  /// Checks the received messages that are done. Throws RuntimeFailure(ranks_disagree) unless they are what this rank
+  /// expects.
   void check_received() const;
   /// Checks the peers of unfinished messages. Throws RuntimeFailure if one has gone: ranks_disagree if it ended
   /// normally, else peer_lost.

@@ -45,7 +45,8 @@ struct ChainPart {
   std::span<const MessagePiece> receives{};  // the parts that other ranks send this way
 };
 
-/// Does the part of this rank, within a call of `messages` (CallMessages::run). Throws as CallMessages::wait does.
+/// Does the part of this rank in the reduction of `part`, within a call of `messages` (CallMessages::run). `call` gives
+/// the type and the reduction. Throws as CallMessages::wait does.
 void chain_reduce(CallMessages& messages, const Call& call, const ChainPart& part, ReduceBuffers& buffers);
 
 }  // namespace partita

@@ -27,21 +27,22 @@ class MessageGroup {
   MessageGroup(const MessageGroup&) = delete;
   MessageGroup& operator=(const MessageGroup&) = delete;
 
-  /// Runs the collective `call` of this rank: any kind but send and recv, for which it throws InternalError. A split
-  /// compares the members of the groups. Throws RuntimeFailure as Communicator does.
+  /// Runs the collective `call` of this rank: any kind but send, recv and leave, for which it throws InternalError. A
+  /// split compares the members of the groups. Throws RuntimeFailure as Communicator does.
   void run(const Call& call, Timeout timeout);
   void send(const Call& call, int to, Timeout timeout);
   /// Copies the message and sends it in the background. Throws as CallMessages::post does.
   void post(const Call& call, int to) { messages_.post(call, to); }
   void recv(const Call& call, int from, Timeout timeout);
-  /// Does the part of this rank in a reduction that passes from host to host. Throws as `run` does.
+  /// Does the part of this rank in a reduction that passes from host to host, which `part` describes. Throws as `run`
+  /// does.
   void chain_reduce(const Call& call, const ChainPart& part, Timeout timeout);
-  /// Runs a part of a collective in which each rank knows what it sends to and receives from whom. Pieces without bytes
-  /// are skipped. Throws as `run` does.
+  /// Runs a part of a collective in which each rank knows what it sends to and receives from whom. Returns when these
+  /// messages are done. Pieces without bytes are skipped. Throws as `run` does.
   void move(const Call& call, std::span<const MessagePiece> sends, std::span<const MessagePiece> receives,
             Timeout timeout);
-  /// Makes every further call fail, `post` included, after a step of a collective failed that ranks of a host run
-  /// without messages.
+  /// Makes every further call throw RuntimeFailure(peer_stalled), `post` included, after a step of a collective failed
+  /// that ranks of a host run without messages.
   void refuse() { messages_.refuse(); }
   /// Makes the last call; returns when all ranks have made it, without a timeout. A rank in another call detects that
   /// from the message size. Throws as `run` does.

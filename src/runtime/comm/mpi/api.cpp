@@ -21,7 +21,8 @@ std::string library_name() {
   return named != nullptr && *named != '\0' ? named : kLibrary;
 }
 
-/// Returns null if it cannot be loaded. RTLD_GLOBAL: Open MPI loads plugins that need its symbols.
+/// Loads the library that PARTITA_MPI_LIBRARY names, else `kLibrary`, and returns its handle; null if that fails.
+/// RTLD_GLOBAL: Open MPI loads plugins that need its symbols.
 void* open_library() { return ::dlopen(library_name().c_str(), RTLD_NOW | RTLD_GLOBAL); }
 
 class Symbols {

@@ -13,8 +13,8 @@
 
 namespace partita {
 
-/// Checks the result of an MPI call. Throws RuntimeFailure, with MPI's message, unless `status` is success; its code is
-/// out_of_memory or peer_lost.
+/// Checks the result of an MPI call, which `what` names. Throws RuntimeFailure, with MPI's message, unless `status` is
+/// success; its code is out_of_memory if MPI lacks memory, else peer_lost.
 void check_mpi(int status, std::string_view what);
 
 /// A send that the peer has not received cannot be withdrawn, nor a receive that has begun. Their buffers must stay

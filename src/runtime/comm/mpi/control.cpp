@@ -20,8 +20,8 @@ namespace {
 /// More ranks would need too many open files; MPI then has to do alone.
 constexpr int kMaxMpiRanks = 256;
 
-/// The address in a launcher's URI: "10.0.0.1" for "123.0;tcp://10.0.0.1,192.168.0.1:45678" or
-/// "123.0;tcp4://10.0.0.1:45678"; "" for other texts.
+/// Returns the address in a launcher's URI: "10.0.0.1" for "123.0;tcp://10.0.0.1,192.168.0.1:45678" or
+/// "123.0;tcp4://10.0.0.1:45678"; "" for null and for texts without "//".
 std::string address_in(const char* uri) {
   const std::string text(uri == nullptr ? "" : uri);
   const size_t begin = text.find("//");
@@ -29,8 +29,8 @@ std::string address_in(const char* uri) {
   return text.substr(begin + 2, text.find_first_of(",:", begin + 2) - begin - 2);
 }
 
-/// The address of this host from which packets to the IPv4 address `target` would go; "" if there is none or `target`
-/// is no such address. Sends none.
+/// Returns the address of this host from which packets to the IPv4 address `target` would go; "" if there is none or
+/// `target` is no such address. Sends none.
 std::string address_towards(const std::string& target) {
   sockaddr_in address{};
   address.sin_family = AF_INET;

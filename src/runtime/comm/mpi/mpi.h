@@ -11,15 +11,15 @@ namespace partita {
 /// Whether the program was built with MPI.
 bool has_mpi();
 
-/// Whether the library of MPI can be loaded, which it tries; false if the program was built without MPI. The library
-/// stays loaded only if mpirun or srun started this process.
+/// Whether the library of MPI can be loaded: loads it and closes it again. False if the program was built without MPI.
 bool finds_mpi();
 
 /// Makes the world of this process, which ends with the object; one at a time. `ranks_here` is the number of processes
-/// on this host, according to the launcher. `on_failed_end` is explained in runtime/comm/processes/communicator.h.
-/// Throws RuntimeFailure if MPI does not start or has too little memory or too few threads, and as
-/// make_control_connections and make_process_communicator do; InvalidArgument if the program was built without MPI or
-/// its library cannot be loaded.
+/// on this host, according to the launcher. `on_failed_end`, if any, is called with the error if the last call of all
+/// ranks fails, where an exception would be lost. Throws RuntimeFailure if MPI does not start (peer_lost) or has too
+/// little memory or too few threads (out_of_memory), and as make_control_connections and make_process_communicator do.
+/// Throws InvalidArgument if the program was built without MPI, its library cannot be loaded, or a timeout in the
+/// environment is no time.
 std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<FlightRecord> record = nullptr,
                                              std::function<void(ExitCode, const std::string&)> on_failed_end = nullptr);
 

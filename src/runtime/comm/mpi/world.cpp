@@ -17,8 +17,8 @@
 namespace partita {
 namespace {
 
-/// Ends the process. If its peers do not know yet, MPI ends all processes. Prints `message` unless another rank has
-/// printed it.
+/// Ends the process with `code`. If its peers do not know yet, MPI ends all processes. Prints `message` first, unless
+/// another message from some rank is the reason in `state`.
 void end_process(const WorldState& state, bool peers_know, const std::string& message, ExitCode code) {
   const WorldFailure why = state.failure();
   std::cout.flush();

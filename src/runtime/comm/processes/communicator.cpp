@@ -87,8 +87,8 @@ class ProcessCommunicator final : public CheckedCommunicator {
   using SharedMemory = std::shared_ptr<SharedMemoryCommunicator>;
 
   /// Sets up shared memory of the group's ranks [begin, begin + count), which are on this host, while other hosts do
-  /// the same for theirs. A collective call over the group. Returns null on all ranks if it fails on any; they send
-  /// messages then. Throws RuntimeFailure as Communicator does.
+  /// the same for theirs. A collective call over the group. Returns null on all ranks if it fails on any, as for more
+  /// than 64 ranks; they send messages then. Throws RuntimeFailure as Communicator does.
   SharedMemory share_memory(const Gather& gather, int begin, int count) {
     const size_t bytes = SharedMemoryCommunicator::bytes(count);
     const bool fits = count <= SharedMemoryCommunicator::kMaxRanks;
@@ -114,8 +114,8 @@ class ProcessCommunicator final : public CheckedCommunicator {
     return shared;
   }
 
-  /// Makes the last call, so that no rank in a call waits for this process, which ends. Ranks in shared memory see that
-  /// it has left. If that fails, aborts the world and calls `on_failed_end`.
+  /// Makes the last call, so that no rank in a call waits for this process, which ends, and calls `finalize`. Ranks in
+  /// shared memory see that it has left. If that fails, aborts the world and calls `on_failed_end`.
   void leave_world() noexcept {
     const ProcessWorld& parts = shared_world_->parts;
     ExitCode code = ExitCode::out_of_memory;

@@ -21,14 +21,16 @@ struct ProcessWorld {
   /// Tells all other processes that the world has failed, as in `state`. `message` is this process's own message. Never
   /// blocks for long; may end the process.
   std::function<void(const std::string& message, ExitCode code)> broadcast_failure{};
-  /// Called at the end, after all ranks have made their last call.
+  /// Called at the end, after the last call of this rank; if the world spans hosts, after that of all ranks. May be
+  /// null.
   std::function<void()> finalize{};
-  /// Called if the last call of all ranks failed, where an exception would be lost. May end the process.
+  /// Called with the error if the last call or `finalize` failed, where an exception would be lost. May end the
+  /// process. May be null.
   std::function<void(ExitCode code, const std::string& message)> on_failed_end{};
 };
 
-/// Makes the communicator of the world; one per process and world. A collective call. Throws RuntimeFailure if the
-/// world or the carrier fails, or a rank does not answer within five minutes.
+/// Makes the communicator of the world; one per process and world. A collective call over its ranks. Throws
+/// RuntimeFailure if the world or the carrier fails, or a rank does not answer within five minutes (peer_stalled).
 std::unique_ptr<Communicator> make_process_communicator(ProcessWorld world);
 
 }  // namespace partita

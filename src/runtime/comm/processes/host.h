@@ -13,11 +13,11 @@
 
 namespace partita {
 
-/// Key of the host of this process. Processes with the same key can map each other's memory: it is a digest of the
-/// boot, the shared memory, the network namespace and the host name. Containers and network namespaces count as hosts
-/// of their own.
+/// Returns the key of the host of this process. Processes with the same key can map each other's memory: it is a digest
+/// of the boot, the shared memory, the network namespace and the host name. Containers and network namespaces count as
+/// hosts of their own.
 uint64_t host_key();
-/// Name of the host of this process.
+/// Returns the name of the host of this process.
 std::string host_name();
 
 /// A process's knowledge of the processes on its host, for the lifetime of the world.
@@ -33,16 +33,19 @@ struct Host {
   bool is_gone(int rank) const { return presence && has(rank) && presence->is_gone(rank); }
 };
 
-/// Gathers the bytes that each rank brings, the same number from each, in rank order. A collective call.
+/// Gathers the bytes that each rank brings, the same number from each, in rank order. A collective call. Throws
+/// RuntimeFailure if that fails.
 using Gather = std::function<std::vector<std::byte>(std::span<const std::byte>)>;
 
-/// all_agree: whether `own` is true on all ranks. name_from: the name that rank `root` brings, "" for none; cut to 63
-/// bytes. Both are collective calls and throw what `gather` throws.
+/// Whether `own` is true on all ranks. A collective call. Throws what `gather` throws.
 bool all_agree(const Gather& gather, bool own);
+/// Returns the name that rank `root` brings, cut to 63 bytes; "" stands for none. Every rank brings a name, and those
+/// of the others are ignored. A collective call. Throws what `gather` throws.
 std::string name_from(const Gather& gather, int root, const std::string& name);
 
-/// Finds the processes on this host. `presence` is set on all ranks or, if it fails on one, on none. A collective call
-/// over the world. Throws what `gather` throws.
+/// Finds the processes on this host: those whose `key` equals this one's. `rank` and `size` are those in the world.
+/// `presence` is set on all ranks or, if it fails on one, on none. A collective call over the world. Throws what
+/// `gather` throws.
 std::shared_ptr<const Host> find_host(const Gather& gather, int rank, int size, uint64_t key);
 
 }  // namespace partita

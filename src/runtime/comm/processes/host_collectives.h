@@ -21,15 +21,17 @@ namespace partita {
 class HostCollectives {
  public:
   /// `near` has the ranks of this host, as in `blocks`. `messages` has all ranks of the group and outlives this object.
+  /// `rank` is this rank in the group.
   HostCollectives(HostBlocks blocks, std::shared_ptr<SharedMemoryCommunicator> near, MessageGroup& messages, int rank);
 
-  /// Whether a call runs host by host. All ranks of the group decide the same. True if the call is long enough to gain
-  /// from it, fewer bytes pass between hosts, and the bits are the same.
+  /// Whether a call runs host by host; all ranks of the group decide the same. True for all_gather and broadcast of 64
+  /// KiB or more. Also true for an all_reduce of that size unless of 16-bit floats, whose bits would differ, and for
+  /// such a reduce_scatter if fewer bytes pass between hosts.
   bool takes(const Call& call) const;
   /// Runs a call for which `takes` is true. Throws as Communicator does; `messages` then refuses further calls.
   void run(const Call& call, Timeout timeout);
 
-  /// Declares that this rank makes no further call.
+  /// Declares to the ranks of this host that this rank makes no further call.
   void leave() { near_->leave(); }
 
  private:
@@ -45,14 +47,16 @@ class HostCollectives {
   }
 
   enum class Phase { first, after_others, last };
-  /// The timeout of a phase, at most three times the call's. A rank that waits for a rank which itself waits has a
-  /// longer one, so that the other one times out first and names whom it waits for.
+  /// Returns the timeout of a phase: one, two or three times the call's in the order of the phases, or the call's if
+  /// the product would overflow. A rank that waits for a rank which itself waits has a longer one, so that the other
+  /// one times out first and names whom it waits for.
   Timeout patience(Phase phase) const;
   /// Returns a step of `call` among the ranks of this host, a call of kind `kind` yet without counts and buffers.
   Call step_of(const Call& call, Collective kind) const;
 
   int here() const { return blocks_.size(); }
-  /// Stores the begin of each rank's part, and the end of the last, in `begins_`.
+  /// Stores the begin of each rank's part, and the end of the last, in `begins_`; `counts` has the elements of each
+  /// part.
   void find_begins(std::span<const int64_t> counts);
   Interval part_of(int rank) const { return {begins_[rank], begins_[rank + 1]}; }
   Interval part_of_block(int block) const {
@@ -67,22 +71,26 @@ class HostCollectives {
   void reduce_scatter(const Call& call);
   void all_gather(const Call& call);
   void broadcast(const Call& call);
-  /// Number of elements that are reduced at a time.
+  /// Returns the number of elements that are reduced at a time, at least 1: so many that what an owner gets from its
+  /// host fits Carrier::kMaxBytes.
   int64_t per_round() const;
-  /// Splits `count` elements among the first shares() ranks, on each host, into `given_`; makes room for this rank's.
+  /// Stores in `given_` how many of `count` elements each rank of this host owns. The first shares() ranks of each host
+  /// own nearly equal parts, the others none. Makes room for this rank's part in `share_`.
   void share_out(int64_t count);
   /// Reduces the elements that were split by `share_out`, which begin at `data`, over all ranks. Each owner of the last
-  /// host gets its share in `share_`; with `returns` the owners of every host do. Also exchanges the messages in
-  /// `sends_` and `receives_`.
+  /// host gets its share in `share_`; with `returns` the owners of every host do. An owner also exchanges the messages
+  /// in `sends_` and `receives_`.
   void reduce_to_owners(const Call& call, const void* data, bool returns);
-  /// Plans the messages in which the last host's owners send the elements `round` to the ranks of other hosts to which
-  /// they belong.
+  /// Fills `sends_` and `receives_` with the messages in which the last host's owners send the elements `round` to the
+  /// ranks of other hosts to which they belong.
   void plan_scatter(const Call& call, Interval round);
-  /// Distributes the elements `round` among the ranks of the last host.
+  /// Distributes the elements `round`, on the last host, from its owners' `share_` to the ranks of that host to which
+  /// they belong.
   void scatter_near(const Call& call, Interval round);
-  /// Gathers `count` elements at `data`, of which each rank of this host has its share.
+  /// Gathers `count` elements at `data` on every rank of this host, of which each rank there has its share.
   void share_near(const Call& call, std::byte* data, int64_t count);
-  /// Sends `given_[i]` elements to each rank i of this host and receives `taken_[i]` from it.
+  /// Sends `given_[i]` elements to each rank i of this host and receives `taken_[i]` from it, within the timeout of
+  /// `phase`.
   void near_all_to_all(const Call& call, const void* send, void* recv, Phase phase);
 
   HostBlocks blocks_;

@@ -26,7 +26,7 @@ class SharedMemoryCommunicator final : public Wakeable {
  public:
   /// Maximum number of ranks in a group; the size of a segment grows with the square of the ranks.
   static constexpr int kMaxRanks = 64;
-  /// Bytes of a segment for a group.
+  /// Returns the bytes of a segment for a group of this many ranks.
   static size_t bytes(int ranks) { return SegmentLayout::bytes(ranks); }
   /// Initializes a segment. It begins at a multiple of 128 bytes in every process. Call it once, before any rank uses
   /// the segment.
@@ -37,8 +37,9 @@ class SharedMemoryCommunicator final : public Wakeable {
   SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
                            const Presence* presence = nullptr, const WorldState* world = nullptr);
 
-  /// Runs the collective `call` of this rank: any kind but send and recv. A split compares the members of the groups.
-  /// Throws RuntimeFailure (see runtime/comm/communicator.h). After a timeout every further call of any rank fails.
+  /// Runs the collective `call` of this rank: any kind but send, recv and leave, for which it throws InternalError. A
+  /// split compares the members of the groups. Throws RuntimeFailure as Communicator does. After a timeout every
+  /// further call of any rank fails.
   void run(const Call& call, Timeout timeout);
 
   /// Declares that this rank makes no further call. Ranks that wait for one, now or later, fail with ranks_disagree.

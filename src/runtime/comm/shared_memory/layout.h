@@ -48,7 +48,7 @@ class SegmentLayout {
   /// `segment` begins at a multiple of kSegmentLine in every process. Throws InternalError otherwise.
   SegmentLayout(void* segment, int ranks);
 
-  /// Bytes of a segment for a group.
+  /// Returns the bytes of a segment for a group of this many ranks.
   static size_t bytes(int ranks);
   /// Initializes the segment. Call it once, before any rank uses it.
   void prepare() const;
@@ -56,8 +56,8 @@ class SegmentLayout {
   int ranks() const { return ranks_; }
   SegmentHead& head() const;
   RankState& rank_state(int rank) const;
-  /// The lists of call number `call` of a rank: two lists with one number per rank each, the counts or members, then
-  /// the received counts. They stay until call number `call` + 2.
+  /// Returns the lists of call number `call` of a rank: two lists with one number per rank each, the counts or members,
+  /// then the received counts. They stay until call number `call` + 2.
   int64_t* lists(int rank, uint64_t call) const;
   std::byte* chunk_buffer(int rank, uint64_t chunk) const;
   size_t chunk_bytes() const { return chunk_bytes_; }

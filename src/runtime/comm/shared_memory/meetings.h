@@ -19,16 +19,18 @@ namespace partita {
 /// calls `begin` and `meet`; any thread may call `wake`.
 class Meetings {
  public:
-  /// `presence` and `world` may be null; both outlive this object. SharedMemoryCommunicator says what they are for.
+  /// `ranks_on_host` decides whether a waiting rank may spin. `presence` shows which ranks have ended, `world` whether
+  /// the world has failed; each may be null and outlives this object.
   Meetings(const SegmentLayout& segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
            const Presence* presence, const WorldState* world);
 
   const std::vector<int>& world_ranks() const { return world_ranks_; }
-  /// Begins a call, which stays valid during its meetings. `number` counts calls from 1, for messages. Throws
-  /// RuntimeFailure if a meeting or the world has failed.
+  /// Begins a call, which stays valid during its meetings; they fail `timeout` from now. `number` counts calls from 1,
+  /// for messages. Throws RuntimeFailure if a meeting or the world has failed.
   void begin(const Call& call, Timeout timeout, uint64_t number);
   /// Waits until all ranks have arrived. What a rank wrote before is visible to all ranks afterwards. Throws
-  /// RuntimeFailure if this meeting failed.
+  /// RuntimeFailure if this meeting or the world failed: peer_stalled after the timeout, peer_lost if a rank has ended,
+  /// ranks_disagree if one has left, else the code of the world's failure.
   void meet();
   /// Declares that this rank attends no further meeting. Ranks that wait for it, now or later, fail with
   /// ranks_disagree.
@@ -36,10 +38,11 @@ class Meetings {
   void wake() noexcept { segment_.head().event.notify(); }
 
  private:
-  /// Waits until the meeting closes or fails. Fails it if a rank has left or ended, or the time is over. Throws
-  /// RuntimeFailure if the world has failed.
+  /// Waits until the meeting closes or fails; `open` is the segment's state while it is open. Fails it if a rank has
+  /// left or ended, or the time is over. Throws RuntimeFailure if the world has failed.
   void await_close(uint64_t open);
-  /// Fails the meeting unless it has just closed or failed.
+  /// Fails the meeting that is open in state `open` for all ranks, with this error, unless it has just closed or
+  /// failed.
   void fail(uint64_t open, ExitCode code, const std::string& text);
   std::vector<int> missing() const;   // world ranks that have not arrived at this meeting
   std::vector<int> departed() const;  // world ranks that have left

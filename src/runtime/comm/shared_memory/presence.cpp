@@ -12,7 +12,8 @@
 namespace partita {
 namespace {
 
-/// A lock of the open file, not of the process: threads can be ranks too if each has opened the file.
+/// Describes a write lock on the byte of `rank`. It is one of the open file, not of the process: threads can be ranks
+/// too if each has opened the file.
 struct flock lock_of(int rank) {
   struct flock lock {};
   lock.l_type = F_WRLCK;

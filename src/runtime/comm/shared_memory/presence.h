@@ -23,7 +23,8 @@ class Presence {
   void unlink() const;
   /// Declares that this process is `rank` while this object lives. Returns false if the lock cannot be had.
   bool enter(int rank);
-  /// Whether a rank that had entered has ended. False for the rank of this object, and if it cannot be detected.
+  /// Whether a rank that had entered has ended; true, too, for one that never entered. False for the rank of this
+  /// object, and if it cannot be detected.
   bool is_gone(int rank) const;
 
  private:

@@ -7,7 +7,8 @@
 
 namespace partita {
 
-/// Unlinks the names, of segments and presences, that an ended process created and had no time to unlink.
+/// Unlinks the names, of segments and presences, that an ended process created and had no time to unlink. `process` is
+/// its process number. Ignores those that cannot be unlinked.
 void unlink_segments_of(int process);
 
 class SharedSegment {

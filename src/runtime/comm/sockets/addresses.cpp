@@ -16,7 +16,7 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-/// Addresses of a host; null for a name without any.
+/// Returns the addresses of a host; null for a name without any.
 Addresses resolved(const std::string& host) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -43,7 +43,8 @@ std::string number_of(const sockaddr& address) {
   return host;
 }
 
-/// The address of this host from which it would send to another; "" for a loopback address or none.
+/// Returns the address of this host from which it would send to another; "" if that is a loopback address or there is
+/// no route.
 std::string source_to(const std::string& host) {
   const Addresses addresses = resolved(host);
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {

@@ -13,9 +13,9 @@ bool is_loopback(const std::string& host);
 /// Whether a host is given by its IPv4 or IPv6 address, not by a name. False for an address with the name of a link.
 bool is_number(const std::string& host);
 
-/// An address of this host for other hosts: the one from which it reaches the first reachable host of `others`; if
-/// `others` is empty, the one from which it reaches distant hosts; else that of its first network. "" if it has only
-/// loopback addresses.
+/// Returns an address of this host for other hosts. It is the one from which it would send to the first of `others`
+/// that has a route and no loopback address; if `others` is empty, the one from which it reaches distant hosts. If
+/// there is none, it is that of the first network of this host, or "" if that has only loopback addresses.
 std::string outward_address(std::span<const std::string> others);
 
 }  // namespace partita

@@ -20,7 +20,8 @@ class Completions final : public Wakeable {
 
   /// Whether `finish` was called. What was written before that call is visible then.
   static bool is_done(const PendingMessage& message);
-  /// Marks a message as done. This is the calling thread's last access to `message`: its owner may destroy it at once.
+  /// Marks a message as done and wakes waiting threads. This is the calling thread's last access to `message`: its
+  /// owner may destroy it at once.
   void finish(PendingMessage& message);
   /// Returns when the first `count` messages are done, `world` has failed or `until` has passed. Returns whether they
   /// are done.

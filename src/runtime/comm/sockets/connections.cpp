@@ -23,7 +23,7 @@ constexpr milliseconds kPollTime{1};  // how long the thread polls after an even
 constexpr milliseconds kAbortTime{300}, kLeaveTime{10'000};
 constexpr uint64_t kWakeEvent = ~uint64_t{0};
 
-/// Number of threads of the ranks on this host: each rank has one more, which moves its messages.
+/// Returns the number of threads of the ranks on this host, two per rank: each has one more, which moves its messages.
 int threads_here(const ConnectionOptions& options) {
   const std::string& here = options.hosts.at(static_cast<size_t>(options.rank));
   return 2 * static_cast<int>(std::count(options.hosts.begin(), options.hosts.end(), here));
@@ -141,7 +141,7 @@ void Connections::await_sent(milliseconds most, bool acknowledged) {
     std::this_thread::sleep_for(milliseconds(1));
 }
 
-/// Sends the failure to all peers, once. Requires the lock.
+/// Sends the failure to all peers at the first call; does nothing later. Requires the lock.
 void Connections::send_failure() {
   if (std::exchange(has_told_, true)) return;
   const WorldFailure why = world_->failure();

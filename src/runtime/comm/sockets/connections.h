@@ -46,7 +46,8 @@ class Connections {
   void start(PendingMessage& transfer, int peer, uint64_t channel);
   void post(const PendingMessage& message, int peer, uint64_t channel);
   bool wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until);
-  /// Withdraws messages as Carrier::withdraw does. `peers` has the world rank of each transfer's peer.
+  /// Withdraws the transfers that are not done. Returns false if one of them is a send, or a receive for which
+  /// something has arrived. `peers` has the world rank of each transfer's peer.
   bool withdraw(std::deque<PendingMessage>& transfers, std::span<const int> peers, uint64_t channel) noexcept;
   bool has_left(int peer);
   static bool is_done(const PendingMessage& message) { return Completions::is_done(message); }

@@ -34,10 +34,12 @@ inline constexpr int64_t kMaxInFrame = int64_t{256} << 10;  // max. bytes of a l
 inline constexpr int64_t kMaxInTurn = int64_t{2} << 20;     // max. bytes from or to one rank before others are served
 inline constexpr size_t kMaxReasonBytes = 4096;             // max. bytes of the text of a failure
 
-/// The head of a message. The caller sets its kind, `message` or `request`.
+/// Returns the head of a message. `channel` is the id of the group, `number` that of the message. The caller sets its
+/// kind, `message` or `request`.
 FrameHead head_of(const PendingMessage& message, uint64_t channel, uint64_t number);
 MessageLabel label_of(const FrameHead& head);
-/// Whether a rank of this version may send this head.
+/// Whether a rank of this version may send this head: its kind, collective, type and reduction are known, and its bytes
+/// are from 0 to Carrier::kMaxBytes.
 bool is_sound(const FrameHead& head);
 
 }  // namespace partita

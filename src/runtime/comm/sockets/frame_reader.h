@@ -38,7 +38,8 @@ class FrameReader {
   enum class Result { nothing, some, ended, unsound };
   FrameReader(Sink& sink, size_t buffer_bytes) : sink_(sink), buffer_(buffer_bytes) {}
 
-  /// Reads what is available, at most about kMaxInTurn bytes.
+  /// Reads what is available, without waiting and at most about kMaxInTurn bytes, and passes its frames to the sink. An
+  /// error of the socket counts as the end of the connection.
   Result read_from(const Socket& socket);
   /// Stops writing to the memory of `message`; the rest of its bytes is dropped.
   void withdraw(const PendingMessage& message);

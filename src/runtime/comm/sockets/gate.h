@@ -48,8 +48,8 @@ struct Joined {
 /// answer was wrong. no_answer: the listener was too busy or is gone; the call may be repeated.
 enum class Joining { done, refused, no_answer };
 
-/// Proves to the listener that this process knows the key, asks the same of it, and sends `own`. Throws as random_bytes
-/// does.
+/// Proves to the listener that this process knows the key, asks the same of it, and sends `own`. Returns `no_answer` if
+/// `until` passes first. Throws RuntimeFailure(internal) if the system has no random bytes.
 Joining join(const Socket& socket, const JobKey& key, const Hello& own, Deadline until);
 
 /// Accepts connections, one step at a time, so that a silent one blocks nobody. Connections that do not prove within
@@ -62,7 +62,7 @@ class Gate {
       : listener_(std::move(listener)), key_(key), max_waiting_(max_waiting) {}
 
   /// Returns the next rank that joins; none if `until` passes, a file descriptor of `watched` can be read, or polling
-  /// fails. Throws as random_bytes does.
+  /// fails. Throws RuntimeFailure(internal) if the system has no random bytes.
   std::optional<Joined> next(Deadline until, const std::vector<int>& watched = {});
   /// Number of connections that were closed before they joined.
   int64_t strangers() const { return strangers_; }
@@ -79,9 +79,10 @@ class Gate {
   };
   bool is_full() const { return waiting_.size() >= max_waiting_; }
   void accept_all();
-  /// Closes a connection that has not proved itself yet. Returns false if there is none.
+  /// Closes a connection that has not proved itself yet: a random one of those that wait for half a second or more, if
+  /// any, else of all. Returns false if there is none.
   bool make_room();
-  /// Reads what a connection sent. Returns false if it has joined or has to be closed.
+  /// Reads what a connection sent. Returns false if it has joined, and is in `joined_`, or has to be closed.
   bool advance(Waiting& waiting);
   bool check_response(Waiting& waiting);
 

@@ -31,12 +31,15 @@ class Inbox {
   /// Adds a request. Returns its number if it is to be granted now; none if no receive wants it yet, or the one that
   /// does is finished since the message does not fit.
   std::optional<uint64_t> add_request(const FrameHead& head);
-  /// Begins a frame of a message. Returns the destination of its bytes. None if such a message is not allowed: it is
-  /// empty, exceeds its request, or is long or out of order without one.
+  /// Begins a frame of a message. Returns the destination of its bytes, which drops them if the receive was withdrawn
+  /// or the message does not fit it. None if such a message is not allowed: it is empty, exceeds its request, or is
+  /// long or out of order without one.
   std::optional<FrameTarget> begin_message(const FrameHead& head);
-  /// Ends the frame that began last, whose bytes have been stored.
+  /// Ends the frame that began last, whose bytes have been stored. Finishes the receive that wants its message if that
+  /// is complete.
   void end_message();
-  /// Withdraws a receive that is not done. Returns true if nothing had arrived for it; else its message is dropped.
+  /// Withdraws a receive that is not done. Returns true if nothing had arrived for it. Else its message is dropped, or
+  /// kept for a later receive if it arrives to memory of the inbox.
   bool withdraw(PendingMessage& transfer, uint64_t channel);
   /// Whether bytes of a granted message may arrive.
   bool expects_long_message() const { return !granted_.empty(); }

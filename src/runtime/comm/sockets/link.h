@@ -41,7 +41,8 @@ class Link final : private FrameReader::Sink {
   void post(const PendingMessage& message, std::vector<std::byte> bytes, uint64_t channel);
   /// Withdraws a transfer that is not done. Returns false if its message had begun to arrive, or if it is a send.
   bool withdraw(PendingMessage& transfer, uint64_t channel);
-  /// Tells the peer why the world has failed, before everything that has not begun to be sent.
+  /// Tells the peer why the world has failed. Drops everything that has not begun to be sent, and cuts the text to
+  /// kMaxReasonBytes.
   void send_failure(const WorldFailure& failure);
   void send_leave() { enqueue({.head = {.kind = FrameHead::Kind::leave}}); }
 
@@ -51,8 +52,8 @@ class Link final : private FrameReader::Sink {
 
   // The functions below are for the thread that moves messages.
   void handle(uint32_t events);
-  /// Declares a peer lost if it has been silent for longer than `stall`. Sends a keep-alive frame if nothing was sent
-  /// for `interval`.
+  /// Fails the world if the peer has been silent for longer than `stall`. Else sends a keep-alive frame if nothing was
+  /// sent for `interval` and nothing waits to be sent. Does nothing without a socket or after the peer's `leave`.
   void tick(Deadline now, Timeout stall, Timeout interval);
   /// Ignores silence until `now`.
   void forgive_silence(Deadline now) { heard_ = now; }

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-/// Sends the rest of a frame. Returns what sendmsg returns.
+/// Sends what the socket accepts of the rest of a frame. Returns what sendmsg returns.
 ssize_t send_rest(const Socket& socket, const Outbox::Frame& frame) {
   constexpr auto kHead = static_cast<int64_t>(sizeof(FrameHead));
   const auto* head = reinterpret_cast<const std::byte*>(&frame.head);

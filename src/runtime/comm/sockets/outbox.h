@@ -38,15 +38,16 @@ class Outbox {
   /// Makes the frame of a message to that rank and gives it the number after the last one. The caller sets the kind of
   /// the frame and adds the message's data.
   Frame frame_of(const PendingMessage& message, uint64_t channel);
-  /// Returns the frame to queue first: `frame` itself, or, for a long message, a request to send it; then keeps `frame`
-  /// until the grant.
+  /// Returns the frame to queue first: `frame` itself, or, for a message of more than kMaxAtOnce bytes, a request to
+  /// send it; then keeps `frame` until the grant.
   Frame offer(Frame frame);
   /// Queues a frame, after those that have begun. Other frames overtake frames of granted messages, which the receiver
   /// identifies by number. Frames of a message that has begun go before those of others.
   void push(Frame frame);
   /// Whether a message or request with this number was ever begun.
   bool has_begun(uint64_t number) const { return number <= messages_; }
-  /// Takes the message whose request has this number; none if it was withdrawn.
+  /// Removes the kept message whose request has this number and returns its frame, to be queued; none if there is none,
+  /// as after its withdrawal.
   std::optional<Frame> granted(uint64_t number);
   /// Writes what the socket accepts, about kMaxInTurn bytes at most. Finishes the messages that are completely sent.
   /// Returns `all` if the queue is empty, `blocked` if frames are left, `broken` if the connection has failed.

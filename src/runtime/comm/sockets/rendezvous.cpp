@@ -52,7 +52,7 @@ std::string interruption(int signal) {
                      ::strsignal(signal));
 }
 
-/// Checks that this process was not asked to end. Throws RuntimeFailure otherwise.
+/// Checks that this process was not asked to end. Throws RuntimeFailure with the exit code of the signal otherwise.
 void end_if_asked(const RendezvousOptions& options) {
   const int signal = stop_signal(options);
   if (signal != 0) throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + signal), interruption(signal));
@@ -70,9 +70,9 @@ bool await_word(const Socket& socket, const RendezvousOptions& options, Deadline
 
 double seconds_of(Timeout time) { return std::chrono::duration<double>(time).count(); }
 
-/// Connects to a rank that listens at `endpoint` and introduces this rank to it. Repeats the call until the timeout.
-/// Throws RankMissed if the rank does not answer by then; RuntimeFailure if it does not know this rank, its host has no
-/// address, or this process is asked to end.
+/// Connects to a rank that listens at `endpoint` and introduces this rank to it with `hello`. Repeats the call until
+/// the timeout. Throws RankMissed if the rank does not answer by then; RuntimeFailure if it does not know this rank,
+/// its host has no address, or this process is asked to end.
 Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const RendezvousOptions& options,
                  const std::function<Hello(const Socket&)>& hello) {
   const Deadline until = deadline_after(options.timeout);

@@ -41,21 +41,22 @@ class Socket {
   int file_ = -1;
 };
 
-/// Requires that this process may have `count` open files, which `what` needs. Throws RuntimeFailure(out_of_memory)
-/// otherwise; its message begins with "[where]".
+/// Requires that the limit of this process is `count` open files or more, which `what` needs. Throws
+/// RuntimeFailure(out_of_memory) otherwise; its message begins with "[where]".
 void require_open_files(std::string_view where, int64_t count, const std::string& what);
 
 /// Listens only at this address; port 0 means a free port. Throws RuntimeFailure(peer_lost) for an unknown name, and if
 /// this host cannot listen there.
 Socket listen_on(const Endpoint& endpoint);
-/// Connects to an address. Tries again while nobody listens there. None if `until` passes, or if `is_over` returns true
-/// after an attempt. Throws RuntimeFailure(peer_lost) for an unknown name.
+/// Connects to an address, with one attempt or more: tries again while nobody listens there. None if `until` passes, or
+/// if `is_over` returns true after an attempt. Throws RuntimeFailure(peer_lost) for an unknown name.
 std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until,
                                  const std::function<bool()>& is_over = nullptr);
 /// Local address, as a number, and port of a listening or connected socket; "" and 0 if they are unknown.
 Endpoint local_endpoint(const Socket& socket);
 
-/// Waits until something can be read or the connection has ended; returns false if `until` passes first.
+/// Waits until something can be read or the connection has ended; returns false if `until` passes first or polling
+/// fails.
 bool await_readable(const Socket& socket, Deadline until);
 
 /// Send or receive all bytes. Return false if `until` passes or the connection ends before.

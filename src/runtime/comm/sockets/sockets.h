@@ -25,8 +25,10 @@ struct SocketWorldOptions {
 };
 
 /// Makes the world of this rank, which ends with the object. A process may have several, at the same time or one after
-/// another. A collective call over the ranks of the job. Throws InvalidArgument for an invalid option, RuntimeFailure
-/// if the ranks do not find one another or the system provides too few open files or threads.
+/// another. A collective call over the ranks of the job. Throws InvalidArgument for a `master` that is not HOST:PORT or
+/// a `secret` of fewer than 16 characters. Throws RuntimeFailure as `meet` does if the ranks do not find one another,
+/// out_of_memory if the system provides too few open files or threads, and as Communicator does if a rank is lost
+/// meanwhile.
 std::unique_ptr<Communicator> make_socket_world(const SocketWorldOptions& options);
 
 }  // namespace partita

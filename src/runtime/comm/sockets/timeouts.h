@@ -5,8 +5,8 @@
 
 namespace partita {
 
-/// The values of PARTITA_START_TIMEOUT and PARTITA_STALL_TIMEOUT in the environment, in seconds; 300 and 30 if they are
-/// not set. Throw InvalidArgument unless the value is a number from 0.5 to 1000000.
+/// Return the values of PARTITA_START_TIMEOUT and PARTITA_STALL_TIMEOUT in the environment, in seconds; 300 and 30 if
+/// they are not set. Throw InvalidArgument unless the value is a number from 0.5 to 1000000.
 Timeout start_timeout();
 Timeout stall_timeout();
 

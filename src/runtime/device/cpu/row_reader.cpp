@@ -91,7 +91,7 @@ int64_t padded_elements(const Shape& shape, const std::vector<Block>& blocks) {
 using EightRows = std::array<Words, kWords>;
 using Eight = std::make_index_sequence<kWords>;
 
-/// Loads rows from eight addresses.
+/// Loads eight rows of eight adjacent elements, which begin at these places after `from`.
 template <size_t... kRow>
 inline EightRows load(const Word* from, const uint32_t* places, std::index_sequence<kRow...>) {
   EightRows rows;
@@ -108,7 +108,7 @@ inline Words high_twos(Words a, Words b) { return __builtin_shufflevector(a, b, 
 inline Words low_fours(Words a, Words b) { return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11); }
 inline Words high_fours(Words a, Words b) { return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15); }
 
-/// The columns of eight rows.
+/// Returns the columns of eight rows, as rows.
 inline EightRows transpose(const EightRows& rows) {
   const auto& [a, b, c, d, e, f, g, h] = rows;
   const Words ab = low_ones(a, b), ab2 = high_ones(a, b), cd = low_ones(c, d), cd2 = high_ones(c, d);
@@ -154,7 +154,8 @@ struct ToRowsAndCopy {
   }
 };
 
-/// Stores sixteen elements each of rows [first, last) of eight, `size` apart; `at` is the destination of the first one.
+/// Stores sixteen elements, eight of `left` and eight of `right`, of each of the rows [first, last) of eight. The rows
+/// are `size` apart in `to`; `at` is the destination of the first one.
 template <class To, size_t... kRow>
 inline void put_rows(To& to, int64_t at, int64_t size, int64_t first, int64_t last, const EightRows& left,
                      const EightRows& right, std::index_sequence<kRow...>) {
@@ -164,8 +165,8 @@ inline void put_rows(To& to, int64_t at, int64_t size, int64_t first, int64_t la
   (put(kRow, left[kRow], right[kRow]), ...);
 }
 
-/// Loads `count` elements in order. That brings them to the cache several times as fast as the short runs in which they
-/// are used, since processors prefetch it.
+/// Loads one element of each cache line of `count` elements, in order. That brings them to the cache several times as
+/// fast as the short runs in which they are used, since processors prefetch it.
 void bring_to_cache(const Word* from, int64_t count) {
   Word all = 0;
   for (int64_t i = 0; i < count; i += 64 / static_cast<int64_t>(sizeof(Word))) all |= from[i];

@@ -14,8 +14,8 @@
 namespace partita {
 namespace {
 
-/// Stack size of OpenMP's threads in bytes: OMP_STACKSIZE, such as "512", "16M" or " 2 g ". 0 if it is not set or
-/// invalid, which OpenMP reports itself.
+/// Returns the stack size of OpenMP's threads in bytes: OMP_STACKSIZE, else GOMP_STACKSIZE, such as "512" (KiB), "16M"
+/// or " 2 g ". 0 if it is not set, smaller than any stack or invalid, which OpenMP reports itself.
 size_t stack_bytes() {
   const char* variable = std::getenv("OMP_STACKSIZE");
   if (variable == nullptr) variable = std::getenv("GOMP_STACKSIZE");

@@ -66,7 +66,7 @@ std::string last_lines(const std::string& path) {
   return text.substr(begin);
 }
 
-/// Renames the record of the previous attempt, or removes that of an earlier job. Ignores errors.
+/// Renames FOLDER/flight_record to flight_record.N, N = `attempt` - 1, or removes it if `attempt` is 0. Ignores errors.
 void keep_record(const std::string& folder, int attempt) {
   std::error_code failure;
   const std::string record = folder + "/flight_record";
@@ -77,8 +77,8 @@ void keep_record(const std::string& folder, int attempt) {
   }
 }
 
-/// Address at which rank 0 listens: the given one, unless that is a loopback address and other hosts take part. Throws
-/// InvalidArgument if this host has no other address.
+/// Returns the address at which rank 0 listens: that of the order or, if that is a loopback address and other hosts
+/// take part, an address of this host that they can reach. Throws InvalidArgument if this host has no such address.
 std::string reachable_address(const AgentOrder& order) {
   if (order.others.empty() || !is_loopback(order.address)) return order.address;
   const std::string address = outward_address(order.others);
@@ -222,7 +222,8 @@ class Agent {
     }
   }
 
-  /// Copies what rank 0 printed to its log and to the launcher.
+  /// Copies what rank 0 has printed so far, to stderr if `is_error`, else to stdout, to its log and to the launcher.
+  /// Closes the stream at its end.
   void pass_on(RunningRank& rank, bool is_error) {
     Socket& stream = is_error ? rank.child.errors() : rank.child.output();
     std::array<char, 16384> bytes;

@@ -21,8 +21,9 @@ bool is_this_host(const std::string& name);
 
 class AgentLink {
  public:
-  /// Starts the agent: directly on this host, or by `ssh` on another one. Throws RuntimeFailure if it cannot be
-  /// started.
+  /// Starts the agent, `program launch-agent`: directly if `host` is this host and has no user and `ssh` is "", else on
+  /// `host` by the command `ssh` ("": that of the system). Throws RuntimeFailure(out_of_memory) if there is no pipe,
+  /// process or thread for it. A command that cannot be run closes the link later (`receive`).
   AgentLink(const std::string& host, const std::string& program, const std::string& ssh);
 
   const std::string& host() const { return host_; }
@@ -41,9 +42,10 @@ class AgentLink {
   Heartbeat& heartbeat() { return heartbeat_; }
 
  private:
-  /// Writes a line. Returns false if the agent reads nothing for `patience` or has ended.
+  /// Writes `line`, which ends with a line break. Returns false if the agent reads nothing for `patience` or has ended.
   bool write(const std::string& line, std::chrono::milliseconds patience);
-  /// Sends signs of life, also while this process waits for the reader of its output.
+  /// Sends signs of life until `end` is requested, also while this process waits for the reader of its output. Runs on
+  /// its own thread.
   void beat(const std::stop_token& end);
 
   std::string host_;

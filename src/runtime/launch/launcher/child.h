@@ -27,8 +27,8 @@ struct ChildOptions {
 /// The process is killed (SIGKILL) when the thread that started it ends, or this object is destroyed.
 class Child {
  public:
-  /// Starts the process. If its command cannot be run, it ends with exit code 127. Throws RuntimeFailure if no process
-  /// can be started.
+  /// Starts the process. If its command cannot be run, it ends with exit code 127. Throws RuntimeFailure(out_of_memory)
+  /// if there is no process, pipe or file descriptor for it.
   explicit Child(const ChildOptions& options);
   ~Child();
   Child(Child&&) = default;

@@ -25,8 +25,8 @@ struct Ending {
   int64_t steps = 0;       // highest step that a rank reached
 };
 
-/// The exit code of a job that `signal` asked to end: 128 + signal if that signal killed a rank, else that of the
-/// ranks.
+/// Returns the exit code of a job that `signal` asked to end: 128 + signal if that signal killed the rank that `ending`
+/// blames, else the code of `ending`.
 int code_when_asked(const Ending& ending, int signal);
 
 /// Tracks the ranks while they run.
@@ -34,8 +34,8 @@ class Watch {
  public:
   explicit Watch(const std::vector<HostSlots>& hosts);
 
-  /// Records a report of a host's agent. Only the first end of a rank counts. A `failed` report counts as the loss of
-  /// the host.
+  /// Records a report of the agent of host number `host`: that a rank has ended, or `failed`, which counts as the loss
+  /// of the host. Only the first end of a rank counts; reports on unknown ranks are ignored.
   void take(int host, const AgentReport& report);
   /// Records that a host was lost, for the reason `how`. Its ranks that were still running count as stopped. The
   /// attempt ends with `code` if this loss is to blame. Only the first loss of a host counts, and none after all of its
@@ -47,8 +47,8 @@ class Watch {
   bool was_killed() const { return was_killed_; }
   bool all_ended() const;
   bool has_ended(int host) const;
-  /// Returns the result of the attempt, once all ranks have ended or hosts were lost. Its code is 0 if no rank has
-  /// failed.
+  /// Returns the result of the attempt, once all ranks have ended or hosts were lost. It blames a rank that failed by
+  /// itself, or else a host that was lost or cut off, or a rank that others lost. Its code is 0 if no rank has failed.
   Ending ending() const;
 
  private:
@@ -58,7 +58,8 @@ class Watch {
     int place = 0;  // position in the order in which ranks ended
   };
   std::string name(int rank) const;
-  /// The rank that is to blame; none if no rank failed.
+  /// The rank that is to blame: the first one that a signal killed, else the first that failed by itself, else one that
+  /// another rank lost or that was stopped, else the first with an exit code other than 0. None if no rank failed.
   std::optional<int> culprit() const;
   Ending blamed(int rank) const;
   /// Number of other hosts with a rank that lost one of this host, if this host's own ranks lost only ranks of other

@@ -77,7 +77,8 @@ std::optional<HostSlots> host_of(std::string_view text) {
   return HostSlots{fmt::format("{}{}{}", user, user.empty() ? "" : "@", name), *slots};
 }
 
-/// Adds a host. Returns false if there would be more slots than a job can have ranks.
+/// Adds a host to `hosts`, and its slots to `slots`. Returns false, and adds nothing, if there would be more slots than
+/// a job can have ranks.
 bool add_host(std::vector<HostSlots>& hosts, int& slots, HostSlots host) {
   if (host.slots > kMaxJobRanks - slots) return false;
   slots += host.slots;
@@ -85,7 +86,7 @@ bool add_host(std::vector<HostSlots>& hosts, int& slots, HostSlots host) {
   return true;
 }
 
-/// The words of a line; "slots = 2" counts as one.
+/// Returns the words of a line. Words around "=" are joined: "slots = 2" is "slots=2".
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   constexpr std::string_view kSpaces = " \t\r";

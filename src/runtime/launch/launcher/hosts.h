@@ -27,12 +27,13 @@ std::vector<HostSlots> parse_hosts(const std::string& text);
 std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string& text);
 std::vector<HostSlots> read_hostfile(const std::string& path);
 
-/// The servers of a rank table, in the order of their ranks. An only server is called "localhost". Throws InvalidFile
-/// if the ranks of a server are not consecutive or its address is none, and what read_rank_table throws.
+/// Returns the servers of a rank table with their numbers of ranks, in the order of the ranks. An only server is called
+/// "localhost". Throws InvalidFile if the ranks of a server are not consecutive or its address is none, and what
+/// read_rank_table throws.
 std::vector<HostSlots> hosts_of_rank_table(const std::string& path);
 
-/// The first `ranks` slots; 0 means all of them. Hosts without a slot are left out. Throws InvalidArgument if there are
-/// fewer.
+/// Returns the hosts with the first `ranks` of their slots; 0 means all of them. Hosts without a slot are left out.
+/// Throws InvalidArgument if there are fewer slots.
 std::vector<HostSlots> taken_slots(std::vector<HostSlots> hosts, int ranks);
 
 /// Total number of slots.

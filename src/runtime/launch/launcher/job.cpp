@@ -116,8 +116,9 @@ class Launcher {
     return false;
   }
 
-  /// Removes a rank that failed twice, or a host that cannot be reached, if fewer ranks are allowed. Returns whether
-  /// something was removed.
+  /// If fewer ranks are allowed, removes the host that cannot be reached, or one slot of the host of a rank that failed
+  /// twice in a row; also one after the program has refused a smaller number of ranks. Returns whether something was
+  /// removed.
   bool shrink(const Ending& ending) {
     const bool again = ending.host == failed_host_ && ending.rank == failed_rank_;
     failed_host_ = ending.host;
@@ -134,7 +135,8 @@ class Launcher {
     return true;
   }
 
-  /// Waits before a restart. Returns false if a signal asks the job to end.
+  /// Announces a restart and waits before it, longer with each of `idle` attempts without a step. Returns false, at
+  /// once, if a signal asks the job to end. Throws as `step` does.
   bool pause(int attempt, int idle) {
     const milliseconds rest = std::min(kLongestPause, kFirstPause * (1 << std::min(idle, 16)));
     say("warning", fmt::format("[launch] restart {} of {} on {} ranks in {:.1f} s", attempt + 1, options_.max_restarts,
@@ -171,7 +173,7 @@ class Launcher {
     return hosts_.size() == 1 || host.address() == "localhost" ? "127.0.0.1" : host.address();
   }
 
-  /// The hosts that have to reach the first one; none if all are this host.
+  /// Returns the addresses of all hosts but the first, which have to reach it; none if all addresses are loopback ones.
   std::vector<std::string> others() const {
     std::vector<std::string> all;
     for (const HostSlots& host : hosts_) all.push_back(host.address());
@@ -272,7 +274,8 @@ class Launcher {
     look_for_silence(watch);
   }
 
-  /// Gives up agents that send no sign of life.
+  /// Closes the links of agents that have sent no sign of life for too long. Records the loss of their hosts in `watch`
+  /// unless it is null.
   void look_for_silence(Watch* watch) {
     const auto longest = longest_silence(options_.stall_timeout);
     for (size_t i = 0; i < agents_.size(); ++i) {

@@ -8,7 +8,8 @@ namespace partita {
 
 class Lines {
  public:
-  /// Reads what is available. Returns false if the pipe has ended or fails, or a line is longer than 1 MiB.
+  /// Reads what is available in `file`, at most 64 KiB, for `next`. Returns false if the pipe has ended or fails, or a
+  /// line is longer than 1 MiB.
   bool read(int file);
   /// The next whole line, without its end; none if there is none yet.
   std::optional<std::string> next();

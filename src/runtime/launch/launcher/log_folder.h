@@ -14,9 +14,9 @@ namespace partita {
 /// kept and has logs. A given folder is locked for one job at a time.
 class LogFolder {
  public:
-  /// Locks or creates the folder; "" means a temporary one. `warn` is called if the file system has no locks. A given
-  /// folder that cannot be created is reported by those who write there. Throws RuntimeFailure(cannot_write) if a
-  /// temporary folder cannot be created or another job has the given one.
+  /// Creates the folder and locks it for one job; "" means a temporary one, without a lock. `warn` is called if the
+  /// file system has no locks. A given folder that cannot be created is reported by those who write there. Throws
+  /// RuntimeFailure(cannot_write) if a temporary folder cannot be created or another job has the given one.
   LogFolder(const std::string& given, const OwnerLock::Warn& warn);
   ~LogFolder();
   LogFolder(const LogFolder&) = delete;
@@ -38,7 +38,7 @@ struct RankLogs {
   std::string folder;  // contains stdout, stderr, pid and the flight record
   Socket output, errors;
 
-  /// Creates the folder and opens the files. `appends` keeps the output of an earlier attempt. Throws
+  /// Creates the folder LOG_DIR/rank_R and opens the files. `appends` keeps the output of an earlier attempt. Throws
   /// RuntimeFailure(cannot_write) if that fails, and for symbolic links.
   RankLogs(const std::string& log_dir, int rank, bool appends);
   /// Writes the process number to the file pid. Throws RuntimeFailure(cannot_write) if that fails.

@@ -25,7 +25,7 @@ using nlohmann::json;
 constexpr int64_t kMaxOrderValues = int64_t{1} << 18;  // such as words of a command and variables of an environment
 constexpr size_t kMaxShownBytes = 1000;                // shown of an invalid line
 
-/// Calls `fn` on every field, so that printing and parsing agree.
+/// Calls `fn(name, field)` for every field of `start`, so that printing and parsing agree.
 template <class Start, class Fn>
 void each_field(Start& start, Fn&& fn) {
   fn("command", start.command);

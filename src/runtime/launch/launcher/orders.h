@@ -49,7 +49,8 @@ struct AgentReport {
 
 std::string print(const AgentOrder& order);
 std::string print(const AgentReport& report);
-/// Parse an order or a report. Throw InvalidFile for other texts.
+/// Parse an order or a report as `print` writes it. Throw InvalidFile for other texts, missing fields and values that
+/// are not possible.
 AgentOrder parse_order(const std::string& line);
 AgentReport parse_report(const std::string& line);
 

@@ -53,14 +53,15 @@ class Attention {
       forward_head(sizes_.head(pair), in, out, product, scores);
     });
   }
-  /// The parts of attention with sharded keys: `largest` finds each query's largest score among the keys of this shard,
-  /// the lowest number if it sees none. `sums` adds up exp(score - largest score of all shards) over them, and the
-  /// values weighted by it.
+  /// Computes a part of attention with sharded keys: each query's largest score among the keys of this shard, the
+  /// lowest number if it sees none.
   void largest(const Operands& in, T* out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
       largest_of_head(sizes_.head(pair), in, out, product, scores);
     });
   }
+  /// Computes a part of attention with sharded keys. Adds up exp(score - largest score of all shards) over the keys of
+  /// this shard, and the values weighted by it.
   void sums(const Operands& in, const Sums& out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
       sums_of_head(sizes_.head(pair), in, out, product, scores);

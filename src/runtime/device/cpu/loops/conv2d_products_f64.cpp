@@ -79,7 +79,8 @@ struct Conv2dProductsF64GradInput {
   }
 };
 
-/// Sizes of the product that computes an op; for the gradient of x, those of the largest residue.
+/// Returns the sizes of the product that computes an op; for the gradient of x, an upper bound on those of each
+/// residue.
 gemm::Sizes sizes_of(const std::string& op, const ConvolutionSizes& conv, int threads) {
   const int64_t places = conv.images() * conv.plane_y(), inner = conv.channels() * conv.taps();
   if (op == "conv2d") return gemm::tiled(conv.groups, conv.filters(), places, inner, threads);

@@ -23,7 +23,7 @@ struct ConvolutionSizes {
   int64_t filters() const { return weight[0] / groups; }
   int64_t taps() const { return weight[2] * weight[3]; }
 
-  /// The patches of x at the positions of y.
+  /// Returns the patches of x at the positions of y, yet without `data`.
   Patches patches() const;
 };
 

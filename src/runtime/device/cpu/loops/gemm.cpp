@@ -35,7 +35,7 @@ void multiply_rows(int64_t inner, const double* a, const double* b, bool add, Su
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// Size of equal tiles of at most `most`, a multiple of `unit`.
+/// Returns the size of equal tiles into which `size` is split: at most `most`, and a multiple of `unit`, at least one.
 int64_t even_tile(int64_t size, int64_t most, int64_t unit) {
   const int64_t tiles = std::max<int64_t>(1, (size + most - 1) / most);
   return std::max(unit, rounded_up((size + tiles - 1) / tiles, unit));

@@ -8,8 +8,8 @@ namespace partita {
 /// Number of elements below which a loop stays on one thread: starting a team costs some microseconds.
 inline constexpr int64_t kSerialElements = 16384;
 
-/// Number of ranges into which a sum over rows is split. One thread sums each range and the ranges are added in order,
-/// so the bits do not depend on the number of threads.
+/// Returns the number of ranges, 1 to 64, into which a sum over rows is split. One thread sums each range and the
+/// ranges are added in order, so the bits do not depend on the number of threads.
 int64_t ranges_of(int64_t rows);
 /// First row of a range; `rows` for range number `ranges`.
 inline int64_t range_begin(int64_t rows, int64_t ranges, int64_t range) { return rows * range / ranges; }
@@ -22,15 +22,16 @@ int threads_within(int64_t own, int64_t scratch_bytes);
 /// neither f32 nor f64. "" if they do.
 std::string unsupported_by_loops(const KernelQuery& query);
 
-/// Accepts a query whose first operand is f32 or f64, with all operands and results dense. Refuses others with a
-/// reason.
+/// Accepts a query whose first operand, or result if it has no operands, is f32 or f64, with all operands and results
+/// dense. The choice has this kernel name and these (input, output) pairs that may share a buffer. Refuses others with
+/// a reason.
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place = {});
 
 /// The memory format in which pointwise loops run: that of the first of `operands` operands which is neither plain nor
 /// "any", else plain.
 MemoryFormat common_format(const KernelQuery& query, size_t operands);
 
-/// Number of elements of a type in a memory format, padding included.
+/// Returns the number of elements of a type in a memory format other than "any", padding included.
 int64_t stored_elements(const Type& type, const MemoryFormat& format);
 
 /// Calls fn(double{}) for f64, else fn(float{}).
@@ -40,8 +41,9 @@ void for_loop_type(DType dtype, Fn&& fn) {
   fn(float{});
 }
 
-/// Makes a kernel from a function of its pointers.
+/// Function that computes the results of a kernel from the pointers of Kernel::run.
 using LoopFn = std::function<void(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch)>;
+/// Makes a kernel that calls `fn`.
 std::unique_ptr<Kernel> make_loop(LoopFn fn);
 
 /// Wraps an f64 kernel that multiplies elements by zeros which the reference skips: infinity or NaN times zero is NaN.

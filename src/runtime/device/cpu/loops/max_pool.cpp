@@ -31,7 +31,8 @@ Taps taps(int64_t first, int64_t kernel, int64_t size) {
   return {std::max<int64_t>(0, -first), std::min(kernel, size - first)};
 }
 
-/// Pools one plane. The first of equal elements wins, and NaN beats all, as in the reference.
+/// Pools one plane of `kLanes` channels. Stores the maxima to `y` and the index of each one's tap in its window to
+/// `position`. The first of equal elements wins, and NaN beats all, as in the reference.
 template <class T, int64_t kLanes>
 void pool_plane_max_pool(const Plane& plane, const T* x, T* y, int32_t* position) {
   for (int64_t row = 0; row < plane.rows; ++row) {

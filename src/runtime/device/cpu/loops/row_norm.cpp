@@ -57,7 +57,8 @@ double mean_square(int64_t size, const T* x) {
   return sum_row_deviations(size, x, 0).second / static_cast<double>(size);
 }
 
-/// y = (x - mean) * rstd * gamma + beta; rms_norm has no mean and no beta.
+/// Binds a loop that computes y = (x - mean) * rstd * gamma + beta and stores mean and rstd of each row; rms_norm has
+/// no mean and no beta.
 template <class T, bool kCentered>
 LoopFn bind_norm_row_norm(const Rows& rows, double epsilon) {
   return [=](auto in, auto out, void*) {

@@ -75,7 +75,8 @@ Convolution make_convolution(const A& attrs, const Type& x, const Type& weight, 
 /// included, is several times as fast as one on plain images.
 constexpr int64_t kBlockedChannels = 4;
 
-/// "any" for data that is blocked or has enough channels for that, else plain.
+/// Returns "any" for data whose format `now` is neither plain nor "any", or which has at least kBlockedChannels
+/// channels; else plain.
 inline MemoryFormat preferred_data_format(const Type& type, const MemoryFormat& now) {
   const bool blocked = !now.plain() && !now.any();
   return {blocked || type.shape[1] >= kBlockedChannels ? "any" : "plain", 0};
@@ -93,8 +94,8 @@ inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_weights::pr
 }
 
 /// Returns the scratch bytes of a convolution whose memory formats are chosen, or the reason why oneDNN has no such
-/// convolution. `describe` is as in `choose_formats`. Throws RuntimeFailure(out_of_memory) if oneDNN runs out of
-/// memory.
+/// convolution. `describe` takes a Convolution and returns the description of the primitive to use. Throws
+/// RuntimeFailure(out_of_memory) if oneDNN runs out of memory.
 template <class Describe>
 std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Describe& describe) {
   try {

@@ -21,17 +21,18 @@ Desc any_desc(const Shape& shape);
 /// The description of a type in a memory format. Throws InternalError unless the type is f32 or i32 and the tag is
 /// known for its rank.
 Desc desc_of(const Type& type, const MemoryFormat& format);
-/// The memory format of a description, or nullopt if it has no name here.
+/// Returns the memory format of the description of an f32 operand with the shape of `type`, or nullopt if it has no
+/// name here.
 std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type);
-/// Bytes of a type in a memory format, padding included; those of the plain format for "any". Throws as desc_of does
-/// for other formats.
+/// Returns the bytes of a type in a memory format, padding included; those of the plain format for "any" and for a type
+/// without elements. Throws as desc_of does for other formats.
 int64_t format_bytes(const Type& type, const MemoryFormat& format);
 /// Returns the reason why oneDNN does not support a query: an operand that is not f32, has no or more than 12
 /// dimensions, or no elements. "" if it does.
 std::string unsupported_by_onednn(const KernelQuery& query);
 
 /// Makes a kernel that converts between two memory formats of an f32 or i32 type. Throws dnnl::error if oneDNN cannot,
-/// and as desc_of does.
+/// InternalError if it needs scratch memory, and as desc_of does.
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to);
 
 /// An argument of a primitive: an input, an output, or bytes from `index` of the scratch memory.
@@ -56,8 +57,8 @@ auto report_onednn(Fn&& fn) {
   }
 }
 
-/// The reason of a refusal: why oneDNN has no such primitive. Throws RuntimeFailure(out_of_memory) if it only lacks
-/// memory, since ranks must choose alike.
+/// Returns the reason of a refusal: why oneDNN has no such primitive. Throws RuntimeFailure(out_of_memory) if it only
+/// lacks memory, since ranks must choose alike.
 std::string no_such(std::string_view primitive, const dnnl::error& error);
 
 /// Runs one primitive. Memory objects are created once; a run only sets their addresses. It throws as throw_onednn

@@ -10,7 +10,7 @@ struct OneDnnFacts {
   std::string isa;      // newest instruction set that its kernels use on this processor: "avx512_core"
 };
 
-/// Queries the loaded library.
+/// Returns the facts of the loaded library. The instruction set is "generic" if it uses none that is known here.
 OneDnnFacts onednn_facts();
 
 }  // namespace partita
