@@ -1,8 +1,10 @@
-"""Scaling of losses, for networks in 16 bits. The CPU computes in 32, where it changes nothing but rounding."""
+"""Networks in 16 bits, and the scaling of losses."""
 
 from partita._names import refuse_missing
 from partita._warnings import warn
+from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
 from partita.ops import functional as F
 
 
@@ -64,12 +66,33 @@ def all_finite(inputs):
     return result
 
 
-def auto_mixed_precision(network, amp_level="O0", dtype=None):
-    """The network itself: the CPU computes in float32."""
-    if amp_level not in ("O0", "O1", "O2", "O3", "auto"):
-        raise ValueError(f"[auto_mixed_precision] unknown amp_level, got {amp_level!r}, expected O0")
-    if amp_level != "O0":
-        warn(f"[auto_mixed_precision] the CPU computes in float32, got amp_level={amp_level!r}")
+LEVELS = ("O0", "O1", "O2", "O3", "auto")
+
+
+def precision_of(where, amp_level, dtype=mstype.float16):
+    """The precision of products, as the option `training.precision` has it. Raises ValueError for an unknown level or a
+    dtype of other than 16 bits. Warns of float16: its smallest numbers are larger than many gradients."""
+    if amp_level not in LEVELS:
+        raise ValueError(f"[{where}] unknown amp_level, got {amp_level!r}, expected one of {' '.join(LEVELS)}")
+    if dtype not in (mstype.float16, mstype.bfloat16):
+        raise ValueError(f"[{where}] not a type of 16 bits, got dtype={dtype}, expected float16 or bfloat16")
+    if amp_level == "O0":
+        return "f32"
+    if dtype == mstype.float16:
+        warn(f"[{where}] losses are not scaled, so that gradients below 6e-8 become 0 in float16: bfloat16 keeps them")
+    return dtype.core
+
+
+def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
+    """The network, whose products `Model` then computes from operands of 16 bits. Parameters, sums, norms, the loss and
+    updates stay in float32 at each level but O0, which changes nothing. In a loop of one's own it has no effect and
+    warns. Raises TypeError unless `network` is a cell, ValueError for an unknown level or a dtype of other than 16
+    bits."""
+    if not isinstance(network, Cell):
+        raise TypeError(
+            f"[auto_mixed_precision] the network is not a cell, got {type(network).__name__}, expected an nn.Cell"
+        )
+    object.__setattr__(network, "_precision", precision_of("auto_mixed_precision", amp_level, dtype))
     return network
 
 

@@ -23,6 +23,7 @@ class Cell(CellSettings):
         values["_scope_name"] = ""
         values["_recompute"] = False
         values["_stage"] = None
+        values["_precision"] = "f32"  # that of its products in Model; see amp.auto_mixed_precision
         values["_hooks"] = ([], [])
         values["training"] = False
         values["requires_grad"] = False

@@ -6,6 +6,7 @@ from partita import _core, context
 from partita._names import refuse_missing
 from partita._parallelism import Parallelism
 from partita._warnings import warn
+from partita.amp import precision_of
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
 from partita.nn.cell import Cell
@@ -46,10 +47,7 @@ class Model:
     ):
         if not isinstance(network, Cell):
             raise TypeError(f"[Model] the network is not a cell, got {type(network).__name__}, expected an nn.Cell")
-        if amp_level not in ("O0", "O1", "O2", "O3", "auto"):
-            raise ValueError(f"[Model] unknown amp_level, got {amp_level!r}, expected O0")
-        if amp_level != "O0":
-            warn(f"[Model] the CPU computes in float32, got amp_level={amp_level!r}")
+        self._precision = precision_of("Model", amp_level)
         if boost_level != "O0":
             warn(f"[Model] this level is not supported, got boost_level={boost_level!r}")
         if eval_network is not None or eval_indexes is not None:
@@ -58,9 +56,9 @@ class Model:
                 "expected None"
             )
         if loss_scale_manager is not None:
-            warn(f"[Model] losses in float32 cannot be scaled, got {type(loss_scale_manager).__name__}")
+            warn(f"[Model] losses are not scaled, got {type(loss_scale_manager).__name__}")
         if keep_batchnorm_fp32 is False:
-            warn("[Model] the CPU computes in float32, got keep_batchnorm_fp32=False")
+            warn("[Model] norms compute in float32, got keep_batchnorm_fp32=False")
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._metrics = _measured_by(metrics)
 
@@ -122,6 +120,8 @@ class Model:
         columns, outputs, loss = self._functions(names)
         options = dict(parallelism.options)
         options["training.batch"] = batch
+        own = self._network._precision
+        options["training.precision"] = own if self._precision == "f32" else self._precision
         if optimizer is not None:
             options.update(optimizer.options())
             options["schedule.learning_rate"] = optimizer.rate_of(0)

@@ -27,7 +27,7 @@ void require_layers(const Graph& graph, const std::vector<std::string>& layers) 
       if (!node.scope.empty()) scopes.insert(node.scope);
     }
     throw InvalidArgument(
-        fmt::format("[precision] unknown layer, got '{}', expected one of the {} scopes of graph {}{}", layer,
+        fmt::format("[--precision-of] unknown layer, got '{}', expected one of the {} scopes of graph {}{}", layer,
                     scopes.size(), graph.name, did_you_mean(layer, {scopes.begin(), scopes.end()})),
         ErrorKind::key);
   }

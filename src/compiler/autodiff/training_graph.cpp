@@ -121,6 +121,10 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
   count_step(builder);
   Graph training = builder.take();
   training.own_gradients.clear();
+  if (options.precision.precision == MixedPrecision::f16) {
+    warnings.push_back(
+        "[--precision] losses are not scaled, got f16: gradients below 6e-8 become 0, expected bf16, which keeps them");
+  }
   return {finish_training_graph(remove_dead_nodes(std::move(training)), ops, options.precision), std::move(warnings)};
 }
 

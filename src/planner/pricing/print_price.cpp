@@ -124,7 +124,8 @@ std::string to_json(const PricedPlan& plan) {
                                     {"recomputed", recomputed},
                                     {"notes", plan.notes},
                                     {"plan", print(plan.configuration)}};
-  return json.dump(2) + "\n";
+  // A path need not be UTF-8.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace partita

@@ -52,8 +52,8 @@ void write_log(const Socket& file, std::string_view text) {
 /// The last lines of a file, at most kMaxLines and kMaxLineBytes; "" if it cannot be read.
 std::string last_lines(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return "";
   const auto size = static_cast<int64_t>(file.tellg());
+  if (!file || size < 0) return "";
   const int64_t bytes = std::min<int64_t>(size, kMaxLineBytes);
   file.seekg(size - bytes);
   std::string text(static_cast<size_t>(bytes), '\0');

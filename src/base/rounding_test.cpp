@@ -1,0 +1,85 @@
+#include "base/rounding.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace partita {
+namespace {
+
+/// All finite numbers of a 16-bit float that are not below zero, in order.
+template <class Half>
+std::vector<double> numbers_of() {
+  std::vector<double> found;
+  for (uint32_t bits = 0; bits < 0x8000; ++bits) {
+    Half half;
+    half.bits = static_cast<uint16_t>(bits);
+    const float value = half;
+    if (std::isfinite(value)) found.push_back(value);
+  }
+  return found;
+}
+
+/// The nearest of `all`, of two equally near ones that with an even position; infinity from half a step beyond the end.
+double nearest_of(const std::vector<double>& all, double x) {
+  const auto above = std::lower_bound(all.begin(), all.end(), x);
+  const double last = all.back(), step = last - all[all.size() - 2];
+  if (above == all.end()) return x - last >= step / 2 ? std::numeric_limits<double>::infinity() : last;
+  if (above == all.begin()) return *above;
+  const double high = *above, low = *(above - 1);
+  if (high - x != x - low) return high - x < x - low ? high : low;
+  return (above - all.begin()) % 2 == 0 ? high : low;
+}
+
+template <HalfFormat kFormat, class Half, class T>
+void expect_nearest() {
+  const std::vector<double> all = numbers_of<Half>();
+  std::mt19937_64 random(3);
+  std::uniform_int_distribution<size_t> place(0, all.size() - 2);
+  std::uniform_real_distribution<double> part(0, 1);
+  for (int i = 0; i < 200000; ++i) {
+    const size_t k = i < 1000 ? static_cast<size_t>(i) : i < 1100 ? all.size() - 2 : place(random);
+    const double between = i % 3 == 0 ? 0.5 : i % 17 == 0 ? 0 : part(random);
+    T x = static_cast<T>(all[k] + (all[k + 1] - all[k]) * between);
+    // The processor may round subnormal floats to zero, as it does in a step; the format's own lie there.
+    if (std::abs(x) < std::numeric_limits<T>::min() && x != 0) continue;
+    const double expected = nearest_of(all, x);
+    ASSERT_EQ(static_cast<double>(round_to<kFormat>(x)), expected) << x;
+    ASSERT_EQ(static_cast<double>(round_to<kFormat>(-x)), -expected) << -x;
+  }
+}
+
+TEST(RoundTo, GivesTheNearest) {
+  expect_nearest<kBf16, bf16, float>();
+  expect_nearest<kBf16, bf16, double>();
+  expect_nearest<kF16, f16, float>();
+  expect_nearest<kF16, f16, double>();
+}
+
+template <HalfFormat kFormat, class T>
+void expect_ends(double largest) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  EXPECT_EQ(round_to<kFormat>(kInfinity), kInfinity);
+  EXPECT_EQ(round_to<kFormat>(-kInfinity), -kInfinity);
+  EXPECT_EQ(round_to<kFormat>(static_cast<T>(largest)), static_cast<T>(largest));
+  EXPECT_EQ(round_to<kFormat>(std::numeric_limits<T>::max()), kInfinity);
+  EXPECT_EQ(round_to<kFormat>(-std::numeric_limits<T>::max()), -kInfinity);
+  EXPECT_TRUE(std::isnan(round_to<kFormat>(std::numeric_limits<T>::quiet_NaN())));
+  EXPECT_TRUE(std::signbit(round_to<kFormat>(T{-0.0})));
+}
+
+TEST(RoundTo, KeepsWhatIsNoNumber) {
+  expect_ends<kBf16, float>(0x1.fep127);
+  expect_ends<kBf16, double>(0x1.fep127);
+  expect_ends<kF16, float>(65504);
+  expect_ends<kF16, double>(65504);
+  EXPECT_EQ(round_to<kF16>(65519.99), 65504);
+  EXPECT_EQ(round_to<kF16>(65520.0), std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,106 @@
+// Models in 16 bits: trained, evaluated, saved and resumed.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "frontend/data/readers/test_files.h"
+#include "training/model.h"
+#include "training/test_training.h"
+
+namespace partita {
+namespace {
+
+JobConfig mixed_config(int ranks, MixedPrecision precision) {
+  JobConfig config = small_config(ranks);
+  config.training.precision = precision;
+  return config;
+}
+
+struct MixedNumbers {
+  std::vector<double> losses;
+  Metrics test;
+};
+
+MixedNumbers trained_mixed(const JobConfig& config, const std::string& resume = "", const std::string& checkpoint = "",
+                           int64_t epochs = 2) {
+  Model model(small_network(), config, Place{.cores = 1});
+  if (!resume.empty()) model.resume(resume);
+  EventRecorder events;
+  FitOptions options{.epochs = epochs, .callbacks = {&events}};
+  if (!checkpoint.empty()) options.checkpoints = CheckpointOptions{.folder = checkpoint, .every = 4};
+  model.train(rows_of(Split::train), options);
+  MixedNumbers seen;
+  for (const StepInfo& step : events.steps) seen.losses.push_back(step.loss);
+  seen.test = model.eval(rows_of(Split::test));
+  return seen;
+}
+
+// A model is evaluated with the roundings of its training, also where the parameters are sharded.
+TEST(ModelPrecision, RanksAndLevelsChangeNoNumber) {
+  for (const MixedPrecision precision : {MixedPrecision::bf16, MixedPrecision::f16}) {
+    const MixedNumbers one = trained_mixed(mixed_config(1, precision));
+    for (const int level : {0, 1, 2, 3}) {
+      JobConfig config = mixed_config(3, precision);
+      config.plan.options.zero = {.level = level, .threshold = 0};
+      const MixedNumbers several = trained_mixed(config);
+      for (size_t i = 0; i < one.losses.size(); ++i) EXPECT_NEAR(several.losses[i], one.losses[i], 1e-9) << level;
+      EXPECT_NEAR(several.test.loss, one.test.loss, 1e-9) << level;
+      EXPECT_EQ(several.test.accuracy(), one.test.accuracy()) << level;
+    }
+  }
+}
+
+TEST(ModelPrecision, IsSeenInTheNumbers) {
+  const MixedNumbers full = trained_mixed(small_config(1)), half = trained_mixed(mixed_config(1, MixedPrecision::bf16));
+  for (size_t i = 0; i < full.losses.size(); ++i) {
+    EXPECT_NE(half.losses[i], full.losses[i]);
+    EXPECT_NEAR(half.losses[i], full.losses[i], 2e-2 * full.losses[i]);
+  }
+  JobConfig whole = mixed_config(1, MixedPrecision::bf16);
+  whole.training.precision_of = {"net=f32"};
+  EXPECT_EQ(trained_mixed(whole).losses, full.losses) << "no layer is left";
+}
+
+TEST(ModelPrecision, CheckpointsContinueInAnyPrecision) {
+  const TempDir folder;
+  const auto precisions = {MixedPrecision::f32, MixedPrecision::bf16, MixedPrecision::f16};
+  for (const MixedPrecision first : precisions) {
+    const std::string run = (folder.path() / std::string(name_of(first))).string();
+    const MixedNumbers whole = trained_mixed(mixed_config(1, first), "", run);
+    for (const MixedPrecision next : precisions) {
+      const MixedNumbers rest = trained_mixed(mixed_config(2, next), run + "/step_4");
+      ASSERT_EQ(rest.losses.size(), whole.losses.size() - 4);
+      const double tolerance = next == first ? 1e-9 : 2e-2;
+      for (size_t i = 0; i < rest.losses.size(); ++i) EXPECT_NEAR(rest.losses[i], whole.losses[i + 4], tolerance);
+    }
+  }
+}
+
+std::string refusal_of_precision(const std::vector<std::string>& precision_of, MixedPrecision precision) {
+  JobConfig config = mixed_config(1, precision);
+  config.training.precision_of = precision_of;
+  try {
+    trained_mixed(config);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(ModelPrecision, RefusesWhatItCannotMean) {
+  EXPECT_EQ(refusal_of_precision({"net/fc1"}, MixedPrecision::bf16),
+            "[--precision-of] not a precision of a layer, got 'net/fc1', expected LAYER=f32");
+  EXPECT_EQ(refusal_of_precision({"net/fc1=f16"}, MixedPrecision::bf16),
+            "[--precision-of] not a precision of a layer, got 'net/fc1=f16', expected LAYER=f32");
+  EXPECT_EQ(refusal_of_precision({"=f32"}, MixedPrecision::bf16),
+            "[--precision-of] not a precision of a layer, got '=f32', expected LAYER=f32");
+  EXPECT_EQ(refusal_of_precision({"net/fc1=f32"}, MixedPrecision::f32),
+            "[--precision-of] has no effect, got net/fc1=f32 with --precision f32, expected --precision bf16 or none");
+  const std::string unknown = refusal_of_precision({"net/fd1=f32"}, MixedPrecision::bf16);
+  EXPECT_NE(unknown.find("[--precision-of] unknown layer, got 'net/fd1', expected one of the"), std::string::npos);
+  EXPECT_NE(unknown.find("did you mean 'net/fc1'?"), std::string::npos) << unknown;
+}
+
+}  // namespace
+}  // namespace partita

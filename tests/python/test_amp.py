@@ -1,0 +1,66 @@
+"""Models in 16 bits: nearly the losses of float32, the same on any number of ranks."""
+
+import contextlib
+import io
+
+import numpy as np
+from support import Case, Losses, Small, labelled
+
+import partita as ms
+from partita import Tensor, amp, nn, train
+from partita import dataset as ds
+
+
+def losses_of(ranks=1, wrap=lambda net: net, **options):
+    x, y = labelled(48)
+    rows = ds.NumpySlicesDataset((x, y), ["data", "label"], shuffle=False).batch(24)
+    ms.set_seed(1)
+    ms.set_context(ranks=ranks)
+    mode = "data_parallel" if ranks > 1 else "stand_alone"
+    ms.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True)
+    net, losses = wrap(Small()), Losses()
+    model = train.Model(net, nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9), **options)
+    model.train(3, rows, callbacks=[losses])
+    return losses.values
+
+
+class MixedPrecision(Case):
+    def tearDown(self):
+        ms.set_context(ranks=1)
+        ms.reset_auto_parallel_context()
+
+    def test_has_nearly_the_losses_of_float32(self):
+        full = losses_of()
+        halves = {
+            "level": losses_of(amp_level="O2"),
+            "float16": losses_of(wrap=lambda net: amp.auto_mixed_precision(net, "O1")),
+            "bfloat16": losses_of(wrap=lambda net: amp.auto_mixed_precision(net, "O3", ms.bfloat16)),
+        }
+        for name, values in halves.items():
+            self.assertNotEqual(values, full, name)
+            np.testing.assert_allclose(values, full, rtol=1e-2, err_msg=name)
+        self.assertEqual(halves["level"], halves["float16"])
+        self.assertNotEqual(halves["bfloat16"], halves["float16"])
+
+    def test_ranks_change_no_rounding(self):
+        def wrap(net):
+            return amp.auto_mixed_precision(net, "auto", ms.bfloat16)
+
+        np.testing.assert_allclose(losses_of(ranks=3, wrap=wrap), losses_of(wrap=wrap), rtol=5e-3)
+
+    def test_o0_changes_nothing(self):
+        self.assertEqual(losses_of(wrap=lambda net: amp.auto_mixed_precision(net, "O0", ms.bfloat16)), losses_of())
+
+    def test_refuses_what_has_not_16_bits(self):
+        with self.refuses(ValueError, "[auto_mixed_precision] not a type of 16 bits, got dtype=Float32"):
+            amp.auto_mixed_precision(Small(), "O1", ms.float32)
+        with self.refuses(ValueError, "[auto_mixed_precision] unknown amp_level, got 'O4', expected one of O0 O1"):
+            amp.auto_mixed_precision(Small(), "O4")
+        with self.refuses(TypeError, "[auto_mixed_precision] the network is not a cell, got int"):
+            amp.auto_mixed_precision(3, "O1")
+
+    def test_warns_where_it_has_no_effect(self):
+        net = amp.auto_mixed_precision(Small(), "O1", ms.bfloat16)
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            net(Tensor(labelled(4)[0]))
+        self.assertIn("a loop of one's own computes in float32", errors.getvalue())
