@@ -6,11 +6,11 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 runs=()
 export OMP_NUM_THREADS=2
-# compare MODEL f32|f64 fast|reference OPTIMIZER [ignored]
+# compare MODEL f32|f64|bf16 fast|reference OPTIMIZER [ignored]
 compare() {
   local file=$out/${#runs[@]}.safetensors
   build/release/tests/torch_export "${@:1:4}" "$file" "${@:5}"
-  runs+=("$1" "$4" "$file")
+  runs+=("$1" "$2" "$4" "$file")
 }
 
 for model in mlp lenet block resnet18:width=8,size=16; do
@@ -42,4 +42,7 @@ for optimizer in momentum sgd; do
   compare block f64 fast "$optimizer"
   compare lenet f32 fast "$optimizer"
 done
+# Beside PyTorch's automatic casts to bf16.
+for model in mlp lenet resnet18:width=8,size=16; do compare "$model" bf16 fast sgd; done
+for model in $gpt $llama; do compare "$model" bf16 fast adamw_eps; done
 /usr/bin/python3 tests/torch/compare.py "${runs[@]}"

@@ -1,7 +1,8 @@
 // Trains a model for ten steps on random batches and writes all that another program needs to repeat it:
 //
-//   torch_export MODEL f32|f64 fast|reference nesterov|momentum|sgd|adam|adamw|adamw_eps OUT.safetensors [ignored]
+//   torch_export MODEL f32|f64|bf16 fast|reference nesterov|momentum|sgd|adam|adamw|adamw_eps OUT.safetensors [ignored]
 //
+// bf16: f32 with products of bf16.
 // ignored: labels of -100 count for nothing, two of three in the first half of the rows. Losses and states are then
 // those of four micro-batches on two pipeline stages.
 // MODEL is "block" (one residual block) or a model of the zoo.
@@ -25,7 +26,7 @@ constexpr int kSteps = 10;
 constexpr int64_t kBatch = 16;
 constexpr int64_t kIgnored = -100;  // PyTorch's
 
-const std::map<std::string, DType> kTypes{{"f32", DType::f32}, {"f64", DType::f64}};
+const std::map<std::string, DType> kTypes{{"f32", DType::f32}, {"f64", DType::f64}, {"bf16", DType::f32}};
 const std::map<std::string, KernelSet> kKernels{{"fast", KernelSet::fast}, {"reference", KernelSet::reference}};
 const std::map<std::string, OptimizerOptions> kOptimizers{
     {"nesterov", {.kind = OptimizerKind::momentum, .momentum = 0.9, .nesterov = true, .weight_decay = 1e-3}},
@@ -71,7 +72,7 @@ void ignore_some(Array& labels) {
   }
 }
 
-void export_run(const std::string& spec, DType dtype, KernelSet kernels, const OptimizerOptions& optimizer,
+void export_run(const std::string& spec, DType dtype, MixedPrecision precision, KernelSet kernels, const OptimizerOptions& optimizer,
                 const std::string& path, bool ignores) {
   const ZooModel model = model_of(spec);
   Job job;
@@ -80,7 +81,7 @@ void export_run(const std::string& spec, DType dtype, KernelSet kernels, const O
   job.forward =
       build_graph(model.network(Loss::sparse, ignores ? LossOptions{.ignore_index = kIgnored} : LossOptions()),
                   all_ops(), {.batch = kBatch, .columns = columns, .dtype = dtype});
-  job.training = {.optimizer = optimizer, .output_gradients = true};
+  job.training = {.optimizer = optimizer, .output_gradients = true, .precision = {.precision = precision}};
   job.states = initial_states(job.forward, /*seed=*/3);
   job.steps = kSteps;
   job.learning_rate = 0.01;
@@ -124,11 +125,13 @@ int main(int argc, char** argv) {
   const bool ignores = argc == 7 && std::string_view(argv[6]) == "ignored";
   if ((argc != 6 && !ignores) || !kTypes.contains(argv[2]) || !kKernels.contains(argv[3]) ||
       !kOptimizers.contains(argv[4])) {
-    fmt::print(stderr, "usage: {} MODEL f32|f64 fast|reference OPTIMIZER OUT [ignored]\n", argv[0]);
+    fmt::print(stderr, "usage: {} MODEL f32|f64|bf16 fast|reference OPTIMIZER OUT [ignored]\n", argv[0]);
     return 64;
   }
   try {
-    export_run(argv[1], kTypes.at(argv[2]), kKernels.at(argv[3]), kOptimizers.at(argv[4]), argv[5], ignores);
+    const MixedPrecision precision =
+        std::string_view(argv[2]) == "bf16" ? MixedPrecision::bf16 : MixedPrecision::f32;
+    export_run(argv[1], kTypes.at(argv[2]), precision, kKernels.at(argv[3]), kOptimizers.at(argv[4]), argv[5], ignores);
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return static_cast<int>(error.code());
