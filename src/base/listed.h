@@ -12,8 +12,8 @@ namespace partita {
 /// Longest list that is printed in full. Longer ones show their first three elements and the last.
 inline constexpr int64_t kMaxListed = 16;
 
-/// Returns "3, 5" with the separator ", ", or "0, 1, 2, .., 99" for more than kMaxListed elements. `at(i)` returns
-/// element i.
+/// Returns `count` elements as text: "3, 5" with the separator ", ", or "0, 1, 2, .., 99" for more than kMaxListed
+/// elements. `at(i)` returns element i.
 template <class At>
 std::string listed(int64_t count, const At& at, std::string_view separator) {
   std::string text;

@@ -42,7 +42,7 @@ void run_at_once(size_t count, const Fn& fn) {
 }
 
 /// Returns the bytes read and written per second by copies on `threads` threads at once, each in its own memory. Throws
-/// as `run_at_once` does.
+/// RuntimeFailure(out_of_memory) if a thread cannot be started.
 double copy_bandwidth(int threads) {
   constexpr size_t kBytes = size_t{64} << 20;
   constexpr int kCopies = 6;
@@ -75,7 +75,7 @@ double best_rate(const TrainingTime& time) {
 
 /// Fits the costs of steps on several ranks that the prediction lacks to `steps`, the measured seconds per step of the
 /// first cases, and stores them in `cluster`: seconds per step (`rank_overhead`), and seconds that a collective waits
-/// for each other rank (`rank_skew`), each 0 to 1 ms. Throws as `program_of` does.
+/// for each other rank (`rank_skew`), each 0 to 1 ms. Throws InvalidArgument for a case that cannot be trained.
 void set_rank_costs(Cluster& cluster, const std::vector<TrainingCase>& cases, const std::vector<double>& steps) {
   struct RankStep {
     double measured = 0, predicted = 0, waits = 0;  // waits: number of waits of exposed collectives for another rank
@@ -145,7 +145,8 @@ void set_thread_shares(Cluster& cluster, const std::vector<ThreadGain>& gains) {
 }
 
 /// Returns the speed of trainings that run on all cores at once, one per core, relative to one that runs alone; 0.01 to
-/// 1. Throws as `time_training` and `run_at_once` do.
+/// 1. Throws InvalidArgument for a case that cannot be trained, RuntimeFailure(non_finite) if a loss is not finite, and
+/// RuntimeFailure(out_of_memory) without memory or threads.
 double busy_share(const CalibrationOptions& options, double seconds) {
   double alone = 0, together = 0;
   for (const TrainingCase& training : options.core_cases) {

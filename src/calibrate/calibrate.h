@@ -13,7 +13,8 @@ namespace partita {
 /// Returns trainings with common layers in common sizes, so that each kind of work occurs in small and large: most on
 /// one rank, some on 2 or 4.
 std::vector<TrainingCase> calibration_cases();
-/// Returns a training of each kind of network, to be timed on one core, on all cores, and with one on every core.
+/// Returns a training of each kind of network, to be timed on one core, on all cores together, and as one training per
+/// core at once.
 std::vector<TrainingCase> calibration_core_cases();
 /// Returns trainings on several ranks with many collectives.
 std::vector<TrainingCase> calibration_rank_cases();
@@ -54,12 +55,13 @@ Measurements median(std::vector<Measurements> rounds);
 /// Measures the machine. Trains small perceptrons, convolutional networks and transformers on one core, on all cores
 /// and on several ranks, and times collectives of 2, 4 and 8 threads. All of this is repeated `rounds` times, at least
 /// 1, and the medians are returned, so that they exclude a single disturbed round. Nothing else should run meanwhile.
-/// Throws as `time_training`, `time_whole_step` and `time_collectives` do, and RuntimeFailure(out_of_memory) if a
-/// thread cannot be started.
+/// Throws InvalidArgument for a case that cannot be trained, RuntimeFailure(non_finite) if a loss is not finite,
+/// RuntimeFailure(out_of_memory) without memory or threads, and what `options.progress` throws.
 Measurements measure_machine(const CalibrationOptions& options);
 
 /// Returns a verified cluster fitted to the measurements. It has as many ranks as there are cores, but at least 8.
-/// Throws InvalidArgument as `verify` of a cluster and, for the cases on several ranks, as `program_of` does.
+/// Throws InvalidArgument if the fitted numbers are not those of a cluster, and for a case of `options.rank_cases` that
+/// cannot be trained.
 Cluster fit_machine(const Measurements& measured, const CalibrationOptions& options);
 
 /// Returns how well a cluster meets the measurements: a line for each training on one rank, and the mean and largest

@@ -116,8 +116,8 @@ std::vector<std::vector<StateShare>> even_shares(const SavedStates& states, int 
 }
 
 /// Compiles the training of a checkpoint under another plan, up to the partition. Throws InvalidArgument if neither the
-/// plan nor the checkpoint names a model, InvalidFile for a damaged configuration in the checkpoint, and as ZooJob and
-/// its `program` do.
+/// plan nor the checkpoint names a model, if an option is bad, or if the plan does not fit the model, InvalidFile for a
+/// damaged configuration in the checkpoint, and what opening NumPy rows for their columns throws.
 Program program_under(const PlanFile& plan, const SavedStates& states) {
   const Metadata& metadata = states.metadata();
   const auto saved = metadata.find(kConfigKey);
@@ -142,8 +142,8 @@ Program program_under(const PlanFile& plan, const SavedStates& states) {
 }
 
 /// Returns the parts that the ranks of the plan in the file `path` hold, split evenly among those that hold the same.
-/// Throws as `read_plan_file` and `program_under` do, and InvalidArgument if the plan is for another network or
-/// optimizer.
+/// Throws MissingFile if the plan cannot be read, InvalidArgument if it is malformed or for another network or
+/// optimizer, and as `program_under` does.
 SplitTarget planned_target(const SavedStates& states, const std::string& path) {
   const PlanFile plan = read_plan_file(path);
   const Program program = program_under(plan, states);

@@ -33,9 +33,9 @@ void add_commands(CLI::App& app);
 /// otherwise.
 void refuse_empty(const CLI::App& command);
 
-/// Runs the command and returns the exit code of the process: 0, the command's own code or, after an exception, the
-/// code of the Error, out_of_memory or `internal`. Throws nothing: errors are printed to stderr as one line. From then
-/// on the process ignores SIGPIPE and SIGXFSZ.
+/// Runs the command and returns the exit code of the process: 0, the command's own code, cannot_write if stdout cannot
+/// be written or, after an exception, the code of the Error, out_of_memory or `internal`. Throws nothing: errors are
+/// printed to stderr as one line. From then on the process ignores SIGPIPE and SIGXFSZ.
 int run_command_line(int argc, char** argv);
 
 }  // namespace partita

@@ -59,8 +59,9 @@ void run_graph(const Graph& graph, uint64_t seed) {
 /// Returns the stage up to which the program is compiled: the graph or, for several ranks, their local graphs.
 Stage last_stage(const JobConfig& config) { return config.ranks.count > 1 ? Stage::partition : Stage::training; }
 
-/// Compiles the graph of a file, under the parts of the configuration that do not depend on a network. Throws as
-/// `read_graph` and `make_program` do.
+/// Compiles the graph of a file, under the parts of the configuration that do not depend on a network. Throws
+/// MissingFile if the file cannot be read, InvalidFile if it has more than 16 MiB, InvalidArgument if it is not a graph
+/// or the options do not fit it, and RuntimeFailure(out_of_memory) if the compute threads cannot be started.
 Program compile_file(const std::string& path, const JobConfig& config, bool training) {
   // A forward graph on one rank is printed with its dead nodes.
   const Stage last = training || config.ranks.count > 1 ? last_stage(config) : Stage::graph;

@@ -92,7 +92,8 @@ void require_planned_model(const JobConfig& config, const PlanFile& plan) {
 
 bool names_model(const Assignment& assignment) { return assignment.option->key() == "model"; }
 
-/// Returns the assignments of the file, then those of the flags. Throws as `read_config` does.
+/// Returns the assignments of the file, then those of the flags. Throws MissingFile if the file cannot be read,
+/// InvalidFile if it is too large or no configuration.
 std::vector<Assignment> assignments_of(const JobFlags& flags) {
   std::vector<Assignment> all = flags.config_file.empty() ? std::vector<Assignment>() : read_config(flags.config_file);
   all.insert(all.end(), flags.given.begin(), flags.given.end());
@@ -108,7 +109,8 @@ std::string plan_named(const std::vector<Assignment>& all) {
 }
 
 /// Returns the options that decide what a network computes (model, loss, ignored label) from the metadata of its
-/// weights or checkpoint; none if these lack them. Throws MissingFile or InvalidFile for a missing or damaged file.
+/// weights or checkpoint; none if the metadata lack them. Throws MissingFile or InvalidFile for a missing or damaged
+/// file.
 std::vector<Assignment> network_in(const std::string& path) {
   const Metadata metadata = is_folder(path) ? SavedStates(path).metadata() : read_weights_metadata(path);
   const auto saved = metadata.find(kConfigKey);

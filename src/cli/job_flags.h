@@ -28,8 +28,8 @@ void add_option_flags(CLI::App& command, JobFlags& flags, const std::function<bo
 /// schedule. Commands that print programs and run none take these options.
 bool decides_program(const JobOption& option);
 
-/// Returns the assignments of the file, then those of the flags, without one of the model. Throws as `read_config`
-/// does.
+/// Returns the assignments of the file, then those of the flags, without one of the model. Throws MissingFile if the
+/// file cannot be read, InvalidFile if it is too large or no configuration. Values are not checked.
 std::vector<Assignment> assignments_without_model(const JobFlags& flags);
 
 /// Returns the configuration of the command line: the recipe of the model, changed by the file, then by the flags, then

@@ -11,8 +11,8 @@ namespace partita {
 enum class ResultLines { accuracy, all };
 
 /// Prints the test accuracy as "test accuracy 0.9895" for a network with classes, else "test loss 0.0321" and the
-/// network's other means. With ResultLines::all prints these and the counts of a network with classes, too. `with_top`:
-/// prints the top-k accuracy of a network with classes, too.
+/// network's other means. With ResultLines::all prints the loss and the other means for every network, and the counts
+/// next to the accuracy. `with_top`: prints the top-k accuracy of a network with classes, too.
 void print_result(std::ostream& out, const Metrics& metrics, ResultLines lines, bool with_top = false);
 
 }  // namespace partita

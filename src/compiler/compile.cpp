@@ -247,8 +247,8 @@ void Flow::make_training() {
 }
 
 /// Assigns nodes and states to pipeline stages, and ranks to stages. Adds a warning if the pipeline order has no
-/// effect. Throws InvalidArgument if the graph cannot have these stages, if they do not divide into groups of ranks, or
-/// if there are fewer ranks than groups, and RuntimeFailure(cannot_write) if the dump fails.
+/// effect. Throws InvalidArgument if the graph cannot have the stages that the options ask for, if they do not divide
+/// into groups of ranks, or if there are fewer ranks than groups, and RuntimeFailure(cannot_write) if the dump fails.
 void Flow::assign_to_stages() {
   const PipelineOptions& options = options_.plan.pipeline;
   rules_.emplace(program_.graph, ops_);

@@ -26,7 +26,7 @@ struct CompileOptions {
   std::vector<NodeAnnotation> annotations = {};  // in addition to those of the graph
   ScheduleOptions schedule = {};
   std::optional<TrainingOptions> training = std::nullopt;  // none: compile the forward graph alone
-  PrecisionOptions precision = {};                         // of a forward graph alone; a training has its own
+  PrecisionOptions precision = {};                         // precision of a forward graph alone; a training has one
   /// Pipeline stages of the training of the same network, in place of those that `plan` asks for. For a forward graph
   /// only.
   std::optional<NamedStages> stages = std::nullopt;

@@ -62,7 +62,7 @@ struct TrainingConfig {
   Loss loss = Loss::sparse;
   std::optional<int64_t> ignore_index{};            // class whose labels are left out of losses and metrics
   DType dtype = DType::f32;                         // type of parameters and activations
-  MixedPrecision precision = MixedPrecision::f32;   // of products and what follows from them; f32: that of `dtype`
+  MixedPrecision precision = MixedPrecision::f32;   // type of products and what follows; f32: that of `dtype`
   std::vector<std::string> precision_of{};          // layers with a precision of their own: "net/head=f32"
   uint64_t seed = 1;                                // seed of initial values, the order of rows and dropout
   std::optional<BatchNormStatistics> batch_norm{};  // none: local if ranks or micro-batches split the batch

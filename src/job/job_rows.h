@@ -19,12 +19,13 @@ class JobRows {
   bool is_generated() const { return is_generated_; }
   const DataSource& source() const { return source_; }
   const RowFormat& format() const { return format_; }
-  /// Whether the source has rows of the split. A model's own rows are training rows only. Throws as `has_rows` of
-  /// open_dataset.h does.
+  /// Whether the source has rows of the split. A model's own rows are training rows only. Throws MissingFile or
+  /// InvalidFile if a single .npz, which it opens for test rows, cannot be opened or is damaged.
   bool has_rows(Split split) const;
   DatasetPtr rows(Split split) const;
   /// Returns the columns of the training rows. Rows are not read if the kind of the source determines the columns.
-  /// Throws as `columns_of` does.
+  /// Throws InvalidArgument if the network does not read rows of this shape. For NumPy files throws also MissingFile,
+  /// InvalidFile and RuntimeFailure(out_of_memory), as `open_dataset` does.
   std::vector<Column> columns() const;
   /// Whether the model brings its rows along.
   bool are_own() const { return own_rows_ != nullptr; }

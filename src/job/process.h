@@ -14,7 +14,8 @@ class JobProcess {
  public:
   /// Opens the log and locks the flight record, whose folder it creates and puts into the environment, if the
   /// configuration names them. Throws RuntimeFailure(cannot_write) if the log cannot be written, or if another job is
-  /// writing one of them, and as the constructor of OwnerLock does.
+  /// writing one of them, RuntimeFailure for a signal while it waits for an earlier attempt of the job, and
+  /// InvalidArgument for an invalid PARTITA_STALL_TIMEOUT.
   JobProcess(const JobConfig& config, const Place& place);
   ~JobProcess();
   JobProcess(const JobProcess&) = delete;

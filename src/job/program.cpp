@@ -31,8 +31,8 @@ Graph build(const JobConfig& config, const ProgramRequest& request, Purpose purp
 }
 
 /// Returns the stages of the training, by which an evaluation runs. They are assigned on the training graph, since some
-/// layers of a stage may exist only there. Returns none if there is one stage. Throws as `build_graph` and
-/// `annotate_stages` do.
+/// layers of a stage may exist only there. Returns none if there is one stage. Throws InvalidArgument if the network
+/// cannot be built or an annotation names a layer that does not exist.
 NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& request) {
   if (request.training != nullptr) return named_stages(request.training->graph, request.training->assignment);
   const PipelineOptions& pipeline = config.plan.options.pipeline;
@@ -49,7 +49,7 @@ NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& 
 }
 
 /// Checks that a given plan is for the network of the request, at the training's batch. A plan that names no network
-/// passes. Throws InvalidArgument otherwise, and as `build_graph` does.
+/// passes. Throws InvalidArgument otherwise, and if the network cannot be built.
 void require_planned_network(const JobConfig& config, const ProgramRequest& request) {
   const GivenPlan& given = *config.plan.given;
   if (!given.network) return;
@@ -64,8 +64,8 @@ void require_planned_network(const JobConfig& config, const ProgramRequest& requ
 }
 
 /// Returns the plan of `graph` that the given cuts describe. For an evaluation, cuts that its graph or its rows do not
-/// allow are left out. Throws InvalidArgument if they are for another number of ranks of a stage, and as `plan_of`
-/// does.
+/// allow are left out. Throws InvalidArgument if they are for another number of ranks of a stage and, except for an
+/// evaluation, if `graph` does not allow them.
 Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool evaluation) {
   if (cuts.mesh.ranks() != ranks) {
     throw InvalidArgument(fmt::format("[{}] the plan is for another number of ranks of each stage, got {}, expected {}",

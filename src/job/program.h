@@ -37,12 +37,12 @@ struct GraphRequest {
 /// open and the network cannot be built or an annotation names a layer that does not exist.
 JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns);
 
-/// Returns the forward graph of the network with its loss, for an evaluation of `request.batch` rows. Throws as
-/// `build_graph` does.
+/// Returns the forward graph of the network with its loss, for an evaluation of `request.batch` rows. Throws
+/// InvalidArgument if it cannot be built (`build_graph`).
 Graph build_evaluation(const JobConfig& config, const ProgramRequest& request);
 
-/// Returns the fingerprint of the request's network at the training's batch, by which plans identify it. Throws as
-/// `build_graph` does.
+/// Returns the fingerprint of the request's network at the training's batch, by which plans identify it. Throws
+/// InvalidArgument if the network cannot be built (`build_graph`).
 NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramRequest& request);
 
 /// Compiles the program of a training, an evaluation or a prediction under a completed configuration. Commands,

@@ -28,7 +28,8 @@ void require_ranges(const PlanRequest& request) {
 
 /// Opens the cluster of the request, without TF32 if the request says so, and resizes it to the ranks of the request; 0
 /// ranks leave it whole. Only a cluster whose ranks share cores can grow. Throws InvalidArgument for a number of ranks
-/// out of range, and as `open_cluster` does.
+/// out of range and for an unknown cluster, MissingFile if its file cannot be read, InvalidFile if that is malformed or
+/// too large.
 Cluster cluster_of(const PlanRequest& request) {
   Cluster cluster = open_cluster(request.cluster);
   if (!request.tf32) cluster = without_tf32(std::move(cluster));
@@ -43,8 +44,8 @@ Cluster cluster_of(const PlanRequest& request) {
 }
 
 /// Returns the network to train: that of the request, without the plan and ranks of its configuration, else the model
-/// of the zoo with its recipe and the loss of the request. None if the request names the file of a graph. Throws as
-/// `make_model` does.
+/// of the zoo with its recipe and, if it is given, the loss of the request. None if the request names the file of a
+/// graph. Throws InvalidArgument for an unknown model and for sizes that are unknown, malformed or out of range.
 std::optional<TrainedNetwork> trained_of(const PlanRequest& request) {
   if (request.network) {
     TrainedNetwork own = *request.network;
@@ -68,7 +69,7 @@ constexpr double kLess = 1 - 1e-6;
 
 /// Returns a function that makes the plan of a graph on the ranks that share the same rows, from the cuts of a saved
 /// plan without the axis "data"; it ignores its second argument. Lines that do not fit the graph are skipped. The
-/// function throws InvalidArgument as `plan_of` does.
+/// function throws InvalidArgument for malformed lines, for axes that the mesh lacks, and for what two lines cut.
 std::function<Plan(const Graph&, int64_t)> plan_of_cuts(const NamedCuts& cuts) {
   return [own = without_axis(cuts, "data")](const Graph& graph, int64_t) {
     return plan_of(own, graph, all_ops(), /*any_purpose=*/true);
@@ -187,7 +188,8 @@ bool NetworkPlanner::is_placed() const {
 }
 
 /// Returns the compute threads of each of `ranks` ranks: an equal share of the cluster's cores, but at most those of
-/// this machine, whose kernels report how much scratch they take; at least 1. Throws as `this_place` does.
+/// this machine, whose kernels report how much scratch they take; at least 1. Throws InvalidArgument for bad variables
+/// of a launcher, MissingFile or InvalidFile for its rank table.
 int NetworkPlanner::threads(int64_t ranks) const {
   const Place here = this_place();
   const int64_t cores = std::min<int64_t>(cluster_.cores, here.cores);
@@ -210,9 +212,10 @@ const std::vector<StageMemory>& NetworkPlanner::placed(const PricedPlan& plan) {
   return placed_.emplace(plan.configuration, placed_memory(program)).first->second;
 }
 
-/// Searches by estimates. If the compiled program of the result needs more than `memory`, searches again with a smaller
-/// budget. The configuration with the least memory may fit although its estimate does not. Throws as
-/// `search_configurations` and `priced` do.
+/// Searches by estimates. Where memory is measured and the compiled program of the result needs more than `memory`,
+/// searches again with a smaller budget. If no estimate fits, the configuration with the least memory becomes the best
+/// if its program fits. Throws InvalidArgument if the pins allow no configuration, none can be lowered, or they ask for
+/// searched cuts and the search is propagation. Throws as `priced` does.
 ConfigurationSearch NetworkPlanner::searched(const Pins& pins, bool runner_up, bool any) {
   SearchRequest request{.costs = costs_,
                         .ranks = cluster_.ranks(),

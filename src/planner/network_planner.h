@@ -12,8 +12,9 @@ class NetworkPlanner {
  public:
   /// Opens the cluster, and builds the network or reads its graph. With `cuts`, prices the cuts of a saved plan as they
   /// are, without folding repeated layers. Throws InvalidArgument for an unknown model or cluster, for a network that
-  /// cannot be built, for ranks, rows or memory out of range, and for a graph that is a training, has no batch, or has
-  /// another batch than the request. Throws as `open_cluster` and `read_graph` do for files.
+  /// cannot be built, for ranks, rows or memory out of range, and for a graph that is malformed, is a training, has no
+  /// batch, or has another batch than the request. Throws MissingFile or InvalidFile if the file of a cluster or a
+  /// graph cannot be read, is too large or, for a cluster, malformed.
   explicit NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cuts = std::nullopt);
 
   const PlanRequest& request() const { return request_; }
@@ -34,16 +35,20 @@ class NetworkPlanner {
   /// Prices a completed configuration, and finds a lower bound of its step. For trainings in f32 or f64 on CPU
   /// clusters, memory is measured on the compiled program, else it is estimated. Throws InvalidArgument if it needs
   /// more ranks than the cluster has, the network cannot be lowered so, or the order of the pipeline is too long
-  /// (`make_sequence`). Where memory is measured, throws as `make_program` and `this_place` do.
+  /// (`make_sequence`). Where memory is measured, also throws InvalidArgument for a configuration of the network that a
+  /// training refuses and for bad variables of a launcher, and MissingFile or InvalidFile for a launcher's rank table.
+  /// Measuring also throws RuntimeFailure(cannot_write) if a dump fails, and RuntimeFailure(out_of_memory) if the
+  /// compute threads cannot be started.
   PricedPlan priced(const Configuration& configuration);
-  /// Returns the plan of a configuration that is already priced, with the names of its layers and notes. Memory is found
-  /// as by the other overload, and measuring it throws the same errors.
+  /// Returns the plan of a configuration that is already priced, with the names of its layers and notes. Memory is
+  /// measured or estimated as by the other overload; only measuring it throws, with the same errors.
   PricedPlan priced(const PricedConfiguration& found);
   /// Searches for the fastest configuration that fits, by the memory that `priced` reports. If none fits, the result
   /// has no `best` but `least`, the one that takes the least memory. `runner_up` also keeps the fastest one that
   /// differs from the best in data, context, tensor or pipeline and fits by its estimated memory. `any` stops at the
-  /// first that fits, which need not be the fastest. Throws InvalidArgument if the pins allow no configuration, or if
-  /// the network cannot be lowered under any of them, and as `priced` does.
+  /// first that fits, which need not be the fastest. Throws InvalidArgument if the pins allow no configuration, if they
+  /// ask for searched cuts but the search is propagation, or if the network cannot be lowered under any of them. Throws
+  /// as `priced` does.
   ConfigurationSearch searched(const Pins& pins, bool runner_up = false, bool any = false);
 
   /// Returns the completed job configuration of a training that runs the plan; for the file of a graph, it is made from
@@ -51,15 +56,16 @@ class NetworkPlanner {
   JobConfig job_of_plan(const PricedPlan& plan);
   PlanFile plan_file(const PricedPlan& plan);
   /// Checks the cuts of a plan file; does nothing if it has none. Throws InvalidArgument "[FILE:LINE] .." for cuts that
-  /// its training would refuse, InvalidArgument if the network does not have its stages or recomputed layers, and for
-  /// the file of a graph.
+  /// its training would refuse. Throws InvalidArgument if the network does not have its stages or recomputed layers,
+  /// for another network or a bad configuration, and for the file of a graph. Throws RuntimeFailure(cannot_write) if a
+  /// dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot be started.
   void require_trainable(const PlanFile& plan) const;
   /// Prices a completed configuration with the cuts of a plan file. Repeated layers keep their own cuts, and nodes that
   /// the file does not name are cut as `cuts.others` says. Memory is found as in `priced`. Opens the cluster again.
   /// Throws as the constructor and `priced` do.
   Price price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const;
   /// Makes the plan of the folded forward graph on the ranks of one stage, from the values of the configuration alone,
-  /// not from cuts of a saved plan. Throws InvalidArgument as `make_mesh` and `make_plan` do.
+  /// not from cuts of a saved plan. Throws InvalidArgument if the network cannot be cut so, and as `job_of_plan` does.
   Plan folded_plan(const PricedPlan& plan);
 
  private:

@@ -20,8 +20,9 @@ Graph forward_of_micro_batch(const PlanFile& plan, const NetworkPlanner& planner
                      {.batch = rows, .columns = trained.columns, .statistics_groups = rows});
 }
 
-/// Returns the decisions of `cuts`, with the cuts of all forward nodes decided. The layout of states that no line names
-/// stays open, so that it follows their users. Throws InvalidArgument for axes that the mesh of `cuts` lacks.
+/// Returns the decisions of `cuts`, with each forward node cut as `plan_of` cuts it. The layout of states that no line
+/// names stays open, so that it follows their users. Lines that `training` cannot take are skipped. Throws
+/// InvalidArgument for axes that the mesh of `cuts` lacks, for a malformed line, and for what two lines cut.
 PartialPlan decided(const NamedCuts& cuts, const Graph& training) {
   PartialPlan partial = partial_plan_of(cuts, training, Rules(training, all_ops()), /*any_purpose=*/true);
   const Plan whole = plan_of(cuts, training, all_ops(), /*any_purpose=*/true);

@@ -9,10 +9,12 @@ namespace partita {
 
 class OpCosts {
  public:
-  /// Lowers the network for the plan's micro-batch, with the cuts of the plan or, if it has none, those of its
-  /// configuration. `planner` is the planner of the plan. It and the plan must outlive this object. Throws
-  /// InvalidArgument if the plan is for the file of a graph, if its cuts name other axes than its mesh has, or if its
-  /// policy recomputes nothing. For a plan without cuts, throws as `NetworkPlanner::priced` does.
+  /// Builds the training of the network for the plan's micro-batch, with the cuts of the plan or, if it has none, those
+  /// of its configuration. `planner` is the planner of the plan. It and the plan must outlive this object. Throws
+  /// InvalidArgument if the plan is for the file of a graph, if its policy recomputes nothing, and for a line of its
+  /// cuts that is malformed, names an axis that the mesh lacks, or cuts what another line cuts. For a plan without
+  /// cuts, also throws InvalidArgument if its configuration cannot be priced, and MissingFile, InvalidFile and
+  /// RuntimeFailure as `plan_file_of` of planner.h does.
   OpCosts(const PlanFile& plan, NetworkPlanner& planner);
 
   /// Returns the index of the training node that stands for the first forward node that matches a name or a pattern.
@@ -31,7 +33,7 @@ class OpCosts {
   std::string title(size_t node) const;
   /// Returns the cuts of a forward node, given by its index, cheapest first; empty if one rank runs everything. With
   /// `free`, each may cut the other nodes anew. The first `most`, except the chosen one, say why they cost more or less
-  /// than the chosen one.
+  /// than the chosen one. Throws InvalidArgument if the cluster has fewer ranks than the mesh.
   std::vector<CutAlternative> alternatives(size_t node, bool free, size_t most) const;
 
  private:

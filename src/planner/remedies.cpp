@@ -12,8 +12,10 @@ namespace {
 
 constexpr int64_t kMaxFactor = 32;  // by which nodes or the batch change
 
-/// Whether a search finds a configuration that fits; false if the request is refused with InvalidArgument. Throws other
-/// errors as the constructor of NetworkPlanner and `NetworkPlanner::searched` do.
+/// Whether a search finds a configuration that fits; false if the request is refused with InvalidArgument. Throws
+/// MissingFile or InvalidFile for the file of a cluster or a graph, or a launcher's rank table. Where memory is
+/// measured, throws RuntimeFailure(cannot_write) if a dump fails, RuntimeFailure(out_of_memory) if the compute threads
+/// cannot be started.
 bool fits(const PlanRequest& request) {
   try {
     return NetworkPlanner(request).searched(request.pins, /*runner_up=*/false, /*any=*/true).best.has_value();

@@ -11,7 +11,8 @@
 namespace partita {
 
 /// One rank's part of the agreement. All ranks call `exchange` and `await_callbacks` at the same points of a training.
-/// Meanwhile ranks whose callbacks run may call `read`. All three throw RuntimeFailure as Communicator does.
+/// Meanwhile ranks whose callbacks run may call `read`. All three throw RuntimeFailure if a rank is lost, has failed or
+/// makes other calls, and RuntimeFailure(out_of_memory) if gathering a state lacks memory.
 class Agreement {
  public:
   /// Each field is reduced to its maximum over the ranks.

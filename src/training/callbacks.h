@@ -168,8 +168,8 @@ class EarlyStopping : public Callback {
   int64_t waited_ = 0;
 };
 
-/// Sets the learning rate of the next step to a function of the current rate and the number of steps taken. Throws
-/// InvalidArgument at the end of a step if the result is negative or not finite.
+/// Sets the learning rate of the next step to a function of the current rate and the number of steps taken. Throws at
+/// the end of a step: InvalidArgument if the result is negative or not finite, and what the function throws.
 class LearningRateScheduler : public Callback {
  public:
   using Function = std::function<double(double learning_rate, int64_t global_step)>;
@@ -184,8 +184,9 @@ class LearningRateScheduler : public Callback {
   TrainControl* control_ = nullptr;
 };
 
-/// Requests a checkpoint every `every` steps and after the last step, also if a callback stops the training. Each
-/// checkpoint replaces the previous one as a whole. Must come after callbacks that may stop the training.
+/// Requests a checkpoint every `every` steps and after the last step, also if a callback stops the training. Requests
+/// one at the beginning if no step is left. Each checkpoint replaces the previous one as a whole. Must come after
+/// callbacks that may stop the training.
 class CheckpointSaver : public Callback {
  public:
   /// `every` 0: only after the last step. Throws InvalidArgument if it is negative.
@@ -200,7 +201,7 @@ class CheckpointSaver : public Callback {
   TrainControl* control_ = nullptr;
 };
 
-/// Calls functions; empty ones are skipped.
+/// Calls functions; empty ones are skipped. Throws what they throw.
 class LambdaCallback : public Callback {
  public:
   std::function<void(const TrainInfo&)> train_begin;

@@ -14,14 +14,16 @@ inline constexpr const char* kConfigKey = "partita.config";
 
 /// Returns the metadata of a training for its checkpoints: its configuration without files and console, a digest of the
 /// forward and the update of `graph` without source locations, a digest of the first batch of `rows`, and the number of
-/// steps of its learning rate schedule. Throws InvalidArgument if there are no rows, and as `Dataset::read` does.
+/// steps of its learning rate schedule. Throws InvalidArgument if there are no rows, and what reading rows throws
+/// (InvalidFile or InvalidArgument for an id that `checked_ids` refuses, or what a function that makes rows throws).
 Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows, int64_t schedule_steps);
 
 /// Returns the metadata of a file of weights: only the configuration, without files and console.
 Metadata describe_weights(const JobConfig& config);
 
 /// Returns a digest of all columns of the first `batch` rows, or of all rows if they are fewer. Throws InvalidArgument
-/// if there are no rows or `batch` is below 1, and as `Dataset::read` does.
+/// if there are no rows or `batch` is below 1, and what reading rows throws (InvalidFile or InvalidArgument for an id
+/// that `checked_ids` refuses, or what a function that makes rows throws).
 uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 
 /// Checks that the training of the checkpoint `path`, at the position `saved`, computes the same as the one of `config`

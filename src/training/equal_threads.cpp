@@ -5,8 +5,8 @@
 namespace partita {
 namespace {
 
-/// Whether the order of additions in the instruction's kernel depends on its number of threads: it is one of oneDNN.
-/// That of all others, the f64 kernels among them, does not.
+/// Whether the instruction's kernel is one of oneDNN, in which the order of additions depends on the number of threads.
+/// In all other kernels, the f64 ones among them, it does not.
 bool depends_on_threads(const Instruction& instruction) { return instruction.choice.kernel.starts_with("onednn."); }
 
 /// Whether no two ranks compute the same part of a node.

@@ -26,8 +26,8 @@ int64_t step_of(std::string_view line) {
 }
 
 /// Returns the offset where the lines of steps up to `last` end: before the first line of a later step, or before an
-/// unfinished last line that begins with '{'. Lines that others wrote are kept. Returns none if the file cannot be
-/// read.
+/// unfinished last line that begins with '{', else at the end of the file. Lines that are not of a log count as step 0
+/// and are kept. Returns none if the file cannot be read.
 std::optional<uintmax_t> end_of_steps(const std::string& path, int64_t last) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;

@@ -23,12 +23,12 @@ int64_t largest_arena_between_steps(const Program& training, const Program& eval
 /// Copies of the whole states next to the arenas: those that a program is given and those collected after it.
 inline constexpr int64_t kCopiesOfStates = 2;
 
-/// Returns the estimate for `ranks_here` ranks in this process. `copies`: copies of the whole states next to the
-/// arenas.
+/// Returns the estimate for `ranks_here` ranks in this process: that number times `largest_arena`, and `copies` copies
+/// of the whole states. Numbers that overflow become the largest int64_t.
 MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here, int64_t copies = kCopiesOfStates);
 
 /// Returns the estimate for `ranks_here` ranks in this process while an evaluation runs between the steps of a training
-/// whose states it shares. It counts no copies of the whole states.
+/// whose states it shares: that number times `largest_arena_between_steps`, and no copies of the whole states.
 MemoryEstimate estimate_between_steps(const Program& training, const Program& evaluation, int64_t ranks_here);
 
 /// Checks that the total of the estimate is at most `available` bytes; none: everything fits. Throws

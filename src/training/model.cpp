@@ -13,8 +13,8 @@ namespace partita {
 namespace {
 
 /// Returns `config` with the plan that it names, read or searched; unchanged if it names none or has its plan already.
-/// Throws InvalidArgument for an option that contradicts the plan, unless it comes from `recipe`. Throws what
-/// read_plan_file and automatic_plan throw.
+/// Throws InvalidArgument for an option that contradicts the plan, unless it comes from `recipe`. Throws MissingFile
+/// for a plan file that cannot be read, InvalidArgument for a malformed one, and what automatic_plan throws.
 JobConfig planned(const JobConfig& config, const JobConfig& recipe, const Place& place) {
   const std::string& file = config.plan.file;
   if (file.empty() || config.plan.given) return config;

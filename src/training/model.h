@@ -21,9 +21,11 @@ class Model {
   /// Completes the configuration (job/config.h), and reads or searches the plan that it names. Ranks are threads of
   /// this process, or the processes that a launcher started. std::cout of all processes but the first is then silent
   /// while the model lives, unless `console.ranks` is all. Weights and checkpoints that the configuration names are
-  /// read by later calls. Throws InvalidArgument as `completed` does, for a loss or an ignored label in the
-  /// configuration that is not the network's, and for an option that contradicts the plan. Throws also what
-  /// `read_plan_file`, `automatic_plan`, `JobProcess` and `process_world` throw.
+  /// read by later calls. Throws InvalidArgument for a configuration that `completed` refuses, a loss or an ignored
+  /// label in it that is not the network's, a malformed plan, and an option that contradicts the plan; MissingFile for
+  /// a plan that cannot be read; RuntimeFailure(cannot_write) if the log or the flight record of the process cannot be
+  /// written or another job writes it; RuntimeFailure if the processes do not find one another; and what
+  /// `automatic_plan` throws.
   Model(Network network, const JobConfig& config, const Place& place = this_place());
   /// Makes the model of the zoo that `config.model` names, with the rows that the configuration names, else the model's
   /// own or generated ones. Throws as the constructor for a network does, and InvalidArgument for an unknown model or
@@ -54,18 +56,21 @@ class Model {
   /// reading `dataset` throws, and InvalidArgument if the configuration asks for a source of rows or their preparation.
   TrainingEnd train(const DatasetPtr& dataset, const FitOptions& fit = {});
   /// Compiles the program that `train` would run on `dataset`. Throws InvalidArgument if the network or the
-  /// configuration does not fit the rows, or these are fewer than a batch, and RuntimeFailure(cannot_write) if a dump
-  /// fails.
+  /// configuration does not fit the rows, the rows are fewer than a batch, or options contradict each other or have no
+  /// effect; RuntimeFailure(cannot_write) if a dump fails, and RuntimeFailure(out_of_memory) if the compute threads
+  /// cannot be started.
   Program training_program(const DatasetPtr& dataset) const;
   /// Evaluates all test rows that the configuration names, or the model's own rows, and shows the progress on a
-  /// terminal. Throws as the other `eval` does, what opening the rows throws (`open_dataset`), and InvalidArgument if
-  /// the configuration names no rows.
+  /// terminal. Throws as the other `eval` does, InvalidArgument if the configuration names no rows or the network does
+  /// not read them, and MissingFile, InvalidFile or RuntimeFailure(out_of_memory) if they cannot be opened
+  /// (`open_dataset`).
   Metrics eval();
   /// Evaluates all rows, a last partial batch too, with the present weights, or initial ones if there are none.
   /// `progress`: see EvaluationProgress. Throws InvalidArgument if the network does not fit the rows or there are none,
-  /// and if a training did not keep the states; RuntimeFailure(out_of_memory) as `train` does,
-  /// RuntimeFailure(non_finite) for a loss or logits that are not finite, RuntimeFailure if a rank is lost or the
-  /// processes differ, what reading the rows throws, and what `load` throws for weights that wait.
+  /// if a label or an id is out of range, and if a training did not keep the states; RuntimeFailure(out_of_memory) as
+  /// `train` does, RuntimeFailure(non_finite) for a loss or logits that are not finite, RuntimeFailure if a rank is
+  /// lost or the processes differ, what reading the rows and `progress` throw, and what `load` throws for weights that
+  /// wait.
   Metrics eval(const DatasetPtr& dataset, const EvaluationProgress& progress = nullptr);
   /// Returns the network's outputs for a batch, by name, computed by one rank. Each column is [rows, ..row]. Throws
   /// InvalidArgument if a column is missing or does not fit, or an id is out of range, and as `predictor` does.
@@ -115,7 +120,8 @@ class Model {
   void tell_generated(const std::string& use, const std::function<void(const std::string&)>& tell) const;
   /// Returns the test rows that a training needs. Returns null if it neither validates nor tests. Also returns null if
   /// it only tests and the data have none, and warns of this unless the model brings its rows along. Throws
-  /// InvalidArgument if `training.validate` asks for rows that the data do not have, and as `open_dataset` does.
+  /// InvalidArgument if `training.validate` asks for rows that the data do not have, MissingFile or InvalidFile if
+  /// their files are missing or damaged, and what else `open_dataset` throws.
   DatasetPtr open_test_rows() const;
 
   ModelJob job_;

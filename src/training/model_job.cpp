@@ -34,7 +34,8 @@ int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) 
 }
 
 /// Compiles an evaluation in batches of at most `max_rows` rows, whether or not it fits the memory. `training`: the
-/// program whose states it shares, or null. Throws as the constructor of Evaluation and `make_program` do.
+/// program whose states it shares, or null. Throws InvalidArgument if the network or the configuration does not fit the
+/// rows or there are none, and RuntimeFailure(out_of_memory) if the compute threads cannot be started.
 Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const Program* training, int64_t max_rows) {
   const EvaluationOptions evaluation{.ranks = job.config.ranks.count,
                                      .max_rows = max_rows,
@@ -55,8 +56,9 @@ Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const
 }
 
 /// Compiles an evaluation in batches of as many rows as fit into the memory of `training` or, if that is null, into
-/// that of a micro-batch or 32 MiB. Batches have at most kLargeEvaluationBatch rows unless a micro-batch has more. If
-/// the network needs all rows at once, they are one batch of at most that size. Throws as `make_in_batches` does.
+/// that of a micro-batch or 32 MiB, whichever is more. Batches have at most kLargeEvaluationBatch rows unless a
+/// micro-batch has more. If the network needs all rows at once, they are one batch of at most that size. Throws as
+/// `make_in_batches` does.
 Evaluation make_fitting(const ModelJob& job, const DatasetPtr& dataset, const Program* training) {
   const int64_t least = std::max<int64_t>(1, job.config.training.batch / job.config.plan.options.micro_batches);
   std::optional<Evaluation> made;

@@ -9,7 +9,8 @@ namespace partita {
 namespace {
 
 /// Returns the weights by name. `path` is a safetensors file, the folder of a checkpoint, or a folder of checkpoints,
-/// of which the newest whole one is read. Throws as load_weights, the constructor of SavedStates and its `read` do.
+/// of which the newest whole one is read. Throws MissingFile if `path` cannot be opened or the folder has no
+/// checkpoint, and InvalidFile if what it reads is damaged.
 std::map<std::string, Array> weights_in(const std::string& path) {
   if (!is_folder(path)) return load_weights(path);
   SavedStates states(path);

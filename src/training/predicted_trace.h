@@ -6,8 +6,9 @@
 
 namespace partita {
 
-/// Simulates a step of a program on a cluster (a preset or a file), with its spans. Throws what `open_cluster` throws,
-/// and InvalidArgument for a cluster with too few ranks.
+/// Simulates a step of a program on a cluster (a preset or a file), with its spans. Throws MissingFile for a file that
+/// cannot be read, InvalidFile for one that is too large, and InvalidArgument for one that is malformed, an unknown
+/// preset, and a cluster with too few ranks.
 SimulatedStep predict_step(const Program& program, const std::string& cluster, int threads);
 
 /// Returns the predicted spans of a rank, once per step in `first`, the trace that the first rank recorded, from the

@@ -29,14 +29,15 @@ class RankRun {
   /// `program` and `comm` outlive the object, which is for the thread that makes it. `states` has a value for every
   /// state of the program; they are copied. Collective over `comm`. Throws InvalidArgument for a state of another type
   /// and if the environment allows fewer compute threads, RuntimeFailure(out_of_memory) without memory or threads, and
-  /// what the constructor of Executor throws.
+  /// RuntimeFailure if a rank is lost or makes other calls.
   RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
   /// Sets the states by `fill`, which is called for the parts that this rank holds, and for no others. Throws what
   /// `fill` throws, and as the constructor with whole states does.
   RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm);
   /// Runs a program that was compiled for the states of another one (CompileOptions::holder), on the same device.
-  /// `holder` runs that other program on the same rank. It holds the states and outlives the object. Throws what the
-  /// constructor of Executor throws.
+  /// `holder` runs that other program on the same rank. It holds the states and outlives the object. Collective. Throws
+  /// RuntimeFailure(out_of_memory) without memory or threads, RuntimeFailure if a rank is lost or makes other calls,
+  /// and InvalidArgument if `holder` lacks a state.
   RankRun(const Program& program, const RankRun& holder);
 
   Executor& executor() { return *executor_; }
@@ -53,14 +54,16 @@ class RankRun {
   void feed_learning_rate(double rate);
   /// Returns batches of this rank's rows of every global batch of `batch` rows. If no input is split by rows, or if
   /// this rank's inputs are split in different ways, the batches have all rows and `feed` selects those that each input
-  /// needs. Throws InvalidArgument for an empty dataset and for a batch size that `Batcher` refuses.
+  /// needs. Throws InvalidArgument for an empty dataset, a batch below 1 or larger than the dataset, and one that
+  /// micro-batches do not divide.
   Batcher rows(const DatasetPtr& dataset, int64_t batch) const;
   /// Whether a stage of this rank reads rows.
   bool reads_rows() const;
-  /// Returns every state as a whole, on every rank. Collective. Throws as Communicator does.
+  /// Returns every state as a whole, on every rank. Collective. Throws RuntimeFailure if a rank is lost or makes other
+  /// calls, RuntimeFailure(out_of_memory) without memory.
   States states() const;
-  /// Returns every state as a whole on rank 0, nothing on the others, which send their parts. Collective. Throws as
-  /// Communicator does.
+  /// Returns every state as a whole on rank 0, and no states on the other ranks, which send their parts. Collective.
+  /// Throws as `states` does.
   States states_on_first() const;
   /// Returns this rank's parts of the states, without communication.
   StateParts own_parts() const;

@@ -22,10 +22,12 @@ class RequestedFiles {
   Needed needed() const;
   /// Writes the files of `ask_for`, in the background where they say so, and forgets the requests. `step` and
   /// `learning_rate` are stored as the position. `needed` is the maximum of `needed()` over the ranks; unless it is
-  /// `nothing`, the call is collective. Throws as Communicator does, RuntimeFailure(out_of_memory) if a thread cannot
-  /// be started, and what TrainingRun::save throws, also for an earlier file in the background.
+  /// `nothing`, the call is collective. Throws RuntimeFailure: if a rank is lost or makes other calls; out_of_memory if
+  /// a thread cannot be started; cannot_write for a file that cannot be written and non_finite for a state that is not
+  /// finite, also for an earlier file in the background.
   void write(Needed needed, int64_t step, const std::optional<double>& learning_rate);
-  /// Waits until everything is written. Throws what a background write has thrown.
+  /// Waits until everything is written. Throws the RuntimeFailure, cannot_write or non_finite, of a write in the
+  /// background.
   void finish() { writer_.finish(); }
 
  private:

@@ -29,13 +29,13 @@ class ResumePoint {
   void find_latest(const std::string& folder, const Tell& warn, const Tell& tell);
   /// Returns the checkpoint folders from which the training may be resumed; the last one is to be tried first. Empty if
   /// the path is a file or not set. `warn`: gets the damaged checkpoints that are left out. Throws MissingFile if the
-  /// path does not exist or the folder holds no checkpoint, InvalidFile if all are damaged, and what read_manifest
-  /// throws for the folder of a checkpoint.
+  /// path does not exist or the folder holds no checkpoint, InvalidFile if all its checkpoints are damaged or, for the
+  /// folder of a checkpoint, its manifest is.
   std::vector<FoundCheckpoint> folders(const Tell& warn) const;
   /// Returns where the training starts, with the metadata of `fresh`: at the checkpoint of `reader` if that is not
   /// null, else at the file that was set, whose states it reads into `states`, else at `fresh`. Throws InvalidFile for
-  /// a checkpoint of another training (`require_same_training`) and for a damaged file, MissingFile for a file that
-  /// cannot be opened.
+  /// a checkpoint of other rows, another network or another training (`require_same_training`) and for a damaged file,
+  /// MissingFile for a file that cannot be opened.
   TrainingPosition position(const JobConfig& config, const Graph& graph, const CheckpointReader* reader,
                             const TrainingPosition& fresh, States& states) const;
 
@@ -47,8 +47,9 @@ class ResumePoint {
 class CheckpointHold {
  public:
   /// Holds `folder` until another one is held. Does nothing if this object holds it already. `waits`: waits for an
-  /// earlier attempt of the same job to end. Throws as the constructor of OwnerLock does: RuntimeFailure(cannot_write),
-  /// which names the process, if another job holds it, or RuntimeFailure for a signal while it waits.
+  /// earlier attempt of the same job to end. Throws RuntimeFailure(cannot_write), which names the process, if another
+  /// job holds it, RuntimeFailure for a signal while it waits, and InvalidArgument for an invalid
+  /// PARTITA_STALL_TIMEOUT.
   void hold(const std::string& folder, bool waits, const OwnerLock::Warn& warn);
   OwnerLock* lock() { return lock_ ? &*lock_ : nullptr; }
 

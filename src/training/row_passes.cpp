@@ -136,7 +136,7 @@ struct RowPasses::Analysis {
     return found == 0 ? Degree::none : found == 1 ? Degree::linear : Degree::unknown;
   }
   /// For a mean over the rows of a batch: returns attributes that make it the share of one of `parts` equal batches in
-  /// the mean over all. Returns none for a sum with another scale.
+  /// the mean over all. Returns none for other nodes, such as a sum with another scale.
   std::optional<Attrs> share_of_mean(size_t n, int64_t parts) const {
     const Node& node = whole.nodes[n];
     const auto& share = rules.op(n).traits.share_of_mean;

@@ -13,25 +13,27 @@ namespace partita {
 class Stepper {
  public:
   using NamedArrays = std::vector<std::pair<std::string, Array>>;
-  /// Adds inputs, nodes, states and outputs to the builder of the context, which is one of a training. It must add
-  /// gradients and updates itself.
+  /// Adds inputs, nodes, states and outputs to the builder of the context, which is one of a training. The function
+  /// must add gradients and updates itself.
   using Build = std::function<void(Context&)>;
 
   /// Compiles the graph of `build`, on one rank of this thread or, if a launcher started several processes, on these.
   /// Every process then makes the same stepper and makes the same calls at the same time; inputs with a batch are its
   /// own rows. `initial` is called once the graph is compiled. It returns values of states; other states begin with
-  /// their initializers. Counters that no node writes count the calls of `run`. Throws what `build`, `initial`,
-  /// `completed`, `make_program`, `process_world` and RankRun throw, InvalidArgument if there is no output, a batch
-  /// norm has only one value per channel, or a value has another type than its state, and
-  /// RuntimeFailure(ranks_disagree) if processes that communicate differ.
+  /// their initializers. Counters that no node writes count the calls of `run`. Throws what `build` and `initial`
+  /// throw; InvalidArgument if the configuration is refused (`completed`) or does not fit the graph, there is no
+  /// output, a batch norm has only one value per channel, or a value has another type than its state;
+  /// RuntimeFailure(out_of_memory) without memory or threads, RuntimeFailure(ranks_disagree) if processes that
+  /// communicate differ, and RuntimeFailure if the processes do not find one another.
   Stepper(const JobConfig& config, const Place& place, const Build& build, const std::function<States()>& initial);
 
   const Graph& graph() const { return program_.graph; }
   const std::vector<std::string>& warnings() const { return program_.warnings; }
 
   /// Runs the graph once and returns this rank's part of each output, in order. `inputs` has a value for each input;
-  /// others are ignored. Throws InvalidArgument if one is missing or does not fit, or a label or an id is out of range,
-  /// and RuntimeFailure if another process fails.
+  /// values of other names are ignored. Throws InvalidArgument if the value of an input is missing or does not fit, or
+  /// a label or an id is out of range, RuntimeFailure if another process fails, and RuntimeFailure(out_of_memory)
+  /// without memory.
   std::vector<Array> run(const NamedArrays& inputs);
 
   /// Returns the whole values of a state. Collective over processes. Throws InvalidArgument for an unknown name,

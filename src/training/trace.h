@@ -22,23 +22,24 @@ class Trace {
  public:
   /// Starts a trace; the first rank opens the file. Collective over `comm` if ranks are processes, whose clocks are
   /// compared. The referenced arguments outlive the object. `warn` is called if the file cannot be written later.
-  /// Throws RuntimeFailure as Communicator does. The first rank throws RuntimeFailure(cannot_write) if the file cannot
-  /// be opened, what the constructor of OwnerLock throws, for example if another job writes it, and what predict_step
-  /// throws.
+  /// Throws RuntimeFailure if a rank is lost. The first rank throws RuntimeFailure(cannot_write) if the file cannot be
+  /// opened or another job writes it, RuntimeFailure for a signal while it waits for that job, and what predict_step
+  /// throws for the cluster: MissingFile, InvalidFile or InvalidArgument.
   Trace(const TraceOptions& options, const Program& program, Communicator& comm, bool ranks_are_processes,
         std::function<void(const std::string&)> warn);
 
   /// Whether the next step is traced.
   bool takes_step() const { return !is_written_ && steps_ < options_.steps; }
-  /// Ends a traced step; called between steps. After the last of the steps to trace, does what `finish` does.
+  /// Ends a traced step; called between steps. After the last of the steps to trace, does what `finish` does, and
+  /// throws as it does.
   void end_step(Recorder& recorder);
   /// Gathers the spans of all ranks, traced so far, on the first rank, which writes the file. Does nothing if that was
   /// done before. Warns if the file cannot be written. `recorder`: that of this rank. Collective. Throws RuntimeFailure
   /// if a rank is lost; the first rank then has written what it received.
   void finish(Recorder& recorder);
-  /// Saves the spans of a failing training, unless they are written already. If `all_fail`, the first rank gathers and
-  /// writes the spans of all ranks. Otherwise, and if it cannot gather them, each rank writes its own: the first to the
-  /// file, rank R to FILE.rank_R. Ignores errors.
+  /// Saves the spans of a failing training, unless they are written already. If `all_fail`, the first rank gathers the
+  /// spans of all ranks and writes those that it gets. Otherwise each rank writes its own: the first to the file, rank
+  /// R to FILE.rank_R; so does any other rank whose part of the gathering fails. Ignores errors.
   void rescue(Recorder& recorder, bool all_fail) noexcept;
 
  private:

@@ -48,8 +48,9 @@ struct EpochSoFar {
   int64_t steps_before = 0;  // steps of these taken before the training was resumed
 };
 
-/// Runs a step. Throws as Executor::step does; the error of a loss that is not finite also names the step and the
-/// global batch's rows.
+/// Runs a step. Throws RuntimeFailure(non_finite) for a loss that is not finite, naming the step and the global batch's
+/// rows, RuntimeFailure if a rank is lost, RuntimeFailure(out_of_memory) if a library lacks memory, and InvalidArgument
+/// for a label or an id that is out of range.
 void run_step(Executor& executor, const TrainingRun& run, int64_t step) {
   try {
     executor.step();
@@ -123,9 +124,10 @@ class Loop {
     result_.step = step;
   }
 
-  /// Collects the result, reports it and runs the test, unless a signal or an error of a checkpoint ended the training.
-  /// Throws RuntimeFailure(non_finite) if the states are not kept and a weight is not finite, and if a result of the
-  /// test is not; RuntimeFailure as Communicator does; and what the functions of the run throw.
+  /// Collects the result and reports it. Then runs the test, if there is one, unless a signal ended the training or its
+  /// last checkpoint could not be written. Throws RuntimeFailure(non_finite) if the states are not kept and a weight is
+  /// not finite, and if a result of the test is not; RuntimeFailure if a rank is lost; and what the functions of the
+  /// run and callbacks throw.
   void end() {
     result_.learning_rate = control_.learning_rate();
     result_.stopped_by = stopped_by_;
@@ -159,7 +161,8 @@ class Loop {
     if (comm_.rank() == 0) restore_callbacks(run_.callbacks, manifest.callbacks);
   }
 
-  /// Writes this rank's part of a checkpoint of the current step. Throws as CheckpointSaving::save does.
+  /// Writes this rank's part of a checkpoint of the current step. Throws RuntimeFailure if a rank is lost, or if a
+  /// checkpoint cannot be written and the training has to end.
   void save(int64_t step) {
     TrainingMoment moment{
         .position = run_.position, .losses = epoch_.losses, .losses_steps = epoch_.steps, .plan = run_.plan};
@@ -257,8 +260,9 @@ class Loop {
     begin_epoch();
   }
 
-  /// Agrees with the other ranks on what rank 0's callbacks and all ranks' signals requested, and does it. Throws as
-  /// Agreement::exchange, CheckpointSaving::save and RequestedFiles::write do.
+  /// Agrees with the other ranks on what rank 0's callbacks and all ranks' signals requested, and does it. Throws
+  /// RuntimeFailure if a rank is lost, a requested file cannot be written, or a checkpoint cannot be written and the
+  /// training has to end.
   void agree(int64_t step) {
     files_.ask_for((comm_.rank() == 0 ? control_ : unacknowledged_).take_files());
     const SignalRequests signals =

@@ -53,8 +53,9 @@ struct TrainingRun {
   /// Called with the metrics of the test, on the same ranks.
   std::function<void(const Metrics&)> tested{};
   /// Writes a checkpoint of the step `step` to the file `path`. Called on rank 0, and in every process whose observers
-  /// request one, by any thread. `boxes`: metadata of the boxes of `states` that are not whole. Throws as
-  /// `write_checkpoint` does.
+  /// request one, by any thread. `boxes`: metadata of the boxes of `states` that are not whole. Throws
+  /// RuntimeFailure(non_finite) for a state that is not finite, RuntimeFailure(cannot_write) if the file cannot be
+  /// written.
   std::function<void(const std::string& path, const States& states, const Metadata& boxes, int64_t step,
                      const std::optional<double>& learning_rate)>
       save;
@@ -63,8 +64,9 @@ struct TrainingRun {
 /// Trains. Collective over `comm`. Returns "" after the training. If the checkpoint to resume from is damaged, no step
 /// is taken, and the reason is returned, the same on all ranks. Throws RuntimeFailure(non_finite) for a loss, a weight
 /// or a test that is not finite, RuntimeFailure(out_of_memory) without memory or threads, RuntimeFailure if a rank is
-/// lost, a requested file cannot be written, or a checkpoint has to be written and cannot. Throws what the constructor
-/// of Trace, reading rows, callbacks and the functions of `run` throw.
+/// lost, a requested file cannot be written, a checkpoint has to be written and cannot, or the process lacks open files
+/// or memory to read the checkpoint to resume from. Throws InvalidArgument for a label or an id that is out of range,
+/// and what the constructor of Trace, reading rows, callbacks and the functions of `run` throw.
 std::string run_training(const TrainingRun& run, Communicator& comm);
 
 }  // namespace partita

@@ -20,15 +20,18 @@ struct TrainedModel {
 };
 
 /// Compiles the program of a training on `rows`. Throws InvalidArgument if the network or the configuration does not
-/// fit the rows, or these are fewer than a batch, and RuntimeFailure(cannot_write) if a dump fails.
+/// fit the rows, the rows are fewer than a batch, or options contradict each other or have no effect;
+/// RuntimeFailure(cannot_write) if a dump fails, and RuntimeFailure(out_of_memory) if the compute threads cannot be
+/// started.
 Program training_program(const ModelJob& job, const DatasetPtr& rows);
 
 class TrainingSession {
  public:
   /// Checks the files of the configuration and holds the folder of checkpoints, before rows are read. `is_said`:
-  /// whether an option was asked for. Throws InvalidArgument for an option that has no effect, and if a file would be
-  /// written over another; RuntimeFailure(cannot_write) for files that cannot be written, and as CheckpointHold::hold
-  /// does.
+  /// whether an option was asked for. Throws InvalidArgument for an option that has no effect, if `fit` and the
+  /// configuration both name checkpoints, and if a file would be written over another; RuntimeFailure(cannot_write) for
+  /// files that cannot be written and if another job holds the folder, and RuntimeFailure for a signal while it waits
+  /// for that job.
   TrainingSession(const TrainedModel& model, const FitOptions& fit, const IsSaid& is_said);
 
   Reports& reports() { return reports_; }
@@ -48,8 +51,10 @@ class TrainingSession {
   void require_room(const Program& program, bool is_fresh, bool reads_folder) const;
   TrainingRun make_run(const Program& program, const DatasetPtr& rows, bool is_fresh) const;
   /// Trains from the newest checkpoint that is not damaged, if there are checkpoints, else from the file that was set
-  /// or from the beginning; `folders` has the newest last. Throws InvalidFile if all are damaged, and what
-  /// `plan_steps`, ResumePoint::position and run_training throw.
+  /// or from the beginning; `folders` has the newest last. Throws InvalidFile if all are damaged or one is of another
+  /// training, MissingFile if the file that was set cannot be opened, InvalidArgument for a bad length,
+  /// RuntimeFailure(ranks_disagree) if processes differ, what reading the first rows throws, and what run_training
+  /// throws.
   void run_from(TrainingRun& run, std::vector<FoundCheckpoint> folders);
   void plan_steps(TrainingRun& run) const;
   void go_on_from(TrainingRun& run, TrainingPosition position) const;

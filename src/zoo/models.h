@@ -49,8 +49,8 @@ ZooModel make_moe(ModelSizes& options);
 /// A decoder-only transformer with rotary positions, RMS norms, grouped-query attention and SwiGLU. Options: layers,
 /// hidden, heads, kv_heads, intermediate, seq, vocab, tied (1: the token embedding is also the output layer),
 /// rotary_base. Published: Llama 3 with 1b, 3b, 8b, 70b and 405b. Throws InvalidArgument for an unknown published name
-/// and for sizes out of range; building the network refuses heads that do not divide hidden, and kv_heads that do not
-/// divide heads.
+/// and for sizes out of range; building the network refuses heads that do not divide hidden or have an odd width, and
+/// kv_heads that do not divide heads.
 ZooModel make_llama(ModelSizes& options);
 /// An encoder that restores masked tokens. Options: layers, hidden, heads, seq, vocab (its last token is the mask),
 /// masked (positions per row, at most seq), dropout. Published: base, large. Throws InvalidArgument for an unknown

@@ -17,7 +17,7 @@ bool is_within(std::string_view scope, std::string_view layer) {
   return scope.starts_with(layer) && (scope.size() == layer.size() || scope[layer.size()] == '/');
 }
 
-/// Throws InvalidArgument if no node lies in a layer.
+/// Checks that a node lies in each of the layers. Throws InvalidArgument, with the nearest scope, otherwise.
 void require_layers(const Graph& graph, const std::vector<std::string>& layers) {
   for (const std::string& layer : layers) {
     const auto is_in_layer = [&](const Node& node) { return is_within(node.scope, layer); };
@@ -65,7 +65,7 @@ class Mixer {
     return dtype == DType::f32 || dtype == DType::f64;
   }
 
-  /// What the node rounds: nothing in updates, the loss and layers that keep their precision.
+  /// Returns what the node rounds: nothing in updates, the loss and layers that keep their precision.
   Halves halves_of(const Node& node) const {
     if (node.phase == Phase::update || is_within(node.scope, kLossScope)) return {};
     const auto contains = [&](const std::string& layer) { return is_within(node.scope, layer); };
@@ -125,7 +125,8 @@ class Mixer {
     builder.origin.clear();
   }
 
-  /// Adds a rounding of `value`.
+  /// Adds a node that rounds `value` to 16 bits. Returns its result, which is f64 if `value` is, else has the 16-bit
+  /// type.
   Value rounded(Value value) {
     Builder& builder = rewrite_.builder();
     if (value.dtype() == DType::f64) return builder.apply("round", {value}, Attrs(RoundAttrs{dtype_}));

@@ -114,7 +114,8 @@ class StageSplitter {
     }
   }
 
-  /// Makes the nodes that lead to a value run on these stages too, unless they have a stage of their own.
+  /// Makes the nodes that lead to a value run on `stages` too, except for nodes that have a stage of their own and what
+  /// leads to those.
   void run_also(ValueId value, const StageSet& stages) {
     std::vector<ValueId> open{value};
     while (!open.empty()) {

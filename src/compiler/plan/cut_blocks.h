@@ -14,7 +14,7 @@ namespace partita {
 Mesh block_mesh(int64_t ranks, const BlockSharding& sharding);
 
 /// Sub-axes of the axes `context` and `tensor` of a mesh; empty where `sharding` has the size 1. `block_axes` throws
-/// InvalidArgument if the mesh lacks an axis of a larger size or has it with another size.
+/// InvalidArgument if the mesh lacks an axis that `sharding` gives more than one rank, or has it with another size.
 struct BlockAxes {
   Axes context, tensor;
 };

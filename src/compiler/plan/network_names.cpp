@@ -55,8 +55,8 @@ struct Parted {
   bool gone = false;  // merged into the range of another line
 };
 
-/// Merges lines that differ only in part `at`, if their numbers are consecutive: the first gets the range, the others
-/// are marked `gone`.
+/// Merges lines that differ only in part `at`, if their numbers are consecutive: the first line of a run of numbers
+/// gets the range, its other lines are marked `gone`.
 void join_ranges(std::vector<Parted>& lines, size_t at) {
   std::map<std::pair<std::vector<std::string>, std::string>, std::vector<size_t>> alike;
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -128,7 +128,7 @@ class PlanParser : private Scanner {
   }
 
   /// Reads the axes of each dimension, up to the end of the line. Throws InvalidArgument, with the line, for an axis
-  /// that the mesh lacks, and unless there is one entry per dimension of the value.
+  /// that the mesh lacks or other text, and unless there is one entry per dimension of the value.
   std::vector<Axes> read_dims(ValueId value) {
     mesh_is_fixed_ = true;
     std::vector<Axes> dims;

@@ -38,8 +38,8 @@ class OptimizerSharder {
   }
 
   /// Returns the axes that cut the batch or, unless `options.group` is 0, the last of them (those with the fastest
-  /// links) that make up that many ranks. None for a group of one rank and if nothing cuts the batch. Throws
-  /// InvalidArgument, with the possible sizes, if no axes make up such a group.
+  /// links) that make up that many ranks. None for a group of one rank, and if `options.group` is 0 and nothing cuts
+  /// the batch. Throws InvalidArgument, with the possible sizes, if no axes make up such a group.
   Axes group_axes() const {
     Axes data;
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {

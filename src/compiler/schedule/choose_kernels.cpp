@@ -12,7 +12,7 @@ namespace partita {
 namespace {
 
 /// Returns a kernel that adds one micro-batch to the sum in place, in the memory format of the value. Throws
-/// InvalidArgument if the device has none.
+/// InvalidArgument if the device has none, and what `catalog` throws.
 KernelChoice choose_accumulate(const KernelCatalog& catalog, const Node& node, const Type& type, MemoryFormat format) {
   if (format.any()) format = {};
   KernelQuery query{

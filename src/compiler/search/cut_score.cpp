@@ -49,8 +49,9 @@ double CutScorer::moved(ValueId value, const Sharding& from, const Sharding& to)
   return bytes;
 }
 
-/// Returns the number of dimensions of operands that `cut` divides into another number of parts than the cut of
-/// neighbour `from` divides the corresponding ones. 0 if `from` is the node itself or undecided.
+/// Returns the number of places, each a dimension of an operand, that `cut` and the cut of neighbour `from` divide into
+/// different numbers of parts. Operands and dimensions of the two nodes are compared by index; those that only one of
+/// them has do not count. Returns 0 if `from` is the node itself or undecided.
 int64_t CutScorer::unlike(size_t n, const Cut& cut, size_t from) const {
   if (from == n || !known_.partial().cuts[from]) return 0;
   const Strategy own = strategy_of(known_.rules()[n], cut, known_.mesh());

@@ -36,7 +36,8 @@ class KnownShardings {
   std::vector<Sharding> operands(size_t node, const Cut& cut) const;
   /// Returns the sharding in which `user`, a decided node, needs its operand `value`.
   Sharding required_sharding(size_t user, ValueId value) const;
-  /// Returns a suggestion for each operand and result of a node whose sharding is known or needed by a decided user.
+  /// Returns a suggestion for each operand of a node whose sharding is known, then one for each decided user of each of
+  /// its results: the sharding that this user needs.
   std::vector<Suggestion> neighbours_of(size_t node) const;
 
  private:

@@ -21,7 +21,8 @@ Plan replicated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh) {
 }
 
 /// Returns the shardings of all inputs under `options.dataset`; those without a batch are not cut. Throws
-/// InvalidArgument if the strategy does not fit the inputs, and if the mesh lacks an axis of block sharding.
+/// InvalidArgument if the strategy does not fit the inputs or the mesh, and if the mesh lacks an axis of block sharding
+/// or has it in another size.
 std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
   const auto& [dataset, blocks] = std::tie(options.dataset, options.blocks);
   std::vector<std::vector<Axes>> dims = PartialPlan(graph).inputs;
@@ -68,8 +69,9 @@ CutSearch cut_search(const Mesh& mesh, const PlanOptions& options) {
 }
 
 /// Returns `partial` with cuts of the open forward nodes: over the axis of tensor parallelism as a search decides,
-/// while other axes cut the batch. Throws InvalidArgument if the mesh lacks an axis of block sharding, and if `partial`
-/// cuts over a part of the axis of tensor parallelism.
+/// while other axes cut the batch. Throws InvalidArgument if the mesh lacks an axis of block sharding or has it in
+/// another size, and if `partial` cuts over a part of the axis of tensor parallelism. Throws what `options.costs`
+/// throws.
 PartialPlan search_blocks(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                           const PlanOptions& options, PartialPlan partial) {
   const Axes tensor = block_axes(mesh, options.blocks).tensor;

@@ -81,8 +81,8 @@ class NamedReader {
     return with_place(fmt::format("{}:{}", named_.file, line_->line), read);
   }
 
-  /// Checks what must hold for any graph: the axes of the line are those of the mesh. Also checks lines that an
-  /// evaluation skips. Throws InvalidArgument otherwise.
+  /// Checks what must hold for any graph, also of lines that an evaluation skips: each list of axes is complete and
+  /// names axes of the mesh. Throws InvalidArgument otherwise.
   void require_written() const {
     const bool is_cut = line_->kind == NamedKind::node || line_->kind == NamedKind::gradient;
     with_line([&] {

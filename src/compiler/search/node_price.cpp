@@ -110,8 +110,8 @@ class PriceWalk {
   double seconds_ = 0;
 };
 
-/// Returns stand-ins for the gradients of an op that has only a user-defined one: the first that arrived, where its
-/// type fits.
+/// Returns a stand-in for the gradient of each operand of an op that has only a user-defined gradient: the first
+/// gradient of a result that arrived if it has the type of the operand, else an empty Value.
 std::vector<Value> gradients_of_users(const GradCall& call) {
   const auto arrived =
       std::find_if(call.d_outputs.begin(), call.d_outputs.end(), [](const Value& d) { return bool(d); });

@@ -149,7 +149,8 @@ void ReshardStates::add_moves(size_t state) {
   }
 }
 
-/// Adds permutes between shardings with the same numbers of parts.
+/// Adds permutes between all shardings that have the same number of parts in each dimension and are partial over the
+/// same axes.
 void ReshardStates::add_permutes() {
   std::map<std::pair<std::vector<int64_t>, Axes>, std::vector<size_t>> alike;
   for (size_t state = 0; state < states_.size(); ++state) {

@@ -134,7 +134,7 @@ class Grouping {
   Mesh mesh_;
 };
 
-/// Returns the boundaries with one more, for each possible place.
+/// Returns the boundaries with one more, for each axis but the first; unchanged for one that is a boundary already.
 std::set<Boundaries> with_one_more(const Boundaries& boundaries, const Mesh& mesh) {
   std::set<Boundaries> all;
   for (int axis = 1; axis < static_cast<int>(mesh.rank_axes()); ++axis) {
@@ -173,7 +173,7 @@ std::set<Boundaries> first_groupings(const Mesh& mesh, const PartialPlan& pinned
   return all;
 }
 
-/// Returns the cheapest of these groupings into two runs; empty if there is none.
+/// Returns the grouping into two runs that has the lowest cost in `costs`; empty if there is none.
 Boundaries cheapest_pair(const std::map<Boundaries, double>& costs) {
   Boundaries cheapest;
   for (const auto& [boundaries, seconds] : costs) {

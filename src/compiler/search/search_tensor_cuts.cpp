@@ -44,7 +44,7 @@ class JoinedAxes {
   Axes axes_;
 };
 
-/// Returns dimensions cut over the first axes, then over the second.
+/// Returns for each dimension its axes in `first`, then those in `second`.
 Dims joined(Dims first, const Dims& second) {
   for (size_t d = 0; d < first.size(); ++d) first[d].insert(first[d].end(), second[d].begin(), second[d].end());
   return first;

@@ -86,8 +86,8 @@ std::vector<Column> with_floats(std::vector<Column> columns, DType dtype) {
   return columns;
 }
 
-/// Opens NumPy files. Bytes of images are scaled, floats get the network's type, ids become i32. Throws as
-/// `open_dataset` does.
+/// Opens NumPy files. Bytes of images are scaled, floats get the network's type, ids become i32. Throws MissingFile,
+/// InvalidFile, RuntimeFailure(out_of_memory) and InvalidArgument as `open_dataset` does.
 DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& format) {
   std::optional<LabelRange> labels;
   if (format.labels_are_classes) labels = {.classes = format.classes, .ignored = format.ignored_label};

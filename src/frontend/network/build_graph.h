@@ -24,7 +24,7 @@ struct BuildOptions {
 /// scalars of the loss, except for a prediction, "loss" first, then the outputs of the network, "logits" for a network
 /// of layers. Throws InvalidArgument for a dtype that is no float, a batch below 1, a loss that is missing or no scalar
 /// float, two losses of one name, and what layers and functions refuse; errors within layers name the layer and its
-/// source line.
+/// source line. Throws what else the network's functions throw.
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options);
 
 }  // namespace partita

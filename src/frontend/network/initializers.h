@@ -43,8 +43,8 @@ class InitRule {
 };
 
 /// Returns the initial values of a state. They are functions of the key and the element, so they are the same for any
-/// number of ranks and threads; those for f32 are the rounded f64 ones. Throws InvalidArgument as `check_arguments`
-/// does.
+/// number of ranks and threads; those for f32 are the rounded f64 ones. Throws InvalidArgument for a wrong number of
+/// arguments, arguments that are not finite, a negative sigma, and a `low` above `high`.
 Array make_initial(const Initializer& init, const Type& type, uint64_t key);
 /// Writes those values of `make_initial` that are in a box of the state to `to`, dense. Throws as `make_initial` does.
 void make_initial_part(const Initializer& init, DType dtype, const Box& box, uint64_t key, void* to);

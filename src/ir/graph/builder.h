@@ -25,8 +25,8 @@ class Value {
 
   /// Annotates the node that made this value with how its operands are cut and, if given, how its results are laid out.
   /// Replaces an earlier annotation. The annotation is not checked here, but when a plan is made. Returns this value.
-  /// Throws InvalidArgument if no node made the value, and as `annotation_of` does for layouts, InternalError for an
-  /// empty handle.
+  /// Throws InvalidArgument if no node made the value, and for no layouts of inputs or layouts of different
+  /// ShardLayouts. Throws InternalError for an empty handle.
   Value shard(const Strategy& inputs, const Strategy& outputs = {}) const;
   Value shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs = {}) const;
 
@@ -59,7 +59,7 @@ class Builder {
   void annotate(Value value, ShardingAnnotation annotation);
   /// Gives the nodes from `begin` on a custom gradient. `gradient` maps gradients of `outputs` to those of `inputs`
   /// (OwnGradient). Throws InvalidArgument if one of the nodes uses a trained parameter that is not in `inputs`, which
-  /// would get no gradient, or if an output is made by an earlier node or given twice.
+  /// would get no gradient, or if an output is not made by one of the nodes or is given twice.
   void own_gradient(NodeId begin, const std::vector<Value>& inputs, const std::vector<Value>& outputs,
                     std::function<std::vector<Value>(Builder&, const std::vector<Value>&)> gradient);
   /// Splits `state` over all ranks along `dim` (State::layerwise). Throws InvalidArgument unless `state` is a state

@@ -23,9 +23,10 @@ struct BuildCall {
   const Attrs& attrs;
   std::vector<Value> inputs;
 
-  /// Adds a node and returns its first result. Throws as `Builder::apply` does.
+  /// Adds a node and returns its first result. Throws InvalidArgument for an unknown op, attributes of another op, and
+  /// operands that the op's `infer` rejects.
   Value apply(std::string_view op, const std::vector<Value>& operands, const Attrs& attributes = {}) const;
-  /// Adds a node and returns all its results. Throws as `Builder::apply` does.
+  /// Adds a node and returns all its results. Throws as `apply` does.
   std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& operands,
                                const Attrs& attributes = {}) const;
 };
@@ -77,7 +78,8 @@ struct BatchStatistics {
   int64_t values = 1;  // values per statistic
 };
 
-/// What mixed precision keeps in 16 bits around an op (compiler/autodiff/mixed_precision.h). By default nothing.
+/// The values that mixed precision keeps in 16 bits around an op (compiler/autodiff/mixed_precision.h). None by
+/// default.
 struct Halves {
   /// Operands that it rounds first: those of products.
   std::vector<int> operands = {};
@@ -123,13 +125,15 @@ struct OpDef {
   /// Optional: returns the attributes on one shard, unchanged if the shard is the whole.
   std::function<Attrs(const Attrs&, const Shard&)> localize = nullptr;
   /// Optional: returns one gradient per input, empty = none. Without it, a gradient that arrives here is an error.
+  /// Throws InvalidArgument for a gradient of a result through which none is defined.
   std::function<std::vector<Value>(const GradCall&)> grad = nullptr;
   /// Returns one value per output, built from other ops. Set if and only if a factor is `expand`.
   std::function<std::vector<Value>(const ExpandCall&)> expand = nullptr;
   /// Floating-point operations per point of the iteration space, not counting memory traffic.
   double flops_per_point = 1;
   /// Computes the outputs with plain loops over dense row-major operands, which may have zero elements. Throws
-  /// InvalidArgument for numbers that the op refuses, such as an id or a label that is out of range.
+  /// InvalidArgument for numbers that the op refuses, such as an id or a label that is out of range, and for a host
+  /// function that is missing. Throws what a host function throws.
   std::function<void(const Attrs&, Inputs, Outputs)> kernel;
   /// Only for pointwise ops: returns the loops from which the reference kernel and a device's vectorized kernel are
   /// made.

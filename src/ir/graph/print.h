@@ -28,7 +28,8 @@ struct AnnotatedGraph {
   std::vector<int> value_lines, node_lines;
 };
 /// Parses a graph with its additions. Verifies the graph, but not the additions. Throws InvalidArgument, with the line
-/// number, for other texts and unknown ops, and as `verify` of a graph does.
+/// number, for other texts and unknown ops, and for a graph that `verify` (graph.h) refuses, such as one with wrong
+/// types or values that are used before they are made.
 AnnotatedGraph parse_annotated(std::string_view text, const OpSet& ops);
 
 }  // namespace partita

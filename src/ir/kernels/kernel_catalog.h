@@ -53,9 +53,11 @@ class KernelCatalog {
  public:
   virtual ~KernelCatalog() = default;
   /// Returns the most specialized kernel that accepts the query; the reference kernel accepts everything. If `like` is
-  /// set, only that kernel is tried, and the choice may be a refusal.
+  /// set, only that kernel is tried, and the choice may be a refusal. Throws RuntimeFailure(out_of_memory) if a library
+  /// of the device lacks memory.
   virtual KernelChoice choose(const KernelQuery& query) const = 0;
-  /// Returns the bytes of a tensor of this type in a memory format.
+  /// Returns the bytes of a tensor of this type in a memory format. Throws InvalidArgument or InternalError for a
+  /// format that the device does not have for the type.
   virtual int64_t bytes(const Type& type, const MemoryFormat& format) const = 0;
 };
 

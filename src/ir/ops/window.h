@@ -17,7 +17,8 @@ struct Span {
   /// Number of outputs over `size` inputs, the last of which may be unused. With its padding, the input must hold a
   /// window.
   int64_t outputs(int64_t size) const { return (size + before + after - reach()) / stride + 1; }
-  /// Return the range of output indices, from the first to before the last, whose input at `tap` lies inside [0, size).
+  /// Return the ends of the range [first_output, last_output) of output indices, below `outputs`, whose input at `tap`
+  /// lies inside [0, size).
   int64_t first_output(int64_t tap) const;
   int64_t last_output(int64_t tap, int64_t size, int64_t outputs) const;
   Window window(bool transposed = false) const { return {stride, dilation, taps, before, transposed}; }
@@ -44,7 +45,8 @@ void require_pool_pads(std::string_view op, const Spans& spans);
 /// Returns the part of [0, size) under window `output`, empty if the window lies outside. Ignores dilation.
 Range inside(const Span& span, int64_t output, int64_t size);
 
-/// Returns the padding, before and after, of a shard that computes the outputs `out` from the inputs `in`.
+/// Returns the padding, before and after, of a shard that computes the outputs `out` from the inputs `in`; that of
+/// `span` if both ranges are whole or `out` is empty.
 std::pair<int64_t, int64_t> local_pads(const Span& span, const Range& in, const Range& out);
 /// Returns the padding of the inputs, before and after, of a shard that computes the gradients of the inputs `in` from
 /// those of the outputs `out`: how far the windows of `out` reach beyond `in`, at least 0. It is that of `span` if both

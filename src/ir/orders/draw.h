@@ -16,7 +16,8 @@ namespace partita {
 /// A cell is as long as the shortest slot, but at least 1/16 of the longest; slots that round to no cell are not shown.
 /// Rows longer than `columns` characters show their beginning and end. A last line has the idle fraction of the average
 /// group and the total time. `unit` names the unit of the times. The slots must be those of the shape (check.h). Throws
-/// InvalidArgument for a sequence that deadlocks, a bad shape and bad dependencies.
+/// InvalidArgument for a sequence that deadlocks, a bad shape (bad numbers of stages, micro-batches, groups or times)
+/// and bad dependencies (of unknown stages, on a later section, or in a cycle).
 std::string draw(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies,
                  int64_t columns = 160, std::string_view unit = "s");
 

@@ -14,8 +14,9 @@ using GroupQueues = std::vector<std::vector<Slot>>;
 /// contiguous, by micro-batch.
 class SectionGraph {
  public:
-  /// `has_weight`: whether weight slots are separate from backward slots. Throws InvalidArgument for a bad shape, a
-  /// dependency on a stage or section that cannot be, and a cycle.
+  /// `has_weight`: whether weight slots are separate from backward slots. Throws InvalidArgument for a bad shape (no or
+  /// too many stages or micro-batches, groups that are not 0 to the highest, negative times or too few), a dependency
+  /// of an unknown stage or on a later section, and a cycle.
   SectionGraph(const PipelineShape& shape, const std::vector<Dependency>& dependencies, bool has_weight);
 
   int stages() const { return shape_.stages(); }

@@ -69,7 +69,8 @@ template <>
 inline constexpr auto kNames<Order> = names("gpipe", "1f1b", "interleaved", "zero_bubble");
 
 /// Returns all slots in a topological order of the dependencies, by estimated start and then by group. Throws
-/// InvalidArgument for a bad shape or bad dependencies.
+/// InvalidArgument for a bad shape (no or too many stages or micro-batches, groups that are not 0 to the highest,
+/// negative times or too few) and for bad dependencies (of unknown stages, on a later section, or in a cycle).
 Sequence make_sequence(Order order, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
 
 /// Returns "F3", or "F3.1" for stage 1 if `with_stage`.

@@ -25,7 +25,8 @@ struct Simulation {
 
 /// Simulates a sequence. Each group runs its slots in order, each as soon as the group is free and its needs are done;
 /// transfers take no time. O(n log(groups)) for n slots. Throws InvalidArgument, naming the cycle, if the sequence
-/// deadlocks, and for a bad shape or bad dependencies. The slots must be those of the shape (check.h).
+/// deadlocks, and for a bad shape (bad numbers of stages, micro-batches, groups or times) or bad dependencies (of
+/// unknown stages, on a later section, or in a cycle). The slots must be those of the shape (check.h).
 Simulation simulate(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
 Simulation simulate(const GroupQueues& queues, const SectionGraph& graph);
 

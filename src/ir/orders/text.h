@@ -19,7 +19,8 @@ namespace partita {
 std::string print(const Sequence& sequence, const PipelineShape& shape);
 
 /// Parses a sequence. It is checked (check.h) and returned in a topological order, sorted by estimated start. Throws
-/// InvalidArgument for other texts, a bad shape or bad dependencies, and as `check` does.
+/// InvalidArgument for other texts, a sequence that cannot run (a slot missing or twice, in a wrong order, or groups
+/// that wait for each other), a bad shape and bad dependencies.
 Sequence parse_sequence(std::string_view text, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
 
 }  // namespace partita

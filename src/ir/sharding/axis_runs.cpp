@@ -20,8 +20,7 @@ int next_axis(const Sharding& sharding, int axis) {
 }
 
 /// Returns the axis that joins this one in a run, or -1: the one that follows it on both sides, or on one side while
-/// both are unused or partial on the other. Axes that are partial on one side and unused on the other join the next
-/// such axis.
+/// both are unused or partial on the other. Axes that are partial in `from` and unused in `to` join the next such axis.
 int joint(const ReshardEnds& ends, int axis) {
   const int here = next_axis(ends.from, axis), there = next_axis(ends.to, axis);
   if (here >= 0 && (there == here || (there != kLast && there < 0 && next_axis(ends.to, here) == there))) return here;

@@ -13,8 +13,8 @@ struct ReshardEnds {
   const LinkCosts& costs;
 };
 
-/// Returns the axes with those that are adjacent in both shardings joined into runs. Axes that neither side uses are
-/// left out.
+/// Returns the axes that either sharding uses, joined into runs: axes that follow one another in one sharding and in
+/// the other do so too, are unused or are partial, and axes that are partial in `ends.from` and unused in `ends.to`.
 std::vector<Axes> merged_runs(const ReshardEnds& ends);
 
 /// Returns each axis as a separate run. Where messages are free and a partial value must be reduced, axes that neither

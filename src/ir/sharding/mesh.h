@@ -32,9 +32,10 @@ class Mesh {
   /// A mesh of one rank.
   Mesh() = default;
   /// Makes a mesh with prime sub-axes: {{"data", 4}, {"model", 6}} has data.0 data.1 model.0 (3) model.1 (2).
-  /// `rank_list` gives the rank at each place; empty = rank r at place r. Throws InvalidArgument for bad names and
-  /// sizes, more than kMaxNamedAxes axes or kMaxMeshRanks ranks, and for a list that has another length or repeats a
-  /// rank.
+  /// `rank_list` gives the rank at each place; empty = rank r at place r. Throws InvalidArgument for names that are
+  /// empty, repeated or contain other characters than letters, digits, '_' and '-', sizes below 1, more than
+  /// kMaxNamedAxes axes or kMaxMeshRanks ranks, and for a list that has another length, repeats a rank or has one that
+  /// is not from 0 to kMaxMeshRanks - 1.
   explicit Mesh(const std::vector<std::pair<std::string, int64_t>>& named, std::vector<int> rank_list = {});
 
   /// Makes a mesh whose sub-axes are the named axes. Cuts then use whole axes only, so there are fewer to search.
@@ -106,7 +107,8 @@ std::string print_group(const Mesh& mesh, int64_t rank, const Axes& axes, std::s
 /// Returns "mesh data=4 model=6", "mesh undivided data=4" or "mesh data=2 model=2 ranks=(0,2,1,3)", each followed by "
 /// | micro=8" if there are micro-batches.
 std::string print(const Mesh& mesh);
-/// Parses what `print` writes. Throws InvalidArgument for other texts and bad meshes.
+/// Parses what `print` writes. Throws InvalidArgument for other texts, and for what the constructor of Mesh or
+/// `with_micro_batches` refuses.
 Mesh parse_mesh(std::string_view text);
 
 }  // namespace partita

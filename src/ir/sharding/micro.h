@@ -19,8 +19,9 @@ MicroSharding micro_sharding(const Sharding& sharding, const Mesh& mesh);
 /// Returns the sharding of one micro-batch over the ranks: without the axis of micro-batches, and not partial if it was
 /// partial over that axis only.
 Sharding within_micro_batch(Sharding sharding, const Mesh& mesh);
-/// Returns the sharding over ranks and micro-batches; inverse of the two functions above. Micro-batches become the
-/// slowest axis of the dimension that they cut. Throws InternalError if the two are partial by different reductions.
+/// Returns the sharding over ranks and micro-batches that has `sharding` as its `within_micro_batch` and `micro` as its
+/// `micro_sharding`. Micro-batches become the slowest axis of the dimension that they cut. Throws InternalError if the
+/// two are partial by different reductions.
 Sharding over_micro_batches(Sharding sharding, const MicroSharding& micro, const Mesh& mesh);
 
 }  // namespace partita

@@ -60,8 +60,9 @@ class Search {
     }
   };
 
-  /// Returns the best path of three searches, each limited to paths better than the one before: weighted A* to the
-  /// target, A* over merged axes, and an exact search. Its cost is infinite if none finds a path.
+  /// Returns the best path through states of at most `bound` bytes per rank that three searches find: weighted A* and
+  /// A* over merged axes, then, on a mesh of few axes, an exact search. A later search only looks for a path that is
+  /// cheaper, or as cheap with fewer moves. The cost is infinite if none finds a path.
   Resharder::Path best(double bound) {
     Resharder::Path path{.moves = {}, .cost = kInfinity};
     runs_ = merged_runs(ends_);
@@ -79,7 +80,8 @@ class Search {
     return path;
   }
 
-  /// Returns the path that reduces and gathers everything and cuts it again. For pairs on which every search gave up.
+  /// Returns the path that reduces, gathers what the ends cut differently, and cuts it as the target. For pairs on
+  /// which every search gave up.
   Resharder::Path through_the_whole() const {
     Resharder::Path path;
     Sharding now = from_;
@@ -111,7 +113,8 @@ class Search {
   }
 
   /// Whether there is a path cheaper than `limit` through states of at most `most` bytes per rank. May miss one: it
-  /// gives up after kMaxMoves moves. `trace` returns the path.
+  /// gives up after kMaxMoves moves. `trace` returns the path. `weight`: factor of the lower bound in A*; above 1 the
+  /// path may not be the cheapest. `exact`: as in ReshardMoves.
   bool search(double most, double limit, double weight, bool exact = false) {
     visited_.clear();
     ReshardMoves moves_of(ends_, runs_, exact);

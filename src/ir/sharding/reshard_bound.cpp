@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-/// Returns the number of parts into which the axes that a sharding does not use could slice it.
+/// Returns the number of parts into which those of `runs` that a sharding does not use could slice it.
 double free_ways(const Sharding& now, const std::vector<Axes>& runs, const Mesh& mesh) {
   double ways = 1;
   for (const Axes& run : runs) {

@@ -114,7 +114,7 @@ void ReshardMoves::add_permutes(const Sharding& now, double paid, double limit) 
 }
 
 /// Whether permutes from this sharding are worth making. Shardings with the same parts and axes permute to others at
-/// the same cost, so only the cheapest of them needs to.
+/// the same cost, so only the cheapest of them needs to. Records `paid` as their lowest cost if so.
 bool ReshardMoves::permutes_cheaper(const Sharding& now, double paid) {
   std::string key, axes(ends_.mesh.axes().size(), '-');
   for (const Axes& dim : now.dims) {
@@ -129,7 +129,8 @@ bool ReshardMoves::permutes_cheaper(const Sharding& now, double paid) {
 }
 
 /// Returns the permutation nearest to the target: each dimension is cut by the axes it should end up with, as far as
-/// they fit its number of parts, then by axes it has now. Returns `now` if that does not work out.
+/// they fit its number of parts, then by axes it has now, then by any others. Returns `now` if these do not make up the
+/// parts of every dimension.
 Sharding ReshardMoves::permuted(const Sharding& now) const {
   Sharding permutation = now;
   Axes taken = now.partial;

@@ -95,7 +95,8 @@ struct Side {
 
   explicit Side(const Shape& s) : shape(s), map(s.size()), left(s.empty() ? 1 : s[0]) { skip(); }
   bool done() const { return dim == shape.size(); }
-  /// Goes to the next dimension that is not fully covered.
+  /// Moves to the first dimension, from the current one on, that factors do not cover completely; past the last one if
+  /// there is none.
   void skip() {
     while (!done() && left == 1) left = ++dim < shape.size() ? shape[dim] : 1;
   }

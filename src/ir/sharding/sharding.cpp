@@ -150,8 +150,8 @@ std::optional<std::vector<std::pair<int, Axes>>> factors_from_dims(const Shardin
 
 namespace {
 
-/// Returns the part of a dimension that a product of factor ranges covers. Throws InternalError if it is not
-/// contiguous, as under an illegal cut, or if the factors do not make up `size`.
+/// Returns the part of a dimension that a product of factor ranges covers or, under a window, needs. Throws
+/// InternalError if it is not contiguous, as under an illegal cut, or if the factors do not make up `size`.
 Range range_of(const DimMap& dim, const std::vector<Range>& factors, int64_t size) {
   if (dim.window) return required_range(*dim.window, factors[dim.factors.at(0)], size);
   Range range{0, 1, 1};

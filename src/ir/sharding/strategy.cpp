@@ -13,7 +13,8 @@ std::string print_order(const std::vector<int>& rank_list) {
   return rank_list.empty() ? "ascending order" : fmt::format("({})", fmt::join(rank_list, ","));
 }
 
-/// Places the parts of an annotation on the axes of a mesh. Throws InvalidArgument as `cut_of` does.
+/// Places the parts of an annotation on the axes of a mesh. Throws InvalidArgument if the annotation does not fit the
+/// node or the mesh.
 class Cutter {
  public:
   Cutter(const CutTarget& target, const Mesh& mesh) : target_(target), rule_(target.rule), mesh_(mesh) {}
@@ -38,8 +39,9 @@ class Cutter {
   }
 
  private:
-  /// Returns the axes of a result: those of the cut, then those it is partial over, as far as they fit the parts.
-  /// Throws InvalidArgument for parts that cannot be reached so.
+  /// Returns the axes of each dimension of a result: none for 1 part, else those of the cut, then those that the result
+  /// is partial over whose sizes fit what `parts` still asks for. Throws InvalidArgument for more parts than elements
+  /// and for parts that cannot be reached so.
   std::vector<Axes> spread_result(size_t result, const std::vector<int64_t>& parts, const Cut& cut) const {
     const Sharding own = output_sharding(rule_, cut, static_cast<int>(result));
     std::vector<Axes> dims = own.dims;

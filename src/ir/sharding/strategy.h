@@ -26,8 +26,9 @@ struct AnnotatedCut {
 
 /// Maps an annotation to a mesh. Parts are placed on sub-axes row-major: the factor that the strategy cuts first gets
 /// the slowest axes of fitting size. Axes that are left over repeat the computation. An annotation in the named form
-/// uses the axes that it names. Throws InvalidArgument naming the node, the operand and the dimension, what was
-/// requested and what would be legal.
+/// uses the axes that it names. Throws InvalidArgument, which says what would be legal, if the numbers of operands,
+/// dimensions or parts do not fit the node or the mesh, if two operands cut one index differently, if the op cannot be
+/// cut so, and if named axes or ranks are not those of the mesh.
 AnnotatedCut cut_of(const ShardingAnnotation& annotation, const CutTarget& target, const Mesh& mesh);
 
 /// Returns the sub-axes that each named axis stands for, if together they cover the mesh in order. Throws

@@ -43,7 +43,7 @@ class StrategyReader {
   }
 
   /// Reads the parts of factors that only results have, such as the depth of one_hot, from the strategy of the results.
-  /// Throws InvalidArgument as `read_strategy` does.
+  /// Throws InvalidArgument if a dimension cannot be cut into that many parts or one index is cut in two ways.
   void read_new_factors(size_t result, const std::vector<int64_t>& parts) {
     for (size_t d = 0; d < parts.size(); ++d) {
       const std::vector<int>& factors = rule_.outputs[result][d].factors;

@@ -59,7 +59,8 @@ double Work::*attention_size(const ShardingRule& rule, int factor) {
 }
 
 /// Returns the size of a convolution that a factor contributes to: `batch` for the images, the first dimension of the
-/// first operand, which are computed one by one, else as `product_size` does.
+/// first operand, which are computed one by one; else `depth` if the result lacks it, `batch` if images and filters
+/// have it, `rows` if only the images do, `columns` if only the filters do.
 double Work::*convolution_size(const ShardingRule& rule, int factor) {
   const TensorMap& images = rule.inputs[0];
   const bool is_first = !images.empty() && has_factor(TensorMap{images[0]}, factor);

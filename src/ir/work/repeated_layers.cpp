@@ -29,7 +29,7 @@ class RepeatFinder {
   }
 
  private:
-  /// Returns everything a node's cost depends on except its operands, as text.
+  /// Returns everything a node's cost depends on, except which values its operands are, as text.
   std::string kind_of(size_t n, const Rules& rules) const {
     const Node& node = graph_.nodes[n];
     std::string text = fmt::format("{} {} {} {}", node.op, print(rules[n]), node.stage, node.recompute.empty());

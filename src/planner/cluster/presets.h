@@ -21,7 +21,8 @@ std::string with_more_nodes(std::string_view text, int64_t times);
 
 /// Whether a text is a file name: it contains '/' or ends in ".toml".
 bool is_cluster_file(std::string_view text);
-/// Reads the file of this name if it is one (`is_cluster_file`), else returns the preset. Throws as `read_cluster` or
+/// Reads the file of this name if it is one (`is_cluster_file`), else returns the preset. For a file, throws
+/// MissingFile if it cannot be read, InvalidFile if it is too large or no valid cluster. For a preset, throws as
 /// `cluster_named` does.
 Cluster open_cluster(std::string_view text);
 

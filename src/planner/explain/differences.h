@@ -14,7 +14,7 @@ std::string print_differences(const PlanFile& first, const PlanFile& second, con
 
 /// Returns the cut of each forward node as a text, "A={data} j={tensor}"; "" if it is not cut. A node that no line
 /// names is cut as `cuts.others` says. Cuts that the graph does not have or allow are ignored. Throws InvalidArgument
-/// for axes that the mesh lacks and for malformed lines.
+/// for axes that the mesh lacks, for malformed lines, and for what two lines cut.
 std::vector<std::string> cuts_of_nodes(const NamedCuts& cuts, const Graph& forward, const OpSet& ops);
 
 }  // namespace partita

@@ -79,7 +79,8 @@ struct PlannedTraining {
   const OpSet& ops;
 };
 /// Makes the plan of a training and returns it as a file, which names nodes and layers. Its path, network, cluster and
-/// predictions stay empty. Throws InvalidArgument as `make_mesh`, `make_plan` and `assign_stages` do.
+/// predictions stay empty. Throws InvalidArgument if the options do not fit the graph or the ranks, or if the layers
+/// cannot be divided into the stages, and what the `costs` of the options throw.
 PlanFile plan_file_of(const PlannedTraining& planned);
 /// Returns the plan file of a compiled program under a completed job configuration. Its path, network, cluster and
 /// predictions stay empty. None if a plan file cannot express the program: groups of stages with different numbers of

@@ -65,7 +65,7 @@ std::vector<int64_t> read_counts(std::string_view where, std::string_view text, 
 }
 
 /// Parses a policy, or counts such as "full:4/2+selective:1"; one number stands for all groups. Throws InvalidArgument
-/// for other texts, counts above `most`, and different numbers of groups.
+/// for other texts, for a policy that is given twice, for counts above `most`, and for different numbers of groups.
 RecomputedLayers read_recomputed_layers(std::string_view where, std::string_view text, int64_t most) {
   if (text.find(':') == text.npos) return parse_name<Recompute>(where, text);
   std::array<std::vector<int64_t>, 2> of_policies;  // full, selective
@@ -212,8 +212,8 @@ std::vector<std::string> keys_of(std::string_view text) {
 
 namespace {
 
-/// Sets a micro-batch of 0, as `completed` says. Throws InvalidArgument for another number of ranks, for rows that do
-/// not divide, and for more than kMaxMicroBatches micro-batches.
+/// Sets a micro-batch of 0 to all rows of a rank or, with a pipeline, to one row. Throws InvalidArgument for another
+/// number of ranks, for rows that do not divide, and for more than kMaxMicroBatches micro-batches.
 void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, std::string_view where) {
   if (configuration.ranks() != ranks) {
     throw InvalidArgument(

@@ -70,8 +70,8 @@ int64_t micro_batches(const Configuration& configuration, int64_t batch);
 /// "data=8,tensor=8,pipeline=8,interleave=3,micro_batch=1,recompute=full,zero=1". Defaults are left out, except for
 /// data.
 std::string print(const Configuration& configuration);
-/// Parses the text of `print`, with keys in any order. Throws InvalidArgument "[where] .." for unknown or repeated
-/// keys, bad values and too many ranks.
+/// Parses the text of `print`, with keys in any order. Throws InvalidArgument "[where] .." for items without '=',
+/// unknown or repeated keys, bad values and too many ranks.
 Configuration parse_configuration(std::string_view text, std::string_view where = "--fixed");
 /// Returns the keys in a text of KEY=VALUE pairs, in its order, without parsing their values. Throws InvalidArgument
 /// for items without '=', and for unknown or repeated keys.

@@ -20,10 +20,10 @@ using RecomputedNames = std::map<Recompute, std::vector<std::string>>;
 /// Returns the names of the layers that are recomputed in the assignment of the price; a policy without layers is left
 /// out.
 RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, const Graph& forward, const OpSet& ops);
-/// A recomputation annotation for each of these names.
+/// Returns a recomputation annotation for each prefix in `recomputed`, with its policy.
 std::vector<RecomputeAnnotation> recompute_annotations(const RecomputedNames& recomputed);
 
-/// A stage annotation for each of these prefixes; `stages` lists them by stage.
+/// Returns a stage annotation for each prefix of the layers' paths in `stages`, which lists them by stage.
 std::vector<StageAnnotation> stage_annotations(const std::vector<std::vector<std::string>>& stages);
 
 }  // namespace partita

@@ -29,7 +29,8 @@ class LayerMemoryBuilder {
   }
 
  private:
-  /// Bytes that the software keeps for a value, including the scores of attention and masks.
+  /// Returns the bytes that the software keeps for a value, including the scores of attention and masks. For a value
+  /// that is gathered again, they are those of its part; 0 if the backward reads the part, too.
   PerRow held_bytes(ValueId value) const {
     PerRow held;
     held.add(values_.bytes_of(value), is_image_[value] ? blocked_channels(graph_.type(value).shape[1]) : 1);
@@ -60,7 +61,8 @@ class LayerMemoryBuilder {
     return static_cast<double>((channels + block - 1) / block * block) / static_cast<double>(channels);
   }
 
-  /// Marks the 4-dimensional results of convolutions, and of ops on such results, as images.
+  /// Marks the 4-dimensional results of convolutions, and of ops on such results, as images; none if the software does
+  /// not block channels.
   void find_images() {
     for (size_t n = 0; n < graph_.nodes.size() && software_.channel_block > 0; ++n) {
       const Node& node = graph_.nodes[n];
@@ -72,7 +74,9 @@ class LayerMemoryBuilder {
     }
   }
 
-  /// Sums the values that the forward makes and the backward reads.
+  /// Sums, per unit, the bytes of values that the forward of a micro-batch makes and the backward reads and, if the
+  /// software recomputes whole layers, of the results of selectively recomputed nodes. Sums the rows of the inputs,
+  /// too, and finds the largest value that is gathered again.
   void count_kept() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (values_.phase(n) != Phase::forward || !values_.is_each_micro_batch(n)) continue;

@@ -33,7 +33,8 @@ class LayerMemory {
   double handed(size_t unit, double rows) const { return handed_[unit].at(rows); }
   /// Bytes of the rows of the inputs.
   double inputs(double rows) const { return inputs_.at(rows); }
-  /// Peak bytes of a micro-batch in addition to what is kept, with the largest value that is gathered again.
+  /// Returns the peak bytes of a micro-batch in addition to what is kept, plus the bytes of the largest value that is
+  /// gathered again (`gathered`).
   double workspace(double rows) const;
   /// Bytes of the largest value that is gathered again in the backward.
   double gathered(double rows) const { return gathered_.at(rows); }

@@ -126,7 +126,8 @@ void LayerTasks::add_slot(const Slot& slot) {
   add_transfer(slot);
 }
 
-/// Adds a task per layer, the last layer first. Gradients are reduced as soon as a bucket is full.
+/// Adds a task per layer, the last layer first. Gradients are reduced as soon as a bucket is full, and those left over
+/// after the stage's first layer.
 void LayerTasks::add_layers(const Slot& slot) {
   const std::vector<Layer>& layers = layers_[static_cast<size_t>(slot.stage)];
   double bytes = 0, seconds = 0;
@@ -147,7 +148,9 @@ void LayerTasks::add_layers(const Slot& slot) {
   }
 }
 
-/// Adds a computation. Its parameters are gathered while the previous one runs.
+/// Adds a computation. It waits for the gather of its first layer's parameters, which runs along with the previous
+/// computation, and, with `begins_slot`, for the transfer that `slot` receives. The next computation waits for the
+/// gathers of the other layers.
 void LayerTasks::add_item(const Item& item, bool begins_slot, const Slot& slot) {
   Group& own = group(item.span.stage);
   const int first = item.first_gather > 0 ? add_gather(item, item.first_gather) : -1;

@@ -56,14 +56,15 @@ class LayerValues {
   /// Work of a node on one rank.
   Work work_at(size_t node) const;
 
-  /// Whether a node runs in every micro-batch rather than once per step; true for all nodes without micro-batches.
+  /// Whether a node runs in every micro-batch rather than once per step; true for all nodes if the program has no
+  /// micro-batches.
   bool is_each_micro_batch(size_t node) const;
   /// Whether one of the axes is that of the micro-batches, so that what `axes` cut has a part per micro-batch. False
   /// without micro-batches.
   bool is_cut_by_rows(const Axes& axes) const;
   /// Whether a node is the copy of a forward node that the backward recomputes; false for the forward node itself.
   bool is_recomputed(size_t node) const;
-  /// Whether it is a backward node whose first output is read by the update only.
+  /// Whether a node is a backward node whose first output is read by the update only.
   bool is_of_gradient(size_t node) const;
   /// Whether the first output of a node is summed over micro-batches; in the backward this is a parameter's gradient.
   /// False without micro-batches.

@@ -26,7 +26,8 @@ class NetworkCosts {
       : lowering_(forward, ops, cluster, std::move(options)) {}
   NetworkCosts(const NetworkCosts&) = delete;  // parts of it refer to others
 
-  /// Completes and prices a configuration. Throws InvalidArgument as `completed`, `stages` and `price_of` do.
+  /// Completes and prices a configuration. Throws InvalidArgument if its values contradict each other or do not divide
+  /// the batch (`completed`), if the order of the pipeline is too long (`make_sequence`), and as `stages` does.
   Price price(const Configuration& configuration);
   /// Returns the stages of a completed configuration, for any level of optimizer sharding. The reference is valid until
   /// `evict_stages`. Throws InvalidArgument for more stages than layers, for more recomputed layers than a group has,
@@ -37,7 +38,8 @@ class NetworkCosts {
   /// and if the order of the pipeline is too long (`make_sequence`).
   std::optional<Configuration> recomputed_to_fit(const Configuration& configuration, double memory);
   /// Returns a lower bound of the bytes of parameters and optimizer states in the largest group of stages, at the
-  /// configuration's level of optimizer sharding. Throws InvalidArgument if the network cannot be lowered so.
+  /// configuration's level of optimizer sharding. Throws InvalidArgument if the network cannot be lowered so, or the
+  /// cluster has too few ranks.
   double min_states(const Configuration& configuration);
   /// Evicts all of the stage cache if it has more than 4096 entries. Invalidates references returned by `stages` then.
   void evict_stages();
@@ -63,18 +65,19 @@ class NetworkCosts {
   std::vector<int64_t> links(const Configuration& configuration) { return lowering_.links(configuration); }
   /// Returns the options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive
   /// them. Throws InvalidArgument if the configuration asks for a search and cuts can be neither searched nor given, or
-  /// the network cannot be lowered for one rank.
+  /// the network cannot be lowered for one rank. The `costs` of the options throw InvalidArgument if the cluster has
+  /// too few ranks.
   PlanOptions plan_options(const Configuration& configuration) {
     return lowering_.plan_options(lowering_.key_of(configuration));
   }
-  /// Rows of the smallest micro-batch that the cuts of a configuration allow: 1, or one for each rank that shares the
-  /// rows if cuts are searched or given; more where these do not divide the batch.
+  /// Rows of the smallest micro-batch that the cuts of a configuration allow: 1 or, if cuts are searched or given, the
+  /// smallest divisor of the batch with a row for each rank of `tensor`, at most the batch.
   int64_t min_rows(const Configuration& configuration) const {
     return lowering_.min_rows(lowering_.key_of(configuration));
   }
   /// Number of layers of the whole network that can be assigned to stages.
   int64_t layers() const;
-  /// Number of these layers that are copies of a repeated one.
+  /// Number of layers of the whole network that are copies of a repeated one.
   int64_t repeated_layers() const;
   const FoldedGraph& folded() const { return lowering_.folded(); }
   /// Floating-point operations of a step on all ranks together, without recomputation. Throws InvalidArgument if the

@@ -60,10 +60,9 @@ int64_t NetworkLowering::min_rows(const LoweringKey& key) const {
 /// Returns the factor by which gradient sums count in a search of cuts: the share of their time that the backward does
 /// not hide, times `max_groups`. The share is at least kMinExposed and assumes that all ranks of the axis `tensor` cut
 /// the batch. The factor has the groups since the graph has the rows of all groups while each group computes only its
-/// own.
-///
-/// One search serves any number of groups, so that prices do not depend on idle ranks. A search for fewer groups would
-/// cut the batch over ranks of `tensor` instead; a configuration with more ranks of `data` has such a cut, too.
+/// own. One search serves any number of groups, so that prices do not depend on idle ranks. A search for fewer groups
+/// would cut the batch over ranks of `tensor` instead; a configuration with more ranks of `data` has such a cut, too.
+/// Throws InvalidArgument if the network cannot be lowered for one rank, or the cluster has too few ranks.
 double NetworkLowering::exposed_gradients(const LoweringKey& key) {
   const double groups = max_groups(key);
   const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);
@@ -96,8 +95,8 @@ void NetworkLowering::require_search() const {
       "[--search] cuts=searched needs a search, got propagation, expected dynamic, recursive or exact, or cuts=blocks");
 }
 
-/// Costs by the class of links, so that neither they nor the cuts depend on bandwidths. Throws as `costs_of_link_class`
-/// does.
+/// Returns the costs by the class of links, so that neither they nor the cuts depend on bandwidths. Throws
+/// InvalidArgument if the cluster has too few ranks.
 PlanCosts NetworkLowering::costs_of_links(const LoweringKey& key, const Mesh& mesh) {
   return costs_of_link_class(key.links, mesh, parts_.of(key.part).cluster, options_.precision, max_groups(key));
 }

@@ -75,8 +75,8 @@ class NetworkLowering {
   /// Returns the costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached.
   /// Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
-  /// Rows of the smallest micro-batch that the cuts of a key allow: 1, or one for each rank that shares the rows if
-  /// cuts are searched or given; more where these do not divide the batch.
+  /// Rows of the smallest micro-batch that the cuts of a key allow: 1 or, if cuts are searched or given, the smallest
+  /// divisor of the batch with a row for each rank of `tensor`, at most the batch.
   int64_t min_rows(const LoweringKey& key) const;
   /// Rows of the micro-batch that is lowered; costs scale linearly from it to other numbers of rows. Throws
   /// InvalidArgument if the batch does not divide into a legal number of micro-batches.
@@ -86,7 +86,8 @@ class NetworkLowering {
   std::vector<int64_t> links(const Configuration& configuration);
   /// Returns the options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive
   /// them. Throws InvalidArgument if the key asks for a search and cuts can be neither searched nor given, or the
-  /// network cannot be lowered for one rank.
+  /// network cannot be lowered for one rank. The `costs` of the options throw InvalidArgument if the cluster has too
+  /// few ranks.
   PlanOptions plan_options(const LoweringKey& key);
 
  private:

@@ -14,7 +14,7 @@ namespace partita {
 class OrderCache {
  public:
   /// Returns the sequence of a shape, made on first use; it lives as long as this object. A single stage always runs
-  /// 1f1b: each micro-batch forward and backward. Throws InvalidArgument as `make_sequence` does, such as for more than
+  /// 1f1b: each micro-batch forward and backward. Throws InvalidArgument for a bad shape, such as one of more than
   /// kMaxStageMicroBatches stages times micro-batches.
   const Sequence& of(Order order, const PipelineShape& shape);
 

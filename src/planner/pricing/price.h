@@ -37,7 +37,7 @@ struct Price {
 class StagePrices {
  public:
   /// References in the request must outlive this object. Throws InvalidArgument for more stages than layers, more
-  /// recomputed layers than a group has, or more ranks than the cluster has.
+  /// recomputed layers than a group has, or more ranks than the cluster has, and what `request.costs` throws.
   explicit StagePrices(PriceRequest request);
   StagePrices(const StagePrices&) = delete;  // parts of it refer to others
 
@@ -60,9 +60,10 @@ class StagePrices {
   /// of the pipeline, which serves all levels. Throws InvalidArgument if the order has more than kMaxStageMicroBatches
   /// stages times micro-batches.
   std::vector<StageMemory> memory(int64_t zero) const { return memory_.of_groups(zero); }
-  /// Returns the number of layers to recompute in each group so that a step at level `zero` fits in `memory` bytes; the
-  /// choice adds the least time to the group. The configuration must not recompute anything. None if recomputing all
-  /// layers is not enough. Throws as `memory` does.
+  /// Returns how many layers of each group to recompute, by policy, so that a step at level `zero` fits in `memory`
+  /// bytes; the choice adds the least time to the group. The result is the policy full if that is all layers of all
+  /// groups. The configuration must not recompute anything. None if recomputing all layers is not enough. Throws as
+  /// `memory(zero)` does.
   std::optional<RecomputedLayers> min_recomputation(int64_t zero, double memory) const;
   const PipelineShape& shape() const { return seconds_.shape(); }
   const Sequence& sequence() const { return seconds_.sequence(); }

@@ -292,7 +292,7 @@ class ConfigurationSearcher {
   }
 
   /// Records configurations, without and with full recomputation, whose states take `states` bytes and do not fit even
-  /// at the highest level.
+  /// at the highest level. Does nothing if no micro-batch is possible.
   void refuse_sizes(Configuration configuration, double states) {
     const std::vector<int64_t> rows = space_.micro_batches(configuration);
     if (rows.empty()) return;
@@ -349,8 +349,9 @@ class ConfigurationSearcher {
     if (!costs_.stages(configuration).has_layers_of(even)) bound(configuration);
   }
 
-  /// Prices a configuration and keeps it if it is the best; of equal times the simpler one is. Refuses it if its
-  /// memory, checked first since that is faster, does not fit.
+  /// Prices a configuration and keeps it if it is the best; of two with equal times, the simpler one is the best.
+  /// Refuses it if its memory, checked first since that is faster, does not fit. Throws InvalidArgument if the order of
+  /// the pipeline is too long.
   void price_and_keep(const Configuration& configuration) {
     StagePrices& prices = *stage_prices(configuration);
     const double memory = peak_of(prices.memory(configuration.zero));
@@ -376,7 +377,8 @@ class ConfigurationSearcher {
 
   /// Queues the configuration, as `bound` does, with as few recomputed layers as it needs to fit, and with all layers
   /// recomputed under each policy. The latter take longer but may win: a longer backward may hide more communication,
-  /// which can outweigh its own time if groups wait for one another.
+  /// which can outweigh its own time if groups wait for one another. Throws InvalidArgument if the order of the
+  /// pipeline is too long.
   void recompute(Configuration configuration) {
     const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
     if (fitted) bound(*fitted);

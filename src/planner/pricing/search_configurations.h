@@ -18,7 +18,7 @@ struct Pins {
 };
 
 /// Parses pins from the keys of a configuration, such as "tensor=8,recompute=none". Throws InvalidArgument "[--pin] .."
-/// for unknown or repeated keys, bad values and too many ranks.
+/// for items without '=', unknown or repeated keys, bad values and too many ranks.
 Pins parse_pins(std::string_view text);
 
 struct SearchRequest {

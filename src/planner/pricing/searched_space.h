@@ -47,13 +47,15 @@ class SearchedSpace {
   std::string text() const;
 
   /// Returns a lower bound of the seconds of steps with this data, context, tensor, pipeline and cuts, for any values
-  /// of the other keys; infinite if these have none. Throws InvalidArgument if the network cannot be lowered so.
+  /// of the other keys; infinite if the space has none for micro-batch or interleaving. Throws InvalidArgument if the
+  /// network cannot be lowered so, or the cluster has too few ranks.
   double bound_of_sizes(Configuration configuration) const;
   /// Returns a lower bound of the seconds of steps that also have this micro-batch, interleaving and order. Throws as
   /// `bound_of_sizes` does.
   double bound_of_layers(Configuration configuration) const;
   /// Returns a lower bound of the seconds of steps that also have these layers on each stage and this level, for any
-  /// recomputation. Throws InvalidArgument as `NetworkCosts::stages` does.
+  /// recomputation. Throws InvalidArgument for more stages than layers, for more ranks than the cluster has, or if the
+  /// network cannot be lowered so.
   double bound_of_excess(Configuration configuration) const;
 
  private:

@@ -118,8 +118,8 @@ class StepSimulation {
     }
   }
 
-  /// The costs of a section of a stage, or of one of its layers. Separate gradients of weights have no communication
-  /// among the ranks that share rows.
+  /// The costs of a section of a stage, or of one of its layers; all 0 for separate gradients of weights, which have no
+  /// communication among the ranks that share rows.
   SectionCosts costs_of(const LayerSpan& span) const {
     SectionCosts sum;
     if (span.kind == LayerSpan::weight) return sum;

@@ -57,7 +57,8 @@ class StageCosts {
   const LayerCosts& costs() const { return costs(configuration_.recompute.all); }
   const UnitCosts& stage(int64_t stage) const { return stages_[static_cast<size_t>(stage)]; }
   const UnitCosts& group(int64_t group) const { return groups_[static_cast<size_t>(group)]; }
-  /// The costs of the unrepeated layers of a stage. Values that only later layers need count for these.
+  /// Returns the costs of the unrepeated layers of a stage. A kept value counts for the first layer whose backward
+  /// reads it, not for the layer that makes it.
   UnitCosts single_costs(int64_t stage) const;
 
   /// The layers of each stage of a group.
@@ -71,7 +72,8 @@ class StageCosts {
   double kept(int64_t stage) const { return this->stage(stage).kept + boundary(stage); }
   /// Bytes that a micro-batch would keep on a stage if it had these layers with these policies.
   double kept(int64_t stage, const StageLayers& layers) const;
-  /// Bytes that these layers keep, including those that only the next stage reads.
+  /// Bytes that the `layers` of a stage keep for a micro-batch from its forward to its backward, including those that
+  /// only the next stage reads.
   double kept_by(const StageLayers& layers) const;
 
  private:

@@ -41,7 +41,8 @@ class StepMemory {
   /// The memory of a group with `in_flight` bytes of activations.
   StageMemory of_group(int64_t group, int64_t zero, double in_flight) const;
   /// Returns the memory of a group if its stages had `layers`, one entry per stage in ascending order, with the
-  /// activations that the order of the pipeline keeps of these layers. Throws as `of_groups` does.
+  /// activations that the order of the pipeline keeps of these layers. Throws InvalidArgument if nothing can be
+  /// recomputed by a policy of `layers`, and as `of_groups` does.
   StageMemory of_group(int64_t group, int64_t zero, const std::vector<StageLayers>& layers) const;
 
  private:

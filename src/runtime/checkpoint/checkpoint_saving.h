@@ -48,10 +48,11 @@ class CheckpointSaving {
   bool is_busy() const { return writer_.is_busy(); }
   /// Whether a checkpoint was begun that is not yet complete. The same on all ranks.
   bool is_open() const { return phase_ != Phase::idle; }
-  /// Waits until all ranks have ended the current phase, writing or committing, and starts the next one. Only while a
-  /// checkpoint is open. Errors of the phase are known afterwards (`error`). Throws RuntimeFailure if the training has
-  /// to end: after any error with `stop_on_error`, else after one other than cannot_write, missing_file and
-  /// out_of_memory; if a rank is lost; and RuntimeFailure(out_of_memory) if the thread that writes cannot be started.
+  /// Waits until all ranks have ended the current phase. After writing, starts committing; after committing or an
+  /// error, closes the checkpoint. Only while a checkpoint is open. Errors of the phase are known afterwards (`error`).
+  /// Throws RuntimeFailure if the training has to end: after any error with `stop_on_error`, else after one other than
+  /// cannot_write, missing_file and out_of_memory. Throws it too if a rank is lost or the thread that writes cannot be
+  /// started (out_of_memory), and what `warn` throws.
   void advance();
   /// Completes the previous checkpoint and begins one, which it completes too unless `asynchronous` is set. After an
   /// error that does not end the training, `error` has the reason. Throws as `advance` does.
@@ -68,8 +69,10 @@ class CheckpointSaving {
 
  private:
   enum class Phase { idle, writing, committing };
-  /// Copies what this rank writes. A collective call if the first rank writes everything; throws as Communicator does
-  /// then. Otherwise throws RuntimeFailure(non_finite) if an element is NaN or infinite.
+  /// Copies what this rank writes. If the first rank writes everything, gathers the states on it: a collective call,
+  /// which throws RuntimeFailure if a rank fails, is lost or late, or makes another call, or
+  /// RuntimeFailure(out_of_memory) if a conversion lacks memory. Otherwise throws RuntimeFailure(non_finite) if an
+  /// element is NaN or infinite.
   void copy_share();
   const std::vector<ShardPiece>& own_pieces() const { return pieces_[static_cast<size_t>(comm_.rank())]; }
   const StageExecutor& stage_of(const std::string& name) const;
@@ -82,14 +85,15 @@ class CheckpointSaving {
   /// Waits for the previous job. Then runs `job` in the background, or at once if saving is not asynchronous. Keeps its
   /// outcome, errors included, for `wait`. Throws RuntimeFailure(out_of_memory) if the thread cannot be started.
   void start(std::function<void()> job);
-  /// Waits for this rank's job and returns its outcome, once; a good one if there was no job since.
+  /// Waits for this rank's job and returns its outcome; a good one if no job was started since the last call.
   RankOutcome wait();
-  /// Gathers the digests of all ranks' files into the manifest on rank 0. A collective call. Throws as Communicator
-  /// does.
+  /// Gathers the digests of all ranks' files into the manifest on rank 0. A collective call. Throws RuntimeFailure if a
+  /// rank fails, is lost or late, or makes another call.
   void gather_digests();
   /// Closes the checkpoint with the outcome of all ranks. After an error keeps it for `error`, removes what was begun,
   /// and warns on rank 0 unless the training has to end. Throws RuntimeFailure, with the code of the outcome, if it has
-  /// to: with `stop_on_error`, or for an error other than cannot_write, missing_file and out_of_memory.
+  /// to: with `stop_on_error`, or for an error other than cannot_write, missing_file and out_of_memory. Throws what
+  /// `warn` throws.
   void end(const RankOutcome& outcome);
 
   const CheckpointOptions& options_;

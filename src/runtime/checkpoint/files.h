@@ -43,7 +43,7 @@ constexpr size_t kDiskBlock = 4096;
 /// the rest after an error. The address `data` and `offset` are multiples of kDiskBlock. Returns false, with errno, if
 /// the bytes cannot be written.
 bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset);
-/// Reads exactly `bytes` bytes from an offset. Returns false at the end of the file or on an error.
+/// Reads exactly `bytes` bytes from an offset. Returns false if the file ends before or on an error.
 bool read_all(int fd, void* data, size_t bytes, int64_t offset);
 /// Forces the names in a folder to the disk. Returns false, with errno, on an error.
 bool sync_folder(const std::string& path);

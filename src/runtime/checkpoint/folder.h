@@ -16,8 +16,9 @@ struct FoundCheckpoint {
   std::string damage;                // reason for the damage
 };
 
-/// The checkpoints of a folder, newest last: damaged ones first, then the others in the order in which they were
-/// written. Empty if there is no such folder. Reads only manifests. Throws MissingFile if the folder cannot be read.
+/// The checkpoints of a folder, newest last: first those without a manifest, or with one that is damaged or of another
+/// step, by step; then all others in the order in which they were written. Empty if there is no such folder. Reads only
+/// manifests. Throws MissingFile if the folder cannot be read.
 std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder);
 
 /// The sequence number for the next checkpoint of the folder: one more than the highest in manifests whose checksum is
@@ -26,7 +27,7 @@ int64_t next_sequence(const std::string& folder);
 
 /// The newest whole checkpoint. Damaged ones with a higher step in their names, or all if none is whole, are reported
 /// to `warn`. None if nothing was saved, that is, if there is no manifest. Throws InvalidFile if there are manifests
-/// and all of them are damaged, MissingFile if the folder cannot be read.
+/// and all of them are damaged, MissingFile if the folder cannot be read, and what `warn` throws.
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& folder,
                                                  const std::function<void(const std::string&)>& warn);
 

@@ -86,8 +86,8 @@ struct ManifestOrder {
   auto operator<=>(const ManifestOrder&) const = default;
 };
 /// Returns the order of a manifest, without parsing its files and tensors. It is that of parse_manifest for every text
-/// that the latter accepts. Throws InvalidFile, naming `path`, if the checksum, format or version differs, or the
-/// sequence or step is missing or bad.
+/// that the latter accepts. Throws InvalidFile, naming `path`, if the text is not JSON, the checksum, format or version
+/// differs, or the sequence or step is missing or bad.
 ManifestOrder parse_manifest_order(std::string_view text, const std::string& path);
 /// Reads the order of the checkpoint in `folder` from its manifest. Throws MissingFile if that cannot be opened,
 /// InvalidFile if it is not a regular file, is larger than 1 GiB, cannot be read, or is refused by

@@ -43,8 +43,8 @@ class PieceReader {
   /// Returns all elements of the piece, dense; nullptr if there are none. They stay valid until `memory` is used again
   /// or the next step. The caller's compute threads do the reading.
   const void* read(Memory& memory) const;
-  /// Copies the rows [first, last) of the piece to `to`, dense and past the caches. Returns the address of the same
-  /// elements, as `read` does, or nullptr if not all are finite; integers always are. The rows have elements.
+  /// Copies the elements that `read` returns for `first` and `last`, at least one, to `to`, dense and past the caches.
+  /// Returns their address as `read` does, or nullptr if not all are finite; integers always are.
   const void* copy(int64_t first, int64_t last, Memory& memory, void* to) const;
 
  private:

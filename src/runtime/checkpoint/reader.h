@@ -10,7 +10,8 @@ namespace partita {
 
 class CheckpointReader {
  public:
-  /// Opens the folder of one checkpoint. Use it from one thread at a time. Throws as read_manifest does.
+  /// Opens the folder of one checkpoint. Use it from one thread at a time. Throws MissingFile if the manifest cannot be
+  /// opened, InvalidFile if it is not a regular file, is too large or damaged, or cannot be read.
   explicit CheckpointReader(const std::string& path);
   /// Takes the folder with its manifest, for example that of another reader. Opens no file yet.
   CheckpointReader(std::string path, std::shared_ptr<const Manifest> manifest);
@@ -23,7 +24,9 @@ class CheckpointReader {
   /// data are missing or damaged, its shape is not the one around the box, or the types differ and are not both floats;
   /// MissingFile if this process has too many open files or too little memory.
   void read(const std::string& name, const Box& box, DType dtype, void* to);
-  /// Returns the whole tensor in its own type. Throws as the other `read` does.
+  /// Returns the whole tensor in its own type. Throws InvalidFile, naming the path and the tensor, if there is no such
+  /// tensor or its data are missing or damaged; MissingFile if this process has too many open files or too little
+  /// memory.
   Array read(const std::string& name);
   /// Bytes read so far from all files, headers and the manifest included.
   int64_t bytes_read() const { return bytes_read_; }

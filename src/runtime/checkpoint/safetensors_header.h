@@ -30,8 +30,9 @@ struct SafetensorsHeader {
 std::string print_safetensors_header(const std::vector<TensorPlace>& places, const Metadata& metadata = {});
 
 /// Parses a header, after which the file has `data_bytes` bytes. Returns the tensors in the order of their places,
-/// which fill [0, data_bytes) without holes, and the metadata. Throws InvalidFile, naming `path`, the tensor, and what
-/// is wrong.
+/// which fill [0, data_bytes) without holes, and the metadata. Throws InvalidFile, naming `path` and the tensor, if the
+/// text is not JSON of this form, a name appears twice, a field is missing, unknown or bad, there are too many tensors,
+/// or the places have holes, overlap or another size.
 SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path);
 
 }  // namespace partita

@@ -29,7 +29,8 @@ class SavedStates {
   const Manifest* manifest() const { return reader_ ? reader_->manifest().get() : nullptr; }
   /// Reads the elements of a box of tensor `name` to `to`, dense, in `dtype`, or returns the whole tensor in its own
   /// type. `name` is one of `entries`. For a file, which the constructor has read and checked, the box and `dtype` are
-  /// not checked. For a folder, throws as CheckpointReader::read does.
+  /// not checked. For a folder, throws InvalidFile if the tensor's data are missing or damaged or its shape or type
+  /// does not fit, MissingFile if this process has too many open files or too little memory.
   void read(const std::string& name, const Box& box, DType dtype, void* to);
   Array read(const std::string& name);
 
@@ -46,7 +47,7 @@ class SavedStates {
 
 /// Writes to `path` one safetensors file with the weights (parameters and statistics), or with `all` the whole training
 /// in the form that --resume reads. Names are those of the network. Throws InvalidArgument if `all` is set and there is
-/// no training, RuntimeFailure(cannot_write) if the file cannot be written, and as SavedStates::read does.
+/// no training, RuntimeFailure(cannot_write) if the file cannot be written, and as `read` does.
 void merge_states(SavedStates& states, const std::string& path, bool all);
 
 /// Describes the checkpoint that split_states writes.
@@ -61,7 +62,7 @@ struct SplitTarget {
 /// Replaces one of the same step. Throws InvalidArgument if there are only weights, RuntimeFailure(non_finite) for an
 /// element that is NaN or infinite, RuntimeFailure(cannot_write) if a file cannot be written,
 /// RuntimeFailure(out_of_memory) if a thread that writes cannot be started, MissingFile if `folder` cannot be read, and
-/// as SavedStates::read does.
+/// as `read` does.
 std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target);
 
 /// A difference between two saved states; one per tensor.
@@ -70,11 +71,10 @@ struct StateDifference {
   std::string what;  // "f32[4] instead of f32[5]", "only in A", "largest difference 0.5 at element 3"
 };
 /// Compares the tensors of two saved states by name and returns the differences. Tensors with equal bits are left out.
-/// The tensors of `first` come first, then those only in `second`. Throws as SavedStates::read does.
+/// The tensors of `first` come first, then those only in `second`. Throws as `read` does.
 std::vector<StateDifference> compare_states(SavedStates& first, SavedStates& second);
 
-/// Reads everything, which checks it. Throws as SavedStates::read does: InvalidFile names the first bad tensor and its
-/// file.
+/// Reads everything, which checks it. Throws as `read` does: InvalidFile names the first bad tensor and its file.
 void verify_states(SavedStates& states);
 
 }  // namespace partita

@@ -28,9 +28,9 @@ struct StateShare {
 
 /// Returns for each state which of the `ranks` ranks writes which box of it; the result is the same on every rank. A
 /// box that several ranks hold is written as a whole by one of them, or split among them if the busiest rank would
-/// otherwise write more than a tenth too much. A part costs more than its bytes: it has tiles and a header entry of its
-/// own. If it is cut along a dimension after the first, states in kernels' memory formats are made dense for all of its
-/// rows.
+/// otherwise write over a tenth more than if all such boxes of 1 MiB or more were split. A part costs more than its
+/// bytes: it has tiles and a header entry of its own. If it is cut along a dimension after the first, states in
+/// kernels' memory formats are made dense for all of its rows.
 std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& states, int ranks);
 
 /// Returns the pieces that each rank writes, one list per rank. `shares` has a list per state, from `share_states` or

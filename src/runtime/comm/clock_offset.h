@@ -16,7 +16,7 @@ struct ClockOffset {
 /// Returns the offset of this rank's clock from that of rank 0; 0 on rank 0, which answers the others. Each rank asks
 /// it for its time and assumes that the reply was sent midway between request and response (Cristian, "Probabilistic
 /// clock synchronization", 1989). The shortest of several rounds counts. `now` returns nanoseconds of this rank's
-/// clock. A collective call over `comm`. Throws as Communicator does.
+/// clock. A collective call over `comm`. Throws RuntimeFailure if a rank fails, is lost or late, or makes another call.
 ClockOffset clock_offset(Communicator& comm, const std::function<int64_t()>& now);
 
 /// Converts a time of this rank's clock to the first rank's clock, interpolating linearly between two comparisons, also

@@ -11,7 +11,8 @@ namespace partita {
 /// Runs `fn` on `size` threads, one per rank, or on this thread for a single rank. Returns when all have ended. If `fn`
 /// throws on a rank, the others leave their communication with the message "rank R: ..." and the same exit code.
 /// `records` are passed to make_inproc_world; each also gets the error of its rank. Rethrows the first error. Throws
-/// what make_inproc_world throws, RuntimeFailure(out_of_memory) if a thread cannot be started.
+/// InvalidArgument unless `size` is from 1 to kMaxThreadRanks, RuntimeFailure(out_of_memory) if a thread cannot be
+/// started.
 void run_ranks(int size, const std::function<void(Communicator&)>& fn, const FlightRecords& records = {});
 
 }  // namespace partita

@@ -91,8 +91,10 @@ struct Executor::Impl {
     if (messengers) transfers.emplace(pipeline, stages, by_stage, *messengers);
   }
 
-  /// Runs a step up to the exchange before the update. Calls `after(run, instruction)` after each instruction, if
-  /// given. Throws what kernels, Communicator and `after` throw.
+  /// Runs a step up to and including the exchange before the update. Calls `after(run, instruction)` after each
+  /// instruction, if given. Throws InvalidArgument for a label, an id or a slot that is out of range;
+  /// RuntimeFailure(out_of_memory) if a library lacks memory; RuntimeFailure if a rank fails, is lost or late, or makes
+  /// another call; and what `after` throws.
   void run_before_update(DeviceSubnormals& threads, const std::function<void(const Run&, size_t)>& after = nullptr) {
     for (const auto& stage : own) stage->begin_step();
     if (transfers) transfers->begin_step();

@@ -20,8 +20,8 @@ struct Interpretation {
 Interpretation interpret_all(const Graph& graph, const OpSet& ops, const std::map<std::string, Array>& given,
                              bool keep_values = false);
 
-/// Runs a graph and returns its outputs in the order of `graph.outputs`. Requirements and errors are those of
-/// `interpret_all`.
+/// Runs a graph and returns its outputs in the order of `graph.outputs`. `given` is that of `interpret_all`. Throws as
+/// `interpret_all` does.
 std::vector<Array> interpret(const Graph& graph, const OpSet& ops, const std::map<std::string, Array>& given);
 
 }  // namespace partita

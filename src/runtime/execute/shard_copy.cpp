@@ -7,7 +7,8 @@
 namespace partita {
 namespace {
 
-/// Calls fn(byte offset in the whole, byte offset in the part, bytes) for each contiguous run.
+/// Calls fn(byte offset in the whole, byte offset in the part, bytes) for each contiguous run of the elements of
+/// `whole` inside `ranges`; the part is these elements, dense.
 template <class Fn>
 void for_runs(const Type& whole, const Box& ranges, Fn&& fn) {
   const auto size = static_cast<int64_t>(size_of(whole.dtype));

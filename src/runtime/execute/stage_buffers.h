@@ -43,8 +43,7 @@ class StageBuffers {
   char* address(int buffer) const { return addresses_[static_cast<size_t>(buffer)]; }
   /// Location that holds `address(buffer)`, whichever micro-batch is the current one. Valid as long as this object.
   char* const* place_of(int buffer) const { return &addresses_[static_cast<size_t>(buffer)]; }
-  /// Address of the copy of a buffer that belongs to a micro-batch. With fewer copies than micro-batches, these use the
-  /// copies in turn.
+  /// Address of the copy of a buffer that belongs to a micro-batch. With n copies, micro-batch m has copy m modulo n.
   char* copy_of(int buffer, int64_t micro_batch) const;
 
  private:

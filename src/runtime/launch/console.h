@@ -11,8 +11,8 @@
 
 namespace partita {
 
-/// Returns this process's rank, as the launcher says; none if the process was started alone. Throws as launched_rank
-/// does.
+/// Returns this process's rank, as the launcher says; none if the process was started alone. Throws InvalidArgument if
+/// the variables of a launcher are invalid or inconsistent, MissingFile or InvalidFile for its rank table.
 std::optional<LaunchedRank> this_rank();
 
 /// Opens /dev/null in place of standard streams that the caller closed, so that no file that is opened later becomes
@@ -22,7 +22,9 @@ void open_standard_streams();
 
 /// While it lives, std::cout is silent in every process but that of rank 0, unless `all` is set. With a folder the text
 /// also goes to FOLDER/rank_R.log. Several may live at a time and end in any order. The constructor throws
-/// RuntimeFailure(cannot_write) if the file cannot be written or another job writes it, and as OwnerLock does.
+/// RuntimeFailure(cannot_write) if the file cannot be written or another job writes it, InvalidArgument for an invalid
+/// PARTITA_STALL_TIMEOUT, and RuntimeFailure with a signal's exit code if one asks the job to end while it waits for
+/// the file.
 class Console {
  public:
   Console(int rank, bool all, const std::string& log_dir);

@@ -20,8 +20,8 @@ std::string packed(const LaunchFingerprint& fingerprint) {
   return text;
 }
 
-/// The first line of `own` that differs from that of `expected`, and the latter; "" for a line that is missing. Both
-/// are "" if the texts are equal.
+/// Returns the first line that differs, as it is in `own` and in `expected`; "" for a line that is missing. Both are ""
+/// if the texts are equal.
 std::pair<std::string_view, std::string_view> first_difference(std::string_view own, std::string_view expected) {
   while (true) {
     const std::string_view a = own.substr(0, own.find(kEnd)), b = expected.substr(0, expected.find(kEnd));

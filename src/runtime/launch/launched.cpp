@@ -132,7 +132,7 @@ std::string first_host(std::string_view list) {
   return host;
 }
 
-/// Remainder of a decimal number of any length; for other texts an arbitrary but fixed number.
+/// Remainder of a decimal number of any length by `divisor`; for other texts an arbitrary but fixed number.
 int remainder_of(std::string_view tag, int divisor) {
   int remainder = 0;
   for (const unsigned char c : tag) remainder = (remainder * 10 + (c >= '0' && c <= '9' ? c - '0' : c)) % divisor;

@@ -43,7 +43,7 @@ class OwnerLock {
   /// cannot create the lock file; nothing is held then, nor if the folder is missing. Throws
   /// RuntimeFailure(cannot_write), naming process and host, if another job holds the lock; RuntimeFailure with the
   /// signal's exit code if a signal asks the job to end while it waits; InvalidArgument for an invalid
-  /// PARTITA_STALL_TIMEOUT.
+  /// PARTITA_STALL_TIMEOUT if it may wait; and what `warn` throws.
   OwnerLock(OwnedPath owned, bool waits, const Warn& warn);
   OwnerLock(OwnerLock&& other) noexcept
       : owned_(std::move(other.owned_)),

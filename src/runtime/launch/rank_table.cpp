@@ -69,7 +69,7 @@ class TableReader {
   }
 
   /// Reads a number from 0 to kMaxJobRanks - 1. In published tables numbers are texts. Throws InvalidFile for another
-  /// value.
+  /// value and if there is none.
   int number(const json& object, const char* key, const std::string& where) const {
     const json& value = member(object, key, where);
     const std::string digits = value.is_string() ? value.get<std::string>() : value.dump();

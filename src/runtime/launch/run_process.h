@@ -16,8 +16,10 @@ void run_process(Communicator& world, const std::function<void(Communicator&)>& 
 /// Runs `fn` on each of `ranks` ranks: on this thread for one rank, as this process's rank if the launcher started
 /// several processes, else on a thread per rank. `threads` is the number of compute threads per rank. Rethrows the
 /// error of the first rank that fails. Throws RuntimeFailure(out_of_memory) if the threads cannot be started (compute
-/// threads, and those that read and communicate), InvalidArgument for more than kMaxThreadRanks threads of ranks, and
-/// as open_flight_records and process_world do.
+/// threads, and those that read and communicate), RuntimeFailure(cannot_write) if a record of calls cannot be written,
+/// RuntimeFailure if processes do not find one another, and InvalidArgument for more than kMaxThreadRanks threads of
+/// ranks. Throws InvalidArgument, MissingFile or InvalidFile if what a launcher gives (variables, rank table, secret)
+/// is missing or invalid.
 void run_on_ranks(const Place& place, int ranks, int threads, const std::function<void(Communicator&)>& fn);
 
 }  // namespace partita

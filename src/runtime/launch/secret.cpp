@@ -35,7 +35,7 @@ std::string read_secret(const std::string& path) {
 }
 
 /// Creates the file of a secret. Processes may do so at the same time: the first file that gets the name wins. Throws
-/// RuntimeFailure(cannot_write) if it cannot be created, and as new_secret does.
+/// RuntimeFailure(cannot_write) if it cannot be created, RuntimeFailure(internal) if the system has no random bytes.
 void make_secret(const std::string& path) {
   std::error_code failure;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failure);

@@ -10,7 +10,7 @@ namespace partita {
 /// The latter is created if it is missing, so that processes of one user find one another without a launcher.
 /// `variable` returns an environment variable, null if it is not set. Throws InvalidArgument for a file that is not
 /// regular or not private to this user, MissingFile if it cannot be opened, RuntimeFailure(cannot_write) if it cannot
-/// be created, and as new_secret does.
+/// be created, RuntimeFailure(internal) if the system has no random bytes for it.
 std::string job_secret(const std::function<const char*(const char*)>& variable);
 
 /// 32 random bytes as 64 hexadecimal digits. Throws RuntimeFailure(internal) if the system has none.

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-/// `text` as a JSON string, quotes included.
+/// Returns `text` as a JSON string, quotes included. What is not UTF-8 becomes U+FFFD.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -111,8 +111,8 @@ ChromeTrace::Event ChromeTrace::section(const Span& span) const {
                       span.micro_batch)};
 }
 
-/// Returns a text that identifies a collective over `axes`, which span `span` of rank `rank` is of: the same text on
-/// all ranks that take part in it.
+/// Returns a text that identifies a collective over `axes`, that of span `span` of rank `rank`: the same text on all
+/// ranks that take part in it.
 std::string ChromeTrace::collective(const Span& span, int rank, const Axes& axes) const {
   const Mesh& mesh = stage_of(span).local.mesh;
   const int first = program_.pipeline.group_of(span.stage).first;

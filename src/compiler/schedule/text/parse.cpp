@@ -184,7 +184,8 @@ class Parser {
         {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
   }
 
-  /// Reads "wait NODE", for a collective that an earlier line started. Throws InvalidArgument if none did.
+  /// Reads "wait NODE", for a collective that an earlier line started. Throws InvalidArgument, with the line, for an
+  /// unknown node and if no line started it.
   void read_wait() {
     const NodeId node = reader_.node();
     const auto start =

@@ -36,8 +36,8 @@ class Batcher {
   /// Number of batches per epoch, the same on every rank.
   int64_t batches() const;
   /// Returns this rank's rows of the global batch `index` of an epoch, those of one micro-batch after the other. The
-  /// last batch of an epoch may have fewer rows. Throws InvalidArgument if `index` is outside [0, batches()), and as
-  /// `Dataset::read` does.
+  /// last batch of an epoch may have fewer rows. Throws InvalidArgument if `index` is outside [0, batches()) or `epoch`
+  /// outside [0, kMaxEpochs], and what functions that make or check the rows throw (`Dataset::read`).
   Batch batch(int64_t epoch, int64_t index) const;
   /// Writes what `batch` returns to `out`. Reuses the arrays of `out` that have the right types. Throws as `batch`
   /// does.

@@ -9,7 +9,8 @@
 namespace partita {
 
 /// Whether the source names rows of this split; always for training. Opens a single .npz to see if it has test rows,
-/// next to training rows: x_train, y_train, x_test and y_test. Throws as `npz_names` does then.
+/// next to training rows: x_train, y_train, x_test and y_test. Throws MissingFile if that file cannot be opened,
+/// InvalidFile if it is no regular zip file.
 bool has_array_rows(const DataSource& source, Split split);
 
 /// Integer labels must be in [0, classes) or equal `ignored`.

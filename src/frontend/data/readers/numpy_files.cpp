@@ -343,7 +343,8 @@ class Npz {
   std::vector<std::string> members_;
 };
 
-/// Returns the arrays whose names `takes` accepts. Throws as `read_npz` does.
+/// Returns the arrays whose names `takes` accepts. Throws MissingFile, InvalidFile or RuntimeFailure(out_of_memory) as
+/// `read_npz` does.
 std::vector<std::pair<std::string, Array>> read_arrays(const std::filesystem::path& file,
                                                        const std::function<bool(const std::string&)>& takes) {
   const Npz npz(file);

@@ -18,7 +18,9 @@ struct Conv2dOptions {
 
 /// 2-D convolution: y[n, out, h', w'] from x[n, in, h, w] and weight[out, in / groups, kernel height, kernel width].
 /// `same` keeps ceil(size / stride) rows and columns; an odd padding has its extra element below and to the right.
-/// `construct` throws InvalidArgument if `groups` does not divide both numbers of channels.
+/// `construct` throws InvalidArgument unless x has four dimensions, kernel, stride and dilation are two numbers from 1
+/// to 2^31 - 1 each, `pads` four from 0 on, the kernel fits into the padded image, and `groups` divides both numbers of
+/// channels.
 class Conv2d : public Layer {
  public:
   Conv2d(int64_t channels, int64_t kernel, Conv2dOptions options = {}, CallLocation where = CallLocation::current())

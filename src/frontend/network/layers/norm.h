@@ -13,7 +13,7 @@ struct BatchNormOptions {
 
 /// Batch normalization of x[n, c] or x[n, c, h, w] per channel. A training uses the statistics of the batch (of each
 /// group of rows, if the context asks for groups) and updates running ones, which an evaluation uses. `construct`
-/// throws InvalidArgument if the batch does not divide into the groups.
+/// throws InvalidArgument for an x of other dimensions, and if the batch does not divide into the groups.
 class BatchNorm2d : public Layer {
  public:
   explicit BatchNorm2d(BatchNormOptions options = {}, CallLocation where = CallLocation::current())

@@ -21,8 +21,9 @@ struct AttentionOptions {
 /// input [heads, s, t] is added to the scores; it also decides which keys are seen, so `causal` and `kv_heads` cannot
 /// be used with it. k has no bias: it would shift all scores of a query equally, which softmax ignores, and an
 /// optimizer that divides by the gradient's size would turn the rounding errors of its zero gradient into steps.
-/// `construct_all` throws InvalidArgument if the heads do not divide the width, those of k and v do not divide the
-/// heads, or a third input comes with `causal` or `kv_heads`.
+/// `construct_all` throws InvalidArgument for no input or more than three, if x does not have three dimensions, the
+/// heads do not divide the width (with `head_width` 0), those of k and v do not divide the heads, or a third input
+/// comes with `causal` or `kv_heads`.
 class MultiHeadAttention : public Layer {
  public:
   explicit MultiHeadAttention(int64_t heads, AttentionOptions options = {},

@@ -8,7 +8,8 @@
 
 namespace partita {
 
-/// Fills the results from the operands, all dense. Called by the threads of all ranks, possibly at once.
+/// Fills the results from the operands, all dense. Called by the threads of all ranks, possibly at once. What it throws
+/// reaches the caller of the kernel.
 using HostFunction = std::function<void(Inputs, Outputs)>;
 
 struct HostFunctionAttrs {

@@ -42,8 +42,8 @@ std::vector<Value> grad_max_pool(const GradCall& call) {
                      Attrs(MaxPoolGradAttrs{attrs.kernel, attrs.stride, attrs.pads, {x[2], x[3]}}))};
 }
 
-/// Returns the largest element of one window and its row-major position in the window, or -1 if the window has padding
-/// only. The first of equal ones wins; a NaN beats all.
+/// Returns the largest element of one window and its row-major position in the window, or 0 and -1 if the window has
+/// padding only. The first of equal ones wins; a NaN beats all.
 template <class T>
 std::pair<T, int32_t> largest_max_pool(const Spans& spans, const T* x, int64_t height, int64_t width, int64_t row,
                                        int64_t column) {

@@ -57,8 +57,8 @@ class CallMessages {
     }
   }
   /// Copies a message and sends it in the background to rank `to` of the group; sends none without bytes. Call it
-  /// outside of `run`. Throws RuntimeFailure if the world or the carrier has failed, or after a failed call as `run`
-  /// does.
+  /// outside of `run`. Throws RuntimeFailure if the world or the carrier has failed, and RuntimeFailure(peer_stalled)
+  /// after a failed call, as `run` does.
   void post(const Call& call, int to);
   /// Makes every further `run` and `post` throw RuntimeFailure(peer_stalled).
   void refuse() { failed_ = true; }
@@ -68,7 +68,7 @@ class CallMessages {
   void start_receive(const Bytes& piece, int from, Tag tag = collective);
   /// Returns the number of messages that were started and not yet cleared.
   size_t started() const { return pending_.size(); }
-  /// Whether one of these is done; `message` is its number, from 0.
+  /// Whether a message is done that was started and not yet cleared; `message` is its number among these, from 0.
   bool is_done(size_t message) const { return carrier_.is_done(pending_[message]); }
   /// Waits until all started messages are done and clears them; or until the first `count` are done, which are not
   /// cleared. Throws RuntimeFailure if a received message is not what this rank expects (ranks_disagree), the time is

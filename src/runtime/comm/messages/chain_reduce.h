@@ -46,7 +46,8 @@ struct ChainPart {
 };
 
 /// Does the part of this rank in the reduction of `part`, within a call of `messages` (CallMessages::run). `call` gives
-/// the type and the reduction. Throws as CallMessages::wait does.
+/// the type and the reduction. Throws RuntimeFailure if a rank fails, is lost or late, or makes another call, and if
+/// the carrier fails.
 void chain_reduce(CallMessages& messages, const Call& call, const ChainPart& part, ReduceBuffers& buffers);
 
 }  // namespace partita

@@ -28,10 +28,12 @@ class MessageGroup {
   MessageGroup& operator=(const MessageGroup&) = delete;
 
   /// Runs the collective `call` of this rank: any kind but send, recv and leave, for which it throws InternalError. A
-  /// split compares the members of the groups. Throws RuntimeFailure as Communicator does.
+  /// split compares the members of the groups. Throws RuntimeFailure if a rank fails, is lost or late, or makes another
+  /// call, if the carrier fails, and after a failed call (peer_stalled).
   void run(const Call& call, Timeout timeout);
   void send(const Call& call, int to, Timeout timeout);
-  /// Copies the message and sends it in the background. Throws as CallMessages::post does.
+  /// Copies the message and sends it in the background. Throws RuntimeFailure if the world or the carrier has failed,
+  /// or after a failed call (peer_stalled).
   void post(const Call& call, int to) { messages_.post(call, to); }
   void recv(const Call& call, int from, Timeout timeout);
   /// Does the part of this rank in a reduction that passes from host to host, which `part` describes. Throws as `run`
@@ -60,7 +62,8 @@ class MessageGroup {
   void barrier(int64_t bytes);
   void compare_members(const Call& call);
   /// Sends a piece to every rank, receives one from every rank, and waits for all; this rank's own is copied. `give(r)`
-  /// and `take(r)` return the buffers; each is called once per rank, in rank order. Throws as CallMessages::wait does.
+  /// and `take(r)` return the buffers; each is called once per rank, in rank order. Throws RuntimeFailure as `run`
+  /// does.
   template <class Give, class Take>
   void exchange(Give give, Take take);
 

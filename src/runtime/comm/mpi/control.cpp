@@ -61,7 +61,7 @@ bool all_are(bool own) {
 }
 
 /// Whether all processes of MPI's world are on one host, i.e. have the same host key. `key` is that of this process. A
-/// collective call. Throws as check_mpi does.
+/// collective call. Throws RuntimeFailure if MPI fails (out_of_memory if it lacks memory, else peer_lost).
 bool is_one_host(uint64_t key) {
   uint64_t first = key;
   check_mpi(mpi().bcast(&first, sizeof first, mpi().byte, 0, mpi().comm_world), "broadcast");

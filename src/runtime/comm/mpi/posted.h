@@ -33,7 +33,8 @@ class PostedMessages {
     MPI_Request request = mpi().request_null;
   };
 
-  /// Removes messages that have been sent, from the front. Throws as check_mpi does.
+  /// Removes messages that have been sent, from the front, until one that is not. Throws RuntimeFailure if MPI fails
+  /// (out_of_memory if it lacks memory, else peer_lost).
   void remove_sent();
   void progress();
 

@@ -37,15 +37,15 @@ struct Host {
 /// RuntimeFailure if that fails.
 using Gather = std::function<std::vector<std::byte>(std::span<const std::byte>)>;
 
-/// Whether `own` is true on all ranks. A collective call. Throws what `gather` throws.
+/// Whether `own` is true on all ranks. A collective call. Throws RuntimeFailure if `gather` does.
 bool all_agree(const Gather& gather, bool own);
-/// Returns the name that rank `root` brings, cut to 63 bytes; "" stands for none. Every rank brings a name, and those
-/// of the others are ignored. A collective call. Throws what `gather` throws.
+/// Returns the name that rank `root` brings, cut to 63 bytes; "" stands for none. Names of ranks other than `root` are
+/// ignored. A collective call. Throws RuntimeFailure if `gather` does.
 std::string name_from(const Gather& gather, int root, const std::string& name);
 
 /// Finds the processes on this host: those whose `key` equals this one's. `rank` and `size` are those in the world.
-/// `presence` is set on all ranks or, if it fails on one, on none. A collective call over the world. Throws what
-/// `gather` throws.
+/// `presence` is set on all ranks or, if it fails on one, on none. A collective call over the world. Throws
+/// RuntimeFailure if `gather` does.
 std::shared_ptr<const Host> find_host(const Gather& gather, int rank, int size, uint64_t key);
 
 }  // namespace partita

@@ -28,7 +28,8 @@ class HostCollectives {
   /// KiB or more. Also true for an all_reduce of that size unless of 16-bit floats, whose bits would differ, and for
   /// such a reduce_scatter if fewer bytes pass between hosts.
   bool takes(const Call& call) const;
-  /// Runs a call for which `takes` is true. Throws as Communicator does; `messages` then refuses further calls.
+  /// Runs a call for which `takes` is true. Throws RuntimeFailure if a rank fails, is lost or late, or makes another
+  /// call; `messages` then refuses further calls.
   void run(const Call& call, Timeout timeout);
 
   /// Declares to the ranks of this host that this rank makes no further call.
@@ -79,18 +80,19 @@ class HostCollectives {
   void share_out(int64_t count);
   /// Reduces the elements that were split by `share_out`, which begin at `data`, over all ranks. Each owner of the last
   /// host gets its share in `share_`; with `returns` the owners of every host do. An owner also exchanges the messages
-  /// in `sends_` and `receives_`.
+  /// in `sends_` and `receives_`. Throws as `run` does.
   void reduce_to_owners(const Call& call, const void* data, bool returns);
   /// Fills `sends_` and `receives_` with the messages in which the last host's owners send the elements `round` to the
   /// ranks of other hosts to which they belong.
   void plan_scatter(const Call& call, Interval round);
   /// Distributes the elements `round`, on the last host, from its owners' `share_` to the ranks of that host to which
-  /// they belong.
+  /// they belong. Throws as `run` does.
   void scatter_near(const Call& call, Interval round);
-  /// Gathers `count` elements at `data` on every rank of this host, of which each rank there has its share.
+  /// Gathers `count` elements at `data` on every rank of this host, of which each rank there has its share. Throws as
+  /// `run` does.
   void share_near(const Call& call, std::byte* data, int64_t count);
   /// Sends `given_[i]` elements to each rank i of this host and receives `taken_[i]` from it, within the timeout of
-  /// `phase`.
+  /// `phase`. Throws as `run` does.
   void near_all_to_all(const Call& call, const void* send, void* recv, Phase phase);
 
   HostBlocks blocks_;

@@ -38,8 +38,8 @@ class SharedMemoryCommunicator final : public Wakeable {
                            const Presence* presence = nullptr, const WorldState* world = nullptr);
 
   /// Runs the collective `call` of this rank: any kind but send, recv and leave, for which it throws InternalError. A
-  /// split compares the members of the groups. Throws RuntimeFailure as Communicator does. After a timeout every
-  /// further call of any rank fails.
+  /// split compares the members of the groups. Throws RuntimeFailure if a rank fails, is lost or late, or makes another
+  /// call. After a timeout every further call of any rank fails.
   void run(const Call& call, Timeout timeout);
 
   /// Declares that this rank makes no further call. Ranks that wait for one, now or later, fail with ranks_disagree.
@@ -54,8 +54,9 @@ class SharedMemoryCommunicator final : public Wakeable {
 
   void announce(const Call& call);
   Call announced(int rank);  // spans refer to the segment
-  /// Waits until all ranks have arrived. The first meeting of a call compares what the ranks announced. Throws as
-  /// Meetings::meet does, and RuntimeFailure(ranks_disagree) if the calls do not fit.
+  /// Waits until all ranks have arrived. The first meeting of a call compares what the ranks announced. Throws
+  /// RuntimeFailure: peer_stalled after the timeout, peer_lost if a rank has ended, ranks_disagree if one has left or
+  /// the calls do not fit, else the code of the world's failure.
   void synchronize();
   void compare();
   void next_chunk() { ++chunk_; }

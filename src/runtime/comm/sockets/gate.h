@@ -49,7 +49,8 @@ struct Joined {
 enum class Joining { done, refused, no_answer };
 
 /// Proves to the listener that this process knows the key, asks the same of it, and sends `own`. Returns `no_answer` if
-/// `until` passes first. Throws RuntimeFailure(internal) if the system has no random bytes.
+/// `until` passes first or the connection fails, `refused` if the listener closes it after the response or does not
+/// prove that it knows the key. Throws RuntimeFailure(internal) if the system has no random bytes.
 Joining join(const Socket& socket, const JobKey& key, const Hello& own, Deadline until);
 
 /// Accepts connections, one step at a time, so that a silent one blocks nobody. Connections that do not prove within

@@ -51,8 +51,8 @@ class SocketCarrier final : public Carrier {
   const std::vector<int> world_ranks_;
 };
 
-/// Runs `meet` and records its failure, if there is a record: a job that does not begin is part of it too. Throws what
-/// `meet` throws.
+/// Runs `meet` and records its failure, if there is a record: a job that does not begin is part of it too. Throws
+/// RuntimeFailure as `meet` does: if ranks do not arrive, are lost or disagree, or this process is asked to end.
 Rendezvous meet_recorded(const RendezvousOptions& options, const JobKey& key, FlightRecord* record) {
   try {
     return meet(options, key);

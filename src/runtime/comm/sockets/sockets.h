@@ -26,9 +26,9 @@ struct SocketWorldOptions {
 
 /// Makes the world of this rank, which ends with the object. A process may have several, at the same time or one after
 /// another. A collective call over the ranks of the job. Throws InvalidArgument for a `master` that is not HOST:PORT or
-/// a `secret` of fewer than 16 characters. Throws RuntimeFailure as `meet` does if the ranks do not find one another,
-/// out_of_memory if the system provides too few open files or threads, and as Communicator does if a rank is lost
-/// meanwhile.
+/// a `secret` of fewer than 16 characters. Throws RuntimeFailure if a rank does not arrive, is lost or is of another
+/// job, if `stop_signal` returns a signal (its exit code), or the system provides too few open files or threads
+/// (out_of_memory) or no random bytes (internal).
 std::unique_ptr<Communicator> make_socket_world(const SocketWorldOptions& options);
 
 }  // namespace partita

@@ -32,8 +32,8 @@ class AgentLink {
   bool is_open() const { return is_open_; }
   /// Closes the link and kills the local process of the agent. `is_open` is false then.
   void close();
-  /// Sends an order. Closes the link if the agent does not read it within five seconds. Does nothing if the link is
-  /// closed.
+  /// Sends an order. Closes the link if the agent has ended or does not read the order within five seconds. Does
+  /// nothing if the link is closed.
   void send(const AgentOrder& order);
   /// Returns the reports received so far. Ignores lines that are not JSON objects. Closes the link if the agent has
   /// ended or sends a line longer than 1 MiB. Throws InvalidFile for a malformed report.

@@ -20,8 +20,9 @@ bool is_secondary(const AgentReport& end) {
   return end.signal == 0 && is_one_of(end.code, {ExitCode::peer_lost, ExitCode::peer_stalled});
 }
 
-/// Whether a rank ended by itself after a signal had asked it to. This is no failure: the launcher must not stop the
-/// other ranks for it, since they were asked as well and may take longer to end.
+/// Whether a rank ended by itself after a signal had asked it to: with exit code 75, or 128 + SIGINT, SIGTERM or
+/// SIGHUP. This is no failure: the launcher must not stop the other ranks for it, since they were asked as well and may
+/// take longer to end.
 bool was_asked(const AgentReport& end) {
   constexpr int kPreempted = 75;
   return end.signal == 0 && (end.code == kPreempted || end.code == kSignalExit + SIGINT ||

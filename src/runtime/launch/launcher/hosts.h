@@ -28,8 +28,8 @@ std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string
 std::vector<HostSlots> read_hostfile(const std::string& path);
 
 /// Returns the servers of a rank table with their numbers of ranks, in the order of the ranks. An only server is called
-/// "localhost". Throws InvalidFile if the ranks of a server are not consecutive or its address is none, and what
-/// read_rank_table throws.
+/// "localhost". Throws InvalidFile if the ranks of a server are not consecutive or its address is none, the file is
+/// larger than 16 MiB or is not a rank table; MissingFile if it cannot be opened.
 std::vector<HostSlots> hosts_of_rank_table(const std::string& path);
 
 /// Returns the hosts with the first `ranks` of their slots; 0 means all of them. Hosts without a slot are left out.

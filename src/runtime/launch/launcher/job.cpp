@@ -136,7 +136,7 @@ class Launcher {
   }
 
   /// Announces a restart and waits before it, longer with each of `idle` attempts without a step. Returns false, at
-  /// once, if a signal asks the job to end. Throws as `step` does.
+  /// once, if a signal asks the job to end. Throws InvalidFile for a malformed report of an agent.
   bool pause(int attempt, int idle) {
     const milliseconds rest = std::min(kLongestPause, kFirstPause * (1 << std::min(idle, 16)));
     say("warning", fmt::format("[launch] restart {} of {} on {} ranks in {:.1f} s", attempt + 1, options_.max_restarts,

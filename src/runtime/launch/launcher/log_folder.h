@@ -16,7 +16,8 @@ class LogFolder {
  public:
   /// Creates the folder and locks it for one job; "" means a temporary one, without a lock. `warn` is called if the
   /// file system has no locks. A given folder that cannot be created is reported by those who write there. Throws
-  /// RuntimeFailure(cannot_write) if a temporary folder cannot be created or another job has the given one.
+  /// RuntimeFailure(cannot_write) if a temporary folder cannot be created or another job has the given one; MissingFile
+  /// if the current folder, which a given path is relative to, cannot be found; and what `warn` throws.
   LogFolder(const std::string& given, const OwnerLock::Warn& warn);
   ~LogFolder();
   LogFolder(const LogFolder&) = delete;

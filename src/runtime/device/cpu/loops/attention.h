@@ -54,14 +54,14 @@ class Attention {
     });
   }
   /// Computes a part of attention with sharded keys: each query's largest score among the keys of this shard, the
-  /// lowest number if it sees none.
+  /// lowest number if it sees none. Throws what `Product` throws.
   void largest(const Operands& in, T* out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
       largest_of_head(sizes_.head(pair), in, out, product, scores);
     });
   }
   /// Computes a part of attention with sharded keys. Adds up exp(score - largest score of all shards) over the keys of
-  /// this shard, and the values weighted by it.
+  /// this shard, and the values weighted by it. Throws what `Product` throws.
   void sums(const Operands& in, const Sums& out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
       sums_of_head(sizes_.head(pair), in, out, product, scores);
@@ -97,7 +97,7 @@ class Attention {
     failure.rethrow();
   }
 
-  /// Calls fn(first query, number of queries, keys that the last of them sees) for all blocks.
+  /// Calls fn(first query, number of queries, keys that the last of them sees) for all blocks of queries, in order.
   template <class Fn>
   void for_blocks(const Fn& fn) const {
     for (int64_t first = 0; first < sizes_.queries; first += kBlock) {
@@ -120,7 +120,8 @@ class Attention {
     });
   }
 
-  /// Computes the scaled scores of `count` queries from `first` on against the first `keys` keys: [count, keys].
+  /// Computes the scaled scores of `count` queries from `first` on against the first `keys` keys: [count, keys]. Throws
+  /// what `product` throws.
   void score(const AttentionHead& at, const Operands& in, const Product& product, int64_t first, int64_t count,
              int64_t keys, T* scores) const {
     product(false, true, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)),

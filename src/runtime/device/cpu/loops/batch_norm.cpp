@@ -72,7 +72,8 @@ struct Sums {
   double a[kMaxChannels], b[kMaxChannels];
 };
 
-/// Sums a and b per lane of the two numbers that term(lane, element) returns.
+/// Returns for each lane the sums a and b of the first and the second number that term(lane, element) returns, over the
+/// elements of the lane in the tile.
 template <int64_t kArrangement, class Term>
 Sums sum_tile(const Tile& tile, const Term& term) {
   Sums sums{};
@@ -171,7 +172,7 @@ struct Norm {
         tile, [&](int64_t lane, int64_t at) { y[at] = (x[at] - middle[lane]) * scale[lane] + shift[lane]; });
   }
 
-  /// Sums of x - near and of its square.
+  /// Returns, for each channel of the tile, the sum of x - near and the sum of its square over the channel's elements.
   Sums deviations(const Tile& tile, const T* x, const PerLane<double>& near) const {
     return sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
       const double difference = static_cast<double>(x[at]) - near[lane];
@@ -179,7 +180,7 @@ struct Norm {
     });
   }
 
-  /// Sums of d_y and of d_y * (x - mean) * rstd.
+  /// Returns, for each channel of the tile, the sum of d_y and the sum of d_y * (x - mean) * rstd over its elements.
   Sums grad_sums(const Tile& tile, const T* x, const T* mean, const T* rstd, const T* d_y) const {
     const PerLane<double> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
     Sums sums = sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
@@ -190,7 +191,8 @@ struct Norm {
     return sums;
   }
 
-  /// d_x = gamma * rstd * (d_y - sum / count - (x - mean) * rstd * projection / count), with the sums of grad_sums.
+  /// Computes d_x = gamma * rstd * (d_y - sum / count - (x - mean) * rstd * projection / count) of a tile. `sum` and
+  /// `projection` have the two sums of `grad_sums` for each of its channels, over `count` elements each.
   void grad_apply(const Tile& tile, int64_t count, const T* x, const T* gamma, const T* mean, const T* rstd,
                   const T* d_y, const double* sum, const double* projection, T* d_x) const {
     const auto n = static_cast<double>(count);
@@ -264,7 +266,8 @@ LoopFn bind_grad_apply(const Norm<T, kArrangement>& norm, int64_t count) {
   };
 }
 
-/// Binds a loop that stores the sums of make_sums(tile, operands); only the first one if there is one result.
+/// Binds a loop that stores the sums a and b of make_sums(tile, operands), as [groups, channels], in the first and the
+/// second result; only a if there is one result.
 template <class T, int64_t kArrangement, class MakeSums>
 LoopFn bind_sums(const Norm<T, kArrangement>& norm, const MakeSums& make_sums) {
   return [=](auto in, auto out, void*) {

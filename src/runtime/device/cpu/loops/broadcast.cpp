@@ -15,7 +15,8 @@ constexpr auto kBroadcast = "loops.broadcast";
 struct Repeat {
   Shape shape{1}, strides{0};
 
-  /// Index in x at which run `outer` begins.
+  /// Returns the index in x for the first element of run number `outer`: a run has the output's elements along its last
+  /// dimension.
   int64_t begin(int64_t outer) const {
     int64_t at = 0;
     for (size_t d = shape.size() - 1; d-- > 0; outer /= shape[d]) at += outer % shape[d] * strides[d];

@@ -164,7 +164,7 @@ LoopFn bind_grad_filter_conv2d_planes_f64(const ConvolutionSizes& conv, int thre
   };
 }
 
-/// Number of planes computed from each copied one.
+/// Number of planes computed from each copied one: channels per group for the gradient of x, else filters per group.
 int64_t made_planes(const std::string& op, const ConvolutionSizes& conv) {
   return op == "conv2d_grad_input" ? conv.channels() : conv.filters();
 }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr auto kCrossEntropy = "loops.cross_entropy";
 
-/// Checks labels before the parallel region, which no exception may leave. Throws InvalidArgument for one outside the
-/// classes.
+/// Checks labels before the parallel region, which no exception may leave. Throws InvalidArgument for a label outside
+/// [0, classes).
 template <class Label>
 void require_labels(const std::string& op, const Label* labels, int64_t rows, int64_t classes) {
   for (int64_t row = 0; row < rows; ++row) require_label(op, labels[row], row, classes);

@@ -10,8 +10,8 @@ constexpr int64_t kVectors = kColumns / kLanes;
 constexpr int64_t kTasksPerThread = 3;
 constexpr int64_t kSmallestShare = 4;  // part of the largest tile to which tiles shrink for more tasks
 
-/// Computes multiply_panels for kCount rows. Keeps the sums in registers: every loop except the one over the inner
-/// dimension is unrolled.
+/// Computes sums[r][c] (+)= sum over k of a[k][r] b[k][c] for kCount rows; overwrites `sums` unless `add`. Keeps the
+/// sums in registers: every loop except the one over the inner dimension is unrolled.
 template <int64_t kCount>
 void multiply_rows(int64_t inner, const double* a, const double* b, bool add, Sums& sums) {
   Vector total[kCount][kVectors];

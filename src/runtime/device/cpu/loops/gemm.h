@@ -30,7 +30,8 @@ struct Sizes {
   int64_t scratch_bytes() const;
 };
 
-/// Chooses tiles that fit the caches, or smaller ones if threads would have fewer than three tasks each.
+/// Returns the given sizes with tiles that fit the caches. With several threads, halves the tiles up to twice while
+/// there are fewer than three tasks per thread.
 Sizes tiled(int64_t batch, int64_t rows, int64_t columns, int64_t inner, int threads);
 
 /// sums[r][c] (+)= sum over k of a[k][r] b[k][c], for `count` rows. Overwrites `sums` unless `add`.

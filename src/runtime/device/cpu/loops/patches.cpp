@@ -18,7 +18,7 @@ Inside inside(int64_t offset, int64_t step, int64_t size) {
   return {first, size > offset ? (size - 1 - offset) / step + 1 : 0};
 }
 
-/// Stores lines[i][k] to to[k * kWidth + i].
+/// Stores lines[i][k] to to[k * kWidth + i] for all k below `size`.
 template <int64_t kWidth>
 void interleave(const double (&lines)[kWidth][kInner], int64_t size, double* to) {
   for (int64_t k = 0; k < size; ++k) {

@@ -20,7 +20,7 @@ class PlaneLines {
   /// Number of elements of the partial sums of all taps.
   int64_t tap_sums_size() const { return static_cast<int64_t>(patches_.taps.size()) * kBlock; }
 
-  /// Copies a plane to `lines`.
+  /// Copies the plane of an image to `lines`, which has lines_size() elements, and surrounds each line with zeros.
   void load(const double* plane, double* lines) const;
   /// sums[place] += sum over taps of weights[tap] times the element under the tap at that position. `lines` comes from
   /// `load`. `sums` has places_size() elements; those in the padding of its rows become arbitrary.

@@ -40,7 +40,8 @@ struct Broadcast {
   Shape shape;
   std::array<Shape, 2> strides;
 
-  /// Index in an operand at which run `outer` begins.
+  /// Returns the index in an operand for the first element of run number `outer`: a run has the output's elements along
+  /// its last dimension.
   int64_t begin(size_t operand, int64_t outer) const {
     int64_t at = 0;
     for (size_t d = shape.size() - 1; d-- > 0; outer /= shape[d]) at += outer % shape[d] * strides[operand][d];

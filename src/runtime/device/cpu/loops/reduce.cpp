@@ -56,7 +56,8 @@ struct Part {
   int64_t first_row, last_row, first, last;
 };
 
-/// Adds a part of x to `sums` (middle * lanes doubles).
+/// Adds the elements of x in `part` to `sums`, which has one sum per middle index and lane, over the rows and the inner
+/// dimension.
 template <class T>
 void sum_part(const View& view, const T* x, const Part& part, double* sums) {
   if (view.middle * view.inner * view.lanes == 1) {  // contiguous elements

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kRowNorm = "loops.row_norm";
 
-/// Sums over a row of fn(z) = (first, second), in f64.
+/// Returns the sums of the first and of the second number of fn(z) over all z below `size`, in f64.
 template <class Fn>
 std::pair<double, double> sum_row(int64_t size, const Fn& fn) {
   double a = 0, b = 0;
@@ -30,7 +30,7 @@ struct RowNormTerms {
   double first, second;
 };
 
-/// Sums of x - near and of its square.
+/// Returns the sum of x - near and the sum of its square over the `size` elements of a row.
 template <class T>
 std::pair<double, double> sum_row_deviations(int64_t size, const T* x, double near) {
   return sum_row(size, [=](int64_t z) {

@@ -32,7 +32,7 @@ int64_t format_bytes(const Type& type, const MemoryFormat& format);
 std::string unsupported_by_onednn(const KernelQuery& query);
 
 /// Makes a kernel that converts between two memory formats of an f32 or i32 type. Throws dnnl::error if oneDNN cannot,
-/// InternalError if it needs scratch memory, and as desc_of does.
+/// InternalError if it needs scratch memory, for other types and for formats unknown for the type's rank.
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to);
 
 /// An argument of a primitive: an input, an output, or bytes from `index` of the scratch memory.
@@ -44,10 +44,11 @@ struct Argument {
   int64_t index = 0;
 };
 
-/// Throws RuntimeFailure(out_of_memory) if `status` says so, else InternalError.
+/// Throws RuntimeFailure(out_of_memory) if `status` says so, else InternalError. `what` is the text of the message.
 [[noreturn]] void throw_onednn(dnnl_status_t status, std::string_view what);
 
-/// Calls `fn` and returns its result. Throws as throw_onednn for an error of oneDNN.
+/// Calls `fn` and returns its result. For an error of oneDNN, throws RuntimeFailure(out_of_memory) if it lacks memory,
+/// else InternalError. Throws what else `fn` throws.
 template <class Fn>
 auto report_onednn(Fn&& fn) {
   try {
@@ -61,8 +62,8 @@ auto report_onednn(Fn&& fn) {
 /// lacks memory, since ranks must choose alike.
 std::string no_such(std::string_view primitive, const dnnl::error& error);
 
-/// Runs one primitive. Memory objects are created once; a run only sets their addresses. It throws as throw_onednn
-/// does.
+/// Runs one primitive. Memory objects are created once; a run only sets their addresses. A run throws
+/// RuntimeFailure(out_of_memory) if oneDNN lacks memory, InternalError for its other errors.
 class PrimitiveKernel : public Kernel {
  public:
   PrimitiveKernel(const dnnl::primitive& primitive, const std::vector<Argument>& arguments);
