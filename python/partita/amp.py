@@ -1,6 +1,7 @@
 """Networks in 16 bits, and the scaling of losses."""
 
 from partita._names import refuse_missing
+from partita._precision import precision_of
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
@@ -63,19 +64,6 @@ def all_finite(inputs):
     for one in found[1:]:
         result = F.logical_and(result, one)
     return result
-
-
-LEVELS = ("O0", "O1", "O2", "O3", "auto")
-
-
-def precision_of(where, amp_level, dtype=mstype.float16):
-    """The precision of products, as the option `training.precision` has it. Raises ValueError for an unknown level or a
-    dtype of other than 16 bits."""
-    if amp_level not in LEVELS:
-        raise ValueError(f"[{where}] unknown amp_level, got {amp_level!r}, expected one of {' '.join(LEVELS)}")
-    if dtype not in (mstype.float16, mstype.bfloat16):
-        raise ValueError(f"[{where}] not a type of 16 bits, got dtype={dtype}, expected float16 or bfloat16")
-    return "f32" if amp_level == "O0" else dtype.core
 
 
 def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):

@@ -58,7 +58,12 @@ void run_launch(const LaunchFlags& flags, const CLI::App& app) {
   }
   const std::vector<HostSlots> hosts = hosts_of(flags);
   check_range("--min-ranks", flags.min_ranks, 0, slots_of(hosts));
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  std::error_code failure;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", failure);
+  if (failure) {
+    throw MissingFile(fmt::format(
+        "[launch] cannot find this program, got {} for /proc/self/exe, expected a mounted /proc", failure.message()));
+  }
   const int code = run_job({.hosts = hosts,
                             .command = command_of(flags, program, app),
                             .program = program,

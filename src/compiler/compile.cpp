@@ -95,7 +95,8 @@ void write_ranks(const Passes& passes, const Program& program, const OpSet& ops)
 constexpr std::string_view kPartialSums = "partial_sums", kPackReductions = "pack_reductions",
                            kOverlapCollectives = "overlap_collectives";
 
-/// Runs the passes of `kPasses` in order, each on the result of those before it.
+/// Runs the passes of `kPasses` in order, each on the result of those before it. Throws RuntimeFailure(cannot_write) if
+/// a dump fails.
 class Flow {
  public:
   struct Pass {
@@ -144,9 +145,16 @@ class Flow {
         name_, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
   }
 
+  template <class Change>
+  void change_graph(const Change& change) {
+    program_.graph = passes_.part(
+        name_, [&] { return change(std::move(program_.graph)); }, [](const Graph&) {},
+        [](const Graph& graph) { return print(graph); });
+  }
+
   /// Calls `change(plan, ranks)`, which changes the plan in place, for each plan in `plans_` and the number of ranks
   /// that it is for. All calls are timed and their results dumped as the pass that runs (`name_`). Throws what `change`
-  /// throws, and RuntimeFailure(cannot_write) if the dump fails.
+  /// throws.
   template <class Change>
   void change_plans(const Change& change) {
     plans_ = passes_.part(
@@ -225,15 +233,11 @@ void Flow::make_graph() {
 }
 
 void Flow::remove_dead() {
-  program_.graph = passes_.part(
-      name_, [&] { return remove_dead_nodes(std::move(program_.graph)); }, [](const Graph&) {},
-      [](const Graph& graph) { return print(graph); });
+  change_graph([](Graph graph) { return remove_dead_nodes(std::move(graph)); });
 }
 
 void Flow::round_forward() {
-  program_.graph = passes_.part(
-      name_, [&] { return mixed_precision(std::move(program_.graph), ops_, options_.precision); }, [](const Graph&) {},
-      [](const Graph& graph) { return print(graph); });
+  change_graph([&](Graph graph) { return mixed_precision(std::move(graph), ops_, options_.precision); });
 }
 
 void Flow::make_training() {
@@ -246,9 +250,8 @@ void Flow::make_training() {
   });
 }
 
-/// Assigns nodes and states to pipeline stages, and ranks to stages. Adds a warning if the pipeline order has no
-/// effect. Throws InvalidArgument if the graph cannot have the stages that the options ask for, if they do not divide
-/// into groups of ranks, or if there are fewer ranks than groups, and RuntimeFailure(cannot_write) if the dump fails.
+/// Assigns nodes and states to pipeline stages, and ranks to stages. Warns of a pipeline order without effect. Throws
+/// InvalidArgument if the graph or the ranks do not allow the stages that the options ask for.
 void Flow::assign_to_stages() {
   const PipelineOptions& options = options_.plan.pipeline;
   rules_.emplace(program_.graph, ops_);
@@ -274,10 +277,9 @@ void Flow::assign_to_stages() {
   pipeline.shape.micro_batches = is_training() ? options_.plan.micro_batches : 1;
 }
 
-/// Makes one plan of the whole graph for each distinct number of ranks of a stage, and keeps it in the program if there
-/// is only one. Adds a warning if annotations are ignored. Throws InvalidArgument if the options, the graph or its
-/// annotations do not fit the ranks, what `own_plan` and the options' `costs` throw, and RuntimeFailure(cannot_write)
-/// if the dump fails.
+/// Makes one plan of the graph for each number of ranks of a stage, and keeps it in the program if it is the only one.
+/// Warns of annotations that are ignored. Throws InvalidArgument if the options, the graph or its annotations do not
+/// fit the ranks, and what `own_plan` and the options' `costs` throw.
 void Flow::cut_nodes() {
   plans_ = passes_.part(
       name_,
@@ -318,9 +320,7 @@ void Flow::cut_batch() {
   });
 }
 
-/// Shards states as in the program that holds them, and regathers those that it regathers, in the plan for as many
-/// ranks as the holder's stage has. Other states stay as they are. Throws RuntimeFailure(cannot_write) if the dump
-/// fails.
+/// Shards and regathers states as the program that holds them does, in the plan for as many ranks. Others stay.
 void Flow::cut_as_held() {
   const Program& holder = *options_.holder;
   const auto places = program_.graph.states_by_name();
@@ -338,8 +338,7 @@ void Flow::cut_as_held() {
   });
 }
 
-/// Splits the graph and its plans into those of each stage. Throws InvalidArgument if a plan does not fit the graph,
-/// and RuntimeFailure(cannot_write) if the dump fails.
+/// Splits the graph and its plans into those of each stage. Throws InvalidArgument if a plan does not fit the graph.
 void Flow::split_into_stages() {
   program_.stages = passes_.stage(
       name_,
@@ -407,8 +406,7 @@ void Flow::partition_stages() {
 }
 
 /// Finds the point-to-point transfers between stages and the order in which each rank runs its stages. Throws
-/// InvalidArgument for too many stages times micro-batches and for stages that need each other in a cycle, and
-/// RuntimeFailure(cannot_write) if the dump fails.
+/// InvalidArgument for too many stages times micro-batches and for stages that need each other in a cycle.
 void Flow::order_stages() {
   std::vector<const LocalGraph*> graphs;
   for (const StageProgram& stage : program_.stages) graphs.push_back(&stage.local);

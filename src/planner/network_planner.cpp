@@ -203,6 +203,7 @@ const std::vector<StageMemory>& NetworkPlanner::placed(const PricedPlan& plan) {
   JobConfig job = job_of_plan(plan);
   job.training.dtype = precision_.compute;
   job.ranks.threads = threads(plan.configuration.ranks());
+  job.files.dump.clear();  // no program that is only measured is dumped
   if (cuts_) job.plan.given = GivenPlan{.file = cuts_->file, .cuts = cuts_};
   const Program program = make_program(job, {.network = trained().network,
                                              .columns = trained().columns,

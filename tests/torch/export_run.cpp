@@ -72,8 +72,8 @@ void ignore_some(Array& labels) {
   }
 }
 
-void export_run(const std::string& spec, DType dtype, MixedPrecision precision, KernelSet kernels, const OptimizerOptions& optimizer,
-                const std::string& path, bool ignores) {
+void export_run(const std::string& spec, DType dtype, MixedPrecision precision, KernelSet kernels,
+                const OptimizerOptions& optimizer, const std::string& path, bool ignores) {
   const ZooModel model = model_of(spec);
   Job job;
   const std::vector<Column> columns = model.columns(dtype);
@@ -129,8 +129,7 @@ int main(int argc, char** argv) {
     return 64;
   }
   try {
-    const MixedPrecision precision =
-        std::string_view(argv[2]) == "bf16" ? MixedPrecision::bf16 : MixedPrecision::f32;
+    const MixedPrecision precision = std::string_view(argv[2]) == "bf16" ? MixedPrecision::bf16 : MixedPrecision::f32;
     export_run(argv[1], kTypes.at(argv[2]), precision, kKernels.at(argv[3]), kOptimizers.at(argv[4]), argv[5], ignores);
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -5,8 +5,8 @@ import contextlib
 from partita import _core, context
 from partita._names import refuse_missing
 from partita._parallelism import Parallelism
+from partita._precision import precision_of
 from partita._warnings import warn
-from partita.amp import precision_of
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
 from partita.nn.cell import Cell

@@ -212,7 +212,7 @@ FoundCuts squeezed_search_on(const ForwardNodes& nodes, const Mesh& mesh, const 
   FoundCuts fastest = search_on(nodes, mesh, pinned, search, 0);
   if (search.squeeze == 0) return fastest;
   const double weight = kByteWeights.at(static_cast<size_t>(search.squeeze - 1));
-  FoundCuts found = search_on(nodes, mesh, pinned, search, weight * fastest.seconds / std::max(1.0, fastest.bytes));
+  FoundCuts found = search_on(nodes, mesh, pinned, search, weight * seconds_per_byte(fastest.seconds, fastest.bytes));
   found.lower_bound = fastest.lower_bound;
   return found;
 }

@@ -11,6 +11,8 @@ constexpr double kRaise = 8;  // factor from one to the next until the choice fi
 
 }  // namespace
 
+double seconds_per_byte(double seconds, double bytes) { return seconds > 0 ? seconds / std::max(1.0, bytes) : 1; }
+
 CostProblem with_price(const CostProblem& problem, double price) {
   if (price == 0) return problem;
   CostProblem priced{{}, problem.edges};
@@ -32,7 +34,7 @@ SearchResult search_within(const CostProblem& problem, double max_bytes,
   SearchResult best = solve(problem);
   double bound = best.lower_bound, bytes = problem.bytes(best.chosen);
   if (bytes <= max_bytes) return best;
-  double low = 0, high = 0, step = best.seconds / std::max(1.0, bytes);
+  double low = 0, high = 0, step = seconds_per_byte(best.seconds, bytes);
   for (int round = 0; round < kPrices; ++round) {
     const double price = high > 0 ? (low + high) / 2 : step;
     SearchResult found = solve(with_price(problem, price));

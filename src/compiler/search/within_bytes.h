@@ -7,6 +7,10 @@
 
 namespace partita {
 
+/// Returns the seconds per byte of a choice: a price at which its bytes cost as much as it does. 1 for a choice that
+/// costs nothing, since no multiple of a price of 0 would prefer a smaller one.
+double seconds_per_byte(double seconds, double bytes);
+
 /// Returns the problem with `price` per byte added to its costs. Variables that share costs still do.
 CostProblem with_price(const CostProblem& problem, double price);
 

@@ -13,7 +13,7 @@ void BackgroundWriter::write(std::function<void()> job, bool background) {
   finish();
   if (!background) return job();
   auto done = std::make_shared<std::promise<void>>();
-  job_ = done->get_future();
+  std::future<void> result = done->get_future();
   // The thread owns the job, and releases what it holds when it ends.
   thread_ = start_thread("a thread that writes files", [done, job = std::move(job)] {
     // The steps have priority, and use all other threads.
@@ -27,6 +27,7 @@ void BackgroundWriter::write(std::function<void()> job, bool background) {
       done->set_exception(std::current_exception());
     }
   });
+  job_ = std::move(result);
 }
 
 bool BackgroundWriter::is_busy() const {

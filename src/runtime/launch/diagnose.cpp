@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/folder_entries.h"
 #include "base/listed.h"
 
 namespace partita {
@@ -87,9 +88,9 @@ std::string ranks_text(const std::vector<int>& ranks) {
 std::vector<FlightLog> read_flight_records(const std::string& folder) {
   std::vector<FlightLog> logs;
   std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
-    const std::string path = (entry.path() / "flight_record").string();
-    if (!entry.path().filename().string().starts_with("rank_") || !std::filesystem::exists(path, failure)) continue;
+  for (const std::filesystem::path& entry : entries_of(folder)) {
+    const std::string path = (entry / "flight_record").string();
+    if (!entry.filename().string().starts_with("rank_") || !std::filesystem::exists(path, failure)) continue;
     logs.push_back(read_flight_record(path));
   }
   if (logs.empty()) {

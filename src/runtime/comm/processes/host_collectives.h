@@ -17,6 +17,17 @@
 
 namespace partita {
 
+/// Elements [begin, end) of a buffer.
+struct Interval {
+  int64_t begin = 0, end = 0;
+  int64_t count() const { return std::max<int64_t>(0, end - begin); }
+};
+inline Interval common(Interval a, Interval b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
+/// Returns part `index` of `count` elements from `begin` on that are split into `parts` nearly equal parts.
+inline Interval share_of(int64_t begin, int64_t count, int index, int parts) {
+  return {begin + count * index / parts, begin + count * (index + 1) / parts};
+}
+
 /// One rank's part of the collectives. Algorithms and bytes are in docs/internals/collectives.md.
 class HostCollectives {
  public:
@@ -36,17 +47,6 @@ class HostCollectives {
   void leave() { near_->leave(); }
 
  private:
-  /// Elements [begin, end) of a buffer.
-  struct Interval {
-    int64_t begin = 0, end = 0;
-    int64_t count() const { return std::max<int64_t>(0, end - begin); }
-  };
-  static Interval common(Interval a, Interval b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
-  /// Part `index` when `count` elements starting at `begin` are split into `parts` nearly equal parts.
-  static Interval share_of(int64_t begin, int64_t count, int index, int parts) {
-    return {begin + count * index / parts, begin + count * (index + 1) / parts};
-  }
-
   enum class Phase { first, after_others, last };
   /// Returns the timeout of a phase: one, two or three times the call's in the order of the phases, or the call's if
   /// the product would overflow. A rank that waits for a rank which itself waits has a longer one, so that the other

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/folder_entries.h"
+
 namespace partita {
 namespace {
 
@@ -46,11 +48,9 @@ std::optional<SharedSegment> SharedSegment::create(size_t bytes) {
 void unlink_segments_of(int process) {
   const std::string beginning = fmt::format("partita-{}-", process);
   std::error_code failure;
-  std::vector<std::filesystem::path> found;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", failure)) {
-    if (entry.path().filename().string().starts_with(beginning)) found.push_back(entry.path());
+  for (const std::filesystem::path& path : entries_of("/dev/shm")) {
+    if (path.filename().string().starts_with(beginning)) std::filesystem::remove(path, failure);
   }
-  for (const auto& path : found) std::filesystem::remove(path, failure);
 }
 
 std::optional<SharedSegment> SharedSegment::open(const std::string& name, size_t bytes) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/folder_entries.h"
 #include "base/log_file.h"
 #include "runtime/launch/launcher/current_folder.h"
 
@@ -57,10 +58,9 @@ LogFolder::~LogFolder() {
 }
 
 bool LogFolder::has_logs() const {
-  std::error_code failure;
-  for (const auto& rank : fs::directory_iterator(path_, failure)) {
+  for (const fs::path& rank : entries_of(path_)) {
     for (const char* name : {"stdout", "stderr", "flight_record"}) {
-      if (has_something(rank.path() / name)) return true;
+      if (has_something(rank / name)) return true;
     }
   }
   return false;
