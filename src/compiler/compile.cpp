@@ -117,7 +117,6 @@ class Flow {
   bool always() const { return true; }
   bool is_training() const { return options_.training.has_value(); }
   bool is_forward() const { return !is_training(); }
-  bool rounds_forward() const { return is_forward() && options_.precision.precision != MixedPrecision::f32; }
   bool shards_optimizer() const { return options_.plan.zero.level > 0; }
   bool has_micro_batches() const { return options_.plan.micro_batches != 1; }
   bool is_held() const { return options_.holder != nullptr; }
@@ -125,7 +124,6 @@ class Flow {
 
   void make_graph();
   void remove_dead();
-  void round_forward();
   void make_training();
   void assign_to_stages();
   void cut_nodes();
@@ -143,13 +141,6 @@ class Flow {
   void graph_stage(const Make& make) {
     program_.graph = passes_.stage(
         name_, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
-  }
-
-  template <class Change>
-  void change_graph(const Change& change) {
-    program_.graph = passes_.part(
-        name_, [&] { return change(std::move(program_.graph)); }, [](const Graph&) {},
-        [](const Graph& graph) { return print(graph); });
   }
 
   /// Calls `change(plan, ranks)`, which changes the plan in place, for each plan in `plans_` and the number of ranks
@@ -188,7 +179,6 @@ class Flow {
 constexpr std::array kPasses{
     Flow::Pass{"graph", Stage::graph, &Flow::make_graph},
     Flow::Pass{"remove_dead_nodes", Stage::training, &Flow::remove_dead, Flow::Pass::optional, &Flow::is_forward},
-    Flow::Pass{"mixed_precision", Stage::training, &Flow::round_forward, Flow::Pass::needed, &Flow::rounds_forward},
     Flow::Pass{"training", Stage::training, &Flow::make_training, Flow::Pass::needed, &Flow::is_training},
     Flow::Pass{"stages", Stage::plan, &Flow::assign_to_stages},
     Flow::Pass{"cuts", Stage::plan, &Flow::cut_nodes},
@@ -228,16 +218,14 @@ void Flow::make_graph() {
     Graph graph = forward_();
     annotate_nodes(graph, options_.annotations);
     if (!options_.stages) annotate_stages(graph, options_.plan.pipeline.stage_annotations);
-    return graph;
+    return is_training() ? graph : mixed_precision(std::move(graph), ops_, options_.precision);
   });
 }
 
 void Flow::remove_dead() {
-  change_graph([](Graph graph) { return remove_dead_nodes(std::move(graph)); });
-}
-
-void Flow::round_forward() {
-  change_graph([&](Graph graph) { return mixed_precision(std::move(graph), ops_, options_.precision); });
+  program_.graph = passes_.part(
+      name_, [&] { return remove_dead_nodes(std::move(program_.graph)); }, [](const Graph&) {},
+      [](const Graph& graph) { return print(graph); });
 }
 
 void Flow::make_training() {

@@ -4,8 +4,8 @@
 Logits, loss and gradients of the first step, the losses of ten steps, and all states after them. f64 within 1e-9 of
 each tensor's largest element; f32 within 1e-5 (a net with batch norm amplifies one rounding error a thousandfold in ten
 steps, so in f32 its first step alone is judged, gradients within 5e-5). bf16 against its automatic casts, which round
-in other places: losses within 1 %, the cosine of the gradients of the first step above 0.999 (not for convolutions), and
-these gradients no further from those of f64 than PyTorch's."""
+in other places: losses within 1 %, the cosine of the gradients of the first step above 0.999 (not for convolutions),
+and these gradients no further from those of f64 than PyTorch's."""
 import json
 import sys
 

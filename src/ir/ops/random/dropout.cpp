@@ -25,6 +25,24 @@ Attrs localize_dropout(const Attrs& all, const Shard& shard) {
   return Attrs(attrs);
 }
 
+std::vector<Type> infer_dropout(const OpCall& call) {
+  require_operands("dropout", call, 2);
+  require_float("dropout", call);
+  const DropoutAttrs& attrs = call.attrs.as<DropoutAttrs>();
+  if (!(attrs.rate >= 0 && attrs.rate < 1)) {
+    reject("dropout", "rate is outside its range", fmt::format("{}", attrs.rate), "0 <= rate < 1");
+  }
+  if (call.inputs[1] != Type{DType::i64, {}}) {
+    reject("dropout", "step is not a counter", print(call.inputs[1]), "i64[]", ErrorKind::type);
+  }
+  if (!lies_in(call.inputs[0].shape, attrs.whole, attrs.begin)) {
+    reject("dropout", "the part is outside the whole", call.attrs.print() + " of " + print(call.inputs[0]),
+           "0 <= begin and begin + size <= whole per dimension");
+  }
+  require_shape("dropout", attrs.whole);
+  return {call.inputs[0]};
+}
+
 }  // namespace
 
 std::vector<int64_t> first_elements(const Shape& part, const std::vector<int64_t>& whole,
@@ -46,23 +64,7 @@ std::vector<OpDef> dropout_ops() {
   op.traits.halves = {.results = 1, .follow = true};
   op.summary = "x / (1 - rate) where the element's random word is at least rate * 2^32, else 0";
   op.attrs = Attrs(DropoutAttrs{});
-  op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("dropout", call, 2);
-    require_float("dropout", call);
-    const DropoutAttrs& attrs = call.attrs.as<DropoutAttrs>();
-    if (!(attrs.rate >= 0 && attrs.rate < 1)) {
-      reject("dropout", "rate is outside its range", fmt::format("{}", attrs.rate), "0 <= rate < 1");
-    }
-    if (call.inputs[1] != Type{DType::i64, {}}) {
-      reject("dropout", "step is not a counter", print(call.inputs[1]), "i64[]", ErrorKind::type);
-    }
-    if (!lies_in(call.inputs[0].shape, attrs.whole, attrs.begin)) {
-      reject("dropout", "the part is outside the whole", call.attrs.print() + " of " + print(call.inputs[0]),
-             "0 <= begin and begin + size <= whole per dimension");
-    }
-    require_shape("dropout", attrs.whole);
-    return {call.inputs[0]};
-  };
+  op.infer = infer_dropout;
   op.rule = [](const OpCall& call) {
     const std::vector<Type> operand{call.inputs[0]};
     ShardingRule rule = pointwise_rule({call.attrs, operand, call.outputs});
