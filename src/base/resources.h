@@ -21,8 +21,8 @@ class Reservation {
  public:
   /// Bytes that cover what such a library needs at a time.
   static constexpr size_t kUsual = size_t{32} << 20;
-  /// Waits for its turn, then checks that `bytes` of address space and memory are available; 0 skips the check, for
-  /// code that reports a lack of memory itself. Throws RuntimeFailure(out_of_memory), naming `what`, if they are not.
+  /// Waits for its turn, then checks that the system maps `bytes` more for this process; 0 skips the check, for code
+  /// that reports a lack of memory itself. Throws RuntimeFailure(out_of_memory), naming `what`, if it does not.
   explicit Reservation(std::string_view what, size_t bytes = kUsual);
 
  private:

@@ -41,8 +41,8 @@ void run_at_once(size_t count, const Fn& fn) {
   error.rethrow();
 }
 
-/// Returns the bytes read and written per second by copies on `threads` threads at once, each in its own memory. Throws
-/// RuntimeFailure(out_of_memory) if a thread cannot be started.
+/// Returns the sum over `threads` threads of the bytes that each reads and writes per second in its fastest copy, while
+/// all copy at once, each in its own memory. Throws RuntimeFailure(out_of_memory) if a thread cannot be started.
 double copy_bandwidth(int threads) {
   constexpr size_t kBytes = size_t{64} << 20;
   constexpr int kCopies = 6;
@@ -64,7 +64,7 @@ double copy_bandwidth(int threads) {
   return all;
 }
 
-/// Returns the flop/s of a training's fastest product, 0 if it has none.
+/// Returns the highest flop/s of a training's matrix products, 0 if it has none.
 double best_rate(const TrainingTime& time) {
   double best = 0;
   for (const NodeTime& node : time.nodes) {
@@ -122,7 +122,8 @@ double typical_call(const TrainingTime& time) {
   return std::exp(sum / seconds);
 }
 
-/// Returns a curve through points: shares by size. Shares are lowered where more work would take less time.
+/// Returns a curve through `points`, which map sizes to shares of a speed. A share is lowered where more work would
+/// otherwise take less time.
 Curve curve_through(std::map<double, double> points) {
   Curve curve;
   for (auto [size, share] : points) {
@@ -144,8 +145,9 @@ void set_thread_shares(Cluster& cluster, const std::vector<ThreadGain>& gains) {
   cluster.thread_shares = curve_through(std::move(shares));
 }
 
-/// Returns the speed of trainings that run on all cores at once, one per core, relative to one that runs alone; 0.01 to
-/// 1. Throws InvalidArgument for a case that cannot be trained, RuntimeFailure(non_finite) if a loss is not finite, and
+/// Returns the speed of a training on one core while the other cores run the same training, relative to its speed
+/// alone: the geometric mean over `options.core_cases`, limited to 0.01 to 1. Each training runs for about `seconds`.
+/// Throws InvalidArgument for a case that cannot be trained, RuntimeFailure(non_finite) if a loss is not finite, and
 /// RuntimeFailure(out_of_memory) without memory or threads.
 double busy_share(const CalibrationOptions& options, double seconds) {
   double alone = 0, together = 0;

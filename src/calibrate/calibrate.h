@@ -49,14 +49,15 @@ struct Measurements {
   double disturbance() const;
 };
 
-/// Returns the median of each number over rounds of the same measurements. There must be at least one round.
+/// Returns the median of each measured number over rounds of the same measurements, of an even number of rounds the
+/// larger of the middle two. There must be at least one round.
 Measurements median(std::vector<Measurements> rounds);
 
-/// Measures the machine. Trains small perceptrons, convolutional networks and transformers on one core, on all cores
-/// and on several ranks, and times collectives of 2, 4 and 8 threads. All of this is repeated `rounds` times, at least
-/// 1, and the medians are returned, so that they exclude a single disturbed round. Nothing else should run meanwhile.
-/// Throws InvalidArgument for a case that cannot be trained, RuntimeFailure(non_finite) if a loss is not finite,
-/// RuntimeFailure(out_of_memory) without memory or threads, and what `options.progress` throws.
+/// Measures the machine. Times copies in memory, trains small perceptrons, convolutional networks and transformers on
+/// one core, on all cores and on several ranks, and times collectives of 2, 4 and 8 threads. All of this is repeated
+/// `rounds` times, at least 1, and the medians are returned, so that they exclude a single disturbed round. Nothing
+/// else should run meanwhile. Throws InvalidArgument for a case that cannot be trained, RuntimeFailure(non_finite) if a
+/// loss is not finite, RuntimeFailure(out_of_memory) without memory or threads, and what `options.progress` throws.
 Measurements measure_machine(const CalibrationOptions& options);
 
 /// Returns a verified cluster fitted to the measurements. It has as many ranks as there are cores, but at least 8.
@@ -64,8 +65,8 @@ Measurements measure_machine(const CalibrationOptions& options);
 /// cannot be trained.
 Cluster fit_machine(const Measurements& measured, const CalibrationOptions& options);
 
-/// Returns how well a cluster meets the measurements: a line for each training on one rank, and the mean and largest
-/// error of the collectives.
+/// Returns how well a cluster predicts the measurements: a line for each training on one rank, with the measured and
+/// predicted milliseconds of a step and the error, and one with the mean and largest error of the collectives' seconds.
 std::string describe_fit(const Measurements& measured, const CalibrationOptions& options, const Cluster& cluster);
 
 }  // namespace partita

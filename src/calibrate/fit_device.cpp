@@ -13,8 +13,8 @@ namespace {
 constexpr double kMinShare = 1e-4, kMinExtra = 0.1, kMaxExtra = 1024;
 constexpr double kMaxFlopShare = 1, kMaxByteShare = 100;  // bytes may exceed 1: caches are faster than memory
 
-/// Returns sizes, 1 and 3 times powers of 10 from 1000 on, over the range of the nodes' values of `size` above 0; none
-/// if no node has one.
+/// Returns sizes, 1 and 3 times powers of 10 from 1000 on, ascending, from half the least to twice the largest of the
+/// nodes' values of `size` above 0; none if no node has one.
 std::vector<double> sizes_of(const std::vector<const NodeTime*>& nodes, double Work::*size) {
   double least = 1e30, most = 0;
   for (const NodeTime* node : nodes) {
@@ -165,8 +165,8 @@ MeasuredCall call_of(const NodeTime& node, const DeviceSpec& device) {
           .share = amount / seconds / rate_of(work, device)};
 }
 
-/// Returns one call for each size of the nodes, which are of one op: of those of nearly the same size the one with the
-/// median share.
+/// Returns the calls of the nodes, which are of one op; of those that have nearly the same sizes only the one with the
+/// median share, of an even number the larger of the middle two.
 std::vector<MeasuredCall> distinct_calls(const std::vector<const NodeTime*>& nodes, const DeviceSpec& device) {
   constexpr double kPartsOfOctave = 4;
   using Key = std::array<long, 6>;

@@ -99,7 +99,8 @@ StepTimes run_steps(Executor& executor, int threads, double seconds, Communicato
   }
 }
 
-/// Returns the work of the instructions and their median times, without instructions that have no work.
+/// Returns the work of each instruction and the median of its seconds, in the order of the schedule, without
+/// instructions that have no work.
 std::vector<NodeTime> node_times(const LocalGraph& local, const Schedule& schedule, const StepTimes& times) {
   const Rules rules(local.graph, all_ops());
   std::vector<NodeTime> nodes;

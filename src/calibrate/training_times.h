@@ -45,7 +45,8 @@ TrainingTime time_training(const TrainingCase& training, double seconds);
 
 /// Returns the seconds of a step as users run it, rows and reports included: the median of the medians of several
 /// trainings, since times of ranks on as many cores differ from one training to another. `steps`, at least 1, are split
-/// evenly over up to 7 trainings, of 20 or more each if there are several. Throws as `program_of` does,
+/// evenly over up to 7 trainings, of 20 or more each if there are several; a remainder is left out. Throws as
+/// `program_of` does, InvalidArgument if the environment allows fewer threads than the case has,
 /// RuntimeFailure(non_finite) if a loss or a weight is not finite, and RuntimeFailure(out_of_memory) without memory or
 /// threads.
 double time_whole_step(const TrainingCase& training, int64_t steps);

@@ -37,7 +37,8 @@ std::string print_time(int64_t seconds) {
   return text;
 }
 
-/// Prints a line for each tensor: which part of it is in which file.
+/// Prints a line for each tensor, in the order of the manifest: its kind, name and type, and the files that hold it,
+/// each with the part in brackets unless it holds the whole tensor.
 void print_pieces(const Manifest& manifest) {
   for (const ManifestTensor& tensor : manifest.tensors) {
     std::string pieces;
@@ -51,9 +52,9 @@ void print_pieces(const Manifest& manifest) {
   }
 }
 
-/// Prints a line for each checkpoint of a folder, the newest last, with the fault of a damaged one, or one checkpoint
-/// with all its tensors. Throws MissingFile if the folder is missing or cannot be read, and InvalidFile if the one
-/// checkpoint is damaged.
+/// Prints a heading, and a line for each checkpoint in the folder `flags.path`, the newest last, with the fault of a
+/// damaged one. If the path is itself a checkpoint, prints its line and all of its tensors. Throws MissingFile if the
+/// folder is missing or cannot be read, and InvalidFile if the path is a damaged checkpoint.
 void run_list(const CheckpointFlags& flags) {
   std::vector<FoundCheckpoint> found;
   if (is_checkpoint_folder(flags.path)) {
@@ -105,7 +106,8 @@ void run_merge(const CheckpointFlags& flags) {
   std::cout << fmt::format("{} merged into {}\n", states.path(), flags.out);
 }
 
-/// Returns even shares of the states, one list per state, for ranks that all hold everything.
+/// Returns for each state which of `ranks` ranks writes which box of it, if each of them holds all states: one rank
+/// writes it whole, or several share it where that balances the work (`share_states`).
 std::vector<std::vector<StateShare>> even_shares(const SavedStates& states, int ranks) {
   std::vector<HeldState> held;
   for (const auto& entry : states.entries()) {
@@ -117,7 +119,7 @@ std::vector<std::vector<StateShare>> even_shares(const SavedStates& states, int 
 
 /// Compiles the training of a checkpoint under another plan, up to the partition. Throws InvalidArgument if neither the
 /// plan nor the checkpoint names a model, if an option is bad, or if the plan does not fit the model, InvalidFile for a
-/// damaged configuration in the checkpoint, and what opening NumPy rows for their columns throws.
+/// damaged configuration in the checkpoint, and as `ZooJob::program` does.
 Program program_under(const PlanFile& plan, const SavedStates& states) {
   const Metadata& metadata = states.metadata();
   const auto saved = metadata.find(kConfigKey);
@@ -141,9 +143,9 @@ Program program_under(const PlanFile& plan, const SavedStates& states) {
   return job.program(Purpose::training, Stage::partition);
 }
 
-/// Returns the parts that the ranks of the plan in the file `path` hold, split evenly among those that hold the same.
-/// Throws MissingFile if the plan cannot be read, InvalidArgument if it is malformed or for another network or
-/// optimizer, and as `program_under` does.
+/// Returns which rank of the plan in the file `path` writes which box of each saved state: one of the ranks that hold
+/// the box, or several that share it where that balances the work (`share_states`). Throws MissingFile if the plan
+/// cannot be read, InvalidArgument if it is malformed or for another network or optimizer, and as `program_under` does.
 SplitTarget planned_target(const SavedStates& states, const std::string& path) {
   const PlanFile plan = read_plan_file(path);
   const Program program = program_under(plan, states);
@@ -220,7 +222,8 @@ void run_compare(const CheckpointFlags& flags) {
 
 using CheckpointAction = void (*)(const CheckpointFlags&);
 
-/// Adds an action with its first argument, and returns it. Parsing it runs `run`.
+/// Adds the action `name` with its argument PATH, which is stored in `flags->path`, and returns it. Parsing the action
+/// refuses empty values (`refuse_empty`), then runs `run`.
 CLI::App* add_action(CLI::App& command, const std::shared_ptr<CheckpointFlags>& flags, const char* name,
                      const char* help, const char* path_help, CheckpointAction run) {
   CLI::App* action = command.add_subcommand(name, help);

@@ -22,8 +22,8 @@
 namespace partita {
 namespace {
 
-/// Returns this process's rank, or nullopt if no launcher started it or the launcher's environment is invalid, which is
-/// then the reported error.
+/// Returns this process's rank, or nullopt if no launcher started it or the launcher's environment is invalid. Reports
+/// no error itself, as it is called while one is reported.
 std::optional<LaunchedRank> launched() {
   try {
     return this_rank();
@@ -84,9 +84,9 @@ std::string_view advice_for(std::string_view name) {
   return "";
 }
 
-/// Returns ", did you mean '--batch'?" for --batch-size and for --bacth if `names`, the flags of the command, include
-/// it. Returns advice for a flag that only other systems have, unless `value`, the word after the flag, is a whole
-/// number; "" if nothing is known.
+/// Returns what to write in place of the unknown `flag`: advice if only other systems have it, unless `value`, the word
+/// after it, is a whole number; ", did you mean '--batch'?" for --batch-size and for --bacth if `names`, the flags of
+/// the command, include --batch; "" if nothing is known.
 std::string suggestion(const std::string& flag, const std::string& value, const std::vector<std::string>& names) {
   const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
   const bool is_count = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
@@ -108,8 +108,9 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-/// Refuses the words that were not parsed, of which there must be one. Throws InvalidArgument for an unknown command,
-/// or else the first unknown flag, with a suggestion, or else the first word.
+/// Refuses the words that were not parsed, of which there must be at least one. Throws InvalidArgument: if no command
+/// was parsed, for the first word as an unknown command; else for the first word that begins with '-' as an unknown
+/// flag, with a suggestion; else for the first word.
 [[noreturn]] void refuse_rest(const CLI::App& app) {
   const auto commands = app.get_subcommands();
   const std::vector<std::string> rest = app.remaining(true);
@@ -136,8 +137,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
       fmt::format("[{}] unexpected argument, got '{}', expected none", command.get_name(), rest.at(0)));
 }
 
-/// Checks that `text` is a number of the type that CLI11 calls INT (`whole`) or FLOAT. Throws InvalidArgument
-/// otherwise.
+/// Checks that `text` is a number: whole and of 64 bits if `whole`, else a finite or infinite double or NaN. Throws
+/// InvalidArgument if it is none or out of range.
 void check_number(const std::string& flag, const std::string& text, bool whole) {
   const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
   const auto read = [&](auto value) { return std::from_chars(digits.data(), digits.data() + digits.size(), value); };

@@ -8,8 +8,8 @@
 namespace partita {
 namespace {
 
-/// Splits "off|on" into its words, without those in capitals, which name kinds of values: "DIR|FILE|latest" gives
-/// "latest". Returns none for a text without '|', such as "FILE".
+/// Returns the words of "off|on", in this order, without those that contain a capital letter, which name kinds of
+/// values: "DIR|FILE|latest" gives "latest". Returns none for a text without '|', such as "FILE".
 std::vector<std::string> listed_values(const std::string& type) {
   if (type.find('|') == std::string::npos) return {};
   std::vector<std::string> values;

@@ -21,7 +21,8 @@ struct CommandWords {
   std::vector<std::string> first_words;  // completions of arguments without a flag: models, shells
 };
 
-/// Returns a description of every visible command of `app`. Actions of a command follow the command itself.
+/// Returns a description of every visible command of `app`, in the order in which they were added. The actions of a
+/// command follow it.
 std::vector<CommandWords> command_words(const CLI::App& app);
 
 }  // namespace partita

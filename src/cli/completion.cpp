@@ -13,7 +13,7 @@
 namespace partita {
 namespace {
 
-/// Returns the flags of a command as words, in the order of --help.
+/// Returns all names of the command's flags, long and short, in the order of `command.flags`.
 std::vector<std::string> flag_names(const CommandWords& command) {
   std::vector<std::string> names;
   for (const FlagWords& flag : command.flags) names.insert(names.end(), flag.names.begin(), flag.names.end());
@@ -40,7 +40,7 @@ std::string escaped(const std::string& text, std::string_view special) {
   return result;
 }
 
-/// Returns `text` between single quotes for bash and zsh.
+/// Returns `text` between single quotes for bash and zsh, with '\'' for each single quote in it.
 std::string single_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -15,7 +15,8 @@ struct Finding {
   std::string remedy;      // what to do
 };
 
-/// Returns all findings, those that break trainings first.
+/// Returns all findings, those that break trainings first; of each kind in the order processor, memory, limits, launch
+/// and Python.
 std::vector<Finding> findings_of(const MachineFacts& facts);
 
 }  // namespace partita

@@ -23,8 +23,8 @@ struct GenerateFlags {
   double temperature = 0.8;
 };
 
-/// Returns an index drawn from softmax(logits / temperature), or the index of the largest logit if the temperature is
-/// 0. Throws RuntimeFailure(non_finite) if a logit is not finite.
+/// Returns an index below `count` drawn from softmax(logits / temperature), or the first index of the largest logit if
+/// the temperature is 0. `key` and `step` decide the draw. Throws RuntimeFailure(non_finite) if a logit is not finite.
 int64_t draw(const float* logits, int64_t count, double temperature, uint64_t key, uint64_t step) {
   if (!std::all_of(logits, logits + count, [](float logit) { return std::isfinite(logit); })) {
     throw RuntimeFailure(ExitCode::non_finite,

@@ -24,7 +24,8 @@ struct GraphFlags {
   bool training = false, run = false;
 };
 
-/// Returns a random input of the type: normal floats, or integers 0 or 1, which are ids of any table of two rows.
+/// Returns a random input of the type, which `key` decides: normal floats, or integers 0 or 1, which are ids of any
+/// table of two rows.
 Array random_input(const Type& type, uint64_t key) {
   Array array(type);
   for (int64_t i = 0; i < type.elements(); ++i) {
@@ -60,8 +61,9 @@ void run_graph(const Graph& graph, uint64_t seed) {
 Stage last_stage(const JobConfig& config) { return config.ranks.count > 1 ? Stage::partition : Stage::training; }
 
 /// Compiles the graph of a file, under the parts of the configuration that do not depend on a network. Throws
-/// MissingFile if the file cannot be read, InvalidFile if it has more than 16 MiB, InvalidArgument if it is not a graph
-/// or the options do not fit it, and RuntimeFailure(out_of_memory) if the compute threads cannot be started.
+/// MissingFile if the file cannot be read, InvalidFile if it has more than 16 MiB, InvalidArgument if it is not a
+/// graph, the options do not fit it or OMP_THREAD_LIMIT is below the threads, and RuntimeFailure(out_of_memory) if the
+/// compute threads cannot be started.
 Program compile_file(const std::string& path, const JobConfig& config, bool training) {
   // A forward graph on one rank is printed with its dead nodes.
   const Stage last = training || config.ranks.count > 1 ? last_stage(config) : Stage::graph;

@@ -92,8 +92,8 @@ void require_planned_model(const JobConfig& config, const PlanFile& plan) {
 
 bool names_model(const Assignment& assignment) { return assignment.option->key() == "model"; }
 
-/// Returns the assignments of the file, then those of the flags. Throws MissingFile if the file cannot be read,
-/// InvalidFile if it is too large or no configuration.
+/// Returns the assignments of the file of --config, if it is given, then those of the flags. Throws MissingFile if the
+/// file cannot be read, InvalidFile if it is too large or no configuration.
 std::vector<Assignment> assignments_of(const JobFlags& flags) {
   std::vector<Assignment> all = flags.config_file.empty() ? std::vector<Assignment>() : read_config(flags.config_file);
   all.insert(all.end(), flags.given.begin(), flags.given.end());
@@ -108,9 +108,9 @@ std::string plan_named(const std::vector<Assignment>& all) {
   return only_plan.plan.file;
 }
 
-/// Returns the options that decide what a network computes (model, loss, ignored label) from the metadata of its
-/// weights or checkpoint; none if the metadata lack them. Throws MissingFile or InvalidFile for a missing or damaged
-/// file.
+/// Returns the options that decide what a network computes (model, loss, ignored label) from the metadata of the file
+/// of weights or the checkpoint at `path`; none if the metadata lack them. Throws MissingFile or InvalidFile if it is
+/// missing or damaged.
 std::vector<Assignment> network_in(const std::string& path) {
   const Metadata metadata = is_folder(path) ? SavedStates(path).metadata() : read_weights_metadata(path);
   const auto saved = metadata.find(kConfigKey);
@@ -123,8 +123,8 @@ std::vector<Assignment> network_in(const std::string& path) {
   return all;
 }
 
-/// Returns the path of the weights for the commands that only use them (eval, generate), "" if none is given, and ""
-/// for other commands. Throws InvalidArgument for an empty path.
+/// Returns for the commands eval and generate the path of the weights, the last of the key "files.load" in `all`; "" if
+/// there is none, and "" for other commands. Throws InvalidArgument for an empty path.
 std::string used_weights(const JobFlags& flags, const std::vector<Assignment>& all) {
   if (flags.command != "eval" && flags.command != "generate") return "";
   JobConfig only_files;
@@ -136,9 +136,9 @@ std::string used_weights(const JobFlags& flags, const std::vector<Assignment>& a
 
 std::string joined_texts(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
-/// Returns `config`, which `all` has changed, with what the plan decides, and with its element type, f32 or f64, if
-/// `all` gives none. Throws InvalidArgument as `require_planned_model` does, and if another value was given for a key
-/// that the plan decides.
+/// Returns `config`, which `all` has changed, with what the plan decides. If `all` gives no element type, also sets the
+/// plan's, if that is f32 or f64; for plans of 16-bit types that of `config` stays. Throws InvalidArgument as
+/// `require_planned_model` does, and if another value was given for a key that the plan decides.
 JobConfig planned_config(JobConfig config, const std::vector<Assignment>& all, const PlanFile& plan) {
   const auto is_said = [&](std::string_view key) {
     return std::any_of(all.begin(), all.end(), [&](const Assignment& one) { return one.option->key() == key; });

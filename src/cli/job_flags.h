@@ -21,22 +21,25 @@ struct JobFlags {
 /// form, too. `flags` receives the values when the command line is parsed, and must live until then.
 void add_job_flags(CLI::App& command, JobFlags& flags, const std::function<bool(const JobOption&)>& takes);
 
-/// Adds only the flags of the options for which `takes` is true; `flags` must live as for `add_job_flags`.
+/// Adds only the flags of the options for which `takes` is true; an option without a flag is left out. `flags` must
+/// live as for `add_job_flags`.
 void add_option_flags(CLI::App& command, JobFlags& flags, const std::function<bool(const JobOption&)>& takes);
 
 /// Whether the option changes what is compiled: also the source of the rows and the plan, but not the learning rate's
 /// schedule. Commands that print programs and run none take these options.
 bool decides_program(const JobOption& option);
 
-/// Returns the assignments of the file, then those of the flags, without one of the model. Throws MissingFile if the
-/// file cannot be read, InvalidFile if it is too large or no configuration. Values are not checked.
+/// Returns the assignments of the file of --config, if it is given, then those of the flags, without one of the model.
+/// Throws MissingFile if the file cannot be read, InvalidFile if it is too large or no configuration. Values are not
+/// checked.
 std::vector<Assignment> assignments_without_model(const JobFlags& flags);
 
-/// Returns the configuration of the command line: the recipe of the model, changed by the file, then by the flags, then
-/// by the plan that these name. "auto" searches a plan. If no model is given, it comes from the plan, and for commands
-/// that only use weights from these. Warns on stderr if `train` computes in another type than its plan. Throws
-/// InvalidArgument if nothing names a model, for a value that is bad or contradicts the plan, for a plan of another
-/// network, and as `automatic_plan` does, and MissingFile or InvalidFile for a file that is missing or damaged.
+/// Returns the configuration of the command line: the recipe of the model, changed by the file of --config, then by the
+/// flags, then by the plan that one of them names. "auto" searches a plan. If neither names a model, it comes from the
+/// weights (for eval and generate) or else from the plan. Warns on stderr if `train` computes in another type than its
+/// plan. Throws InvalidArgument if nothing names a model, for a value that is bad or contradicts the plan, for a plan
+/// of another network, and as `automatic_plan` does, and MissingFile or InvalidFile for a file that is missing or
+/// damaged.
 JobConfig configuration(const JobFlags& flags);
 
 /// Whether a flag set the option of this key ("training.batch"). Values from a file do not count, since a file may

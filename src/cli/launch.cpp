@@ -38,7 +38,8 @@ std::vector<HostSlots> hosts_of(const LaunchFlags& flags) {
   return taken_slots(all, static_cast<int>(flags.ranks));
 }
 
-/// Returns the words after "--", of which there must be one, preceded by `program` if the first is a command of it.
+/// Returns the words after "--", of which there must be at least one, preceded by `program` if the first is the name of
+/// a command of `app`.
 std::vector<std::string> command_of(const LaunchFlags& flags, const std::string& program, const CLI::App& app) {
   std::vector<std::string> command = flags.command;
   const auto all = app.get_subcommands([](const CLI::App*) { return true; });

@@ -70,8 +70,8 @@ void read_processor(MachineFacts& facts, const std::string& root) {
   facts.onednn_isa = onednn.isa;
 }
 
-/// Sets `core_quota` and `memory_limit` from the control group, version 2 or else version 1; a limit that is missing,
-/// cannot be read or is "max" stays nullopt.
+/// Sets `core_quota` and `memory_limit` from the control group under `root`, each from version 2 or else version 1. A
+/// limit stays nullopt if it is missing or cannot be read, or if the group is not limited.
 void read_control_group(MachineFacts& facts, const std::string& root) {
   const std::string group = root + "/sys/fs/cgroup/";
   std::istringstream second(first_line(group + "cpu.max"));

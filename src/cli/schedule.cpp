@@ -51,7 +51,9 @@ std::optional<Prediction> predict(const Program& program, const std::string& clu
   return Prediction{cluster, std::move(prices), std::move(step)};
 }
 
-/// Returns the seconds of each stage's sections in a micro-batch, including communication within the stage.
+/// Returns for each stage the seconds of its forward, backward and weight sections in a micro-batch. Includes the
+/// communication within the stage that is not asynchronous; leaves out asynchronous messages and transfers between
+/// stages.
 std::vector<StageTimes> section_seconds(const Program& program, const StepPrices& prices) {
   std::vector<StageTimes> times;
   for (size_t s = 0; s < program.stages.size(); ++s) {
@@ -68,7 +70,9 @@ std::vector<StageTimes> section_seconds(const Program& program, const StepPrices
   return times;
 }
 
-/// Returns a line about the predicted step, and one for each group of ranks with where its time goes.
+/// Returns a line about the predicted step with its milliseconds, those outside of the programs and the bubble, and one
+/// for each group of ranks: how long it computes, waits for other stages and communicates, by kind, without overlap,
+/// and the most bytes of its arena in use.
 std::string print_prediction(const Program& program, const Prediction& prediction) {
   const SimulatedStep& step = prediction.step;
   const auto milliseconds = [](double seconds) { return fmt::format("{:.4g} ms", 1e3 * seconds); };
@@ -104,8 +108,9 @@ std::string print_order(const Program& program, Order order, const std::optional
          "\n";
 }
 
-/// Returns how many micro-batches' values are held at once under the order, per pair of sections and per received
-/// value: "forward to backward 3; received %x 2".
+/// Returns the numbers of micro-batches whose values the stage holds at once: from one section to a later one, with
+/// weight sections only if the stage has some, and for each value received from another stage: "forward to backward 3;
+/// received %x 2".
 std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGraph& local, const Schedule& schedule) {
   const InFlight in_flight = in_flight_of(pipeline, stage, local);
   std::string text = fmt::format("forward to backward {}", in_flight.micro_to_backward);
@@ -122,8 +127,9 @@ std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGrap
   return text;
 }
 
-/// Returns a line for each kind of communication in a section, "" if there is none; those that differ only in size are
-/// summed.
+/// Returns a line for each set of communications in the section `of` that have the same kind, reduction and axes, are
+/// alike exposed or overlapped, and run alike in all or only the last micro-batch: their number, the sum of their
+/// bytes, and the most kernels that one overlaps with. "" if there are none.
 std::string print_communications(const StageProgram& stage, Section of) {
   struct Sum {
     int64_t count = 0, bytes = 0, kernels = 0;

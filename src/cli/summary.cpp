@@ -30,7 +30,8 @@ std::string layer_name(std::string scope) {
   return scope;
 }
 
-/// Returns "conv1" for "conv1.weight", and "net" for parameters of the network itself, which have no dot.
+/// Returns "conv1" for "conv1.weight", the part before the last dot, and "net" for parameters of the network itself,
+/// which have no dot.
 std::string owner_of(const std::string& parameter) {
   const size_t dot = parameter.rfind('.');
   return dot == std::string::npos ? "net" : parameter.substr(0, dot);

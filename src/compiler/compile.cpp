@@ -47,7 +47,8 @@ MicroSections micro_sections(int64_t stages, Order order) {
   return order == Order::zero_bubble ? MicroSections::weights : MicroSections::backward;
 }
 
-/// Returns the line "stages N", then one line per node and state with its stage, or `*` if every stage has it.
+/// Returns the line "stages N", then a line "node NAME STAGE" per node and "state NAME STAGE" per state, in the order
+/// of the graph, with '*' for what every stage has.
 std::string print_assignment(const StageAssignment& stages, const Graph& graph) {
   const auto place = [](int stage) { return stage == kEveryStage ? "*" : std::to_string(stage); };
   std::string text = fmt::format("stages {}\n", stages.stages);

@@ -17,8 +17,8 @@ struct Limits {
   double most = static_cast<double>(kLargestNumber);
 };
 
-/// Each parses `text` into `value`. Throws InvalidArgument that begins with "[where]" for other texts, and for numbers
-/// outside `limits`, which those of type uint64_t do not have.
+/// Each parses `text` into `value`; of the element types only f32 and f64. Throws InvalidArgument that begins with
+/// "[where]" for other texts, "" included, and for numbers outside `limits`, which those of type uint64_t do not have.
 void read_option(std::string_view where, std::string_view text, const Limits& limits, bool& value);
 void read_option(std::string_view where, std::string_view text, const Limits& limits, int& value);
 void read_option(std::string_view where, std::string_view text, const Limits& limits, int64_t& value);

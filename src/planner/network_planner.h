@@ -36,12 +36,12 @@ class NetworkPlanner {
   /// clusters, memory is measured on the compiled program, else it is estimated. Throws InvalidArgument if it needs
   /// more ranks than the cluster has, the network cannot be lowered so, or the order of the pipeline is too long
   /// (`make_sequence`). Where memory is measured, also throws InvalidArgument for a configuration of the network that a
-  /// training refuses and for bad variables of a launcher, and MissingFile or InvalidFile for a launcher's rank table.
-  /// Measuring also throws RuntimeFailure(cannot_write) if a dump fails, and RuntimeFailure(out_of_memory) if the
-  /// compute threads cannot be started.
+  /// training refuses and for bad variables of a launcher, MissingFile or InvalidFile for a launcher's rank table, and
+  /// RuntimeFailure(out_of_memory) if the compute threads cannot be started.
   PricedPlan priced(const Configuration& configuration);
-  /// Returns the plan of a configuration that is already priced, with the names of its layers and notes. Memory is
-  /// measured or estimated as by the other overload; only measuring it throws, with the same errors.
+  /// Returns the plan of a configuration that is already priced, with the names of its layers and notes, but without a
+  /// lower bound. Memory is measured or estimated as by the other overload; only measuring it throws, with the same
+  /// errors.
   PricedPlan priced(const PricedConfiguration& found);
   /// Searches for the fastest configuration that fits, by the memory that `priced` reports. If none fits, the result
   /// has no `best` but `least`, the one that takes the least memory. `runner_up` also keeps the fastest one that

@@ -29,7 +29,8 @@ class OpCosts {
   /// Returns the name of the first node of the whole forward graph that matches a name or a pattern. Throws
   /// InvalidArgument with the nearest name if none matches.
   std::string whole_name(const std::string& name) const { return whole_names_.at(place_of(name)); }
-  /// One line that describes the op, the micro-batch and the ranks that the alternatives are for.
+  /// One line that names the rule of the op, the network, and the micro-batches and ranks that the alternatives are
+  /// for.
   std::string title(size_t node) const;
   /// Returns the cuts of a forward node, given by its index, cheapest first; empty if one rank runs everything. With
   /// `free`, each may cut the other nodes anew. The first `most`, except the chosen one, say why they cost more or less

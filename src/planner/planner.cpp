@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kShownAlternatives = 12;
 
-/// Checks the pins. Throws InvalidArgument if they contradict each other, need more ranks than there are, or do not
-/// divide the batch.
+/// Checks the pins. Throws InvalidArgument if they contradict each other, if together they need more ranks than the
+/// cluster has, or if the pinned numbers do not divide the batch.
 void require_possible(const Pins& pins, const NetworkPlanner& planner) {
   Configuration least{.data = pins.data.value_or(1),
                       .context = pins.context.value_or(1),

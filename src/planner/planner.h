@@ -32,8 +32,8 @@ struct PlannedJob {
 /// InvalidArgument for an unknown model or cluster, a network that cannot be built, and ranks, rows or memory out of
 /// range. Throws InvalidArgument if the pins contradict each other or allow no configuration, or if the network can be
 /// lowered under none of them. Throws MissingFile or InvalidFile for the file of a cluster or a graph. Where memory is
-/// measured, throws these three for a launcher's variables and rank table, RuntimeFailure(cannot_write) if a dump
-/// fails, and RuntimeFailure(out_of_memory) if the compute threads cannot be started.
+/// measured, throws these three for a launcher's variables and rank table, and RuntimeFailure(out_of_memory) if the
+/// compute threads cannot be started.
 PlannedJob plan(const PlanRequest& request);
 /// Completes and prices one configuration without a search; `fits` says whether it fits. If the request has no ranks,
 /// the configuration decides how many there are. Pins are ignored. Throws InvalidArgument if the configuration does not
@@ -86,9 +86,10 @@ struct Remedy {
   std::string text;   // "--memory 12.5"
 };
 /// Searches for remedies for a job that does not fit, and returns them with the smallest change first: a single pin to
-/// drop, more memory, 2, 4, .. or 32 times as many nodes, or a batch of 1/2, 1/4, .. or 1/32 of the rows. More memory
-/// is always among them; nodes are not if the cluster is a file or the request names its ranks, a batch is not for the
-/// file of a graph. Changes that are refused with InvalidArgument are left out. Throws other errors as `plan` does.
+/// drop, more memory, 2, 4, .. or 32 times as many nodes, or a batch of 1/2, 1/4, .. or 1/32 of the rows, as far as
+/// these are whole numbers. More memory is always among them; nodes are not if the cluster is a file or the request
+/// names its ranks, a batch is not for the file of a graph. Changes that are refused with InvalidArgument are left out.
+/// Throws other errors as `plan` does.
 std::vector<Remedy> remedies(const PlannedJob& job);
 /// Returns the message for a job that does not fit, with its `remedies`: "[plan] nothing fits; at best .. It would fit
 /// with --memory 12.5, or with ..". Throws as `remedies` does.

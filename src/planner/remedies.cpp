@@ -14,8 +14,7 @@ constexpr int64_t kMaxFactor = 32;  // by which nodes or the batch change
 
 /// Whether a search finds a configuration that fits; false if the request is refused with InvalidArgument. Throws
 /// MissingFile or InvalidFile for the file of a cluster or a graph, or a launcher's rank table. Where memory is
-/// measured, throws RuntimeFailure(cannot_write) if a dump fails, RuntimeFailure(out_of_memory) if the compute threads
-/// cannot be started.
+/// measured, throws RuntimeFailure(out_of_memory) if the compute threads cannot be started.
 bool fits(const PlanRequest& request) {
   try {
     return NetworkPlanner(request).searched(request.pins, /*runner_up=*/false, /*any=*/true).best.has_value();
@@ -55,7 +54,7 @@ std::optional<Remedy> smaller_batch(const NetworkPlanner& planner) {
   return std::nullopt;
 }
 
-/// The name of each pin in use, with a function that removes it.
+/// The name of each pin in use, as in --pin, with a function that removes it, in a fixed order.
 std::vector<std::pair<std::string, std::function<void(Pins&)>>> loosenings(const Pins& pins) {
   std::vector<std::pair<std::string, std::function<void(Pins&)>>> result;
   const auto add = [&](std::string name, const auto& member) {

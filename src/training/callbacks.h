@@ -55,7 +55,7 @@ class TrainControl {
   /// Requests that the training end before its next step.
   void stop() { stop_ = true; }
   /// Sets the learning rate of all following steps, in place of the schedule's. Throws InvalidArgument unless it is
-  /// finite and >= 0.
+  /// finite and >= 0; the next step throws it for a rate that is infinite in the type of the network.
   void set_learning_rate(double rate);
   /// Requests a checkpoint of the step that has just ended, as the file `path` (Model::save_checkpoint). It is written
   /// before the next step.
@@ -63,7 +63,7 @@ class TrainControl {
   void save(const RequestedFile& file) { files_.insert(file); }
   /// Returns the whole values of a state after the last step. The other ranks take part while they wait for callbacks.
   /// Throws InvalidArgument for an unknown name, if this control belongs to no training, and outside of the events of
-  /// callbacks or on another thread than theirs; RuntimeFailure if another rank is lost.
+  /// callbacks or on another thread than theirs; RuntimeFailure if another rank is lost or memory is lacking.
   Array state(const std::string& name) const;
   void read_states_by(std::function<Array(const std::string&)> read) { read_ = std::move(read); }
 

@@ -34,7 +34,8 @@ uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 void require_same_training(const JobConfig& config, const Metadata& now, const TrainingPosition& saved,
                            const std::string& path);
 
-/// Returns a few lines for people: the plan of each stage, the memory of a rank and of all states, the time of each
+/// Returns a few lines for people: for each stage its plan and its numbers of nodes and collectives (with several
+/// stages also its ranks and memory), then the most memory of a rank and that of all states, then the seconds of each
 /// pass.
 std::string describe_program(const Program& program);
 

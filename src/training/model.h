@@ -40,25 +40,27 @@ class Model {
   void on_warning(std::function<void(const std::string&)> warn) { job_.warn = std::move(warn); }
   /// Sets the updates of trainings, in place of those of the configuration's optimizer.
   void update_by(BuildUpdate update) { job_.own_update = std::move(update); }
-  /// Sets the receiver of a description of each training program: its plan, its memory, the time of its passes.
+  /// Sets the receiver of a description of each training program (`describe_program`) and of each evaluation between
+  /// its steps (`describe_evaluation`).
   void on_program(std::function<void(const std::string&)> report) { job_.report = std::move(report); }
 
   /// Trains on the rows that the configuration names, and tests on its test rows if there are some. After `resume`, the
   /// steps of the checkpoint count as taken. Throws RuntimeFailure: out_of_memory if the estimate exceeds the machine's
   /// memory, unless forced; non_finite before the update if a loss is not finite, and at the end if a weight or the
   /// test is not; cannot_write for files of the configuration; as Communicator does if a rank is lost or the processes
-  /// differ. Throws InvalidArgument if the configuration names no rows or does not fit them, or an option has no
-  /// effect. Throws MissingFile or InvalidFile if rows, weights or the checkpoint cannot be read, and InvalidFile for a
-  /// checkpoint of another training. Throws what callbacks throw.
+  /// differ. Throws InvalidArgument if the configuration names no rows or does not fit them, an option has no effect, a
+  /// label, an id or a learning rate is out of range, or OMP_THREAD_LIMIT is below the threads. Throws MissingFile or
+  /// InvalidFile if rows, weights or the checkpoint cannot be read, and InvalidFile for a checkpoint of another
+  /// training. Throws what callbacks throw.
   TrainingEnd train(const FitOptions& fit = {});
   /// Trains on `dataset` in place of the configuration's rows, in the order that it has: it is not shuffled. A last
   /// partial batch is left out. Only `fit` gives rows for validation and test. Throws as the other `train` does, what
   /// reading `dataset` throws, and InvalidArgument if the configuration asks for a source of rows or their preparation.
   TrainingEnd train(const DatasetPtr& dataset, const FitOptions& fit = {});
   /// Compiles the program that `train` would run on `dataset`. Throws InvalidArgument if the network or the
-  /// configuration does not fit the rows, the rows are fewer than a batch, or options contradict each other or have no
-  /// effect; RuntimeFailure(cannot_write) if a dump fails, and RuntimeFailure(out_of_memory) if the compute threads
-  /// cannot be started.
+  /// configuration does not fit the rows, the rows are fewer than a batch, options contradict each other or have no
+  /// effect, or OMP_THREAD_LIMIT is below the threads; RuntimeFailure(cannot_write) if a dump fails, and
+  /// RuntimeFailure(out_of_memory) if the compute threads cannot be started.
   Program training_program(const DatasetPtr& dataset) const;
   /// Evaluates all test rows that the configuration names, or the model's own rows, and shows the progress on a
   /// terminal. Throws as the other `eval` does, InvalidArgument if the configuration names no rows or the network does
@@ -67,10 +69,10 @@ class Model {
   Metrics eval();
   /// Evaluates all rows, a last partial batch too, with the present weights, or initial ones if there are none.
   /// `progress`: see EvaluationProgress. Throws InvalidArgument if the network does not fit the rows or there are none,
-  /// if a label or an id is out of range, and if a training did not keep the states; RuntimeFailure(out_of_memory) as
-  /// `train` does, RuntimeFailure(non_finite) for a loss or logits that are not finite, RuntimeFailure if a rank is
-  /// lost or the processes differ, what reading the rows and `progress` throw, and what `load` throws for weights that
-  /// wait.
+  /// if a label or an id is out of range, if OMP_THREAD_LIMIT is below the threads, and if a training did not keep the
+  /// states; RuntimeFailure(out_of_memory) as `train` does, RuntimeFailure(non_finite) for a loss or logits that are
+  /// not finite, RuntimeFailure if a rank is lost or the processes differ, what reading the rows and `progress` throw,
+  /// and what `load` throws for weights that wait.
   Metrics eval(const DatasetPtr& dataset, const EvaluationProgress& progress = nullptr);
   /// Returns the network's outputs for a batch, by name, computed by one rank. Each column is [rows, ..row]. Throws
   /// InvalidArgument if a column is missing or does not fit, or an id is out of range, and as `predictor` does.
@@ -81,8 +83,8 @@ class Model {
   /// Compiles a function that predicts batches of `rows` rows with the present weights, or initial ones if there are
   /// none. `columns`: names and types of one row. The function is for one thread at a time, and throws InvalidArgument
   /// if a column is missing or does not fit, or an id is out of range. Throws InvalidArgument if the network does not
-  /// fit the columns or a training did not keep the states, RuntimeFailure(out_of_memory) as `train` does, and what
-  /// `load` throws for weights that wait.
+  /// fit the columns, a training did not keep the states, or OMP_THREAD_LIMIT is below the threads,
+  /// RuntimeFailure(out_of_memory) as `train` does, and what `load` throws for weights that wait.
   Predictor predictor(const std::vector<Column>& columns, int64_t rows);
 
   /// Loads weights from a safetensors file, the folder of a checkpoint, or the newest checkpoint of a folder. If the
@@ -96,7 +98,8 @@ class Model {
   /// finite, and RuntimeFailure(cannot_write) if the file cannot be written.
   void save(const std::string& path) const { states_.save(job_, path); }
   /// Replaces values of states by name, or sets the values with which states begin. Names that the network does not
-  /// have are ignored. Types are checked when the next call compiles a program.
+  /// have are ignored. Types are checked when the next call compiles a program, which throws InvalidArgument for
+  /// another type.
   void assign(States values) { states_.assign(std::move(values)); }
   /// Returns all states as a whole, by name, as the last call left them. Empty before the first call that creates them,
   /// unless `assign` gave some, and after a training that did not keep them.

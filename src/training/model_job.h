@@ -30,8 +30,9 @@ struct ModelJob {
 
   ProgramRequest request(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   /// Compiles a program. Passes warnings of the compilation to `warn`, for a training only. Throws InvalidArgument if
-  /// the network or the configuration does not fit the columns, the batch or the ranks, RuntimeFailure(cannot_write) if
-  /// a dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot be started, and what `warn` throws.
+  /// the network or the configuration does not fit the columns, the batch or the ranks, or OMP_THREAD_LIMIT is below
+  /// the threads; RuntimeFailure(cannot_write) if a dump fails, RuntimeFailure(out_of_memory) if the compute threads
+  /// cannot be started, and what `warn` throws.
   Program program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   /// Checks that a program of `ranks` ranks fits the available memory next to `copies` copies of the whole states. With
   /// `training`, checks that it fits, without copies, between the steps of that training, whose states it shares. With
@@ -46,9 +47,10 @@ struct ModelJob {
 
 /// Compiles an evaluation on `rows`. Without a batch in the configuration, batches have as many rows as fit.
 /// `training`: the program whose states it shares; null: it has its own. Throws InvalidArgument if the network or the
-/// configuration does not fit the rows or there are none, and RuntimeFailure(out_of_memory) as `require_room` does or
-/// if the compute threads cannot be started. For an id outside the table that it looks up, throws InvalidFile if the id
-/// is in a file, else InvalidArgument: at once if rows are in memory, else when they are read.
+/// configuration does not fit the rows, there are none, or OMP_THREAD_LIMIT is below the threads, and
+/// RuntimeFailure(out_of_memory) as `require_room` does or if the compute threads cannot be started. For an id outside
+/// the table that it looks up, throws InvalidFile if the id is in a file, else InvalidArgument: at once if rows are in
+/// memory, else when they are read.
 Evaluation make_evaluation(const ModelJob& job, const DatasetPtr& rows, const Program* training = nullptr);
 
 }  // namespace partita

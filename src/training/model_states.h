@@ -14,7 +14,8 @@ class ModelStates {
   /// that call, MissingFile if the file cannot be opened or the folder has no checkpoint, and InvalidFile if it is
   /// damaged or does not fit the network.
   void load(const std::string& path);
-  /// Replaces states by name, and adds those that are not there. The next `prepare` checks their types.
+  /// Replaces states by name, and adds those that are not there. The next `prepare` that makes states checks their
+  /// types.
   void assign(States values);
   /// Writes the weights, with the configuration as metadata, in the first process only. Throws InvalidArgument if there
   /// are no states, the ranks of a training hold them, or loaded weights wait for `prepare`; RuntimeFailure(non_finite)

@@ -11,8 +11,8 @@ namespace partita {
 /// preset, and a cluster with too few ranks.
 SimulatedStep predict_step(const Program& program, const std::string& cluster, int threads);
 
-/// Returns the predicted spans of a rank, once per step in `first`, the trace that the first rank recorded, from the
-/// begin of that step.
+/// Returns the predicted spans of a rank: those of its group in `step`, repeated for each step that the first rank
+/// recorded in its trace `first`, and moved to the begin of that step.
 RankTrace predicted_trace(const SimulatedStep& step, const Program& program, int rank, const RankTrace& first);
 
 }  // namespace partita

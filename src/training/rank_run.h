@@ -28,7 +28,7 @@ class RankRun {
  public:
   /// `program` and `comm` outlive the object, which is for the thread that makes it. `states` has a value for every
   /// state of the program; they are copied. Collective over `comm`. Throws InvalidArgument for a state of another type
-  /// and if the environment allows fewer compute threads, RuntimeFailure(out_of_memory) without memory or threads, and
+  /// and if OMP_THREAD_LIMIT is below the threads, RuntimeFailure(out_of_memory) without memory or threads, and
   /// RuntimeFailure if a rank is lost or makes other calls.
   RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
   /// Sets the states by `fill`, which is called for the parts that this rank holds, and for no others. Throws what

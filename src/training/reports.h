@@ -25,11 +25,12 @@ class Reports {
   /// Callbacks for the first rank, and observers for every process. They live as long as this object.
   std::vector<Callback*> callbacks() const { return pointers(callbacks_); }
   std::vector<Callback*> observers() const { return pointers(observers_); }
-  /// Returns a function that draws the progress of an evaluation; nullptr if progress is not drawn.
+  /// Returns a function that draws the progress of an evaluation (`drawn_evaluation`); nullptr unless progress is
+  /// printed, on a terminal, without `console.per_print_times` and a launcher.
   EvaluationProgress evaluation_progress() const;
-  /// Prints text, even if progress is not printed, unless Options::prints is false.
+  /// Prints text, also under `console.quiet`, unless Options::prints is false.
   void tell(const std::string& text);
-  /// Prints text if progress is printed.
+  /// Prints text unless Options::prints is false or `console.quiet` is set.
   void tell_progress(const std::string& text);
 
  private:

@@ -22,9 +22,9 @@ class Stepper {
   /// own rows. `initial` is called once the graph is compiled. It returns values of states; other states begin with
   /// their initializers. Counters that no node writes count the calls of `run`. Throws what `build` and `initial`
   /// throw; InvalidArgument if the configuration is refused (`completed`) or does not fit the graph, there is no
-  /// output, a batch norm has only one value per channel, or a value has another type than its state;
-  /// RuntimeFailure(out_of_memory) without memory or threads, RuntimeFailure(ranks_disagree) if processes that
-  /// communicate differ, and RuntimeFailure if the processes do not find one another.
+  /// output, a batch norm has only one value per channel, a value has another type than its state, or OMP_THREAD_LIMIT
+  /// is below the threads; RuntimeFailure(out_of_memory) without memory or threads, RuntimeFailure(ranks_disagree) if
+  /// processes that communicate differ, and RuntimeFailure if the processes do not find one another.
   Stepper(const JobConfig& config, const Place& place, const Build& build, const std::function<States()>& initial);
 
   const Graph& graph() const { return program_.graph; }

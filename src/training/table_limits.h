@@ -6,8 +6,9 @@
 
 namespace partita {
 
-/// Returns, for each table that an input of the graph looks up, the input's column, the table's name and its number of
-/// rows. Look-ups through casts and ops that only move elements count, too.
+/// Returns, for each pair of an input of the graph and a table that it looks up, once and in the order of the nodes,
+/// the input's name as the column, the table's name and its number of rows. Look-ups through casts and ops that only
+/// move elements count, too.
 std::vector<IdLimit> table_limits(const Graph& graph, const OpSet& ops);
 
 }  // namespace partita

@@ -23,7 +23,8 @@ void check_weights(RankRun& rank) {
   }
 }
 
-/// Returns the state that callbacks store in a checkpoint, by Callback::kept_as.
+/// Returns the texts of Callback::saved that a checkpoint stores, by Callback::kept_as. Leaves out callbacks whose key
+/// is ""; of several with one key, the first counts.
 std::map<std::string, std::string> saved_callbacks(const std::vector<Callback*>& callbacks) {
   std::map<std::string, std::string> saved;
   for (const Callback* callback : callbacks) {
@@ -126,8 +127,8 @@ class Loop {
 
   /// Collects the result and reports it. Then runs the test, if there is one, unless a signal ended the training or its
   /// last checkpoint could not be written. Throws RuntimeFailure(non_finite) if the states are not kept and a weight is
-  /// not finite, and if a result of the test is not; RuntimeFailure if a rank is lost; and what the functions of the
-  /// run and callbacks throw.
+  /// not finite, and if a result of the test is not; RuntimeFailure if a rank is lost; and what Evaluation::run, the
+  /// functions of the run and callbacks throw.
   void end() {
     result_.learning_rate = control_.learning_rate();
     result_.stopped_by = stopped_by_;
@@ -181,7 +182,8 @@ class Loop {
     saving_->finish();
   }
 
-  /// Whether a checkpoint is due after a step, as rank 0 sees it.
+  /// Whether a checkpoint is due after `step` steps, as rank 0 sees it: by CheckpointOptions::every or ::seconds, and
+  /// not if one of this step was begun.
   bool is_due(int64_t step) const {
     if (!saving_ || step == last_saved_) return false;
     const CheckpointOptions& options = *run_.checkpoints;
@@ -261,8 +263,8 @@ class Loop {
   }
 
   /// Agrees with the other ranks on what rank 0's callbacks and all ranks' signals requested, and does it. Throws
-  /// RuntimeFailure if a rank is lost, a requested file cannot be written, or a checkpoint cannot be written and the
-  /// training has to end.
+  /// RuntimeFailure if a rank is lost, a requested file cannot be written or would hold a state that is not finite, or
+  /// a checkpoint cannot be written and the training has to end.
   void agree(int64_t step) {
     files_.ask_for((comm_.rank() == 0 ? control_ : unacknowledged_).take_files());
     const SignalRequests signals =

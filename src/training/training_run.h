@@ -65,8 +65,9 @@ struct TrainingRun {
 /// is taken, and the reason is returned, the same on all ranks. Throws RuntimeFailure(non_finite) for a loss, a weight
 /// or a test that is not finite, RuntimeFailure(out_of_memory) without memory or threads, RuntimeFailure if a rank is
 /// lost, a requested file cannot be written, a checkpoint has to be written and cannot, or the process lacks open files
-/// or memory to read the checkpoint to resume from. Throws InvalidArgument for a label or an id that is out of range,
-/// and what the constructor of Trace, reading rows, callbacks and the functions of `run` throw.
+/// or memory to read the checkpoint to resume from. Throws InvalidArgument if a label or an id is out of range, labels
+/// do not fit the logits, a learning rate is infinite in the type of its input, or OMP_THREAD_LIMIT is below the
+/// threads; and what the constructor of Trace, reading rows, callbacks and the functions of `run` throw.
 std::string run_training(const TrainingRun& run, Communicator& comm);
 
 }  // namespace partita

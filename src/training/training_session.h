@@ -20,9 +20,9 @@ struct TrainedModel {
 };
 
 /// Compiles the program of a training on `rows`. Throws InvalidArgument if the network or the configuration does not
-/// fit the rows, the rows are fewer than a batch, or options contradict each other or have no effect;
-/// RuntimeFailure(cannot_write) if a dump fails, and RuntimeFailure(out_of_memory) if the compute threads cannot be
-/// started.
+/// fit the rows, the rows are fewer than a batch, options contradict each other or have no effect, or OMP_THREAD_LIMIT
+/// is below the threads; RuntimeFailure(cannot_write) if a dump fails, and RuntimeFailure(out_of_memory) if the compute
+/// threads cannot be started.
 Program training_program(const ModelJob& job, const DatasetPtr& rows);
 
 class TrainingSession {
@@ -36,7 +36,7 @@ class TrainingSession {
 
   Reports& reports() { return reports_; }
   /// Trains on `rows`. `test`: test rows that the configuration names, used if FitOptions::test is null. Throws as
-  /// Model::train does; the next call then resumes the same checkpoint.
+  /// Model::train does; if it throws, the next call resumes the same checkpoint.
   TrainingEnd train(const DatasetPtr& rows, const DatasetPtr& test = nullptr);
 
  private:
@@ -58,9 +58,9 @@ class TrainingSession {
   void run_from(TrainingRun& run, std::vector<FoundCheckpoint> folders);
   void plan_steps(TrainingRun& run) const;
   void go_on_from(TrainingRun& run, TrainingPosition position) const;
-  /// Runs after the last step: keeps the states, saves what the configuration names, reports it, and calls
-  /// FitOptions::ended. Throws RuntimeFailure(non_finite) for a weight, RuntimeFailure(cannot_write) for the file of
-  /// weights, and what FitOptions::ended throws.
+  /// Runs after the last step: keeps the states if FitOptions::keeps_states is set, saves what the configuration names,
+  /// reports it, and calls FitOptions::ended. Throws RuntimeFailure(non_finite) for a weight,
+  /// RuntimeFailure(cannot_write) for the file of weights, and what FitOptions::ended throws.
   TrainingEnd end(TrainingResult&& result, const TrainingRun& run);
   void report_end(const TrainingEnd& end);
   /// Returns the plan as text; "" for a program that a plan file cannot express.

@@ -65,7 +65,8 @@ class Mixer {
     return dtype == DType::f32 || dtype == DType::f64;
   }
 
-  /// Returns what the node rounds: nothing in updates, the loss and layers that keep their precision.
+  /// Returns which operands and results of the node are rounded (`OpTraits::halves`): none in updates, in the loss and
+  /// in layers of `options_.full_layers`.
   Halves halves_of(const Node& node) const {
     if (node.phase == Phase::update || is_within(node.scope, kLossScope)) return {};
     const auto contains = [&](const std::string& layer) { return is_within(node.scope, layer); };
@@ -73,8 +74,8 @@ class Mixer {
     return ops_.at(node.op).traits.halves;
   }
 
-  /// Sets `is_wide_`: whether an update or a stored state uses a value, or a sum or movement of gradients that leads to
-  /// one.
+  /// Sets `is_wide_`: whether a value is stored in a state, or is made by the backward and used by an update, or by a
+  /// sum or movement in the backward that makes such a value.
   void find_wide() {
     is_wide_.resize(from_.values.size(), false);
     for (const State& state : from_.states) {
@@ -92,7 +93,7 @@ class Mixer {
     }
   }
 
-  /// Sets `user_`: the only user of a value, or -1. An output of the graph has another user.
+  /// Sets `user_`: the only node that uses a value; -1 if none or several do, or if it is an output of the graph.
   void find_users() {
     user_.resize(from_.values.size(), -1);
     std::vector<bool> is_used(from_.values.size(), false);

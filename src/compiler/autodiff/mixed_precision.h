@@ -7,8 +7,8 @@
 
 namespace partita {
 
-/// Returns `graph`, a forward or training graph of f32 or f64, with roundings to 16 bits. Without a 16-bit precision
-/// the graph stays as it is.
+/// Returns `graph`, a forward or training graph of f32 or f64, with roundings to 16 bits and without nodes that nothing
+/// needs. Without a 16-bit precision the graph stays as it is, and layers are not checked.
 ///
 /// Every node computes in its own type. `OpTraits::halves` says which operands are rounded first and which results are
 /// kept in 16 bits. Kept results are cast back where they are used, so that what lives from the forward to the backward

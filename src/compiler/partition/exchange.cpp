@@ -76,7 +76,7 @@ AxisPairs pair_axes(const Mesh& mesh, const Sharding& from, const Sharding& to) 
 }
 
 /// Returns the rank that sends `rank` its shard in a permute. Where several ranks hold the shard, receivers are spread
-/// evenly over them.
+/// over them along the axes that `pair_axes` pairs.
 int64_t permute_source(const Mesh& mesh, const Sharding& from, const Sharding& to, int64_t rank) {
   const std::vector<int64_t> here = mesh.coordinates(rank);
   std::vector<int64_t> there = here;

@@ -124,7 +124,7 @@ class ReshardInserter {
     for (ValueId output : node.outputs) place(output, reason);
   }
 
-  /// Adds the reshards of result `old` that come before any use: it is reduced over the ranks where
+  /// Adds the reshards of result `old` that come before any use: it is reduced over the ranks if it is partial and
   /// `options_.partial_sums` is false, then moved to the sharding that the plan gives it, if any.
   void place(ValueId old, const std::string& reason) {
     const Sharding now = result_.shardings[made_[old]];

@@ -35,7 +35,8 @@ std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
 }
 
 /// Text of a collective's note: "over={data.0=2,data.1=2} group=(0,1,2,3) bytes=4096". These are the axes of its groups
-/// with their sizes, the group of the first coordinate and the bytes of its operand there. "" for other nodes.
+/// with their sizes, the group of the first coordinate and the bytes of its operand there. "" for other nodes, and for
+/// slices and joins, which send nothing.
 std::string print_note(const LocalGraph& local, NodeId id) {
   const Node& node = local.graph.nodes[id];
   if (!is_collective(node) || is_local(*collective_of(node))) return "";

@@ -11,9 +11,10 @@ struct LocalGraph : ShardedGraph {
   Type type(ValueId value, const std::vector<int64_t>& coordinates) const;
   /// Returns the type of a value whose size in each dimension is the largest that any rank holds.
   Type largest(ValueId value) const;
-  /// Returns one coordinate for each distinct combination of shapes and attributes of a node's shards. The first
-  /// element is the last coordinate of the mesh. A cut factor adds nothing if its parts are equal, and one part if they
-  /// have two sizes. A cut factor under a window adds every part whose shard differs from the others.
+  /// Returns coordinates in the mesh, at least one for each distinct combination of shapes and attributes of a node's
+  /// shards. The first element is the last coordinate of the mesh. A cut factor adds nothing if its parts are equal,
+  /// and one part if they have two sizes. A cut factor under a window adds every part whose shard differs from the
+  /// others.
   std::vector<std::vector<int64_t>> distinct_shards(NodeId node, const Rules& rules) const;
   /// Returns the attributes of a node at a coordinate: those of the whole node unless it is cut and they depend on its
   /// shard. `rules` are those of the graph.
@@ -21,7 +22,8 @@ struct LocalGraph : ShardedGraph {
 };
 
 /// Text of the graph with its mesh, the shardings in its types and the cuts of its nodes. All types are global; a
-/// rank's shards follow from its coordinates. On one rank the text equals that of the training graph.
+/// rank's shards follow from its coordinates. On one rank, without micro-batches and stages, the text equals that of
+/// the graph that was partitioned.
 std::string print(const LocalGraph& local, const OpSet& ops);
 /// Reads the text that `print` writes. Throws InvalidArgument for other texts and for a graph that `verify` refuses.
 LocalGraph parse_local_graph(std::string_view text, const OpSet& ops);

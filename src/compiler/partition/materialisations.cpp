@@ -90,7 +90,8 @@ ValueId Materialisations::reshard_to(ValueId value, const Sharding& wanted, cons
   return nearest;
 }
 
-/// Returns the moves between two shardings within one micro-batch.
+/// Returns the cheapest moves from one sharding to another within a micro-batch, and their cost, which is infinite if
+/// none lead there. How micro-batches cut or share the value is ignored.
 const Resharder::Path& Materialisations::path(const Type& type, const Sharding& from, const Sharding& to) {
   return resharder_.path(type, within_micro_batch(from, mesh()), within_micro_batch(to, mesh()));
 }

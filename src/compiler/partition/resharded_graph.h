@@ -18,8 +18,8 @@ struct ReshardedGraph : ShardedGraph {};
 
 inline bool is_reshard(const Node& node) { return node.op == kReshard; }
 
-/// Text of the graph, with shardings only; the next pass chooses collectives. On one rank the text equals that of the
-/// training graph.
+/// Text of the graph with its mesh, shardings and cuts, without notes on reshards; the next pass chooses collectives.
+/// On one rank, without micro-batches and stages, the text equals that of the graph without shardings.
 std::string print(const ReshardedGraph& resharded, const OpSet& ops);
 /// Reads the text that `print` writes. Throws InvalidArgument for other texts and for a graph that `verify` refuses.
 ReshardedGraph parse_resharded_graph(std::string_view text, const OpSet& ops);

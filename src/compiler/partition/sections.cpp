@@ -18,7 +18,8 @@ bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
 
 namespace {
 
-/// Whether each micro-batch gathers a state with this node, so that the whole state takes no memory in between.
+/// Whether the node gathers a state anew in each phase that uses it (kRegather), so that the whole state takes no
+/// memory in between.
 bool is_regather(const Node& node) {
   return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
 }
@@ -162,7 +163,8 @@ class SectionFinder {
     }
   }
 
-  /// Moves collectives on inputs and states to the first section that uses their result.
+  /// Moves collectives on inputs and states from `micro` to the first section that uses their result, if that is
+  /// `backward`. Those whose result is first used after the micro-batches stay.
   void move_entries_to_users() {
     const std::vector<bool> moves = moves_of_entries(local_, [&](size_t n) { return sections_[n] == Section::micro; });
     std::vector<Section> first(local_.graph.values.size(), Section::update);
@@ -172,7 +174,8 @@ class SectionFinder {
     }
   }
 
-  /// Moves nodes of the backward that no other stage waits for to `weight`.
+  /// Moves nodes from `backward` to `weight` unless another stage waits for their results, or for what they lead to
+  /// without joining micro-batches.
   void find_weights() {
     std::vector<bool> is_awaited(local_.graph.values.size(), false);
     for (const Output& output : local_.graph.outputs) {

@@ -52,7 +52,7 @@ SectionSet marked_sections(const LocalGraph& local);
 std::vector<Section> sections_of(const LocalGraph& local);
 
 /// Returns the phase of each node: its own or, for a collective that moves or gathers an input or a state, the first
-/// phase that uses its result.
+/// phase that uses its result, update if none does.
 std::vector<Phase> phases_of(const LocalGraph& local);
 
 /// Nodes in the order in which they run, section by section. Within a section they keep the order of the graph, except

@@ -28,7 +28,7 @@ struct ShardedGraph {
 };
 
 /// Text of the graph with its mesh, the shardings in its types and the cuts of its nodes. A node without a cut is
-/// followed by `note(node)`. On one rank the text equals that of the graph.
+/// followed by `note(node)`. On one rank, without micro-batches, stages and notes, the text equals that of the graph.
 std::string print(const ShardedGraph& sharded, const Rules& rules, const std::function<std::string(NodeId)>& note);
 
 /// Reads the text that `print` writes. A node whose op is in `all` but not in `ops` moves a value. `check` throws if

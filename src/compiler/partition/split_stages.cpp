@@ -11,7 +11,8 @@ namespace {
 
 using StageSet = std::set<int>;
 
-/// Returns the sharding of a value after its partial sums over ranks are reduced.
+/// Returns the sharding that a value, a state or a node's result, has under `plan` after its partial sums over ranks
+/// are reduced. `states`: the index of each state by its value.
 std::vector<Axes> sent_dims(const Graph& graph, const Rules& rules, const Plan& plan,
                             const std::unordered_map<ValueId, size_t>& states, ValueId value) {
   if (const auto placed = plan.results.find(value); placed != plan.results.end()) return placed->second;

@@ -5,9 +5,9 @@
 
 namespace partita {
 
-/// Returns the partial plan that the annotations decide: cuts of annotated nodes, shardings of their results, and
-/// shardings of the states that they use, such as parameters. Throws InvalidArgument if two annotations need one state
-/// sharded differently, or if the axes of `mesh` or the sizes of a node do not allow its annotation (`cut_of`).
+/// Returns the partial plan that the annotations decide: cuts of annotated nodes, those shardings of their results that
+/// an annotation gives, and shardings of the states that they use, such as parameters. Throws InvalidArgument if two
+/// annotations need one state sharded differently, or if one does not fit its node or `mesh` (`cut_of`).
 PartialPlan partial_plan_of_annotations(const Graph& graph, const Rules& rules, const Mesh& mesh);
 
 bool has_annotations(const Graph& graph);

@@ -84,7 +84,7 @@ class Balancer {
   }
 
  private:
-  /// Sets `passing_`: for each node, the bytes of results of earlier nodes in `nodes_` that it or a later one uses.
+  /// Sets `passing_`: for each node of `nodes_`, the bytes of results of earlier ones that it or a later one uses.
   void find_passing_bytes() {
     std::vector<size_t> made(graph_.values.size(), SIZE_MAX), used(graph_.values.size(), 0);
     for (size_t at = 0; at < nodes_.size(); ++at) {
@@ -102,7 +102,8 @@ class Balancer {
     passing_.pop_back();
   }
 
-  /// Returns the pieces that begin at the first node and at each node whose boundary at most `max_bytes` bytes cross.
+  /// Returns the pieces that begin at the first node and at each node before which at most `max_bytes` bytes pass
+  /// (`passing_`).
   Pieces pieces_at(int64_t max_bytes) const {
     Pieces pieces;
     double sum = 0;
@@ -118,7 +119,8 @@ class Balancer {
   }
 
   /// Returns for each stage the index of the piece after its last one. A stage takes as close to an even share of the
-  /// remaining FLOPs as the stages after it allow. There must be at least as many pieces as stages.
+  /// remaining FLOPs as is possible if no later stage is to exceed `min_of_most`. There must be at least as many pieces
+  /// as stages.
   std::vector<size_t> ends_of_stages(const Pieces& pieces) const {
     const std::vector<size_t> needed = stages_needed(pieces, min_of_most(pieces, stages_));
     std::vector<size_t> ends;

@@ -24,8 +24,8 @@ struct PartialPlan {
 /// A node without a decision is cut as its operands are, or as its users are if no operand is cut. A gradient node is
 /// cut as its origin: values that the origin uses or makes, and their gradients, keep the shardings that they have
 /// there. A recomputed node is cut as the node that it copies.
-/// A state is sharded as needed by the decided node that cuts it into the most parts, an optimizer state as its
-/// parameter, and updates are cut as their states are.
+/// A state without a decision is sharded as the decided node needs it that cuts it into the most parts, or not if there
+/// is none; an optimizer state as its parameter, if it has as many dimensions. Updates are cut as their states are.
 Plan complete_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, std::string search, PartialPlan partial);
 
 }  // namespace partita

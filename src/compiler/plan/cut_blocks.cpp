@@ -156,7 +156,8 @@ class BlockCutter {
     return cut;
   }
 
-  /// Returns a cut of node `n` that follows those of its operands whose nodes have a cut, columns first.
+  /// Returns a cut of node `n` that follows those of its operands whose nodes have a cut; where they disagree, operands
+  /// that are columns of a product decide.
   Cut like_operands(size_t n) const {
     const Node& node = graph_.nodes[n];
     std::vector<Suggestion> columns, others;

@@ -111,8 +111,9 @@ class MicroCutter {
   }
 
   /// Adds the cut over micro-batches, if there is one, to that of node `n` over ranks. If a factor has too few elements
-  /// for both (the groups of a norm, of which each micro-batch has its own), the ranks cut the next factor of its
-  /// dimension, or nothing there. Throws InvalidArgument if no such cut is legal.
+  /// for both (the groups of a norm, of which each micro-batch has its own), the axes of ranks are divided anew among
+  /// the factors of its dimension or, if that is not legal, do not cut the factors that micro-batches cut. Throws
+  /// InvalidArgument if no such cut is legal.
   void merge(size_t n) {
     if (!is_cut(micro_.nodes[n])) return;
     const Cut over_ranks = plan_.cuts[n];

@@ -7,7 +7,8 @@
 namespace partita {
 namespace {
 
-/// Returns the name in the network of each forward node, "" for other nodes. Graphs of one network share these names.
+/// Returns for each forward node its scope, op and the number of earlier ones with both, "net/fc1/matmul 0", and "" for
+/// other nodes. Graphs of one network share these names.
 std::vector<std::string> names_in_network(const Graph& graph) {
   std::vector<std::string> names;
   std::map<std::string, int> counts;

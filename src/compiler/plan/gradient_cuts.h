@@ -12,10 +12,10 @@ struct CutOrigin {
   const Cut& cut;
 };
 
-/// Returns suggestions for the cut of backward node `n`, whose forward node is `origin`, the strongest first: values
-/// that the origin uses or makes, then arriving gradients, then results of other nodes of the same gradient, then the
-/// gradients that the node produces.
-/// `dims` is the sharding of each value as made. Only entries of backward values are read.
+/// Returns suggestions for the cut of backward node `n`, whose forward node is `origin`, the strongest first: operands
+/// that the origin uses or makes, then gradients of the origin's results, then all other operands, then those results
+/// of the node that are gradients of the origin's operands. Gradients are told by their types, and sharded as their
+/// values. `dims` is the sharding of each value as made; only entries of the other operands are read.
 std::vector<Suggestion> gradient_suggestions(const Graph& graph, const Rules& rules, size_t n, const CutOrigin& origin,
                                              const std::vector<std::vector<Axes>>& dims);
 

@@ -18,8 +18,8 @@ void add_to_digest(uint64_t& digest, std::string_view text) {
 
 std::string print_sizes(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
 
-/// Returns the sizes of inputs and states, by name with '%' before it, and of results of forward nodes, by name in the
-/// network.
+/// Returns the sizes of inputs and states, "[2,3]", by name with '%' before it, and those of all results of each
+/// forward node, "[2,3][4]", by name in the network.
 std::map<std::string, std::string> sizes_by_name(const Graph& graph) {
   std::map<std::string, std::string> sizes;
   for (const Input& input : graph.inputs)

@@ -15,7 +15,7 @@ std::vector<std::string> network_names(const Graph& graph);
 /// Whether `name` matches a pattern such as "net/h/0..5/attn/q/matmul". Each part between slashes consists of
 /// characters, with '*' for any, or is a range of numbers; both must have the same number of parts.
 bool matches_names(std::string_view pattern, std::string_view name);
-/// Whether the pattern contains neither '*' nor a range.
+/// Whether the pattern contains neither '*' nor "..".
 bool is_single_name(std::string_view pattern);
 
 /// A name and the text that belongs to it.

@@ -62,8 +62,9 @@ class OptimizerSharder {
                     options_.group, fmt::join(possible, ", ")));
   }
 
-  /// Cuts the update of state `s`, a parameter, over `axes`; from level 2 on its gradient, and on level 3 the parameter
-  /// itself too. Does nothing if it is smaller than the threshold, cannot be divided further or has no gradient.
+  /// Lets `cut_update` cut the update of state `s`, a parameter, over `axes` (sets `sharded_` and `cut_`). Cuts in the
+  /// plan from level 2 on its gradient, and on level 3 the parameter itself, which is then regathered. Does nothing if
+  /// it is smaller than the threshold, cannot be divided further or has no gradient.
   void shard(size_t s, const Axes& axes) {
     const State& state = graph_.states[s];
     const Type& type = graph_.type(state.entry);

@@ -8,10 +8,11 @@
 
 namespace partita {
 
-/// Returns the plan with what the level shards cut further, over axes that cut the batch but not the parameter:
-/// optimizer states (1), gradients (2), parameters (3). A parameter of less than `options.threshold` bytes, or whose
-/// dimensions are all smaller than the number of parts, is not sharded. Level 0 changes nothing. Throws InvalidArgument
-/// for a group size that no axes have, with the possible sizes.
+/// Returns the plan with what `options.level` shards cut further: from 1 optimizer states, from 2 gradients, from 3
+/// parameters. They are cut over the axes that cut the batch (the last of these that make up `options.group` ranks,
+/// unless it is 0) but not the parameter. What belongs to a parameter of less than `options.threshold` bytes, to one
+/// whose dimensions are all smaller than the number of parts, or to one that is not updated stays. Level 0 changes
+/// nothing. Throws InvalidArgument for a group size that no axes have, with the possible sizes.
 Plan shard_optimizer(Plan plan, const Graph& graph, const Rules& rules, const OptimizerSharding& options);
 
 }  // namespace partita

@@ -16,7 +16,8 @@ class RecordingCatalog final : public KernelCatalog {
 
   KernelChoice choose(const KernelQuery& query) const override;
   int64_t bytes(const Type& type, const MemoryFormat& format) const override;
-  /// One line for each different query, in the order in which they were first asked.
+  /// One line for each different query, with its first answer, in the order in which they were first asked; none for
+  /// the size of a type in the memory format plain or any.
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
@@ -36,9 +37,9 @@ class RecordingCatalog final : public KernelCatalog {
 /// in_place=INPUT:OUTPUT,... and view. Types in the memory formats plain and any have their dense size and get no line.
 std::string print(const RecordingCatalog& recording);
 
-/// Reads the text that `print` writes. The catalog returned gives these answers; it refuses any other kernel and throws
-/// InvalidArgument for any other memory format. Queries are compared by text, so attributes need no definition of their
-/// op. Throws InvalidArgument, with the line, for any other text.
+/// Reads the text that `print` writes. The catalog returned gives these answers, and dense sizes for plain and any; it
+/// refuses any other kernel and throws InvalidArgument for any other memory format. Queries are compared by text, so
+/// attributes need no definition of their op. Throws InvalidArgument, with the line, for any other text.
 std::unique_ptr<KernelCatalog> parse_catalog(std::string_view text);
 
 }  // namespace partita

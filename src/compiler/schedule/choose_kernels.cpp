@@ -114,8 +114,8 @@ class Chooser {
     return schedule_.buffers[schedule_.inputs[input]].copies > 1 && local_.graph.inputs[input].from_stage < 0;
   }
 
-  /// Sets for each value whether the prologue reads it, and whether a later section does: a loop over micro-batches has
-  /// to load the inputs that it reads.
+  /// Sets for each value whether the prologue reads it, and whether any other section does: a loop over micro-batches
+  /// has to load the inputs that it reads.
   void find_loop_inputs() {
     read_in_prologue_.assign(made_.size(), false);
     read_after_prologue_.assign(made_.size(), false);

@@ -110,7 +110,8 @@ struct Schedule {
   bool is_external(int buffer) const { return buffers[static_cast<size_t>(buffer)].offset >= arena_bytes; }
 };
 
-/// Returns for each buffer the one whose memory it shares: itself, unless it is a view.
+/// Returns for each buffer the index of the one whose memory it shares: its own, unless it is a view. For a view of a
+/// view it is that of the buffer that is none.
 std::vector<int> roots_of(const Schedule& schedule);
 
 /// Index of the first instruction that serves the update, before which all gradients are complete; that of the update
@@ -134,9 +135,9 @@ Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCa
 /// Text of a schedule: "partita schedule 1 ..." and all that an executor needs. `in_place` and `reason` of kernels are
 /// left out, since they serve only to place buffers.
 std::string print(const Schedule& schedule, const LocalGraph& local);
-/// Reads what `print` writes, for the same local graph, and verifies it, except for what only the device knows (see
-/// below). Throws InvalidArgument for other texts, with the line if a single one is at fault, and for a schedule that
-/// `verify` refuses.
+/// Reads what `print` writes, for the same local graph, and verifies it, except for what the `verify` with a catalog
+/// checks. Throws InvalidArgument for other texts, with the line if a single one is at fault, and for a schedule that
+/// the `verify` without a catalog refuses.
 Schedule parse_schedule(std::string_view text, const LocalGraph& local);
 /// Checks that buffers are in the arena and large enough, and that a value is made and reduced before it is read and
 /// still in memory then. Instructions must be in the sections of their nodes, and nothing may use the memory of a

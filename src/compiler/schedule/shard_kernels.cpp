@@ -20,7 +20,7 @@ KernelChoice ShardKernels::choose(NodeId id, const std::function<MemoryFormat(Va
                   node.name, node.op, print(shards.front().inputs), node.op, print(shards.back().inputs)));
 }
 
-/// Returns the distinct queries of the ranks, that of the largest shard first.
+/// Returns the queries for the shards of node `id` that differ between ranks, that of the largest shard first.
 std::vector<KernelQuery> ShardKernels::queries_of(NodeId id,
                                                   const std::function<MemoryFormat(ValueId)>& format_of) const {
   const Node& node = local_.graph.nodes[id];

@@ -41,8 +41,9 @@ struct Pipeline {
 /// micro, backward or weight.
 StageSection stage_section(Section section);
 
-/// Returns which sections of the stages need results of which others in the same micro-batch, each pair once. A stage
-/// that receives gradients waits for them in its backward, even if only its weights need them.
+/// Returns which sections of the stages need results of which others in the same micro-batch, each pair once, in the
+/// order of `transfers`. A stage that receives gradients waits for them in its backward, even if only its weights need
+/// them. Values that are not sent, or not used, in the micro-batches do not count.
 std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers);
 
 /// Returns the FLOPs of a rank in one run of each section, in billions, in the order of Section. Each node counts one
@@ -59,8 +60,8 @@ std::vector<int64_t> bytes_of_groups(const Pipeline& pipeline, const std::functi
 /// `local` is no pipeline stage.
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local);
 
-/// Returns contiguous groups of ranks, whose sizes differ by at most one. Throws InvalidArgument for fewer ranks than
-/// groups.
+/// Returns the ranks from 0 in contiguous groups, whose sizes differ by at most one. Throws InvalidArgument for fewer
+/// ranks than groups.
 std::vector<RankGroup> rank_groups(int64_t ranks, int64_t groups);
 
 }  // namespace partita

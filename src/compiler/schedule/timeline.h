@@ -16,21 +16,23 @@ struct Run {
   bool begins_section = true;
 };
 
-/// Returns the runs of a group of ranks up to the verdict, in order: what runs once, lowest stage first; the prologues;
-/// the slots of the sequence, or all micro-batches in order without stages; and the late section, whose forward runs
-/// from the lowest stage up, whose backward from the highest down, and whose rest from the lowest up.
+/// Returns the runs of a group of ranks up to the verdict, in order: what runs once, lowest stage first; the prologues,
+/// each for all micro-batches and then its joined section; the slots of the sequence, or all micro-batches in order
+/// without stages; and the late section, whose forward runs from the lowest stage up, whose backward from the highest
+/// down, and whose rest from the lowest up.
 std::vector<Run> timeline(const Pipeline& pipeline, const std::vector<StageProgram>& stages, int group);
 
 /// Per transfer: the instruction of the sender after which it is sent; none: where its section begins.
 using SendPoint = std::optional<size_t>;
 std::vector<SendPoint> send_points(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
 
-/// Returns, by transfer, the transfer that brings the value that it sends, if it has no send point. It is waited for
-/// where the section begins. None if it has a send point, or if its value was not itself received (directly or as a
-/// view).
+/// Returns for each transfer the index of the one that brings its sender the value, if the sender only forwards it
+/// (directly or as a view); the sender waits for that one where the section begins that sends the value. None for a
+/// transfer with a send point, and for a value that the sender did not receive before the verdict.
 std::vector<std::optional<size_t>> relayed_transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
 
-/// Returns for each instruction of a stage's schedule the indices of the transfers whose values it reads.
+/// Returns for each instruction of a stage's schedule the indices of the transfers whose values it reads, directly or
+/// as views, in the order of its operands.
 std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
                                                 int stage);
 

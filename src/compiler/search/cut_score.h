@@ -25,7 +25,7 @@ class CutScorer {
   explicit CutScorer(const KnownShardings& known) : known_(known), resharder_(known.mesh()) {}
 
   /// Returns the score of a cut of a node, given the known shardings. `from`: the neighbour from which the search
-  /// reached the node, or the node itself.
+  /// reached the node, with whose cut `CutScore::unlike` compares; the node itself or an undecided one: 0.
   CutScore score(size_t node, const Cut& cut, size_t from);
 
  private:

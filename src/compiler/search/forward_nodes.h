@@ -30,7 +30,7 @@ class ForwardNodes {
   bool is_trained(const State& state) const {
     return trains_ && state.kind == StateKind::parameter && state.requires_grad && state.exit >= 0;
   }
-  /// Nodes that sum the gradients of a value, in order, as far as they are found.
+  /// Indices of the nodes that sum the gradients of a value, in the order in which they add, as far as they are found.
   const std::vector<size_t>& sums(ValueId value) const { return sums_[value]; }
   /// Number of states that the optimizer keeps for a state; 0 if none.
   int64_t optimizer_states(const State& state) const;

@@ -107,7 +107,8 @@ Plan annotated_plan(const Graph& graph, const Rules& rules, const OpSet& ops, co
   return complete_plan(graph, rules, mesh, "semi", std::move(partial));
 }
 
-/// Returns the divisors of `size` nearest to `parts`, for a message.
+/// Returns the largest divisor of `size` up to `parts` and the smallest one from there on, if there is one, for a
+/// message: "2 or 4".
 std::string nearest_divisors(int64_t size, int64_t parts) {
   int64_t below = parts, above = parts;
   while (size % below != 0) --below;

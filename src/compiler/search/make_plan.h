@@ -7,7 +7,7 @@
 
 namespace partita {
 
-/// Whether the mode uses sharding annotations of nodes.
+/// Whether the mode uses sharding annotations of nodes: semi and auto.
 bool uses_annotations(Parallel parallel);
 
 /// Returns the mesh of `ranks`, without axes for one rank. If the mode uses annotations, it is the first named layout

@@ -7,7 +7,9 @@
 
 namespace partita {
 
-/// Returns the lines of a plan, without those that follow from the others. `others` of the result is none.
+/// Returns the lines that give the plan if `plan_of` reads them, by kind and then in the order of the graph, with
+/// ranges of numbered layers: inputs with dimensions, cut forward nodes, entries of `plan.results`, and those states
+/// and other nodes whose cuts do not follow from these. `others` of the result is none.
 NamedCuts name_cuts(const Plan& plan, const Graph& graph, const Rules& rules);
 
 /// Returns the decisions of the lines for a graph of the network, for `complete_plan`. Without `named.others`, other

@@ -225,8 +225,9 @@ class AlternativesMaker {
     found.push_back(std::move(alternative));
   }
 
-  /// Adds to `alternative` the costs of an operand of node `n` that is an input, or a state that no other node uses. Of
-  /// another value that only this node uses, adds its bytes if the backward reads it.
+  /// Adds to `alternative` the costs of an operand of node `n` that is an input, or a state that no other node uses
+  /// (with those of storing it, if the node makes its new value). Of another value that only this node uses, adds its
+  /// bytes if the backward reads it.
   void add_entry_costs(size_t n, size_t operand, NodeAlternative& alternative) {
     const ValueId value = graph_.nodes[n].inputs[operand];
     const Type& type = graph_.type(value);

@@ -38,7 +38,8 @@ struct StateCosts {
 StateCosts state_costs(const ForwardNodes& nodes, size_t state, const std::vector<Axes>& dims, const PlanCosts& costs,
                        const Mesh& mesh);
 
-/// Appends to `key` everything about an operand that the costs of its users depend on, if it is an input or a state.
+/// Appends to `key` what the costs of a value's users depend on: whether several nodes use it, for an input its
+/// sharding, for a state whether it is trained, its number of optimizer states and its sharding if `pinned` has one.
 void add_entry_key(std::string& key, const ForwardNodes& nodes, ValueId value, const PartialPlan& pinned);
 
 }  // namespace partita

@@ -65,8 +65,8 @@ struct NodePrice {
   bool takes_partial = true;
 };
 
-/// Returns the price of a node under a cut. `needs`: sharding of each operand. `wants`: sharding of the gradient of
-/// each result as it arrives; empty: price of the forward node alone.
+/// Returns the price of a node, its recomputations and its gradient nodes under a cut. `needs`: sharding of each
+/// operand. `wants`: sharding of the gradient of each result as it arrives; empty: price without gradient nodes.
 NodePrice price_of(const NodeProgram& program, const Cut& cut, const std::vector<Sharding>& needs,
                    const std::vector<Sharding>& wants, const PlanCosts& costs, const Mesh& mesh,
                    ReshardCosts& reshards);

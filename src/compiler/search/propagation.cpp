@@ -86,7 +86,8 @@ class Propagation {
     return *best;
   }
 
-  /// Key of all that the choice depends on, so that repeated layers are decided once.
+  /// Returns a key of all that the choice of a cut for node `n`, reached from neighbour `from`, depends on, so that
+  /// repeated layers are decided once.
   std::string situation(size_t n, size_t from) const {
     const Node& node = known_.graph().nodes[n];
     std::string text = node.op + node.attrs.print();

@@ -14,7 +14,7 @@ namespace {
 constexpr double kMaxStates = 1500;
 constexpr size_t kMaxListedAxes = 7;  // three bits for each, and one code for the end of a list
 
-/// Returns all subsequences except the empty one.
+/// Returns all subsequences of `axes` except the empty one.
 std::vector<Axes> sublists(const Axes& axes) {
   std::vector<Axes> lists{{}};
   for (int axis : axes) {

@@ -11,7 +11,7 @@ namespace partita {
 
 class ReshardStates {
  public:
-  /// Whether the shardings are few enough to list.
+  /// Whether the shardings of values with `dims` dimensions are few enough to list, and the mesh has few enough axes.
   static bool can_list(const Mesh& mesh, size_t dims);
 
   ReshardStates(const Mesh& mesh, const LinkCosts& links, size_t dims);
@@ -20,9 +20,9 @@ class ReshardStates {
   int state(const Sharding& sharding) const;
   /// Axes that a state uses, one bit each.
   uint32_t axes_of(int state) const { return axes_[static_cast<size_t>(state)]; }
-  /// Returns the cost of the cheapest moves (Dijkstra, 1959) from a state to every state; infinite if there are none,
-  /// or if the state has more parts than `type` has rows. From a partial state, only moves over `axes` and permutes are
-  /// allowed, so costs hold for targets that use no other axes.
+  /// Returns, by target state, the cost of the cheapest moves (Dijkstra, 1959) from `state`; infinite if there are
+  /// none, or if the target cuts a dimension of `type` into more parts than it has elements. From a partial state, only
+  /// moves over `axes` (a bit each) and permutes are allowed, so costs hold for targets that use no other axes.
   std::vector<double> costs_from(int state, uint32_t axes, const Type& type) const;
 
  private:

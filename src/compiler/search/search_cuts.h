@@ -43,8 +43,9 @@ struct PricedCut {
   Cut cut;
   double seconds = 0;
 };
-/// Returns all cuts of a forward node that a search compares, the cheapest first, whatever `pinned` decides for that
-/// node. Where tables would be too large, seconds are lower bounds.
+/// Returns all cuts of a forward node that a search compares in the groupings of `axis_groupings`, the cheapest first,
+/// whatever `pinned` decides for that node. Memory does not count: only `search.costs` and `search.uneven` are used.
+/// Where tables would be too large, seconds are lower bounds.
 std::vector<PricedCut> price_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                                   const PartialPlan& pinned, const CutSearch& search, size_t node);
 

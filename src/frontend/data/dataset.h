@@ -46,17 +46,17 @@ struct IntegerRange {
 class Dataset {
  public:
   virtual ~Dataset() = default;
-  /// Names and types of the columns of each row.
+  /// Names and types of the columns of each row, in the order of a row's values.
   virtual const std::vector<Column>& columns() const = 0;
   /// Number of rows per epoch.
   virtual int64_t size() const = 0;
-  /// Returns the identity of a row's sample, the key of its augmentation: by default the index, in views what the
-  /// source says of its row.
+  /// Returns the identity of a row's sample, the key of its augmentation: by default the index. Views derive it from
+  /// that of the row in their source, so that it follows a sample through a shuffle.
   virtual int64_t sample(int64_t epoch, int64_t index) const { return (void)epoch, index; }
 
-  /// Returns the smallest and the largest number of a column over all rows, with fractions dropped as by a cast.
-  /// Returns nothing by default, if there are no numbers, if the rows are not in memory, or if rows in memory are not
-  /// all part of this dataset.
+  /// Returns the smallest and the largest number of the column at a position over all rows, with fractions dropped as
+  /// by a cast, each with the first place where it is. Returns nothing by default, if there are no numbers, if the rows
+  /// are not in memory, if a map may change the numbers, or if rows in memory are not all part of this dataset.
   virtual std::optional<IntegerRange> integers(size_t column) const { return (void)column, std::nullopt; }
 
   /// Writes the rows `indices` of `epoch` one after another into one tensor per column, with a leading dimension of
@@ -64,12 +64,12 @@ class Dataset {
   /// kMaxEpochs], InternalError for tensors of other types. Views and functions that make or check rows may throw other
   /// errors (`checked_ids`, `one_hot`, `generated_rows`).
   void read(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const;
-  /// Returns one row. Throws as `read` does.
+  /// Returns one row: an array per column, in the order of `columns`. Throws as `read` does.
   Row row(int64_t epoch, int64_t index) const;
 
  protected:
-  /// Does what `read` does, after its checks. Takes many rows at once, so that scratch memory is allocated once per
-  /// batch.
+  /// Writes the rows as `read` does, which has checked the arguments and calls it for one or more indices. Takes many
+  /// rows at once, so that scratch memory is allocated once per batch.
   virtual void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const = 0;
 };
 
@@ -81,10 +81,11 @@ size_t find_column(const Dataset& dataset, std::string_view name);
 /// Checks that columns have distinct names. Throws InvalidArgument otherwise.
 void check_distinct(const std::vector<Column>& columns);
 
-/// Returns the type of `rows` values of `type`, with a leading dimension.
+/// Returns the type of `rows` values of `type` together: its shape with the leading dimension `rows`.
 Type batch_type(const Type& type, int64_t rows);
 
-/// Returns the rows [first, first + count) of batch tensors, without copying.
+/// Returns the rows [first, first + count) of batch tensors, one tensor per tensor of `batch`, in its memory without
+/// copying. The range is not checked.
 std::vector<Tensor> slice_rows(std::span<const Tensor> batch, int64_t first, int64_t count);
 
 }  // namespace partita

@@ -33,8 +33,8 @@ std::string print_declared(const Shape& declared) {
   return text + "]";
 }
 
-/// Returns the model options that would make images of `shape` fit, as the end of a message. Returns "" if there are
-/// none, and for images that are not square or have their channels last.
+/// Returns the model options that would make images of `shape` fit, as the end of a message: ", or a model of
+/// channels=1,size=28". Returns "" if there are none, and for images that are not square or have their channels last.
 std::string remedy(const Shape& shape, const Shape& declared) {
   if (shape.size() != 3 || shape[1] != shape[2] || has_channels_last(shape)) return "";
   std::vector<std::string> sizes;

@@ -34,8 +34,9 @@ ChannelScaling scaling_of(DataKind kind, int64_t channels) {
   return {std::vector<double>(count, 0.5), std::vector<double>(count, 0.25)};
 }
 
-/// Returns the maps from bytes [height,width,channels] to numbers [channels,height,width]. Throws InvalidArgument for
-/// sides that `random_crop` or `resize` does not take.
+/// Returns the maps from bytes [height,width,channels] to numbers [channels,height,width] in their order: for training
+/// with `augment` a crop and a flip, then resizing if asked for, scaling, the change of order, and the network's type.
+/// Throws InvalidArgument for sides that `random_crop` or `resize` does not take.
 std::vector<ValueMapPtr> image_maps(const Type& image, DataKind kind, Split split, const RowFormat& format) {
   const ChannelScaling scaling = scaling_of(kind, image.shape.at(2));
   std::vector<ValueMapPtr> maps;
@@ -86,8 +87,9 @@ std::vector<Column> with_floats(std::vector<Column> columns, DType dtype) {
   return columns;
 }
 
-/// Opens NumPy files. Bytes of images are scaled, floats get the network's type, ids become i32. Throws MissingFile,
-/// InvalidFile, RuntimeFailure(out_of_memory) and InvalidArgument as `open_dataset` does.
+/// Opens NumPy files. Bytes of images are scaled, floats get the network's type, other numbers become i32; training
+/// rows are shuffled. Throws MissingFile, InvalidFile, RuntimeFailure(out_of_memory) and InvalidArgument as
+/// `open_dataset` does.
 DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& format) {
   std::optional<LabelRange> labels;
   if (format.labels_are_classes) labels = {.classes = format.classes, .ignored = format.ignored_label};

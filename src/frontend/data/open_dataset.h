@@ -35,8 +35,9 @@ struct RowFormat {
 inline constexpr int64_t kSyntheticTrainRows = 6000;
 inline constexpr int64_t kSyntheticTestRows = 1000;
 
-/// Returns the columns that `open_dataset` gives for training rows. Opens files only for NumPy sources; for these
-/// throws as `open_dataset` does. For others throws InvalidArgument if the network does not read images of this shape.
+/// Returns the columns that `open_dataset` gives for training rows, but with images of all sources called `input`.
+/// Opens files only for NumPy sources; for these throws as `open_dataset` does. For others throws InvalidArgument if
+/// `format` is of images and the network does not read images of the source's shape.
 std::vector<Column> columns_of(const DataSource& source, const RowFormat& format);
 
 /// Whether the source has rows of the split. mnist, cifar10: a file of them exists. npz, npy: rows are named; a single
@@ -44,13 +45,15 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
 /// or InvalidFile if that .npz cannot be opened or is damaged.
 bool has_rows(const DataSource& source, Split split);
 
-/// Opens a dataset with the columns `input` and "label"; NumPy files may have more, under their own names. Bytes of
-/// images become (x / 255 - mean) / std with the constants of the dataset, channels first; bytes of NumPy images count
-/// as channels first only where nothing else fits. Texts are windows of bytes. Other numbers of NumPy files are kept,
-/// floats as `dtype`. Training rows are shuffled in every epoch. Throws MissingFile if a file is missing, InvalidFile
-/// if one is damaged, too short or has labels or integers out of range, RuntimeFailure(out_of_memory) if a NumPy file
-/// does not fit the memory, and InvalidArgument if a NumPy source has no rows of the split, the network does not read
-/// rows of this kind or shape, or rows of its format cannot be generated, resized or augmented.
+/// Opens a dataset with the columns "image" and "label" of images, those of texts (`token_columns`) or of records
+/// (`record_columns`); for NumPy files the first is `input`, and there may be more under their own names. Bytes of
+/// images are resized if asked for and become (x / 255 - mean) / std in `dtype`, channels first, with mean and std of
+/// mnist or cifar10, else 0.5 and 0.25; bytes of NumPy images count as channels first only where nothing else fits.
+/// Other floats become `dtype`, other numbers of NumPy files i32. Training rows are shuffled in every epoch, and bytes
+/// of images cropped and flipped if `augment`. Throws MissingFile if a file is missing, InvalidFile if one is damaged,
+/// too short or has labels or integers out of range, RuntimeFailure(out_of_memory) if a NumPy file does not fit the
+/// memory, and InvalidArgument if a NumPy source has no rows of the split, the network does not read rows of this kind
+/// or shape, or rows of its format cannot be generated, resized or augmented.
 DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format);
 
 }  // namespace partita

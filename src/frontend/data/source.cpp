@@ -34,8 +34,9 @@ bool has_right_paths(const DataSource& source) {
   }
 }
 
-/// Returns the source that a bare path stands for. Throws InvalidArgument for a folder without a known data set and for
-/// a file with another ending.
+/// Returns the source that a bare path stands for: mnist or cifar10 for a folder with such files, npz or text for a
+/// file with such an ending. Throws InvalidArgument for a folder without a known data set and for a path with another
+/// ending.
 DataSource recognise(std::string_view where, std::string_view text) {
   const std::string path(text);
   std::error_code failure;

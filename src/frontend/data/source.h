@@ -16,8 +16,8 @@ inline constexpr auto kNames<DataKind> = names("synthetic", "mnist", "cifar10", 
 /// Where rows come from.
 struct DataSource {
   DataKind kind = DataKind::synthetic;
-  /// mnist, cifar10: one folder. text: one file. npz: a file, or one for training and one for testing. npy: inputs and
-  /// labels, optionally followed by those for testing. synthetic: none.
+  /// mnist, cifar10: one folder. text: one file. npz: one file, or two, the first for training and the second for
+  /// testing. npy: inputs and labels, optionally followed by those for testing. synthetic: none.
   std::vector<std::string> paths{};
   bool operator==(const DataSource&) const = default;
 };
@@ -25,9 +25,9 @@ struct DataSource {
 /// Returns "synthetic", "mnist:DIR", "cifar10:DIR", "text:FILE", "npz:FILE[,TEST]" or
 /// "npy:INPUTS,LABELS[,INPUTS,LABELS]".
 std::string print(const DataSource& source);
-/// Parses what `print` writes; paths must not contain commas. Also takes a bare path: a folder with the files of MNIST
-/// or CIFAR-10, or a file that ends in .npz or in .txt, .txt.gz or .txt.xz. Throws InvalidArgument that begins with
-/// "[where]" for other texts.
+/// Parses what `print` writes; paths must not contain commas. Also takes a bare path without a colon: a folder with the
+/// files of MNIST or CIFAR-10, or a file, which need not exist, that ends in .npz or in .txt, .txt.gz or .txt.xz.
+/// Throws InvalidArgument that begins with "[where]" for other texts.
 DataSource parse_data_source(std::string_view where, std::string_view text);
 
 }  // namespace partita

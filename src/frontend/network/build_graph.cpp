@@ -14,8 +14,8 @@ void check(const BuildOptions& options) {
       ErrorKind::type);
 }
 
-/// Appends the losses that layers have added, and adds their weighted values to "loss" in a training. Throws
-/// InvalidArgument if a name occurs twice.
+/// Appends the losses that layers have added to `losses`, in order and unweighted, and in a training adds their
+/// weighted values to "loss". Throws InvalidArgument if a name is in `losses` already.
 void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& added) {
   const auto find = [&](std::string_view name) {
     return std::find_if(losses.begin(), losses.end(), [&](const auto& entry) { return entry.first == name; });

@@ -12,22 +12,24 @@ namespace partita {
 /// first requested; columns that are never requested are not fed.
 class Columns {
  public:
-  /// `dtype`: what the network computes in. Throws InvalidArgument unless `batch` is at least 1.
+  /// Takes the columns of `batch` rows for the graph of `builder`; `dtype` is the float type that the network computes
+  /// in. Throws InvalidArgument unless `batch` is at least 1.
   Columns(Builder& builder, std::vector<Column> columns, int64_t batch, DType dtype);
 
-  /// Returns the column, with floats in the type that the network computes in and other types unchanged. Throws
-  /// InvalidArgument with the nearest name if there is no such column, and for rows that `require_layer_shape` refuses.
+  /// Returns the column `name`, with floats in the type that the network computes in and other types unchanged. Throws
+  /// InvalidArgument if there is no such column, with the nearest name, if `require_layer_shape` refuses [batch, ..row]
+  /// or it has more than kMaxDims dimensions, and if a state has this name.
   Value at(std::string_view name);
-  /// Returns the column as `at(name)` does, if its rows have the shape `row`, where -1 stands for any size. Throws as
-  /// `at(name)` does, and InvalidArgument, with both shapes, for other rows. Layers would accept them, since they take
-  /// their sizes from the rows, even from images with channels last.
+  /// Returns the column `name` as `at(name)` does, if its rows have the shape `row`, where -1 stands for any size.
+  /// Layers would accept rows of other shapes, since they take their sizes from the rows, even from images with
+  /// channels last. Throws as `at(name)` does, and InvalidArgument, with both shapes, for rows of another shape.
   Value at(std::string_view name, const Shape& row);
-  /// Returns the column in its own type, not that of the network, so that labels keep their precision. Throws as `at`
-  /// does.
+  /// Returns the column `name` in its own type, not that of the network, so that labels keep their precision. Throws as
+  /// `at(name)` does.
   Value as_given(std::string_view name);
   bool contains(std::string_view name) const;
-  /// Returns the first column that is not called "label", converted as by `at`. Throws InvalidArgument if there is
-  /// none, and as `at` does.
+  /// Returns the first column that is not called "label", converted as by `at(name)`. Throws InvalidArgument if there
+  /// is none, and as `at(name)` does.
   Value first();
   int64_t batch() const { return batch_; }
   Builder& builder() const { return builder_; }

@@ -15,8 +15,8 @@
 namespace partita {
 namespace {
 
-/// Returns the builder of all operands. Throws InvalidArgument for no operands, empty ones and those of another
-/// network.
+/// Returns the builder of the network that all operands belong to; messages begin with `op`. Throws InvalidArgument for
+/// no operands, empty ones and those of different networks.
 Builder& builder_of(std::string_view op, const std::vector<Value>& operands) {
   Builder* builder = nullptr;
   if (operands.empty()) throw InvalidArgument(fmt::format("[{}] no operands, got 0, expected 1 or more", op));
@@ -44,7 +44,8 @@ Value binary(std::string_view op, Value a, Value b, const Where& where, const At
   return builder.apply(op, {left, right}, attrs);
 }
 
-/// Returns the axis counted from the front. Throws InvalidArgument if it is outside x, or x is empty.
+/// Returns `axis`, which counts from the end of x if it is negative, counted from the front. Throws InvalidArgument if
+/// it is outside x, or x is empty.
 int64_t axis_of(std::string_view op, int64_t axis, Value x) {
   builder_of(op, {x});
   const int rank = x.type().rank();

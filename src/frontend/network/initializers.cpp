@@ -44,7 +44,8 @@ Initializer InitRule::of(const Shape& shape) const {
 
 namespace {
 
-/// Calls fn with the function that computes the value of an element from its index.
+/// Calls fn once, with the function that returns the initial value of an element, as a double, from its index in the
+/// state.
 template <class Fn>
 void with_draw(const Initializer& init, uint64_t key, const Fn& fn) {
   const double first = init.args.empty() ? 0 : init.args[0], second = init.args.size() < 2 ? 0 : init.args[1];

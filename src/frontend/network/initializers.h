@@ -13,7 +13,8 @@ namespace partita {
 struct Fans {
   double in = 1, out = 1;
 };
-/// Returns the fans of a weight. Both are the number of elements if it has fewer than two dimensions.
+/// Returns the fans of a weight [out, in, ..]: `in` and `out` times the product of the dimensions after them. Both are
+/// the number of elements if it has fewer than two dimensions.
 Fans fans_of(const Shape& shape);
 
 /// Initialization rules. xavier: Glorot and Bengio, 2010. he: He et al., 2015. fan_out: the variant for the backward.
@@ -22,7 +23,9 @@ template <>
 inline constexpr auto kNames<Init> = names("zeros", "ones", "xavier_uniform", "xavier_normal", "he_uniform",
                                            "he_normal", "he_normal_fan_out");
 
-/// Returns the initializer of a weight of this shape under a rule.
+/// Returns the initializer of a weight of this shape under a rule: zeros, ones, or a uniform or normal distribution
+/// with mean 0 and variance 2 / (in + out) for xavier, 2 / in for he and 2 / out for fan_out, where in and out are
+/// `fans_of(shape)`.
 Initializer initializer(Init rule, const Shape& shape);
 Initializer constant_initializer(double value);
 Initializer normal_initializer(double mean, double sigma);
@@ -42,11 +45,12 @@ class InitRule {
   std::variant<Init, Initializer> rule_;
 };
 
-/// Returns the initial values of a state. They are functions of the key and the element, so they are the same for any
-/// number of ranks and threads; those for f32 are the rounded f64 ones. Throws InvalidArgument for a wrong number of
-/// arguments, arguments that are not finite, a negative sigma, and a `low` above `high`.
+/// Returns the initial values of a state of this type. They are functions of the key and the element's index, so they
+/// are the same for any number of ranks and threads; those for f32 are the rounded f64 ones. Throws InvalidArgument for
+/// a wrong number of arguments, arguments that are not finite, a negative sigma, and a `low` above `high`.
 Array make_initial(const Initializer& init, const Type& type, uint64_t key);
-/// Writes those values of `make_initial` that are in a box of the state to `to`, dense. Throws as `make_initial` does.
+/// Writes those values that `make_initial` returns inside `box`, a box of the state, to `to`: dense, in row-major
+/// order, in `dtype`. Throws as `make_initial` does.
 void make_initial_part(const Initializer& init, DType dtype, const Box& box, uint64_t key, void* to);
 
 }  // namespace partita

@@ -35,41 +35,52 @@ class Context {
   Builder& builder() { return builder_; }
   const Options& options() const { return options_; }
 
-  /// Builds a layer with one result as the whole network, in scope "net", with parameters that have no prefix. Throws
-  /// InvalidArgument, ending with the layer and its source line, for what the layer refuses.
+  /// Builds a layer as the whole network, in scope "net" and with parameters that have no prefix, and returns its first
+  /// result. Throws InvalidArgument, ending with the layer and its source line, for what the layer refuses and for an
+  /// empty result, and what else the layer's functions throw.
   Value call_network(Layer& network, const std::vector<Value>& inputs);
   Value call_network(Layer& network, Value x) { return call_network(network, std::vector<Value>{x}); }
-  /// Builds a child under its name: parameters "parent.name.weight", scope "net/parent/name". A layer that is called
-  /// again keeps the parameters of its first call. The layer must outlive the build. Throws InvalidArgument, ending
-  /// with the layer and the source line where it was made, also for a bad name, two layers of one name and a child with
-  /// several results.
+  /// Builds a child and returns its only result: for name "b" in layer "a", with parameters "a.b.weight" and scope
+  /// "net/a/b". A layer that is called again keeps the parameters of its first call. The layer must outlive the build.
+  /// Throws InvalidArgument for what the child refuses, a name with other characters than letters, digits, '_' and '-',
+  /// two layers of one name, a recomputed child inside a recomputed layer, and a child with several results; the
+  /// message ends with the layer and the source line where it was made. Throws what else the child's functions throw.
   Value call(const std::string& name, Layer& child, Value x);
-  /// Builds a child with several inputs or results under its name, with parameters and scope as for one input. Throws
-  /// InvalidArgument, ending with the layer and its source line, also for a bad name and for two layers of one name.
+  /// Builds a child with several inputs or results under its name, with parameters and scope as for one input, and
+  /// returns its results in the child's order. Throws as the `call` with one input does, except that several results
+  /// are allowed.
   std::vector<Value> call(const std::string& name, Layer& child, const std::vector<Value>& inputs);
-  /// Stores the statistics that layers have updated. Called once, after the whole network is built. Throws
-  /// InvalidArgument for an updated value of another type than the statistic.
+  /// Makes the last updated value of each statistic its value after the step; statistics without an update stay as they
+  /// are. Called once, after the whole network is built. Throws InvalidArgument for an updated value of another type
+  /// than the statistic.
   void store_statistics();
 
-  /// Returns a parameter of the layer that is being built; a later call returns the same one and ignores `init`. Throws
-  /// InvalidArgument as `require_layer_shape` does, and for another shape than in an earlier call.
+  /// Returns the parameter `scoped(name)` of the layer that is being built, in the network's float type. The first call
+  /// adds it, frozen inside a frozen layer; a later call returns the same one and ignores `init`. Throws
+  /// InvalidArgument as `require_layer_shape` does, for another shape than in an earlier call, for more than kMaxDims
+  /// dimensions, and if an input has this name.
   Value parameter(const std::string& name, const Shape& shape, const Initializer& init);
-  /// Returns a running statistic of the layer that is being built: its updated value if an earlier call of the layer in
-  /// this build has updated it, else its value at entry. Throws InvalidArgument as `parameter` does.
+  /// Returns the running statistic `scoped(name)` of the layer that is being built, and adds it on the first call: its
+  /// updated value if an earlier call of the layer in this build has updated it, else its value at entry. Throws
+  /// InvalidArgument as `parameter` does.
   Value statistic(const std::string& name, const Shape& shape, const Initializer& init);
-  /// Sets the updated value of a statistic that `statistic` returned before, in place of an earlier one.
-  /// `store_statistics` checks its type.
+  /// Sets the value that the statistic `name` of the layer that is being built has after the step, in place of an
+  /// earlier one. `statistic` must have returned this statistic before. `store_statistics` checks the type of the
+  /// value.
   void update_statistic(const std::string& name, Value next) { statistics_.at(scoped(name)).exit = next; }
-  /// Adds a loss: a scalar, a mean over the samples of the global batch. A training minimizes `weight` times it in
-  /// addition to the loss. Trainings and evaluations show the sum of the losses of one name next to the loss. Throws
-  /// InvalidArgument unless `mean` is a scalar float.
+  /// Adds `mean`, a scalar mean over the samples of the global batch, to the losses called `name`. A training minimizes
+  /// `weight` times it in addition to the network's loss. Trainings and evaluations show the unweighted sum of the
+  /// losses of one name next to that loss. Throws InvalidArgument unless `mean` is a scalar float.
   void add_loss(const std::string& name, Value mean, double weight);
   const std::vector<AddedLoss>& added_losses() const { return added_losses_; }
-  /// Returns the number of the step, an i64 scalar: a state that the training counts.
+  /// Returns the number of the step, an i64 scalar: the state "step", which the training counts. Throws InvalidArgument
+  /// if an input or a parameter is called "step".
   Value step();
-  /// Returns a key for random numbers of the layer that is being built, a different one on each call.
+  /// Returns a key for random numbers: a function of the seed, `scoped(name)` and the number of earlier calls with it
+  /// in this build, so that each call gets a different key.
   uint64_t random_key(const std::string& name);
-  /// Returns the full name of a state: "layer1.0.conv1.name" while layer1.0.conv1 is being built.
+  /// Returns the full name of a state of the layer that is being built: "layer1.0.conv1.name" inside layer1.0.conv1,
+  /// `name` alone in the outermost layer.
   std::string scoped(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
 
  private:
@@ -96,11 +107,13 @@ class Layer {
  public:
   explicit Layer(CallLocation where = CallLocation::current());
   virtual ~Layer() = default;
-  /// Builds the layer for one input and one result, as most layers have. A layer overrides this or `construct_all`.
-  /// Throws InvalidArgument for operands and options that the layer does not take, and always if not overridden.
+  /// Adds the nodes of the layer for one input and returns its one result, as most layers have. A layer overrides this
+  /// or `construct_all`. Throws InvalidArgument for operands and options that the layer does not take, and always if
+  /// not overridden.
   virtual Value construct(Context& context, Value x);
-  /// Builds the layer for several inputs and results. If not overridden, calls `construct` with the only input, and
-  /// throws InvalidArgument for another number of inputs.
+  /// Adds the nodes of the layer for several inputs and returns its results. If not overridden, returns what
+  /// `construct` returns for the only input, and throws InvalidArgument for another number of inputs. Throws
+  /// InvalidArgument for operands and options that the layer does not take.
   virtual std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs);
 
   /// Sets whether the parameters of this layer and of its children are trained; they are by default. A layer inside a
@@ -108,8 +121,8 @@ class Layer {
   void requires_grad(bool on) { requires_grad_ = on; }
   bool requires_grad() const { return requires_grad_; }
   /// Sets whether the backward recomputes the results of this layer and of its children instead of keeping them, except
-  /// those that other layers use; of a layer of one node those too. A recomputed layer within another one is an
-  /// InvalidArgument when the network is built.
+  /// those that other layers use; a layer of a single node is recomputed even then. A recomputed layer within another
+  /// one is an InvalidArgument when the network is built.
   void recompute(bool on = true) { recompute_ = on; }
   bool is_recomputed() const { return recompute_; }
   /// Sets the pipeline stage of this layer and of those of its children that have none of their own. Layers without a
@@ -124,14 +137,14 @@ class Layer {
   int stage_ = -1;
 };
 
-/// Moves a user-defined layer to the heap: `share(Block(64))`. Unlike std::make_shared it keeps the line where the
-/// layer was written.
+/// Returns a user-defined layer moved to the heap: `share(Block(64))`. Unlike std::make_shared it keeps the line where
+/// the layer was written.
 template <class L>
 std::shared_ptr<L> share(L layer) {
   return std::make_shared<L>(std::move(layer));
 }
 
-/// Returns the file, as its last folder and its name, and the line.
+/// Returns the file of `where`, shortened to its last folder and its name ("folder/net.cpp"), and the line.
 SourceLocation source_location(const CallLocation& where);
 
 /// Checks that every dimension is at least 1 and the tensor has fewer than 2^40 elements, so that later sizes fit 64

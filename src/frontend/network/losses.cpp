@@ -13,7 +13,8 @@ namespace {
 /// Returns the logits as f32, f64 ones unchanged: exp, log and sums over the batch need more than 16 bits.
 Value wide(Value logits) { return cast(logits, promote(logits.dtype(), DType::f32)); }
 
-/// Returns the labels as one number per logit; classes become one-hot. Throws InvalidArgument if the shapes do not fit.
+/// Returns the labels as one number per logit, in the type of the logits; classes become one-hot. Throws
+/// InvalidArgument if the shapes do not fit or classes are not i32 or i64.
 Value hot_labels(Builder& builder, Value logits, Value label) {
   Shape shape = logits.shape();
   const int64_t classes = shape.back();
@@ -58,8 +59,8 @@ Value loss_of_pair(Builder& builder, Value narrow, Value label) {
 Value mse(Builder& builder, Value logits, Value label) { return square(error(builder, logits, label)); }
 Value mae(Builder& builder, Value logits, Value label) { return abs(error(builder, logits, label)); }
 
-/// Returns the loss per sample, or per class of each sample (`is_per_class`). Throws InvalidArgument if the label does
-/// not fit.
+/// Returns the loss per sample, [..], or for the losses of `is_per_class` per sample and class, [.., classes]. Throws
+/// InvalidArgument if the label does not fit in type or shape.
 Value build_elements(Loss loss, Builder& builder, Value logits, Value label) {
   switch (loss) {
     case Loss::sparse: return sparse(builder, logits, label);
@@ -72,7 +73,7 @@ Value build_elements(Loss loss, Builder& builder, Value logits, Value label) {
   return {};
 }
 
-/// Whether `build_elements` returns one number per class.
+/// Whether `build_elements` returns one number per sample and class: for binary, mse and mae.
 bool is_per_class(Loss loss) { return loss == Loss::binary || loss == Loss::mse || loss == Loss::mae; }
 
 void require_classes(Value logits) {
@@ -97,8 +98,8 @@ void require_ignorable(int64_t index, Value label) {
   });
 }
 
-/// Returns the mean over the samples that are not of the class `ignored`, 0 if there are none. Throws InvalidArgument
-/// if no label can be of that class, and as `sample_losses` does.
+/// Returns the mean of the loss over the samples that are not of the class `ignored`, 0 if there are none. Throws
+/// InvalidArgument for float labels and if no label can be of that class, and as `sample_losses` does.
 Value mean_of_others(int64_t ignored, Loss loss, Builder& builder, Value logits, Value label) {
   require_ignorable(ignored, label);
   const Type class_type{label.dtype(), {}};

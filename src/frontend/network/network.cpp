@@ -22,8 +22,8 @@ Network::Network(std::string name, Forward forward, LossFunction loss, CallLocat
 
 namespace {
 
-/// Returns the columns called `names`, or the first one that is not "label" if `names` is empty. Throws InvalidArgument
-/// if there is no such column.
+/// Returns the columns called `names`, in this order, or the first one that is not "label" if `names` is empty. Throws
+/// InvalidArgument as `Columns::at` or `Columns::first` does.
 std::vector<Value> inputs_of(Columns& columns, const std::vector<std::string>& names) {
   if (names.empty()) return {columns.first()};
   std::vector<Value> inputs;

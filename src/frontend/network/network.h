@@ -19,22 +19,25 @@ Value find_output(const NamedValues& outputs, std::string_view name);
 class Network {
  public:
   using Forward = std::function<NamedValues(Context&, Columns&)>;
-  /// Returns scalars. The one called "loss", by convention the first, is minimized; others are shown next to it. Each
-  /// is a mean over the samples of the global batch.
+  /// Returns named scalars from the batch's columns and the outputs that Forward returned. The one called "loss", by
+  /// convention the first, is minimized; others are shown next to it. Each is a mean over the samples of the global
+  /// batch.
   using LossFunction = std::function<NamedValues(Context&, Columns&, const NamedValues&)>;
 
-  /// A network with any number of inputs and outputs. `name` becomes the prefix of graph names. Throws InvalidArgument
-  /// if `forward` is empty.
+  /// A network with any number of inputs and outputs. `name` becomes the name of its graphs, and `where` the source
+  /// line of nodes outside layers. An empty `loss` allows predictions only. Throws InvalidArgument if `forward` is
+  /// empty.
   Network(std::string name, Forward forward, LossFunction loss, CallLocation where = CallLocation::current());
   /// A network of layers: the first column that is not "label", passed through `layers`, is "logits", and the loss
-  /// compares them with "label". Throws InvalidArgument if `layers` is null.
+  /// compares them with "label". Its source line is that of `layers`, not `where`. Throws InvalidArgument if `layers`
+  /// is null.
   Network(std::string name, LayerPtr layers, Loss loss = Loss::sparse, CallLocation where = CallLocation::current());
   Network(std::string name, LayerPtr layers, Loss loss, const LossOptions& options,
           CallLocation where = CallLocation::current());
 
-  /// A network of layers: the columns called `inputs`, passed through `layers`, are "logits", and the loss compares
-  /// them with "label". If `inputs` is empty, the first column that is not "label" is passed. Throws InvalidArgument if
-  /// `layers` is null.
+  /// A network of layers: the columns called `inputs`, in this order, are the inputs of `layers`, whose first result is
+  /// "logits", and the loss compares them with "label". If `inputs` is empty, the first column that is not "label" is
+  /// passed. Its source line is that of `layers`, not `where`. Throws InvalidArgument if `layers` is null.
   Network(std::string name, LayerPtr layers, const std::vector<std::string>& inputs, Loss loss = Loss::sparse,
           const LossOptions& options = {}, CallLocation where = CallLocation::current());
 

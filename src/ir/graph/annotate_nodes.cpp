@@ -22,8 +22,8 @@ std::string some_of(std::vector<std::string> names, std::string_view text) {
 /// Returns the scope and op of a node: "net/fc1/matmul".
 std::string place_of(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
 
-/// Returns the forward nodes that match the pattern `nodes` of a NodeAnnotation. Throws InvalidArgument if there are
-/// none.
+/// Returns the indices, ascending, of the forward nodes whose name is `nodes`, with or without '%', or whose scope and
+/// op match it as a pattern with '*'. Throws InvalidArgument if there are none.
 std::vector<size_t> nodes_named(const Graph& graph, const std::string& nodes) {
   std::vector<size_t> found;
   std::vector<std::string> places;

@@ -57,9 +57,10 @@ class Builder {
   void output(const std::string& name, Value value);
   /// Annotates the node that made `value`, replacing an earlier annotation. Throws InvalidArgument if no node made it.
   void annotate(Value value, ShardingAnnotation annotation);
-  /// Gives the nodes from `begin` on a custom gradient. `gradient` maps gradients of `outputs` to those of `inputs`
-  /// (OwnGradient). Throws InvalidArgument if one of the nodes uses a trained parameter that is not in `inputs`, which
-  /// would get no gradient, or if an output is not made by one of the nodes or is given twice.
+  /// Gives the nodes from `begin` to the last one added so far a custom gradient. `gradient` maps gradients of
+  /// `outputs` to those of `inputs` (OwnGradient). Throws InvalidArgument if one of the nodes uses a trained parameter
+  /// that is not in `inputs`, which would get no gradient, or if an output is not made by one of the nodes or is given
+  /// twice.
   void own_gradient(NodeId begin, const std::vector<Value>& inputs, const std::vector<Value>& outputs,
                     std::function<std::vector<Value>(Builder&, const std::vector<Value>&)> gradient);
   /// Splits `state` over all ranks along `dim` (State::layerwise). Throws InvalidArgument unless `state` is a state
@@ -73,8 +74,9 @@ class Builder {
   /// Adds a node as `apply` does and returns all its results. Throws as `apply` does.
   std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
 
-  /// Copies a node of another graph under its own name, with operands of this graph, and returns its results. Types are
-  /// copied, not inferred. Call `reserve_names` first, so that the names of `from` are not given to other nodes.
+  /// Copies a node of the graph `from` with its properties and under its own name, but with the operands `inputs`, of
+  /// this graph, and returns its results. Their names and types are copied, too. Call `reserve_names` first, so that
+  /// the names of `from` are not given to other nodes.
   std::vector<Value> copy_node(const Graph& from, const Node& node, const std::vector<Value>& inputs);
   /// Keeps the names of all values and nodes of `from` free for copies.
   void reserve_names(const Graph& from);

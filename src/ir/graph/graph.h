@@ -150,9 +150,9 @@ std::string print(const Graph& graph);
 /// Parses and verifies a graph. Throws InvalidArgument, with the line number, for other texts and unknown ops, as
 /// `verify` does, and for a graph split over ranks or into sections.
 Graph parse_graph(std::string_view text, const OpSet& ops);
-/// Checks that names are unique, operands are made before use, types are as inferred, only update nodes use values of
-/// the update, and states and outputs are made with the right types. Throws InvalidArgument, naming the node or value,
-/// otherwise, and for an unknown op.
+/// Checks that the names of values, of nodes and of outputs are each unique, operands are made before use, types are as
+/// inferred, only update nodes use values of the update, and states and outputs are made with the right types. Throws
+/// InvalidArgument, naming the node or value, otherwise, and for an unknown op.
 void verify(const Graph& graph, const OpSet& ops);
 /// Returns the graph without nodes that no output or stored state needs. Inputs and states all stay. Ids of nodes and
 /// values change. Custom gradients are dropped.

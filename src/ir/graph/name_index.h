@@ -14,7 +14,7 @@ class NameIndex {
  public:
   /// Returns the position of the name in insertion order, or -1 if it is absent.
   int64_t find(std::string_view name) const;
-  /// Appends the name. Returns false if it was present.
+  /// Appends the name and returns true; returns false, and changes nothing, if it was present.
   bool insert(std::string_view name);
   size_t size() const { return names_.size(); }
   /// Prepares for `names` names in all.

@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kMaxCells = 16;  // in the longest slot
 
-/// Returns the length of a cell in the unit of the times; 0 if no slot takes time.
+/// Returns the length of a cell in the unit of the times: that of the shortest slot that takes time, but at least that
+/// of the longest divided by kMaxCells; 0 if no slot takes time.
 double cell_of(const Simulation& simulation) {
   double shortest = simulation.seconds, longest = 0;
   for (const TimedSlot& timed : simulation.slots) {

@@ -182,8 +182,8 @@ class ListScheduler {
     return started;
   }
 
-  /// Starts a ready slot that the rules hold back, to make progress. Called when every group is idle. Throws
-  /// InternalError if no slot is ready.
+  /// Starts a ready slot that the rules hold back, to make progress: on the first group with one, backward before
+  /// weight before forward. Called when every group is idle. Throws InternalError if no slot is ready.
   void start_held_back() {
     PARTITA_CHECK(!held_back_.empty(), "no slot is ready");
     const int index = *held_back_.begin();

@@ -6,12 +6,13 @@
 namespace partita {
 
 /// Returns slots with all forwards before all backwards (Huang et al., "GPipe", 2019). GPipe runs backwards from the
-/// last micro-batch to the first; here every section runs from the first to the last.
+/// last micro-batch to the first; here every section runs from the first to the last. Counts one second per section,
+/// not the times of `graph`.
 GroupQueues gpipe(const SectionGraph& graph);
 
-/// Returns slots that keep at most S - s micro-batches in flight on stage s of S, then alternate one backward with one
-/// forward (Narayanan et al., "PipeDream", 2019; with one update per step as in "Efficient Large-Scale Language Model
-/// Training on GPU Clusters Using Megatron-LM", 2021).
+/// Returns slots, by one second per section, that keep at most S - s micro-batches in flight on stage s of S, then
+/// alternate one backward with one forward (Narayanan et al., "PipeDream", 2019; with one update per step as in
+/// "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", 2021).
 GroupQueues one_forward_one_backward(const SectionGraph& graph);
 
 /// Returns slots that interleave the stages (chunks) of each group. A round, one micro-batch per group, goes through
@@ -25,7 +26,8 @@ GroupQueues forwards_alone(const SectionGraph& graph);
 
 /// Returns the slots of ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", 2024): the gradients of weights are
 /// separate slots that fill the bubbles of 1f1b. From forward to backward the number of micro-batches in flight is that
-/// of 1f1b; from forward to weight it is at most the number of stages, on every stage. `graph` must have weight slots.
+/// of 1f1b; from forward to weight it is at most the number of stages, on every stage. Returns the faster of the orders
+/// made by one second per section and by the times of `graph`, which must have weight slots.
 GroupQueues zero_bubble(const SectionGraph& graph);
 
 }  // namespace partita

@@ -103,8 +103,10 @@ SectionGraph SectionGraph::with_unit_times() const {
   return result;
 }
 
-/// Returns (section, section it waits for) pairs, each once. Throws InvalidArgument for a dependency on a stage that
-/// does not exist or on a later section.
+/// Returns (section, section it waits for) pairs, sorted and each once: within each stage every section waits for the
+/// one before it, and across stages as `dependencies` say. Leaves out those of sections that the shape lacks; without
+/// weight slots, weight means backward. Throws InvalidArgument for a dependency on a stage that does not exist or on a
+/// later section.
 std::vector<std::pair<int, int>> SectionGraph::edges_of(const std::vector<Dependency>& dependencies) const {
   std::vector<std::pair<int, int>> edges;
   for (int stage = 0; stage < stages(); ++stage) {

@@ -73,9 +73,10 @@ inline constexpr auto kNames<Order> = names("gpipe", "1f1b", "interleaved", "zer
 /// negative times or too few) and for bad dependencies (of unknown stages, on a later section, or in a cycle).
 Sequence make_sequence(Order order, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
 
-/// Returns "F3", or "F3.1" for stage 1 if `with_stage`.
+/// Returns the letter of the section (F: forward, B: backward, W: weight) and the micro-batch, from 0: "F3". Appends
+/// the stage, "F3.1", if `with_stage`.
 std::string short_name(const Slot& slot, bool with_stage);
-/// Returns "stage 1 F3".
+/// Returns the stage and the `short_name` without it: "stage 1 F3".
 std::string long_name(const Slot& slot);
 
 }  // namespace partita

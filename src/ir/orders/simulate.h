@@ -30,7 +30,7 @@ struct Simulation {
 Simulation simulate(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
 Simulation simulate(const GroupQueues& queues, const SectionGraph& graph);
 
-/// Returns the slots of a simulation in order.
+/// Returns the slots of a simulation in the order of `slots`: by start, then by group.
 Sequence sequence_of(const Simulation& simulation);
 
 /// Returns the slots of the sequence that each group runs, in their order. The stages must be those of the shape.

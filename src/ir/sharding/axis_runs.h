@@ -17,9 +17,9 @@ struct ReshardEnds {
 /// the other do so too, are unused or are partial, and axes that are partial in `ends.from` and unused in `ends.to`.
 std::vector<Axes> merged_runs(const ReshardEnds& ends);
 
-/// Returns each axis as a separate run. Where messages are free and a partial value must be reduced, axes that neither
-/// side uses are left out too: slicing by them, reducing and gathering would save bytes at the price of any number of
-/// messages.
+/// Returns each axis of the mesh as a separate run. Leaves out axes that neither sharding uses if messages cost nothing
+/// and the two are partial over different axes: slicing by them, reducing and gathering would save bytes at the price
+/// of any number of messages.
 std::vector<Axes> single_runs(const ReshardEnds& ends);
 
 /// Returns the run whose first axis is axes[at], where `axes` cut one dimension. Returns null if that axis is inside a

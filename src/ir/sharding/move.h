@@ -39,14 +39,15 @@ struct LinkCosts {
   static LinkCosts bytes(const Mesh& mesh);
 };
 
-/// Returns the cost of a move from the sharding `from`: messages and bytes of the usual algorithms (ring, pairwise
-/// exchange). A slice costs 0. Throws InternalError if `move.kind` is no move.
+/// Returns the cost to one rank of a move from the sharding `from`, in the unit of `costs`: that of the messages that
+/// it receives and of their bytes by the usual algorithms (ring, pairwise exchange). A slice costs 0. Throws
+/// InternalError if `move.kind` is no move.
 double cost_of(const Move& move, const Type& type, const Sharding& from, const Mesh& mesh, const LinkCosts& costs);
 
-/// Returns the number of elements per rank, a fraction where sizes do not divide, so that costs of moves add up
-/// exactly.
+/// Returns the number of elements per rank of a value that `dims` cut, a fraction where sizes do not divide, so that
+/// costs of moves add up exactly.
 double local_elements(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh);
-/// Returns the bytes per rank; see `local_elements`.
+/// Returns the bytes of the `local_elements`.
 double local_bytes(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh);
 
 }  // namespace partita

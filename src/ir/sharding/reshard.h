@@ -23,9 +23,11 @@ class Resharder {
     std::vector<Move> moves;
     double cost = 0;
   };
-  /// Returns the cheapest path; among equally cheap ones usually the one with the fewest moves. Equal ends give no
-  /// moves and cost 0. The result is cached per triple, and the reference stays valid. `to` may only be partial over
-  /// axes that `from` is partial over.
+  /// Returns the cheapest path through states no larger per rank than the larger of both ends, or through any if none
+  /// is found; among equally cheap ones usually the one with the fewest moves. On a mesh of many axes, and after
+  /// kMaxMoves moves, the search may miss the cheapest. Equal ends give no moves and cost 0. The result is cached per
+  /// type, `from` and `to`, and the reference stays valid. `to` may only be partial over axes that `from` is partial
+  /// over.
   const Path& path(const Type& type, const Sharding& from, const Sharding& to);
 
  private:

@@ -46,8 +46,8 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-/// Returns the part of a windowed dimension of `dim` elements that a shard with this part of the factor must hold. The
-/// whole factor needs the whole dimension.
+/// Returns the part of a windowed dimension of `dim` elements that a shard with this part of the factor must hold,
+/// padding left out. The whole factor needs the whole dimension.
 Range required_range(const Window& window, const Range& factor, int64_t dim);
 
 /// A tensor dimension: an ordered product of factors, major first. No factors = size 1, never cut.

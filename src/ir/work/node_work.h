@@ -9,8 +9,8 @@
 namespace partita {
 
 /// Returns the work of a node per rank and micro-batch. Bytes are those of its operands and results under `shardings`,
-/// which is indexed by value. FLOPs are 0 for an op without operations. The sizes are set only for a kind with product
-/// sizes; `repeated` is not set. Throws InternalError if the node has no rule.
+/// which is indexed by value. FLOPs are those of `flops_of`, but 0 for an op without operations. The sizes are set only
+/// for a kind with product sizes; `repeated` is not set. Throws InternalError if the node has no rule.
 Work work_of(const Graph& graph, const Rules& rules, size_t node, const Cut& cut,
              const std::vector<Sharding>& shardings, const Mesh& mesh);
 

@@ -61,7 +61,8 @@ class RepeatFinder {
     return true;
   }
 
-  /// Returns the candidate periods: the most frequent distances between a node and the next of its kind.
+  /// Returns the candidate periods: the up to kDistances most frequent distances between a node of [begin, end) and the
+  /// next of its kind there, the most frequent first, of equally frequent ones the longer.
   std::vector<size_t> periods(size_t begin, size_t end) const {
     std::unordered_map<int, size_t> last;
     std::unordered_map<size_t, size_t> counts;

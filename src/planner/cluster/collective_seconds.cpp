@@ -49,11 +49,12 @@ std::vector<Crossed> crossed_levels(const GroupPlace& place, const Cluster& clus
   return crossed;
 }
 
-/// Number of doublings from 1 to at least `count`.
+/// Returns how many times 1 has to be doubled to reach at least `count`.
 double rounds(double count) { return std::ceil(std::log2(count) - 1e-9); }
 
-/// Seconds of one pass around a ring through all ranks. Each rank sends `bytes` * (ranks - 1) / ranks. As many bytes
-/// leave each part of every level, since the ring leaves each part once. The slowest level limits the bandwidth.
+/// Returns the seconds of one pass of `bytes`, the whole buffer, around a ring through all ranks. Each rank sends
+/// `bytes` * (ranks - 1) / ranks. As many bytes leave each part of every level, since the ring leaves each part once.
+/// The slowest level limits the bandwidth.
 double ring_pass(const std::vector<Crossed>& levels, double ranks, double bytes) {
   const double passed_on = (ranks - 1) / ranks;
   double seconds = 0, hops = 0, slowest = 0;
@@ -80,8 +81,9 @@ double tree_reduce(const std::vector<Crossed>& levels, double bytes, double shar
   return seconds + bytes * slowest;
 }
 
-/// Seconds of a reduction in the network. The innermost switch reduces and multicasts: each rank sends its bytes and
-/// receives the reduced ones. Outer levels use trees, which reach the part `share` of the bandwidth.
+/// Returns the seconds of a reduction of `bytes` per rank in the network. The innermost switch reduces and multicasts:
+/// each rank sends its bytes and receives the reduced ones. Outer levels use trees, which reach the part `share` of the
+/// bandwidth.
 double network_reduce(const std::vector<Crossed>& levels, double bytes, double share) {
   const Crossed& inner = levels.front();
   const double within = bytes * (1 + 1 / inner.parts) / inner.reduce;
@@ -103,8 +105,9 @@ double hierarchical_pass(const std::vector<Crossed>& levels, double bytes, doubl
   return seconds;
 }
 
-/// Seconds of an all-to-all of `ranks` ranks, each with `at_once` concurrent messages. Messages within a part use the
-/// innermost links, the others those out of the parts.
+/// Returns the seconds of an all-to-all of `ranks` ranks, each with a buffer of `bytes` for all and `at_once`
+/// concurrent messages. Messages within the innermost crossed level use its links, the others the links out of the
+/// parts of the outer levels.
 double exchange_all(const std::vector<Crossed>& levels, double ranks, double bytes, double at_once) {
   double seconds = 0, slowest = 0;
   for (const Crossed& level : levels) {
@@ -117,7 +120,8 @@ double exchange_all(const std::vector<Crossed>& levels, double ranks, double byt
   return seconds + bytes * slowest;
 }
 
-/// Seconds of a message from each rank to one other. If `every`, all messages of a part leave it, else one.
+/// Returns the seconds of a message of `bytes` from each rank to one other. If `every`, the messages of all members of
+/// a part leave it and share its bandwidth, else one message does.
 double send_message(const std::vector<Crossed>& levels, double bytes, bool every) {
   double slowest = 0;
   for (const Crossed& level : levels) slowest = std::max(slowest, (every ? level.inner : 1) / level.bandwidth);
@@ -133,8 +137,9 @@ double broadcast_all(const std::vector<Crossed>& levels, double bytes) {
   return seconds + bytes * slowest;
 }
 
-/// Seconds of a reduction, gather or barrier without the overhead of the protocol; none if the algorithm does not
-/// support the kind.
+/// Returns the seconds of an all-reduce, reduce-scatter, all-gather or barrier without the overhead of the protocol.
+/// None if the algorithm does not support the kind: trees and reductions in the network only support all-reduce and
+/// barrier, and reductions in the network only if the innermost crossed level can reduce.
 std::optional<double> reduction_seconds(CollectiveAlgorithm algorithm, Collective kind, double bytes,
                                         const std::vector<Crossed>& levels, double ranks, const Cluster& cluster) {
   const bool all = kind == Collective::all_reduce || kind == Collective::barrier;
@@ -165,8 +170,8 @@ double other_seconds(Collective kind, double bytes, const std::vector<Crossed>& 
   }
 }
 
-/// The measured share of the speed that the links suggest; 1 without measurements, or if the group leaves the innermost
-/// level.
+/// Returns the measured speed of a collective as a share of the speed that the links suggest, interpolated over ranks
+/// and bytes; 1 without measurements of the kind, or if the group leaves the innermost level.
 double measured_share(Collective kind, double bytes, const GroupPlace& place, const Cluster& cluster) {
   const auto found = cluster.software.measured.find(kind);
   if (found == cluster.software.measured.end() || place.members[0] != place.ranks) return 1;

@@ -9,7 +9,8 @@
 namespace partita {
 namespace {
 
-/// Returns the number of ranks of a part of each level, beginning with 1, and last that of the whole cluster.
+/// Returns the number of ranks in a part of each level, innermost first, beginning with 1, and last that of the whole
+/// cluster.
 std::vector<int64_t> part_sizes(const Cluster& cluster) {
   std::vector<int64_t> sizes{1};
   for (const LinkLevel& level : cluster.levels) sizes.push_back(sizes.back() * level.size);
@@ -157,7 +158,7 @@ class PairCounts {
   std::array<int64_t, 4> ends() const {
     return {first_, first_ + ranks_ - 1, first_ + distance_, first_ + distance_ + ranks_ - 1};
   }
-  /// The whole levels that contain the ends, and their neighbours.
+  /// The numbers of the whole levels that contain the first or last sender or receiver, and of their neighbours.
   std::set<int64_t> levels() const {
     std::set<int64_t> result;
     for (const int64_t rank : ends()) result.insert({rank / level_ - 1, rank / level_, rank / level_ + 1});

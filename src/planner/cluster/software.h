@@ -12,9 +12,10 @@ namespace partita {
 /// megatron-core Megatron Core of 2024: fused attention, collectives overlapped with products and gradients
 std::vector<std::string> software_names();
 
-/// Replaces the software costs of the cluster by those of the software of this name, and the fitted keys of software by
-/// its own. Keeps the algorithms of the collective library, their shares of the bandwidth, its number of concurrent
-/// messages and the overlap slowdown. Throws InvalidArgument with the nearest name if the software is unknown.
+/// Replaces `cluster.software` by the costs of the software of this name, except for the collective library's
+/// algorithms, shares of the bandwidth, concurrent messages and overlap slowdown, which stay. In `cluster.fitted`,
+/// replaces the keys "software.*" by those that are fitted for it. Throws InvalidArgument with the nearest name if the
+/// software is unknown.
 void use_software(Cluster& cluster, std::string_view name);
 
 }  // namespace partita

@@ -247,7 +247,8 @@ class ClusterReader {
     }
   }
 
-  /// Returns the value of a key of this table; null if it is missing. Registers the key as known, and its line.
+  /// Returns the value of a key of the table that is read (`inside`); null if it is missing. Registers the key as known
+  /// and, if it is there, its line.
   const toml::node* find(std::string_view name) {
     known_.emplace_back(name);
     const toml::node* node = here_->get(name);
@@ -298,7 +299,8 @@ class ClusterReader {
     }
   }
 
-  /// Reads the fields of a table. Throws InvalidFile if it has other keys.
+  /// Calls `fields`, which reads the fields of `table`; `name` is the key of the table, "" for the whole file. Throws
+  /// InvalidFile if the table has a key for which `fields` did not look, and what `fields` throws.
   template <class Fields>
   void inside(std::string_view name, const toml::table& table, const Fields& fields) {
     const std::string outer = path_;

@@ -47,7 +47,8 @@ class TimeAxis {
   double seconds_;
 };
 
-/// Picks at most `most` of `count` groups, evenly spaced, including the first and the last.
+/// Returns the numbers of at most `most` of `count` groups, ascending and evenly spaced, including the first and, if
+/// there are several, the last.
 std::vector<int> some_of_groups(int count, int most) {
   std::vector<int> groups;
   const int shown = std::min(count, most);

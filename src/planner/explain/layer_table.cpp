@@ -31,7 +31,8 @@ std::string_view layer_of(const std::string& scope) {
 }
 
 /// Returns the name of a range of nodes: the layer of its first node, "net/layer1", or, if that is directly in the top
-/// scope, the scope with up to three ops of the range, "net: embedding, add".
+/// scope, the scope with the different ops of the range, "net: embedding, add", of more than three the first three and
+/// "..". Without a scope, only the ops.
 std::string name_of_nodes(const Graph& graph, size_t begin, size_t end) {
   const std::string scope(layer_of(graph.nodes[begin].scope));
   if (scope.find('/') != scope.npos) return scope;

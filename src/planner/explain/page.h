@@ -48,7 +48,7 @@ struct PageContents {
 std::string html_page(const PageContents& contents);
 
 /// Returns the text with the special characters of HTML escaped, such as "&lt;" for "<", and with "?" for control
-/// characters other than tabs and line ends.
+/// characters other than tab and newline.
 std::string escaped_html(std::string_view text);
 
 }  // namespace partita

@@ -17,8 +17,6 @@ void remove_lesser(KeptMicroBatches& all) {
 
 }  // namespace
 
-/// Returns the maximal moments of each group, by replaying the sequence. A stage keeps the micro-batches whose forward
-/// has begun and whose last section has not finished.
 std::vector<KeptMicroBatches> kept_micro_batches(const Sequence& sequence, Order order, int64_t groups) {
   const StageSection last = order == Order::zero_bubble ? StageSection::weight : StageSection::backward;
   int highest = 0;

@@ -29,8 +29,9 @@ class LayerMemoryBuilder {
   }
 
  private:
-  /// Returns the bytes that the software keeps for a value, including the scores of attention and masks. For a value
-  /// that is gathered again, they are those of its part; 0 if the backward reads the part, too.
+  /// Returns the bytes that the software keeps for a value, by rows, including whole blocks of an image's channels, the
+  /// scores of attention and masks. For the result of a gather that is gathered again, they are those of the gathered
+  /// part; 0 if the backward reads that part, too, for which it counts.
   PerRow held_bytes(ValueId value) const {
     PerRow held;
     held.add(values_.bytes_of(value), is_image_[value] ? blocked_channels(graph_.type(value).shape[1]) : 1);
@@ -55,14 +56,14 @@ class LayerMemoryBuilder {
     return held;
   }
 
-  /// The factor by which blocks of channels increase the memory of an image.
+  /// The factor by which padding to whole blocks of channels increases the memory of an image of `channels` channels.
   double blocked_channels(int64_t channels) const {
     const int64_t block = software_.channel_block;
     return static_cast<double>((channels + block - 1) / block * block) / static_cast<double>(channels);
   }
 
-  /// Marks the 4-dimensional results of convolutions, and of ops on such results, as images; none if the software does
-  /// not block channels.
+  /// Marks the 4-dimensional results of convolutions, and of ops on images, as images; none if the software does not
+  /// block channels.
   void find_images() {
     for (size_t n = 0; n < graph_.nodes.size() && software_.channel_block > 0; ++n) {
       const Node& node = graph_.nodes[n];
@@ -74,9 +75,9 @@ class LayerMemoryBuilder {
     }
   }
 
-  /// Sums, per unit, the bytes of values that the forward of a micro-batch makes and the backward reads and, if the
-  /// software recomputes whole layers, of the results of selectively recomputed nodes. Sums the rows of the inputs,
-  /// too, and finds the largest value that is gathered again.
+  /// Sums, per unit, the bytes that are kept (`held_bytes`) for values that the forward of a micro-batch makes and the
+  /// backward reads and, if the software recomputes whole layers, those of the results of selectively recomputed nodes.
+  /// Sums the bytes of the inputs that have rows, too, and finds the largest value that is gathered again.
   void count_kept() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (values_.phase(n) != Phase::forward || !values_.is_each_micro_batch(n)) continue;
@@ -95,8 +96,8 @@ class LayerMemoryBuilder {
     }
   }
 
-  /// Sums the values that cross to each unit in the forward, and those of them that earlier units do not read in their
-  /// backward.
+  /// Sums, per unit, the bytes of the values that earlier units make and that it or later ones use in the forward
+  /// (`boundaries_`), and of those among them that the backward reads, but only in this unit or later ones (`handed_`).
   void count_boundaries() {
     constexpr int kNever = std::numeric_limits<int>::max();
     std::vector<int> furthest(graph_.values.size(), -1), first_reader(graph_.values.size(), kNever);
@@ -119,7 +120,8 @@ class LayerMemoryBuilder {
     }
   }
 
-  /// Records the changes of live bytes in a micro-batch. Gradients of parameters are counted separately.
+  /// Records, for each node of the forward, then of the backward of a micro-batch, the bytes that it makes and frees.
+  /// Gradients of parameters are counted separately, as elements.
   void follow() {
     std::vector<NodeId> order;
     for (const SectionNodes& section : in_sections(values_.local())) {

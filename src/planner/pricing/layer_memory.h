@@ -25,16 +25,16 @@ class LayerMemory {
   /// The values need not outlive this object.
   explicit LayerMemory(const LayerValues& values);
 
-  /// Bytes that a unit keeps from the forward to the backward.
+  /// Bytes that a unit keeps from the forward to the backward of a micro-batch of `rows`.
   double kept(size_t unit, double rows) const { return kept_[unit].at(rows) + results_[unit].at(rows); }
-  /// Bytes of the values that cross from the units before a unit to it or to later ones.
+  /// Bytes of the values of a micro-batch that units before `unit` make and that it or later ones use in the forward.
   double boundary(size_t unit, double rows) const { return boundaries_[unit].at(rows); }
-  /// Bytes of `boundary` that are kept for the backward of this unit and later ones only.
+  /// Bytes of those values of `boundary` that the backward reads, but only in this unit or later ones.
   double handed(size_t unit, double rows) const { return handed_[unit].at(rows); }
-  /// Bytes of the rows of the inputs.
+  /// Bytes of the inputs that have rows, such as images and labels.
   double inputs(double rows) const { return inputs_.at(rows); }
-  /// Returns the peak bytes of a micro-batch in addition to what is kept, plus the bytes of the largest value that is
-  /// gathered again (`gathered`).
+  /// Returns the bytes by which the peak of a micro-batch exceeds what all units keep, at least 0, plus those of the
+  /// largest value that is gathered again (`gathered`).
   double workspace(double rows) const;
   /// Bytes of the largest value that is gathered again in the backward.
   double gathered(double rows) const { return gathered_.at(rows); }

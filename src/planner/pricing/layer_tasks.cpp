@@ -150,7 +150,8 @@ void LayerTasks::add_layers(const Slot& slot) {
 
 /// Adds a computation. It waits for the gather of its first layer's parameters, which runs along with the previous
 /// computation, and, with `begins_slot`, for the transfer that `slot` receives. The next computation waits for the
-/// gathers of the other layers.
+/// gathers of the other layers and, if `slot` is of the first micro-batch, for those of `prefetch_parameters` that have
+/// not been awaited.
 void LayerTasks::add_item(const Item& item, bool begins_slot, const Slot& slot) {
   Group& own = group(item.span.stage);
   const int first = item.first_gather > 0 ? add_gather(item, item.first_gather) : -1;
@@ -209,8 +210,9 @@ void LayerTasks::add_transfer(const Slot& slot) {
   sent = {task};
 }
 
-/// Returns the task of the transfer that a slot waits for, -1 if there is none. Adds one if the receiver spends time on
-/// it.
+/// Returns the task that a slot waits for, -1 if it receives nothing: the transfer of its values, or the computation
+/// that makes them if the transfer takes no time. Adds the transfer to the computations of the receiver if the software
+/// waits for transfers.
 int LayerTasks::receive(const Slot& slot) {
   const Sent& sent = sent_[slot_number(slot.stage, slot.section, slot.micro_batch)];
   if (sent.task < 0 || sent.seconds == 0) return sent.task;

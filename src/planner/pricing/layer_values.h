@@ -48,12 +48,12 @@ class LayerValues {
   /// The unit that makes a value, or the first that uses it if it is an input or state; 0 if there is none.
   size_t unit_of_value(ValueId value) const { return static_cast<size_t>(std::max(0, value_unit_[value])); }
 
-  /// Elements of a value on one rank.
+  /// Elements of a value on one rank, for the rows of the lowered micro-batch.
   double elements_of(ValueId value) const;
   /// Bytes of a value on one rank: f32 values at the precision of activations, others in their own type. They grow with
   /// the rows if micro-batches cut the value, else they are fixed.
   PerRow bytes_of(ValueId value) const;
-  /// Work of a node on one rank.
+  /// Work of a node on one rank, for the rows of the lowered micro-batch.
   Work work_at(size_t node) const;
 
   /// Whether a node runs in every micro-batch rather than once per step; true for all nodes if the program has no

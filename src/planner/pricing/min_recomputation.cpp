@@ -46,7 +46,7 @@ class RecomputationFit {
   }
 
  private:
-  /// Whether the policy can recompute anything.
+  /// Whether the policy recomputes anything of the network.
   bool has(Recompute policy) const {
     try {
       stages_.costs(policy);
@@ -58,7 +58,8 @@ class RecomputationFit {
 
   int64_t layer_count() const { return static_cast<int64_t>(full_.size()) - 1; }
 
-  /// Sums up the seconds that recomputation of the first layers of the group adds to a micro-batch.
+  /// Finds, for each policy and each number of recomputed layers, the seconds that recomputing the first layers of the
+  /// group adds to a micro-batch (`full_`, `selective_`).
   void add_up() {
     full_.assign(1, 0);
     selective_.assign(1, 0);
@@ -98,7 +99,8 @@ class RecomputationFit {
     return best;
   }
 
-  /// The number of layers that can be recomputed selectively in addition to `full` others.
+  /// The number of layers of the group that can be recomputed selectively in addition to `full` others; 0 if the
+  /// selective policy recomputes nothing of the network.
   int64_t others(int64_t full) const { return has_selective_ ? layer_count() - full : 0; }
 
   /// Returns the smallest number up to `most` for which `is_true` holds; `most` + 1 if there is none. Except for 0, if

@@ -34,8 +34,8 @@ class NetworkCosts {
   /// for more ranks than the cluster has, or if the network cannot be lowered so.
   StagePrices& stages(Configuration configuration);
   /// Returns the configuration with as many recomputed layers in each group of stages as a step needs to fit in
-  /// `memory` bytes, chosen to add the least time. None if it does not fit so. Throws InvalidArgument as `stages` does,
-  /// and if the order of the pipeline is too long (`make_sequence`).
+  /// `memory` bytes, chosen to add the least time; its own recomputation is ignored. None if no numbers are found that
+  /// fit. Throws InvalidArgument as `stages` does, and if the order of the pipeline is too long (`make_sequence`).
   std::optional<Configuration> recomputed_to_fit(const Configuration& configuration, double memory);
   /// Returns a lower bound of the bytes of parameters and optimizer states in the largest group of stages, at the
   /// configuration's level of optimizer sharding. Throws InvalidArgument if the network cannot be lowered so, or the
@@ -43,8 +43,9 @@ class NetworkCosts {
   double min_states(const Configuration& configuration);
   /// Evicts all of the stage cache if it has more than 4096 entries. Invalidates references returned by `stages` then.
   void evict_stages();
-  /// Seconds per row. Only the values of the configuration that decide the lowering, its micro-batch and its number of
-  /// groups count. Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
+  /// Seconds of all layers per row of a rank's micro-batch. Only the values of the configuration that decide the
+  /// lowering, its micro-batch and its number of groups count. Throws InvalidArgument if the network cannot be lowered
+  /// so, or the cluster has too few ranks.
   RowSeconds row_seconds(const Configuration& configuration);
   /// Whether the layers of a configuration are already lowered, so that their costs are cheap to find.
   bool is_lowered(const Configuration& configuration) const {

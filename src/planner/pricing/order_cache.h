@@ -13,9 +13,9 @@ namespace partita {
 /// zero-bubble order depends on the times of the stages.
 class OrderCache {
  public:
-  /// Returns the sequence of a shape, made on first use; it lives as long as this object. A single stage always runs
-  /// 1f1b: each micro-batch forward and backward. Throws InvalidArgument for a bad shape, such as one of more than
-  /// kMaxStageMicroBatches stages times micro-batches.
+  /// Returns the sequence of a shape in an order, made on first use; it lives as long as this object. A single stage
+  /// always runs 1f1b: each micro-batch forward and backward. Throws InvalidArgument for a bad shape, such as one of
+  /// more than kMaxStageMicroBatches stages times micro-batches.
   const Sequence& of(Order order, const PipelineShape& shape);
 
  private:

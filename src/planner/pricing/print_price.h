@@ -20,9 +20,10 @@ struct PricedPlan {
   double search_seconds = 0;
 };
 
-/// Returns a text about the plan in lines: its configuration, its step in parts, the lower bound, notes, the memory of
-/// each group of stages, with several stages the layers of each (of more than 16, of the first and the last 8), and the
-/// recomputed layers if they are counted.
+/// Returns a text about the plan in lines: the network with its cluster, the configuration, the step and its lower
+/// bound, notes, what was searched, the seconds of the step in parts, the memory of each group of stages, with several
+/// stages the layers of each (of more than 16, of the first and the last 8), and the recomputed layers if they are
+/// counted.
 std::string print(const PricedPlan& plan);
 
 /// One JSON object: model, cluster, software, fitted, ranks, batch, step_seconds, lower_bound_seconds, searched,

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kTie = 1e-9;  // relative difference of prices that is rounding
 
-/// Whether counts of recomputed layers are given for `groups` groups, or not at all. A single entry for all groups is
-/// written out.
+/// Whether counts of recomputed layers are given for `groups` groups, or not at all. First replaces a single entry,
+/// which stands for all groups, by one for each.
 bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
   std::vector<RecomputedLayers::Counts>& counts = recompute.counts;
   if (counts.size() == 1) counts.resize(static_cast<size_t>(groups), counts[0]);
@@ -109,8 +109,8 @@ class BestOfShapes {
   std::map<Shape, PricedConfiguration> all_;
 };
 
-/// Whether squeezed cuts may fit. No cuts leave a rank with less than its share of the states. True if that share is
-/// unknown, since the network cannot be lowered without cuts.
+/// Whether squeezed cuts may fit. No cuts leave a rank with less than the states of the uncut network divided by
+/// `tensor`. True if these are unknown, since the network cannot be lowered without cuts.
 bool may_be_squeezed(const SearchRequest& request, const Configuration& configuration) {
   Configuration whole = configuration;
   whole.cuts = TensorCuts::blocks;
@@ -244,8 +244,8 @@ class ConfigurationSearcher {
     for (const Configuration& one : all) enumerate_size(one);
   }
 
-  /// Returns the configuration with each value of pipeline and data, at the highest level of optimizer sharding; for
-  /// squeezed cuts only those that may fit.
+  /// Returns the configuration with each pair of values of pipeline and data, at the highest level of optimizer
+  /// sharding in the space; for squeezed cuts only those that may fit.
   std::vector<Configuration> sizes(Configuration configuration) const {
     std::vector<Configuration> result;
     for (const int64_t pipeline : space_.pipelines(configuration)) {
@@ -291,8 +291,8 @@ class ConfigurationSearcher {
     }
   }
 
-  /// Records configurations, without and with full recomputation, whose states take `states` bytes and do not fit even
-  /// at the highest level. Does nothing if no micro-batch is possible.
+  /// Records a configuration, whose states take `states` bytes and do not fit even at the highest level, as refused:
+  /// without and with full recomputation, or with the pinned one. Does nothing if no micro-batch is possible.
   void refuse_sizes(Configuration configuration, double states) {
     const std::vector<int64_t> rows = space_.micro_batches(configuration);
     if (rows.empty()) return;
@@ -327,8 +327,8 @@ class ConfigurationSearcher {
     queue_.push({now, candidate.configuration, BoundBasis::layers});
   }
 
-  /// Queues the configuration by a lower bound of the seconds of its step, also with balanced layers (`balance`).
-  /// Refuses it if it does not fit. Skips it if the network cannot be lowered so.
+  /// Queues the configuration by a lower bound of the seconds of its step. Queues a second one with balanced layers,
+  /// too, if these differ (`balance`). Refuses (`refuse`) what exceeds the memory, and skips what cannot be lowered.
   void bound(const Configuration& configuration) {
     StagePrices* prices = stage_prices(configuration);
     if (prices == nullptr) return;
@@ -338,7 +338,9 @@ class ConfigurationSearcher {
     queue_.push({prices->lower_bound(configuration.zero), configuration, BoundBasis::stages});
   }
 
-  /// Queues the configuration, as `bound` does, with balanced layers, too, if these differ from the even ones.
+  /// Passes the configuration with balanced layers to `bound` if these differ from the layers of `even`. Does nothing
+  /// if the pins fix the layer split, if it is already balanced, with one group of stages, or with counted
+  /// recomputation.
   void balance(Configuration configuration, const StagePrices& even) {
     if (request_.pins.layer_split || configuration.layer_split == LayerSplit::balanced || configuration.pipeline == 1)
       return;
@@ -349,9 +351,9 @@ class ConfigurationSearcher {
     if (!costs_.stages(configuration).has_layers_of(even)) bound(configuration);
   }
 
-  /// Prices a configuration and keeps it if it is the best; of two with equal times, the simpler one is the best.
-  /// Refuses it if its memory, checked first since that is faster, does not fit. Throws InvalidArgument if the order of
-  /// the pipeline is too long.
+  /// Prices a configuration and keeps it if it is the best; of two with equal times, the simpler one is the best. With
+  /// a runner-up, also keeps it if it is the best of its data, context, tensor and pipeline. Refuses it if its memory,
+  /// checked first since that is faster, does not fit. Throws InvalidArgument if the order of the pipeline is too long.
   void price_and_keep(const Configuration& configuration) {
     StagePrices& prices = *stage_prices(configuration);
     const double memory = peak_of(prices.memory(configuration.zero));
@@ -367,18 +369,18 @@ class ConfigurationSearcher {
     result_.best = {configuration, std::move(price)};
   }
 
-  /// Refuses a configuration that does not fit, and queues it for recomputation. Since recomputation never takes less
-  /// time, its bound holds.
+  /// Refuses a configuration that does not fit, and queues it for recomputation unless that is pinned or the
+  /// configuration already recomputes. Since recomputation never takes less time, its bound holds.
   void refuse(const Configuration& configuration, double memory) {
     refused_.push_back({memory, configuration});
     if (request_.pins.recompute || configuration.recompute != Recompute::none) return;
     queue_.push({space_.bound_of_excess(configuration), configuration, BoundBasis::excess});
   }
 
-  /// Queues the configuration, as `bound` does, with as few recomputed layers as it needs to fit, and with all layers
-  /// recomputed under each policy. The latter take longer but may win: a longer backward may hide more communication,
-  /// which can outweigh its own time if groups wait for one another. Throws InvalidArgument if the order of the
-  /// pipeline is too long.
+  /// Passes the configuration to `bound` with as few recomputed layers as it needs to fit, if it can, and with all
+  /// layers recomputed under each policy. The latter take longer but may win: a longer backward may hide more
+  /// communication, which can outweigh its own time if groups wait for one another. Throws InvalidArgument if the order
+  /// of the pipeline is too long.
   void recompute(Configuration configuration) {
     const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
     if (fitted) bound(*fitted);

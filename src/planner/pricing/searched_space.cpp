@@ -199,10 +199,10 @@ double SearchedSpace::bound_of_sizes(Configuration configuration) const {
   return least;
 }
 
-/// Returns the larger of two bounds: a micro-batch passes all layers one after the other, and the slowest group of
-/// stages takes at least the average. Gradients of weights may be delayed until a micro-batch has passed all stages.
-/// Recomputation only adds time; it is included if its layers are already lowered. Throws InvalidArgument if the
-/// network cannot be lowered so, or the cluster has too few ranks.
+/// Returns the larger of two lower bounds of the seconds of a step: a micro-batch passes all layers one after the
+/// other, and the slowest group of stages takes at least the average of all groups. Gradients of weights may be delayed
+/// until a micro-batch has passed all stages. Recomputation only adds time; it is included if its layers are already
+/// lowered. Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
 double SearchedSpace::bound_of_layers(Configuration configuration) const {
   if (!costs_.is_lowered(configuration)) configuration.recompute = Recompute::none;
   const RowSeconds seconds = costs_.row_seconds(configuration);

@@ -38,8 +38,8 @@ class StepSimulation {
   }
 
  private:
-  /// Seconds of all micro-batches of a group. Messages slow the overlapped computation down, and the group takes at
-  /// least as long as they do.
+  /// Seconds of all micro-batches of a group, with transfers. Messages slow the overlapped computation down, and the
+  /// group takes at least as long as its messages of every micro-batch.
   double seconds_of_all(int group) const {
     return std::max(prices_.seconds().repeated(group) + slowed(group), sending(group));
   }
@@ -68,7 +68,7 @@ class StepSimulation {
     if (more > 0) own.exposed[zero_ == 3 ? Collective::all_gather : Collective::reduce_scatter] += more * part;
   }
 
-  /// Per task, the dependency that ends last; -1 without dependencies.
+  /// Returns for each task the dependency that ends last; -1 without dependencies.
   std::vector<int> blockers() const {
     std::vector<int> blocking(tasks_.tasks().size(), -1);
     for (const TaskGraph::Need& need : tasks_.graph().needs()) {
@@ -133,7 +133,8 @@ class StepSimulation {
     return sum;
   }
 
-  /// Adds the memory over time: states, and the activations of the micro-batches in flight.
+  /// Adds to `own` the bytes of group `number` over time: what it holds throughout, and the activations of the
+  /// micro-batches in flight.
   void add_memory(int number, LayerStepGroup& own) const {
     // The gradients of a single micro-batch are made while its activations are released, so they depend on these.
     const double in_flight = prices_.shape().stages() == 1 ? prices_.costs().kept(0) : 0;

@@ -68,9 +68,11 @@ class StageCosts {
   }
   /// Whether the stages have the same layers with the same policies.
   bool has_layers_of(const StageCosts& other) const { return layers_ == other.layers_; }
-  /// Bytes that a micro-batch keeps on a stage from its forward to its last section.
+  /// Bytes that a micro-batch keeps on a stage from its forward to its last section, with several stages including the
+  /// values that cross to it.
   double kept(int64_t stage) const { return this->stage(stage).kept + boundary(stage); }
-  /// Bytes that a micro-batch would keep on a stage if it had these layers with these policies.
+  /// Bytes that a micro-batch would keep on a stage, as by the other overload, if it had these layers with these
+  /// policies.
   double kept(int64_t stage, const StageLayers& layers) const;
   /// Bytes that the `layers` of a stage keep for a micro-batch from its forward to its backward, including those that
   /// only the next stage reads.

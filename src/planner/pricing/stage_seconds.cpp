@@ -9,7 +9,8 @@ namespace {
 
 constexpr int64_t kFollowedRounds = 4;  // rounds of one micro-batch per group, after which an order repeats
 
-/// Number of micro-batches to simulate; the others repeat these.
+/// Returns how many of `micro_batches` micro-batches to simulate: all of up to four rounds of one per group, else these
+/// rounds and the remainder of the division by `groups`. The others repeat these.
 int64_t followed(int64_t micro_batches, int64_t groups) {
   const int64_t most = kFollowedRounds * groups;
   return micro_batches <= most ? micro_batches : most + micro_batches % groups;

@@ -22,7 +22,7 @@ class StageSeconds {
   /// order has more than kMaxStageMicroBatches stages times micro-batches.
   const Sequence& sequence() const;
 
-  /// Seconds of all micro-batches of a step in the sections of a group.
+  /// Seconds of all micro-batches of a step in the sections of a group, without transfers between stages.
   double computed(int64_t group) const;
   /// Seconds of all transfers of a group in a step.
   double transfers(int64_t group) const;

@@ -30,9 +30,10 @@ double StepBound::find(int64_t zero) const {
   return std::max(longest, through) + stages_.request().cluster.overhead_of_step(stages_.configuration().ranks());
 }
 
-/// Returns the earliest ends of a group, no section of which begins before the time `before`. If m seconds of messages
-/// overlap with c seconds of computation, both take at least m, and at least c + m (1 - 1 / slowdown). Messages of the
-/// last section are sent after that begins. Parameters of the first forward may be gathered before it.
+/// Returns the earliest times at which a group has run its sections and finished its update, and the seconds of the
+/// update, if no section begins before the time `before`. If m seconds of messages overlap with c seconds of
+/// computation, both take at least m, and at least c + m (1 - 1 / slowdown). Messages of the last section are sent
+/// after that begins. Parameters of the first forward may be gathered before it.
 StepBound::Ends StepBound::earliest(int64_t group, int64_t zero, double before) const {
   const Messages sent = messages(group, zero);
   const double first = stages_.stage(group).forward.seconds(), last = stages_.stage(group).backward.seconds();

@@ -120,8 +120,8 @@ double StepMemory::min_in_flight(int64_t group) const {
   return bytes;
 }
 
-/// The number of micro-batches in flight on each stage of a group at the moment when they take most memory. `kept` is
-/// the bytes of a micro-batch per stage.
+/// Returns the numbers of micro-batches in flight on each stage of a group at the moment when they take most memory.
+/// `kept` is the bytes of a micro-batch per stage of the group.
 const std::vector<int64_t>& StepMemory::fullest_moment(int64_t group, const std::vector<double>& kept) const {
   const auto bytes_of = [&](const std::vector<int64_t>& moment) {
     double bytes = 0;
@@ -133,7 +133,7 @@ const std::vector<int64_t>& StepMemory::fullest_moment(int64_t group, const std:
                            [&](const auto& a, const auto& b) { return bytes_of(a) < bytes_of(b); });
 }
 
-/// Peak bytes of activations in flight on a group with these layers.
+/// Peak bytes of activations in flight on a group if its stages have these layers, one entry per stage.
 double StepMemory::max_in_flight(int64_t group, const std::vector<StageLayers>& layers) const {
   std::vector<double> kept;
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -146,8 +146,9 @@ double StepMemory::max_in_flight(int64_t group, const std::vector<StageLayers>& 
 }
 
 /// Returns the peak bytes in the backward of all layers on one rank, while activations are released and gradients of
-/// parameters are made. `bytes_of_gradients` gives the bytes of the elements made so far. Layers are followed from the
-/// last to the first. Of equal copies only the first and the last are examined, since memory is linear in between.
+/// parameters are made, plus those of the largest value that is gathered again. `bytes_of_gradients` gives the bytes of
+/// the elements made so far. Layers are followed from the last to the first. Of equal copies only the first and the
+/// last are examined, since memory is linear in between.
 double StepMemory::max_in_backward(const StageLayers& layers,
                                    const std::function<double(double)>& bytes_of_gradients) const {
   BackwardMoment before{.bytes = stages_.kept_by(layers)};
@@ -193,8 +194,9 @@ double StepMemory::workspace(const std::vector<StageLayers>& layers) const {
   return most;
 }
 
-/// Bytes of whole parameters and gradients under optimizer sharding. Level 3 gathers the parameters of a layer while it
-/// prefetches those of the next. From level 2 on the gradients of a layer are whole until they are scattered.
+/// Bytes of whole parameters and gradients under optimizer sharding, without the rank's own part of them. Level 3
+/// gathers the parameters of a layer while it prefetches those of the next. From level 2 on, with several
+/// micro-batches, the gradients of a layer are whole until they are scattered. 0 below level 2.
 double StepMemory::whole_layers(const std::vector<StageLayers>& layers, int64_t zero) const {
   const auto ranks = static_cast<double>(stages_.sharing_ranks());
   double largest = 0, all = 0;
@@ -214,9 +216,10 @@ double StepMemory::whole_layers(const std::vector<StageLayers>& layers, int64_t 
 }
 
 /// Returns the bytes of gradients of `elements` elements in addition to `other`. With several micro-batches they are
-/// accumulated, and from level 1 on scattered at the end: the parts that a rank updates, of them and of the parameters,
-/// reuse the memory of activations. With a single micro-batch, gradients are made while activations are released. They
-/// are in whole buckets if they are reduced, and stay until their scattered parts have arrived.
+/// accumulated, from level 2 on only a rank's part of them. The parts that a rank updates, of gradients at level 1 and
+/// of parameters at levels 1 and 2, reuse the memory of activations and workspace. With a single micro-batch and no
+/// pipeline, gradients are made while activations are released. They are in whole buckets if they are all-reduced; from
+/// level 1 on scattered parts come on top.
 double StepMemory::gradient_bytes(double elements, int64_t zero, const StageMemory& other,
                                   const StageLayers& layers) const {
   const Precision& precision = stages_.request().precision;

@@ -35,7 +35,8 @@ class LayerLowering {
   }
 
  private:
-  /// Whether a node adds two gradients that a merged product would have made at once.
+  /// Whether a backward node only adds gradients that products made, which the software makes by one product; false if
+  /// the software does not join products.
   bool adds_products(size_t n) const {
     const Node& node = graph_.nodes[n];
     if (!software_.joins_products || values_.phase(n) != Phase::backward) return false;

@@ -19,7 +19,8 @@ struct SectionCosts {
   /// Seconds of computation, waiting and communication together.
   double seconds() const;
   /// Removes the `share` of communication that computation can hide, but no more than takes as long as the computation.
-  /// Sets `waiting` to the time by which the `issuing` seconds of the host exceed both.
+  /// Sets `waiting` to the time by which the `issuing` seconds of the host exceed the computation and the remaining
+  /// communication together, at least 0.
   void overlap(double share, double issuing);
   /// Adds `times` times the costs of `other`.
   void add(const SectionCosts& other, double times = 1);

@@ -142,7 +142,8 @@ class EventLoop {
     return std::min(1.0, contention_.cores / busy_cores_) * (1 - (1 - contention_.busy_share) * others);
   }
 
-  /// Whether a message of the same group that slows computation down runs during the computation of a queue.
+  /// Whether a running message of the same group, one that takes time and slows computation down, slows the compute
+  /// queue `q`.
   bool is_slowed(size_t q) const {
     for (size_t other = q + 1; other < q + kTaskQueues; ++other) {
       const int number = queues_[other].running;

@@ -54,7 +54,8 @@ class StepResult {
     return kind_of(stage_of(task).schedule.instructions[task.begin], stage_of(task).local);
   }
 
-  /// Adds the time of a task of the compute thread, and of the wait before it, to its group. The rest is a bubble.
+  /// Adds the seconds of a task of the compute thread, with the wait for a message before it, to its group's
+  /// computation or exposed communication. Does nothing for messages and wires. What is not added is a bubble.
   void account(size_t t, SimulatedGroup& group) const {
     const ProgramTask& task = program_.tasks[t];
     const double seconds = times_[t].end - times_[t].begin;
@@ -84,8 +85,8 @@ class StepResult {
     return std::max(0.0, times_[t].begin - std::max(times_[t].free, times_[message].begin));
   }
 
-  /// Calls `use(instruction, begin, end)` for each instruction that a task computes; for another task, once with its
-  /// first instruction.
+  /// Calls `use(instruction, begin, end)` for each instruction of a computing task that computes, with its share of the
+  /// task's time by price; for another task, once with its first instruction and the times of the task.
   template <class Use>
   void for_instructions(size_t t, const Use& use) const {
     const ProgramTask& task = program_.tasks[t];

@@ -18,8 +18,8 @@ using SavingClock = std::chrono::steady_clock;
 constexpr size_t kHeaderWords = 4;                 // words of the header checksum, 8 digits each
 constexpr size_t kDigestWords = 1 + kHeaderWords;  // size and header checksum; one word per piece follows
 
-/// Whether this host has a core for each rank's writer thread in addition to those of the compute threads, and this
-/// rank may use it.
+/// Whether this host has cores for the compute threads and one writer thread of each of its ranks, and this process may
+/// run on more cores than it has compute threads.
 bool has_free_core(const Communicator& comm) {
   const int threads = omp_get_max_threads(), cores = static_cast<int>(std::thread::hardware_concurrency());
   cpu_set_t usable;

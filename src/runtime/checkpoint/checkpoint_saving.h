@@ -27,7 +27,7 @@ struct TrainingMoment {
 /// of each of these ranks. If several stages have a state, only the ranks of the lowest stage are listed.
 std::vector<HeldState> held_states(const Program& program);
 
-/// The meshes of a program's stages, for people, separated by "; ".
+/// Returns the meshes of a program's stages as text for people, in the order of the stages, separated by "; ".
 std::string print_meshes(const Program& program);
 
 /// One rank's part of saving. All ranks call its functions at the same points of a training, except `is_busy`.
@@ -46,7 +46,7 @@ class CheckpointSaving {
 
   /// Whether this rank is still writing. Not collective.
   bool is_busy() const { return writer_.is_busy(); }
-  /// Whether a checkpoint was begun that is not yet complete. The same on all ranks.
+  /// Whether a checkpoint was begun that is neither complete nor given up after an error. The same on all ranks.
   bool is_open() const { return phase_ != Phase::idle; }
   /// Waits until all ranks have ended the current phase. After writing, starts committing; after committing or an
   /// error, closes the checkpoint. Only while a checkpoint is open. Errors of the phase are known afterwards (`error`).
@@ -60,7 +60,7 @@ class CheckpointSaving {
   /// Advances until no checkpoint is open. Throws as `advance` does.
   void finish();
 
-  /// The step of the last complete checkpoint; -1 if there is none.
+  /// The step of the last checkpoint that this object has completed; -1 if there is none.
   int64_t last_saved() const { return saved_step_; }
   /// Why the last checkpoint could not be saved; "" if it could, is still open, or there was none.
   const std::string& error() const { return error_; }

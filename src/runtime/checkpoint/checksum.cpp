@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-/// "000102...ff".
+/// Returns the two hexadecimal digits of each number from 0 to 255, one after another: "000102...ff".
 constexpr std::array<char, 512> pairs_of_digits() {
   std::array<char, 512> pairs{};
   for (size_t i = 0; i < pairs.size(); ++i) pairs[i] = "0123456789abcdef"[(i % 2 == 0 ? i / 32 : i / 2 % 16)];

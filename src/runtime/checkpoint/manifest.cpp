@@ -285,8 +285,8 @@ ManifestOrder order_of_body(std::string_view body, const std::string& path) {
   return order_of(fields);
 }
 
-/// Reads a file that can be a manifest. Adds its length to `bytes_read` unless that is null. Throws MissingFile if it
-/// cannot be opened, InvalidFile if it is not a regular file, is larger than 1 GiB, or cannot be read.
+/// Returns the text of a file of at most 1 GiB. Adds its length in bytes to `bytes_read` unless that is null. Throws
+/// MissingFile if the file cannot be opened, InvalidFile if it is not a regular file, is larger, or cannot be read.
 std::string read_text(const std::string& path, int64_t* bytes_read) {
   const File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (!file.is_open()) {

@@ -48,7 +48,7 @@ struct Manifest {
   /// The first tensor of this name. Throws InvalidFile, which says that the checkpoint `path` lacks it, if there is
   /// none.
   const ManifestTensor& tensor(const std::string& name, const std::string& path) const;
-  /// Bytes of all tensors.
+  /// Returns the sum of the bytes of all tensors, each whole and counted once.
   int64_t tensor_bytes() const;
   /// The pieces in file number `file` of `files`, in the order of the tensors.
   std::vector<ShardPiece> pieces_of(int64_t file) const;
@@ -59,8 +59,8 @@ std::string shard_name(int rank);
 
 /// The tensors of states, in their order, with the tiles of choose_parts and without pieces.
 std::vector<ManifestTensor> tensors_of(const std::vector<HeldState>& states);
-/// Adds the file of a rank, which contains these pieces of the manifest's tensors and has this digest. Does nothing if
-/// there are no pieces.
+/// Adds the file of a rank to the manifest, and to its tensors the pieces in that file, which has this digest. The
+/// tensors exist already. Does nothing if there are no pieces.
 void add_shard(Manifest& manifest, int rank, const std::vector<ShardPiece>& pieces, const ShardDigest& digest);
 
 /// Requires that the tensors are the states of `graph`, all of them and no others, in the same shapes; only floats may

@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* kKinds = "partita.kinds";
 
-/// Returns a line such as "optimizer NAME" for each state that is not a parameter.
+/// Returns a line "KIND NAME", such as "optimizer NAME", for each state that is not a parameter, in the order of
+/// `entries`; "" if there is none.
 std::string print_kinds(const std::vector<SavedStates::Entry>& entries) {
   std::string text;
   for (const auto& entry : entries) {

@@ -70,8 +70,9 @@ struct StateDifference {
   std::string name;
   std::string what;  // "f32[4] instead of f32[5]", "only in A", "largest difference 0.5 at element 3"
 };
-/// Compares the tensors of two saved states by name and returns the differences. Tensors with equal bits are left out.
-/// The tensors of `first` come first, then those only in `second`. Throws as `read` does.
+/// Compares the tensors of two saved states by name and returns, with a text for people, those that are in only one of
+/// them or differ in type or bits. Those in `first` come first, in its order; then those only in `second`, by name.
+/// Throws as `read` does.
 std::vector<StateDifference> compare_states(SavedStates& first, SavedStates& second);
 
 /// Reads everything, which checks it. Throws as `read` does: InvalidFile names the first bad tensor and its file.

@@ -84,7 +84,7 @@ constexpr const char* kBoxOf = "box:";
 /// Parses the checksums of a tensor. Empty unless there are `count` well-formed ones.
 std::vector<uint64_t> parse_checksums(std::string_view text, int64_t count);
 
-/// "0:16,0:64 of 64,64"; "" for a scalar.
+/// Returns the ranges of a box and the sizes of the whole tensor: "0:16,0:64 of 64,64"; "" for a scalar.
 std::string print_box(const Box& box);
 /// " in 0:16,0:64 of 64,64", for messages; "" for a scalar.
 std::string print_in_box(const Box& box);

@@ -46,9 +46,10 @@ struct Division {
   int64_t max_bytes = 0;
 };
 
-/// Assigns boxes to ranks. A box that one rank holds stays whole. One that several ranks hold is split into equal parts
-/// if it has at least `min_cut` bytes. The other shared boxes, largest first, are each assigned to the rank with the
-/// fewest bytes so far.
+/// Assigns boxes to ranks. A box that one rank holds is assigned to it as a whole. One that several ranks hold is split
+/// along one dimension into a part for each, as equal as possible, if it has at least `min_cut` bytes; parts without
+/// elements are left out. The other shared boxes, largest first, are each assigned as a whole to the one of their
+/// holders with the fewest bytes so far.
 Division divide(const std::vector<std::vector<HeldBox>>& boxes, int ranks, int64_t min_cut) {
   Division division{.shares = std::vector<std::vector<StateShare>>(boxes.size())};
   std::vector<int64_t> bytes(static_cast<size_t>(ranks), 0);

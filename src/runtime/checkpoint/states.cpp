@@ -31,8 +31,8 @@ int64_t find_non_finite(const Array& array) {
   return found;
 }
 
-/// Returns the prefix, up to a dot, that a file has before each of the `expected` names ("module." of DataParallel), or
-/// "" if there is none.
+/// Returns the shortest prefix, with the dot that ends it, with which a file has every one of the `expected` names
+/// ("module." of DataParallel), or "" if there is none.
 std::string common_prefix(const std::vector<std::string>& expected, const std::map<std::string, Array>& weights) {
   if (weights.empty() || expected.empty()) return "";
   const std::string& first = weights.begin()->first;

@@ -9,9 +9,9 @@
 
 namespace partita {
 
-/// Returns the number of parts per dimension, at most 24, but more in the first one if it is long. Tiles have about 2
-/// KiB or more, in runs of at least 32 bytes. A row of tiles along the first dimension has at most 8 MiB, if the
-/// dimension is long enough.
+/// Returns the number of parts into which tiles cut each dimension of a tensor: at most 24, but more in the first one
+/// if rows of tiles along it would exceed 8 MiB and it is long enough. Fewer if tiles would have under about 2 KiB, or
+/// runs of under 32 bytes; 1 for a dimension without elements.
 std::vector<int64_t> choose_parts(const Type& type);
 
 /// The tiles of a box of a tensor, row-major. The box cuts the tiles on its border.

@@ -79,8 +79,9 @@ std::optional<pid_t> writer_of(std::string_view name, const std::string& target)
 
 bool is_running(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
 
-/// Removes the temporary files of `target` that killed processes left. A process that writes one holds a lock on it,
-/// which other hosts and containers see even if they cannot see the process.
+/// Removes the temporary files of `target` that killed processes left: no other process on this host has the number in
+/// the name, and none holds the lock that a process holds on the file it writes, which other hosts and containers see
+/// even if they cannot see the process. Ignores errors.
 void remove_leftovers(const std::string& target) {
   const std::string own = std::filesystem::path(target).filename().string();
   std::error_code failure;
@@ -93,8 +94,8 @@ void remove_leftovers(const std::string& target) {
   }
 }
 
-/// Removes what killed processes left of `target`. Then creates a new file, whose name replaces the last letters of
-/// `name`. Returns its descriptor, or -1 with errno.
+/// Removes the temporary files of `target` that killed processes left. Then creates a new file, whose name replaces the
+/// last letters of `name`, and locks it. Returns its descriptor, or -1 with errno.
 int create(const std::string& target, std::string& name) {
   remove_leftovers(target);
   const int fd = ::mkostemp(name.data(), O_CLOEXEC);
@@ -159,8 +160,8 @@ class TemporaryFile {
 /// Metadata key of the checksums: one of the header, then one per tensor in the order of their places.
 constexpr const char* kChecksums = "partita.checksums";
 
-/// The checksums of a file's header and tensors as text. That of the header depends on its content, not on its
-/// formatting.
+/// Returns checksums as text: that of the header's content (not of its formatting) and of the tensors' checksums, then,
+/// each after a space, the checksums of the tensors, given as `tensors` in the order of `places`.
 std::string print_checksums(const std::vector<TensorPlace>& places, const Metadata& metadata,
                             const std::vector<uint64_t>& tensors) {
   std::string header, digits;
@@ -175,8 +176,8 @@ std::string print_checksums(const std::vector<TensorPlace>& places, const Metada
   return checksum_of_text(header + digits) + digits;
 }
 
-/// Returns the places of the tensors, one after another and wide elements first, so that each is aligned to its
-/// element.
+/// Returns the places of the tensors in the order of the file: wide elements first, so that each is aligned to its
+/// element, and of equally wide ones in the order of `types`.
 std::vector<TensorPlace> place_tensors(const std::vector<std::pair<std::string, Type>>& types) {
   std::vector<TensorPlace> places;
   for (const auto& [name, type] : types) places.push_back({name, type, 0, 0});

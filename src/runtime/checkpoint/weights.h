@@ -47,7 +47,7 @@ struct WeightsFile {
 /// safetensors file, is truncated or damaged.
 WeightsFile read_weights_file(const std::string& path);
 /// Reads only the header and returns its metadata, without the checksums, which are not verified. Throws as
-/// read_weights_file does, but not for faults of the tensors' data.
+/// read_weights_file does, for a truncated file too, but not for other damage to the tensors' data.
 Metadata read_weights_metadata(const std::string& path);
 /// Reads a whole file and returns its tensors by name. Throws as read_weights_file does.
 std::map<std::string, Array> load_weights(const std::string& path);

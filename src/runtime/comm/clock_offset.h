@@ -13,14 +13,15 @@ struct ClockOffset {
   int64_t error = 0;   // upper bound on the error of `offset` in nanoseconds, without the drift of clocks
 };
 
-/// Returns the offset of this rank's clock from that of rank 0; 0 on rank 0, which answers the others. Each rank asks
-/// it for its time and assumes that the reply was sent midway between request and response (Cristian, "Probabilistic
-/// clock synchronization", 1989). The shortest of several rounds counts. `now` returns nanoseconds of this rank's
-/// clock. A collective call over `comm`. Throws RuntimeFailure if a rank fails, is lost or late, or makes another call.
+/// Returns the nanoseconds to add to this rank's clock to get that of rank 0, when they were compared, and an upper
+/// bound on the error; 0 on rank 0, which answers the others. Each rank asks it for its time and assumes that the reply
+/// was sent midway between request and response (Cristian, "Probabilistic clock synchronization", 1989). The shortest
+/// of several rounds counts. `now` returns nanoseconds of this rank's clock. A collective call over `comm`. Throws
+/// RuntimeFailure if a rank fails, is lost or late, or makes another call.
 ClockOffset clock_offset(Communicator& comm, const std::function<int64_t()>& now);
 
-/// Converts a time of this rank's clock to the first rank's clock, interpolating linearly between two comparisons, also
-/// beyond them. If both were made at the same time, adds the offset of `first`.
+/// Converts a time of this rank's clock, in nanoseconds, to rank 0's clock: adds the offset interpolated linearly
+/// between two comparisons, also beyond them, or that of `first` if both were made at the same time.
 int64_t aligned_time(int64_t time, const ClockOffset& first, const ClockOffset& last);
 
 }  // namespace partita

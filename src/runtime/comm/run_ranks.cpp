@@ -46,8 +46,8 @@ Reason reason_for_others(int rank) noexcept {
 }
 
 /// Runs `fn` on one rank, then destroys its communicator, so that no rank waits for one that is done. If `fn` throws,
-/// leaves the communicator and records the reason; if it is the first error, also keeps it in `first_error` and then
-/// aborts the world. Throws nothing.
+/// does not destroy the communicator and writes the error to `record` unless that is null; if it is the first error of
+/// any rank, keeps it in `first_error` and then aborts the world with it. Throws nothing.
 void run_rank(std::unique_ptr<Communicator>& comm, const std::function<void(Communicator&)>& fn,
               FirstError& first_error, FlightRecord* record) {
   try {

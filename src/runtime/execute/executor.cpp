@@ -150,7 +150,7 @@ struct Executor::Impl {
     spans.reserve(threads);
   }
 
-  /// Upper bound on the spans of one step.
+  /// Upper bound on the spans that this rank's compute thread records in one step.
   int64_t spans_of_step() const {
     constexpr int64_t kOthers = 16;  // the step itself and what runs between its sections
     int64_t spans = kOthers;

@@ -86,9 +86,10 @@ class Executor {
   void record(Recorder& recorder, int64_t steps);
   /// Switches the measurement of instructions on or off, and sets the seconds of all to 0.
   void measure(bool on);
-  /// Seconds per instruction in the last step, as pairs of "KERNEL NODE" and seconds, stage after stage. KERNEL is the
-  /// name of the kernel for a computation, "reorder" or "copy" for these instructions, and "communicate" for all
-  /// others; NODE is "" for what belongs to no node. Empty if `measure` was never called.
+  /// Returns the seconds of each instruction in the last step, summed over micro-batches, as pairs of "KERNEL NODE" and
+  /// seconds, in instruction order, one of this rank's stages after another. KERNEL is the name of the kernel for a
+  /// computation, "reorder" or "copy" for these instructions, and "communicate" for all others; NODE is "" for what
+  /// belongs to no node. 0 while measuring is off; empty if `measure` was never called.
   std::vector<std::pair<std::string, double>> measured() const;
 
  private:

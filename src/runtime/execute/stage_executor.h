@@ -75,8 +75,8 @@ class StageExecutor {
   void keep_states_alone() {
     device_.discard(buffers_.at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
   }
-  /// Returns a copy of this rank's part of a buffer. The buffer is in the plain format, as those of outputs are, and
-  /// the last section that writes it has run.
+  /// Returns a copy of this rank's part of a buffer, of its copy for the current micro-batch if it has several. The
+  /// buffer is in the plain format, as those of outputs are, and the last section that writes it has run.
   Array read(int buffer) const;
 
   /// Sets the measured seconds of all instructions to 0.

@@ -39,8 +39,9 @@ struct Diagnosis {
 /// Reads FOLDER/rank_N/flight_record of all ranks that have one, and returns them in the order of the ranks. Throws
 /// MissingFile if there is none or one cannot be opened, InvalidFile for a damaged one or two of one rank.
 std::vector<FlightLog> read_flight_records(const std::string& folder);
-/// Finds the ranks that the others waited for, and the call that ranks of a group made differently, that with the
-/// lowest number of several. `logs` are in the order of the ranks; only calls that they still have are compared.
+/// Finds the ranks without a record, the groups in which a rank waits, the ranks that others lost or waited for
+/// (without those that wait themselves), and the first collective that ranks of a group made differently, that with the
+/// lowest number of several groups. `logs` are in the order of the ranks; only calls that they still have are compared.
 Diagnosis diagnose(std::vector<FlightLog> logs);
 /// Formats a diagnosis as lines of text.
 std::string print_diagnosis(const Diagnosis& diagnosis);

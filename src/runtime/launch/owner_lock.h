@@ -24,7 +24,8 @@ OwnedPath owned_file(const std::string& where, const std::string& path);
 /// Describes the lock of a folder for one use: `.USE.owner` in it. Locks for different uses of one folder do not
 /// exclude each other.
 OwnedPath owned_folder(const std::string& where, const std::string& path, const std::string& use);
-/// Describes the lock of a folder of checkpoints, which OwnerLock creates if it is missing.
+/// Describes the lock of a folder of checkpoints: `.checkpoints.owner` in it. OwnerLock creates the folder if it is
+/// missing.
 OwnedPath owned_checkpoints(const std::string& folder);
 
 /// Whether a launcher says that it has started this job before (partita launch, Slurm or torchrun): PARTITA_RUN,

@@ -30,8 +30,8 @@ namespace {
 
 const char* environment(const char* name) { return std::getenv(name); }
 
-/// Opens the record of calls of a rank; null if no folder is named. Throws RuntimeFailure(cannot_write) if it cannot be
-/// written.
+/// Opens the record of calls of a rank, in the folder that PARTITA_FLIGHT_RECORD names; null if it is not set or "".
+/// Throws RuntimeFailure(cannot_write) if the record cannot be written.
 std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
   const char* folder = environment("PARTITA_FLIGHT_RECORD");
   if (folder == nullptr || *folder == 0) return nullptr;

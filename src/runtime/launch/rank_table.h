@@ -16,13 +16,13 @@ struct RankTable {
   std::vector<Place> ranks;            // by rank
 
   int size() const { return static_cast<int>(ranks.size()); }
-  /// Returns the ranks on a server, in order; none for an unknown server.
+  /// Returns the ranks on the server with this index in `addresses`, in ascending order; none for an unknown server.
   std::vector<int> on_server(int server) const;
 };
 
-/// Parses a table in either form. `path` is only named in errors. Throws InvalidFile, with a message that begins with
-/// "[rank table] PATH:", if the text is not JSON, a key is missing or has a wrong value, a rank is missing or given
-/// twice, or a count differs from what follows.
+/// Parses a table with the key "group_list" or, without it, "server_list". `path` is only named in errors. Throws
+/// InvalidFile, with a message that begins with "[rank table] PATH:", if the text is not JSON, a key is missing or has
+/// a wrong value, a rank is missing or given twice, or a count differs from what follows.
 RankTable parse_rank_table(const std::string& path, const std::string& text);
 
 /// Reads a table from a file. Throws MissingFile if the file cannot be opened; InvalidFile if it is larger than 16 MiB

@@ -75,8 +75,8 @@ class Places {
     PARTITA_CHECK(schedule_.exit[state - schedule_.entry.begin()] < 0, "{} is external, and written", name(index));
   }
 
-  /// Checks that only an input that micro-batches cut has copies, one for each. On a pipeline stage any number is
-  /// allowed. Throws InternalError otherwise.
+  /// Checks that a buffer with copies is a plain input with one for each micro-batch. On a pipeline stage any buffer
+  /// may have any number from 1 on. Throws InternalError otherwise.
   void check_copies(int index) const {
     const Buffer& buffer = schedule_.buffers[index];
     PARTITA_CHECK(buffer.copies >= 1, "a buffer of {} has {} copies", name(index), buffer.copies);
@@ -86,8 +86,8 @@ class Places {
                   "a buffer of {} has {} copies", name(index), buffer.copies);
   }
 
-  /// Checks that a view shares the memory of its node's operand, or of the operand that its bucket reduces. Throws
-  /// InternalError otherwise.
+  /// Checks that a view begins where the buffer of its node's first operand does and is no larger; that of a collective
+  /// must have the operand's memory format and a bucket that reduces the operand. Throws InternalError otherwise.
   void check_view(int index) const {
     const Buffer& buffer = schedule_.buffers[index];
     const Buffer& base = schedule_.buffers[buffer.view_of];

@@ -19,10 +19,11 @@ struct Region {
 inline Region region_of(const Buffer& buffer) { return {buffer.offset, buffer.bytes_of_all()}; }
 inline Region region_of(const Bucket& bucket) { return {bucket.offset, bucket.bytes}; }
 
-/// Checks that buffers, buckets and the scratch are aligned and in the arena, and that a buffer is large enough for its
-/// value. A view must be in its operand's memory. Operand and result of a copy, load, accumulation or all-reduce must
-/// have one memory format and size; those of other collectives must be plain and must not overlap. Throws InternalError
-/// otherwise.
+/// Checks that buffers and the scratch are aligned, that they and the buckets are in the arena (external states, which
+/// nothing may write, after it), and that a buffer is large enough for its value. A view must be in its operand's
+/// memory, and the scratch must serve every instruction. Operand and result of a copy, load, accumulation or all-reduce
+/// must have one memory format and size; those of other collectives must be plain and must not overlap. Throws
+/// InternalError otherwise.
 void check_places(const Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita

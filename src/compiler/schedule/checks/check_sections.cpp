@@ -55,8 +55,9 @@ class Sections {
     }
   }
 
-  /// Checks that a collective starts in its section, or after the accumulation of the last micro-batch, and is waited
-  /// for in its section. Throws InternalError otherwise.
+  /// Checks that a collective without a bucket starts and is waited for in the loop of its section (`is_same_loop`). If
+  /// it starts only in the last micro-batch, it must be of the late section, and its start in the micro-batches. Throws
+  /// InternalError otherwise.
   void check_single_message(const Instruction& instruction) const {
     const Section own = sections_[instruction.node];
     const bool early = instruction.kind == Instruction::start && instruction.last;

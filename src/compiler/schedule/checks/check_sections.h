@@ -5,9 +5,10 @@
 
 namespace partita {
 
-/// Checks that nodes run in the right sections: once, or in every micro-batch. Each micro-batch must be accumulated
-/// once, a sum must be complete before it is reduced, and only a load may read the copies of an input. Throws
-/// InternalError otherwise.
+/// Checks that nodes run in the right sections: once, or in every micro-batch; and that inputs from outside have one
+/// copy, or one for each micro-batch if these cut them. No node may accumulate twice, a sum must be complete before it
+/// is reduced, and only a load may read the copies of an input, except on a pipeline stage. Throws InternalError
+/// otherwise.
 void check_sections(const Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita

@@ -88,8 +88,9 @@ class Replay {
  private:
   enum Progress : char { waiting, in_flight, done };
 
-  /// Plays each section for two micro-batches; later ones find the same as the second. On a pipeline stage another
-  /// micro-batch may run between two sections of one.
+  /// Replays the sections in turn, each for a first and a last micro-batch before the next section, or once if there is
+  /// only one; micro-batches in between find the memory as the second does. Not by micro-batch, since on a pipeline
+  /// stage others may run between two sections of one. Throws InternalError for what `verify` refuses.
   void play_each(const std::vector<Section>& sections) {
     const bool is_only = local_.mesh.micro_batches() == 1;
     for (const Section section : sections) {
@@ -105,9 +106,9 @@ class Replay {
     }
   }
 
-  /// Checks that what a section makes for other stages is still in memory at its end, values of the verdict before the
-  /// update, and sums over micro-batches where the late section begins. `sums`: checks only these sums, else none of
-  /// them. Throws InternalError otherwise.
+  /// Checks that what `section` makes for other stages is in memory now: for `update`, the values that are sent with
+  /// the verdict, for other sections the rest. `sums`: of the rest, only sums over micro-batches, which are sent where
+  /// the late section begins, else all but these. Throws InternalError otherwise.
   void expect_sent(Section section, bool sums = false) const {
     for (size_t k = 0; k < sent_in_.size(); ++k) {
       const Output& output = local_.graph.outputs[k];

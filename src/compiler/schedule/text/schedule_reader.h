@@ -15,7 +15,7 @@ class ScheduleReader : public Scanner {
   /// Reads "%value:tag#2 bytes=B/L @OFFSET copies=N view=%other", after the keyword "buffer", and adds the buffer. B is
   /// the size of the buffer and L, if it differs, that of its memory format. `:tag`, `#2`, `/L`, `copies` and `view`
   /// are optional. Throws InvalidArgument with the line for other texts, an unknown value or view, a buffer that is
-  /// defined twice, and one of more than 2^60 bytes.
+  /// defined twice, and one whose copies together have more than 2^60 bytes.
   void add_buffer();
   /// Reads the name of a buffer that an earlier line defined. Returns its index. Throws InvalidArgument for another
   /// name.

@@ -28,16 +28,18 @@ RowRange rows_of_rank(int64_t rows, int64_t rank, int64_t ranks);
 /// Random access to the batches of a rank. Thread-safe; copies share the dataset.
 class Batcher {
  public:
-  /// Checks the options. Throws InvalidArgument for an empty dataset, options out of range, a batch larger than the
-  /// dataset if remainders are dropped, and micro-batches that do not divide the batch, or several if remainders are
-  /// kept.
+  /// Makes the batches of one rank. Throws InvalidArgument for an empty dataset, a batch outside 1 to 2^40, ranks
+  /// outside 1 to 65536, a rank outside [0, ranks), a batch larger than the dataset if remainders are dropped, and
+  /// micro-batches that do not divide the batch, or several if remainders are kept.
   Batcher(DatasetPtr dataset, BatchOptions options);
 
-  /// Number of batches per epoch, the same on every rank.
+  /// Number of batches per epoch, the same on every rank: rows / batch, rounded down if remainders are dropped, else
+  /// up.
   int64_t batches() const;
-  /// Returns this rank's rows of the global batch `index` of an epoch, those of one micro-batch after the other. The
-  /// last batch of an epoch may have fewer rows. Throws InvalidArgument if `index` is outside [0, batches()) or `epoch`
-  /// outside [0, kMaxEpochs], and what functions that make or check the rows throw (`Dataset::read`).
+  /// Returns this rank's rows of the global batch `index` of an epoch, those of one micro-batch after the other; a rank
+  /// may have none if there are more ranks than rows. If remainders are kept, the last batch of an epoch may have fewer
+  /// rows. Throws InvalidArgument if `index` is outside [0, batches()) or `epoch` outside [0, kMaxEpochs], and what
+  /// functions that make or check the rows throw (`Dataset::read`).
   Batch batch(int64_t epoch, int64_t index) const;
   /// Writes what `batch` returns to `out`. Reuses the arrays of `out` that have the right types. Throws as `batch`
   /// does.

@@ -29,17 +29,20 @@ struct PrefetchOptions {
 /// `depth` batches are ready or being read. Only one thread may consume.
 class Prefetcher {
  public:
-  /// Starts the workers. `start` may be just after the last batch of an epoch, which means the start of the next.
-  /// Throws InvalidArgument for options or a position out of range, RuntimeFailure(out_of_memory) if a thread cannot be
-  /// started.
+  /// Starts the workers, which read batches from `start` on. `start` may be just after the last batch of an epoch,
+  /// which means the start of the next. Throws InvalidArgument for workers outside 1 to 64, a depth outside 1 to 1024,
+  /// an epoch outside [0, kMaxEpochs] or a batch outside [0, batches()], RuntimeFailure(out_of_memory) if a thread
+  /// cannot be started.
   Prefetcher(Batcher batcher, PrefetchOptions options, DataPosition start = {});
 
-  /// Returns the next batch, waiting for it. If reading it failed, rethrows that error on every call.
+  /// Returns the batch at `position` and moves on to the one after it; waits until it is read. If reading it failed,
+  /// rethrows that error on every call.
   Batch next();
-  /// Stores the next batch in `batch`, waiting for it, and reuses the arrays that `batch` had for a later one: memory
-  /// that was used before is faster. If reading it failed, rethrows that error on every call.
+  /// Stores the batch at `position` in `batch` and moves on to the one after it; waits until it is read. The arrays
+  /// that `batch` had are reused for a later batch: memory that was used before is faster. If reading it failed,
+  /// rethrows that error on every call.
   void next(Batch& batch);
-  /// Position of the batch that `next` returns when it is called next.
+  /// Position of the batch that the next call of `next` returns.
   DataPosition position() const { return position_; }
 
  private:

@@ -18,7 +18,7 @@ const Array* find(const NamedArrays& arrays, std::string_view name) {
   return found == arrays.end() ? nullptr : &found->second;
 }
 
-/// Returns "x_train" and "y_train", or the same for the test split.
+/// Returns "x_train" and "y_train" for training, "x_test" and "y_test" for testing.
 std::pair<std::string, std::string> paired_names(Split split) {
   const std::string part = split == Split::train ? "train" : "test";
   return {"x_" + part, "y_" + part};
@@ -32,7 +32,8 @@ bool holds_pair(const std::vector<std::string>& names, Split split) {
   return holds(x) && holds(y);
 }
 
-/// Returns the shapes of rows of bytes [height,width], i.e. grey images, with a channel dimension added, by array name.
+/// Returns, by name, the row shapes of the arrays of bytes [rows,height,width], i.e. grey images, with a channel
+/// dimension added: [height,width,1]. Other arrays are not in the map.
 std::map<std::string, Shape> shapes_with_channel(const NamedArrays& arrays) {
   std::map<std::string, Shape> shapes;
   for (const auto& [name, array] : arrays) {
@@ -42,8 +43,9 @@ std::map<std::string, Shape> shapes_with_channel(const NamedArrays& arrays) {
   return shapes;
 }
 
-/// Renames "labels" and "y" to "label", and the input, if there is only one, to `input`; other arrays keep their names.
-/// Puts `input` first. Throws InvalidFile if there is no label.
+/// Renames "labels" and "y" to "label" and, if there is exactly one other array, that one to `input`; other arrays keep
+/// their names and order. Puts the array `input`, if there is one, first. Throws InvalidFile, naming `path`, if there
+/// is no label.
 NamedArrays renamed(NamedArrays arrays, const std::string& input, const std::string& path) {
   for (auto& [name, array] : arrays) {
     if (name == "labels" || name == "y") name = kLabel;
@@ -78,7 +80,8 @@ NamedArrays read_npz_rows(const DataSource& source, Split split, const std::stri
   return arrays;
 }
 
-/// Checks that all numbers of an integer array are in [least, most] or equal `ignored`. Throws InvalidFile otherwise.
+/// Checks that all numbers of an integer array are in [least, most] or equal `ignored`, if it is given. Throws
+/// InvalidFile, with the row, otherwise.
 void require_range(const std::string& name, const Array& array, int64_t least, int64_t most,
                    std::optional<int64_t> ignored, const DataSource& source) {
   const int64_t rows = array.shape().empty() ? 1 : array.shape()[0], count = array.type().elements();
@@ -94,8 +97,8 @@ void require_range(const std::string& name, const Array& array, int64_t least, i
   });
 }
 
-/// Checks that integer labels are as `labels` says, if it is given, and that other integers fit an i32, which they
-/// become in a batch. Throws InvalidFile otherwise.
+/// Checks that integers of "label" are in [0, classes) or ignored, if `labels` is given, and that other integers fit an
+/// i32, which they become in a batch. Throws InvalidFile otherwise.
 void require_ids(const NamedArrays& arrays, std::optional<LabelRange> labels, const DataSource& source) {
   using Id = std::numeric_limits<int32_t>;
   for (const auto& [name, array] : arrays) {

@@ -8,9 +8,9 @@
 
 namespace partita {
 
-/// Whether the source names rows of this split; always for training. Opens a single .npz to see if it has test rows,
-/// next to training rows: x_train, y_train, x_test and y_test. Throws MissingFile if that file cannot be opened,
-/// InvalidFile if it is no regular zip file.
+/// Whether the source names rows of this split; always for training. For testing: npz with two files, npy with four, or
+/// a single .npz, which is opened, that has x_train, y_train, x_test and y_test. Throws MissingFile if that file cannot
+/// be opened, InvalidFile if it is no regular zip file.
 bool has_array_rows(const DataSource& source, Split split);
 
 /// Integer labels must be in [0, classes) or equal `ignored`.

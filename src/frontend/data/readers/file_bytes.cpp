@@ -16,8 +16,9 @@ class Unpacker {
  public:
   enum class State { more, ended, corrupt, too_large };  // too_large: unpacking needs more memory than kXzMemory
   virtual ~Unpacker() = default;
-  /// Unpacks some bytes, and moves both spans past what was used. `last`: nothing follows `in`. Returns `ended` once
-  /// all is unpacked, and `corrupt` or `too_large` for data that cannot be unpacked.
+  /// Unpacks some bytes of `in` to `out`, and moves the start of both spans past what was used. `last`: nothing follows
+  /// `in`. Returns `ended` once all is unpacked, `corrupt` or `too_large` for data that cannot be unpacked, else
+  /// `more`.
   virtual State step(std::span<const uint8_t>& in, std::span<uint8_t>& out, bool last) = 0;
 };
 

@@ -27,14 +27,14 @@ class PackedFile {
   PackedFile& operator=(const PackedFile&) = delete;
   ~PackedFile();
 
-  /// Returns the next `limit` bytes, or fewer at the end of the file. Throws InvalidFile if the file cannot be read, or
-  /// if its packed data is truncated, corrupt or takes more than 256 MiB to unpack.
+  /// Returns the next `limit` unpacked bytes, or fewer at the end of the file. Throws InvalidFile if the file cannot be
+  /// read, or if its packed data is truncated, corrupt or takes more than 256 MiB to unpack.
   std::vector<uint8_t> read(int64_t limit);
-  /// Reads the next bytes into `out`. Returns their number, less than out.size() only at the end of the file. Throws
-  /// InvalidFile if the file cannot be read, or if its packed data is truncated, corrupt or takes more than 256 MiB to
-  /// unpack.
+  /// Reads the next unpacked bytes into `out`. Returns their number, less than out.size() only at the end of the file.
+  /// Throws InvalidFile if the file cannot be read, or if its packed data is truncated, corrupt or takes more than 256
+  /// MiB to unpack.
   size_t read(std::span<uint8_t> out) { return unpack(out); }
-  /// Returns an upper bound of the unpacked size, from the size on disk.
+  /// Returns an upper bound of the number of unpacked bytes, from the size on disk: that size itself for a plain file.
   int64_t max_bytes() const;
   const std::filesystem::path& path() const { return path_; }
 
@@ -53,11 +53,12 @@ class PackedFile {
   bool ended_ = false;  // whether everything is unpacked
 };
 
-/// Returns the first of `name`, `name.gz` and `name.xz` that exists in `directory`, or an empty path.
+/// Returns the path in `directory` of the first of `name`, `name.gz` and `name.xz` that exists, or an empty path if
+/// none does.
 std::filesystem::path find_packed(const std::filesystem::path& directory, std::string_view name);
 
-/// Returns the first of `name`, `name.gz` and `name.xz` that exists in `directory`. Throws MissingFile if there is
-/// none.
+/// Returns the path in `directory` of the first of `name`, `name.gz` and `name.xz` that exists. Throws MissingFile if
+/// none does.
 std::filesystem::path require_packed(const std::filesystem::path& directory, std::string_view name);
 
 /// Returns the contents of a file, decompressed if its name ends in `.gz` or `.xz`. Throws MissingFile if it cannot be

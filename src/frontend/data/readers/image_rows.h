@@ -14,7 +14,8 @@ struct ChannelScaling {
   std::vector<double> mean, std;
 };
 
-/// Returns the two columns of labelled images. Throws InternalError unless `image` is u8.
+/// Returns the columns of labelled images: "image" of the given type and "label" (i32[]). Throws InternalError unless
+/// `image` is u8.
 std::vector<Column> image_columns(Type image);
 
 }  // namespace partita

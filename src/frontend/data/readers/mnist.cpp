@@ -16,9 +16,9 @@ uint32_t big_endian(const uint8_t* bytes) {
   return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
 }
 
-/// Returns the elements of an IDX file whose items have the sizes `item`. Throws MissingFile if it cannot be opened,
-/// and InvalidFile for damaged packed data, another magic number, other sizes, and a file that is too short or too
-/// long.
+/// Returns the elements of an IDX file whose items have the sizes `item` (none: one byte each), item after item. Throws
+/// MissingFile if it cannot be opened, and InvalidFile for damaged packed data, another magic number, other sizes, and
+/// a file that is too short, too long or of more than 2^31 elements.
 std::vector<uint8_t> read_idx(const std::filesystem::path& path, uint32_t magic, const std::vector<uint32_t>& item) {
   PackedFile file(path);
   const auto refuse = [&](std::string_view what, size_t offset, const std::string& got, const std::string& expected) {

@@ -37,7 +37,7 @@ class Source {
     left_ -= static_cast<int64_t>(done);
     return done;
   }
-  /// Upper bound of the bytes that are left.
+  /// Upper bound of the bytes that are not read yet, at least 0.
   int64_t left() const { return std::max<int64_t>(0, left_); }
 
  private:
@@ -54,7 +54,8 @@ class Source {
   refuse(where, "cut file", fmt::format("{} bytes", got), fmt::format("{}", expected));
 }
 
-/// Reads `count` bytes of a header. Throws InvalidFile if the file ends before.
+/// Returns the next `count` bytes, those of a header. Throws InvalidFile, naming `where`, if the file ends before, and
+/// what reading it throws.
 std::vector<uint8_t> exactly(Source& source, int64_t count, const std::string& where) {
   std::vector<uint8_t> bytes(static_cast<size_t>(count));
   const size_t got = source.read(bytes);
@@ -177,7 +178,7 @@ class Places {
     is_in_order_ = !column_major || shape.size() < 2;
   }
   bool is_in_order() const { return is_in_order_; }
-  /// Returns the row-major index of the next element, and moves on to the one after it.
+  /// Returns the row-major index of the next element in file order, and moves on to the one after it.
   int64_t next() {
     const int64_t place = place_;
     if (is_in_order_) return ++place_, place;
@@ -197,8 +198,8 @@ class Places {
   bool is_in_order_ = true;
 };
 
-/// Checks that the file can hold what its header declares, and that memory can hold the array. Throws InvalidFile or
-/// RuntimeFailure(out_of_memory) otherwise.
+/// Checks that the file can still give `bytes`, which its header declares, and that the free memory can hold an array
+/// of `type`, if its size is known. Throws InvalidFile or RuntimeFailure(out_of_memory), naming `where`, otherwise.
 void require_room(const Type& type, int64_t bytes, const Source& source, const std::string& where) {
   if (bytes > source.left())
     refuse(where, "cut file", fmt::format("at most {} bytes", source.left()), fmt::format("{}", bytes));
@@ -210,7 +211,8 @@ void require_room(const Type& type, int64_t bytes, const Source& source, const s
                   print(type), print_bytes(type.bytes()), print_bytes(*available)));
 }
 
-/// Reads elements in parts, and puts each at its place. Throws InvalidFile if the file ends before.
+/// Reads the elements of `array` from the source in parts, in file order, and puts each at its place in row-major
+/// order. Throws InvalidFile if the file ends before, and what reading it throws.
 void read_elements(Source& source, const Element& element, Places places, const std::string& where, Array& array) {
   const auto size = static_cast<int64_t>(element.bytes), count = array.type().elements();
   std::vector<uint8_t> part(static_cast<size_t>(std::min(count, kReadStep / size) * size));
@@ -315,7 +317,8 @@ class Npz {
     void operator()(zip_file_t* member) const { zip_fclose(member); }
   };
 
-  /// Returns an upper bound of the bytes that a member can give, from its sizes in the file.
+  /// Returns an upper bound of the bytes that the member at position i can give, from its sizes in the file; the
+  /// largest int64_t if they are unknown.
   int64_t max_bytes(size_t i) const {
     constexpr uint64_t kMaxBytes = std::numeric_limits<int64_t>::max();
     zip_stat_t stat;
@@ -343,8 +346,8 @@ class Npz {
   std::vector<std::string> members_;
 };
 
-/// Returns the arrays whose names `takes` accepts. Throws MissingFile, InvalidFile or RuntimeFailure(out_of_memory) as
-/// `read_npz` does.
+/// Returns the arrays whose names, without ".npy", `takes` accepts, in file order. Throws MissingFile, InvalidFile or
+/// RuntimeFailure(out_of_memory) as `read_npz` does.
 std::vector<std::pair<std::string, Array>> read_arrays(const std::filesystem::path& file,
                                                        const std::function<bool(const std::string&)>& takes) {
   const Npz npz(file);

@@ -15,9 +15,10 @@ struct RecordFormat {
 /// 1).
 std::vector<Column> record_columns(const RecordFormat& format);
 
-/// Returns generated records. Small ids are frequent. Each id and each feature has a hidden weight, and the first id
-/// adds a second weight to the first feature. The label says whether the weighted sum is positive. The splits share the
-/// weights, not the rows. Throws InvalidArgument if `count` is negative.
+/// Returns `count` generated records, in the columns of `record_columns`. Small ids are frequent. Each id and each
+/// feature has a hidden weight, and the first id adds a second weight to the first feature. The label says whether the
+/// weighted sum of a record is positive. A record depends on (seed, split, index) only; the splits share the weights,
+/// not the rows. Throws InvalidArgument if `count` is negative.
 DatasetPtr make_synthetic_records(int64_t count, const RecordFormat& format, uint64_t seed, Split split);
 
 }  // namespace partita

@@ -82,7 +82,8 @@ class Synthetic : public Dataset {
     patches_.push_back(std::move(spots));
   }
 
-  /// Fills an image with grey and noise of -32 to 31, four pixels per random word.
+  /// Fills the `pixels` bytes of the image of row `row` with grey, 128, and noise of -32 to 31, four bytes per random
+  /// word.
   void fill_noise(uint64_t row, uint8_t* image, int64_t pixels) const {
     for (int64_t first = 0; first < pixels; first += 16) {
       const PhiloxBlock block = random_block(key_, static_cast<uint64_t>(1 + first / 16), row);

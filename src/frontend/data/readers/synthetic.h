@@ -15,7 +15,8 @@ namespace partita {
 
 /// Returns a dataset with the columns "image" (of the given type, u8[height,width,channels]) and "label" (i32[]). A row
 /// depends on (seed, split, index) only; the splits share their patterns. Throws InvalidArgument for other image types,
-/// a bad number of classes or rows, and images too small for the classes.
+/// sides outside 1 to 16384, channels outside 1 to 16, classes outside 2 to 1000, rows below 0, and images too small
+/// for the classes.
 DatasetPtr make_synthetic(Type image, int classes, int64_t rows, uint64_t seed, Split split);
 
 }  // namespace partita

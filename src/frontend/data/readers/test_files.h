@@ -76,7 +76,8 @@ inline Bytes npy(const std::string& descr, const std::string& shape, const Bytes
   return file;
 }
 
-/// Expects `action` to throw an `Error` whose message contains `part`.
+/// Expects `action` to throw an `Error` whose message contains `part`; without an error the test fails, and another one
+/// escapes.
 template <class Error, class Action>
 void expect_error(Action&& action, const std::string& part) {
   try {
@@ -108,7 +109,7 @@ class Counting : public Dataset {
 
 inline DatasetPtr counting(int64_t rows) { return std::make_shared<Counting>(rows); }
 
-/// Returns the elements of an array of any type as doubles.
+/// Returns the elements of an array of any type as doubles, in row-major order.
 inline std::vector<double> numbers(const Array& array) {
   std::vector<double> result;
   for (int64_t i = 0; i < array.type().elements(); ++i) result.push_back(array.at(i));
@@ -119,7 +120,7 @@ inline std::vector<int64_t> values(const Array& array) {
   return {array.as<int64_t>(), array.as<int64_t>() + array.type().elements()};
 }
 
-/// Returns the first column of all rows of one epoch.
+/// Returns the first value of the first column, an i64 one, of all rows of one epoch, in order.
 inline std::vector<int64_t> epoch_of(const DatasetPtr& dataset, int64_t epoch) {
   std::vector<int64_t> result;
   for (int64_t i = 0; i < dataset->size(); ++i) {
@@ -128,7 +129,8 @@ inline std::vector<int64_t> epoch_of(const DatasetPtr& dataset, int64_t epoch) {
   return result;
 }
 
-/// Returns the folder of the real data files `name`, or an empty path if there is none.
+/// Returns the folder `name` of the real data, in $PARTITA_DATA or else in ../shared/data of the source tree, or an
+/// empty path if it does not exist.
 inline std::filesystem::path real_data(const std::string& name) {
   const char* given = getenv("PARTITA_DATA");
   const auto path = std::filesystem::path(given ? given : PARTITA_SOURCE_DIR "/../shared/data") / name;

@@ -64,15 +64,15 @@ class TokenRows : public Dataset {
     int32_t *tokens, *labels, *positions;
   };
 
-  /// Returns a random integer below `bound`: number `number` of the 2 * tokens of a row.
+  /// Returns a random integer in [0, bound): draw `number` of the 2 * tokens draws of a row.
   int64_t draw(const RowAt& row, int64_t number, int64_t bound) const {
     const int64_t element = row.index * 2 * format_.tokens + number;
     return static_cast<int64_t>(random_below(key_, static_cast<uint64_t>(element), static_cast<uint64_t>(row.epoch),
                                              static_cast<uint64_t>(bound)));
   }
 
-  /// Chooses positions of a masked row at random, writes them and the tokens there as labels, and hides most of these
-  /// tokens.
+  /// Chooses `targets` positions of a masked row at random, writes them in ascending order and the tokens there as
+  /// labels. Of these tokens, on average 8 of 10 become the mask, one a random token of the row, and one stays.
   void hide(const RowAt& at, const MaskedRow& row) const {
     const int64_t tokens = format_.tokens, hidden = format_.targets;
     int64_t chosen = 0;  // each remaining token is equally likely (Knuth, volume 2, algorithm S)

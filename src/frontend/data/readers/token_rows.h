@@ -25,7 +25,7 @@ struct TextFormat {
 
   /// Number of labels per row.
   int64_t labels() const { return task == TextTask::next ? tokens : targets; }
-  /// Bytes from the start of a row to that of the next (`stride`), and bytes of a row including labels (`window`).
+  /// Bytes from the start of a row to that of the next (`stride`), and bytes of a row including its labels (`window`).
   int64_t stride() const { return task == TextTask::continuation ? tokens + targets : tokens; }
   int64_t window() const { return tokens + (task == TextTask::next ? 1 : task == TextTask::masked ? 0 : targets); }
 };
@@ -37,7 +37,7 @@ struct TextFormat {
 DatasetPtr token_rows(TextBytes bytes, const TextFormat& format);
 DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format);
 
-/// Returns the columns of `token_rows`.
+/// Returns the columns of `token_rows`: "tokens", "label" and, if masked, "positions".
 std::vector<Column> token_columns(const TextFormat& format);
 
 /// Returns the windows of a text file (plain, .gz or .xz): of its first 90 % for training, of the rest for testing.
@@ -45,9 +45,10 @@ std::vector<Column> token_columns(const TextFormat& format);
 /// is shorter than a window.
 DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format);
 
-/// Returns rows of a generated text. Each of 24 letters follows from the two before it by a random table, and is any
-/// letter one time in ten. So the best loss is about 0.62, and a model without memory reaches 3.18. A vocabulary
-/// smaller than the bytes of these letters has other or fewer letters. `rows` must be at least 1.
+/// Returns `rows` windows of a generated text, in the columns of `token_rows`. Each of 24 letters follows from the two
+/// before it by a random table, and is any letter one time in ten; the splits share the table, not the text. So the
+/// best loss is about 0.62, and a model without memory reaches 3.18. A vocabulary smaller than the bytes of these
+/// letters has other or fewer letters. `rows` must be at least 1.
 DatasetPtr make_synthetic_text(int64_t rows, const TextFormat& format, uint64_t seed, Split split,
                                int64_t vocabulary = 256);
 

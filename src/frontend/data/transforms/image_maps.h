@@ -13,9 +13,9 @@ namespace partita {
 /// finite.
 ValueMapPtr rescale(double scale, double shift);
 
-/// Returns the map (value - mean[c]) / std[c] of an HWC image, as f32, with one mean and std per channel. Throws
-/// InvalidArgument for no or different numbers of both, means that are not finite and stds that are not positive. The
-/// map throws InvalidArgument for other numbers of channels.
+/// Returns the map (value - mean[c]) / std[c] of an HWC image, as f32, with one mean and std per channel c. Throws
+/// InvalidArgument if there are none or different numbers of both, for means that are not finite and for stds that are
+/// not finite and positive. The map throws InvalidArgument for other dimensions and numbers of channels.
 ValueMapPtr normalize(const std::vector<double>& mean, const std::vector<double>& std);
 
 /// Returns the map from [H,W,C] to [C,H,W] in the same element type. It throws InvalidArgument for other dimensions.
@@ -24,8 +24,8 @@ ValueMapPtr hwc_to_chw();
 /// Returns the map from [C,H,W] to [H,W,C] in the same element type. It throws InvalidArgument for other dimensions.
 ValueMapPtr chw_to_hwc();
 
-/// Returns the map to another element type, for any shape. Fractions are dropped; values outside an integer type are
-/// clamped, and NaN becomes 0.
+/// Returns the map to another element type, for any shape. For an integer type fractions are dropped, values outside it
+/// are clamped, and NaN becomes 0; a bool is whether the value differs from 0.
 ValueMapPtr cast(DType dtype);
 
 /// Returns the map to height x width by bilinear interpolation, with half-pixel centres and without smoothing, for u8

@@ -21,7 +21,7 @@ Affine compose(const Affine& first, const Affine& second) {
   return result;
 }
 
-/// Computes out[p * out_step] = in[p * in_step] * scale + shift.
+/// Computes out[p * out_step] = in[p * in_step] * scale + shift for p in [0, count), in f32.
 template <class T>
 void affine_run(const T* in, int64_t in_step, float* out, int64_t out_step, int64_t count, float scale, float shift) {
   if (in_step == 1 && out_step == 1) {
@@ -33,7 +33,7 @@ void affine_run(const T* in, int64_t in_step, float* out, int64_t out_step, int6
   }
 }
 
-/// Copies an HWC image in the order CHW, for any element type.
+/// Copies an image from the order HWC to CHW, for any element type.
 void channels_to_front(const ConstTensor& in, const Tensor& out) {
   for_dtype(in.type.dtype, [&](auto zero) {
     using T = decltype(zero);

@@ -23,7 +23,8 @@ struct Affine {
 /// An affine function per channel of an HWC image, then optionally the order CHW.
 class Pixels : public ValueMap {
  public:
-  /// `channels`: number that the image must have; 0 = any.
+  /// Makes the map that applies `affine` per channel and then, if `channels_first`, changes HWC to CHW. `channels`:
+  /// number that the image must have; 0 = any.
   Pixels(Affine affine, int64_t channels, bool channels_first)
       : affine_(std::move(affine)), channels_(channels), channels_first_(channels_first) {}
 

@@ -53,8 +53,9 @@ struct Rules<uint8_t> {
 
 enum class Side { across, down };
 
-/// Returns the taps of `to` output coordinates between `from` input ones. At the border OpenCV takes the last column
-/// once but the last row twice, which differs in the dropped bits.
+/// Returns, for each of `to` output coordinates, the two neighbouring coordinates of `from` input ones, limited to
+/// these, and their weights. Beyond the outermost input centres, the weights of columns (across) are 1 for the low one
+/// and 0 for the high one, as in OpenCV; rows (down) take the same row twice, which differs in the dropped bits.
 template <class T>
 std::vector<Tap<typename Rules<T>::Weight>> taps(Side side, int64_t from, int64_t to) {
   std::vector<Tap<typename Rules<T>::Weight>> result;
@@ -82,8 +83,8 @@ class WideRows {
     for (Kept& kept : kept_) kept.values.resize(columns.size() * static_cast<size_t>(channels_));
   }
 
-  /// Returns a widened row: channel after channel, one value per output column. It is valid until another row of the
-  /// same parity is asked for.
+  /// Returns row y of the input, widened: channel after channel, one value per output column. It is valid until another
+  /// row of the same parity is asked for.
   const Wide* row(int64_t y) {
     Kept& kept = kept_[static_cast<size_t>(y % 2)];
     if (kept.y != y) widen(y, kept);
@@ -113,8 +114,8 @@ class WideRows {
   std::array<Kept, 2> kept_;
 };
 
-/// Calls `blend(channel, y, upper, lower, weights)` for each output row of each channel. `upper` and `lower` are the
-/// widened source rows of the channel, and `weights` is their tap.
+/// Calls `blend(channel, y, upper, lower, weights)` for each channel of each output row y, row by row. `upper` and
+/// `lower` are the widened source rows of the channel, and `weights` is their tap.
 template <class T, class Blend>
 void resize_rows(const ConstTensor& in, int64_t height, int64_t width, Blend&& blend) {
   const auto columns = taps<T>(Side::across, in.type.shape[1], width);

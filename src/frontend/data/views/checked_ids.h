@@ -13,9 +13,10 @@ struct IdLimit {
   bool operator==(const IdLimit&) const = default;
 };
 
-/// Returns the dataset with its ids checked. Rows in memory are checked at once, others when they are read, so `read`
-/// may throw too. Limits of columns that the dataset lacks are ignored. Throws InvalidFile for ids of a file, else
-/// InvalidArgument, with the position of the id.
+/// Returns a dataset with the same rows whose ids are checked: columns in memory at once, others each time they are
+/// read. Returns `dataset` itself if nothing is left to check. Limits of columns that it lacks are ignored. Throws
+/// InvalidFile, with the position, for an id in memory that comes from a file, InvalidArgument for any other; reading
+/// throws InvalidArgument.
 DatasetPtr checked_ids(DatasetPtr dataset, const std::vector<IdLimit>& limits);
 
 }  // namespace partita

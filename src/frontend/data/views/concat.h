@@ -4,8 +4,8 @@
 
 namespace partita {
 
-/// Returns the rows of all datasets, one after another. Throws InvalidArgument for no datasets and for columns that
-/// differ.
+/// Returns a dataset of the rows of all datasets, one dataset after another in the given order. Throws InvalidArgument
+/// for no datasets and for columns that differ in name, type or order.
 DatasetPtr concat(std::vector<DatasetPtr> datasets);
 
 }  // namespace partita

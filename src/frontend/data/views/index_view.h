@@ -17,7 +17,7 @@ class IndexView : public Dataset {
     int64_t epoch;
     int64_t index;
   };
-  /// Returns the epoch and the index in the source of a row of this view.
+  /// Returns the place of the view's row `index` of `epoch` in the source: its epoch and index there.
   virtual Place place(int64_t epoch, int64_t index) const = 0;
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override;
 

@@ -5,9 +5,9 @@
 
 namespace partita {
 
-/// Returns the dataset with `fn` applied to each value of the named columns when rows are read. Throws InvalidArgument
-/// for an unknown or repeated column and for types that `fn` does not take. Reading throws what `fn` throws for a
-/// value.
+/// Returns the dataset with each value of the named columns replaced by what `fn` makes of it when rows are read; other
+/// columns are unchanged. Throws InvalidArgument for an unknown or repeated column and for types that `fn` does not
+/// take. Reading throws what `fn` throws for a value.
 DatasetPtr map(DatasetPtr dataset, const std::vector<std::string>& columns, ValueMapPtr fn);
 
 }  // namespace partita

@@ -9,7 +9,8 @@ constexpr size_t kDropped = SIZE_MAX;
 
 class Project : public Dataset {
  public:
-  /// `target`: per column of the source its position here, or kDropped.
+  /// Takes the columns of the view in `columns`, and in `target`, per column of the source, its position in the view or
+  /// kDropped.
   Project(DatasetPtr source, std::vector<size_t> target, std::vector<Column> columns)
       : source_(std::move(source)), target_(std::move(target)), columns_(std::move(columns)) {}
 

@@ -4,7 +4,8 @@
 
 namespace partita {
 
-/// Returns the rows in a new order in every epoch. The order is a function of (seed, epoch) only.
+/// Returns a dataset of the same rows, in a new order in every epoch. The order is a function of (seed, epoch, number
+/// of rows) only.
 DatasetPtr shuffle(DatasetPtr dataset, uint64_t seed);
 
 }  // namespace partita

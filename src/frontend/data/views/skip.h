@@ -4,7 +4,8 @@
 
 namespace partita {
 
-/// Returns all rows but the first `count`. Throws InvalidArgument if `count` is negative.
+/// Returns a dataset of all rows but the first `count`, in the same order; empty if there are no more. Throws
+/// InvalidArgument if `count` is negative.
 DatasetPtr skip(DatasetPtr dataset, int64_t count);
 
 }  // namespace partita

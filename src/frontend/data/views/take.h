@@ -4,7 +4,8 @@
 
 namespace partita {
 
-/// Returns the first `count` rows, or all if there are fewer. Throws InvalidArgument if `count` is negative.
+/// Returns a dataset of the first `count` rows, or of all if there are fewer, in the same order. Throws InvalidArgument
+/// if `count` is negative.
 DatasetPtr take(DatasetPtr dataset, int64_t count);
 
 }  // namespace partita

@@ -11,8 +11,8 @@ struct DenseOptions {
   InitRule bias_init = Init::zeros;
 };
 
-/// y = x weight^T + bias for x[.., in] of at least two dimensions, weight[units, in], bias[units]. `in` is taken from
-/// x.
+/// y = x weight^T + bias (with `bias`) for x[.., in], weight[units, in], bias[units]; `in` is taken from x. `construct`
+/// throws InvalidArgument for fewer than two dimensions.
 class Dense : public Layer {
  public:
   explicit Dense(int64_t units, DenseOptions options = {}, CallLocation where = CallLocation::current())

@@ -5,7 +5,8 @@
 
 namespace partita {
 
-/// Looks up rows of weight[rows, width] by integer ids.
+/// Looks up rows of weight[rows, width] by integer ids[..]: [.., width]. `construct` throws InvalidArgument unless the
+/// ids are i32 or i64; an id outside [0, rows) is an error at run time.
 class Embedding : public Layer {
  public:
   Embedding(int64_t rows, int64_t width, InitRule init = normal_initializer(0, 1),

@@ -9,7 +9,8 @@
 namespace partita {
 namespace {
 
-/// Routes x[b, s, width]: returns the slots that each token's experts gave it, and their weights, both [b, s, top_k].
+/// Routes x[b, s, width]: returns two values [b, s, top_k]: the slots that each token's experts gave it, and the
+/// weights of these experts. Adds the balance loss if its weight is above 0.
 class Router : public Layer {
  public:
   Router(const MixtureOfExpertsOptions& options, CallLocation where) : Layer(where), options_(options) {}
@@ -30,8 +31,8 @@ class Router : public Layer {
   }
 
  private:
-  /// Returns the balance loss. Its sum over experts is computed as a mean over choices, each with the mean probability
-  /// of its expert.
+  /// Returns the balance loss, a scalar: the number of experts times the mean, over all choices of all sequences, of
+  /// the chosen expert's mean probability in the sequence.
   Value balance(Value probabilities, Value experts) const {
     const Shape& shape = experts.shape();
     const Value choices = reshape(experts, {shape[0], shape[1] * shape[2]});

@@ -6,7 +6,8 @@
 namespace partita {
 namespace {
 
-/// Returns a parameter with one element per element of the last dimension of x. Throws InvalidArgument for a scalar.
+/// Returns the parameter `name`, a vector with the size of the last dimension of x, initialized by `init`. Throws
+/// InvalidArgument for a scalar x, and as `Context::parameter` does.
 Value channel_parameter(Context& context, std::string_view layer, Value x, const std::string& name, Init init) {
   if (x.type().rank() == 0) {
     throw InvalidArgument(

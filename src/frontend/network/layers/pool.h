@@ -12,7 +12,8 @@ struct PoolOptions {
   bool count_include_pad = true;  // for averages: whether padding counts as zeros
 };
 
-/// The largest element under each kernel x kernel window of x[n, c, h, w].
+/// The largest element under each kernel x kernel window of x[n, c, h, w]: [n, c, h', w']. `construct` throws
+/// InvalidArgument for other dimensions, and for windows, strides and paddings that do not fit x.
 class MaxPool2d : public Layer {
  public:
   explicit MaxPool2d(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current())
@@ -24,7 +25,8 @@ class MaxPool2d : public Layer {
   PoolOptions options_;
 };
 
-/// The mean under each kernel x kernel window of x[n, c, h, w].
+/// The mean under each kernel x kernel window of x[n, c, h, w]: [n, c, h', w']. `construct` throws InvalidArgument for
+/// other dimensions, and for windows, strides and paddings that do not fit x.
 class AvgPool2d : public Layer {
  public:
   explicit AvgPool2d(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current())
@@ -36,7 +38,7 @@ class AvgPool2d : public Layer {
   PoolOptions options_;
 };
 
-/// The mean over height and width: [n, c].
+/// The mean of x[n, c, h, w] over height and width: [n, c]. `construct` throws InvalidArgument for other dimensions.
 class GlobalAvgPool : public Layer {
  public:
   explicit GlobalAvgPool(CallLocation where = CallLocation::current()) : Layer(where) {}

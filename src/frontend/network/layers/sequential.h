@@ -6,8 +6,8 @@
 
 namespace partita {
 
-/// Layers in sequence. Children are called "0", "1", ... or by the given names. Throws InvalidArgument for an empty
-/// pointer.
+/// Layers in sequence: each gets the result of the one before it. Children are called "0", "1", ... or by the given
+/// names. The constructors throw InvalidArgument for an empty pointer.
 class Sequential : public Layer {
  public:
   explicit Sequential(std::vector<LayerPtr> layers, CallLocation where = CallLocation::current());

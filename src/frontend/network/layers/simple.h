@@ -19,7 +19,7 @@ class OpLayer : public Layer {
   Attrs attrs_;
 };
 
-/// Reshapes [n, a, b, ..] to [n, a * b * ..].
+/// Reshapes [n, a, b, ..] to [n, a * b * ..]. `construct` throws InvalidArgument for fewer than two dimensions.
 class Flatten : public Layer {
  public:
   explicit Flatten(CallLocation where = CallLocation::current()) : Layer(where) {}

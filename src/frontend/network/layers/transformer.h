@@ -33,8 +33,9 @@ class MultiHeadAttention : public Layer {
 
  private:
   void check(const std::vector<Value>& inputs) const;
-  /// Returns attention by heads from q[b, s, (h d)] and k, v[b, t, (h d)], as one op or, with a bias, from elementary
-  /// ops. Throws InvalidArgument for shapes that do not fit.
+  /// Return attention by heads, [b, s, (h d)], from q[b, s, (h d)] and k, v[b, t, (h d)]: the first as one op, where k
+  /// and v may have fewer heads, the second from elementary ops, with `bias`[h, s, t] added to the scores. Throw
+  /// InvalidArgument for shapes that do not fit.
   Value mixed(Context& context, Value q, Value k, Value v) const;
   Value mixed(Value q, Value k, Value v, Value bias) const;
 

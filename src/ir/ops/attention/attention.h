@@ -76,7 +76,7 @@ struct AttentionSizes {
   int64_t seen(const AttentionAttrs& attrs, int64_t i) const {
     return attrs.causal ? std::clamp<int64_t>(attrs.begin + i + 1, 0, keys) : keys;
   }
-  /// Returns the factor of the scores.
+  /// Returns the factor of the scores: that of the attributes, or 1 / sqrt(width) if that is 0.
   double scale(const AttentionAttrs& attrs) const;
 };
 /// Returns the sizes of a call that passed `require_attention`.
@@ -89,8 +89,8 @@ Type lse_type(const AttentionSizes& sizes, DType dtype);
 /// Returns the rule of an op on q, k and v from its shorthand `text`, with h heads of k and v and g heads of q for
 /// each, and additional `modifiers`.
 ShardingRule attention_rule(const std::string& text, const std::string& modifiers, const OpCall& call);
-/// Returns the attributes on a shard. For ops with q and k as operands 0 and 1. The heads are dimension 1 of operand 4
-/// if there is one (the gradient), else of the last result.
+/// Returns the attributes on a shard: its numbers of heads and, if causal, its `begin`. For ops with q and k as
+/// operands 0 and 1. The heads are dimension 1 of operand 4 if there is one (the gradient), else of the last result.
 Attrs localize_attention(const Attrs& given, const Shard& shard);
 /// Builds attention from ops that allow its keys to be cut. Returns y and lse, the results of attention.
 std::vector<Value> expand_attention(const ExpandCall& call);

@@ -4,7 +4,8 @@
 namespace partita {
 namespace {
 
-/// Returns the gradients of a choice: to the second operand where `second` holds, else to the first.
+/// Returns the gradients of the first and of the second operand of a choice. The gradient of the result goes to the
+/// second where `second` holds, else to the first, and 0 to the other; sums undo a broadcast.
 std::vector<Value> gradients_of_choice(const GradCall& call, Value second) {
   const Value d = call.d_outputs[0], zero = constant(call.builder, 0, d.type());
   return {sum_to(call, call.apply("select", {second, zero, d}), call.inputs[0].type()),

@@ -42,7 +42,8 @@ class PointerList {
   std::array<Pointer, kMaxThreadRanks> list_;
 };
 
-/// Reduces the chunk that `rank` owns and writes the result to all ranks. Does nothing in a group of one rank.
+/// Reduces the part of the elements that `rank` owns, one of nearly equal parts, over all calls and writes the result
+/// to the buffers of all ranks. Does nothing in a group of one rank.
 void all_reduce_part(Calls calls, int rank) {
   const Call& call = *calls[rank];
   const auto size = static_cast<int64_t>(calls.size());

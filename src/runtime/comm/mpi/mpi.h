@@ -15,11 +15,11 @@ bool has_mpi();
 bool finds_mpi();
 
 /// Makes the world of this process, which ends with the object; one at a time. `ranks_here` is the number of processes
-/// on this host, according to the launcher. `on_failed_end`, if any, is called with the error if the last call of all
-/// ranks fails, where an exception would be lost. Throws RuntimeFailure if MPI does not start (peer_lost) or has too
-/// little memory or too few threads (out_of_memory), and if the processes do not connect or one does not answer or is
-/// lost. Throws InvalidArgument if the program was built without MPI, its library cannot be loaded, or a timeout in the
-/// environment is no time.
+/// on this host, according to the launcher. `on_failed_end`, if any, is called by the object's destructor, where an
+/// exception would be lost, with the error if taking leave of the other ranks fails. Throws RuntimeFailure if MPI does
+/// not start (peer_lost) or has too little memory or too few threads (out_of_memory), and if the processes do not
+/// connect or one does not answer or is lost. Throws InvalidArgument if the program was built without MPI, its library
+/// cannot be loaded, or a timeout in the environment is no time.
 std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<FlightRecord> record = nullptr,
                                              std::function<void(ExitCode, const std::string&)> on_failed_end = nullptr);
 

@@ -115,8 +115,9 @@ class ProcessCommunicator final : public CheckedCommunicator {
     return shared;
   }
 
-  /// Makes the last call, so that no rank in a call waits for this process, which ends, and calls `finalize`. Ranks in
-  /// shared memory see that it has left. If that fails, aborts the world and calls `on_failed_end`.
+  /// Takes leave of the other ranks, so that no rank in a call waits for this process, and calls `finalize`. Does not
+  /// take leave if the ranks share memory, where they have seen it already; else waits for all ranks. If either fails,
+  /// aborts the world and then calls `on_failed_end` with the error.
   void leave_world() noexcept {
     const ProcessWorld& parts = shared_world_->parts;
     ExitCode code = ExitCode::out_of_memory;

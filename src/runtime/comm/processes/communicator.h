@@ -21,11 +21,11 @@ struct ProcessWorld {
   /// Tells all other processes that the world has failed, as in `state`. `message` is this process's own message. Never
   /// blocks for long; may end the process.
   std::function<void(const std::string& message, ExitCode code)> broadcast_failure{};
-  /// Called at the end, after the last call of this rank; if the world spans hosts, after that of all ranks. May be
-  /// null.
+  /// Called by the destructor of the world's communicator, unless an exception ends this rank or the world has failed:
+  /// after the last call of this rank, and of all ranks if they do not share memory. May be null.
   std::function<void()> finalize{};
-  /// Called with the error if the last call or `finalize` failed, where an exception would be lost. May end the
-  /// process. May be null.
+  /// Called by the destructor of the world's communicator, where an exception would be lost, with the error of taking
+  /// leave of the other ranks or of `finalize`, if one failed. May end the process. May be null.
   std::function<void(ExitCode code, const std::string& message)> on_failed_end{};
 };
 

@@ -115,8 +115,9 @@ class Gathering {
 
   std::vector<Socket> links() { return std::move(links_); }
 
-  /// Returns where all ranks are, and sends that to all of them. Throws RuntimeFailure, on all ranks, if one does not
-  /// arrive, ends, or expects another number of ranks, or this process is asked to end.
+  /// Waits for all other ranks, returns where each rank is, by rank, and sends that to all of them. Throws
+  /// RuntimeFailure, on all ranks, if one does not arrive, ends, or expects another number of ranks, or this process is
+  /// asked to end.
   std::vector<Hello> gather() {
     std::vector<Hello> all(options_.size);
     all[0] = hello_of(options_, options_.master);
@@ -211,8 +212,8 @@ class Gathering {
   std::vector<Socket> links_;
 };
 
-/// Receives rank 0's answer: where all ranks are. Throws RuntimeFailure with the reason if the job does not begin or
-/// this process is asked to end, RankMissed if rank 0 ends or is silent.
+/// Receives rank 0's answer: where each rank is, by rank. Throws RuntimeFailure with the reason if the job does not
+/// begin or this process is asked to end, RankMissed if rank 0 ends or is silent.
 std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& options) {
   // Rank 0 may wait for other ranks as long as this one waits for it.
   const Deadline until = deadline_after(options.timeout + kReplyTime);

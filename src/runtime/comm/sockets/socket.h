@@ -55,8 +55,8 @@ std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until,
 /// Local address, as a number, and port of a listening or connected socket; "" and 0 if they are unknown.
 Endpoint local_endpoint(const Socket& socket);
 
-/// Waits until something can be read or the connection has ended; returns false if `until` passes first or polling
-/// fails.
+/// Waits until something can be read or the connection has ended, and returns true then; false if `until` passes first
+/// or polling fails.
 bool await_readable(const Socket& socket, Deadline until);
 
 /// Send or receive all bytes. Return false if `until` passes or the connection ends before.

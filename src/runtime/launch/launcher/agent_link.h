@@ -35,8 +35,8 @@ class AgentLink {
   /// Sends an order. Closes the link if the agent has ended or does not read the order within five seconds. Does
   /// nothing if the link is closed.
   void send(const AgentOrder& order);
-  /// Returns the reports received so far. Ignores lines that are not JSON objects. Closes the link if the agent has
-  /// ended or sends a line longer than 1 MiB. Throws InvalidFile for a malformed report.
+  /// Returns the reports received since the last call, in order. Ignores lines that do not begin with "{". Closes the
+  /// link if the agent has ended or sends a line longer than 1 MiB. Throws InvalidFile for a malformed report.
   std::vector<AgentReport> receive();
   /// Measures how long the agent has been silent.
   Heartbeat& heartbeat() { return heartbeat_; }

@@ -58,12 +58,14 @@ class Watch {
     int place = 0;  // position in the order in which ranks ended
   };
   std::string name(int rank) const;
-  /// The rank that is to blame: the first one that a signal killed, else the first that failed by itself, else one that
-  /// another rank lost or that was stopped, else the first with an exit code other than 0. None if no rank failed.
+  /// The rank that is to blame: the first one that a signal killed, else the first that failed by itself. Else the one
+  /// that the first rank to lose another lost, or, if that lost another itself, the first that was stopped, if any.
+  /// Else the first with an exit code other than 0. None if no rank failed.
   std::optional<int> culprit() const;
   Ending blamed(int rank) const;
-  /// Number of other hosts with a rank that lost one of this host, if this host's own ranks lost only ranks of other
-  /// hosts: its network is cut. 0 otherwise.
+  /// Number of other hosts with a rank that lost one of this host, if this host's network is cut: all ranks have ended,
+  /// one of this host has lost a rank of another, and each one of this host was stopped or ended for a lost or stalled
+  /// peer, none of them for one of this host. 0 otherwise.
   int missed_by_hosts(int host) const;
   /// The host that the most other hosts have lost (`missed_by_hosts`), the last one of several; none if there is no
   /// such host.

@@ -116,9 +116,9 @@ class Launcher {
     return false;
   }
 
-  /// If fewer ranks are allowed, removes the host that cannot be reached, or one slot of the host of a rank that failed
-  /// twice in a row; also one after the program has refused a smaller number of ranks. Returns whether something was
-  /// removed.
+  /// If fewer ranks are allowed, removes the host that `ending` says cannot be reached, or one slot of the host of the
+  /// rank it blames, if that failed twice in a row or the program has refused a smaller number of ranks. Returns
+  /// whether something was removed.
   bool shrink(const Ending& ending) {
     const bool again = ending.host == failed_host_ && ending.rank == failed_rank_;
     failed_host_ = ending.host;

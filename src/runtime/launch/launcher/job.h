@@ -27,9 +27,9 @@ std::vector<std::string> restart_command(const std::vector<std::string>& command
 /// Runs the job to its end. The output of rank 0 goes to stdout and stderr, errors to stderr. Returns 0, or the exit
 /// code of the rank that failed first: 76 if it was killed, 77 if it does not answer. For a lost host it is 76, 77 if
 /// it is silent or cut off, or the code of an error of its agent. After a signal, returns code_when_asked, but 128 +
-/// signal after a second one and between two attempts. Throws RuntimeFailure if the agents cannot be started, the
-/// folder of logs cannot be written or another job has it, or the system has no random bytes; MissingFile if the
-/// current folder cannot be found; InvalidFile for a malformed report.
+/// signal after a second one and while no rank runs. Throws RuntimeFailure if the agents cannot be started, the folder
+/// of logs cannot be written or another job has it, or the system has no random bytes; MissingFile if the current
+/// folder cannot be found; InvalidFile for a malformed report.
 int run_job(const JobOptions& options);
 
 }  // namespace partita

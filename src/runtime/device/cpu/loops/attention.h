@@ -60,8 +60,9 @@ class Attention {
       largest_of_head(sizes_.head(pair), in, out, product, scores);
     });
   }
-  /// Computes a part of attention with sharded keys. Adds up exp(score - largest score of all shards) over the keys of
-  /// this shard, and the values weighted by it. Throws what `Product` throws.
+  /// Computes a part of attention with sharded keys: for each query, the sum of exp(score - largest score of all
+  /// shards) over the keys of this shard that it sees, and the sum of the values weighted by that; 0 if it sees none.
+  /// Throws what `Product` throws.
   void sums(const Operands& in, const Sums& out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
       sums_of_head(sizes_.head(pair), in, out, product, scores);
@@ -82,8 +83,8 @@ class Attention {
   /// Number of scores of a block of queries against all keys.
   int64_t block_size() const { return std::min(kBlock, sizes_.queries) * sizes_.keys; }
 
-  /// Calls fn(pair of batch row and head, product, scratch for blocks of scores) for every `step`-th pair, in parallel.
-  /// Rethrows the first exception after all have ended.
+  /// Calls fn(pair, product, scratch for blocks of scores) for the pairs of batch row and head with the numbers 0,
+  /// `step`, 2 * `step` and so on, in parallel. Rethrows the first exception after all have ended.
   template <class Fn>
   void for_heads(int64_t step, void* scratch, const Fn& fn) const {
     const int64_t pairs = sizes_.batch * sizes_.heads;

@@ -27,8 +27,8 @@ std::string unsupported_by_loops(const KernelQuery& query);
 /// a reason.
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place = {});
 
-/// The memory format in which pointwise loops run: that of the first of `operands` operands which is neither plain nor
-/// "any", else plain.
+/// Returns the memory format in which pointwise loops run: of the first `operands` operands, that of the first one
+/// whose format is neither plain nor "any"; plain if there is none.
 MemoryFormat common_format(const KernelQuery& query, size_t operands);
 
 /// Returns the number of elements of a type in a memory format other than "any", padding included.

@@ -87,8 +87,9 @@ void sum_part(const View& view, const T* x, const Part& part, double* sums) {
 
 constexpr int64_t kMaxSums = int64_t{1} << 17;
 
-/// Number of ranges of rows whose sums fit kMaxSums numbers. If there are few, threads share the middle dimension,
-/// which changes no sum.
+/// Returns the number of ranges into which the outer dimension is split: that of `ranges_of`, but so few that their
+/// sums are at most kMaxSums numbers; at least 1. If there are few, threads share the middle dimension, which changes
+/// no sum.
 int64_t row_ranges(const View& view) {
   return std::min(ranges_of(view.outer), std::max<int64_t>(1, kMaxSums / (view.middle * view.lanes)));
 }

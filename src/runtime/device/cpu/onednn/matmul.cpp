@@ -13,8 +13,9 @@ Desc matrix_desc(int64_t batch, int64_t rows, int64_t columns, bool transposed) 
   return Desc({batch, rows, columns}, dnnl::memory::data_type::f32, dnnl::memory::dims{rows * columns, row, column});
 }
 
-/// Describes the product of a query, with leading dimensions merged into one batch. Without any, or if all rows of `a`
-/// can be multiplied by one `b`, it is one of two matrices. Throws dnnl::error if oneDNN has none.
+/// Describes the product of a query. For matmul, leading dimensions are merged into one batch. Without leading
+/// dimensions, or if all rows of `a` can be multiplied by one `b`, and for matmul_rows, the product is one of two
+/// matrices. Throws dnnl::error if oneDNN has none.
 dnnl::matmul::primitive_desc describe_matmul_onednn(const KernelQuery& query) {
   const Type &a = query.inputs[0], &b = query.inputs[1], &y = query.outputs[0];
   if (query.op == "matmul_rows") {
