@@ -68,9 +68,9 @@ def all_finite(inputs):
 
 def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
     """The network, whose products `Model` then computes from operands of 16 bits. Parameters, sums, norms, the loss and
-    updates stay in float32 at each level but O0, which changes nothing. In a loop of one's own it has no effect and
-    warns. Raises TypeError unless `network` is a cell, ValueError for an unknown level or a dtype of other than 16
-    bits."""
+    updates stay in float32 at each level but O0, which changes nothing. A model has one precision: that of a cell
+    within the network is that of all. In a loop of one's own it has no effect and warns. Raises TypeError unless
+    `network` is a cell, ValueError for an unknown level or a dtype of other than 16 bits."""
     if not isinstance(network, Cell):
         raise TypeError(
             f"[auto_mixed_precision] the network is not a cell, got {type(network).__name__}, expected an nn.Cell"
@@ -80,7 +80,7 @@ def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
 
 
 class FixedLossScaleManager:
-    """A scale that stays; without effect in float32."""
+    """A scale that stays. Without effect: losses are not scaled."""
 
     def __init__(self, loss_scale=128.0, drop_overflow_update=True):
         if loss_scale < 1:
@@ -98,7 +98,7 @@ class FixedLossScaleManager:
 
 
 class DynamicLossScaleManager:
-    """A scale that follows the gradients; without effect in float32."""
+    """A scale that follows the gradients. Without effect: losses are not scaled."""
 
     def __init__(self, init_loss_scale=2**24, scale_factor=2, scale_window=2000):
         if init_loss_scale < 1:

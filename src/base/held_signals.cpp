@@ -5,6 +5,8 @@
 namespace partita {
 namespace {
 
+thread_local const HeldSignals* outermost = nullptr;
+
 void hold(sigset_t* before) {
   sigset_t set;
   sigfillset(&set);
@@ -16,8 +18,22 @@ void hold(sigset_t* before) {
 
 void hold_signals() { hold(nullptr); }
 
-HeldSignals::HeldSignals() { hold(&before_); }
+HeldSignals::HeldSignals() : outer_(outermost == nullptr ? this : outermost) {
+  hold(&before_);
+  outermost = outer_;
+}
 
-HeldSignals::~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+HeldSignals::~HeldSignals() {
+  if (outer_ == this) outermost = nullptr;
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+ReleasedSignals::ReleasedSignals() : is_released_(outermost != nullptr) {
+  if (is_released_) pthread_sigmask(SIG_SETMASK, &outermost->before_, &held_);
+}
+
+ReleasedSignals::~ReleasedSignals() {
+  if (is_released_) pthread_sigmask(SIG_SETMASK, &held_, nullptr);
+}
 
 }  // namespace partita

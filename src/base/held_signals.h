@@ -21,7 +21,23 @@ class HeldSignals {
   HeldSignals& operator=(const HeldSignals&) = delete;
 
  private:
+  friend class ReleasedSignals;
   sigset_t before_;
+  const HeldSignals* outer_;
+};
+
+/// Gives the calling thread the signals that the outermost HeldSignals holds, until the end of the scope: for a user's
+/// function within a step, which may wait or start processes. Does nothing on a thread that holds none so.
+class ReleasedSignals {
+ public:
+  ReleasedSignals();
+  ~ReleasedSignals();
+  ReleasedSignals(const ReleasedSignals&) = delete;
+  ReleasedSignals& operator=(const ReleasedSignals&) = delete;
+
+ private:
+  bool is_released_;
+  sigset_t held_;
 };
 
 }  // namespace partita

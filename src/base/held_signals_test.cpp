@@ -41,6 +41,23 @@ TEST(HeldSignals, KeepWhatTheCallerHeld) {
   EXPECT_FALSE(holds(SIGTERM));
 }
 
+TEST(HeldSignals, AreReleasedForAWhile) {
+  { const ReleasedSignals nothing; }
+  ASSERT_FALSE(holds(SIGTERM));
+  {
+    const HeldSignals outer;
+    const HeldSignals inner;
+    {
+      const ReleasedSignals released;
+      EXPECT_FALSE(holds(SIGTERM));
+    }
+    EXPECT_TRUE(holds(SIGTERM));
+  }
+  EXPECT_FALSE(holds(SIGTERM));
+  const ReleasedSignals nothing;
+  EXPECT_FALSE(holds(SIGTERM));
+}
+
 TEST(HeldSignals, AreInherited) {
   const HeldSignals held;
   bool inherited = false;

@@ -72,6 +72,28 @@ void expect_ends(double largest) {
   EXPECT_TRUE(std::signbit(round_to<kFormat>(T{-0.0})));
 }
 
+// A mean of 9 numbers of bf16, added in two orders.
+TEST(WithoutNoise, SumsInOtherOrdersAreRoundedAlike) {
+  std::mt19937_64 random(5);
+  int apart = 0;
+  for (int i = 0; i < 100000; ++i) {
+    double one = 0, first = 0, second = 0;
+    for (int k = 0; k < 9; ++k) {
+      const double x = bf16(static_cast<float>(std::uniform_real_distribution<>(0, 2)(random)));
+      one += x;
+      (k < 3 ? first : second) += x / 9;
+    }
+    const double whole = one / 9, parts = first + second;
+    apart += round_to<kBf16>(whole) != round_to<kBf16>(parts) ? 1 : 0;
+    ASSERT_EQ(round_to<kBf16>(without_noise(whole)), round_to<kBf16>(without_noise(parts)));
+    ASSERT_LE(std::abs(without_noise(whole) - whole), std::ldexp(whole, -41));
+  }
+  EXPECT_GT(apart, 10) << "the case that it is for";
+  EXPECT_EQ(without_noise(std::numeric_limits<double>::infinity()), std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(without_noise(std::nan(""))));
+  EXPECT_EQ(without_noise(0.1f), 0.1f);
+}
+
 TEST(RoundTo, KeepsWhatIsNoNumber) {
   expect_ends<kBf16, float>(0x1.fep127);
   expect_ends<kBf16, double>(0x1.fep127);

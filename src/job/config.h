@@ -147,8 +147,8 @@ JobConfig completed(JobConfig config, const Place& place);
 /// `steps_per_epoch` is the number of steps in an epoch. A limit of 0 is none; without both it is one epoch.
 int64_t training_steps(int64_t epochs, int64_t steps, int64_t steps_per_epoch);
 
-/// Whether there are several ranks that split nothing but the rows of a batch, as in the modes data and hybrid.
-/// Parameters may still be split layerwise.
+/// Whether there are several ranks and the mode is data or hybrid: the ranks of a stage then split nothing but the rows
+/// of a batch. Parameters may still be split layerwise.
 bool cuts_batch_alone(const JobConfig& config);
 
 /// Checks that the parts of a completed configuration fit together. Throws InvalidArgument, with the nearest legal

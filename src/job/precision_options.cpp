@@ -19,7 +19,7 @@ PrecisionOptions precision_options(const TrainingConfig& config) {
   if (!options.full_layers.empty() && options.precision == MixedPrecision::f32) {
     throw InvalidArgument(
         fmt::format("[--precision-of] has no effect, got {} with --precision f32, expected --precision "
-                    "bf16 or none",
+                    "bf16 or no --precision-of",
                     config.precision_of.front()));
   }
   return options;

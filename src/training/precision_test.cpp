@@ -96,7 +96,8 @@ TEST(ModelPrecision, RefusesWhatItCannotMean) {
   EXPECT_EQ(refusal_of_precision({"=f32"}, MixedPrecision::bf16),
             "[--precision-of] not a precision of a layer, got '=f32', expected LAYER=f32");
   EXPECT_EQ(refusal_of_precision({"net/fc1=f32"}, MixedPrecision::f32),
-            "[--precision-of] has no effect, got net/fc1=f32 with --precision f32, expected --precision bf16 or none");
+            "[--precision-of] has no effect, got net/fc1=f32 with --precision f32, expected --precision bf16 or "
+            "no --precision-of");
   const std::string unknown = refusal_of_precision({"net/fd1=f32"}, MixedPrecision::bf16);
   EXPECT_NE(unknown.find("[--precision-of] unknown layer, got 'net/fd1', expected one of the"), std::string::npos);
   EXPECT_NE(unknown.find("did you mean 'net/fc1'?"), std::string::npos) << unknown;

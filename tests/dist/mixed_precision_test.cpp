@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "compiler/plan/cut_micro_batches.h"
-#include "compiler/plan/shard_optimizer.h"
+#include "compiler/plan/complete_plan.h"
+#include "compiler/search/make_plan.h"
 #include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/random_plan.h"
@@ -104,6 +104,74 @@ TEST(MixedPrecision, IsOneTrainingInStages) {
       expect_same_training(run_job(job), oracle, 1e-9, fmt::format("{} in 2 stages on {} ranks", one.spec, ranks));
     }
   }
+}
+
+TEST(MixedPrecision, HasStagesInF32) {
+  for (const MixedCase& one : mixed_cases()) {
+    if (one.spec.starts_with("resnet") || !can_run(4)) continue;
+    Job job = mixed_job(one, MixedPrecision::bf16, DType::f32, 3);
+    const JobResult single = run_job(job);
+    job.ranks = 4;
+    job.micro_batches = 4;
+    job.pipeline.stages = 2;
+    const JobResult several = run_job(job);
+    expect_whole_sums(several.program);
+    for (size_t i = 0; i < single.losses.size(); ++i) {
+      EXPECT_NEAR(several.losses[i], single.losses[i], 5e-3 * single.losses[i]) << one.spec << ", step " << i;
+    }
+  }
+}
+
+TEST(MixedPrecision, CutsBlocksOfATransformer) {
+  const char* specs[] = {"gpt:layers=2,hidden=16,heads=4,seq=12,vocab=48",
+                         "llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12"};
+  for (const char* spec : specs) {
+    for (const DType dtype : {DType::f64, DType::f32}) {
+      Job job = mixed_job({spec, {}}, MixedPrecision::bf16, dtype, 4);
+      const JobResult oracle = dtype == DType::f64 ? interpret_job(job) : run_job(job);
+      if (!can_run(4)) continue;
+      job.ranks = 4;
+      job.plan = [](const Graph& graph) {
+        return make_plan(graph, all_ops(), Mesh({{"data", 2}, {"tensor", 2}}),
+                         {.parallel = Parallel::automatic, .blocks = {.tensor = 2}});
+      };
+      job.mesh = Mesh({{"data", 2}, {"tensor", 2}});
+      const JobResult result = run_job(job);
+      const Plan& plan = result.program.plan();
+      int cut = 0;
+      for (size_t s = 0; s < result.program.graph.states.size(); ++s) {
+        const auto& dims = plan.inputs[result.program.graph.inputs.size() + s];
+        cut += std::any_of(dims.begin(), dims.end(), [](const Axes& axes) { return !axes.empty(); }) ? 1 : 0;
+      }
+      EXPECT_GE(cut, 8) << spec << ": parameters are cut as their products are";
+      if (dtype == DType::f64) expect_same_training(result, oracle, 1e-9, spec);
+      for (size_t i = 0; i < oracle.losses.size(); ++i) {
+        EXPECT_NEAR(result.losses[i], oracle.losses[i], 5e-3 * oracle.losses[i]) << spec << ", step " << i;
+      }
+    }
+  }
+}
+
+// A mean over 9 places of numbers of bf16 often lies in the middle of two of them.
+TEST(MixedPrecision, AMeanOfPartsIsRoundedAsTheWholeOne) {
+  Job job = mixed_job({"resnet18:width=4,size=24", {3, 24, 24}, 12}, MixedPrecision::bf16, DType::f64, 3);
+  const JobResult oracle = interpret_job(job);
+  if (!can_run(3)) return;
+  job.ranks = 3;
+  job.mesh = Mesh({{"a", 3}});
+  job.plan = [&](const Graph& graph) {
+    PartialPlan partial(graph);
+    const Rules rules(graph, all_ops());
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      if (graph.nodes[n].phase != Phase::forward || graph.nodes[n].scope != "net/avgpool") continue;
+      if (graph.nodes[n].op != "reduce") continue;
+      Cut cut(rules[n].factors.size());
+      cut[2] = {0};
+      partial.cuts[n] = cut;
+    }
+    return complete_plan(graph, rules, job.mesh, "cut mean", partial);
+  };
+  expect_same_training(run_job(job), oracle, 1e-9, "a mean that is cut");
 }
 
 TEST(MixedPrecision, IsOneTrainingUnderRandomPlans) {

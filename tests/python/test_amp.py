@@ -42,6 +42,29 @@ class MixedPrecision(Case):
         self.assertEqual(halves["level"], halves["float16"])
         self.assertNotEqual(halves["bfloat16"], halves["float16"])
 
+    def test_reaches_networks_that_give_their_loss(self):
+        x, y = labelled(48)
+        rows = ds.NumpySlicesDataset((x, y), ["data", "label"], shuffle=False).batch(24)
+        found = {}
+        for level in ("O0", "O1"):
+            ms.set_seed(1)
+            net, losses = amp.auto_mixed_precision(Small(), level, ms.bfloat16), Losses()
+            whole = nn.WithLossCell(net, nn.CrossEntropyLoss())
+            model = train.Model(whole, optimizer=nn.Momentum(net.trainable_params(), 0.1, 0.9))
+            model.train(3, rows, callbacks=[losses])
+            found[level] = losses.values
+        self.assertNotEqual(found["O1"], found["O0"])
+        alone = losses_of(wrap=lambda net: amp.auto_mixed_precision(net, "O1", ms.bfloat16))
+        np.testing.assert_allclose(found["O1"], alone)
+        np.testing.assert_allclose(found["O1"], found["O0"], rtol=1e-2)
+
+    def test_has_one_precision(self):
+        net = nn.SequentialCell(
+            amp.auto_mixed_precision(nn.Dense(6, 8), "O1"), amp.auto_mixed_precision(nn.Dense(8, 3), "O1", ms.bfloat16)
+        )
+        with self.refuses(ValueError, "[Model] a network has one precision, got bf16 and f16 in its cells"):
+            losses_of(wrap=lambda small: net)
+
     def test_ranks_change_no_rounding(self):
         def wrap(net):
             return amp.auto_mixed_precision(net, "auto", ms.bfloat16)

@@ -116,12 +116,21 @@ class Model:
                 micro_batches *= inner.micro_batches
         return Parallelism(micro_batches)
 
+    def _precision_of_network(self):
+        """Returns the precision of the model, else of the network, else of its cells. Raises ValueError if these
+        differ."""
+        if self._precision != "f32" or self._network._precision != "f32":
+            return self._network._precision if self._precision == "f32" else self._precision
+        inner = {cell._precision for _, cell in self._network.cells_and_names()} - {"f32"}
+        if len(inner) > 1:
+            raise ValueError(f"[Model] a network has one precision, got {' and '.join(sorted(inner))} in its cells")
+        return inner.pop() if inner else "f32"
+
     def _job(self, names, batch, optimizer, parallelism, groups=1, batches=1):
         columns, outputs, loss = self._functions(names)
         options = dict(parallelism.options)
         options["training.batch"] = batch
-        own = self._network._precision
-        options["training.precision"] = own if self._precision == "f32" else self._precision
+        options["training.precision"] = self._precision_of_network()
         if optimizer is not None:
             options.update(optimizer.options())
             options["schedule.learning_rate"] = optimizer.rate_of(0)

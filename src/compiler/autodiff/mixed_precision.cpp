@@ -1,6 +1,7 @@
 #include "compiler/autodiff/mixed_precision.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -17,20 +18,35 @@ bool is_within(std::string_view scope, std::string_view layer) {
   return scope.starts_with(layer) && (scope.size() == layer.size() || scope[layer.size()] == '/');
 }
 
-/// Checks that a node lies in each of the layers. Throws InvalidArgument, with the nearest scope, otherwise.
+/// Checks that a forward node outside of the loss lies in each of the layers. Throws InvalidArgument, with the nearest
+/// scope, if not.
 void require_layers(const Graph& graph, const std::vector<std::string>& layers) {
+  std::set<std::string> scopes;
+  for (const Node& node : graph.nodes) {
+    if (node.phase == Phase::forward && !node.scope.empty() && node.scope != kLossScope) scopes.insert(node.scope);
+  }
   for (const std::string& layer : layers) {
-    const auto is_in_layer = [&](const Node& node) { return is_within(node.scope, layer); };
-    if (std::any_of(graph.nodes.begin(), graph.nodes.end(), is_in_layer)) continue;
-    std::set<std::string> scopes;
-    for (const Node& node : graph.nodes) {
-      if (!node.scope.empty()) scopes.insert(node.scope);
-    }
+    const auto is_in_layer = [&](const std::string& scope) { return is_within(scope, layer); };
+    if (std::any_of(scopes.begin(), scopes.end(), is_in_layer)) continue;
     throw InvalidArgument(
         fmt::format("[--precision-of] unknown layer, got '{}', expected one of the {} scopes of graph {}{}", layer,
                     scopes.size(), graph.name, did_you_mean(layer, {scopes.begin(), scopes.end()})),
         ErrorKind::key);
   }
+}
+
+/// Returns the innermost scope in which all products of the forward lie; "" if they share none or there are none.
+std::string scope_of_products(const Graph& graph, const OpSet& ops) {
+  std::optional<std::string> common;
+  for (const Node& node : graph.nodes) {
+    if (node.phase != Phase::forward || ops.at(node.op).traits.halves.operands.empty()) continue;
+    if (!common) common = node.scope;
+    while (!common->empty() && !is_within(node.scope, *common)) {
+      const size_t slash = common->rfind('/');
+      common->resize(slash == std::string::npos ? 0 : slash);
+    }
+  }
+  return common.value_or("");
 }
 
 class Mixer {
@@ -40,6 +56,7 @@ class Mixer {
         ops_(ops),
         options_(options),
         dtype_(options.precision == MixedPrecision::bf16 ? DType::bf16 : DType::f16),
+        products_(scope_of_products(from, ops)),
         rewrite_(from, ops),
         is_half_(from.values.size(), false),
         is_open_(from.values.size(), false) {
@@ -65,10 +82,17 @@ class Mixer {
     return dtype == DType::f32 || dtype == DType::f64;
   }
 
+  /// Whether a scope belongs to the loss. A network that gives its loss itself lies in the scope of the loss, too:
+  /// there the scope of all products does not belong to the loss.
+  bool is_loss(std::string_view scope) const {
+    if (!is_within(scope, kLossScope)) return false;
+    return products_ == kLossScope || !is_within(products_, kLossScope) || !is_within(scope, products_);
+  }
+
   /// Returns which operands and results of the node are rounded (`OpTraits::halves`): none in updates, in the loss and
   /// in layers of `options_.full_layers`.
   Halves halves_of(const Node& node) const {
-    if (node.phase == Phase::update || is_within(node.scope, kLossScope)) return {};
+    if (node.phase == Phase::update || is_loss(node.scope)) return {};
     const auto contains = [&](const std::string& layer) { return is_within(node.scope, layer); };
     if (std::any_of(options_.full_layers.begin(), options_.full_layers.end(), contains)) return {};
     return ops_.at(node.op).traits.halves;
@@ -181,6 +205,7 @@ class Mixer {
   const OpSet& ops_;
   const PrecisionOptions& options_;
   const DType dtype_;
+  const std::string products_;  // innermost scope of all products
   Rewrite rewrite_;
   std::vector<bool> is_half_, is_wide_;  // per value: kept in 16 bits; never rounded
   std::vector<bool> is_open_;            // per value: goes to a node that rounds what follows from it
@@ -193,7 +218,9 @@ class Mixer {
 
 Graph mixed_precision(Graph graph, const OpSet& ops, const PrecisionOptions& options) {
   if (options.precision == MixedPrecision::f32) return graph;
-  require_layers(graph, options.full_layers);
+  // An evaluation lacks layers that only a training has, such as dropout.
+  const auto is_backward = [](const Node& node) { return node.phase == Phase::backward; };
+  if (std::any_of(graph.nodes.begin(), graph.nodes.end(), is_backward)) require_layers(graph, options.full_layers);
   return remove_dead_nodes(Mixer(graph, ops, options).run());
 }
 

@@ -13,13 +13,14 @@ namespace partita {
 /// Every node computes in its own type. `OpTraits::halves` says which operands are rounded first and which results are
 /// kept in 16 bits. Kept results are cast back where they are used, so that what lives from the forward to the backward
 /// has 16 bits. A result that one pointwise node or movement alone uses is rounded after that node instead. Nothing is
-/// rounded in layers of `full_layers`, in the loss (scope "loss") and in updates, nor are results from which only sums
-/// and movements lead to an update: gradients of parameters have all their digits.
+/// rounded in layers of `full_layers`, in the loss (scope "loss") and in updates. Results of the backward from which
+/// only nodes that follow their operands lead to an update are not rounded either, such as gradients of parameters.
 ///
 /// A sum of parts on several ranks thus ends before it is rounded: results do not depend on the plan. In an f64 graph
 /// values stay f64, and `round` takes the place of both casts.
 ///
-/// Throws InvalidArgument, with the nearest scope, for a layer that has no node.
+/// Throws InvalidArgument, with the nearest scope, for a layer that has no forward node outside of the loss, if the
+/// graph has a backward.
 Graph mixed_precision(Graph graph, const OpSet& ops, const PrecisionOptions& options);
 
 }  // namespace partita

@@ -25,7 +25,8 @@ std::string block_of(const std::string& scope) {
 
 class Recomputer {
  public:
-  Recomputer(const Graph& from, const OpSet& ops) : from_(from), rewrite_(from, ops), recomputed_(from.values.size()) {
+  Recomputer(const Graph& from, const OpSet& ops)
+      : from_(from), ops_(ops), rewrite_(from, ops), recomputed_(from.values.size()) {
     find_dropped();
   }
 
@@ -49,11 +50,13 @@ class Recomputer {
   }
 
   /// Sets `dropped_`: whether the backward recomputes a value. True for results of marked forward nodes, except for
-  /// outputs, stored states and, in a group of several nodes, values that a forward node outside the group uses.
+  /// outputs, stored states and, in a group of several nodes besides conversions, values that a forward node outside
+  /// the group uses.
   void find_dropped() {
     std::unordered_map<std::string, int> sizes;
     for (const Node& node : from_.nodes) {
-      if (node.phase == Phase::forward && !node.recompute.empty()) ++sizes[node.recompute];
+      const bool counts = node.phase == Phase::forward && !node.recompute.empty();
+      if (counts && !ops_.at(node.op).traits.is_conversion) ++sizes[node.recompute];
     }
     dropped_.resize(from_.values.size(), false);
     for (size_t v = 0; v < dropped_.size(); ++v) dropped_[v] = chosen(static_cast<ValueId>(v)) != nullptr;
@@ -61,7 +64,7 @@ class Recomputer {
       if (node.phase != Phase::forward) continue;
       for (const ValueId input : node.inputs) {
         const Node* producer = chosen(input);
-        if (producer && producer->recompute != node.recompute && sizes.at(producer->recompute) > 1) {
+        if (producer && producer->recompute != node.recompute && sizes[producer->recompute] > 1) {
           dropped_[input] = false;
         }
       }
@@ -108,6 +111,7 @@ class Recomputer {
   }
 
   const Graph& from_;
+  const OpSet& ops_;
   Rewrite rewrite_;
   std::vector<Value> recomputed_;  // per value: its recomputed copy, or empty
   std::vector<bool> dropped_;      // per value: whether the backward recomputes it

@@ -141,16 +141,17 @@ class StageAssigner {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) origins_.emplace(graph_.nodes[n].name, n);
   }
 
-  /// Assigns node `n` if it is of the backward or the update: to the stage of its origin or its state, else to the
-  /// lowest stage of its operands. Nodes of `free_nodes`, and updates of scalars only without a state, stay on every
-  /// stage.
+  /// Assigns node `n` if it is of the backward or the update: to the stage of its origin or its state, to that of its
+  /// user if it only widens, else to the lowest stage of its operands. Nodes of `free_nodes`, and updates of scalars
+  /// only without a state, stay on every stage.
   void assign_later(size_t n) {
     const Node& node = graph_.nodes[n];
     if (is_free_node_[n] || node.phase == Phase::forward) return;
     if (node.phase == Phase::backward) {
       const auto origin = origins_.find(node.origin);
       if (origin != origins_.end() && result_.nodes[origin->second] >= 0) return set(n, result_.nodes[origin->second]);
-      return set(n, lowest_of(node));
+      const int user = widens(n) ? stage_of_user(n) : -1;
+      return set(n, user >= 0 ? user : lowest_of(node));
     }
     // An update is where its state is. Scalars combined from several stages are computed by each stage that needs them.
     int state = kEveryStage;
@@ -162,6 +163,24 @@ class StageAssigner {
     for (const ValueId output : node.outputs) scalars = scalars && graph_.type(output).elements() == 1;
     if (state >= 0) return set(n, state);
     if (!scalars) set(n, lowest_of(node));
+  }
+
+  /// Whether node `n` only gives its operand more digits: its user gets fewer bytes from another stage without them.
+  bool widens(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    return rules_.op(n).traits.is_conversion &&
+           size_of(graph_.type(node.outputs[0]).dtype) > size_of(graph_.type(node.inputs[0]).dtype);
+  }
+
+  /// Returns the stage of the forward node whose gradient the next user of node `n` computes; -1 if it has none.
+  int stage_of_user(size_t n) const {
+    for (size_t user = n + 1; user < graph_.nodes.size(); ++user) {
+      const std::vector<ValueId>& inputs = graph_.nodes[user].inputs;
+      if (std::find(inputs.begin(), inputs.end(), graph_.nodes[n].outputs[0]) == inputs.end()) continue;
+      const auto origin = origins_.find(graph_.nodes[user].origin);
+      return origin == origins_.end() ? -1 : result_.nodes[origin->second];
+    }
+    return -1;
   }
 
   int lowest_of(const Node& node) const {

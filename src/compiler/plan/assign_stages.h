@@ -8,8 +8,8 @@
 namespace partita {
 
 /// Sets the stages of the forward nodes that `annotations` name, as a layer's `pipeline_stage` does. Throws
-/// InvalidArgument for an annotation that names no forward node, and for a node with two different annotations or with
-/// another stage in the code.
+/// InvalidArgument for an annotation that names no forward node, and for a node that two annotations, or one and the
+/// code, put on different stages.
 void annotate_stages(Graph& graph, const std::vector<StageAnnotation>& annotations);
 
 /// Returns the stage of each node and state. `stages` 0: one more than the highest annotation, 1 without any. 1: a

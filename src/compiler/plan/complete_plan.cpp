@@ -69,6 +69,14 @@ class PlanCompletion {
         if (!fresh && parts(dims) > parts(entry->second)) entry->second = std::move(dims);
       }
     }
+    // A conversion of a state is cut as its user needs it, and the state as the conversion.
+    for (size_t n = graph_.nodes.size(); n-- > 0;) {
+      const auto need = required.find(graph_.nodes[n].outputs[0]);
+      if (!rules_.op(n).traits.is_conversion || decided_.cuts[n] || need == required.end()) continue;
+      DimAxes dims = need->second;
+      const auto [entry, fresh] = required.try_emplace(graph_.nodes[n].inputs[0], dims);
+      if (!fresh && parts(dims) > parts(entry->second)) entry->second = std::move(dims);
+    }
     std::vector<DimAxes> found(graph_.states.size());
     std::unordered_map<std::string, size_t> parameters;
     for (const bool owned : {false, true}) {  // an optimizer state may come before its parameter

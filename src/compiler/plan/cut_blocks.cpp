@@ -48,6 +48,10 @@ class BlockCutter {
       if (!is_in(axes_.tensor) && !is_in(axes_.context)) data_.push_back(axis);
     }
     for (const State& state : graph.states) is_parameter_[state.entry] = state.kind == StateKind::parameter;
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      const Node& node = graph.nodes[n];
+      if (rules.op(n).traits.is_conversion) is_parameter_[node.outputs[0]] = is_parameter_[node.inputs[0]];
+    }
   }
 
   PartialPlan run() {

@@ -20,7 +20,8 @@ bool matches_part(std::string_view pattern, std::string_view part) {
   return matches_wildcard(pattern, part);
 }
 
-/// Whether the parts of `pattern` match the first parts of `path`.
+/// Whether the parts of `pattern`, between slashes, match the first parts of `path` (`matches_part`: with `*` and
+/// ranges of numbers).
 bool matches_layer(std::string_view pattern, std::string_view path) {
   while (true) {
     const size_t pattern_end = std::min(pattern.find('/'), pattern.size());

@@ -63,7 +63,8 @@ class NamedReader {
     }
     if (named_.others) return std::move(partial_);
     for (size_t n = 0; n < names_.size(); ++n) {
-      const bool is_open = graph_.nodes[n].phase == Phase::forward && !partial_.cuts[n] && !refused_.contains(n);
+      const bool is_open = graph_.nodes[n].phase == Phase::forward && !partial_.cuts[n] && !refused_.contains(n) &&
+                           !rules_.op(n).traits.is_conversion;  // these follow their operands
       if (is_open) partial_.cuts[n] = Cut(rules_[n].factors.size());
     }
     return std::move(partial_);

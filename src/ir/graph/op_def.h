@@ -96,6 +96,8 @@ struct OpTraits {
   bool is_sum = false;
   /// Whether the results hold every element of the operands, moved, repeated or converted, and nothing else.
   bool moves_elements = false;
+  /// Whether the result is the operand with other digits: a cast or a rounding. Plans let it follow its operand.
+  bool is_conversion = false;
   /// Whether selective recomputation recomputes the results in the backward.
   bool is_selected_for_recompute = false;
   /// Returns the degree of the result in a number t if operand k has degree `degrees[k]`, i.e. grows as t to that

@@ -50,12 +50,12 @@ class SearchedSpace {
   /// of the other keys; infinite if the space has none for micro-batch or interleaving. Throws InvalidArgument if the
   /// network cannot be lowered so, or the cluster has too few ranks.
   double bound_of_sizes(Configuration configuration) const;
-  /// Returns a lower bound of the seconds of steps that also have this micro-batch, interleaving and order. Throws as
-  /// `bound_of_sizes` does.
+  /// Returns a lower bound of the seconds of steps of the configuration with any layers per stage, level of optimizer
+  /// sharding and recomputation. Throws as `bound_of_sizes` does.
   double bound_of_layers(Configuration configuration) const;
-  /// Returns a lower bound of the seconds of steps that also have these layers on each stage and this level, for any
-  /// recomputation. Throws InvalidArgument for more stages than layers, for more ranks than the cluster has, or if the
-  /// network cannot be lowered so.
+  /// Returns a lower bound of the seconds of steps of exactly this configuration with any recomputation. Throws
+  /// InvalidArgument for more stages than layers, for more ranks than the cluster has, or if the network cannot be
+  /// lowered so.
   double bound_of_excess(Configuration configuration) const;
 
  private:

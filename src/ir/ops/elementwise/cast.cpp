@@ -37,7 +37,7 @@ std::vector<OpDef> cast_ops() {
       });
     });
   };
-  op.traits = {.moves_elements = true, .degree = degree_of_first};
+  op.traits = {.moves_elements = true, .is_conversion = true, .degree = degree_of_first};
   op.samples = {{{sample_of({4, 6})}, Attrs(CastAttrs{DType::f64})},
                 {{ids_of({5}, 7)}, Attrs(CastAttrs{DType::f64})},
                 {{sample_of({6})}, Attrs(CastAttrs{DType::i32})}};

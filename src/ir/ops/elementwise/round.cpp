@@ -6,8 +6,8 @@ namespace partita {
 namespace {
 
 Pointwise round_loops(const RoundAttrs& attrs) {
-  if (attrs.dtype == DType::f16) return formula([](auto x) { return round_to<kF16>(x); });
-  return formula([](auto x) { return round_to<kBf16>(x); });
+  if (attrs.dtype == DType::f16) return formula([](auto x) { return round_to<kF16>(without_noise(x)); });
+  return formula([](auto x) { return round_to<kBf16>(without_noise(x)); });
 }
 
 }  // namespace
@@ -15,6 +15,7 @@ Pointwise round_loops(const RoundAttrs& attrs) {
 std::vector<OpDef> round_ops() {
   OpDef op =
       pointwise_op<RoundAttrs>("round", "x rounded to the digits of a 16-bit float, in the type of x", round_loops);
+  op.traits.is_conversion = true;
   const auto infer = op.infer;
   op.infer = [infer](const OpCall& call) {
     const DType dtype = call.attrs.as<RoundAttrs>().dtype;

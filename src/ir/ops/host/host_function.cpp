@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/held_signals.h"
 #include "ir/ops/support.h"
 
 namespace partita {
@@ -161,6 +162,7 @@ OpDef host_function() {
       reject(kOp, "the function is missing", "'" + attrs.name + "' of a graph that was read",
              "a graph that was built with it");
     }
+    const ReleasedSignals released;
     (*attrs.function)(in, out);
   };
   op.samples = {{{sample_of({4, 6})}, whole}, {{sample_of({4, 6})}, by_rows}};
