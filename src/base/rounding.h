@@ -25,16 +25,22 @@ constexpr T power_of_two(int exponent) {
   return std::bit_cast<T>(static_cast<Bits>(exponent + std::numeric_limits<T>::max_exponent - 1) << kDigits);
 }
 
+/// Returns the number of `kDigits` digits after the first one that is nearest to a finite, normal `x`; of two equally
+/// near ones that with an even last digit.
+template <int kDigits, class T>
+T with_digits(T x) {
+  using Bits = std::conditional_t<std::is_same_v<T, double>, uint64_t, uint32_t>;
+  constexpr int kDropped = std::numeric_limits<T>::digits - 1 - kDigits;
+  constexpr Bits kUnit = Bits{1} << kDropped;
+  const Bits bits = std::bit_cast<Bits>(x);
+  return std::bit_cast<T>((bits + (kUnit / 2 - 1) + ((bits >> kDropped) & 1)) & ~(kUnit - 1));
+}
+
 /// Returns the number of the format that is nearest to `x`, of two equally near ones that with an even last digit.
 /// Larger magnitudes become infinity. NaN stays NaN.
 template <HalfFormat kFormat, class T>
 T round_to(T x) {
-  using Bits = std::conditional_t<std::is_same_v<T, double>, uint64_t, uint32_t>;
-  constexpr int kDropped = std::numeric_limits<T>::digits - 1 - kFormat.digits;
-  constexpr Bits kUnit = Bits{1} << kDropped;
-  const Bits bits = std::bit_cast<Bits>(x);
-  const Bits rounded = (bits + (kUnit / 2 - 1) + ((bits >> kDropped) & 1)) & ~(kUnit - 1);
-  T normal = std::bit_cast<T>(rounded);
+  T normal = with_digits<kFormat.digits>(x);
   if constexpr (std::numeric_limits<T>::max_exponent - 1 > kFormat.max_exponent) {
     const T limit = power_of_two<T>(kFormat.max_exponent + 1);
     normal = std::abs(normal) >= limit ? std::copysign(std::numeric_limits<T>::infinity(), x) : normal;
@@ -57,11 +63,7 @@ T round_to(T x) {
 /// differ only by the order in which parts were added become equal, also where they lie around the middle of two 16-bit
 /// numbers, which a mean over 9 elements often does.
 inline double without_noise(double x) {
-  constexpr int kDropped = std::numeric_limits<double>::digits - 1 - 40;
-  constexpr uint64_t kUnit = uint64_t{1} << kDropped;
-  const auto bits = std::bit_cast<uint64_t>(x);
-  const double rounded = std::bit_cast<double>((bits + (kUnit / 2 - 1) + ((bits >> kDropped) & 1)) & ~(kUnit - 1));
-  return std::abs(x) <= std::numeric_limits<double>::max() ? rounded : x;
+  return std::abs(x) <= std::numeric_limits<double>::max() ? with_digits<40>(x) : x;
 }
 inline float without_noise(float x) { return x; }
 

@@ -36,7 +36,7 @@ MixedNumbers trained_mixed(const JobConfig& config, const std::string& resume = 
   return seen;
 }
 
-// A model is evaluated with the roundings of its training, also where the parameters are sharded.
+// An evaluation has the same numbers on any ranks, also where the parameters are sharded.
 TEST(ModelPrecision, RanksAndLevelsChangeNoNumber) {
   for (const MixedPrecision precision : {MixedPrecision::bf16, MixedPrecision::f16}) {
     const MixedNumbers one = trained_mixed(mixed_config(1, precision));

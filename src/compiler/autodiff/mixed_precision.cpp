@@ -68,11 +68,9 @@ class Mixer {
     for (const Node& node : from_.nodes) visit(node);
     for (const Output& output : from_.outputs) {
       if (!is_half_[output.value]) continue;
-      const Node& producer = from_.nodes[from_.values[output.value].producer];
-      enter(producer);
-      outputs_.emplace(output.value, full(output.value));
+      enter(from_.nodes[from_.values[output.value].producer]);
+      rewrite_.set(output.value, full(output.value));
     }
-    for (const auto& [value, whole] : outputs_) rewrite_.set(value, whole);
     return rewrite_.finish();
   }
 
@@ -119,16 +117,8 @@ class Mixer {
 
   /// Sets `user_`: the only node that uses a value; -1 if none or several do, or if it is an output of the graph.
   void find_users() {
-    user_.resize(from_.values.size(), -1);
-    std::vector<bool> is_used(from_.values.size(), false);
-    const auto use = [&](ValueId value, NodeId user) {
-      user_[value] = is_used[value] && user_[value] != user ? -1 : user;
-      is_used[value] = true;
-    };
-    for (size_t n = 0; n < from_.nodes.size(); ++n) {
-      for (const ValueId input : from_.nodes[n].inputs) use(input, static_cast<NodeId>(n));
-    }
-    for (const Output& output : from_.outputs) use(output.value, -1);
+    for (const std::vector<NodeId>& users : from_.users()) user_.push_back(users.size() == 1 ? users[0] : -1);
+    for (const Output& output : from_.outputs) user_[output.value] = -1;
   }
 
   /// Whether a result of `node` goes to one node alone, of the same phase, which rounds its own result in turn. It is
@@ -158,13 +148,13 @@ class Mixer {
     return builder.apply("cast", {value}, Attrs(CastAttrs{dtype_}));
   }
 
-  /// Returns the value in its own type. The cast from 16 bits is made anew for each user, since it is not kept.
-  Value full(ValueId value) {
-    const Value made = rewrite_[value];
-    const DType own = from_.type(value).dtype;
-    if (made.dtype() == own) return made;
-    return rewrite_.builder().apply("cast", {made}, Attrs(CastAttrs{own}));
+  /// Returns `made` in type `own`: itself if it has it, else a cast.
+  Value widened(Value made, DType own) {
+    return made.dtype() == own ? made : rewrite_.builder().apply("cast", {made}, Attrs(CastAttrs{own}));
   }
+
+  /// Returns the value in its own type. The cast from 16 bits is made anew for each user, since it is not kept.
+  Value full(ValueId value) { return widened(rewrite_[value], from_.type(value).dtype); }
 
   /// Returns the value with the digits of 16 bits, in its own type. A forward node and its gradients share the rounding
   /// of an operand.
@@ -172,8 +162,7 @@ class Mixer {
     if (is_half_[value]) return full(value);
     Value& shared = shared_[node.origin.empty() ? node.name : node.origin][value];
     if (!shared) shared = rounded(rewrite_[value]);
-    const DType own = from_.type(value).dtype;
-    return shared.dtype() == own ? shared : rewrite_.builder().apply("cast", {shared}, Attrs(CastAttrs{own}));
+    return widened(shared, from_.type(value).dtype);
   }
 
   void visit(const Node& node) {
@@ -189,7 +178,6 @@ class Mixer {
       has_half = has_half || is_half_[input] || is_open_[input];
     }
     std::vector<Value> results = rewrite_.builder().copy_node(from_, node, operands);
-    enter(node);
     for (size_t k = 0; k < results.size() && k < static_cast<size_t>(halves.results); ++k) {
       const ValueId output = node.outputs[k];
       if (!can_round(output) || is_wide_[output] || (halves.follow && !has_half)) continue;
@@ -211,7 +199,6 @@ class Mixer {
   std::vector<bool> is_open_;            // per value: goes to a node that rounds what follows from it
   std::vector<NodeId> user_;
   std::unordered_map<std::string, std::unordered_map<ValueId, Value>> shared_;  // by forward node
-  std::unordered_map<ValueId, Value> outputs_;
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ class StageAssigner {
       return std::move(result_);
     }
     is_free_node_ = free_nodes(graph_);
+    users_ = graph_.users();
     assign_forward();
     check_order();
     check_owners();
@@ -174,13 +175,10 @@ class StageAssigner {
 
   /// Returns the stage of the forward node whose gradient the next user of node `n` computes; -1 if it has none.
   int stage_of_user(size_t n) const {
-    for (size_t user = n + 1; user < graph_.nodes.size(); ++user) {
-      const std::vector<ValueId>& inputs = graph_.nodes[user].inputs;
-      if (std::find(inputs.begin(), inputs.end(), graph_.nodes[n].outputs[0]) == inputs.end()) continue;
-      const auto origin = origins_.find(graph_.nodes[user].origin);
-      return origin == origins_.end() ? -1 : result_.nodes[origin->second];
-    }
-    return -1;
+    const std::vector<NodeId>& users = users_[graph_.nodes[n].outputs[0]];
+    if (users.empty()) return -1;
+    const auto origin = origins_.find(graph_.nodes[users[0]].origin);
+    return origin == origins_.end() ? -1 : result_.nodes[origin->second];
   }
 
   int lowest_of(const Node& node) const {
@@ -196,6 +194,7 @@ class StageAssigner {
   bool has_annotations_ = false;
   std::vector<int> stage_of_;  // per value
   std::vector<bool> is_free_node_;
+  std::vector<std::vector<NodeId>> users_;  // per value
   std::unordered_map<std::string_view, size_t> origins_;
   StageAssignment result_;
 };

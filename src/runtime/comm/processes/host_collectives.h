@@ -72,8 +72,8 @@ class HostCollectives {
   void reduce_scatter(const Call& call);
   void all_gather(const Call& call);
   void broadcast(const Call& call);
-  /// Returns the number of elements that are reduced at a time, at least 1: so many that what an owner gets from its
-  /// host fits Carrier::kMaxBytes.
+  /// Returns the number of elements that are reduced at a time: at least 1, and not more than let what an owner gets
+  /// from its host fit Carrier::kMaxBytes.
   int64_t per_round() const;
   /// Stores in `given_` how many of `count` elements each rank of this host owns. The first shares() ranks of each host
   /// own nearly equal parts, the others none. Makes room for this rank's part in `share_`.
