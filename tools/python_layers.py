@@ -16,7 +16,7 @@ HEADING = "## Layers"
 LAYERS = (
     ("base", "_waiting _core _exit _warnings _names _captured _current _ranks"),
     ("settings", "context"),
-    ("values", "common _layout _precision"),
+    ("values", "common _layout _loss_scale _precision"),
     ("tracing", "_trace"),
     ("ranks", "communication"),
     ("programs", "_parallelism _program"),

@@ -1,5 +1,6 @@
 """Networks in 16 bits, and the scaling of losses."""
 
+from partita._loss_scale import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager  # noqa: F401
 from partita._names import refuse_missing
 from partita._precision import precision_of
 from partita.common import dtype as mstype
@@ -77,50 +78,6 @@ def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
         )
     object.__setattr__(network, "_precision", precision_of("auto_mixed_precision", amp_level, dtype))
     return network
-
-
-class FixedLossScaleManager:
-    """A scale that stays. Without effect: losses are not scaled."""
-
-    def __init__(self, loss_scale=128.0, drop_overflow_update=True):
-        if loss_scale < 1:
-            raise ValueError(f"[FixedLossScaleManager] bad loss_scale, got {loss_scale}, expected a number from 1")
-        self._loss_scale, self._drop_overflow_update = loss_scale, drop_overflow_update
-
-    def get_loss_scale(self):
-        return self._loss_scale
-
-    def get_drop_overflow_update(self):
-        return self._drop_overflow_update
-
-    def update_loss_scale(self, overflow):
-        pass
-
-
-class DynamicLossScaleManager:
-    """A scale that follows the gradients. Without effect: losses are not scaled."""
-
-    def __init__(self, init_loss_scale=2**24, scale_factor=2, scale_window=2000):
-        if init_loss_scale < 1:
-            raise ValueError(
-                f"[DynamicLossScaleManager] bad init_loss_scale, got {init_loss_scale}, expected a number from 1"
-            )
-        self.loss_scale, self.scale_factor, self.scale_window = init_loss_scale, scale_factor, scale_window
-        self.good_steps = 0
-
-    def get_loss_scale(self):
-        return self.loss_scale
-
-    def get_drop_overflow_update(self):
-        return True
-
-    def update_loss_scale(self, overflow):
-        if overflow:
-            self.loss_scale, self.good_steps = max(1, self.loss_scale / self.scale_factor), 0
-            return
-        self.good_steps += 1
-        if self.good_steps >= self.scale_window:
-            self.loss_scale, self.good_steps = self.loss_scale * self.scale_factor, 0
 
 
 __getattr__ = refuse_missing(globals())

@@ -5,6 +5,7 @@
 #include "compiler/plan/cut_blocks.h"
 #include "compiler/plan/cut_micro_batches.h"
 #include "job/config.h"
+#include "job/loss_scaling.h"
 #include "job/options.h"
 #include "runtime/comm/inproc/collectives.h"
 #include "runtime/launch/place.h"
@@ -93,6 +94,7 @@ JobConfig completed(JobConfig config, const Place& place) {
     training.batch_norm = is_cut ? BatchNormStatistics::local : BatchNormStatistics::global;
   }
   verify(config.schedule, training.dtype);
+  verify_loss_scaling(training);
   if (config.console.quiet && config.console.verbose) {
     throw InvalidArgument("[--quiet] excludes --verbose, got both, expected one of them");
   }

@@ -35,6 +35,17 @@ enum class MicroLoss { mean, sum };
 template <>
 inline constexpr auto kNames<MicroLoss> = names("mean", "sum");
 
+/// How the loss is scaled before it is differentiated, so that small gradients are not rounded to 0. automatic: static
+/// with a loss scale, else dynamic with f16, else off.
+enum class LossScaling { automatic, off, fixed, dynamic };
+template <>
+inline constexpr auto kNames<LossScaling> = names("auto", "off", "static", "dynamic");
+
+/// Reactions to a step whose loss or gradients are not finite and which updates nothing: an error, or the next step.
+enum class OnNan { stop, skip };
+template <>
+inline constexpr auto kNames<OnNan> = names("stop", "skip");
+
 /// Ranks that print when ranks are processes.
 enum class ConsoleRanks { first, all };
 template <>
@@ -60,10 +71,15 @@ struct TrainingConfig {
   int64_t epochs = 0;  // passes over the rows; 0: as many as `steps` take, or 1 if `steps` is 0
   int64_t steps = 0;   // steps of the whole training; 0: those of the epochs. With both, the smaller number applies
   Loss loss = Loss::sparse;
-  std::optional<int64_t> ignore_index{};            // class whose labels are left out of losses and metrics
-  DType dtype = DType::f32;                         // type of parameters and activations
-  MixedPrecision precision = MixedPrecision::f32;   // type of products and what follows; f32: that of `dtype`
-  std::vector<std::string> precision_of{};          // layers with a precision of their own: "net/head=f32"
+  std::optional<int64_t> ignore_index{};           // class whose labels are left out of losses and metrics
+  DType dtype = DType::f32;                        // type of parameters and activations
+  MixedPrecision precision = MixedPrecision::f32;  // type of products and what follows; f32: that of `dtype`
+  std::vector<std::string> precision_of{};         // layers with a precision of their own: "net/head=f32"
+  LossScaling loss_scaling = LossScaling::automatic;
+  std::optional<double> loss_scale{};  // static scale, or the first dynamic one; none: 65536
+  int64_t loss_scale_window = 2000;    // good steps in a row after which a dynamic scale grows
+  double loss_scale_factor = 2;        // by which a dynamic scale grows and, after a bad step, shrinks
+  OnNan on_nan = OnNan::stop;
   uint64_t seed = 1;                                // seed of initial values, the order of rows and dropout
   std::optional<BatchNormStatistics> batch_norm{};  // none: local if ranks or micro-batches split the batch
   GradientReduction gradients = GradientReduction::mean;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "compiler/search/make_plan.h"
+#include "job/loss_scaling.h"
 #include "job/options.h"
 
 namespace partita {
@@ -25,6 +26,16 @@ class Checks {
       const std::string why = fmt::format("{}, expected {}", got, text("optimizer.kind", "adam or adamw"));
       refuse({"optimizer.beta1", "optimizer.beta2", "optimizer.epsilon", "optimizer.biased_epsilon"}, why);
     }
+  }
+
+  void loss_scaling() const {
+    const LossScaling scaling = loss_scaling_of(config_.training);
+    if (scaling == LossScaling::dynamic) return;
+    const std::string got = "got " + text("training.loss_scaling", std::string(name_of(scaling)));
+    refuse({"training.loss_scale_window", "training.loss_scale_factor"},
+           fmt::format("{}, expected {}", got, text("training.loss_scaling", "dynamic")));
+    if (scaling != LossScaling::off) return;
+    refuse({"training.loss_scale"}, fmt::format("{}, expected {}", got, text("training.loss_scaling", "static")));
   }
 
   void schedule() const {
@@ -137,6 +148,7 @@ void refuse_option(OptionNames names, std::string_view key, const std::string& w
 void refuse_ineffective(const JobConfig& config, const IsSaid& is_said, OptionNames names) {
   const Checks checks(config, is_said, names);
   checks.optimizer();
+  checks.loss_scaling();
   checks.schedule();
   checks.plan();
   checks.evaluation();

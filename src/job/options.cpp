@@ -180,6 +180,19 @@ void add_training(List& list) {
   list.add("precision_of", "precision-of", Effect::placement, PARTITA_FIELD(training.precision_of),
            "Layers that keep the precision of the parameters")
       .value = "LAYER=f32";
+  list.add("loss_scaling", "loss-scaling", Effect::placement, PARTITA_FIELD(training.loss_scaling),
+           "Scale of the loss while it is differentiated; auto: static with --loss-scale, dynamic with f16, else off")
+      .synonyms = {"grad-scaler", "scaler"};
+  list.add("loss_scale", "loss-scale", Effect::placement, PARTITA_FIELD(training.loss_scale),
+           "Static scale of the loss, or the first dynamic one (65536)", {1, static_cast<double>(kLargestNumber)})
+      .synonyms = {"initial-loss-scale", "init-scale"};
+  list.add("loss_scale_window", "loss-scale-window", Effect::placement, PARTITA_FIELD(training.loss_scale_window),
+           "Good steps in a row after which a dynamic scale grows", {1, static_cast<double>(kLargestNumber)})
+      .synonyms = {"growth-interval"};
+  list.add("loss_scale_factor", "loss-scale-factor", Effect::placement, PARTITA_FIELD(training.loss_scale_factor),
+           "By which a dynamic scale grows, and shrinks after a step that is not finite", {1.001, 65536});
+  list.add("on_nan", "on-nan", Effect::placement, PARTITA_FIELD(training.on_nan),
+           "What follows a step whose loss or gradients are not finite: an error, or the next step");
   list.add("seed", "seed", Effect::program, PARTITA_FIELD(training.seed),
            "Seed of initial values, the order of rows and dropout");
   list.add("batch_norm", "batch-norm", Effect::placement, PARTITA_FIELD(training.batch_norm),

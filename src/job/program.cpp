@@ -7,6 +7,7 @@
 #include "compiler/search/data_parallel.h"
 #include "compiler/search/named_cuts.h"
 #include "ir/ops/registry.h"
+#include "job/loss_scaling.h"
 #include "job/norm_values.h"
 #include "job/precision_options.h"
 #include "runtime/device/device.h"
@@ -162,6 +163,25 @@ JobConfig with_stages(JobConfig config, const Network& network, const std::vecto
   return config;
 }
 
+namespace {
+
+TrainingOptions training_options(const JobConfig& config, const ProgramRequest& request) {
+  TrainingOptions options{.optimizer = config.optimizer,
+                          .own_update = request.own_update,
+                          .recompute = config.plan.recompute,
+                          .precision = precision_options(config.training)};
+  add_loss_scaling(options, config.training);
+  if (config.training.gradients == GradientReduction::sum) {
+    options.gradient_factor = static_cast<double>(ranks_that_share_a_batch(config, request.ranks));
+  }
+  if (config.training.micro_loss == MicroLoss::sum) {
+    options.gradient_factor *= static_cast<double>(config.plan.options.micro_batches);
+  }
+  return options;
+}
+
+}  // namespace
+
 Program make_program(const JobConfig& given, const ProgramRequest& request) {
   const bool training = request.purpose == Purpose::training;
   const JobConfig config = training ? with_stages(given, request.network, request.columns) : given;
@@ -180,16 +200,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
     if (!evaluation) options.plan.pipeline = {.stages = 1};
   }
   if (training) {
-    options.training = TrainingOptions{.optimizer = config.optimizer,
-                                       .own_update = request.own_update,
-                                       .recompute = config.plan.recompute,
-                                       .precision = precision_options(config.training)};
-    if (config.training.gradients == GradientReduction::sum) {
-      options.training->gradient_factor = static_cast<double>(ranks_that_share_a_batch(config, request.ranks));
-    }
-    if (config.training.micro_loss == MicroLoss::sum) {
-      options.training->gradient_factor *= static_cast<double>(config.plan.options.micro_batches);
-    }
+    options.training = training_options(config, request);
     options.passes = {.dump_dir = config.files.dump, .switched_off = config.plan.passes_switched_off};
   }
   if (evaluation) {
@@ -232,6 +243,7 @@ Program make_program(const JobConfig& config, const GraphRequest& request) {
   const PrecisionOptions precision = precision_options(config.training);
   if (request.training) {
     options.training = TrainingOptions{.optimizer = config.optimizer, .precision = precision};
+    add_loss_scaling(*options.training, config.training);
   } else if (!request.is_finished) {
     options.precision = precision;
   }

@@ -22,8 +22,10 @@ struct StepInfo {
   int64_t step = 1;         // within the epoch, counted from 1
   int64_t global_step = 1;  // since the training began, counted from 1
   double loss = 0;
-  double seconds = 0;   // seconds of this step
-  int64_t samples = 0;  // rows of the global batch
+  bool skipped = false;   // whether the loss or a gradient was not finite, so that nothing was updated
+  double loss_scale = 1;  // factor of the loss that is differentiated
+  double seconds = 0;     // seconds of this step
+  int64_t samples = 0;    // rows of the global batch
   double learning_rate = 0;
   double elapsed = 0;  // seconds of the training up to the previous step, the same in all processes
   /// Seconds in which the rank communicated or waited and computed nothing; none if it is not measured.
@@ -35,7 +37,7 @@ struct EpochInfo {
   int64_t steps = 0;         // steps of the epoch
   int64_t steps_before = 0;  // steps of these that were taken before the training was resumed, in another process
   double seconds = 0;        // seconds of the steps taken in this process
-  double loss = 0;           // mean over all steps of the epoch
+  double loss = 0;           // mean over all steps of the epoch whose loss is finite
   std::optional<double> exposed_communication{};  // seconds, of the steps taken in this process
   std::optional<Metrics> validation;              // none without validation rows
 };

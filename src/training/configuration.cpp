@@ -6,6 +6,7 @@
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/print_rank.h"
 #include "frontend/data/loading/batch.h"
+#include "job/loss_scaling.h"
 #include "job/toml.h"
 #include "runtime/launch/fingerprint.h"
 #include "training/memory.h"
@@ -121,7 +122,9 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
   // Differences that the configuration does not show: a network in code, other groups of statistics.
   // Parameters are the same with every precision.
   const bool same_precision = config.training.precision == then.training.precision &&
-                              config.training.precision_of == then.training.precision_of;
+                              config.training.precision_of == then.training.precision_of &&
+                              loss_scaling_of(config.training) == loss_scaling_of(then.training) &&
+                              skips_bad_steps(config.training) == skips_bad_steps(then.training);
   if (!changed && same_precision && now.at(kProgram) != saved.at(kProgram)) {
     add("program", " that computes something else");
   }

@@ -99,12 +99,17 @@ void JsonLines::on_step_end(const StepInfo& info) {
   if (file_ < 0) return;
   const double rate = info.seconds > 0 ? static_cast<double>(info.samples) / info.seconds : 0;
   step_ = info.global_step;
-  write(fmt::format(
-      "{{\"step\":{},\"epoch\":{},\"loss\":{},\"learning_rate\":{},\"step_seconds\":{:.9f},"
-      "\"samples_per_second\":{:.3f}{}}}\n",
-      info.global_step, info.epoch, info.loss, info.learning_rate, info.seconds, rate,
-      info.exposed_communication ? fmt::format(",\"exposed_communication_seconds\":{:.9f}", *info.exposed_communication)
-                                 : ""));
+  const std::string loss = std::isfinite(info.loss) ? fmt::format("{}", info.loss) : "null";
+  std::string more;
+  if (info.exposed_communication) {
+    more += fmt::format(",\"exposed_communication_seconds\":{:.9f}", *info.exposed_communication);
+  }
+  if (info.loss_scale != 1) more += fmt::format(",\"loss_scale\":{}", info.loss_scale);
+  if (info.skipped) more += ",\"skipped\":true";
+  write(
+      fmt::format("{{\"step\":{},\"epoch\":{},\"loss\":{},\"learning_rate\":{},\"step_seconds\":{:.9f},"
+                  "\"samples_per_second\":{:.3f}{}}}\n",
+                  info.global_step, info.epoch, loss, info.learning_rate, info.seconds, rate, more));
 }
 
 void JsonLines::on_epoch_end(const EpochInfo& info) {

@@ -1,6 +1,7 @@
 #pragma once
 // A log of one JSON object per line. Each step has {"step", "epoch", "loss", "learning_rate", "step_seconds",
-// "samples_per_second", "exposed_communication_seconds" (of the first rank, if it is measured)}. Each epoch with a
+// "samples_per_second", "exposed_communication_seconds" (of the first rank, if it is measured), "loss_scale" (unless
+// 1), "skipped": true (of a step that updated nothing)}; a loss that is not finite is null. Each epoch with a
 // validation has {"step", "epoch", "validation_loss", "validation_accuracy"}.
 
 #include <cstdint>

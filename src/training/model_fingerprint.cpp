@@ -37,7 +37,8 @@ LaunchFingerprint fingerprint_of(const ModelJob& job, const TrainingRun& run, co
                                  const States& states) {
   LaunchFingerprint fingerprint = fingerprint_of(job, run.program, run.rows, states);
   fingerprint.emplace_back("steps of the schedule", fmt::format("{}", run.schedule.steps));
-  fingerprint.emplace_back("learning rate", run.learning_rate ? fmt::format("{}", *run.learning_rate) : "scheduled");
+  const std::optional<double>& rate = run.position.learning_rate;
+  fingerprint.emplace_back("learning rate", rate ? fmt::format("{}", *rate) : "scheduled");
   fingerprint.emplace_back("first step", fmt::format("{}", run.info.first_step));
   fingerprint.emplace_back("steps", fmt::format("{}", run.info.steps));
   fingerprint.emplace_back(

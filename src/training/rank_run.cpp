@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/autodiff/training_graph.h"
 #include "ir/ops/registry.h"
 #include "ir/sharding/micro.h"
 #include "runtime/checkpoint/shard_file.h"
@@ -102,16 +103,20 @@ void RankRun::feed(StageExecutor& stage, const std::string& name, ConstTensor ro
   }
 }
 
-void RankRun::feed_learning_rate(double rate) {
+void RankRun::feed_number(std::string_view where, const std::string& name, double number) {
   const Graph& graph = program_.graph;
-  Array value(graph.type(graph.input("learning_rate")));
-  value.set(0, rate);
+  Array value(graph.type(graph.input(name)));
+  value.set(0, number);
   if (!std::isfinite(value.at(0))) {
-    throw InvalidArgument(fmt::format("[learning rate] infinite in {}, got {}, expected a number that it can hold",
-                                      name_of(value.type().dtype), rate));
+    throw InvalidArgument(fmt::format("[{}] infinite in {}, got {}, expected a number that it can hold", where,
+                                      name_of(value.type().dtype), number));
   }
-  feed("learning_rate", value.tensor());
+  feed(name, value.tensor());
 }
+
+void RankRun::feed_learning_rate(double rate) { feed_number("learning rate", "learning_rate", rate); }
+
+void RankRun::feed_loss_scale(double scale) { feed_number("loss scale", std::string(kLossScale), scale); }
 
 Batcher RankRun::rows(const DatasetPtr& dataset, int64_t batch) const {
   std::optional<Share> share;

@@ -52,6 +52,9 @@ class RankRun {
   /// Feeds the rate to the input "learning_rate". Throws InvalidArgument if it is not finite in the type of the input,
   /// or if there is no such input.
   void feed_learning_rate(double rate);
+  /// Feeds the factor of the loss to the input kLossScale. Throws InvalidArgument if it is not finite in the type of
+  /// the input, or if there is no such input.
+  void feed_loss_scale(double scale);
   /// Returns batches of this rank's rows of every global batch of `batch` rows. If no input is split by rows, or if
   /// this rank's inputs are split in different ways, the batches have all rows and `feed` selects those that each input
   /// needs. Throws InvalidArgument for an empty dataset, a batch below 1 or larger than the dataset, and one that
@@ -69,6 +72,9 @@ class RankRun {
   StateParts own_parts() const;
 
  private:
+  /// Feeds a number to the scalar input `name`. Throws InvalidArgument, which begins with "[where]", if it is not
+  /// finite in the type of the input, or if there is no such input.
+  void feed_number(std::string_view where, const std::string& name, double number);
   static void feed(StageExecutor& stage, const std::string& name, ConstTensor rows);
 
   const Program& program_;

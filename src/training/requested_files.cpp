@@ -17,7 +17,7 @@ RequestedFiles::Needed RequestedFiles::needed() const {
   return rank_.comm().rank() == 0 ? Needed::on_first : Needed::on_all;
 }
 
-void RequestedFiles::write(Needed needed, int64_t step, const std::optional<double>& learning_rate) {
+void RequestedFiles::write(Needed needed, const TrainingPosition& position) {
   if (needed != Needed::nothing || !files_.empty()) writer_.finish();  // frees its copy of the states
   std::shared_ptr<const States> whole;
   if (needed != Needed::nothing) {
@@ -25,8 +25,8 @@ void RequestedFiles::write(Needed needed, int64_t step, const std::optional<doub
   }
   for (const RequestedFile& file : std::exchange(files_, {})) {
     auto part = std::make_shared<const StateParts>(is_whole(file) ? StateParts{} : rank_.own_parts());
-    const auto save = [this, file, whole, part, step, learning_rate] {
-      run_.save(file.path, is_whole(file) ? *whole : part->values, part->boxes, step, learning_rate);
+    const auto save = [this, file, whole, part, position] {
+      run_.save(file.path, is_whole(file) ? *whole : part->values, part->boxes, position);
     };
     writer_.write(save, file.background);
   }

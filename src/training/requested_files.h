@@ -20,12 +20,12 @@ class RequestedFiles {
 
   void ask_for(std::set<RequestedFile> files) { files_ = std::move(files); }
   Needed needed() const;
-  /// Writes the files of `ask_for`, in the background where they say so, and forgets the requests. `step` and
-  /// `learning_rate` are stored as the position. `needed` is the maximum of `needed()` over the ranks; unless it is
+  /// Writes the files of `ask_for`, in the background where they say so, and forgets the requests. `position` is
+  /// stored with the states. `needed` is the maximum of `needed()` over the ranks; unless it is
   /// `nothing`, the call is collective. Throws RuntimeFailure: if a rank is lost or makes other calls; out_of_memory if
   /// a thread cannot be started; cannot_write for a file that cannot be written and non_finite for a state that is not
   /// finite, also for an earlier file in the background.
-  void write(Needed needed, int64_t step, const std::optional<double>& learning_rate);
+  void write(Needed needed, const TrainingPosition& position);
   /// Waits until everything is written. Throws the RuntimeFailure, cannot_write or non_finite, of a write in the
   /// background.
   void finish() { writer_.finish(); }

@@ -27,8 +27,8 @@ std::vector<FoundCheckpoint> ResumePoint::folders(const Tell& warn) const {
   if (path_.empty()) return {};
   std::error_code failure;
   if (!std::filesystem::exists(path_, failure)) {
-    throw MissingFile(fmt::format("[resume] no checkpoint {}: {}", path_,
-                                  failure ? failure.message() : "no such file or folder"));
+    throw MissingFile(
+        fmt::format("[resume] no checkpoint {}: {}", path_, failure ? failure.message() : "no such file or folder"));
   }
   if (!is_folder(path_)) return {};
   if (is_checkpoint_folder(path_)) {

@@ -1,9 +1,11 @@
 #include "training/training_run.h"
 
 #include <chrono>
+#include <cmath>
 
 #include "frontend/data/loading/prefetch.h"
 #include "training/agreement.h"
+#include "training/loss_scale.h"
 #include "training/requested_files.h"
 
 namespace partita {
@@ -42,25 +44,17 @@ void restore_callbacks(const std::vector<Callback*>& callbacks, const std::map<s
 
 /// An epoch in progress.
 struct EpochSoFar {
-  Clock::time_point begin;  // begin in this process
-  double losses = 0;        // sum over all steps of the epoch
-  double exposed = 0;       // seconds of communication in this process
-  int64_t steps = 0;
-  int64_t steps_before = 0;  // steps of these taken before the training was resumed
+  Clock::time_point begin;            // begin in this process
+  double losses = 0;                  // sum over the steps of the epoch whose loss is finite
+  double exposed = 0;                 // seconds of communication in this process
+  int64_t steps = 0, not_finite = 0;  // all steps; those whose loss is not finite
+  int64_t steps_before = 0;           // steps of these taken before the training was resumed
 };
 
-/// Runs a step. Throws RuntimeFailure(non_finite) for a loss that is not finite, naming the step and the global batch's
-/// rows, RuntimeFailure if a rank is lost, RuntimeFailure(out_of_memory) if a library lacks memory, and InvalidArgument
-/// for a label or an id that is out of range.
-void run_step(Executor& executor, const TrainingRun& run, int64_t step) {
-  try {
-    executor.step();
-  } catch (const RuntimeFailure& error) {
-    if (error.code() != ExitCode::non_finite) throw;
-    const int64_t epoch = step / run.info.steps_per_epoch, first = step % run.info.steps_per_epoch * run.batch;
-    throw RuntimeFailure(error.code(), fmt::format("{}; in step {}, of rows {} to {} of epoch {}", error.what(),
-                                                   step + 1, first, first + run.batch - 1, epoch + 1));
-  }
+/// Names a step, counted from 0, and the rows of the global batch.
+std::string describe_step(const TrainingRun& run, int64_t step) {
+  const int64_t epoch = step / run.info.steps_per_epoch, first = step % run.info.steps_per_epoch * run.batch;
+  return fmt::format("in step {}, of rows {} to {} of epoch {}", step + 1, first, first + run.batch - 1, epoch + 1);
 }
 
 class Loop {
@@ -69,12 +63,13 @@ class Loop {
       : run_(run),
         comm_(comm),
         rank_(rank),
+        scale_(run.training, run.position.loss_scale),
         rows_(rank_.rows(run.rows, run.batch), PrefetchOptions{},
               {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch}) {
     comm.barrier();
     const auto read = [this](const std::string& name) { return agreement_.read(name); };
     for (TrainControl* control : {&control_, &unacknowledged_}) control->read_states_by(read);
-    if (run.learning_rate) control_.set_learning_rate(*run.learning_rate);
+    if (run.position.learning_rate) control_.set_learning_rate(*run.position.learning_rate);
     if (run.checkpoints != nullptr)
       saving_.emplace(*run.checkpoints, run.program, rank_.executor(), comm, run.warn, run.owner);
     if (run.measures_communication || !run.trace.path.empty()) {
@@ -122,7 +117,7 @@ class Loop {
     if (trace_) trace_->finish(*recorder_);
     if (saving_) save_last(step);
     files_.finish();
-    result_.step = step;
+    result_.position = position_at(step);
   }
 
   /// Collects the result and reports it. Then runs the test, if there is one, unless a signal ended the training or its
@@ -130,7 +125,6 @@ class Loop {
   /// not finite, and if a result of the test is not; RuntimeFailure if a rank is lost; and what Evaluation::run, the
   /// functions of the run and callbacks throw.
   void end() {
-    result_.learning_rate = control_.learning_rate();
     result_.stopped_by = stopped_by_;
     if (saving_) {
       result_.saved_step = saving_->last_saved();
@@ -159,16 +153,18 @@ class Loop {
   void restore(const Manifest& manifest) {
     epoch_.losses = manifest.losses;
     epoch_.steps = epoch_.steps_before = manifest.losses_steps;
+    epoch_.not_finite = manifest.losses_not_finite;
     if (comm_.rank() == 0) restore_callbacks(run_.callbacks, manifest.callbacks);
   }
 
   /// Writes this rank's part of a checkpoint of the current step. Throws RuntimeFailure if a rank is lost, or if a
   /// checkpoint cannot be written and the training has to end.
   void save(int64_t step) {
-    TrainingMoment moment{
-        .position = run_.position, .losses = epoch_.losses, .losses_steps = epoch_.steps, .plan = run_.plan};
-    moment.position.step = step;
-    moment.position.learning_rate = control_.learning_rate();
+    TrainingMoment moment{.position = position_at(step),
+                          .losses = epoch_.losses,
+                          .losses_steps = epoch_.steps,
+                          .losses_not_finite = epoch_.not_finite,
+                          .plan = run_.plan};
     if (comm_.rank() == 0) moment.callbacks = saved_callbacks(run_.callbacks);
     saving_->save(moment);
     last_save_ = Clock::now();
@@ -206,13 +202,18 @@ class Loop {
     const auto begin = Clock::now();
     comm_.begin_step(step + 1);
     if (recorder_) recorder_->begin_step(step + 1, trace_ && trace_->takes_step());
-    const double loss = compute(step);
-    epoch_.losses += loss;
+    const double scale = scale_.value();
+    const bool updated = compute(step);
+    const double loss = loss_of_step();
     ++epoch_.steps;
+    if (std::isfinite(loss)) epoch_.losses += loss;
+    if (!std::isfinite(loss)) ++epoch_.not_finite;
     StepInfo info{.epoch = step / run_.info.steps_per_epoch + 1,
                   .step = step % run_.info.steps_per_epoch + 1,
                   .global_step = step + 1,
                   .loss = loss,
+                  .skipped = !updated,
+                  .loss_scale = scale,
                   .seconds = seconds_since(begin),
                   .samples = run_.batch,
                   .learning_rate = learning_rate_of(step),
@@ -224,7 +225,11 @@ class Loop {
     return info;
   }
 
-  double compute(int64_t step) {
+  /// Runs a step and returns whether it updated the states. Throws RuntimeFailure(non_finite) for a loss or gradients
+  /// that are not finite, naming the step and the global batch's rows, if the training ends with them; RuntimeFailure
+  /// if a rank is lost, RuntimeFailure(out_of_memory) if a library lacks memory, and InvalidArgument for a label or an
+  /// id that is out of range.
+  bool compute(int64_t step) {
     const Recorded all(recorder(), {.kind = Span::whole_step});
     {
       const Recorded recorded(recorder(), {.kind = Span::rows});
@@ -234,10 +239,33 @@ class Loop {
       const Recorded recorded(recorder(), {.kind = Span::feed});
       rank_.feed(batch_);
       rank_.feed_learning_rate(learning_rate_of(step));
+      if (scale_.is_on()) rank_.feed_loss_scale(scale_.value());
     }
-    run_step(rank_.executor(), run_, step);
+    const std::optional<std::string> bad = rank_.executor().try_step();
+    if (!bad) {
+      scale_.add_good_step();
+      return true;
+    }
+    const std::string what = fmt::format("[train] {}; {}", *bad, describe_step(run_, step));
+    if (!scale_.add_bad_step()) throw RuntimeFailure(ExitCode::non_finite, what);
+    if (comm_.rank() == 0 && run_.warn) {
+      run_.warn(what + "; nothing is updated" +
+                (scale_.is_on() ? fmt::format(", the next loss scale is {}", scale_.value()) : ""));
+    }
+    return false;
+  }
+
+  double loss_of_step() {
     const Recorded recorded(recorder(), {.kind = Span::result});
     return rank_.executor().output("loss").at(0);
+  }
+
+  TrainingPosition position_at(int64_t step) const {
+    TrainingPosition position = run_.position;
+    position.step = step;
+    position.learning_rate = control_.learning_rate();
+    position.loss_scale = scale_.state();
+    return position;
   }
 
   double learning_rate_of(int64_t step) const {
@@ -252,7 +280,7 @@ class Loop {
                    .steps = epoch_.steps,
                    .steps_before = epoch_.steps_before,
                    .seconds = seconds_since(epoch_.begin),
-                   .loss = epoch_.losses / static_cast<double>(epoch_.steps)};
+                   .loss = epoch_.losses / static_cast<double>(epoch_.steps - epoch_.not_finite)};
     if (recorder_) info.exposed_communication = epoch_.exposed;
     if (run_.validation) {
       agreement_.await_callbacks();
@@ -294,12 +322,13 @@ class Loop {
     if (saving_ && saving_->is_open() && asked[kBusy] == 0) saving_->advance();
     if (saving_ && (asked[kDue] != 0 || (is_asked && step != last_saved_))) save(step);
     elapsed_ = asked[kElapsed];
-    files_.write(static_cast<RequestedFiles::Needed>(asked[kFiles]), step, control_.learning_rate());
+    files_.write(static_cast<RequestedFiles::Needed>(asked[kFiles]), position_at(step));
   }
 
   const TrainingRun& run_;
   Communicator& comm_;
   RankRun& rank_;
+  LossScale scale_;
   Agreement agreement_{run_.program, rank_, run_.own_process};
   Prefetcher rows_;
   std::optional<Recorder> recorder_;

@@ -8,15 +8,15 @@
 #include "runtime/launch/signals.h"
 #include "training/callbacks.h"
 #include "training/evaluation.h"
+#include "training/loss_scale.h"
 #include "training/rank_run.h"
 #include "training/trace.h"
 
 namespace partita {
 
 struct TrainingResult {
-  States states;     // whole states, if they are kept
-  int64_t step = 0;  // steps taken
-  std::optional<double> learning_rate;
+  States states;                 // whole states, if they are kept
+  TrainingPosition position{};   // after the last step
   int stopped_by = 0;            // number of the signal; 0: none
   int64_t saved_step = -1;       // step of the last checkpoint; -1: none
   std::string checkpoint_error;  // why the last checkpoint was not written
@@ -28,6 +28,7 @@ struct TrainingRun {
   DatasetPtr rows;
   int64_t batch = 0;  // rows of the global batch
   LrSchedule schedule;
+  TrainingConfig training;  // for the scale of the loss
   RankOptions rank;
   TrainInfo info;
   std::vector<Callback*> callbacks;                // called on rank 0
@@ -40,7 +41,6 @@ struct TrainingRun {
   TrainingPosition position{};                     // position of the first step
   std::string plan{};                              // text of the plan for checkpoints, on rank 0
   const Evaluation* validation = nullptr;          // run after every epoch
-  std::optional<double> learning_rate;             // set by a callback before the training was resumed
   TraceOptions trace{};
   bool measures_communication = false;  // sets StepInfo::exposed_communication
   std::function<void(const std::string&)> warn{};
@@ -52,12 +52,12 @@ struct TrainingRun {
   std::function<void(TrainingResult&&)> ended{};
   /// Called with the metrics of the test, on the same ranks.
   std::function<void(const Metrics&)> tested{};
-  /// Writes a checkpoint of the step `step` to the file `path`. Called on rank 0, and in every process whose observers
+  /// Writes a checkpoint of `position` to the file `path`. Called on rank 0, and in every process whose observers
   /// request one, by any thread. `boxes`: metadata of the boxes of `states` that are not whole. Throws
   /// RuntimeFailure(non_finite) for a state that is not finite, RuntimeFailure(cannot_write) if the file cannot be
   /// written.
-  std::function<void(const std::string& path, const States& states, const Metadata& boxes, int64_t step,
-                     const std::optional<double>& learning_rate)>
+  std::function<void(const std::string& path, const States& states, const Metadata& boxes,
+                     const TrainingPosition& position)>
       save;
 };
 

@@ -199,13 +199,11 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
   if (validation) run.validation = &*validation;
   if (fit_.test) run.test = test ? &*test : run.validation;
   TrainingEnd ended;
-  run.ended = [&](TrainingResult&& result) { ended = end(std::move(result), run); };
+  run.ended = [&](TrainingResult&& result) { ended = end(std::move(result)); };
   run.tested = [&](const Metrics& metrics) { ended.test = metrics; };
-  run.save = [&run](const std::string& path, const States& states, const Metadata& boxes, int64_t step,
-                    const std::optional<double>& rate) {
-    TrainingPosition now = run.position;
-    now.step = step;
-    now.learning_rate = rate;
+  run.save = [](const std::string& path, const States& states, const Metadata& boxes,
+                const TrainingPosition& position) {
+    TrainingPosition now = position;
     now.metadata.insert(boxes.begin(), boxes.end());
     write_checkpoint(path, states, now);
   };
@@ -227,6 +225,7 @@ TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& 
                   .rows = rows,
                   .batch = config_.training.batch,
                   .schedule = config_.schedule,
+                  .training = config_.training,
                   .rank = job.rank_options(),
                   .callbacks = joined(reports_.callbacks(), fit_.callbacks),
                   .observers = joined(reports_.observers(), fit_.observers),
@@ -282,7 +281,6 @@ void TrainingSession::plan_steps(TrainingRun& run) const {
 /// Sets the position from which the training goes on. Warns if no step is left.
 void TrainingSession::go_on_from(TrainingRun& run, TrainingPosition position) const {
   run.position = std::move(position);
-  run.learning_rate = run.position.learning_rate;
   TrainInfo& info = run.info;
   info.first_step = std::min(run.position.step, info.steps);
   run.trace.goes_on = info.first_step > 0;
@@ -329,17 +327,14 @@ void TrainingSession::run_from(TrainingRun& run, std::vector<FoundCheckpoint> fo
   }
 }
 
-TrainingEnd TrainingSession::end(TrainingResult&& result, const TrainingRun& run) {
-  const TrainingEnd ended{.step = result.step,
+TrainingEnd TrainingSession::end(TrainingResult&& result) {
+  const TrainingEnd ended{.step = result.position.step,
                           .stopped_by = result.stopped_by,
                           .saved_step = result.saved_step,
                           .checkpoint_error = result.checkpoint_error,
                           .test = std::nullopt};
   if (fit_.keeps_states) {
-    TrainingPosition position = run.position;
-    position.step = result.step;
-    position.learning_rate = result.learning_rate;
-    model_.states.take(std::move(result.states), std::move(position));
+    model_.states.take(std::move(result.states), std::move(result.position));
   }
   report_end(ended);
   if (fit_.ended) fit_.ended(ended);

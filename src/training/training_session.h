@@ -61,7 +61,7 @@ class TrainingSession {
   /// Runs after the last step: keeps the states if FitOptions::keeps_states is set, saves what the configuration names,
   /// reports it, and calls FitOptions::ended. Throws RuntimeFailure(non_finite) for a weight,
   /// RuntimeFailure(cannot_write) for the file of weights, and what FitOptions::ended throws.
-  TrainingEnd end(TrainingResult&& result, const TrainingRun& run);
+  TrainingEnd end(TrainingResult&& result);
   void report_end(const TrainingEnd& end);
   /// Returns the plan as text; "" for a program that a plan file cannot express.
   std::string plan_of(const Program& program, const std::vector<Column>& columns) const;

@@ -192,6 +192,7 @@ void add_large(Cases& cases) {
   cases.add("cross_entropy_grad", Attrs(CrossEntropyGradAttrs{.classes = 210}),
             {sample_of(wide), labels, column, column});
   const SampleInput tensor = sample_of({250, 201}), rate = sample_of({}, Fill::positive);
+  cases.add("all_finite", {}, {tensor});
   cases.add("sgd", Attrs(SgdAttrs{0.01}), {tensor, tensor, rate});
   cases.add("momentum", Attrs(MomentumAttrs{0.9, 0.1, true, 0.01}), {tensor, tensor, tensor, rate});
   const SampleInput squares = sample_of({250, 201}, Fill::positive), step{Type{DType::i64, {}}, {Fill::ids, 9}};

@@ -82,6 +82,31 @@ class MixedPrecision(Case):
         with self.refuses(TypeError, "[auto_mixed_precision] the network is not a cell, got int"):
             amp.auto_mixed_precision(3, "O1")
 
+    def test_scales_losses_by_managers(self):
+        plain = losses_of(amp_level="O2")
+        for manager in (
+            amp.DynamicLossScaleManager(init_loss_scale=2**10, scale_window=2),
+            amp.FixedLossScaleManager(1024, drop_overflow_update=False),
+        ):
+            scaled = losses_of(amp_level="O2", loss_scale_manager=manager)
+            np.testing.assert_allclose(scaled, plain, rtol=1e-3)
+        self.assertEqual(
+            losses_of(loss_scale_manager=amp.FixedLossScaleManager(2.0**20)), losses_of(), "a power of 2 changes no bit"
+        )
+
+    def test_leaves_out_steps_that_overflow(self):
+        with contextlib.redirect_stderr(io.StringIO()):
+            dynamic = amp.DynamicLossScaleManager(init_loss_scale=2**24)
+            found = losses_of(amp_level="O2", loss_scale_manager=dynamic)
+            losses_of(amp_level="O2", loss_scale_manager=amp.FixedLossScaleManager(2.0**30))
+        self.assertEqual(found[0], losses_of(amp_level="O2")[0])
+        with self.refuses(ValueError, "[train] the gradients are not finite, got NaN or infinity, expected numbers"):
+            losses_of(amp_level="O2", loss_scale_manager=amp.FixedLossScaleManager(2.0**30, False))
+
+    def test_refuses_managers_of_other_kinds(self):
+        with self.refuses(TypeError, "[Model] not a manager of loss scales, got int, expected amp.Fixed"):
+            losses_of(loss_scale_manager=3)
+
     def test_warns_where_it_has_no_effect(self):
         net = amp.auto_mixed_precision(Small(), "O1", ms.bfloat16)
         with contextlib.redirect_stderr(io.StringIO()) as errors:

@@ -3,6 +3,7 @@
 import contextlib
 
 from partita import _core, context
+from partita._loss_scale import LossScaleManager
 from partita._names import refuse_missing
 from partita._parallelism import Parallelism
 from partita._precision import precision_of
@@ -55,8 +56,12 @@ class Model:
                 "[Model] a separate network for evaluations is not supported, got eval_network or eval_indexes, "
                 "expected None"
             )
-        if loss_scale_manager is not None:
-            warn(f"[Model] losses are not scaled, got {type(loss_scale_manager).__name__}")
+        if loss_scale_manager is not None and not isinstance(loss_scale_manager, LossScaleManager):
+            raise TypeError(
+                f"[Model] not a manager of loss scales, got {type(loss_scale_manager).__name__}, expected "
+                "amp.FixedLossScaleManager or amp.DynamicLossScaleManager"
+            )
+        self._loss_scale_manager = loss_scale_manager
         if keep_batchnorm_fp32 is False:
             warn("[Model] norms compute in float32, got keep_batchnorm_fp32=False")
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
@@ -134,6 +139,8 @@ class Model:
         if optimizer is not None:
             options.update(optimizer.options())
             options["schedule.learning_rate"] = optimizer.rate_of(0)
+            if self._loss_scale_manager is not None:
+                options.update(self._loss_scale_manager.options())
         name, alone = type(self._network).__name__, parallelism.alone
         job = NetworkJob(name, outputs, loss, options, alone, optimizer, groups, batches)
         job.options, job.columns = options, columns

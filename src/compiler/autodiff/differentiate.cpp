@@ -33,11 +33,13 @@ class Sweep {
     }
   }
 
-  void run(Value loss) {
+  void run(Value loss, Value factor) {
     builder_.phase = Phase::backward;
     const NodeId producer = builder_.graph().values[loss.id()].producer;
     if (producer >= 0) enter(builder_.graph().nodes[producer]);
-    gradients_[loss.id()] = constant(builder_, 1.0, loss.type());
+    Value gradient = factor && loss.type().rank() == 0 ? factor : constant(builder_, 1.0, loss.type());
+    if (factor && loss.type().rank() > 0) gradient = builder_.apply("mul", {gradient, factor});
+    gradients_[loss.id()] = gradient;
     for (NodeId n = producer; n >= 0; --n) {
       const int own = own_of_.empty() ? -1 : own_of_[static_cast<size_t>(n)];
       if (own < 0) {
@@ -166,13 +168,14 @@ class Sweep {
 
 }  // namespace
 
-std::vector<Value> differentiate(Builder& builder, Value loss, const std::vector<Value>& with_respect_to) {
+std::vector<Value> differentiate(Builder& builder, Value loss, const std::vector<Value>& with_respect_to,
+                                 Value factor) {
   if (loss.type().elements() != 1 || !is_float(loss.dtype())) {
     throw InvalidArgument(fmt::format(
         "[autodiff] the loss is not one number, got {}, expected a float with one element", print(loss.type())));
   }
   Sweep sweep(builder, with_respect_to);
-  sweep.run(loss);
+  sweep.run(loss, factor);
   std::vector<Value> gradients;
   for (const Value& value : with_respect_to) gradients.push_back(sweep.gradient(value));
   return gradients;

@@ -60,6 +60,28 @@ void clip(Builder& builder, double most, std::vector<Value>& gradients) {
   for (Value& gradient : gradients) gradient = builder.apply("mul", {gradient, factor});
 }
 
+/// Gives the nodes that are added next the layer of a parameter, and a phase.
+void enter(Builder& builder, const std::string& parameter, Phase phase) {
+  builder.source = {};
+  const size_t dot = parameter.rfind('.');
+  builder.scope = dot == std::string::npos ? std::string() : parameter.substr(0, dot);
+  builder.phase = phase;
+}
+
+/// Adds the output kFinite for these gradients. Stages of a pipeline have parameters in the order of the list, so that
+/// the result goes from the last one to the first, as gradients do.
+void check(Builder& builder, const std::vector<Value>& gradients) {
+  builder.scope.clear();
+  builder.source = {};
+  builder.phase = Phase::backward;
+  Value all;
+  for (size_t i = gradients.size(); i-- > 0;) {
+    const Value one = builder.apply("all_finite", {gradients[i]});
+    all = all ? builder.apply("minimum", {all, one}) : one;
+  }
+  builder.output(std::string(kFinite), all);
+}
+
 void count_step(Builder& builder) {
   const State* step = builder.find_state("step");
   if (step == nullptr || step->kind != StateKind::counter || step->exit >= 0) return;
@@ -88,17 +110,12 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
     names.push_back(builder.graph().values[id].name);
   }
   const Value loss = builder.value(forward_loss);
-  std::vector<Value> gradients = differentiate(builder, loss, values);
+  const Value scale = options.scales_loss ? builder.input(std::string(kLossScale), {loss.dtype(), {}}) : Value();
+  std::vector<Value> gradients = differentiate(builder, loss, values, scale);
 
   const Value rate = builder.input("learning_rate", Type{values[0].dtype(), {}});
-  const auto enter = [&](size_t i, Phase phase) {
-    builder.source = {};
-    const size_t dot = names[i].rfind('.');
-    builder.scope = dot == std::string::npos ? std::string() : names[i].substr(0, dot);
-    builder.phase = phase;
-  };
   for (size_t i = 0; i < values.size(); ++i) {
-    enter(i, Phase::backward);
+    enter(builder, names[i], Phase::backward);
     if (!gradients[i]) {
       warnings.push_back(
           fmt::format("[autodiff] the loss does not depend on parameter '{}': its gradient is 0", names[i]));
@@ -107,11 +124,16 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
     if (options.gradient_factor != 1) {
       gradients[i] = builder.apply("scale", {gradients[i]}, ScaleAttrs{.scale = options.gradient_factor});
     }
+  }
+  if (options.checks_gradients) check(builder, gradients);
+  for (size_t i = 0; i < values.size(); ++i) {
+    enter(builder, names[i], Phase::update);
+    if (scale) gradients[i] = builder.apply("div", {gradients[i], scale});
     if (options.output_gradients) builder.output("d_" + names[i], gradients[i]);
   }
   if (options.optimizer.clip_norm > 0) clip(builder, options.optimizer.clip_norm, gradients);
   for (size_t i = 0; i < values.size(); ++i) {
-    enter(i, Phase::update);
+    enter(builder, names[i], Phase::update);
     if (options.own_update) {
       options.own_update(builder, values[i], gradients[i], rate);
     } else {
@@ -121,9 +143,10 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
   count_step(builder);
   Graph training = builder.take();
   training.own_gradients.clear();
-  if (options.precision.precision == MixedPrecision::f16) {
+  if (options.precision.precision == MixedPrecision::f16 && !options.scales_loss) {
     warnings.push_back(
-        "[--precision] losses are not scaled, got f16: gradients below 6e-8 become 0, expected bf16, which keeps them");
+        "[--precision] losses are not scaled, got f16: gradients below 6e-8 become 0, expected --loss-scaling dynamic, "
+        "or bf16, which keeps them");
   }
   return {finish_training_graph(remove_dead_nodes(std::move(training)), ops, options.precision), std::move(warnings)};
 }

@@ -22,7 +22,18 @@ struct TrainingOptions {
   /// Nodes that the backward recomputes, in addition to those marked in the graph.
   Recompute recompute = Recompute::none;
   PrecisionOptions precision = {};
+  /// Whether an input kLossScale is a factor of the loss that is differentiated. Gradients are divided by it before
+  /// they are clipped and used.
+  bool scales_loss = false;
+  /// Whether to add the output kFinite.
+  bool checks_gradients = false;
 };
+
+/// Input of a training graph whose loss is scaled: the factor, a scalar of the type of the loss.
+inline constexpr std::string_view kLossScale = "loss_scale";
+/// Output of a training graph that checks its gradients, a scalar: 1 if all gradients are finite, as they are before
+/// they are divided by the scale and clipped, else 0. It is made before the update.
+inline constexpr std::string_view kFinite = "finite";
 
 struct TrainingGraph {
   Graph graph;
@@ -30,12 +41,12 @@ struct TrainingGraph {
 };
 
 /// Returns the training graph of `given`, a forward graph with a scalar output "loss". Adds the input "learning_rate",
-/// a scalar of the parameters' type, increments the counter "step" if there is one and removes nodes that nothing
-/// needs. A parameter that the loss does not depend on gets a gradient of zeros and a warning; f16, whose losses are
-/// not scaled, gives one too.
-/// Throws InvalidArgument if there is no output "loss" or it is not one float, if the name "learning_rate" or that of
-/// an optimizer state is taken, if no parameter is left to train, if `options.parameters` names an unknown or frozen
-/// one, if parameters have different element types, if an op between them and the loss has no gradient
+/// a scalar of the parameters' type, and what `options` asks for, increments the counter "step" if there is one and
+/// removes nodes that nothing needs. A parameter that the loss does not depend on gets a gradient of zeros and a
+/// warning; f16, whose losses are not scaled, gives one too. Throws InvalidArgument if there is no output "loss" or it
+/// is not one float, if the name "learning_rate", one of `options` or that of an optimizer state is taken, if no
+/// parameter is left to train, if `options.parameters` names an unknown or frozen one, if parameters have different
+/// element types, if an op between them and the loss has no gradient
 /// (`differentiate`) or a custom gradient does not fit, if `options.recompute` finds nothing to recompute, or if
 /// `options.precision` names an unknown layer. Throws what `options.own_update` and custom gradients throw.
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options);

@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 
+#include <cmath>
+
 #include "runtime/checkpoint/weights.h"
 
 namespace partita {
@@ -7,11 +9,28 @@ namespace {
 
 constexpr const char* kPosition = "checkpoint.position";
 constexpr const char* kLearningRate = "checkpoint.learning_rate";
-constexpr double kNotSet = -1;
+constexpr const char* kSavedScale = "checkpoint.loss_scale";
+constexpr double kNotSet = -1, kMaxSteps = 0x1p53;
 
 /// Returns the elements of the tensor kPosition: step, batch, number of rows and seed.
 std::vector<int64_t> numbers_of(const TrainingPosition& position) {
   return {position.step, position.batch, position.rows, static_cast<int64_t>(position.seed)};
+}
+
+/// Returns the loss scale that `tensors` store; none if they store none. Throws InvalidFile, naming `path`, for one
+/// that is not of f64[3], below 1 or not finite.
+std::optional<LossScaleState> read_loss_scale(const std::map<std::string, Array>& tensors, const std::string& path) {
+  const auto found = tensors.find(kSavedScale);
+  if (found == tensors.end()) return std::nullopt;
+  const Array& given = found->second;
+  const auto is_count = [&](int64_t i) { return given.at(i) >= 0 && given.at(i) <= kMaxSteps; };
+  if (given.type() != Type{DType::f64, {3}} || !std::isfinite(given.at(0)) || given.at(0) < 1 || !is_count(1) ||
+      !is_count(2)) {
+    throw InvalidFile(
+        fmt::format("[resume] {}: a bad loss scale, got {} in '{}', expected a number from 1 and two counts", path,
+                    print(given.type()), kSavedScale));
+  }
+  return LossScaleState{given.at(0), static_cast<int64_t>(given.at(1)), static_cast<int64_t>(given.at(2))};
 }
 
 TrainingPosition read_position(const std::map<std::string, Array>& tensors, const std::string& path) {
@@ -26,6 +45,7 @@ TrainingPosition read_position(const std::map<std::string, Array>& tensors, cons
   const int64_t* all = numbers->second.as<int64_t>();
   TrainingPosition position{.step = all[0], .batch = all[1], .rows = all[2], .seed = static_cast<uint64_t>(all[3])};
   if (rate->second.at(0) >= 0) position.learning_rate = rate->second.at(0);
+  position.loss_scale = read_loss_scale(tensors, path);
   return position;
 }
 
@@ -50,6 +70,11 @@ std::map<std::string, Array> position_tensors(const TrainingPosition& position) 
   std::map<std::string, Array> tensors;
   tensors.emplace(kPosition, Array({4}, numbers_of(position)));
   tensors.emplace(kLearningRate, Array({}, std::vector<double>{position.learning_rate.value_or(kNotSet)}));
+  if (const auto& scale = position.loss_scale) {
+    const std::vector<double> numbers{scale->scale, static_cast<double>(scale->good_steps),
+                                      static_cast<double>(scale->bad_steps)};
+    tensors.emplace(kSavedScale, Array({3}, numbers));
+  }
   return tensors;
 }
 
@@ -57,6 +82,7 @@ TrainingPosition take_position(std::map<std::string, Array>& tensors, const std:
   const TrainingPosition position = read_position(tensors, path);
   tensors.erase(kPosition);
   tensors.erase(kLearningRate);
+  tensors.erase(kSavedScale);
   return position;
 }
 
@@ -83,9 +109,10 @@ TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::
     }
     taken[name] = fitted(found->second, graph.type(state.entry), name, path);
   }
-  if (graph.states.size() + 2 != tensors.size()) {
+  const size_t expected = graph.states.size() + position_tensors(then).size();
+  if (expected != tensors.size()) {
     throw InvalidFile(fmt::format("[resume] {}: tensors of another network or optimizer, got {}, expected {}", path,
-                                  tensors.size(), graph.states.size() + 2));
+                                  tensors.size(), expected));
   }
   states = std::move(taken);
   return then;

@@ -8,6 +8,14 @@
 
 namespace partita {
 
+/// A scale of the loss that adapts.
+struct LossScaleState {
+  double scale = 1;        // from 1
+  int64_t good_steps = 0;  // in a row, since the scale changed
+  int64_t bad_steps = 0;   // in a row, with the smallest scale
+  bool operator==(const LossScaleState&) const = default;
+};
+
 /// Position of a training, and what its order of rows depends on.
 struct TrainingPosition {
   int64_t step = 0;  // steps run so far
@@ -15,6 +23,7 @@ struct TrainingPosition {
   uint64_t seed = 0;
   std::optional<double> learning_rate;  // set by a callback in place of the schedule's
   Metadata metadata{};                  // other metadata of the file
+  std::optional<LossScaleState> loss_scale{};
 };
 
 /// Writes all states, the position and its metadata to `path`, which is replaced as a whole. Throws
@@ -22,11 +31,13 @@ struct TrainingPosition {
 /// old file then stays.
 void write_checkpoint(const std::string& path, const States& states, const TrainingPosition& position);
 
-/// Returns the two tensors, by name, that store a position without its metadata: i64[4] (step, batch, rows, seed), and
-/// an f64 scalar, the learning rate, or -1 if none is set.
+/// Returns the tensors, by name, that store a position without its metadata: i64[4] (step, batch, rows, seed), an f64
+/// scalar, the learning rate, or -1 if none is set, and, if the position has a loss scale, f64[3] (scale, good steps,
+/// bad steps).
 std::map<std::string, Array> position_tensors(const TrainingPosition& position);
 /// Returns the position that the tensors of `position_tensors` store, without metadata, and removes them from
-/// `tensors`. Throws InvalidFile, naming `path`, if they are missing, have another type, or have a negative step.
+/// `tensors`. Throws InvalidFile, naming `path`, if the first two are missing, or one has another type or numbers that
+/// are not those of a position.
 TrainingPosition take_position(std::map<std::string, Array>& tensors, const std::string& path);
 
 /// Whether these are the tensors of a checkpoint rather than of weights alone: one of them stores a position.

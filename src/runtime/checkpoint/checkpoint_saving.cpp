@@ -125,6 +125,7 @@ void CheckpointSaving::save(const TrainingMoment& moment) {
   manifest_ = Manifest{.position = moment.position,
                        .losses = moment.losses,
                        .losses_steps = moment.losses_steps,
+                       .losses_not_finite = moment.losses_not_finite,
                        .callbacks = moment.callbacks,
                        .ranks = comm_.size(),
                        .plan = moment.plan};

@@ -18,7 +18,7 @@ namespace partita {
 struct TrainingMoment {
   TrainingPosition position;
   double losses = 0;
-  int64_t losses_steps = 0;
+  int64_t losses_steps = 0, losses_not_finite = 0;
   std::string plan{};  // plan as text, in the form that a training reads; "" if there is none
   std::map<std::string, std::string> callbacks{};  // by kind; on rank 0
 };

@@ -77,6 +77,7 @@ class Fields {
   [[noreturn]] void refuse(const std::string& what) const {
     throw InvalidFile(fmt::format("[checkpoint] {}: {} {}", path_, where_, what));
   }
+  bool has(const char* key) const { return document_.contains(key); }
   const Document& at(const char* key) const {
     const auto found = document_.find(key);
     if (found == document_.end()) refuse(fmt::format("has no '{}'", key));
@@ -134,6 +135,16 @@ ManifestFile parse_file(const Document& document, const std::string& path) {
   return file;
 }
 
+/// Returns the loss scale of the manifest; none if it has none.
+std::optional<LossScaleState> parse_loss_scale(const Fields& fields) {
+  if (!fields.has("loss_scale")) return std::nullopt;
+  LossScaleState scale{.scale = fields.number("loss_scale")};
+  if (!std::isfinite(scale.scale) || scale.scale < 1) fields.refuse("has a bad 'loss_scale'");
+  scale.good_steps = fields.count("good_steps");
+  scale.bad_steps = fields.count("bad_steps");
+  return scale;
+}
+
 TrainingPosition parse_position(const Fields& fields) {
   TrainingPosition position{.step = fields.count("step"),
                             .batch = fields.count("batch"),
@@ -148,6 +159,7 @@ TrainingPosition parse_position(const Fields& fields) {
       fields.refuse("has a bad 'learning_rate'");
     }
   }
+  position.loss_scale = parse_loss_scale(fields);
   return position;
 }
 
@@ -394,6 +406,12 @@ std::string print_manifest(const Manifest& manifest) {
                                  {"plan", manifest.plan},
                                  {"training", position.metadata}};
   if (position.learning_rate) head["learning_rate"] = *position.learning_rate;
+  if (const auto& scale = position.loss_scale) {
+    head["loss_scale"] = scale->scale;
+    head["good_steps"] = scale->good_steps;
+    head["bad_steps"] = scale->bad_steps;
+  }
+  if (manifest.losses_not_finite > 0) head["losses_not_finite"] = manifest.losses_not_finite;
   std::string text = "{";
   for (const auto& [key, value] : head.items()) text += fmt::format("\"{}\":{},\n", key, value.dump());
   print_lines(text, "files", manifest.files, print_file);
@@ -412,6 +430,7 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
                     .position = parse_position(fields),
                     .losses = fields.number("losses"),
                     .losses_steps = fields.count("losses_steps"),
+                    .losses_not_finite = fields.has("losses_not_finite") ? fields.count("losses_not_finite") : 0,
                     .callbacks = fields.texts("callbacks"),
                     .ranks = fields.count("ranks", kMaxFiles),
                     .mesh = fields.text("mesh"),

@@ -5,6 +5,7 @@
 
 #include "base/finite.h"
 #include "base/held_signals.h"
+#include "compiler/autodiff/training_graph.h"
 #include "runtime/execute/shard_copy.h"
 #include "runtime/execute/subnormals.h"
 
@@ -163,22 +164,37 @@ struct Executor::Impl {
     return spans;
   }
 
-  void check_loss(DeviceSubnormals& threads) {
+  /// Returns what is not finite, the same on every rank, or nothing if the loss and the gradients are. A collective
+  /// call over the world unless they are.
+  std::optional<std::string> find_bad(DeviceSubnormals& threads) {
     const Recorded recorded(recorder, {.kind = Span::check});
     const Array loss = with_output("loss").first->read(with_output("loss").second);
-    if (are_finite(loss.type().dtype, loss.data(), loss.type().elements())) return;
+    std::string what;
+    if (!are_finite(loss.type().dtype, loss.data(), loss.type().elements())) {
+      what = fmt::format("the loss is not finite, got {}, expected a number", loss.at(0));
+    } else if (!has_finite_gradients()) {
+      what = "the gradients are not finite, got NaN or infinity, expected numbers";
+    }
+    if (what.empty()) return std::nullopt;
     const int64_t bad = first_bad(threads);
     std::string place = describe(bad == kNone ? kNone : bad / world.size());
     if (bad != kNone && world.size() > 1) place += fmt::format(" on rank {}", bad % world.size());
-    throw RuntimeFailure(
-        ExitCode::non_finite,
-        fmt::format("[train] the loss is not finite, got {}, expected a number: {}", loss.at(0), place));
+    return what + ": " + place;
+  }
+
+  /// Whether the output kFinite is not 0. True without it.
+  bool has_finite_gradients() const {
+    const auto& outputs = own.front()->local().graph.outputs;
+    const auto found =
+        std::find_if(outputs.begin(), outputs.end(), [](const Output& output) { return output.name == kFinite; });
+    if (found == outputs.end()) return true;
+    return own.front()->read(own.front()->schedule().outputs[static_cast<size_t>(found - outputs.begin())]).at(0) != 0;
   }
 
   /// Replays forward and backward on the same inputs; no state has changed. Returns `place * ranks + rank`, where
-  /// `place` is the first forward instruction over all stages and ranks with a non-finite result (`place_of`) and
-  /// `rank` is the lowest rank on which it has one. Returns kNone if there is none. A collective call over the world.
-  /// Throws as `run_before_update` does.
+  /// `place` is the first instruction over all stages and ranks with a non-finite result (`place_of`) and `rank` is the
+  /// lowest rank on which it has one. Returns kNone if there is none. A collective call over the world. Throws as
+  /// `run_before_update` does.
   int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
     run_before_update(threads, [&](const Run& run, size_t instruction) {
@@ -190,22 +206,39 @@ struct Executor::Impl {
     return bad;
   }
 
-  /// Position of an instruction among the instructions of all stages, lower stages first.
+  int64_t instructions_of(size_t stage) const {
+    return static_cast<int64_t>(stages[stage].schedule.instructions.size());
+  }
+
+  /// Position of an instruction among the instructions of all stages: lower stages first, and after them once more, in
+  /// the opposite order of the stages, for computations of the backward.
   int64_t place_of(size_t stage, size_t instruction) const {
+    const StageProgram& program = stages[stage];
+    const NodeId node = program.schedule.instructions[instruction].node;
+    const bool is_backward = node >= 0 && program.local.graph.nodes[node].phase == Phase::backward;
     int64_t place = static_cast<int64_t>(instruction);
-    for (size_t before = 0; before < stage; ++before) {
-      place += static_cast<int64_t>(stages[before].schedule.instructions.size());
+    for (size_t other = 0; other < stages.size(); ++other) {
+      if (other < stage || is_backward) place += instructions_of(other);
+      if (other > stage && is_backward) place += instructions_of(other);
     }
     return place;
   }
 
+  /// The stage and the instruction at a place.
+  std::pair<size_t, size_t> at_place(int64_t place) const {
+    std::vector<size_t> order(2 * stages.size());
+    std::iota(order.begin(), order.end() - static_cast<std::ptrdiff_t>(stages.size()), 0);
+    std::iota(order.rbegin(), order.rend() - static_cast<std::ptrdiff_t>(stages.size()), 0);
+    size_t at = 0;
+    for (; place >= instructions_of(order[at]); ++at) place -= instructions_of(order[at]);
+    return {order[at], static_cast<size_t>(place)};
+  }
+
   std::string describe(int64_t place) const {
-    if (place == kNone) return "every node of the forward was finite when it was replayed";
-    size_t stage = 0;
-    while (place >= place_of(stage + 1, 0)) ++stage;
+    if (place == kNone) return "every node was finite when it was replayed";
+    const auto [stage, instruction] = at_place(place);
     const StageProgram& program = stages[stage];
-    const Instruction& instruction = program.schedule.instructions[static_cast<size_t>(place - place_of(stage, 0))];
-    const Node& node = program.local.graph.nodes[instruction.node];
+    const Node& node = program.local.graph.nodes[program.schedule.instructions[instruction].node];
     return fmt::format("first made by {} ({}{}{}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope,
                        node.source.file.empty() ? "" : fmt::format(" at {}:{}", node.source.file, node.source.line),
                        stages.size() == 1 ? "" : fmt::format(" on stage {}", stage));
@@ -327,12 +360,19 @@ std::optional<Array> Executor::state_on_first(std::string_view name) const {
   return whole;
 }
 
-void Executor::step() {
+std::optional<std::string> Executor::try_step() {
   const HeldSignals held;
   DeviceSubnormals threads(impl_->device);
   impl_->run_before_update(threads);
-  impl_->check_loss(threads);
+  if (std::optional<std::string> bad = impl_->find_bad(threads)) return bad;
   impl_->run_update(threads);
+  return std::nullopt;
+}
+
+void Executor::step() {
+  if (const std::optional<std::string> bad = try_step()) {
+    throw RuntimeFailure(ExitCode::non_finite, fmt::format("[train] {}", *bad));
+  }
 }
 
 void Executor::run() {

@@ -62,11 +62,16 @@ class Executor {
   /// are lost.
   void keep_states_alone();
 
-  /// Runs forward and backward, then the update if the loss (output "loss") is finite. If it is not, replays the
-  /// forward to name the first bad node and throws RuntimeFailure(non_finite) on every rank, before anything is
-  /// updated. A collective call over the world. Throws RuntimeFailure if a rank fails, is lost or late, or makes
-  /// another call. Throws what kernels throw: InvalidArgument for a label, an id or a slot that is out of range,
-  /// RuntimeFailure(out_of_memory) if a library lacks memory. Throws InvalidArgument if there is no output "loss".
+  /// Runs forward and backward, then the update if the loss (output "loss") and the gradients (output kFinite of
+  /// compiler/autodiff/training_graph.h, if there is one) are finite. If they are not, nothing is updated: replays
+  /// forward and backward to name the first bad node, and returns what is not finite, the same on every rank. Returns
+  /// nothing after the update. A collective call over the world. Throws RuntimeFailure if a rank fails, is lost or
+  /// late, or makes another call. Throws what kernels throw: InvalidArgument for a label, an id or a slot that is out
+  /// of range, RuntimeFailure(out_of_memory) if a library lacks memory. Throws InvalidArgument if there is no output
+  /// "loss".
+  std::optional<std::string> try_step();
+  /// Does what `try_step` does. Throws as it does, and RuntimeFailure(non_finite) on every rank, before anything is
+  /// updated, if the loss or the gradients are not finite.
   void step();
   /// Runs the whole graph once: the forward and, if the graph has them, the backward and the update, whether or not the
   /// values are finite. A collective call over the world. Throws RuntimeFailure if a rank fails, is lost or late, or

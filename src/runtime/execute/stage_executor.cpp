@@ -57,7 +57,7 @@ void StageExecutor::run(size_t begin, size_t end, DeviceSubnormals& threads) {
 bool StageExecutor::makes_finite(size_t index) const {
   const Instruction& instruction = schedule_.instructions[index];
   if (instruction.kind != Instruction::compute) return true;
-  if (local_.graph.nodes[instruction.node].phase != Phase::forward) return true;
+  if (local_.graph.nodes[instruction.node].phase == Phase::update) return true;
   return std::all_of(instruction.outputs.begin(), instruction.outputs.end(), [&](int buffer) {
     const DType dtype = type_of(buffer).dtype;
     return are_finite(dtype, buffers_.address(buffer), bytes_in_use(buffer) / static_cast<int64_t>(size_of(dtype)));

@@ -93,7 +93,7 @@ class StageExecutor {
   /// thread for asynchronous collectives.
   void record(Recorder* recorder, int stage, int thread) { spans_.record(recorder, stage, thread); }
   /// Whether all results of an instruction that has just run are finite, on this rank and in the current micro-batch.
-  /// True for instructions other than the computations of the forward.
+  /// True for instructions other than the computations of the forward and the backward.
   bool makes_finite(size_t instruction) const;
   /// Switches measuring of instructions on or off, and sets the seconds of all to 0.
   void measure(bool on);

@@ -1,0 +1,41 @@
+#include "base/finite.h"
+#include "ir/ops/support.h"
+
+namespace partita {
+namespace {
+
+ShardingRule rule_all_finite(const OpCall& call) {
+  ShardingRule rule = pointwise_rule({call.attrs, call.inputs, call.inputs});
+  for (Factor& factor : rule.factors) factor.reduce = Reduce::min;
+  rule.outputs = {TensorMap{}};
+  return rule;
+}
+
+void check_finite_elements(const Attrs&, Inputs in, Outputs out) {
+  const Type& type = in[0].type;
+  const float result = are_finite(type.dtype, in[0].data, type.elements()) ? 1 : 0;
+  for_float(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    *out[0].as<T>() = T(result);
+  });
+}
+
+}  // namespace
+
+std::vector<OpDef> all_finite_ops() {
+  OpDef op;
+  op.name = "all_finite";
+  op.summary = "1 if no element is NaN or infinite, else 0";
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    require_operands("all_finite", call, 1);
+    require_float("all_finite", call);
+    return {Type{call.inputs[0].dtype, {}}};
+  };
+  op.rule = rule_all_finite;
+  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
+  op.kernel = check_finite_elements;
+  op.samples = {{{sample_of({4, 6})}}, {{sample_of({5})}}, {{sample_of({})}}};
+  return {op};
+}
+
+}  // namespace partita
