@@ -225,6 +225,7 @@ const Texts kGpt{{"model", {"gpt:layers=2,hidden=16,heads=2,seq=8"}},
                  {"ranks.count", {"2"}},
                  {"plan.parallel", {"auto"}}};
 const Texts kCheckpoint{{"files.checkpoint", {"DIR/run/kept"}}, {"files.checkpoint_every", {"1"}}};
+const Texts kF16{{"training.precision", {"f16"}}};
 const Texts kTrace{{"files.trace", {"DIR/run/trace.json"}}};
 
 Texts operator+(Texts first, const Texts& second) {
@@ -247,6 +248,11 @@ std::vector<OptionCase> computed_cases() {
       {"training.dtype", {"f64"}, Seen::program},
       {"training.precision", {"bf16"}, Seen::program},
       {"training.precision_of", {"net/fc1=f32"}, Seen::program, {{"training.precision", {"bf16"}}}},
+      {"training.loss_scaling", {"dynamic"}, Seen::program},
+      {"training.loss_scale", {"1024"}, Seen::program},
+      {"training.loss_scale_window", {"1"}, Seen::losses, kF16 + Texts{{"training.loss_scale_factor", {"3"}}}},
+      {"training.loss_scale_factor", {"3"}, Seen::losses, kF16 + Texts{{"training.loss_scale_window", {"1"}}}},
+      {"training.on_nan", {"skip"}, Seen::program},
       {"training.seed", {"2"}, Seen::losses},
       {"training.batch_norm", {"global"}, Seen::program, kTwoRanks, true},
       {"training.gradients", {"sum"}, Seen::losses, kTwoRanks},
