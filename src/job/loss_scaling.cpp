@@ -1,13 +1,14 @@
 #include "job/loss_scaling.h"
 
 #include "compiler/autodiff/training_graph.h"
+#include "job/precision_options.h"
 
 namespace partita {
 
 LossScaling loss_scaling_of(const TrainingConfig& config) {
   if (config.loss_scaling != LossScaling::automatic) return config.loss_scaling;
   if (config.loss_scale) return LossScaling::fixed;
-  return config.precision == MixedPrecision::f16 ? LossScaling::dynamic : LossScaling::off;
+  return uses(precision_options(config), MixedPrecision::f16) ? LossScaling::dynamic : LossScaling::off;
 }
 
 bool skips_bad_steps(const TrainingConfig& config) {

@@ -178,8 +178,11 @@ void add_training(List& list) {
            "Bits of products and what follows from them; parameters, sums, losses and updates have those of --dtype")
       .synonyms = {"mixed-precision", "amp"};
   list.add("precision_of", "precision-of", Effect::placement, PARTITA_FIELD(training.precision_of),
-           "Layers that keep the precision of the parameters")
-      .value = "LAYER=f32";
+           "Precision of layers, named by their path, for example 'net/h/0..5=f32'; the longest path counts")
+      .value = "LAYERS=f32|bf16|f16";
+  list.add("residual", "residual", Effect::placement, PARTITA_FIELD(training.residual),
+           "Digits of the residual stream, the sums of activations and of their gradients: those of --precision (half) "
+           "or of the parameters (f32)");
   list.add("loss_scaling", "loss-scaling", Effect::placement, PARTITA_FIELD(training.loss_scaling),
            "Scale of the loss while it is differentiated; auto: static with --loss-scale, dynamic with f16, else off")
       .synonyms = {"grad-scaler", "scaler"};

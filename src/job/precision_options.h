@@ -6,7 +6,8 @@
 namespace partita {
 
 /// Returns what the configuration says about 16-bit values. Throws InvalidArgument for an entry of `precision_of` that
-/// is not LAYER=f32, or if there is one and nothing has 16 bits.
+/// is not LAYERS=f32, LAYERS=bf16 or LAYERS=f16, and if there is one, or a residual stream of f32, and nothing has 16
+/// bits.
 PrecisionOptions precision_options(const TrainingConfig& config);
 
 }  // namespace partita

@@ -1,6 +1,7 @@
 #pragma once
 // Which values of a step have 16 bits.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,34 @@ enum class MixedPrecision { f32, bf16, f16 };
 template <>
 inline constexpr auto kNames<MixedPrecision> = names("f32", "bf16", "f16");
 
-struct PrecisionOptions {
+/// Digits of the residual stream. half: those of its layers. f32: those of the parameters.
+enum class Residual { half, f32 };
+template <>
+inline constexpr auto kNames<Residual> = names("half", "f32");
+
+/// The precision of layers, which a path such as "net/head" or "net/h/0..5" names (`matches_layer`).
+struct LayerPrecision {
+  std::string layers;
   MixedPrecision precision = MixedPrecision::f32;
-  /// Scopes, such as "net/head", whose nodes keep the precision of the parameters.
-  std::vector<std::string> full_layers = {};
 };
+
+struct PrecisionOptions {
+  MixedPrecision precision = MixedPrecision::f32;  // precision of layers that `layers` does not name
+  /// Precisions of layers. If several paths name a node, the one with the most parts counts.
+  std::vector<LayerPrecision> layers = {};
+  Residual residual = Residual::half;
+};
+
+/// Whether a layer may have the precision.
+inline bool uses(const PrecisionOptions& options, MixedPrecision precision) {
+  return options.precision == precision ||
+         std::any_of(options.layers.begin(), options.layers.end(),
+                     [&](const LayerPrecision& layer) { return layer.precision == precision; });
+}
+
+/// Whether a layer may have 16 bits.
+inline bool has_halves(const PrecisionOptions& options) {
+  return uses(options, MixedPrecision::bf16) || uses(options, MixedPrecision::f16);
+}
 
 }  // namespace partita

@@ -143,7 +143,7 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
   count_step(builder);
   Graph training = builder.take();
   training.own_gradients.clear();
-  if (options.precision.precision == MixedPrecision::f16 && !options.scales_loss) {
+  if (uses(options.precision, MixedPrecision::f16) && !options.scales_loss) {
     warnings.push_back(
         "[--precision] losses are not scaled, got f16: gradients below 6e-8 become 0, expected --loss-scaling dynamic, "
         "or bf16, which keeps them");
