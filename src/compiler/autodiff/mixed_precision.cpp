@@ -18,15 +18,16 @@ bool is_within(std::string_view scope, std::string_view layer) {
   return scope.starts_with(layer) && (scope.size() == layer.size() || scope[layer.size()] == '/');
 }
 
-/// Checks that a forward node outside of the loss lies in each of the layers. Throws InvalidArgument, with the nearest
-/// scope, if not.
-void require_layers(const Graph& graph, const std::vector<std::string>& layers) {
+/// Checks that a forward node outside of the loss lies in each of the layers that are required. Throws InvalidArgument,
+/// with the nearest scope, if not.
+void require_layers(const Graph& graph, const std::vector<LayerPrecision>& layers) {
   std::set<std::string> scopes;
   for (const Node& node : graph.nodes) {
     if (node.phase == Phase::forward && !node.scope.empty() && node.scope != kLossScope) scopes.insert(node.scope);
   }
-  for (const std::string& layer : layers) {
-    const auto is_in_layer = [&](const std::string& scope) { return is_within(scope, layer); };
+  for (const auto& [layer, precision, is_required] : layers) {
+    if (!is_required) continue;
+    const auto is_in_layer = [&, &layer = layer](const std::string& scope) { return is_within(scope, layer); };
     if (std::any_of(scopes.begin(), scopes.end(), is_in_layer)) continue;
     throw InvalidArgument(
         fmt::format("[--precision-of] unknown layer, got '{}', expected one of the {} scopes of graph {}{}", layer,
@@ -55,10 +56,10 @@ class Mixer {
       : from_(from),
         ops_(ops),
         options_(options),
-        dtype_(options.precision == MixedPrecision::bf16 ? DType::bf16 : DType::f16),
         products_(scope_of_products(from, ops)),
         rewrite_(from, ops),
         is_half_(from.values.size(), false),
+        half_types_(from.values.size(), DType::f32),
         is_open_(from.values.size(), false) {
     find_wide();
     find_users();
@@ -87,27 +88,41 @@ class Mixer {
     return products_ == kLossScope || !is_within(products_, kLossScope) || !is_within(scope, products_);
   }
 
+  /// Returns the precision of the innermost layer of `options_.layers` that contains the scope, or of all layers.
+  MixedPrecision precision_at(std::string_view scope) const {
+    const LayerPrecision* innermost = nullptr;
+    for (const LayerPrecision& one : options_.layers) {
+      if (!is_within(scope, one.layers)) continue;
+      if (innermost == nullptr || one.layers.size() >= innermost->layers.size()) innermost = &one;
+    }
+    return innermost != nullptr ? innermost->precision : options_.precision;
+  }
+
   /// Returns which operands and results of the node are rounded (`OpTraits::halves`): none in updates, in the loss and
-  /// in layers of `options_.full_layers`.
+  /// in layers that keep their precision.
   Halves halves_of(const Node& node) const {
     if (node.phase == Phase::update || is_loss(node.scope)) return {};
-    const auto contains = [&](const std::string& layer) { return is_within(node.scope, layer); };
-    if (std::any_of(options_.full_layers.begin(), options_.full_layers.end(), contains)) return {};
+    if (precision_at(node.scope) == MixedPrecision::f32) return {};
     return ops_.at(node.op).traits.halves;
   }
 
-  /// Sets `is_wide_`: whether a value is stored in a state, or is made by the backward and used by an update, or by a
-  /// sum or movement in the backward that makes such a value.
+  /// Sets `is_wide_`: whether a value is stored in a state, or is made by the backward and is an output of the graph or
+  /// used outside of the backward, such as by an update, or by a sum or movement in the backward that makes such a
+  /// value.
   void find_wide() {
     is_wide_.resize(from_.values.size(), false);
     for (const State& state : from_.states) {
       if (state.exit >= 0) is_wide_[state.exit] = true;
     }
+    for (const Output& output : from_.outputs) {
+      const NodeId producer = from_.values[output.value].producer;
+      if (producer >= 0 && from_.nodes[producer].phase == Phase::backward) is_wide_[output.value] = true;
+    }
     for (size_t n = from_.nodes.size(); n-- > 0;) {
       const Node& node = from_.nodes[n];
       const bool leads = node.phase == Phase::backward && halves_of(node).follow &&
                          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return is_wide_[v]; });
-      if (node.phase != Phase::update && !leads) continue;
+      if (node.phase == Phase::backward && !leads) continue;
       for (const ValueId input : node.inputs) {
         const NodeId producer = from_.values[input].producer;
         if (producer >= 0 && from_.nodes[producer].phase == Phase::backward) is_wide_[input] = true;
@@ -159,14 +174,15 @@ class Mixer {
   /// Returns the value with the digits of 16 bits, in its own type. A forward node and its gradients share the rounding
   /// of an operand.
   Value half(ValueId value, const Node& node) {
-    if (is_half_[value]) return full(value);
+    if (is_half_[value] && half_types_[value] == dtype_) return full(value);
     Value& shared = shared_[node.origin.empty() ? node.name : node.origin][value];
-    if (!shared) shared = rounded(rewrite_[value]);
+    if (!shared) shared = rounded(full(value));
     return widened(shared, from_.type(value).dtype);
   }
 
   void visit(const Node& node) {
     enter(node);
+    dtype_ = precision_at(node.scope) == MixedPrecision::bf16 ? DType::bf16 : DType::f16;
     const Halves halves = halves_of(node);
     std::vector<Value> operands;
     bool has_half = false;
@@ -185,6 +201,7 @@ class Mixer {
       if (is_open_[output]) continue;
       results[k] = rounded(results[k]);
       is_half_[output] = true;
+      half_types_[output] = dtype_;
     }
     rewrite_.set(node, results);
   }
@@ -192,10 +209,11 @@ class Mixer {
   const Graph& from_;
   const OpSet& ops_;
   const PrecisionOptions& options_;
-  const DType dtype_;
+  DType dtype_ = DType::bf16;   // 16-bit type of the node that is visited
   const std::string products_;  // innermost scope of all products
   Rewrite rewrite_;
   std::vector<bool> is_half_, is_wide_;  // per value: kept in 16 bits; never rounded
+  std::vector<DType> half_types_;        // per value that is kept in 16 bits
   std::vector<bool> is_open_;            // per value: goes to a node that rounds what follows from it
   std::vector<NodeId> user_;
   std::unordered_map<std::string, std::unordered_map<ValueId, Value>> shared_;  // by forward node
@@ -204,10 +222,14 @@ class Mixer {
 }  // namespace
 
 Graph mixed_precision(Graph graph, const OpSet& ops, const PrecisionOptions& options) {
-  if (options.precision == MixedPrecision::f32) return graph;
+  const auto has_half = [](const LayerPrecision& one) { return one.precision != MixedPrecision::f32; };
+  if (options.precision == MixedPrecision::f32 &&
+      std::none_of(options.layers.begin(), options.layers.end(), has_half)) {
+    return graph;
+  }
   // An evaluation lacks layers that only a training has, such as dropout.
   const auto is_backward = [](const Node& node) { return node.phase == Phase::backward; };
-  if (std::any_of(graph.nodes.begin(), graph.nodes.end(), is_backward)) require_layers(graph, options.full_layers);
+  if (std::any_of(graph.nodes.begin(), graph.nodes.end(), is_backward)) require_layers(graph, options.layers);
   return remove_dead_nodes(Mixer(graph, ops, options).run());
 }
 

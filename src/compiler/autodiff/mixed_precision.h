@@ -13,8 +13,9 @@ namespace partita {
 /// Every node computes in its own type. `OpTraits::halves` says which operands are rounded first and which results are
 /// kept in 16 bits. Kept results are cast back where they are used, so that what lives from the forward to the backward
 /// has 16 bits. A result that one pointwise node or movement alone uses is rounded after that node instead. Nothing is
-/// rounded in layers of `full_layers`, in the loss (scope "loss") and in updates. Results of the backward from which
-/// only nodes that follow their operands lead to an update are not rounded either, such as gradients of parameters.
+/// rounded in layers that keep their precision, in the loss (scope "loss") and in updates. Gradients that an update or
+/// the forward uses, or that are outputs, are not rounded either, nor are results of the backward from which only nodes
+/// that follow their operands lead to these. A value of one 16-bit type is rounded again for products of the other.
 ///
 /// A sum of parts on several ranks thus ends before it is rounded: results do not depend on the plan. In an f64 graph
 /// values stay f64, and `round` takes the place of both casts.

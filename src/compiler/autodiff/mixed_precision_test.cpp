@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "compiler/autodiff/training_graph.h"
 #include "frontend/network/build_graph.h"
 #include "ir/ops/elementwise/attrs.h"
@@ -81,7 +83,7 @@ TEST(MixedPrecisionPass, GradientsOfParametersAreNeverRounded) {
 }
 
 TEST(MixedPrecisionPass, TheLossAndNamedLayersKeepTheirPrecision) {
-  const Graph graph = mixed_training("mlp:hidden=12", {.precision = MixedPrecision::bf16, .full_layers = {"net/fc1"}});
+  const Graph graph = mixed_training("mlp:hidden=12", {.precision = MixedPrecision::bf16, .layers = {{"net/fc1"}}});
   int rounds = 0;
   for (const Node& node : graph.nodes) {
     const bool narrows = node.op == "cast" && node.attrs.as<CastAttrs>().dtype == DType::bf16;
@@ -92,13 +94,28 @@ TEST(MixedPrecisionPass, TheLossAndNamedLayersKeepTheirPrecision) {
   }
   EXPECT_GT(rounds, 2);
   try {
-    mixed_training("mlp:hidden=12", {.precision = MixedPrecision::bf16, .full_layers = {"net/fc"}});
+    mixed_training("mlp:hidden=12", {.precision = MixedPrecision::bf16, .layers = {{"net/fc"}}});
     ADD_FAILURE() << "accepted";
   } catch (const InvalidArgument& error) {
     EXPECT_NE(std::string_view(error.what()).find("[--precision-of] unknown layer, got 'net/fc', expected one of the"),
               std::string_view::npos);
     EXPECT_NE(std::string_view(error.what()).find("did you mean 'net/fc1'?"), std::string_view::npos) << error.what();
   }
+}
+
+TEST(MixedPrecisionPass, TheInnermostLayerCounts) {
+  const PrecisionOptions options{.layers = {{"net", MixedPrecision::bf16},
+                                            {"net/fc2", MixedPrecision::f16},
+                                            {"net/nothing", MixedPrecision::f32, /*is_required=*/false}}};
+  std::set<std::string> bf16, f16;
+  for (const Node& node : mixed_training("mlp:hidden=12", options).nodes) {
+    if (node.op != "cast") continue;
+    if (node.attrs.as<CastAttrs>().dtype == DType::bf16) bf16.insert(node.scope);
+    if (node.attrs.as<CastAttrs>().dtype == DType::f16) f16.insert(node.scope);
+  }
+  EXPECT_TRUE(bf16.contains("net/fc1"));
+  EXPECT_FALSE(bf16.contains("net/fc2"));
+  EXPECT_EQ(f16, std::set<std::string>{"net/fc2"});
 }
 
 TEST(MixedPrecisionPass, AnF64GraphRoundsInPlace) {

@@ -13,10 +13,17 @@ enum class MixedPrecision { f32, bf16, f16 };
 template <>
 inline constexpr auto kNames<MixedPrecision> = names("f32", "bf16", "f16");
 
-struct PrecisionOptions {
+/// The precision of the layers in a scope, such as "net/head".
+struct LayerPrecision {
+  std::string layers;
   MixedPrecision precision = MixedPrecision::f32;
-  /// Scopes, such as "net/head", whose nodes keep the precision of the parameters.
-  std::vector<std::string> full_layers = {};
+  bool is_required = true;  // whether a forward node has to be there
+};
+
+struct PrecisionOptions {
+  MixedPrecision precision = MixedPrecision::f32;  // precision of nodes that are in none of `layers`
+  /// The innermost scope that contains a node counts.
+  std::vector<LayerPrecision> layers = {};
 };
 
 }  // namespace partita
