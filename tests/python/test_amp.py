@@ -1,13 +1,10 @@
 """Models in 16 bits: nearly the losses of float32, the same on any number of ranks."""
 
-import contextlib
-import io
-
 import numpy as np
 from support import Case, Losses, Small, labelled
 
 import partita as ms
-from partita import Tensor, amp, nn, train
+from partita import amp, nn, train
 from partita import dataset as ds
 
 
@@ -58,13 +55,6 @@ class MixedPrecision(Case):
         np.testing.assert_allclose(found["O1"], alone)
         np.testing.assert_allclose(found["O1"], found["O0"], rtol=1e-2)
 
-    def test_has_one_precision(self):
-        net = nn.SequentialCell(
-            amp.auto_mixed_precision(nn.Dense(6, 8), "O1"), amp.auto_mixed_precision(nn.Dense(8, 3), "O1", ms.bfloat16)
-        )
-        with self.refuses(ValueError, "[Model] a network has one precision, got bf16 and f16 in its cells"):
-            losses_of(wrap=lambda small: net)
-
     def test_ranks_change_no_rounding(self):
         def wrap(net):
             return amp.auto_mixed_precision(net, "auto", ms.bfloat16)
@@ -81,11 +71,3 @@ class MixedPrecision(Case):
             amp.auto_mixed_precision(Small(), "O4")
         with self.refuses(TypeError, "[auto_mixed_precision] the network is not a cell, got int"):
             amp.auto_mixed_precision(3, "O1")
-
-    def test_warns_where_it_has_no_effect(self):
-        net = amp.auto_mixed_precision(Small(), "O1", ms.bfloat16)
-        with contextlib.redirect_stderr(io.StringIO()) as errors:
-            x, y = (Tensor(one) for one in labelled(4))
-            loss = nn.CrossEntropyLoss()
-            ms.value_and_grad(lambda x, y: loss(net(x), y), None, net.trainable_params())(x, y)
-        self.assertIn("a loop of one's own computes in float32", errors.getvalue())
