@@ -64,6 +64,7 @@ struct TrainingConfig {
   DType dtype = DType::f32;                         // type of parameters and activations
   MixedPrecision precision = MixedPrecision::f32;   // type of products and what follows; f32: that of `dtype`
   std::vector<std::string> precision_of{};          // layers with a precision of their own: "net/head=f32"
+  Residual residual = Residual::half;               // digits of sums of activations and of their gradients
   uint64_t seed = 1;                                // seed of initial values, the order of rows and dropout
   std::optional<BatchNormStatistics> batch_norm{};  // none: local if ranks or micro-batches split the batch
   GradientReduction gradients = GradientReduction::mean;

@@ -178,8 +178,11 @@ void add_training(List& list) {
            "Bits of products and what follows from them; parameters, sums, losses and updates have those of --dtype")
       .synonyms = {"mixed-precision", "amp"};
   list.add("precision_of", "precision-of", Effect::placement, PARTITA_FIELD(training.precision_of),
-           "Layers that keep the precision of the parameters")
-      .value = "LAYER=f32";
+           "Precision of layers, named by their path, for example 'net/h/0..5=f32'; the longest path counts")
+      .value = "LAYERS=f32|bf16|f16";
+  list.add("residual", "residual", Effect::placement, PARTITA_FIELD(training.residual),
+           "Digits of the residual stream, the sums of activations and of their gradients: those of --precision (half) "
+           "or of the parameters (f32)");
   list.add("seed", "seed", Effect::program, PARTITA_FIELD(training.seed),
            "Seed of initial values, the order of rows and dropout");
   list.add("batch_norm", "batch-norm", Effect::placement, PARTITA_FIELD(training.batch_norm),

@@ -3,27 +3,38 @@
 #include "base/error.h"
 
 namespace partita {
+namespace {
+
+LayerPrecision layer_precision(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  const std::string name = equals == std::string::npos ? "" : text.substr(equals + 1);
+  for (const MixedPrecision precision : {MixedPrecision::f32, MixedPrecision::bf16, MixedPrecision::f16}) {
+    if (equals > 0 && name == name_of(precision)) return {text.substr(0, equals), precision};
+  }
+  throw InvalidArgument(
+      fmt::format("[--precision-of] not a precision of layers, got '{}', expected LAYERS=f32, LAYERS=bf16 or "
+                  "LAYERS=f16, such as net/h/0..5=f32",
+                  text));
+}
+
+}  // namespace
 
 PrecisionOptions precision_options(const TrainingConfig& config, const ScopePrecisions& of_network) {
-  PrecisionOptions options{.precision = config.precision};
-  for (const std::string& text : config.precision_of) {
-    const size_t equals = text.rfind('=');
-    const bool is_full =
-        equals != std::string::npos && equals > 0 && text.substr(equals + 1) == name_of(MixedPrecision::f32);
-    if (!is_full) {
-      throw InvalidArgument(
-          fmt::format("[--precision-of] not a precision of a layer, got '{}', expected LAYER=f32", text));
-    }
-    options.layers.push_back({text.substr(0, equals), MixedPrecision::f32});
+  PrecisionOptions options{.precision = config.precision, .residual = config.residual};
+  for (const std::string& text : config.precision_of) options.layers.push_back(layer_precision(text));
+  for (const auto& [scope, name] : of_network) {
+    options.layers.push_back({scope, parse_name<MixedPrecision>("network", name), /*is_required=*/false});
   }
-  if (!options.layers.empty() && options.precision == MixedPrecision::f32) {
+  if (has_halves(options)) return options;
+  if (!config.precision_of.empty()) {
     throw InvalidArgument(
         fmt::format("[--precision-of] has no effect, got {} with --precision f32, expected --precision "
                     "bf16 or no --precision-of",
                     config.precision_of.front()));
   }
-  for (const auto& [scope, name] : of_network) {
-    options.layers.push_back({scope, parse_name<MixedPrecision>("network", name), /*is_required=*/false});
+  if (options.residual == Residual::f32) {
+    throw InvalidArgument(
+        "[--residual] has no effect, got f32 with --precision f32, expected --precision bf16 or no --residual");
   }
   return options;
 }

@@ -28,6 +28,7 @@ PlanFile automatic_plan(const std::string& file, const JobConfig& config, int la
   alone.training.dtype = DType::f32;  // plans are of networks in f32; the request says how its values are priced
   alone.training.precision = MixedPrecision::f32;
   alone.training.precision_of.clear();
+  alone.training.residual = Residual::half;
   alone.ranks = {.kernels = config.ranks.kernels};
   const ZooJob trained(alone, Place{});
   const PlannedJob job = plan({.model = config.model,

@@ -121,7 +121,8 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
   // Differences that the configuration does not show: a network in code, other groups of statistics.
   // Parameters are the same with every precision.
   const bool same_precision = config.training.precision == then.training.precision &&
-                              config.training.precision_of == then.training.precision_of;
+                              config.training.precision_of == then.training.precision_of &&
+                              config.training.residual == then.training.residual;
   if (!changed && same_precision && now.at(kProgram) != saved.at(kProgram)) {
     add("program", " that computes something else");
   }

@@ -247,6 +247,7 @@ std::vector<OptionCase> computed_cases() {
       {"training.dtype", {"f64"}, Seen::program},
       {"training.precision", {"bf16"}, Seen::program},
       {"training.precision_of", {"net/fc1=f32"}, Seen::program, {{"training.precision", {"bf16"}}}},
+      {"training.residual", {"f32"}, Seen::program, kGpt + Texts{{"training.precision", {"bf16"}}}},
       {"training.seed", {"2"}, Seen::losses},
       {"training.batch_norm", {"global"}, Seen::program, kTwoRanks, true},
       {"training.gradients", {"sum"}, Seen::losses, kTwoRanks},

@@ -77,9 +77,28 @@ TEST(ModelPrecision, CheckpointsContinueInAnyPrecision) {
   }
 }
 
-std::string refusal_of_precision(const std::vector<std::string>& precision_of, MixedPrecision precision) {
+TEST(ModelPrecision, LayersHaveTheirOwn) {
+  const auto losses_with = [](MixedPrecision precision, const std::vector<std::string>& precision_of, int ranks = 1) {
+    JobConfig config = mixed_config(ranks, precision);
+    config.training.precision_of = precision_of;
+    return trained_mixed(config).losses;
+  };
+  const std::vector<double> one = losses_with(MixedPrecision::f32, {"net/fc1=bf16"});
+  EXPECT_NE(one, losses_with(MixedPrecision::f32, {"net/fc2=bf16"}));
+  EXPECT_EQ(one, losses_with(MixedPrecision::bf16,
+                             {"net=f32", "net/fc*=f32", "net/fc1/matmul=bf16", "net/fc1/bias_add=bf16"}))
+      << "the longest path counts";
+  EXPECT_EQ(losses_with(MixedPrecision::f32, {"net=f16"}), losses_with(MixedPrecision::f16, {}));
+  const std::vector<std::string> both{"net/fc1=bf16", "net/fc2=f16"};
+  const std::vector<double> first = losses_with(MixedPrecision::f32, both), several = losses_with({}, both, 3);
+  for (size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(several[i], first[i], 1e-9) << i;
+}
+
+std::string refusal_of_precision(const std::vector<std::string>& precision_of, MixedPrecision precision,
+                                 Residual residual = Residual::half) {
   JobConfig config = mixed_config(1, precision);
   config.training.precision_of = precision_of;
+  config.training.residual = residual;
   try {
     trained_mixed(config);
   } catch (const InvalidArgument& error) {
@@ -89,18 +108,24 @@ std::string refusal_of_precision(const std::vector<std::string>& precision_of, M
 }
 
 TEST(ModelPrecision, RefusesWhatItCannotMean) {
-  EXPECT_EQ(refusal_of_precision({"net/fc1"}, MixedPrecision::bf16),
-            "[--precision-of] not a precision of a layer, got 'net/fc1', expected LAYER=f32");
-  EXPECT_EQ(refusal_of_precision({"net/fc1=f16"}, MixedPrecision::bf16),
-            "[--precision-of] not a precision of a layer, got 'net/fc1=f16', expected LAYER=f32");
-  EXPECT_EQ(refusal_of_precision({"=f32"}, MixedPrecision::bf16),
-            "[--precision-of] not a precision of a layer, got '=f32', expected LAYER=f32");
+  for (const std::string text : {"net/fc1", "net/fc1=f64", "=f32", "net/fc1="}) {
+    EXPECT_EQ(refusal_of_precision({text}, MixedPrecision::bf16),
+              fmt::format("[--precision-of] not a precision of layers, got '{}', expected LAYERS=f32, LAYERS=bf16 or "
+                          "LAYERS=f16, such as net/h/0..5=f32",
+                          text));
+  }
   EXPECT_EQ(refusal_of_precision({"net/fc1=f32"}, MixedPrecision::f32),
             "[--precision-of] has no effect, got net/fc1=f32 with --precision f32, expected --precision bf16 or "
             "no --precision-of");
+  EXPECT_EQ(refusal_of_precision({}, MixedPrecision::f32, Residual::f32),
+            "[--residual] has no effect, got f32 with --precision f32, expected --precision bf16 or no --residual");
+  EXPECT_EQ(refusal_of_precision({"net/fc1=f32", "net/*=bf16"}, MixedPrecision::f32).substr(0, 98),
+            "[--precision-of] a layer has two precisions, got 'net/fc1=f32' and 'net/*=bf16' for net/fc1/matmul");
   const std::string unknown = refusal_of_precision({"net/fd1=f32"}, MixedPrecision::bf16);
   EXPECT_NE(unknown.find("[--precision-of] unknown layer, got 'net/fd1', expected one of the"), std::string::npos);
   EXPECT_NE(unknown.find("did you mean 'net/fc1'?"), std::string::npos) << unknown;
+  EXPECT_NE(refusal_of_precision({"loss=bf16"}, MixedPrecision::bf16).find("unknown layer, got 'loss'"),
+            std::string::npos);
 }
 
 }  // namespace

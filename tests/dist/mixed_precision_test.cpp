@@ -9,6 +9,7 @@
 #include "compiler/plan/complete_plan.h"
 #include "compiler/search/make_plan.h"
 #include "ir/ops/registry.h"
+#include "runtime/execute/interpreter.h"
 #include "support/job.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"
@@ -87,6 +88,60 @@ TEST(MixedPrecision, IsOneTrainingUnderLevelsMicroBatchesAndRecomputation) {
         expect_same_training(run_job(job), oracle, 1e-9,
                              fmt::format("{} in {} at level {}", one.spec, name_of(precision), level));
       }
+    }
+  }
+}
+
+TEST(MixedPrecision, IsOneTrainingWithAResidualStreamOfAllDigits) {
+  for (const MixedCase& one : mixed_cases()) {
+    if (!one.spec.starts_with("gpt") && !one.spec.starts_with("resnet")) continue;
+    Job job = mixed_job(one, MixedPrecision::bf16, DType::f64, 6);
+    const double rounded = interpret_job(job).losses.back();
+    job.training.precision.residual = Residual::f32;
+    const JobResult oracle = interpret_job(job);
+    EXPECT_NE(oracle.losses.back(), rounded) << one.spec;
+    for (const int ranks : {1, 2, 3}) {
+      if (!can_run(ranks)) continue;
+      job.ranks = ranks;
+      job.zero = {.level = ranks, .threshold = 0};
+      job.micro_batches = one.spec.starts_with("resnet") ? 1 : 2;
+      job.training.recompute = ranks == 2 && one.image.empty() ? Recompute::full : Recompute::none;
+      expect_same_training(run_job(job), oracle, 1e-9, fmt::format("{} on {} ranks", one.spec, ranks));
+    }
+  }
+}
+
+TEST(MixedPrecision, IsOneTrainingWithLayersOfTheirOwn) {
+  Job job = mixed_job({"gpt:layers=4,hidden=8,heads=4,seq=6,vocab=12", {}}, MixedPrecision::bf16, DType::f64, 6);
+  job.training.precision.layers = {
+      {"net/h/1..2", MixedPrecision::f16}, {"net/h/2/mlp", MixedPrecision::f32}, {"net/ln_f", MixedPrecision::f32}};
+  const JobResult oracle = interpret_job(job);
+  for (const int ranks : {2, 4}) {
+    if (!can_run(ranks)) continue;
+    job.ranks = ranks;
+    job.pipeline.stages = 2;
+    job.micro_batches = 2;
+    expect_same_training(run_job(job), oracle, 1e-9, fmt::format("{} ranks", ranks));
+  }
+}
+
+// Before the update, a training and an evaluation compute the same numbers.
+TEST(MixedPrecision, AnEvaluationHasTheLossOfItsTraining) {
+  const char* specs[] = {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12",
+                         "llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12",
+                         "moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1",
+                         "t5:layers=2,hidden=8,heads=2"};
+  std::vector<MixedCase> cases{{"mlp:hidden=12", {1, 6, 5}}, {"lenet", {1, 28, 28}}};
+  for (const char* spec : specs) cases.push_back({spec, {}, 6});
+  for (const MixedCase& one : cases) {
+    for (const Residual residual : {Residual::half, Residual::f32}) {
+      Job job = mixed_job(one, MixedPrecision::bf16, DType::f64, 1);
+      job.training.precision.residual = residual;
+      const double loss = interpret_job(job).losses[0];
+      const Graph forward = mixed_precision(job.forward, all_ops(), job.training.precision);
+      Arrays given = job.states;
+      for (auto& [name, array] : job.batch(0)) given.insert_or_assign(name, std::move(array));
+      EXPECT_NEAR(interpret_all(forward, all_ops(), given).outputs.at("loss").at(0), loss, 1e-12 * loss) << one.spec;
     }
   }
 }

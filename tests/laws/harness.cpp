@@ -244,9 +244,9 @@ std::string compute(const Case& node, const ShardingRule& rule, const Cut& cut, 
   return "";
 }
 
-/// "" or where the parts of one output do not make up the whole.
+/// "" or where the parts of one output do not make up the whole, as `compare` says of each of them.
 std::string combine(const Case& node, const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
-                    const std::vector<Part>& parts, size_t output) {
+                    const std::vector<Part>& parts, size_t output, const ComparePart& compare) {
   const Sharding sharding = output_sharding(rule, cut, static_cast<int>(output));
   std::map<std::pair<int64_t, std::vector<int64_t>>, const Array*> seen;
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
@@ -266,7 +266,7 @@ std::string combine(const Case& node, const ShardingRule& rule, const Cut& cut, 
     for (int other : mesh.group(rank, sharding.partial)) {
       if (other != rank) reduce_into(sum, parts[other].outputs[output], sharding.kind);
     }
-    const std::string wrong = differs(sum, slice(node.outputs[output], ranges));
+    const std::string wrong = compare(output, ranges, sum);
     if (!wrong.empty()) return fmt::format("output {} of rank {}: {}", output, rank, wrong);
   }
   return "";
@@ -331,6 +331,13 @@ std::string check_cost(const Case& node, const ShardingRule& rule, const Cut& cu
 }  // namespace
 
 std::string check_cut(const Case& node, const ShardingRule& rule, const Cut& cut, const Mesh& mesh) {
+  return check_cut(node, rule, cut, mesh, [&](size_t output, const Box& ranges, const Array& got) {
+    return differs(got, slice(node.outputs[output], ranges));
+  });
+}
+
+std::string check_cut(const Case& node, const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
+                      const ComparePart& compare) {
   try {
     std::vector<Part> parts(mesh.ranks());
     for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
@@ -338,7 +345,7 @@ std::string check_cut(const Case& node, const ShardingRule& rule, const Cut& cut
       if (!wrong.empty()) return wrong;
     }
     for (size_t k = 0; k < node.outputs.size(); ++k) {
-      const std::string wrong = combine(node, rule, cut, mesh, parts, k);
+      const std::string wrong = combine(node, rule, cut, mesh, parts, k, compare);
       if (!wrong.empty()) return wrong;
     }
     return check_cost(node, rule, cut, mesh, parts);
@@ -348,13 +355,19 @@ std::string check_cut(const Case& node, const ShardingRule& rule, const Cut& cut
 }
 
 std::string check_cuts(const Case& node) {
+  return check_cuts(node, [&](size_t output, const Box& ranges, const Array& got) {
+    return differs(got, slice(node.outputs[output], ranges));
+  });
+}
+
+std::string check_cuts(const Case& node, const ComparePart& compare) {
   const ShardingRule rule = node.op.rule(node.call());
   std::string wrong = verify(rule, node.call(), node.op.expand != nullptr);
   if (!wrong.empty()) return fmt::format("{}: {}: {}", node.op.name, partita::print(rule), wrong);
   for (const Mesh& mesh : meshes()) {
     for_cuts(rule, mesh, [&](const Cut& cut) {
       if (!wrong.empty() || !illegal(rule, cut, mesh).empty() || needs_expansion(rule, cut)) return;
-      wrong = check_cut(node, rule, cut, mesh);
+      wrong = check_cut(node, rule, cut, mesh, compare);
       if (!wrong.empty()) wrong = fmt::format("{}: {}: {}", node.op.name, print(rule, cut, mesh), wrong);
     });
   }

@@ -47,10 +47,17 @@ const std::vector<Mesh>& meshes();
 void for_cuts(const ShardingRule& rule, const Mesh& mesh, const std::function<void(const Cut&)>& visit);
 std::string print(const ShardingRule& rule, const Cut& cut, const Mesh& mesh);
 
-/// Computes the case on every rank of a mesh and puts the parts together: "" or what went wrong.
+/// "" or what is wrong with the part of an output that lies in `ranges`, after its sums over ranks have been added.
+using ComparePart = std::function<std::string(size_t output, const Box& ranges, const Array& got)>;
+
+/// Computes the case on every rank of a mesh and puts the parts together: "" or what went wrong. Without `compare`,
+/// parts must be those of the case up to rounding.
 std::string check_cut(const Case& node, const ShardingRule& rule, const Cut& cut, const Mesh& mesh);
+std::string check_cut(const Case& node, const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
+                      const ComparePart& compare);
 /// Law 3: every legal cut on every mesh, those that need the expansion left to its nodes.
 std::string check_cuts(const Case& node);
+std::string check_cuts(const Case& node, const ComparePart& compare);
 
 /// Reference kernels over the nodes of a graph in order; every value is kept.
 std::vector<Array> evaluate(const Graph& graph, const std::vector<Array>& inputs, const OpSet& ops);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "compiler/autodiff/training_graph.h"
@@ -13,10 +14,10 @@
 namespace partita {
 namespace {
 
-Graph forward_to_mix(const std::string& spec, DType dtype = DType::f32) {
+Graph forward_to_mix(const std::string& spec, DType dtype = DType::f32, Purpose purpose = Purpose::training) {
   const ZooModel model = make_model(spec);
   return build_graph(model.network(model.recipe.training.loss), all_ops(),
-                     {.batch = 4, .columns = model.columns(dtype), .dtype = dtype});
+                     {.batch = 4, .columns = model.columns(dtype), .dtype = dtype, .purpose = purpose});
 }
 
 Graph mixed_training(const std::string& spec, const PrecisionOptions& precision, DType dtype = DType::f32) {
@@ -83,7 +84,8 @@ TEST(MixedPrecisionPass, GradientsOfParametersAreNeverRounded) {
 }
 
 TEST(MixedPrecisionPass, TheLossAndNamedLayersKeepTheirPrecision) {
-  const Graph graph = mixed_training("mlp:hidden=12", {.precision = MixedPrecision::bf16, .layers = {{"net/fc1"}}});
+  const Graph graph = mixed_training("mlp:hidden=12",
+                                     {.precision = MixedPrecision::bf16, .layers = {{"net/fc1", MixedPrecision::f32}}});
   int rounds = 0;
   for (const Node& node : graph.nodes) {
     const bool narrows = node.op == "cast" && node.attrs.as<CastAttrs>().dtype == DType::bf16;
@@ -94,7 +96,7 @@ TEST(MixedPrecisionPass, TheLossAndNamedLayersKeepTheirPrecision) {
   }
   EXPECT_GT(rounds, 2);
   try {
-    mixed_training("mlp:hidden=12", {.precision = MixedPrecision::bf16, .layers = {{"net/fc"}}});
+    mixed_training("mlp:hidden=12", {.precision = MixedPrecision::bf16, .layers = {{"net/fc", MixedPrecision::f32}}});
     ADD_FAILURE() << "accepted";
   } catch (const InvalidArgument& error) {
     EXPECT_NE(std::string_view(error.what()).find("[--precision-of] unknown layer, got 'net/fc', expected one of the"),
@@ -103,19 +105,110 @@ TEST(MixedPrecisionPass, TheLossAndNamedLayersKeepTheirPrecision) {
   }
 }
 
-TEST(MixedPrecisionPass, TheInnermostLayerCounts) {
-  const PrecisionOptions options{.layers = {{"net", MixedPrecision::bf16},
-                                            {"net/fc2", MixedPrecision::f16},
-                                            {"net/nothing", MixedPrecision::f32, /*is_required=*/false}}};
-  std::set<std::string> bf16, f16;
-  for (const Node& node : mixed_training("mlp:hidden=12", options).nodes) {
-    if (node.op != "cast") continue;
-    if (node.attrs.as<CastAttrs>().dtype == DType::bf16) bf16.insert(node.scope);
-    if (node.attrs.as<CastAttrs>().dtype == DType::f16) f16.insert(node.scope);
+/// Returns, for each rounding whose result the forward uses, the scope and the op that made the value, with ops of an
+/// evaluation under the names that a training has.
+std::vector<std::string> roundings_of_forward(const Graph& graph) {
+  std::vector<std::string> found;
+  const auto users = graph.users();
+  for (const Node& node : graph.nodes) {
+    const bool narrows = node.op == "cast" && node.attrs.as<CastAttrs>().dtype == DType::bf16;
+    const bool is_used = std::any_of(users[node.outputs[0]].begin(), users[node.outputs[0]].end(),
+                                     [&](NodeId user) { return graph.nodes[user].phase == Phase::forward; });
+    if (!narrows || !is_used) continue;
+    const NodeId producer = graph.values[node.inputs[0]].producer;
+    const std::string made = producer < 0 ? graph.values[node.inputs[0]].name : graph.nodes[producer].op;
+    found.push_back(node.scope + " " + made.substr(0, made.find("_inference")));
   }
-  EXPECT_TRUE(bf16.contains("net/fc1"));
-  EXPECT_FALSE(bf16.contains("net/fc2"));
-  EXPECT_EQ(f16, std::set<std::string>{"net/fc2"});
+  return found;
+}
+
+// An evaluation measures the network that is trained.
+TEST(MixedPrecisionPass, AnEvaluationRoundsAsItsTraining) {
+  for (const char* spec :
+       {"mlp:hidden=12", "lenet", "resnet18:width=4,size=8", "gpt:layers=2,hidden=8,heads=2,seq=6,vocab=12",
+        "llama:layers=2,hidden=8,heads=2,seq=6,vocab=12", "moe:layers=2,hidden=8,heads=2,seq=6,vocab=12",
+        "vit:layers=2,hidden=8,heads=2", "t5:layers=2,hidden=8,heads=2", "bert:layers=2,hidden=8,heads=2"}) {
+    for (const Residual residual : {Residual::half, Residual::f32}) {
+      const PrecisionOptions options{.precision = MixedPrecision::bf16, .residual = residual};
+      const std::vector<std::string> training = roundings_of_forward(mixed_training(spec, options));
+      EXPECT_GT(training.size(), 5) << spec;
+      for (const Purpose purpose : {Purpose::evaluation, Purpose::prediction}) {
+        const Graph forward = mixed_precision(forward_to_mix(spec, DType::f32, purpose), all_ops(), options);
+        EXPECT_EQ(roundings_of_forward(forward), training) << spec << " for " << name_of(purpose);
+      }
+    }
+  }
+}
+
+// Values that are kept from the forward to the backward have 16 bits.
+TEST(MixedPrecisionPass, WhatIsKeptHas16Bits) {
+  for (const char* spec : {"lenet", "resnet18:width=4,size=8", "gpt:layers=2,hidden=8,heads=2,seq=6,vocab=12",
+                           "llama:layers=1,hidden=8,heads=2,seq=6,vocab=12"}) {
+    const Graph graph = mixed_training(spec, {.precision = MixedPrecision::bf16});
+    const auto users = graph.users();
+    for (size_t v = 0; v < users.size(); ++v) {
+      const NodeId producer = graph.values[v].producer;
+      if (producer < 0 || graph.nodes[producer].phase != Phase::forward) continue;
+      const Node& node = graph.nodes[producer];
+      const bool is_kept = std::any_of(users[v].begin(), users[v].end(),
+                                       [&](NodeId user) { return graph.nodes[user].phase == Phase::backward; });
+      const Halves& halves = all_ops().at(node.op).traits.halves;
+      if (!is_kept || graph.values[v].output >= halves.results || node.scope.starts_with("loss")) continue;
+      EXPECT_NE(graph.type(static_cast<ValueId>(v)).dtype, DType::f32) << spec << " " << graph.values[v].name;
+    }
+  }
+}
+
+// A value with the digits of one 16-bit type has those of the other as operand of a product there.
+TEST(MixedPrecisionPass, LayersHaveTheirOwn16Bits) {
+  const PrecisionOptions options{.layers = {{"net/fc1", MixedPrecision::bf16},
+                                            {"net/fc2", MixedPrecision::f16},
+                                            {"net/fc*", MixedPrecision::f32}}};
+  try {
+    mixed_training("mlp:hidden=12", options);
+    ADD_FAILURE() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_EQ(std::string_view(error.what()),
+              "[--precision-of] a layer has two precisions, got 'net/fc1=bf16' and 'net/fc*=f32' for net/fc1/matmul, "
+              "expected one");
+  }
+  const Graph graph = mixed_training("mlp:hidden=12", {.layers = {{"net/fc1", MixedPrecision::bf16},
+                                                                  {"net/fc2", MixedPrecision::f16},
+                                                                  {"net/none", MixedPrecision::f32, false}}});
+  std::set<std::string> seen;
+  for (const Node& node : graph.nodes) {
+    for (const int operand : all_ops().at(node.op).traits.halves.operands) {
+      const Node& from = producer_in(graph, node.inputs[operand]);
+      const bool is_cast = from.op == "cast";
+      seen.insert(fmt::format("{} {}", node.scope, is_cast ? name_of(graph.type(from.inputs[0]).dtype) : "f32"));
+    }
+  }
+  EXPECT_TRUE(seen.contains("net/fc1 bf16") && seen.contains("net/fc2 f16"))
+      << fmt::format("{}", fmt::join(seen, ", "));
+  EXPECT_FALSE(seen.contains("net/fc1 f32") || seen.contains("net/fc2 f32")) << "all operands are rounded";
+  EXPECT_FALSE(seen.contains("net/fc1 f16") || seen.contains("net/fc2 bf16")) << "by the type of their layer";
+}
+
+/// Returns how many sums of two values of one type are rounded, in each phase.
+std::array<int, 2> rounded_sums(const std::string& spec, Residual residual) {
+  const Graph graph = mixed_training(spec, {.precision = MixedPrecision::bf16, .residual = residual});
+  std::array<int, 2> found{};
+  for (const Node& node : graph.nodes) {
+    if (node.op != "cast" || node.attrs.as<CastAttrs>().dtype != DType::bf16) continue;
+    if (graph.values[node.inputs[0]].producer < 0) continue;
+    const Node& sum = producer_in(graph, node.inputs[0]);
+    if (sum.op != "add" || graph.type(sum.inputs[0]) != graph.type(sum.inputs[1])) continue;
+    if (graph.type(sum.outputs[0]).rank() > 1) ++found[node.phase == Phase::forward ? 0 : 1];
+  }
+  return found;
+}
+
+// The sums of query, key and value gradients are not on the stream.
+TEST(MixedPrecisionPass, TheResidualStreamKeepsItsDigits) {
+  const char* gpt = "gpt:layers=3,hidden=8,heads=2,seq=6,vocab=12";
+  EXPECT_GT(rounded_sums(gpt, Residual::half)[0], 5);
+  EXPECT_GT(rounded_sums(gpt, Residual::half)[1], 5);
+  EXPECT_EQ(rounded_sums(gpt, Residual::f32)[0], 0) << "operands of products are results of layer_norm";
 }
 
 TEST(MixedPrecisionPass, AnF64GraphRoundsInPlace) {

@@ -1,6 +1,7 @@
 #pragma once
 // Which values of a step have 16 bits.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,12 @@ enum class MixedPrecision { f32, bf16, f16 };
 template <>
 inline constexpr auto kNames<MixedPrecision> = names("f32", "bf16", "f16");
 
-/// The precision of the layers in a scope, such as "net/head".
+/// Digits of the residual stream. half: those of its layers. f32: those of the parameters.
+enum class Residual { half, f32 };
+template <>
+inline constexpr auto kNames<Residual> = names("half", "f32");
+
+/// The precision of layers, which a path such as "net/head" or "net/h/0..5" names (`matches_layer`).
 struct LayerPrecision {
   std::string layers;
   MixedPrecision precision = MixedPrecision::f32;
@@ -21,9 +27,22 @@ struct LayerPrecision {
 };
 
 struct PrecisionOptions {
-  MixedPrecision precision = MixedPrecision::f32;  // precision of nodes that are in none of `layers`
-  /// The innermost scope that contains a node counts.
+  MixedPrecision precision = MixedPrecision::f32;  // precision of layers that `layers` does not name
+  /// Precisions of layers. If several paths name a node, the one with the most parts counts.
   std::vector<LayerPrecision> layers = {};
+  Residual residual = Residual::half;
 };
+
+/// Whether a layer may have the precision.
+inline bool uses(const PrecisionOptions& options, MixedPrecision precision) {
+  return options.precision == precision ||
+         std::any_of(options.layers.begin(), options.layers.end(),
+                     [&](const LayerPrecision& layer) { return layer.precision == precision; });
+}
+
+/// Whether a layer may have 16 bits.
+inline bool has_halves(const PrecisionOptions& options) {
+  return uses(options, MixedPrecision::bf16) || uses(options, MixedPrecision::f16);
+}
 
 }  // namespace partita

@@ -50,8 +50,8 @@ class Recomputer {
   }
 
   /// Sets `dropped_`: whether the backward recomputes a value. True for results of marked forward nodes, except for
-  /// outputs, stored states and, in a group of several nodes besides conversions, values that a forward node outside
-  /// the group uses.
+  /// outputs, stored states, in a group of several nodes besides conversions values that a forward node outside the
+  /// group uses, and conversions of kept values to fewer bits.
   void find_dropped() {
     std::unordered_map<std::string, int> sizes;
     for (const Node& node : from_.nodes) {
@@ -73,6 +73,16 @@ class Recomputer {
     for (const State& state : from_.states) {
       if (state.exit >= 0) dropped_[state.exit] = false;
     }
+    for (const Node& node : from_.nodes) keep_narrowed(node);
+  }
+
+  /// Keeps the result of a conversion to fewer bits if its operand, a result of a marked node, is kept: the backward
+  /// would keep the operand in its place.
+  void keep_narrowed(const Node& node) {
+    if (!ops_.at(node.op).traits.is_conversion || chosen(node.outputs[0]) == nullptr) return;
+    const ValueId operand = node.inputs[0], result = node.outputs[0];
+    const bool narrows = from_.type(result).bytes() < from_.type(operand).bytes();
+    if (narrows && chosen(operand) != nullptr && !dropped_[operand]) dropped_[result] = false;
   }
 
   /// Returns the recomputed copy of a dropped value. The first call for a value appends a copy of its node to the new

@@ -121,7 +121,7 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
   count_step(builder);
   Graph training = builder.take();
   training.own_gradients.clear();
-  if (options.precision.precision == MixedPrecision::f16) {
+  if (uses(options.precision, MixedPrecision::f16)) {
     warnings.push_back(
         "[--precision] losses are not scaled, got f16: gradients below 6e-8 become 0, expected bf16, which keeps them");
   }

@@ -3,13 +3,12 @@
 
 #include <optional>
 
-#include "ir/graph/graph.h"
+#include "ir/graph/layer_path.h"
 
 namespace partita {
 
-/// Finds nodes by the paths of their layers: a pattern names every node whose path begins with it. A part of the path
-/// may contain '*' for any characters, or be a range of numbers: "net/h/0..5". "net/add#2" names one node by its name
-/// in the network (network_names.h).
+/// Finds nodes by the paths of their layers (`matches_layer`), such as "net/h/0..5". "net/add#2" names one node by its
+/// name in the network (network_names.h).
 class LayerNames {
  public:
   /// The graph must outlive this object. Only stage marks of its nodes may change meanwhile.
@@ -25,11 +24,5 @@ class LayerNames {
   const Graph& graph_;
   mutable std::optional<std::vector<std::string>> names_{};  // per node; computed when first needed
 };
-
-/// Returns the node's scope and op, "net/fc1/matmul", or only its op without a scope.
-std::string path_of_node(const Node& node);
-
-/// Returns the number if the whole text is a decimal integer of at most 64 bits, which may begin with '-', else none.
-std::optional<int64_t> whole_number(std::string_view text);
 
 }  // namespace partita

@@ -5,6 +5,7 @@
 #include "compiler/plan/annotations.h"
 #include "compiler/plan/cut_blocks.h"
 #include "compiler/search/data_parallel.h"
+#include "compiler/search/plain_graph.h"
 #include "compiler/search/propagation.h"
 #include "compiler/search/search_cuts.h"
 #include "compiler/search/search_tensor_cuts.h"
@@ -170,6 +171,10 @@ Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const Pla
 }
 
 Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
+  if (mesh.ranks() > 1 && uses_annotations(options.parallel) && has_roundings(graph, ops)) {
+    const Graph plain = without_roundings(graph, ops);
+    return with_roundings(make_plan(plain, ops, mesh, options), plain, graph, rules);
+  }
   const bool may_be_uneven = options.uneven == Uneven::allow;
   if (options.blocks.sequence && options.blocks.tensor == 1) {
     throw InvalidArgument(

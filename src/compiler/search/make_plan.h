@@ -19,10 +19,11 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options);
 /// Returns a warning if the graph has annotations, the mode does not use them and there are several ranks, else "".
 std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options);
 
-/// Returns the plan that the options ask for. Throws InvalidArgument, with the nearest legal choice, if a batch or
-/// another dimension does not divide and may not be uneven, if a layerwise parameter, an annotation, the dataset
-/// strategy or the block sharding does not fit the graph or the mesh, or if options contradict each other. Throws what
-/// `options.costs` throws.
+/// Returns the plan that the options ask for. With annotations or a search, the plan of a graph with the roundings of
+/// mixed precision is that of the graph without them (plain_graph.h). Throws InvalidArgument, with the nearest legal
+/// choice, if a batch or another dimension does not divide and may not be uneven, if a layerwise parameter, an
+/// annotation, the dataset strategy or the block sharding does not fit the graph or the mesh, or if options contradict
+/// each other. Throws what `options.costs` throws.
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
 /// Returns the same plan, and throws as the other overload does. `rules` must be those of the graph.
 Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);

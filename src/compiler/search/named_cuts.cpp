@@ -7,6 +7,7 @@
 #include "base/cursor.h"
 #include "base/scanner.h"
 #include "compiler/plan/network_names.h"
+#include "compiler/search/plain_graph.h"
 #include "compiler/search/propagation.h"
 #include "compiler/search/search_cuts.h"
 
@@ -307,6 +308,20 @@ class NamedWriter {
   std::set<size_t> named_states_, named_gradients_;
 };
 
+/// Whether a line names a conversion, such as a rounding of mixed precision.
+bool names_conversions(const NamedCuts& named, const Graph& graph, const OpSet& ops) {
+  const std::vector<std::string> names = network_names(graph);
+  for (size_t n = 0; n < names.size(); ++n) {
+    const OpDef* op = ops.find(graph.nodes[n].op);
+    if (op == nullptr || !op->traits.is_conversion || names[n].empty()) continue;
+    const auto has_name = [&](const NamedLine& line) {
+      return is_of_nodes(line.kind) && matches_names(line.names, names[n]);
+    };
+    if (std::any_of(named.lines.begin(), named.lines.end(), has_name)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 NamedCuts name_cuts(const Plan& plan, const Graph& graph, const Rules& rules) {
@@ -319,6 +334,10 @@ PartialPlan partial_plan_of(const NamedCuts& named, const Graph& graph, const Ru
 
 Plan plan_of(const NamedCuts& named, const Graph& graph, const OpSet& ops, bool any_purpose) {
   const Rules rules(graph, ops);
+  if (has_roundings(graph, ops) && !names_conversions(named, graph, ops)) {
+    const Graph plain = without_roundings(graph, ops);
+    return with_roundings(plan_of(named, plain, ops, any_purpose), plain, graph, rules);
+  }
   PartialPlan partial = partial_plan_of(named, graph, rules, any_purpose);
   if (named.others == Search::propagation) return propagate(graph, rules, named.mesh, std::move(partial));
   std::string search = "file";

@@ -21,7 +21,8 @@ NamedCuts name_cuts(const Plan& plan, const Graph& graph, const Rules& rules);
 PartialPlan partial_plan_of(const NamedCuts& named, const Graph& graph, const Rules& rules, bool any_purpose = false);
 
 /// Returns the completed plan. The search `named.others` decides the rest; without one, it follows from the lines
-/// (`complete_plan`). Throws InvalidArgument as `partial_plan_of` does.
+/// (`complete_plan`). Roundings of mixed precision that no line names follow from the other nodes (plain_graph.h).
+/// Throws InvalidArgument as `partial_plan_of` does.
 Plan plan_of(const NamedCuts& named, const Graph& graph, const OpSet& ops, bool any_purpose = false);
 
 /// Returns the cuts without the axis `axis` of the mesh, for the ranks that differ only in the others. The cuts stay as

@@ -1,0 +1,198 @@
+#include "compiler/autodiff/roundings.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "compiler/autodiff/residual_stream.h"
+#include "ir/graph/layer_path.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kLossScope = "loss";
+
+/// Whether `scope` is `layer` or lies in it.
+bool is_within(std::string_view scope, std::string_view layer) {
+  return scope.starts_with(layer) && (scope.size() == layer.size() || scope[layer.size()] == '/');
+}
+
+/// Returns the innermost scope in which all products of the forward lie; "" if they share none or there are none.
+std::string scope_of_products(const Graph& graph, const OpSet& ops) {
+  std::optional<std::string> common;
+  for (const Node& node : graph.nodes) {
+    if (node.phase != Phase::forward || ops.at(node.op).traits.halves.operands.empty()) continue;
+    if (!common) common = node.scope;
+    while (!common->empty() && !is_within(node.scope, *common)) {
+      const size_t slash = common->rfind('/');
+      common->resize(slash == std::string::npos ? 0 : slash);
+    }
+  }
+  return common.value_or("");
+}
+
+std::string print(const LayerPrecision& layer) { return fmt::format("{}={}", layer.layers, name_of(layer.precision)); }
+
+auto parts_of(const LayerPrecision& layer) { return std::count(layer.layers.begin(), layer.layers.end(), '/'); }
+
+}  // namespace
+
+Roundings::Roundings(const Graph& graph, const OpSet& ops, const PrecisionOptions& options)
+    : graph_(graph), ops_(ops), options_(options), products_(scope_of_products(graph, ops)) {
+  // An evaluation lacks layers that only a training has, such as dropout.
+  const bool is_training = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                       [](const Node& node) { return node.phase == Phase::backward; });
+  if (is_training) require_layers();
+  find_precisions();
+  find_rounded();
+}
+
+bool Roundings::is_loss(std::string_view scope) const {
+  if (!is_within(scope, kLossScope)) return false;
+  return products_ == kLossScope || !is_within(products_, kLossScope) || !is_within(scope, products_);
+}
+
+void Roundings::require_layers() const {
+  std::set<std::string> scopes, paths;
+  for (const Node& node : graph_.nodes) {
+    if (node.phase != Phase::forward || is_loss(node.scope)) continue;
+    if (!node.scope.empty()) scopes.insert(node.scope);
+    paths.insert(path_of_node(node));
+  }
+  for (const LayerPrecision& layer : options_.layers) {
+    if (!layer.is_required) continue;
+    const auto is_in_layer = [&](const std::string& path) { return matches_layer(layer.layers, path); };
+    if (std::any_of(paths.begin(), paths.end(), is_in_layer)) continue;
+    throw InvalidArgument(
+        fmt::format("[--precision-of] unknown layer, got '{}', expected one of the {} scopes of graph {}{}",
+                    layer.layers, scopes.size(), graph_.name,
+                    did_you_mean(layer.layers, {scopes.begin(), scopes.end()})),
+        ErrorKind::key);
+  }
+}
+
+/// Returns the precision of the node at `path`: that of the path with the most parts among those that name it. Throws
+/// InvalidArgument if two of them differ.
+MixedPrecision Roundings::precision_at(const std::string& path) const {
+  const LayerPrecision* chosen = nullptr;
+  for (const LayerPrecision& layer : options_.layers) {
+    if (!matches_layer(layer.layers, path)) continue;
+    if (chosen != nullptr && parts_of(layer) == parts_of(*chosen) && layer.precision != chosen->precision) {
+      throw InvalidArgument(
+          fmt::format("[--precision-of] a layer has two precisions, got '{}' and '{}' for {}, "
+                      "expected one",
+                      print(*chosen), print(layer), path));
+    }
+    if (chosen == nullptr || parts_of(layer) > parts_of(*chosen)) chosen = &layer;
+  }
+  return chosen == nullptr ? options_.precision : chosen->precision;
+}
+
+/// Sets `precisions_`. A gradient node has the precision of its forward node.
+void Roundings::find_precisions() {
+  std::unordered_map<std::string, MixedPrecision> of_paths, of_nodes;
+  for (const Node& node : graph_.nodes) {
+    MixedPrecision precision = MixedPrecision::f32;
+    if (node.phase != Phase::update && !is_loss(node.scope)) {
+      const auto origin = of_nodes.find(node.origin);
+      const std::string path = path_of_node(node);
+      if (origin != of_nodes.end()) {
+        precision = origin->second;
+      } else if (const auto known = of_paths.find(path); known != of_paths.end()) {
+        precision = known->second;
+      } else {
+        precision = of_paths[path] = precision_at(path);
+      }
+    }
+    precisions_.push_back(precision);
+    if (node.phase == Phase::forward) of_nodes.emplace(node.name, precision);
+  }
+}
+
+std::optional<DType> Roundings::half_of(const Node& node) const {
+  switch (precisions_[static_cast<size_t>(&node - graph_.nodes.data())]) {
+    case MixedPrecision::f32: return std::nullopt;
+    case MixedPrecision::bf16: return DType::bf16;
+    case MixedPrecision::f16: return DType::f16;
+  }
+  return std::nullopt;
+}
+
+Halves Roundings::halves_of(const Node& node) const {
+  return half_of(node) ? ops_.at(node.op).traits.halves : Halves{};
+}
+
+bool Roundings::can_round(ValueId value) const {
+  const DType dtype = graph_.type(value).dtype;
+  return dtype == DType::f32 || dtype == DType::f64;
+}
+
+/// Returns, per value, whether it is stored in a state, or is made by the backward and is an output of the graph or
+/// used outside of the backward, such as by an update, or by a sum or movement in the backward that makes such a value.
+std::vector<bool> Roundings::wide_values() const {
+  std::vector<bool> is_wide(graph_.values.size(), false);
+  for (const State& state : graph_.states) {
+    if (state.exit >= 0) is_wide[state.exit] = true;
+  }
+  const auto is_gradient = [&](ValueId value) {
+    const NodeId producer = graph_.values[value].producer;
+    return producer >= 0 && graph_.nodes[producer].phase == Phase::backward;
+  };
+  for (const Output& output : graph_.outputs) {
+    if (is_gradient(output.value)) is_wide[output.value] = true;
+  }
+  for (size_t n = graph_.nodes.size(); n-- > 0;) {
+    const Node& node = graph_.nodes[n];
+    const bool leads = node.phase == Phase::backward && ops_.at(node.op).traits.halves.follow &&
+                       std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return is_wide[v]; });
+    if (node.phase == Phase::backward && !leads) continue;
+    for (const ValueId input : node.inputs) {
+      if (is_gradient(input)) is_wide[input] = true;
+    }
+  }
+  return is_wide;
+}
+
+/// Returns, per value, whether it is the result of a product in a layer of 16 bits or follows from one, and may be
+/// rounded.
+std::vector<bool> Roundings::following_values() const {
+  const std::vector<bool> is_wide = wide_values();
+  std::vector<bool> follows(graph_.values.size(), false);
+  for (const Node& node : graph_.nodes) {
+    const Halves halves = halves_of(node);
+    const bool has_half = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return follows[v]; });
+    if (halves.follow && !has_half) continue;
+    for (size_t k = 0; k < node.outputs.size() && k < static_cast<size_t>(halves.results); ++k) {
+      follows[node.outputs[k]] = can_round(node.outputs[k]) && !is_wide[node.outputs[k]];
+    }
+  }
+  return follows;
+}
+
+/// Sets `is_rounded_` and `is_copied_`. A value that one node alone of the same phase and precision uses, which follows
+/// its operands, keeps its digits until that node has computed, as in a kernel that computes both. Users after the
+/// forward do not count for a value of the forward, nor do outputs of the graph.
+void Roundings::find_rounded() {
+  const std::vector<bool> follows = following_values();
+  const auto is_outside = [&](const Node& node) { return node.phase == Phase::update || is_loss(node.scope); };
+  const std::vector<bool> is_exact = options_.residual == Residual::f32 ? residual_stream(graph_, ops_, is_outside)
+                                                                        : std::vector<bool>(follows.size(), false);
+  const std::vector<std::vector<NodeId>> users = graph_.users();
+  is_rounded_.resize(follows.size(), false);
+  is_copied_.resize(follows.size(), false);
+  for (size_t v = 0; v < follows.size(); ++v) {
+    if (!follows[v] || is_exact[v]) continue;
+    const Node& node = graph_.nodes[graph_.values[v].producer];
+    const bool is_forward = node.phase == Phase::forward;
+    std::vector<const Node*> near;  // users that count
+    for (const NodeId user : users[v]) {
+      if (!is_forward || graph_.nodes[user].phase == Phase::forward) near.push_back(&graph_.nodes[user]);
+    }
+    const bool goes_on = near.size() == 1 && near[0]->phase == node.phase && half_of(*near[0]) == half_of(node) &&
+                         halves_of(*near[0]).follow && follows[near[0]->outputs[0]];
+    is_rounded_[v] = !goes_on;
+    is_copied_[v] = goes_on && near.size() < users[v].size();
+  }
+}
+
+}  // namespace partita

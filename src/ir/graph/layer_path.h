@@ -1,0 +1,23 @@
+#pragma once
+// Paths of layers, as users write them.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ir/graph/graph.h"
+
+namespace partita {
+
+/// Whether a pattern such as "net/h/0..5" names the layer or node at `path`: whether its parts, between slashes, match
+/// the first parts of the path. A part may contain '*' for any characters, or be a range of numbers that includes both
+/// ends.
+bool matches_layer(std::string_view pattern, std::string_view path);
+
+/// Returns the node's scope and op, "net/fc1/matmul", or only its op without a scope.
+std::string path_of_node(const Node& node);
+
+/// Returns the number if the whole text is a decimal integer of at most 64 bits, which may begin with '-', else none.
+std::optional<int64_t> whole_number(std::string_view text);
+
+}  // namespace partita
