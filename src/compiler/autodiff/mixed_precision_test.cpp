@@ -7,6 +7,7 @@
 
 #include "compiler/autodiff/training_graph.h"
 #include "frontend/network/build_graph.h"
+#include "frontend/network/layers/layers.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/registry.h"
 #include "zoo/zoo.h"
@@ -159,6 +160,31 @@ TEST(MixedPrecisionPass, WhatIsKeptHas16Bits) {
   }
 }
 
+// A result goes on to a layer that is not recomputed. The backward keeps its rounded copy alone.
+TEST(MixedPrecisionPass, RecomputedBlocksKeep16Bits) {
+  const LayerPtr blocks =
+      sequential({{"0", sequential({{"fc", dense(6)}})}, {"gelu", op_layer("gelu")}, {"fc", dense(4)}});
+  const std::vector<Column> columns{{"x", {DType::f32, {5}}}, {"label", {DType::i32, {}}}};
+  const Graph forward = build_graph(Network("blocks", blocks), all_ops(), {.batch = 4, .columns = columns});
+  const Graph graph =
+      make_training_graph(forward, all_ops(), {.recompute = Recompute::full, .precision = {MixedPrecision::bf16}})
+          .graph;
+  const auto users = graph.users();
+  int kept = 0;
+  for (size_t v = 0; v < users.size(); ++v) {
+    const NodeId producer = graph.values[v].producer;
+    if (producer < 0 || graph.nodes[producer].phase != Phase::forward || graph.type(static_cast<ValueId>(v)).rank() < 2)
+      continue;
+    if (graph.nodes[producer].scope.starts_with("loss")) continue;
+    const bool is_kept = std::any_of(users[v].begin(), users[v].end(),
+                                     [&](NodeId user) { return graph.nodes[user].phase == Phase::backward; });
+    if (!is_kept) continue;
+    ++kept;
+    EXPECT_EQ(graph.type(static_cast<ValueId>(v)).dtype, DType::bf16) << graph.values[v].name;
+  }
+  EXPECT_GT(kept, 0) << print(graph);
+}
+
 // A value with the digits of one 16-bit type has those of the other as operand of a product there.
 TEST(MixedPrecisionPass, LayersHaveTheirOwn16Bits) {
   const PrecisionOptions options{.layers = {{"net/fc1", MixedPrecision::bf16},
@@ -178,9 +204,10 @@ TEST(MixedPrecisionPass, LayersHaveTheirOwn16Bits) {
   std::set<std::string> seen;
   for (const Node& node : graph.nodes) {
     for (const int operand : all_ops().at(node.op).traits.halves.operands) {
-      const Node& from = producer_in(graph, node.inputs[operand]);
-      const bool is_cast = from.op == "cast";
-      seen.insert(fmt::format("{} {}", node.scope, is_cast ? name_of(graph.type(from.inputs[0]).dtype) : "f32"));
+      const ValueId input = node.inputs[operand];
+      const bool is_cast = graph.values[input].producer >= 0 && producer_in(graph, input).op == "cast";
+      const auto type = is_cast ? name_of(graph.type(producer_in(graph, input).inputs[0]).dtype) : "f32";
+      seen.insert(fmt::format("{} {}", node.scope, type));
     }
   }
   EXPECT_TRUE(seen.contains("net/fc1 bf16") && seen.contains("net/fc2 f16"))
@@ -189,26 +216,30 @@ TEST(MixedPrecisionPass, LayersHaveTheirOwn16Bits) {
   EXPECT_FALSE(seen.contains("net/fc1 f16") || seen.contains("net/fc2 bf16")) << "by the type of their layer";
 }
 
-/// Returns how many sums of two values of one type are rounded, in each phase.
-std::array<int, 2> rounded_sums(const std::string& spec, Residual residual) {
+/// Returns how many sums of two activations or of two gradients, in this order, have an operand that was rounded.
+std::array<int, 2> sums_of_rounded(const std::string& spec, Residual residual) {
   const Graph graph = mixed_training(spec, {.precision = MixedPrecision::bf16, .residual = residual});
   std::array<int, 2> found{};
   for (const Node& node : graph.nodes) {
-    if (node.op != "cast" || node.attrs.as<CastAttrs>().dtype != DType::bf16) continue;
-    if (graph.values[node.inputs[0]].producer < 0) continue;
-    const Node& sum = producer_in(graph, node.inputs[0]);
-    if (sum.op != "add" || graph.type(sum.inputs[0]) != graph.type(sum.inputs[1])) continue;
-    if (graph.type(sum.outputs[0]).rank() > 1) ++found[node.phase == Phase::forward ? 0 : 1];
+    if (node.op != "add" || graph.type(node.inputs[0]) != graph.type(node.inputs[1])) continue;
+    const bool has_rounded = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId value) {
+      return graph.values[value].producer >= 0 && is_cast_from(graph, producer_in(graph, value), DType::bf16);
+    });
+    if (has_rounded) ++found[node.phase == Phase::forward ? 0 : 1];
   }
   return found;
 }
 
-// The sums of query, key and value gradients are not on the stream.
+// The stream begins with the rounded result of an embedding or of a convolution.
 TEST(MixedPrecisionPass, TheResidualStreamKeepsItsDigits) {
-  const char* gpt = "gpt:layers=3,hidden=8,heads=2,seq=6,vocab=12";
-  EXPECT_GT(rounded_sums(gpt, Residual::half)[0], 5);
-  EXPECT_GT(rounded_sums(gpt, Residual::half)[1], 5);
-  EXPECT_EQ(rounded_sums(gpt, Residual::f32)[0], 0) << "operands of products are results of layer_norm";
+  for (const char* spec : {"gpt:layers=3,hidden=8,heads=2,seq=6,vocab=12", "resnet18:width=4,size=8",
+                           "llama:layers=3,hidden=8,heads=2,seq=6,vocab=12", "bert:layers=3,hidden=8,heads=2"}) {
+    const auto half = sums_of_rounded(spec, Residual::half), full = sums_of_rounded(spec, Residual::f32);
+    EXPECT_GE(half[0], 4) << spec;
+    EXPECT_GE(half[1], std::string_view(spec).starts_with("gpt") ? 4 : 0) << spec;
+    EXPECT_LE(full[0], 1) << spec;
+    EXPECT_EQ(full[1], 0) << spec;
+  }
 }
 
 TEST(MixedPrecisionPass, AnF64GraphRoundsInPlace) {

@@ -73,16 +73,24 @@ class Recomputer {
     for (const State& state : from_.states) {
       if (state.exit >= 0) dropped_[state.exit] = false;
     }
-    for (const Node& node : from_.nodes) keep_narrowed(node);
+    keep_narrowed();
   }
 
-  /// Keeps the result of a conversion to fewer bits if its operand, a result of a marked node, is kept: the backward
-  /// would keep the operand in its place.
-  void keep_narrowed(const Node& node) {
-    if (!ops_.at(node.op).traits.is_conversion || chosen(node.outputs[0]) == nullptr) return;
-    const ValueId operand = node.inputs[0], result = node.outputs[0];
-    const bool narrows = from_.type(result).bytes() < from_.type(operand).bytes();
-    if (narrows && chosen(operand) != nullptr && !dropped_[operand]) dropped_[result] = false;
+  /// Keeps the result of a conversion to fewer bits if its operand, a result of a marked node, is kept and goes only to
+  /// conversions and to forward nodes that are not recomputed: the backward would keep the operand in its place.
+  void keep_narrowed() {
+    const std::vector<std::vector<NodeId>> users = from_.users();
+    for (const Node& node : from_.nodes) {
+      if (!ops_.at(node.op).traits.is_conversion || chosen(node.outputs[0]) == nullptr) continue;
+      const ValueId operand = node.inputs[0], result = node.outputs[0];
+      const bool narrows = from_.type(result).bytes() < from_.type(operand).bytes();
+      if (!narrows || chosen(operand) == nullptr || dropped_[operand]) continue;
+      const bool is_needed = std::any_of(users[operand].begin(), users[operand].end(), [&](NodeId user) {
+        const Node& one = from_.nodes[user];
+        return one.phase != Phase::forward || (!one.recompute.empty() && !ops_.at(one.op).traits.is_conversion);
+      });
+      if (!is_needed) dropped_[result] = false;
+    }
   }
 
   /// Returns the recomputed copy of a dropped value. The first call for a value appends a copy of its node to the new

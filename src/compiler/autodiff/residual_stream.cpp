@@ -92,9 +92,14 @@ class Stream {
     }
     const Node* forward = forward_of(node);
     const Halves& halves = ops_.at(node.op).traits.halves;
-    if (forward == nullptr || !halves.follow || is_residual(*forward) || !any_of(forward->outputs, is_stream_)) return;
+    if (forward == nullptr || is_residual(*forward)) return;
+    const bool is_on_way = halves.follow && any_of(forward->outputs, is_stream_);
     for (size_t k = 0; k < node.outputs.size() && k < static_cast<size_t>(halves.results); ++k) {
-      is_stream_[node.outputs[k]] = true;
+      const ValueId made = node.outputs[k];
+      const bool is_gradient = std::any_of(forward->inputs.begin(), forward->inputs.end(), [&](ValueId value) {
+        return is_stream_[value] && graph_.type(value) == graph_.type(made);
+      });
+      is_stream_[made] = is_on_way || is_gradient;
     }
   }
 
