@@ -74,7 +74,8 @@ NamedValues call(const py::function& function, const TracePtr& trace, Columns& c
   return values;
 }
 
-Network network_of(const std::string& name, py::function forward, const std::optional<py::function>& loss) {
+Network network_of(const std::string& name, py::function forward, const std::optional<py::function>& loss,
+                   const ScopePrecisions& precisions) {
   const auto functions = std::make_shared<NetworkFunctions>();
   functions->forward = kept(std::move(forward));
   if (loss) functions->loss = kept(*loss);
@@ -88,7 +89,9 @@ Network network_of(const std::string& name, py::function forward, const std::opt
       return call(*functions->loss, functions->trace, columns, outputs);
     };
   }
-  return Network(name, build, build_loss);
+  Network network(name, build, build_loss);
+  network.set_precisions(precisions);
+  return network;
 }
 
 /// Gives Python access to a training's control. Python may keep this object after the training has ended.
@@ -167,8 +170,8 @@ class PythonModel {
  public:
   PythonModel(const std::string& name, py::function forward, const std::optional<py::function>& loss,
               const OptionTexts& options, bool alone, const std::optional<py::function>& update,
-              const std::optional<std::pair<std::string, py::dict>>& cuts)
-      : network_(network_of(name, std::move(forward), loss)),
+              const std::optional<std::pair<std::string, py::dict>>& cuts, const ScopePrecisions& precisions)
+      : network_(network_of(name, std::move(forward), loss, precisions)),
         model_(network_, with_cuts(config_of(options), cuts), place_of(alone)) {
     // A script asks for optimizer sharding whatever its optimizer is.
     for (const auto& [key, values] : options) {
@@ -375,7 +378,8 @@ void bind_model(py::module_& module) {
   bind_infos(module);
   py::class_<PythonModel>(module, "Model", "A network under a configuration (docs/reference/configuration.md).")
       .def(py::init<const std::string&, py::function, const std::optional<py::function>&, const OptionTexts&, bool,
-                    const std::optional<py::function>&, const std::optional<std::pair<std::string, py::dict>>&>())
+                    const std::optional<py::function>&, const std::optional<std::pair<std::string, py::dict>>&,
+                    const ScopePrecisions&>())
       .def("train", &PythonModel::train)
       .def("program", &PythonModel::program)
       .def("plan_request", &PythonModel::plan_request)

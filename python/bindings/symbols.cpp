@@ -246,6 +246,8 @@ void bind_trace(py::module_& module) {
              return Symbol{trace, trace->context().step().id()};
            })
       .def("random_key", [](Trace& trace, const std::string& name) { return trace.context().random_key(name); })
+      .def("set_precision", [](Trace& trace, const std::string& scope,
+                               const std::string& precision) { trace.context().set_precision(scope, precision); })
       .def("add_loss", [](Trace& trace, const std::string& name, const Symbol& mean, double weight) {
         trace.context().add_loss(name, mean.value(), weight);
       });

@@ -90,11 +90,11 @@ class _Compiled:
                     shape = list(tensor.shape)
                     copy = _trace.run(lambda trace, x: _core.functions.reshape(x, shape), tensor)
                     trace.output(f"output{i}", copy._symbol)
+            for scope, precision in self.build.precisions.items():
+                trace.set_precision(scope, precision)
 
         self._known = {}
         self._core = _core.Stepper(context.option_texts(options), self._alone, build, self._initial)
-        if any(cell._precision != "f32" for cell in self.build.cells):
-            warn("[auto_mixed_precision] a loop of one's own computes in float32; Model.train has 16 bits")
         self._parameters = {}
         counting = [one for one in self.build.rates.values() if one.counts_steps]
         self._counting = counting if "step" in self._core.states() else []

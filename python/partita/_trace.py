@@ -9,7 +9,7 @@ from partita.common.tensor import Tensor
 class Build:
     """One build of a network: what its symbols belong to, and where in the network the next node stands."""
 
-    def __init__(self, trace, training, trained=None, groups=1):
+    def __init__(self, trace, training, trained=None, groups=1, precision="f32"):
         self.trace, self.training = trace, training
         self.groups = groups  # of rows that one rank has in one micro-batch
         self.trained = trained  # names of the parameters that the optimizer has; None: all that require a gradient
@@ -18,6 +18,10 @@ class Build:
         self.cells = {}  # that were called, or made updates, as keys
         self.constants = []  # tensors whose values stand in the program
         self.scope, self.stage, self.recompute = "net", -1, ""
+        self.path = "net"  # the scope without names that `name_of` made
+        self.precision = precision  # of products in the scope
+        self.precisions = {}  # by scopes: where they change
+        self._names = {}  # of cells that have a precision and no name
         self._outer = []  # what was built before each entry
         self._symbols = {}  # of parameters and constant tensors, by their identity
         self._kept = []  # so that identities stay theirs
@@ -33,6 +37,11 @@ class Build:
     def note(self, cell):
         """The program is made of what a cell is now."""
         self.cells[cell] = None
+
+    def name_of(self, cell):
+        """A name for a cell that has none. No attribute has the same one."""
+        kind = type(cell).__name__
+        return self._names.setdefault(cell, f"{kind if kind.isascii() else 'cell'}-{len(self._names) + 1}")
 
     def set_place(self):
         """Before nodes are made: where they stand."""
@@ -66,7 +75,7 @@ class Build:
         tensors with None where there is no gradient."""
         inputs = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
         begun = [self.symbol(args[i]) for i in inputs]
-        begin, scope = self.trace.nodes, self.scope
+        begin, place = self.trace.nodes, (self.scope, self.path, self.precision)
         out = function(*args)
         several = isinstance(out, (tuple, list))
         results = []
@@ -79,7 +88,7 @@ class Build:
             results.append(self._computed(one, begin, results))
 
         def of_inputs(trace, inputs_then, outputs_then, arrived):
-            with _Later(self, trace, f"{where}.bprop", scope):
+            with _Later(self, trace, f"{where}.bprop", place):
                 given = list(args)
                 for i, symbol in zip(inputs, inputs_then):
                     given[i] = Tensor._from_symbol(symbol)
@@ -149,9 +158,11 @@ class Build:
 class _Later(Build):
     """Nodes that are added to a network when it is built: those of a gradient."""
 
-    def __init__(self, build, trace, where, scope):
+    def __init__(self, build, trace, where, place):
         super().__init__(trace, build.training, build.trained, build.groups)
-        self._where, self.scope = where, scope
+        self._where = where
+        self.scope, self.path, self.precision = place
+        self.precisions, self._names = build.precisions, build._names
         self.parameters, self.cells, self.constants = build.parameters, build.cells, build.constants
 
     def _parameter(self, parameter):
@@ -175,23 +186,34 @@ class _Later(Build):
 
 
 class place:
-    """Within it nodes stand in a scope, on a stage, and are recomputed, as a cell or an op says."""
+    """Within it nodes stand in a scope, on a stage, and are recomputed, as a cell or an op says. A cell in another
+    precision than what is around it has a scope of its own; losses, which keep their digits, stand in scope "loss"."""
 
-    __slots__ = ("build", "scope", "stage", "recompute", "saved")
+    __slots__ = ("build", "new", "saved")
 
-    def __init__(self, build, name, stage, recompute):
+    def __init__(self, build, name, stage, recompute, cell=None):
         self.build = build
-        self.scope = f"{build.scope}/{name}" if name else build.scope
-        self.stage = build.stage if stage is None else stage
-        self.recompute = build.recompute or (self.scope if recompute else "")
+        end, precision = f"/{name}" if name else "", build.precision
+        scope, path = build.scope + end, build.path + end
+        if cell is not None:
+            precision = cell._precision_within(build.precision)
+        if precision != build.precision:
+            if cell._keeps_digits:
+                scope = scope if scope.startswith("loss") else f"loss{end}"
+            else:
+                scope = scope if name else f"{scope}/{build.name_of(cell)}"
+                build.precisions[scope] = precision
+        stage = build.stage if stage is None else stage
+        self.new = scope, path, stage, build.recompute or (scope if recompute else ""), precision
 
     def __enter__(self):
         build = self.build
-        self.saved = build.scope, build.stage, build.recompute
-        build.scope, build.stage, build.recompute = self.scope, self.stage, self.recompute
+        self.saved = build.scope, build.path, build.stage, build.recompute, build.precision
+        build.scope, build.path, build.stage, build.recompute, build.precision = self.new
 
     def __exit__(self, *_):
-        self.build.scope, self.build.stage, self.build.recompute = self.saved
+        build = self.build
+        build.scope, build.path, build.stage, build.recompute, build.precision = self.saved
 
 
 def run(body, *tensors):

@@ -19,11 +19,14 @@ LayerPrecision layer_precision(const std::string& text) {
 
 }  // namespace
 
-PrecisionOptions precision_options(const TrainingConfig& config) {
+PrecisionOptions precision_options(const TrainingConfig& config, const ScopePrecisions& of_network) {
   PrecisionOptions options{.precision = config.precision, .residual = config.residual};
   for (const std::string& text : config.precision_of) options.layers.push_back(layer_precision(text));
+  for (const auto& [scope, name] : of_network) {
+    options.layers.push_back({scope, parse_name<MixedPrecision>("network", name), /*is_required=*/false});
+  }
   if (has_halves(options)) return options;
-  if (!options.layers.empty()) {
+  if (!config.precision_of.empty()) {
     throw InvalidArgument(
         fmt::format("[--precision-of] has no effect, got {} with --precision f32, expected --precision "
                     "bf16 or no --precision-of",

@@ -139,6 +139,10 @@ int64_t ranks_that_share_a_batch(const JobConfig& config, int64_t ranks) {
                   ranks, groups, groups));
 }
 
+PrecisionOptions precision_of(const JobConfig& config, const ProgramRequest& request) {
+  return precision_options(config.training, request.network.precisions());
+}
+
 }  // namespace
 
 Graph build_evaluation(const JobConfig& config, const ProgramRequest& request) {
@@ -169,7 +173,7 @@ TrainingOptions training_options(const JobConfig& config, const ProgramRequest& 
   TrainingOptions options{.optimizer = config.optimizer,
                           .own_update = request.own_update,
                           .recompute = config.plan.recompute,
-                          .precision = precision_options(config.training)};
+                          .precision = precision_of(config, request)};
   add_loss_scaling(options, config.training);
   if (config.training.gradients == GradientReduction::sum) {
     options.gradient_factor = static_cast<double>(ranks_that_share_a_batch(config, request.ranks));
@@ -192,7 +196,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
                          .annotations = config.plan.annotations,
                          .last = request.last};
   if (!training) {
-    options.precision = precision_options(config.training);
+    options.precision = precision_of(config, request);
     options.plan.micro_batches = 1;
     options.plan.zero = {};
     options.stages = evaluation ? stages_of_evaluation(config, request) : NamedStages{};

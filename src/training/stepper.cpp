@@ -42,7 +42,7 @@ Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
     return node.phase == Phase::backward && all_ops().at(node.op).traits.batch_statistics;
   });
   if (learns) require_several_values(graph, all_ops(), /*micro_batches=*/1);
-  return finish_training_graph(std::move(graph), all_ops(), precision_options(config.training));
+  return finish_training_graph(std::move(graph), all_ops(), precision_options(config.training, context.precisions()));
 }
 
 bool communicates(const Program& program) {

@@ -50,6 +50,55 @@ TEST(Stepper, KeepsItsStatesBetweenCalls) {
   EXPECT_EQ(stepper.run({{"x", Array({2, 3}, x)}, {"rate", Array(Shape{}, std::vector<double>{0.1})}})[0].at(0), 0);
 }
 
+/// Returns the values with 8 significant bits.
+std::vector<double> rounded(std::vector<double> values) {
+  for (double& value : values) value = static_cast<float>(bf16(static_cast<float>(value)));
+  return values;
+}
+
+// A gradient that a loop reads keeps its digits, as one that an update uses.
+TEST(Stepper, RoundsInTheScopesThatTheBuildSets) {
+  const JobConfig config{.ranks = {.threads = 1}};
+  const auto build = [](Context& context) {
+    Builder& builder = context.builder();
+    const Value x = builder.input("x", Type{DType::f32, {1, 2}}, /*batch_dim=*/0);
+    const Value w = builder.state("w", Type{DType::f32, {2, 1}}, {.init = {.kind = InitKind::ones}});
+    builder.scope = "net/product";
+    const Value y = matmul(x, w);
+    builder.scope = "net";
+    const Value full = matmul(x, w), loss = reduce_sum(square(y));
+    const std::vector<Value> gradients = differentiate(builder, loss, {w});
+    builder.phase = Phase::forward;
+    builder.output("y", scale(y, 1, 0));
+    builder.output("full", full);
+    builder.output("gradient", gradients[0]);
+    context.set_precision("net/product", "bf16");
+    context.set_precision("net/nothing", "f32");
+  };
+  Stepper stepper(config, kAlone, build, [] {
+    return States{{"w", Array({2, 1}, std::vector<float>{1.001F, 0.337F})}};
+  });
+  const std::vector<Array> found = stepper.run({{"x", Array({1, 2}, std::vector<float>{0.333F, 2.71F})}});
+  const std::vector<double> x = rounded({0.333, 2.71}), w = rounded({1.001, 0.337});
+  const double y = rounded({x[0] * w[0] + x[1] * w[1]})[0];
+  EXPECT_NEAR(found[0].at(0), y, 1e-6);
+  EXPECT_NEAR(found[1].at(0), 0.333 * 1.001 + 2.71 * 0.337, 1e-6);
+  const double d = rounded({2 * y})[0];
+  EXPECT_NEAR(found[2].at(0), x[0] * d, 1e-6);
+  EXPECT_NEAR(found[2].at(1), x[1] * d, 1e-6);
+  EXPECT_NE(found[2].at(0), rounded({x[0] * d})[0]);
+}
+
+TEST(Stepper, RefusesUnknownPrecisions) {
+  const auto build = [](Context& context) {
+    build_step(context);
+    context.set_precision("net", "bf17");
+  };
+  expect_error<InvalidArgument>(
+      [&] { Stepper({.training = {.dtype = DType::f64}, .ranks = {.threads = 1}}, kAlone, build, none); },
+      "[network] unknown name, got 'bf17', expected one of f32 bf16 f16");
+}
+
 TEST(Stepper, RefusesWhatDoesNotFit) {
   const JobConfig config{.training = {.dtype = DType::f64}, .ranks = {.threads = 1}};
   expect_error<InvalidArgument>(

@@ -1,13 +1,10 @@
 """Models in 16 bits: nearly the losses of float32, the same on any number of ranks."""
 
-import contextlib
-import io
-
 import numpy as np
 from support import Case, Losses, Small, labelled
 
 import partita as ms
-from partita import Tensor, amp, nn, train
+from partita import amp, nn, train
 from partita import dataset as ds
 
 
@@ -58,13 +55,6 @@ class MixedPrecision(Case):
         np.testing.assert_allclose(found["O1"], alone)
         np.testing.assert_allclose(found["O1"], found["O0"], rtol=1e-2)
 
-    def test_has_one_precision(self):
-        net = nn.SequentialCell(
-            amp.auto_mixed_precision(nn.Dense(6, 8), "O1"), amp.auto_mixed_precision(nn.Dense(8, 3), "O1", ms.bfloat16)
-        )
-        with self.refuses(ValueError, "[Model] a network has one precision, got bf16 and f16 in its cells"):
-            losses_of(wrap=lambda small: net)
-
     def test_ranks_change_no_rounding(self):
         def wrap(net):
             return amp.auto_mixed_precision(net, "auto", ms.bfloat16)
@@ -94,6 +84,17 @@ class MixedPrecision(Case):
             losses_of(loss_scale_manager=amp.FixedLossScaleManager(2.0**20)), losses_of(), "a power of 2 changes no bit"
         )
 
+    def test_scales_losses_of_single_cells_in_f16(self):
+        def wrap(net):
+            inner = [cell for _, cell in net.cells_and_names() if isinstance(cell, nn.Dense)]
+            inner[0].to_float(ms.float16)
+            return net
+
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            found = losses_of(wrap=wrap)
+        self.assertNotIn("losses are not scaled", errors.getvalue())
+        np.testing.assert_allclose(found, losses_of(), rtol=1e-2)
+
     def test_leaves_out_steps_that_overflow(self):
         with contextlib.redirect_stderr(io.StringIO()):
             dynamic = amp.DynamicLossScaleManager(init_loss_scale=2**24)
@@ -107,10 +108,3 @@ class MixedPrecision(Case):
         with self.refuses(TypeError, "[Model] not a manager of loss scales, got int, expected amp.Fixed"):
             losses_of(loss_scale_manager=3)
 
-    def test_warns_where_it_has_no_effect(self):
-        net = amp.auto_mixed_precision(Small(), "O1", ms.bfloat16)
-        with contextlib.redirect_stderr(io.StringIO()) as errors:
-            x, y = (Tensor(one) for one in labelled(4))
-            loss = nn.CrossEntropyLoss()
-            ms.value_and_grad(lambda x, y: loss(net(x), y), None, net.trainable_params())(x, y)
-        self.assertIn("a loop of one's own computes in float32", errors.getvalue())

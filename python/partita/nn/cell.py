@@ -5,7 +5,9 @@ from collections import OrderedDict
 from partita import _core, _trace, context
 from partita._captured import is_fixed, reached, Same, signature
 from partita._layout import annotation_text
+from partita._precision import is_half
 from partita._program import Program
+from partita.common import dtype as mstype
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell_settings import CellSettings
@@ -23,7 +25,7 @@ class Cell(CellSettings):
         values["_scope_name"] = ""
         values["_recompute"] = False
         values["_stage"] = None
-        values["_precision"] = "f32"  # that of its products in Model; see amp.auto_mixed_precision
+        values["_precision"] = None  # of its products; None: that of what it is called in
         values["_hooks"] = ([], [])
         values["training"] = False
         values["requires_grad"] = False
@@ -55,7 +57,7 @@ class Cell(CellSettings):
         inner = [(name, Same(one)) for kind in (self._params, self._cells) for name, one in kind.items()]
         hooks = [Same(one) for kind in self._hooks for one in kind]
         others = [(name, signature(one)) for name, one in self._used()]
-        return self.training, self._stage, self._recompute, inner, hooks, others
+        return self.training, self._stage, self._recompute, self._precision, inner, hooks, others
 
     def program_open(self):
         """Objects that methods use and that can change without an attribute being set."""
@@ -200,11 +202,17 @@ class Cell(CellSettings):
             )
         build = _trace.current()
         if build is None:
-            if context.get_context("mode") == context.GRAPH_MODE and _all_tensors(args):
+            if self._is_program(args):
                 return self._as_program(*args, **kwargs)
             return self._called(args, kwargs)
-        with _trace.place(build, self._scope_name, self._stage, self._recompute):
+        with _trace.place(build, self._scope_name, self._stage, self._recompute, self):
             return self._called(args, kwargs)
+
+    def _is_program(self, args):
+        """Whether a call from outside of a program is one: in graph mode, or to round to 16 bits."""
+        if is_half(self._precision):
+            return any(isinstance(one, Tensor) for one in args)
+        return context.get_context("mode") == context.GRAPH_MODE and _all_tensors(args)
 
     def _program(self, name, make):
         """A program of this cell, made when it is first asked for."""
@@ -217,12 +225,15 @@ class Cell(CellSettings):
         return self._program("call", lambda: Program(self._called_in_program))(*args, **kwargs)
 
     def _called_in_program(self, *args, **kwargs):
-        return self._called(args, kwargs)
+        with _trace.place(_trace.current(), "", None, False, self):
+            return self._called(args, kwargs)
 
     def _called(self, args, kwargs):
         build = _trace.current()
         if build is not None:
             build.note(self)
+        if self._precision == "f32":
+            args = tuple(_widened(one) for one in args)
         before, after = self._hooks
         for hook in list(before):
             changed = hook(self, args)
@@ -413,6 +424,11 @@ class CellList(Cell):
         raise NotImplementedError(
             "[CellList] a list of cells cannot be called, got a call, expected calls of its cells"
         )
+
+
+def _widened(value):
+    """A tensor of 16 bits as float32, other values as they are."""
+    return value.astype(mstype.float32) if isinstance(value, Tensor) and is_half(value.dtype.core) else value
 
 
 def _all_tensors(args):

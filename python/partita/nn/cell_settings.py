@@ -1,6 +1,8 @@
 """How cells are computed: modes, stages, recomputation, hooks."""
 
+from partita._precision import is_half
 from partita._warnings import warn
+from partita.common import dtype as mstype
 
 
 class HookHandle:
@@ -25,6 +27,8 @@ class HookHandle:
 
 class CellSettings:
     """The settings of a cell that say how it is computed. `Cell` makes the attributes."""
+
+    _keeps_digits = False  # whether it computes in float32 also within cells of 16 bits
 
     def set_train(self, mode=True):
         """Whether dropout and statistics of the batch are on, here and in all cells within."""
@@ -71,10 +75,33 @@ class CellSettings:
         object.__setattr__(self, "_stage", value)
 
     def to_float(self, dst_type):
-        raise NotImplementedError(
-            "[Cell.to_float] a single cell cannot change its element type, got a call, expected "
-            "amp.auto_mixed_precision, or ops.cast in construct"
-        )
+        """Makes products of this cell, and of cells within it that have no precision of their own, compute from
+        operands of this type, and returns the cell. Parameters and results stay float32. Raises TypeError for other
+        types than float16, bfloat16 and float32."""
+        if dst_type not in (mstype.float16, mstype.bfloat16, mstype.float32):
+            raise TypeError(
+                f"[Cell.to_float] not a type of products, got {dst_type}, expected float16, bfloat16 or float32"
+            )
+        self._set_precision(dst_type.core)
+        return self
+
+    def _set_precision(self, precision):
+        """Sets the precision of products as the option `training.precision` has it; None is that of what the cell is
+        called in."""
+        self._count_change()
+        self.__dict__["_precision"] = precision
+
+    def _with_masters(self, dtype):
+        """The type of the parameters of a layer that computes in `dtype`: float32 if that has 16 bits."""
+        dtype = mstype.to_dtype(dtype)
+        if not is_half(dtype.core):
+            return dtype
+        self._set_precision(dtype.core)
+        return mstype.float32
+
+    def _precision_within(self, around):
+        """The precision of products where the cell is called in a cell that computes in `around`."""
+        return "f32" if self._keeps_digits else self._precision or around
 
     def offload(self, *_):
         raise NotImplementedError("[Cell.offload] memory cannot be offloaded, got a call, expected Cell.recompute")

@@ -1,4 +1,5 @@
-"""Layers, with the defaults of the documented system."""
+"""Layers, with the defaults of the documented system. A layer of a 16-bit type computes products in it, from parameters
+that stay float32."""
 
 import math
 import numbers
@@ -37,6 +38,7 @@ class Dense(Cell):
         dtype=mstype.float32,
     ):
         super().__init__()
+        dtype = self._with_masters(dtype)
         self.in_channels = _positive("Dense", "in_channels", in_channels)
         self.out_channels = _positive("Dense", "out_channels", out_channels)
         self.has_bias = bool(has_bias)
@@ -81,6 +83,7 @@ class Conv2d(Cell):
         dtype=mstype.float32,
     ):
         super().__init__()
+        dtype = self._with_masters(dtype)
         F.require_nchw("Conv2d", data_format)
         self.in_channels = _positive("Conv2d", "in_channels", in_channels)
         self.out_channels = _positive("Conv2d", "out_channels", out_channels)
@@ -242,6 +245,7 @@ class Embedding(Cell):
         padding_idx=None,
     ):
         super().__init__()
+        dtype = self._with_masters(dtype)
         if padding_idx is not None:
             raise ValueError(
                 f"[Embedding] a row for padding is not supported, got padding_idx={padding_idx}, expected None"
@@ -271,6 +275,7 @@ class LayerNorm(Cell):
         dtype=mstype.float32,
     ):
         super().__init__()
+        dtype = self._with_masters(dtype)
         if not isinstance(normalized_shape, (tuple, list)):
             raise TypeError(
                 f"[LayerNorm] the shape is not a tuple, got {type(normalized_shape).__name__}, expected one"
@@ -304,6 +309,7 @@ class _BatchNorm(Cell):
         dtype=mstype.float32,
     ):
         super().__init__()
+        dtype = self._with_masters(dtype)
         where = type(self).__name__
         F.require_nchw(where, data_format)
         self.num_features = _positive(where, "num_features", num_features)

@@ -8,6 +8,8 @@ from partita.ops import losses
 class LossBase(Cell):
     """The base of losses: `get_loss` reduces the losses of elements to their mean, their sum, or not at all."""
 
+    _keeps_digits = True
+
     def __init__(self, reduction="mean"):
         super().__init__()
         self.reduction = losses.reduction_of(type(self).__name__, reduction)

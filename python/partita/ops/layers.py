@@ -149,7 +149,7 @@ def dropout(input, p=0.5, training=True, seed=None):
             _core.initial("uniform", [0.0, 1.0], "f32", x.shape, seeds.seed_or_default(), seeds.next_name("dropout"))
         )
         return mul(x, mul(cast(greater_equal(mask, p), x.dtype), 1.0 / (1.0 - p)))
-    name = build.scope.replace("/", ".")
+    name = build.path.replace("/", ".")
     return run(
         lambda trace, a: F.apply(
             trace, "dropout", [a, trace.step()], attributes(rate=float(p), key=_signed(trace.random_key(name)))

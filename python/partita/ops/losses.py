@@ -1,6 +1,9 @@
 """Losses of logits with labels. The cells of `nn.loss` are made of them."""
 
+import functools
+
 from partita import _core, _trace
+from partita._precision import FullPrecision
 from partita._warnings import warn
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -11,6 +14,23 @@ from partita.ops.shapes import gather, reshape, transpose
 from partita.ops.support import run
 
 __all__ = ("binary_cross_entropy_with_logits", "cross_entropy", "l1_loss", "mse_loss")
+
+
+_FULL = FullPrecision()
+
+
+def _with_digits(function):
+    """A loss keeps its digits where products around it have 16 bits."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        build = _trace.current()
+        if build is None:
+            return function(*args, **kwargs)
+        with _trace.place(build, "", None, False, _FULL):
+            return function(*args, **kwargs)
+
+    return call
 
 
 def reduction_of(where, reduction):
@@ -131,6 +151,7 @@ def _of_probabilities(logits, labels, weight, smooth):
     return neg(reduce_sum(mul(log_softmax(logits), labels), -1))
 
 
+@_with_digits
 def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """Softmax cross entropy of logits with classes or probabilities; see nn.CrossEntropyLoss."""
     where, reduction = "cross_entropy", reduction_of("cross_entropy", reduction)
@@ -139,18 +160,21 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     return softmax_loss(where, input, target, *options, lambda losses: reduced(losses, reduction))
 
 
+@_with_digits
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
     """Binary cross entropy of logits with labels in [0, 1]; see nn.BCEWithLogitsLoss."""
     reduction = reduction_of("binary_cross_entropy_with_logits", reduction)
     return reduced(binary_losses(input, target, pos_weight), reduction, 1.0 if weight is None else weight)
 
 
+@_with_digits
 def mse_loss(input, target, reduction="mean"):
     """(input - target)^2."""
     reduction = reduction_of("mse_loss", reduction)
     return reduced(squared_errors(input, target), reduction)
 
 
+@_with_digits
 def l1_loss(input, target, reduction="mean"):
     """|input - target|."""
     reduction = reduction_of("l1_loss", reduction)

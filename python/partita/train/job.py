@@ -1,6 +1,7 @@
 """From a network of cells to a job of the library: its functions, its options, its states."""
 
 from partita import _core, _trace, context
+from partita._precision import is_half
 from partita.common.tensor import Tensor
 from partita.train import strategy
 
@@ -28,20 +29,24 @@ class NetworkJob:
     several elements is minimised as their sum, in each of the `batches` that a global batch is made of, and these on
     average; what is reported is the mean."""
 
-    def __init__(self, name, outputs, loss, options, alone, optimizer=None, groups=1, batches=1):
+    def __init__(self, name, outputs, loss, options, alone, optimizer=None, groups=1, batches=1, precisions=()):
         self._groups, self._batches = groups, batches
         self.losses = 1  # that a training minimises the sum of, where the loss has several elements
         self._outputs, self._loss = outputs, loss
         self._trained = None if optimizer is None else {one.name for one in optimizer.parameters}
         self._build = None
+        self._precision = options.get("training.precision", "f32")
+        # Precisions of cells are found in scope "net"; all that stands in scope "loss" keeps its digits.
+        self._own_loss_scope = "net" if is_half(self._precision) or precisions else "loss"
         self._parameters, self._given = {}, set()
         texts = context.option_texts(options)
         update = optimizer.add_update if optimizer is not None and optimizer.adds_updates else None
         cuts = None if alone else strategy.cuts_to_load()
-        self.core = _core.Model(name, self._forward, self._minimised if loss else None, texts, alone, update, cuts)
+        minimised = self._minimised if loss else None
+        self.core = _core.Model(name, self._forward, minimised, texts, alone, update, cuts, list(precisions))
 
     def _forward(self, trace, column, _):
-        self._build = _trace.Build(trace, trace.training, self._trained, self._groups)
+        self._build = _trace.Build(trace, trace.training, self._trained, self._groups, self._precision)
         with self._build:
             named = self._outputs(lambda name: Tensor._from_symbol(column(name)))
         self._learn()
@@ -49,12 +54,13 @@ class NetworkJob:
 
     def _minimised(self, trace, column, outputs):
         build = self._build
-        build.scope = "loss"
+        build.scope, build.path = "loss" if outputs else self._own_loss_scope, "loss"
         with build:
             loss = self._loss(
                 lambda name: Tensor._from_symbol(column(name)),
                 {name: Tensor._from_symbol(symbol) for name, symbol in outputs},
             )
+            build.scope = "loss"
             if isinstance(loss, tuple):
                 loss = loss[0]
             if isinstance(loss, Tensor) and loss.ndim > 0:

@@ -6,7 +6,7 @@ from partita import _core, context
 from partita._loss_scale import LossScaleManager
 from partita._names import refuse_missing
 from partita._parallelism import Parallelism
-from partita._precision import precision_of
+from partita._precision import precision_of, precisions_within
 from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
@@ -121,28 +121,25 @@ class Model:
                 micro_batches *= inner.micro_batches
         return Parallelism(micro_batches)
 
-    def _precision_of_network(self):
-        """Returns the precision of the model, else of the network, else of its cells. Raises ValueError if these
-        differ."""
-        if self._precision != "f32" or self._network._precision != "f32":
-            return self._network._precision if self._precision == "f32" else self._precision
-        inner = {cell._precision for _, cell in self._network.cells_and_names()} - {"f32"}
-        if len(inner) > 1:
-            raise ValueError(f"[Model] a network has one precision, got {' and '.join(sorted(inner))} in its cells")
-        return inner.pop() if inner else "f32"
+    def _precisions(self):
+        """(precision of the network, else of the model; (scope, precision) of each cell within that has another)."""
+        precision = self._network._precision_within(self._precision or "f32")
+        return precision, list(precisions_within(self._network, "net", precision).items())
 
     def _job(self, names, batch, optimizer, parallelism, groups=1, batches=1):
         columns, outputs, loss = self._functions(names)
         options = dict(parallelism.options)
         options["training.batch"] = batch
-        options["training.precision"] = self._precision_of_network()
+        options["training.precision"], precisions = self._precisions()
         if optimizer is not None:
             options.update(optimizer.options())
             options["schedule.learning_rate"] = optimizer.rate_of(0)
             if self._loss_scale_manager is not None:
                 options.update(self._loss_scale_manager.options())
+            elif any(precision == "f16" for _, precision in precisions):
+                options["training.loss_scaling"] = "dynamic"
         name, alone = type(self._network).__name__, parallelism.alone
-        job = NetworkJob(name, outputs, loss, options, alone, optimizer, groups, batches)
+        job = NetworkJob(name, outputs, loss, options, alone, optimizer, groups, batches, precisions)
         job.options, job.columns = options, columns
         return job
 
@@ -288,7 +285,9 @@ class Model:
             order.update((name, None) for name, _ in named)
             return named
 
-        job = NetworkJob(type(network).__name__, outputs, None, {"ranks.count": 1}, True)
+        precision, precisions = self._precisions()
+        options = {"ranks.count": 1, "training.precision": precision}
+        job = NetworkJob(type(network).__name__, outputs, None, options, True, precisions=precisions)
         job.give(list(network.get_parameters()), {})
         made = job.core.predict([(name, one.array) for name, one in zip(names, tensors)])
         results = [Tensor(made[name]) for name in order]

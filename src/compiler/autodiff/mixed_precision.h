@@ -14,10 +14,10 @@ namespace partita {
 /// kept in 16 bits. Kept results are cast back where they are used, so that what lives from the forward to the backward
 /// has 16 bits. A result that one pointwise node or movement alone uses is rounded after that node instead. If the
 /// backward uses it as well, it gets a rounded copy: the forward rounds in an evaluation as it does in a training.
-/// Nothing is rounded in layers that keep their precision, in the loss (scope "loss") and in updates. Results of the
-/// backward from which only nodes that follow their operands lead to an update are not rounded either, such as
-/// gradients of parameters, nor is the residual stream if the options say so. A value that has 16 bits of one type is
-/// rounded again for products of a layer with the other.
+/// Nothing is rounded in layers that keep their precision, in the loss (scope "loss") and in updates. Gradients that
+/// an update or the forward uses, or that are outputs, such as those of parameters, are not rounded either, nor are
+/// results of the backward from which only nodes that follow their operands lead to these, nor is the residual stream
+/// if the options say so. A value that has 16 bits of one type is rounded again for products of a layer with the other.
 ///
 /// A sum of parts on several ranks thus ends before it is rounded: results do not depend on the plan. In an f64 graph
 /// values stay f64, and `round` takes the place of both casts.

@@ -198,8 +198,9 @@ TEST(MixedPrecisionPass, LayersHaveTheirOwn16Bits) {
               "[--precision-of] a layer has two precisions, got 'net/fc1=bf16' and 'net/fc*=f32' for net/fc1/matmul, "
               "expected one");
   }
-  const Graph graph = mixed_training("mlp:hidden=12",
-                                     {.layers = {{"net/fc1", MixedPrecision::bf16}, {"net/fc2", MixedPrecision::f16}}});
+  const Graph graph = mixed_training("mlp:hidden=12", {.layers = {{"net/fc1", MixedPrecision::bf16},
+                                                                  {"net/fc2", MixedPrecision::f16},
+                                                                  {"net/none", MixedPrecision::f32, false}}});
   std::set<std::string> seen;
   for (const Node& node : graph.nodes) {
     for (const int operand : all_ops().at(node.op).traits.halves.operands) {

@@ -23,6 +23,7 @@ inline constexpr auto kNames<Residual> = names("half", "f32");
 struct LayerPrecision {
   std::string layers;
   MixedPrecision precision = MixedPrecision::f32;
+  bool is_required = true;  // whether a forward node has to be there
 };
 
 struct PrecisionOptions {

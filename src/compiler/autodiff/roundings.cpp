@@ -60,6 +60,7 @@ void Roundings::require_layers() const {
     paths.insert(path_of_node(node));
   }
   for (const LayerPrecision& layer : options_.layers) {
+    if (!layer.is_required) continue;
     const auto is_in_layer = [&](const std::string& path) { return matches_layer(layer.layers, path); };
     if (std::any_of(paths.begin(), paths.end(), is_in_layer)) continue;
     throw InvalidArgument(
@@ -126,21 +127,27 @@ bool Roundings::can_round(ValueId value) const {
   return dtype == DType::f32 || dtype == DType::f64;
 }
 
-/// Returns, per value, whether it is stored in a state, or is made by the backward and used by an update, or by a sum
-/// or movement in the backward that makes such a value.
+/// Returns, per value, whether it is stored in a state, or is made by the backward and is an output of the graph or
+/// used outside of the backward, such as by an update, or by a sum or movement in the backward that makes such a value.
 std::vector<bool> Roundings::wide_values() const {
   std::vector<bool> is_wide(graph_.values.size(), false);
   for (const State& state : graph_.states) {
     if (state.exit >= 0) is_wide[state.exit] = true;
   }
+  const auto is_gradient = [&](ValueId value) {
+    const NodeId producer = graph_.values[value].producer;
+    return producer >= 0 && graph_.nodes[producer].phase == Phase::backward;
+  };
+  for (const Output& output : graph_.outputs) {
+    if (is_gradient(output.value)) is_wide[output.value] = true;
+  }
   for (size_t n = graph_.nodes.size(); n-- > 0;) {
     const Node& node = graph_.nodes[n];
     const bool leads = node.phase == Phase::backward && ops_.at(node.op).traits.halves.follow &&
                        std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return is_wide[v]; });
-    if (node.phase != Phase::update && !leads) continue;
+    if (node.phase == Phase::backward && !leads) continue;
     for (const ValueId input : node.inputs) {
-      const NodeId producer = graph_.values[input].producer;
-      if (producer >= 0 && graph_.nodes[producer].phase == Phase::backward) is_wide[input] = true;
+      if (is_gradient(input)) is_wide[input] = true;
     }
   }
   return is_wide;

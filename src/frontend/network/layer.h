@@ -20,6 +20,10 @@ struct AddedLoss {
   Value weighted;  // with the losses' weights; empty unless a training is built
 };
 
+/// Precisions of the products in scopes, as the option `training.precision_of` has them: {"net/fc1", "bf16"}. A scope
+/// may have no nodes.
+using ScopePrecisions = std::vector<std::pair<std::string, std::string>>;
+
 /// One build of a network into a graph: the current layer, and the options of the build.
 class Context {
  public:
@@ -73,6 +77,12 @@ class Context {
   /// losses of one name next to that loss. Throws InvalidArgument unless `mean` is a scalar float.
   void add_loss(const std::string& name, Value mean, double weight);
   const std::vector<AddedLoss>& added_losses() const { return added_losses_; }
+  /// Sets the precision of the products in `scope` and in scopes within it. Only a Stepper obeys it; what a model
+  /// trains has the precisions of its Network.
+  void set_precision(const std::string& scope, const std::string& precision) {
+    precisions_.emplace_back(scope, precision);
+  }
+  const ScopePrecisions& precisions() const { return precisions_; }
   /// Returns the number of the step, an i64 scalar: the state "step", which the training counts. Throws InvalidArgument
   /// if an input or a parameter is called "step".
   Value step();
@@ -100,6 +110,7 @@ class Context {
   std::map<std::string, Statistic> statistics_;
   std::map<std::string, int> key_counts_;
   std::vector<AddedLoss> added_losses_;
+  ScopePrecisions precisions_;
 };
 
 /// Base of all layers. It remembers where in the user's source it was made.

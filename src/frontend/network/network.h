@@ -49,6 +49,9 @@ class Network {
   /// The loss that compares logits with labels; nothing if the loss is a function.
   const std::optional<Loss>& loss_kind() const { return loss_kind_; }
   const SourceLocation& where() const { return where_; }
+  /// Sets the precisions of products in scopes of the network, next to those of a configuration.
+  void set_precisions(ScopePrecisions precisions) { precisions_ = std::move(precisions); }
+  const ScopePrecisions& precisions() const { return precisions_; }
 
  private:
   std::string name_;
@@ -57,6 +60,7 @@ class Network {
   LossOptions loss_options_;
   std::optional<Loss> loss_kind_;
   SourceLocation where_;
+  ScopePrecisions precisions_;
 };
 
 }  // namespace partita

@@ -4,6 +4,7 @@ import math
 
 from partita import nn
 from partita._names import refuse_missing
+from partita.common import dtype as mstype
 from partita.common.initializer import HeUniform, Normal, Uniform
 from partita.mint import functions as F
 from partita.mint.nn import functional  # noqa: F401
@@ -20,6 +21,7 @@ class Linear(nn.Dense):
             HeUniform(math.sqrt(5)) if weight_init is None else weight_init,
             Uniform(1 / math.sqrt(in_features)) if bias_init is None else bias_init,
             has_bias=bias,
+            dtype=mstype.float32 if dtype is None else dtype,
         )
 
 
