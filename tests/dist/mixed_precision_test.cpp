@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "compiler/partition/collectives.h"
 #include "compiler/plan/complete_plan.h"
 #include "compiler/search/make_plan.h"
 #include "ir/ops/registry.h"
@@ -296,6 +297,40 @@ TEST(MixedPrecision, GradientsOfRanksAreAsGoodAsThoseOfOne) {
       }
       for (size_t i = 0; i < single.losses.size(); ++i) {
         EXPECT_NEAR(several.losses[i], single.losses[i], 5e-3 * single.losses[i]) << what << ", step " << i;
+      }
+    }
+  }
+}
+
+// With a sharded optimizer the rounded copies of weights are gathered, in place of the weights.
+TEST(MixedPrecision, WeightsTravelIn16Bits) {
+  for (const char* spec : {"mlp:hidden=64", "gpt:layers=2,hidden=32,heads=4,seq=16,vocab=64"}) {
+    for (const int64_t micro_batches : {1, 2}) {
+      for (const int level : {1, 2, 3}) {
+        Job job = model_job(spec, {.dtype = DType::f32, .image = {1, 8, 8}, .batch = 16, .steps = 1});
+        job.training.precision.precision = MixedPrecision::bf16;
+        job.ranks = 4;
+        job.zero = {.level = level, .threshold = 0};
+        job.micro_batches = micro_batches;
+        const Program program = compile_job(job);
+        int halves = 0;
+        for (const Node& node : program.local().graph.nodes) {
+          if (!performs(node, Collective::all_gather)) continue;
+          const Type& type = program.local().graph.type(node.outputs[0]);
+          // Positions are added as they are.
+          const bool is_position = type.rank() == 2 && type.shape[0] == 16 && type.shape[1] == 32;
+          EXPECT_TRUE(type.dtype == DType::bf16 || type.rank() < 2 || is_position)
+              << spec << " level " << level << ": " << node.name << " " << print(type);
+          halves += type.dtype == DType::bf16 ? 1 : 0;
+        }
+        const int weights = static_cast<int>(
+            std::count_if(program.graph.states.begin(), program.graph.states.end(), [&](const State& state) {
+              return state.kind == StateKind::parameter && program.graph.type(state.entry).rank() == 2 &&
+                     program.graph.values[state.entry].name.find("wpe") == std::string::npos;
+            }));
+        // Level 3 gathers each in the forward and again in the backward, unless the first layer needs no gradient.
+        EXPECT_GE(halves, level == 3 ? 2 * weights - 2 : weights - 1) << spec << " level " << level;
+        EXPECT_LE(halves, level == 3 ? 2 * weights : weights) << spec << " level " << level;
       }
     }
   }

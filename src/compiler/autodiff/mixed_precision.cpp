@@ -13,7 +13,13 @@ namespace {
 class Mixer {
  public:
   Mixer(const Graph& from, const OpSet& ops, const PrecisionOptions& options)
-      : from_(from), roundings_(from, ops, options), rewrite_(from, ops), copies_(from.values.size()) {}
+      : from_(from),
+        roundings_(from, ops, options),
+        rewrite_(from, ops),
+        copies_(from.values.size()),
+        is_state_(from.values.size(), false) {
+    for (const State& state : from.states) is_state_[state.entry] = true;
+  }
 
   Graph run() {
     for (const Node& node : from_.nodes) visit(node);
@@ -62,12 +68,13 @@ class Mixer {
   }
 
   /// Returns the value with the digits of 16 bits that `node` has, in its own type. A forward node and its gradients
-  /// share the rounding of an operand.
+  /// share the rounding of an operand, and all nodes that of a state, so that a tied table is sent or gathered once.
   Value half(ValueId value, const Node& node) {
     const DType dtype = *roundings_.half_of(node);
     const bool is_half = roundings_.is_rounded(value) || uses_copy(value, node);
     if (is_half && roundings_.half_of(from_.nodes[from_.values[value].producer]) == dtype) return full(value, node);
-    Value& shared = shared_[node.origin.empty() ? node.name : node.origin][value];
+    const std::string user = node.origin.empty() ? node.name : node.origin;
+    Value& shared = shared_[is_state_[value] ? std::string(name_of(dtype)) : user][value];
     if (!shared) shared = rounded(full(value, node), dtype);
     return widened(shared, from_.type(value).dtype);
   }
@@ -93,8 +100,10 @@ class Mixer {
   const Graph& from_;
   const Roundings roundings_;
   Rewrite rewrite_;
-  std::vector<Value> copies_;  // per value: its rounded copy, if it has one
-  std::unordered_map<std::string, std::unordered_map<ValueId, Value>> shared_;  // by forward node
+  std::vector<Value> copies_;   // per value: its rounded copy, if it has one
+  std::vector<bool> is_state_;  // per value
+  /// Rounded values by their forward node or, if they are states, by their type.
+  std::unordered_map<std::string, std::unordered_map<ValueId, Value>> shared_;
 };
 
 }  // namespace

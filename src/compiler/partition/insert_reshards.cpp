@@ -36,6 +36,13 @@ class ReshardInserter {
         result_{{.graph = {.name = from_.name}, .mesh = plan.mesh}},
         values_(result_, used_names(from_)) {
     for (const size_t state : plan.regathered) regathered_[from_.states[state].entry] = true;
+    for (size_t n = 0; n < from_.nodes.size(); ++n) {
+      const Node& node = from_.nodes[n];
+      if (!rules_.op(n).traits.is_conversion || !regathered_[node.inputs[0]] || !cuts_[n] || !is_cut(*cuts_[n]))
+        continue;
+      regathered_[node.outputs[0]] = true;
+      conversions_.push_back(node.outputs[0]);
+    }
   }
 
   ReshardedGraph run() {
@@ -60,10 +67,13 @@ class ReshardInserter {
   }
 
  private:
-  /// Forgets the gathered versions of the states in Plan::regathered, so that the nodes of the next phase gather them
-  /// anew. Adds no nodes itself.
+  /// Forgets the gathered versions of the states in Plan::regathered and of their conversions, so that the nodes of the
+  /// next phase gather them anew. Adds no nodes itself.
   void release_gathered() {
     for (const size_t state : plan_.regathered) values_.release(result_.graph.states[state].entry);
+    for (const ValueId value : conversions_) {
+      if (made_[value] >= 0) values_.release(made_[value]);
+    }
   }
 
   void add_entries() {
@@ -188,8 +198,9 @@ class ReshardInserter {
   const Rules& rules_;
   const Plan& plan_;
   const ReshardOptions options_;
-  std::vector<ValueId> made_;     // per value of the graph: the value of the result as its node makes it
-  std::vector<bool> regathered_;  // per value of the graph
+  std::vector<ValueId> made_;         // per value of the graph: the value of the result as its node makes it
+  std::vector<bool> regathered_;      // per value of the graph
+  std::vector<ValueId> conversions_;  // values of the graph: conversions of regathered states, cut as these are
   ReshardedGraph result_;
   Materialisations values_;
 };

@@ -24,15 +24,15 @@ bool is_regather(const Node& node) {
   return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
 }
 
-/// Returns for each node whether it moves or gathers an input or a state, directly or after other such nodes. Only
-/// nodes with `counts(node)` qualify.
+/// Returns for each node whether it moves or gathers an input or a state, directly or after other such nodes, or gathers
+/// a conversion of a state anew. Only nodes with `counts(node)` qualify.
 template <class Counts>
 std::vector<bool> moves_of_entries(const LocalGraph& local, const Counts& counts) {
   const auto& nodes = local.graph.nodes;
   std::vector<bool> is_entry(local.graph.values.size(), false), moves(nodes.size(), false);
   for (size_t v = 0; v < is_entry.size(); ++v) is_entry[v] = local.graph.values[v].producer < 0;
   for (size_t n = 0; n < nodes.size(); ++n) {
-    moves[n] = is_collective(nodes[n]) && is_entry[nodes[n].inputs[0]] && counts(n);
+    moves[n] = is_collective(nodes[n]) && (is_entry[nodes[n].inputs[0]] || is_regather(nodes[n])) && counts(n);
     if (moves[n]) is_entry[nodes[n].outputs[0]] = true;
   }
   return moves;

@@ -13,7 +13,12 @@ using DimAxes = std::vector<Axes>;
 class OptimizerSharder {
  public:
   OptimizerSharder(Plan plan, const Graph& graph, const Rules& rules, const OptimizerSharding& options)
-      : plan_(std::move(plan)), graph_(graph), rules_(rules), options_(options), cut_(graph.values.size()) {}
+      : plan_(std::move(plan)),
+        graph_(graph),
+        rules_(rules),
+        options_(options),
+        users_(graph.users()),
+        cut_(graph.values.size()) {}
 
   Plan run() {
     const Axes axes = group_axes();
@@ -24,8 +29,10 @@ class OptimizerSharder {
     }
     for (size_t s = 0; s < graph_.states.size(); ++s) shard_like_parameter(s);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (graph_.nodes[n].phase == Phase::update) cut_update(n);
+      // A check of a gradient is of the backward.
+      if (graph_.nodes[n].phase != Phase::forward) cut_update(n);
     }
+    cut_conversions_of_states(plan_, graph_, rules_);
     return std::move(plan_);
   }
 
@@ -63,8 +70,9 @@ class OptimizerSharder {
   }
 
   /// Lets `cut_update` cut the update of state `s`, a parameter, over `axes` (sets `sharded_` and `cut_`). Cuts in the
-  /// plan from level 2 on its gradient, and on level 3 the parameter itself, which is then regathered. Does nothing if
-  /// it is smaller than the threshold, cannot be divided further or has no gradient.
+  /// plan from level 2 on its gradient, and the parameter itself on level 3, where it is then regathered, or if only
+  /// conversions use it. Does nothing if it is smaller than the threshold, cannot be divided further or has no
+  /// gradient.
   void shard(size_t s, const Axes& axes) {
     const State& state = graph_.states[s];
     const Type& type = graph_.type(state.entry);
@@ -76,9 +84,20 @@ class OptimizerSharder {
     sharded_.emplace(graph_.values[state.entry].name, *dims);
     cut_[gradient] = *dims;
     if (options_.level >= 2) plan_.results[gradient] = *dims;
-    if (options_.level < 3) return;
+    if (options_.level < 3 && !is_only_converted(state.entry)) return;
     placement(s) = *dims;
-    plan_.regathered.insert(s);
+    if (options_.level == 3) plan_.regathered.insert(s);
+  }
+
+  /// Whether only conversions use a state before the update: then they, and not the update, are gathered.
+  bool is_only_converted(ValueId entry) const {
+    bool is_converted = false;
+    for (const NodeId user : users_[entry]) {
+      if (graph_.nodes[user].phase == Phase::update) continue;
+      if (!rules_.op(static_cast<size_t>(user)).traits.is_conversion) return false;
+      is_converted = true;
+    }
+    return is_converted;
   }
 
   /// Returns `dims` with those of `axes` that it does not use added to the first dimension that divides evenly, or else
@@ -151,11 +170,25 @@ class OptimizerSharder {
   const Graph& graph_;
   const Rules& rules_;
   const OptimizerSharding options_;
+  const std::vector<std::vector<NodeId>> users_;      // per value
   std::unordered_map<std::string, DimAxes> sharded_;  // by name of the parameter: its states and gradient
   std::vector<DimAxes> cut_;                          // per value of the update; empty: as in the plan
 };
 
 }  // namespace
+
+void cut_conversions_of_states(Plan& plan, const Graph& graph, const Rules& rules) {
+  std::unordered_map<ValueId, const DimAxes*> placed;
+  for (size_t s = 0; s < graph.states.size(); ++s) {
+    placed.emplace(graph.states[s].entry, &plan.inputs[graph.inputs.size() + s]);
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!rules.op(n).traits.is_conversion) continue;
+    const auto state = placed.find(graph.nodes[n].inputs[0]);
+    if (state == placed.end() || !is_cut(*state->second)) continue;
+    plan.cuts[n] = suggest_cut(rules[n], {{&rules[n].inputs[0], *state->second}}, plan.mesh, /*expandable=*/false);
+  }
+}
 
 Plan shard_optimizer(Plan plan, const Graph& graph, const Rules& rules, const OptimizerSharding& options) {
   if (options.level == 0) return plan;

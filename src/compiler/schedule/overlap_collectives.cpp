@@ -81,9 +81,10 @@ class Overlapper {
     Message message{.instruction = i, .start = i, .section = schedule_.section_of(i)};
     const auto reader = std::upper_bound(readers_[to].begin(), readers_[to].end(), i);
     message.wait = std::min(reader == readers_[to].end() ? SIZE_MAX : *reader, end_of(message.section));
-    const bool is_gather = node_of(instruction).attrs.as<CollectiveAttrs>().reason == kRegather && is_entry_[from];
     const size_t maker = makers_[from];
     const bool made_here = maker < i && schedule_.section_of(maker) == message.section;
+    const bool was_there = is_entry_[from] || (maker < i && !made_here);  // when the section begins
+    const bool is_gather = node_of(instruction).attrs.as<CollectiveAttrs>().reason == kRegather && was_there;
     if (made_here && !asynchronous_.contains(maker)) message.start = maker + 1;
     if (is_gather) message.start = start_of_gather(message);
     if (message.section == Section::late) start_in_last_micro_batch(message, from);
