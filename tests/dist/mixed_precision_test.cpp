@@ -132,7 +132,9 @@ TEST(MixedPrecision, AnEvaluationHasTheLossOfItsTraining) {
                          "llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12",
                          "moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1",
                          "t5:layers=2,hidden=8,heads=2"};
-  std::vector<MixedCase> cases{{"mlp:hidden=12", {1, 6, 5}}, {"lenet", {1, 28, 28}}};
+  std::vector<MixedCase> cases{{"mlp:hidden=12", {1, 6, 5}},
+                               {"lenet", {1, 28, 28}},
+                               {"vit:layers=2,hidden=8,heads=2,size=8,patch=4", {3, 8, 8}}};
   for (const char* spec : specs) cases.push_back({spec, {}, 6});
   for (const MixedCase& one : cases) {
     for (const Residual residual : {Residual::half, Residual::f32}) {
