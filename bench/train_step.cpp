@@ -1,6 +1,6 @@
 // The time of one training step on a fixed random batch.
 //
-//   bench_train_step MODEL BATCH [RANKS=1] [THREADS=2] [STEPS=50] [PROFILE=0]
+//   bench_train_step MODEL BATCH [RANKS=1] [THREADS=2] [STEPS=50] [PROFILE=0] [PRECISION=f32]
 //
 // Prints the median, the mean, the smallest and the largest step in milliseconds; with PROFILE=1 also where the
 // time of a step goes, by kernel. Ranks are threads or, under mpirun, its processes. Batch norms take the statistics of
@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/philox.h"
+#include "compiler/autodiff/training_graph.h"
 #include "frontend/network/initializers.h"
 #include "ir/ops/registry.h"
 #include "runtime/execute/executor.h"
@@ -30,6 +31,7 @@ struct Settings {
   int64_t batch = 32;
   int ranks = 1, threads = 2, steps = 50;
   bool profile = false;
+  MixedPrecision precision = MixedPrecision::f32;
 };
 
 Array random_input(const Type& type, const std::string& name) {
@@ -38,6 +40,7 @@ Array random_input(const Type& type, const std::string& name) {
   for (int64_t i = 0; i < type.elements(); ++i) {
     const auto element = static_cast<uint64_t>(i);
     array.set(i, name == "learning_rate" ? 0.01
+                 : name == kLossScale    ? 65536
                  : is_float(type.dtype)  ? random_normal(key, element, 0)
                                          : static_cast<double>(random_below(key, element, 0, 10)));
   }
@@ -69,6 +72,7 @@ void measure(const Settings& settings) {
   const Place place = this_place();
   JobConfig config = configured(settings.model, {});
   config.training.batch = settings.batch;
+  config.training.precision = settings.precision;
   config.ranks = {.count = settings.ranks, .threads = settings.threads};
   config.plan.options.parallel = Parallel::data;
   const Program program = ZooJob(config, place).program(Purpose::training);
@@ -118,19 +122,23 @@ void measure(const Settings& settings) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE]")) return 0;
+  if (partita::asks_for_help(argc, argv, "MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE] [PRECISION]")) {
+    return 0;
+  }
   const auto number = [&](int at, int fallback) { return argc > at ? std::atoi(argv[at]) : fallback; };
   if (argc < 3 || number(2, 0) < 1) {
-    fmt::print(stderr, "usage: {} MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE]\n", argv[0]);
+    fmt::print(stderr, "usage: {} MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE] [PRECISION]\n", argv[0]);
     return 64;
   }
   try {
-    partita::measure({.model = argv[1],
-                      .batch = number(2, 32),
-                      .ranks = number(3, 1),
-                      .threads = number(4, 2),
-                      .steps = number(5, 50),
-                      .profile = number(6, 0) != 0});
+    partita::measure(
+        {.model = argv[1],
+         .batch = number(2, 32),
+         .ranks = number(3, 1),
+         .threads = number(4, 2),
+         .steps = number(5, 50),
+         .profile = number(6, 0) != 0,
+         .precision = partita::parse_name<partita::MixedPrecision>("PRECISION", argc > 7 ? argv[7] : "f32")});
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 70;

@@ -75,13 +75,14 @@ std::vector<KernelDef> cast_kernels() {
     for (const Type& type : {query.inputs[0], query.outputs[0]}) {
       if (!is_float(type.dtype)) return refuse(fmt::format("{} is not supported", name_of(type.dtype)));
     }
-    return KernelChoice{.kernel = kCast, .inputs = {MemoryFormat{}}, .outputs = {MemoryFormat{}}};
+    const MemoryFormat format = common_format(query, 1);  // zeros that pad a format stay zeros
+    return KernelChoice{.kernel = kCast, .inputs = {format}, .outputs = {format}};
   };
-  def.make = [](const KernelQuery& query, const KernelChoice&) {
+  def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     LoopFn loop;
+    const int64_t count = stored_elements(query.inputs[0], choice.inputs[0]);
     for_float(query.inputs[0].dtype, [&](auto from) {
-      for_float(query.outputs[0].dtype,
-                [&](auto to) { loop = bind_cast<decltype(from), decltype(to)>(query.outputs[0].elements()); });
+      for_float(query.outputs[0].dtype, [&](auto to) { loop = bind_cast<decltype(from), decltype(to)>(count); });
     });
     return make_loop(std::move(loop));
   };

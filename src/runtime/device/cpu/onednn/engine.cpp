@@ -70,6 +70,7 @@ std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type) {
 
 int64_t format_bytes(const Type& type, const MemoryFormat& format) {
   if (format.plain() || format.any() || type.elements() == 0) return type.bytes();
+  if (size_of(type.dtype) == 2) return format_bytes({DType::f32, type.shape}, format) / 2;
   return static_cast<int64_t>(desc_of(type, format).get_size());
 }
 
@@ -124,7 +125,40 @@ void PrimitiveKernel::run(std::span<const void* const> inputs, std::span<void* c
   });
 }
 
+namespace {
+
+/// Reorders 16-bit floats by way of f32, which holds each of them: the library moves them on some processors only.
+class HalfReorder final : public Kernel {
+ public:
+  HalfReorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to)
+      : dtype_(type.dtype),
+        reorder_(make_onednn_reorder({DType::f32, type.shape}, from, to)),
+        from_(static_cast<size_t>(format_bytes({DType::f32, type.shape}, from)) / sizeof(float)),
+        to_(static_cast<size_t>(format_bytes({DType::f32, type.shape}, to)) / sizeof(float)) {}
+
+  void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    for_float(dtype_, [&](auto zero) {
+      using T = decltype(zero);
+      const auto* source = static_cast<const T*>(inputs[0]);
+      auto* target = static_cast<T*>(outputs[0]);
+      for (size_t i = 0; i < from_.size(); ++i) from_[i] = static_cast<float>(source[i]);
+      const void* from = from_.data();
+      void* to = to_.data();
+      reorder_->run({&from, 1}, {&to, 1}, scratch);
+      for (size_t i = 0; i < to_.size(); ++i) target[i] = T(to_[i]);
+    });
+  }
+
+ private:
+  const DType dtype_;
+  const std::unique_ptr<Kernel> reorder_;
+  std::vector<float> from_, to_;
+};
+
+}  // namespace
+
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) {
+  if (size_of(type.dtype) == 2) return std::make_unique<HalfReorder>(type, from, to);
   const Desc source = desc_of(type, from), target = desc_of(type, to);
   // The library's own scratchpad would belong to the thread that makes the primitive, but others may run it.
   const dnnl::reorder::primitive_desc pd(onednn_engine(), source, onednn_engine(), target, user_scratchpad());
