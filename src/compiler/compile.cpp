@@ -313,7 +313,6 @@ void Flow::cut_batch() {
 void Flow::cut_as_held() {
   const Program& holder = *options_.holder;
   const auto places = program_.graph.states_by_name();
-  const Rules rules(program_.graph, ops_);
   change_plans([&](Plan& plan, int64_t ranks) {
     for (size_t stage = 0; stage < holder.stages.size(); ++stage) {
       if (holder.pipeline.group_of(static_cast<int>(stage)).count != ranks) continue;
@@ -325,7 +324,7 @@ void Flow::cut_as_held() {
         if (held.regathered.contains(s)) plan.regathered.insert(own->second);
       }
     }
-    cut_conversions_of_states(plan, program_.graph, rules);
+    cut_conversions_of_states(plan, program_.graph, *rules_);
   });
 }
 

@@ -30,8 +30,12 @@ class Checks {
 
   void loss_scaling() const {
     const LossScaling scaling = loss_scaling_of(config_.training);
-    if (scaling == LossScaling::dynamic) return;
     const std::string got = "got " + text("training.loss_scaling", std::string(name_of(scaling)));
+    if (scaling == LossScaling::dynamic) {
+      if (config_.training.on_nan == OnNan::skip) return;
+      return refuse({"training.on_nan"},
+                    fmt::format("{}, expected {}, or off", got, text("training.loss_scaling", "static")));
+    }
     refuse({"training.loss_scale_window", "training.loss_scale_factor"},
            fmt::format("{}, expected {}", got, text("training.loss_scaling", "dynamic")));
     if (scaling != LossScaling::off) return;
@@ -63,7 +67,8 @@ class Checks {
     if (options.zero.level == 0) {
       refuse({"plan.zero_group", "plan.zero_threshold"},
              fmt::format("got {}, expected 1, 2 or 3", text("plan.zero", "0")));
-    } else if (options.zero.level == 1 && config_.optimizer.kind == OptimizerKind::sgd) {
+    } else if (options.zero.level == 1 && config_.optimizer.kind == OptimizerKind::sgd &&
+               config_.training.precision == MixedPrecision::f32 && config_.training.precision_of.empty()) {
       refuse({"plan.zero"}, fmt::format("got {} with {}, which has no states, expected {}", text("plan.zero", "1"),
                                         text("optimizer.kind", "sgd"), text("plan.zero", "2 or 3")));
     }

@@ -1,14 +1,18 @@
 #include "job/loss_scaling.h"
 
+#include <algorithm>
+
 #include "compiler/autodiff/training_graph.h"
-#include "job/precision_options.h"
 
 namespace partita {
 
 LossScaling loss_scaling_of(const TrainingConfig& config) {
   if (config.loss_scaling != LossScaling::automatic) return config.loss_scaling;
   if (config.loss_scale) return LossScaling::fixed;
-  return uses(precision_options(config), MixedPrecision::f16) ? LossScaling::dynamic : LossScaling::off;
+  const auto is_f16 = [](const std::string& layer) { return layer.ends_with("=f16"); };
+  const bool has_f16 = config.precision == MixedPrecision::f16 ||
+                       std::any_of(config.precision_of.begin(), config.precision_of.end(), is_f16);
+  return has_f16 ? LossScaling::dynamic : LossScaling::off;
 }
 
 bool skips_bad_steps(const TrainingConfig& config) {

@@ -7,8 +7,8 @@ namespace partita {
 
 struct TrainingOptions;
 
-/// Returns how the loss is scaled: never `automatic`, which is static with a loss scale, else dynamic if products have
-/// operands of f16, else off.
+/// Returns how the loss is scaled: never `automatic`, which is static with a loss scale, else dynamic if the
+/// configuration has products of f16, else off.
 LossScaling loss_scaling_of(const TrainingConfig& config);
 
 /// Whether a step whose loss or gradients are not finite is left out, while the next steps go on.

@@ -37,7 +37,7 @@ struct EpochInfo {
   int64_t steps = 0;         // steps of the epoch
   int64_t steps_before = 0;  // steps of these that were taken before the training was resumed, in another process
   double seconds = 0;        // seconds of the steps taken in this process
-  double loss = 0;           // mean over all steps of the epoch whose loss is finite
+  double loss = 0;           // mean over the steps of the epoch whose loss is finite; NaN if none is
   std::optional<double> exposed_communication{};  // seconds, of the steps taken in this process
   std::optional<Metrics> validation;              // none without validation rows
 };

@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-constexpr double kFirstScale = 65536, kLargestScale = 0x1p100;
+constexpr double kFirstScale = 65536;
 
 }  // namespace
 
@@ -16,21 +16,18 @@ LossScale::LossScale(const TrainingConfig& config, const std::optional<LossScale
       skips_(skips_bad_steps(config)),
       factor_(config.loss_scale_factor),
       window_(config.loss_scale_window) {
-  if (scaling_ == LossScaling::dynamic && saved) {
-    state_ = *saved;
-  } else if (is_on()) {
-    state_.scale = config.loss_scale.value_or(kFirstScale);
-  }
+  if (saved) state_ = *saved;
+  if (scaling_ == LossScaling::dynamic && saved) return;
+  state_.scale = is_on() ? config.loss_scale.value_or(kFirstScale) : 1;
+  state_.good_steps = 0;
 }
 
-std::optional<LossScaleState> LossScale::state() const {
-  return scaling_ == LossScaling::dynamic ? std::optional(state_) : std::nullopt;
-}
+std::optional<LossScaleState> LossScale::state() const { return skips_ ? std::optional(state_) : std::nullopt; }
 
 void LossScale::add_good_step() {
   state_.bad_steps = 0;
   if (scaling_ != LossScaling::dynamic || ++state_.good_steps < window_) return;
-  state_.scale = std::min(state_.scale * factor_, kLargestScale);
+  state_.scale = std::min(state_.scale * factor_, LossScaleState::kMaxScale);
   state_.good_steps = 0;
 }
 

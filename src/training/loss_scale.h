@@ -11,13 +11,13 @@ namespace partita {
 /// steps.
 class LossScale {
  public:
-  /// `saved` is the scale of a checkpoint; a dynamic scale goes on from it.
+  /// `saved` is the scale of a checkpoint. A dynamic scale goes on from it, and so does the count of bad steps.
   LossScale(const TrainingConfig& config, const std::optional<LossScaleState>& saved);
 
   /// Whether the loss is scaled.
   bool is_on() const { return scaling_ != LossScaling::off; }
   double value() const { return state_.scale; }
-  /// The scale that a checkpoint keeps; none unless it is dynamic.
+  /// The scale that a checkpoint keeps; none unless bad steps are left out.
   std::optional<LossScaleState> state() const;
 
   void add_good_step();

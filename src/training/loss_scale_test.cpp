@@ -59,7 +59,7 @@ TEST(LossScale, StaysWhereItIsStaticOrOff) {
       LossScale scale(config, LossScaleState{.scale = 4});
       EXPECT_EQ(scale.is_on(), is_static);
       EXPECT_EQ(scale.value(), is_static ? 128 : 1);
-      EXPECT_EQ(scale.state(), std::nullopt);
+      EXPECT_EQ(scale.state().has_value(), on_nan == OnNan::skip);
       for (int step = 0; step < 5000; ++step) scale.add_good_step();
       EXPECT_EQ(scale.add_bad_step(), on_nan == OnNan::skip);
       EXPECT_EQ(scale.value(), is_static ? 128 : 1);
@@ -72,6 +72,7 @@ TEST(LossScale, IsDynamicWithF16Alone) {
     return LossScale(config, std::nullopt).state().has_value();
   };
   EXPECT_TRUE(is_dynamic({.precision = MixedPrecision::f16}));
+  EXPECT_TRUE(is_dynamic({.precision_of = {"net/a=bf16", "net/b=f16"}}));
   EXPECT_FALSE(is_dynamic({.precision = MixedPrecision::f16, .loss_scaling = LossScaling::off}));
   EXPECT_FALSE(is_dynamic({.precision = MixedPrecision::f16, .loss_scale = 8}));
   EXPECT_FALSE(is_dynamic({.precision = MixedPrecision::bf16}));
@@ -227,6 +228,76 @@ TEST(LossScale, ResumesWithEqualBits) {
       EXPECT_EQ(rest.epochs.at(0).loss, whole.epochs.at(0).loss) << step;
     }
   }
+}
+
+TEST(LossScale, ResumesInAnEpochWithABadLoss) {
+  JobConfig config = small_config(2);
+  config.training.on_nan = OnNan::skip;
+  config.schedule = {.learning_rate = 0.01};
+  const TempDir folder;
+  StateRecorder whole, rest;
+  FitOptions options{.epochs = 1, .callbacks = {&whole}};
+  options.checkpoints = CheckpointOptions{.folder = folder.path().string(), .every = 4};
+  Model(scaled_network(), config, Place{.cores = 1}).train(rows_with_overflow(NAN), options);
+  Model model(scaled_network(), config, Place{.cores = 1});
+  model.resume(folder.path().string() + "/step_4");
+  model.train(rows_with_overflow(NAN), {.epochs = 1, .callbacks = {&rest}});
+  EXPECT_TRUE(std::isfinite(rest.epochs.at(0).loss));
+  EXPECT_EQ(rest.epochs.at(0).loss, whole.epochs.at(0).loss);
+  EXPECT_TRUE(are_same_bits(rest.states.back(), whole.states.back()));
+}
+
+std::string refusal_of_scale(const std::function<void(TrainingConfig&)>& change) {
+  JobConfig config = small_config(1);
+  change(config.training);
+  try {
+    Model(scaled_network(), config, Place{.cores = 1}).train(rows_with_overflow(), {.epochs = 1});
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(LossScale, RefusesWhatHasNoEffect) {
+  EXPECT_EQ(refusal_of_scale([](TrainingConfig& training) { training.loss_scaling = LossScaling::fixed; }),
+            "[--loss-scaling] no scale, got static, expected --loss-scale NUMBER, or dynamic");
+  EXPECT_EQ(refusal_of_scale([](TrainingConfig& training) {
+              training.loss_scaling = LossScaling::off;
+              training.loss_scale = 8;
+            }),
+            "[Model] training.loss_scale has no effect, got training.loss_scaling = off, expected "
+            "training.loss_scaling = static");
+  EXPECT_EQ(refusal_of_scale([](TrainingConfig& training) { training.loss_scale_window = 8; }),
+            "[Model] training.loss_scale_window has no effect, got training.loss_scaling = off, expected "
+            "training.loss_scaling = dynamic");
+  EXPECT_EQ(refusal_of_scale([](TrainingConfig& training) {
+              training.loss_scale = 8;
+              training.loss_scale_factor = 3;
+            }),
+            "[Model] training.loss_scale_factor has no effect, got training.loss_scaling = static, expected "
+            "training.loss_scaling = dynamic");
+}
+
+TEST(LossScale, WarnsOfF16WithoutAScale) {
+  JobConfig config = small_config(1);
+  config.training.precision = MixedPrecision::f16;
+  config.training.loss_scaling = LossScaling::off;
+  testing::internal::CaptureStderr();
+  Model(scaled_network(), config, Place{.cores = 1}).train(rows_with_overflow(), {.epochs = 1, .max_steps = 1});
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("[--precision] losses are not scaled, got f16: gradients below "
+                                                        "6e-8 become 0, expected --loss-scaling dynamic, or bf16"),
+            std::string::npos);
+}
+
+TEST(LossScale, AStepThatIsLeftOutIsNamed) {
+  testing::internal::CaptureStderr();
+  Model(scaled_network(), scaled_config(2), Place{.cores = 2}).train(rows_with_overflow(), {.epochs = 1});
+  const std::string warning = testing::internal::GetCapturedStderr();
+  EXPECT_NE(
+      warning.find(" on rank 1; in step 3, of rows 48 to 71 of epoch 1; nothing is updated, the next loss scale is "
+                   "1024"),
+      std::string::npos)
+      << warning;
 }
 
 TEST(LossScale, IsInFilesOfWholeTrainings) {

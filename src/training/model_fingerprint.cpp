@@ -39,6 +39,10 @@ LaunchFingerprint fingerprint_of(const ModelJob& job, const TrainingRun& run, co
   fingerprint.emplace_back("steps of the schedule", fmt::format("{}", run.schedule.steps));
   const std::optional<double>& rate = run.position.learning_rate;
   fingerprint.emplace_back("learning rate", rate ? fmt::format("{}", *rate) : "scheduled");
+  const std::optional<LossScaleState>& scale = run.position.loss_scale;
+  fingerprint.emplace_back("loss scale", scale ? fmt::format("{} after {} good and {} bad steps", scale->scale,
+                                                             scale->good_steps, scale->bad_steps)
+                                               : "none");
   fingerprint.emplace_back("first step", fmt::format("{}", run.info.first_step));
   fingerprint.emplace_back("steps", fmt::format("{}", run.info.steps));
   fingerprint.emplace_back(

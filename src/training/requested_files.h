@@ -20,6 +20,8 @@ class RequestedFiles {
 
   void ask_for(std::set<RequestedFile> files) { files_ = std::move(files); }
   Needed needed() const;
+  /// Whether files are asked for.
+  bool is_asked() const { return !files_.empty(); }
   /// Writes the files of `ask_for`, in the background where they say so, and forgets the requests. `position` is
   /// stored with the states. `needed` is the maximum of `needed()` over the ranks; unless it is
   /// `nothing`, the call is collective. Throws RuntimeFailure: if a rank is lost or makes other calls; out_of_memory if

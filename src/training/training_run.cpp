@@ -322,7 +322,8 @@ class Loop {
     if (saving_ && saving_->is_open() && asked[kBusy] == 0) saving_->advance();
     if (saving_ && (asked[kDue] != 0 || (is_asked && step != last_saved_))) save(step);
     elapsed_ = asked[kElapsed];
-    files_.write(static_cast<RequestedFiles::Needed>(asked[kFiles]), position_at(step));
+    const auto needed = static_cast<RequestedFiles::Needed>(asked[kFiles]);
+    if (needed != RequestedFiles::Needed::nothing || files_.is_asked()) files_.write(needed, position_at(step));
   }
 
   const TrainingRun& run_;

@@ -19,11 +19,12 @@ enum class Residual { half, f32 };
 template <>
 inline constexpr auto kNames<Residual> = names("half", "f32");
 
-/// The precision of layers, which a path such as "net/head" or "net/h/0..5" names (`matches_layer`).
+/// The precision of layers, which a path such as "net/head" or "net/h/0..5" names (`matches_layer`), or of a scope.
 struct LayerPrecision {
   std::string layers;
   MixedPrecision precision = MixedPrecision::f32;
-  bool is_required = true;  // whether a forward node has to be there
+  /// Whether `layers` is a path, which has to name a forward node. Otherwise it is a scope, which may have no nodes.
+  bool is_required = true;
 };
 
 struct PrecisionOptions {

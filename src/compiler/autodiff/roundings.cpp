@@ -71,12 +71,12 @@ void Roundings::require_layers() const {
   }
 }
 
-/// Returns the precision of the node at `path`: that of the path with the most parts among those that name it. Throws
-/// InvalidArgument if two of them differ.
-MixedPrecision Roundings::precision_at(const std::string& path) const {
+/// Returns the precision of the nodes of `scope` at `path`: that of the path or scope with the most parts among those
+/// that name them. Throws InvalidArgument if two of them differ.
+MixedPrecision Roundings::precision_at(const std::string& path, std::string_view scope) const {
   const LayerPrecision* chosen = nullptr;
   for (const LayerPrecision& layer : options_.layers) {
-    if (!matches_layer(layer.layers, path)) continue;
+    if (layer.is_required ? !matches_layer(layer.layers, path) : !is_within(scope, layer.layers)) continue;
     if (chosen != nullptr && parts_of(layer) == parts_of(*chosen) && layer.precision != chosen->precision) {
       throw InvalidArgument(
           fmt::format("[--precision-of] a layer has two precisions, got '{}' and '{}' for {}, "
@@ -95,13 +95,13 @@ void Roundings::find_precisions() {
     MixedPrecision precision = MixedPrecision::f32;
     if (node.phase != Phase::update && !is_loss(node.scope)) {
       const auto origin = of_nodes.find(node.origin);
-      const std::string path = path_of_node(node);
+      const std::string path = path_of_node(node), place = path + '\n' + node.scope;
       if (origin != of_nodes.end()) {
         precision = origin->second;
-      } else if (const auto known = of_paths.find(path); known != of_paths.end()) {
+      } else if (const auto known = of_paths.find(place); known != of_paths.end()) {
         precision = known->second;
       } else {
-        precision = of_paths[path] = precision_at(path);
+        precision = of_paths[place] = precision_at(path, node.scope);
       }
     }
     precisions_.push_back(precision);

@@ -34,7 +34,7 @@ class Roundings {
   /// there the scope of all products does not belong to the loss.
   bool is_loss(std::string_view scope) const;
   void require_layers() const;
-  MixedPrecision precision_at(const std::string& path) const;
+  MixedPrecision precision_at(const std::string& path, std::string_view scope) const;
   void find_precisions();
   std::vector<bool> wide_values() const;
   std::vector<bool> following_values() const;

@@ -71,7 +71,7 @@ void enter(Builder& builder, const std::string& parameter, Phase phase) {
 /// Adds the output kFinite for these gradients. Stages of a pipeline have parameters in the order of the list, so that
 /// the result goes from the last one to the first, as gradients do.
 void check(Builder& builder, const std::vector<Value>& gradients) {
-  builder.scope.clear();
+  builder.scope = kFinite;
   builder.source = {};
   builder.phase = Phase::backward;
   Value all;

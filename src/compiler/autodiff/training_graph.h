@@ -32,7 +32,8 @@ struct TrainingOptions {
 /// Input of a training graph whose loss is scaled: the factor, a scalar of the type of the loss.
 inline constexpr std::string_view kLossScale = "loss_scale";
 /// Output of a training graph that checks its gradients, a scalar: 1 if all gradients are finite, as they are before
-/// they are divided by the scale and clipped, else 0. It is made before the update.
+/// they are divided by the scale and clipped, else 0. It is made before the update, by nodes of the backward in the
+/// scope of this name and without an origin.
 inline constexpr std::string_view kFinite = "finite";
 
 struct TrainingGraph {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/autodiff/training_graph.h"
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/prologue.h"
 #include "compiler/partition/resharded_graph.h"
@@ -24,8 +25,8 @@ bool is_regather(const Node& node) {
   return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
 }
 
-/// Returns for each node whether it moves or gathers an input or a state, directly or after other such nodes, or gathers
-/// a conversion of a state anew. Only nodes with `counts(node)` qualify.
+/// Returns for each node whether it moves or gathers an input or a state, directly or after other such nodes, or
+/// gathers a conversion of a state anew. Only nodes with `counts(node)` qualify.
 template <class Counts>
 std::vector<bool> moves_of_entries(const LocalGraph& local, const Counts& counts) {
   const auto& nodes = local.graph.nodes;
@@ -38,7 +39,38 @@ std::vector<bool> moves_of_entries(const LocalGraph& local, const Counts& counts
   return moves;
 }
 
+/// Returns for each node 0 or, if it is a check of gradients, 1 more than the highest depth among its operands.
+std::vector<int> depths_of_checks(const LocalGraph& local) {
+  const std::vector<bool> checks = checks_of_gradients(local);
+  std::vector<int> depths(checks.size(), 0);
+  for (size_t n = 0; n < depths.size(); ++n) {
+    if (!checks[n]) continue;
+    depths[n] = 1;
+    for (const ValueId input : local.graph.nodes[n].inputs) {
+      const NodeId producer = local.graph.values[input].producer;
+      if (producer >= 0) depths[n] = std::max(depths[n], depths[producer] + 1);
+    }
+  }
+  return depths;
+}
+
+/// Moves nodes of a depth above 0 behind the others, by their depth.
+void put_last(std::vector<NodeId>& order, const std::vector<int>& depths) {
+  std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return depths[a] < depths[b]; });
+}
+
 }  // namespace
+
+std::vector<bool> checks_of_gradients(const LocalGraph& local) {
+  const Graph& graph = local.graph;
+  std::vector<bool> checks;
+  for (const Node& node : graph.nodes) {
+    const NodeId producer = is_collective(node) ? graph.values[node.inputs[0]].producer : -1;
+    const bool is_check = node.phase == Phase::backward && node.origin.empty() && node.scope == kFinite;
+    checks.push_back(is_check || (producer >= 0 && checks[producer]));
+  }
+  return checks;
+}
 
 std::vector<SectionNodes> in_sections(const LocalGraph& local) {
   const std::vector<Section> sections = sections_of(local);
@@ -50,6 +82,7 @@ std::vector<SectionNodes> in_sections(const LocalGraph& local) {
   for (size_t n = 0; n < nodes.size(); ++n) {
     if (follows(nodes[n])) joined[nodes[n].inputs[0]].push_back(static_cast<NodeId>(n));
   }
+  const std::vector<int> checks = depths_of_checks(local);
   std::vector<SectionNodes> result;
   for (const Section section : kSections) {
     std::vector<NodeId> own;
@@ -67,6 +100,7 @@ std::vector<SectionNodes> in_sections(const LocalGraph& local) {
         order.insert(order.end(), joined[output].begin(), joined[output].end());
       }
     }
+    put_last(order, checks);
     // The part of the update that the verdict needs comes after all gradients, which can then be reduced together.
     if (section == Section::late) {
       std::stable_partition(order.begin(), order.end(), [&](NodeId n) { return nodes[n].phase != Phase::update; });

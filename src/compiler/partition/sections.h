@@ -55,9 +55,15 @@ std::vector<Section> sections_of(const LocalGraph& local);
 /// phase that uses its result, update if none does.
 std::vector<Phase> phases_of(const LocalGraph& local);
 
+/// Returns for each node whether it checks that gradients are finite, for the output kFinite of a training graph
+/// (compiler/autodiff/training_graph.h), or moves the result of such a check.
+std::vector<bool> checks_of_gradients(const LocalGraph& local);
+
 /// Nodes in the order in which they run, section by section. Within a section they keep the order of the graph, except
 /// that a node that accumulates micro-batches directly follows the node that makes its operand. On a pipeline stage,
-/// late nodes run phase by phase, since other stages need those of the forward first.
+/// late nodes run phase by phase, since other stages need those of the forward first. Checks of gradients run after all
+/// other nodes before the update, so that gradients can be reduced together; of the checks, those of single gradients
+/// run first.
 struct SectionNodes {
   Section section;
   std::vector<NodeId> nodes;

@@ -29,8 +29,7 @@ class OptimizerSharder {
     }
     for (size_t s = 0; s < graph_.states.size(); ++s) shard_like_parameter(s);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      // A check of a gradient is of the backward.
-      if (graph_.nodes[n].phase != Phase::forward) cut_update(n);
+      if (graph_.nodes[n].phase == Phase::update || checks_gradient(graph_.nodes[n])) cut_update(n);
     }
     cut_conversions_of_states(plan_, graph_, rules_);
     return std::move(plan_);
@@ -67,6 +66,11 @@ class OptimizerSharder {
     throw InvalidArgument(
         fmt::format("[zero] the axes of the batch cannot form a group of this size, got {} ranks, expected one of {}",
                     options_.group, fmt::join(possible, ", ")));
+  }
+
+  /// Whether a node of the backward makes one number of a value alone, as a check of a gradient does.
+  bool checks_gradient(const Node& node) const {
+    return node.phase == Phase::backward && node.inputs.size() == 1 && graph_.type(node.outputs[0]).rank() == 0;
   }
 
   /// Lets `cut_update` cut the update of state `s`, a parameter, over `axes` (sets `sharded_` and `cut_`). Cuts in the

@@ -31,6 +31,11 @@ Section Schedule::section_of(size_t instruction) const {
 }
 
 size_t first_of_update(const Schedule& schedule, const LocalGraph& local) {
+  const std::vector<bool> checks = checks_of_gradients(local);
+  const auto is_check = [&](const Instruction& one) { return one.node >= 0 && checks[one.node]; };
+  const auto& list = schedule.instructions;
+  const auto first = std::find_if(list.begin(), list.end(), is_check);
+  if (first != list.end()) return static_cast<size_t>(first - list.begin());
   for (size_t i = schedule.micro_end(); i < schedule.update(); ++i) {
     const Instruction& instruction = schedule.instructions[i];
     if (instruction.node >= 0 && local.graph.nodes[instruction.node].phase == Phase::update) return i;

@@ -114,9 +114,9 @@ struct Schedule {
 /// view it is that of the buffer that is none.
 std::vector<int> roots_of(const Schedule& schedule);
 
-/// Index of the first instruction that serves the update, before which all gradients are complete; that of the update
-/// section if none does earlier. On a pipeline stage it may be earlier than the update section, since the verdict needs
-/// a part of the update.
+/// Index of the first instruction that serves the update or checks gradients, before which all gradients are complete;
+/// that of the update section if none does earlier. On a pipeline stage it may be earlier than the update section,
+/// since the verdict needs a part of the update.
 size_t first_of_update(const Schedule& schedule, const LocalGraph& local);
 
 /// Memory formats of states, by name.

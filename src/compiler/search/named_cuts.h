@@ -21,7 +21,8 @@ NamedCuts name_cuts(const Plan& plan, const Graph& graph, const Rules& rules);
 PartialPlan partial_plan_of(const NamedCuts& named, const Graph& graph, const Rules& rules, bool any_purpose = false);
 
 /// Returns the completed plan. The search `named.others` decides the rest; without one, it follows from the lines
-/// (`complete_plan`). Roundings of mixed precision that no line names follow from the other nodes (plain_graph.h).
+/// (`complete_plan`). If no line names a rounding of mixed precision, these follow from the other nodes
+/// (plain_graph.h).
 /// Throws InvalidArgument as `partial_plan_of` does.
 Plan plan_of(const NamedCuts& named, const Graph& graph, const OpSet& ops, bool any_purpose = false);
 

@@ -23,14 +23,17 @@ std::optional<LossScaleState> read_loss_scale(const std::map<std::string, Array>
   const auto found = tensors.find(kSavedScale);
   if (found == tensors.end()) return std::nullopt;
   const Array& given = found->second;
-  const auto is_count = [&](int64_t i) { return given.at(i) >= 0 && given.at(i) <= kMaxSteps; };
-  if (given.type() != Type{DType::f64, {3}} || !std::isfinite(given.at(0)) || given.at(0) < 1 || !is_count(1) ||
-      !is_count(2)) {
+  std::optional<LossScaleState> state;
+  const bool has_numbers = given.type() == Type{DType::f64, {3}};
+  if (has_numbers) state = loss_scale_state(given.at(0), given.at(1), given.at(2));
+  if (!state) {
+    const std::string got = has_numbers ? fmt::format("{}, {}, {}", given.at(0), given.at(1), given.at(2))
+                                        : std::string(print(given.type()));
     throw InvalidFile(
-        fmt::format("[resume] {}: a bad loss scale, got {} in '{}', expected a number from 1 and two counts", path,
-                    print(given.type()), kSavedScale));
+        fmt::format("[resume] {}: a bad loss scale, got {} in '{}', expected a number from 1 and two counts", path, got,
+                    kSavedScale));
   }
-  return LossScaleState{given.at(0), static_cast<int64_t>(given.at(1)), static_cast<int64_t>(given.at(2))};
+  return state;
 }
 
 TrainingPosition read_position(const std::map<std::string, Array>& tensors, const std::string& path) {
@@ -56,6 +59,13 @@ void require_same(const char* what, uint64_t got, uint64_t expected, const std::
 }
 
 }  // namespace
+
+std::optional<LossScaleState> loss_scale_state(double scale, double good_steps, double bad_steps) {
+  const auto is_count = [](double count) { return count >= 0 && count <= kMaxSteps && count == std::floor(count); };
+  const bool is_legal = scale >= 1 && scale <= LossScaleState::kMaxScale && is_count(good_steps) && is_count(bad_steps);
+  if (!is_legal) return std::nullopt;
+  return LossScaleState{scale, static_cast<int64_t>(good_steps), static_cast<int64_t>(bad_steps)};
+}
 
 void write_checkpoint(const std::string& path, const States& states, const TrainingPosition& position) {
   std::vector<std::string> names;

@@ -8,13 +8,19 @@
 
 namespace partita {
 
-/// A scale of the loss that adapts.
+/// A scale of the loss, and what steps with it led to.
 struct LossScaleState {
-  double scale = 1;        // from 1
-  int64_t good_steps = 0;  // in a row, since the scale changed
-  int64_t bad_steps = 0;   // in a row, with the smallest scale
+  static constexpr double kMaxScale = 0x1p100;
+
+  double scale = 1;        // from 1 to kMaxScale
+  int64_t good_steps = 0;  // in a row, since a dynamic scale changed
+  int64_t bad_steps = 0;   // in a row, while the scale could not shrink
   bool operator==(const LossScaleState&) const = default;
 };
+
+/// Returns the state of these numbers, as a file has them; none if they are not those of a loss scale: a number from 1
+/// to LossScaleState::kMaxScale and two counts, whole numbers from 0 to 2^53.
+std::optional<LossScaleState> loss_scale_state(double scale, double good_steps, double bad_steps);
 
 /// Position of a training, and what its order of rows depends on.
 struct TrainingPosition {

@@ -21,7 +21,8 @@ using Document = nlohmann::json;
 constexpr const char* kFormat = "partita checkpoint";
 // Increase it whenever a manifest may have what this program does not read. A manifest with a right checksum and this
 // version counts among the checkpoints that are kept (folder.h), and is removed in its turn.
-constexpr int64_t kVersion = 1;
+// What has nothing new keeps the version of programs that did not know of it: 1 has no scale of the loss.
+constexpr int64_t kVersion = 2;
 constexpr std::string_view kChecksumKey = "\"checksum\":\"", kChecksumEnd = "\"}\n";
 constexpr int64_t kMaxManifestBytes = int64_t{1} << 30;
 constexpr int64_t kMaxFiles = int64_t{1} << 20;  // ranks of a mesh
@@ -138,11 +139,11 @@ ManifestFile parse_file(const Document& document, const std::string& path) {
 /// Returns the loss scale of the manifest; none if it has none.
 std::optional<LossScaleState> parse_loss_scale(const Fields& fields) {
   if (!fields.has("loss_scale")) return std::nullopt;
-  LossScaleState scale{.scale = fields.number("loss_scale")};
-  if (!std::isfinite(scale.scale) || scale.scale < 1) fields.refuse("has a bad 'loss_scale'");
-  scale.good_steps = fields.count("good_steps");
-  scale.bad_steps = fields.count("bad_steps");
-  return scale;
+  const std::optional<LossScaleState> state =
+      loss_scale_state(fields.number("loss_scale"), static_cast<double>(fields.count("good_steps")),
+                       static_cast<double>(fields.count("bad_steps")));
+  if (!state) fields.refuse("has a bad 'loss_scale', 'good_steps' or 'bad_steps'");
+  return state;
 }
 
 TrainingPosition parse_position(const Fields& fields) {
@@ -290,9 +291,10 @@ ManifestOrder order_of_body(std::string_view body, const std::string& path) {
   // JSON strings contain no line ends, so this does not match inside one.
   const Document head = parse_document(body.substr(0, body.find("\n\"files\":")), R"("end":0})", path);
   const Fields fields(head, path, "the manifest");
-  if (fields.text("format") != kFormat || fields.count("version") != kVersion) {
-    fields.refuse(fmt::format("is of another version, got '{}' {}, expected '{}' {}", fields.text("format"),
-                              fields.count("version"), kFormat, kVersion));
+  const int64_t version = fields.count("version");
+  if (fields.text("format") != kFormat || version < 1 || version > kVersion) {
+    fields.refuse(fmt::format("is of another version, got '{}' {}, expected '{}' 1 to {}", fields.text("format"),
+                              version, kFormat, kVersion));
   }
   return order_of(fields);
 }
@@ -390,7 +392,7 @@ void require_same_states(const Manifest& manifest, const Graph& graph, const std
 std::string print_manifest(const Manifest& manifest) {
   const TrainingPosition& position = manifest.position;
   nlohmann::ordered_json head = {{"format", kFormat},
-                                 {"version", kVersion},
+                                 {"version", position.loss_scale || manifest.losses_not_finite > 0 ? kVersion : 1},
                                  {"sequence", manifest.sequence},
                                  {"seconds", manifest.seconds},
                                  {"step", position.step},
@@ -436,6 +438,7 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
                     .mesh = fields.text("mesh"),
                     .plan = fields.text("plan"),
                     .seconds = fields.count("seconds")};
+  if (manifest.losses_not_finite > manifest.losses_steps) fields.refuse("has a bad 'losses_not_finite'");
   std::set<std::string> names;
   for (const Document& file : fields.list("files")) {
     manifest.files.push_back(parse_file(file, path));

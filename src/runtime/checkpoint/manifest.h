@@ -38,7 +38,7 @@ struct Manifest {
   /// Sum of the losses of the epoch so far, over those of its `losses_steps` steps whose loss was finite.
   double losses = 0;
   int64_t losses_steps = 0;
-  int64_t losses_not_finite = 0;  // steps of the epoch so far with another loss
+  int64_t losses_not_finite = 0;                   // steps of the epoch so far with another loss
   std::map<std::string, std::string> callbacks{};  // state of callbacks, by their kind
   int64_t ranks = 1;
   /// How the states were sharded. `plan` is in the form that a training reads; "" if there is none.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "base/error.h"
@@ -68,6 +69,63 @@ TEST(Manifest, ManyPiecesAlongALaterDimensionTakeNoTime) {
   std::vector<Box> boxes;
   for (int64_t i = 0; i < kCount; ++i) boxes.push_back({{0, 2, 2}, {0, 1, 1}, {i, i + 1, kCount}});
   EXPECT_EQ(said_of_pieces({2, 1, kCount}, boxes), "none");
+}
+
+/// Returns what is refused of a manifest with a scale of the loss; "none" if it is read back as it was.
+std::string said_of_scale(const LossScaleState& scale, int64_t losses_steps = 0, int64_t not_finite = 0) {
+  const Manifest manifest{.position = {.step = 1, .batch = 1, .rows = 1, .loss_scale = scale},
+                          .losses_steps = losses_steps,
+                          .losses_not_finite = not_finite};
+  try {
+    const Manifest read = parse_manifest(print_manifest(manifest), "m");
+    EXPECT_EQ(read.position.loss_scale, scale);
+    EXPECT_EQ(read.losses_not_finite, not_finite);
+  } catch (const InvalidFile& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Manifest, HasTheScaleOfTheLoss) {
+  EXPECT_EQ(said_of_scale({.scale = 1.5, .good_steps = 7, .bad_steps = 3}, 5, 5), "none");
+  const std::string bad = "[checkpoint] m: the manifest has a bad 'loss_scale', 'good_steps' or 'bad_steps'";
+  EXPECT_EQ(said_of_scale({.scale = 0.5}), bad);
+  EXPECT_EQ(said_of_scale({.scale = 1e300}), bad);
+  EXPECT_EQ(said_of_scale({.good_steps = std::numeric_limits<int64_t>::max()}), bad);
+  EXPECT_EQ(said_of_scale({}, 4, 5), "[checkpoint] m: the manifest has a bad 'losses_not_finite'");
+}
+
+// Programs that do not know of scales read what has none, and refuse the others.
+TEST(Manifest, HasTheVersionThatItNeeds) {
+  Manifest manifest{.position = {.step = 1, .batch = 1, .rows = 1}};
+  EXPECT_NE(print_manifest(manifest).find("\"version\":1,"), std::string::npos);
+  manifest.position.loss_scale = LossScaleState{};
+  EXPECT_NE(print_manifest(manifest).find("\"version\":2,"), std::string::npos);
+}
+
+TEST(Manifest, FilesOfWholeTrainingsHaveTheScaleOfTheLoss) {
+  const TrainingPosition position{.step = 3, .batch = 2, .rows = 9, .loss_scale = LossScaleState{512, 4, 1}};
+  std::map<std::string, Array> tensors = position_tensors(position);
+  EXPECT_EQ(take_position(tensors, "f").loss_scale, position.loss_scale);
+  EXPECT_TRUE(tensors.empty());
+  for (const auto& [numbers, got] :
+       std::vector<std::pair<Array, std::string>>{{Array({3}, std::vector<double>{0.5, 0, 0}), "0.5, 0, 0"},
+                                                  {Array({3}, std::vector<double>{2, -1, 0}), "2, -1, 0"},
+                                                  {Array({3}, std::vector<double>{2, 0, 1.5}), "2, 0, 1.5"},
+                                                  {Array({3}, std::vector<double>{NAN, 0, 0}), "nan, 0, 0"},
+                                                  {Array({2}, std::vector<double>{2, 0}), "f64[2]"}}) {
+    std::map<std::string, Array> bad = position_tensors(position);
+    bad.at("checkpoint.loss_scale") = numbers;
+    try {
+      take_position(bad, "f");
+      ADD_FAILURE() << got;
+    } catch (const InvalidFile& error) {
+      EXPECT_EQ(std::string(error.what()),
+                fmt::format("[resume] f: a bad loss scale, got {} in 'checkpoint.loss_scale', expected a number from 1 "
+                            "and two counts",
+                            got));
+    }
+  }
 }
 
 }  // namespace

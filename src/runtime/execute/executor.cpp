@@ -235,7 +235,7 @@ struct Executor::Impl {
   }
 
   std::string describe(int64_t place) const {
-    if (place == kNone) return "every node was finite when it was replayed";
+    if (place == kNone) return "every node was finite when it was replayed: a sum over ranks or micro-batches was not";
     const auto [stage, instruction] = at_place(place);
     const StageProgram& program = stages[stage];
     const Node& node = program.local.graph.nodes[program.schedule.instructions[instruction].node];
