@@ -1,5 +1,8 @@
 """Models in 16 bits: nearly the losses of float32, the same on any number of ranks."""
 
+import contextlib
+import io
+
 import numpy as np
 from support import Case, Losses, Small, labelled
 
