@@ -1,6 +1,8 @@
 """Cells and layers with a precision of their own: in Model, in loops and alone, within networks of others."""
 
+import contextlib
 import copy
+import io
 import pickle
 
 import numpy as np
@@ -9,6 +11,7 @@ from test_precision import by_gradients, HALVES, losses_of_loop, losses_of_model
 
 import partita as ms
 from partita import amp, nn, ops, Tensor, train
+from partita import dataset as ds
 
 KINDS = {**HALVES, "f32": ms.float32}
 
@@ -129,6 +132,137 @@ class ToFloat(Case):
         predicted = train.Model(net).predict(x).asnumpy()
         np.testing.assert_array_equal(ms.jit(lambda a: net(a))(x).asnumpy(), predicted)
         self.assertFalse(np.array_equal(train.Model(made()).predict(x).asnumpy(), predicted))
+
+
+class Blocks(nn.Cell):
+    """Layers in a list of cells, or in one of Python."""
+
+    def __init__(self, kind=list):
+        super().__init__()
+        self.blocks = kind([nn.Dense(6, 8), nn.Dense(8, 8), nn.Dense(8, 3)])
+        if kind is list:
+            for i, block in enumerate(self.blocks):
+                block.update_parameters_name(f"blocks.{i}.")
+
+    def trainable_params(self, recurse=True):
+        found = {id(param): param for block in self.blocks for param in block.trainable_params(recurse)}
+        return list(found.values())
+
+    def construct(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+class Caller(nn.Cell):
+    """Calls a function."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.__dict__["function"] = function
+
+    def construct(self, x):
+        return self.function(x)
+
+
+class Indirect(nn.Cell):
+    """A network one of whose layers is called by another cell than the one that has it."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.SequentialCell(nn.Dense(6, 8), nn.Dense(8, 8), nn.Dense(8, 3))
+        self.inner = Caller(self.blocks[1])
+
+    def construct(self, x):
+        return self.blocks[2](self.inner(self.blocks[0](x)))
+
+
+class Related(Blocks):
+    """A network whose layers know it."""
+
+    def __init__(self):
+        super().__init__(nn.CellList)
+        names = [param.name for param in self.get_parameters()]
+        self.blocks[0].parent = self
+        for param, name in zip(self.get_parameters(), names):
+            param.name = name
+
+
+class Structures(Case):
+    """Networks whose cells are not attributes, or are called by other cells than their owners."""
+
+    kinds = {
+        "CellList": lambda: Blocks(nn.CellList),
+        "SequentialCell": lambda: Blocks(nn.SequentialCell),
+        "list": Blocks,
+        "other caller": Indirect,
+        "parent": Related,
+    }
+
+    def made(self, name, around, inner):
+        ms.set_seed(1)
+        net = self.kinds[name]()
+        if around:
+            net.to_float(KINDS[around])
+        if inner:
+            net.blocks[1].to_float(KINDS[inner])
+        return net
+
+    def test_train_as_loops_do(self):
+        loss = nn.CrossEntropyLoss()
+        for name in self.kinds:
+            found = set()
+            for around, inner in (("bf16", None), ("bf16", "f32"), (None, "f16"), (None, None)):
+                with self.subTest(name, around=around, inner=inner):
+                    losses, parameters = losses_of_model("", self.made(name, around, inner), loss)
+                    net = self.made(name, around, inner)
+                    step = by_gradients(net, lambda x, y, net=net: loss(net(x), y))
+                    losses_then, after = losses_of_loop(net, step)
+                    self.assertEqual(losses_then, losses)
+                    for one, expected in zip(after, parameters, strict=True):
+                        np.testing.assert_array_equal(one, expected)
+                    found.add(tuple(losses))
+            self.assertEqual(len(found), 4)
+
+    def test_evaluate_and_predict_as_they_compute(self):
+        x, y = labelled(24)
+        rows = ds.NumpySlicesDataset((x, y), ["data", "label"], shuffle=False).batch(24)
+        for name in self.kinds:
+            values = []
+            for around, inner in (("bf16", None), ("bf16", "f32")):
+                net, loss = self.made(name, around, inner), nn.CrossEntropyLoss()
+                values.append(ms.jit(lambda a, net=net: net(a))(Tensor(x)).asnumpy())
+                np.testing.assert_array_equal(train.Model(net).predict(Tensor(x)).asnumpy(), values[-1])
+                measured = train.Model(net, loss, metrics={"loss"}).eval(rows)["loss"]
+                self.close(measured, loss(Tensor(values[-1]), Tensor(y)).asnumpy())
+            self.assertFalse(np.array_equal(*values))
+
+    def test_scale_losses_in_f16(self):
+        x, y = labelled(24)
+        rows = ds.NumpySlicesDataset((x, y), ["data", "label"], shuffle=False).batch(24)
+        for name in self.kinds:
+            net = self.made(name, None, "f16")
+            optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                train.Model(net, nn.CrossEntropyLoss(), optimizer).fit(1, rows, rows)
+            self.assertNotIn("losses are not scaled", errors.getvalue(), name)
+
+    def test_lists_hand_the_precision_to_their_cells(self):
+        x = Tensor(labelled(8)[0])
+        for kind in (nn.CellList, nn.SequentialCell):
+            cells = kind(nn.Dense(6, 8), nn.SequentialCell(nn.Dense(8, 8), nn.Dense(8, 3).to_float(ms.float32)))
+            cells.to_float(ms.bfloat16)
+            cells.append(nn.Dense(3, 3))
+            given = x
+            for cell, own in ((cells[0], "bf16"), (cells[1][0], "bf16"), (cells[1][1], "f32"), (cells[2], "bf16")):
+                weight, bias = cell.weight.asnumpy(), cell.bias.asnumpy()
+                np.testing.assert_allclose(
+                    cell(given).asnumpy(), product(given.asnumpy(), weight, own) + bias, rtol=2**-7, atol=1e-2
+                )
+                self.assertEqual(cell._precision, own)
+                given = cell(given)
+            cells.to_float(ms.float16)
+            self.assertEqual([cells[0]._precision, cells[1][0]._precision, cells[1][1]._precision], ["f16", "f16", "f32"])
 
 
 class LayerTypes(Case):
