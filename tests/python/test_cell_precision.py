@@ -349,6 +349,51 @@ class Programs(Case):
             np.testing.assert_array_equal(one.asnumpy(), expected.asnumpy())
         self.assertEqual(len({one.asnumpy().tobytes() for one in both}), 3)
 
+    def test_round_cells_of_one_name_each_in_its_precision(self):
+        x = Tensor(labelled(8)[0])
+        for kind in (nn.CellList, nn.SequentialCell):
+            ms.set_seed(1)
+            layers = [kind(nn.Dense(6, 8), nn.Dense(8, 3)) for _ in range(4)]
+            for own, number, one in zip(("bf16", "f32", None, "f16"), range(4), layers):
+                one.update_parameters_name(f"list{number}.")
+                if own:
+                    one.to_float(KINDS[own])
+            alone = [ms.jit(lambda a, one=one: one[1](one[0](a)))(x).asnumpy() for one in layers]
+            for order in ((0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2, 1, 3)):
+                together = ms.jit(lambda a, order=order: tuple(layers[i][1](layers[i][0](a)) for i in order))(x)
+                for i, found in zip(order, together):
+                    np.testing.assert_array_equal(found.asnumpy(), alone[i])
+            for i, own in enumerate(("bf16", "f32", "f32", "f16")):
+                first = product(x.asnumpy(), layers[i][0].weight.asnumpy(), own) + layers[i][0].bias.asnumpy()
+                found = ms.jit(lambda a, i=i: layers[i][0](a))(x).asnumpy()
+                np.testing.assert_allclose(found, first, rtol=2**-7 if own != "f32" else 1e-5, atol=1e-5)
+
+    def test_train_cells_of_one_name_each_in_its_precision(self):
+        class Pair(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.CellList([nn.Dense(6, 8)]).to_float(ms.bfloat16)
+                self.second = nn.CellList([nn.Dense(8, 8)])
+                self.third = nn.CellList([nn.Dense(8, 3)]).to_float(ms.float16)
+
+            def construct(self, x):
+                return self.third[0](self.second[0](self.first[0](x)))
+
+        loss, found = nn.CrossEntropyLoss(), []
+        for second in (None, "f32", "bf16"):
+            results = []
+            for loop in (False, True):
+                ms.set_seed(1)
+                net = Pair()
+                if second:
+                    net.second.to_float(KINDS[second])
+                step = by_gradients(net, lambda x, y, net=net: loss(net(x), y))
+                results.append((losses_of_loop(net, step) if loop else losses_of_model("", net, loss))[0])
+            self.assertEqual(*results)
+            found.append(results[0])
+        self.assertEqual(found[0], found[1])
+        self.assertNotEqual(found[1], found[2])
+
     def test_round_in_gradients_of_ones_own(self):
         x = np.random.default_rng(4).standard_normal((3, 5)).astype("f4")
         for kind in HALVES:
@@ -363,6 +408,36 @@ class Programs(Case):
         expected = product(x.asnumpy(), cell.layers[0].weight.asnumpy(), "bf16")
         for function in (cell, ms.jit(lambda a: cell(a))):
             np.testing.assert_allclose(function(x).asnumpy(), expected, rtol=2**-8)
+
+    def test_take_tensors_by_name_and_in_collections(self):
+        x = Tensor(labelled(8)[0])
+
+        class Summed(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Dense(6, 3)
+
+            def construct(self, parts):
+                return self.fc(parts["x"] if isinstance(parts, dict) else parts[0])
+
+        class Typed(nn.Cell):
+            def construct(self, one, more=()):
+                return one, *more
+
+        ms.set_seed(1)
+        for kind in HALVES:
+            net, layer = Summed().to_float(HALVES[kind]), nn.Dense(6, 3).to_float(HALVES[kind])
+            once = layer(x).asnumpy()
+            np.testing.assert_array_equal(layer(x=x).asnumpy(), once)
+            once = ms.jit(lambda a, net=net: net([a]))(x).asnumpy()
+            for parts in ([x], (x,), {"x": x}):
+                np.testing.assert_array_equal(net(parts).asnumpy(), once)
+                np.testing.assert_array_equal(net(parts=parts).asnumpy(), once)
+            net.to_float(ms.float32)
+            self.assertFalse(np.array_equal(net([x]).asnumpy(), once))
+            half, cell = x.astype(HALVES[kind]), Typed().to_float(ms.float32)
+            for found in (cell(half, more=[half]), cell(one=half, more=(half, x))):
+                self.assertTrue(all(one.dtype == ms.float32 for one in found))
 
     def test_take_other_arguments(self):
         x, cell = Tensor(labelled(8)[0]), Hidden().to_float(ms.float16)
