@@ -45,8 +45,8 @@ class Build:
         return self._names.setdefault(cell, f"{kind if kind.isascii() else 'cell'}-{len(self._names) + 1}")
 
     def scope_of(self, cell, end, precision):
-        """The scope of a cell that computes in this precision. Cells of different precisions that have the same name get
-        scopes of their own, as does a cell without a name in another precision than what is around it."""
+        """The scope of a cell that computes in this precision. Cells of one name but different precisions get scopes of
+        their own, as does a cell without a name in another precision than what is around it."""
         scope = self.scope + end
         if self._used.setdefault(scope, precision if end else self.precision) != precision:
             scope = f"{scope}/{self.name_of(cell)}"

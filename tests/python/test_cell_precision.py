@@ -262,7 +262,8 @@ class Structures(Case):
                 self.assertEqual(cell._precision, own)
                 given = cell(given)
             cells.to_float(ms.float16)
-            self.assertEqual([cells[0]._precision, cells[1][0]._precision, cells[1][1]._precision], ["f16", "f16", "f32"])
+            found = [cell._precision for cell in (cells[0], *cells[1], cells[2])]
+            self.assertEqual(found, ["f16", "f16", "f32", "f16"])
 
 
 class LayerTypes(Case):

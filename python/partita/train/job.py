@@ -27,8 +27,9 @@ def _part(dataset, shard):
 class NetworkJob:
     """A network of cells as a model of the library. States stay with it; parameters of Python get them back. A loss of
     several elements is minimised as their sum, in each of the `batches` that a global batch is made of, and these on
-    average; what is reported is the mean. `rows` (columns as the library has them, number) and `purposes` of programs are
-    for a first build of the network, which finds the precisions of its cells."""
+    average; what is reported is the mean. `rows` (columns as the library has them, number) and `purposes` of programs
+    are for a first build of the network, which finds the precisions of its cells. Raises what `outputs` and `loss`
+    raise in that build."""
 
     core = None  # the model of the library
 

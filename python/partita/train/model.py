@@ -138,7 +138,7 @@ class Model:
             if self._loss_scale_manager is not None:
                 options.update(self._loss_scale_manager.options())
         name, shared = type(self._network).__name__, (optimizer, groups, batches)
-        of_build = rows.columns, min(len(rows), batch)
+        of_build = rows.columns, max(1, min(len(rows), batch))
         with _naming_wide_columns(dataset):
             job = NetworkJob(name, outputs, loss, options, parallelism.alone, of_build, purposes, *shared)
         job.options, job.columns = options, columns
@@ -236,9 +236,8 @@ class Model:
         groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
         purposes = ["training", "evaluation"] if is_validated else ["training"]
         batches = parallelism.batches(dataset)
-        job, rows = self._job(
-            dataset, names, rows, batch, purposes, parallelism, self._optimizer, groups, batches
-        )
+        shared = self._optimizer, groups, batches
+        job, rows = self._job(dataset, names, rows, batch, purposes, parallelism, *shared)
         return job, rows, batch
 
     def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):
