@@ -7,6 +7,8 @@
 #include <set>
 
 #include "bind.h"
+#include "frontend/network/build_graph.h"
+#include "ir/ops/registry.h"
 #include "job/options.h"
 #include "planner/plan_request.h"
 #include "programs.h"
@@ -92,6 +94,22 @@ Network network_of(const std::string& name, py::function forward, const std::opt
   Network network(name, build, build_loss);
   network.set_precisions(precisions);
   return network;
+}
+
+/// Builds the graph of a network for a purpose and drops it: what stays is what its functions know of the build.
+/// `columns`: (name, element type, shape) of each column of the rows.
+void build_network(const std::string& name, py::function forward, const std::optional<py::function>& loss,
+                   const std::vector<std::tuple<std::string, std::string, Shape>>& columns, int64_t batch,
+                   const std::string& purpose, const OptionTexts& options) {
+  const TrainingConfig training = config_of(options).training;
+  BuildOptions build{.batch = batch,
+                     .dtype = training.dtype,
+                     .purpose = parse_name<Purpose>("network", purpose),
+                     .seed = training.seed};
+  for (const auto& [column, dtype, shape] : columns) build.columns.push_back({column, {dtype_of(dtype), shape}});
+  const Network network = network_of(name, std::move(forward), loss, {});
+  const py::gil_scoped_release release;
+  build_graph(network, all_ops(), build);
 }
 
 /// Gives Python access to a training's control. Python may keep this object after the training has ended.
@@ -354,6 +372,8 @@ void bind_infos(py::module_& module) {
       .def_readonly("step", &StepInfo::step)
       .def_readonly("global_step", &StepInfo::global_step)
       .def_readonly("loss", &StepInfo::loss)
+      .def_readonly("skipped", &StepInfo::skipped)
+      .def_readonly("loss_scale", &StepInfo::loss_scale)
       .def_readonly("seconds", &StepInfo::seconds)
       .def_readonly("elapsed", &StepInfo::elapsed)
       .def_readonly("learning_rate", &StepInfo::learning_rate);
@@ -376,6 +396,7 @@ void bind_infos(py::module_& module) {
 
 void bind_model(py::module_& module) {
   bind_infos(module);
+  module.def("build_network", &build_network);
   py::class_<PythonModel>(module, "Model", "A network under a configuration (docs/reference/configuration.md).")
       .def(py::init<const std::string&, py::function, const std::optional<py::function>&, const OptionTexts&, bool,
                     const std::optional<py::function>&, const std::optional<std::pair<std::string, py::dict>>&,

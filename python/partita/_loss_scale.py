@@ -1,9 +1,17 @@
 """How `Model` scales the loss while it is differentiated."""
 
 
+_LARGEST_FIRST_SCALE = 2.0**40  # that a training begins with
+
+
 class LossScaleManager:
-    """The base of managers, which say how `Model` scales the loss while it is differentiated. Checkpoints, not the
-    manager, keep the scale of a training."""
+    """The base of managers, which say how `Model` scales the loss while it is differentiated."""
+
+    def begin_training(self):
+        """Called when a training begins."""
+
+    def end_step(self, loss_scale, skipped):
+        """Called after each step of a training, with its scale and whether it was left out."""
 
 
 class FixedLossScaleManager(LossScaleManager):
@@ -36,7 +44,9 @@ class FixedLossScaleManager(LossScaleManager):
 
 class DynamicLossScaleManager(LossScaleManager):
     """A scale that follows the gradients. It is divided by `scale_factor`, down to 1, after a step whose gradients are
-    not finite, which is left out, and multiplied by it after `scale_window` other steps in a row."""
+    not finite, which is left out, and multiplied by it after `scale_window` other steps in a row. A training begins
+    with the scale after the one before, at most 2^40, and counts steps anew. One that is resumed goes on with the scale
+    and the count of its checkpoint."""
 
     def __init__(self, init_loss_scale=2**24, scale_factor=2, scale_window=2000):
         if init_loss_scale < 1:
@@ -59,6 +69,14 @@ class DynamicLossScaleManager(LossScaleManager):
         self.good_steps += 1
         if self.good_steps >= self.scale_window:
             self.loss_scale, self.good_steps = self.loss_scale * self.scale_factor, 0
+
+    def begin_training(self):
+        self.good_steps = 0
+
+    def end_step(self, loss_scale, skipped):
+        self.loss_scale = loss_scale
+        self.update_loss_scale(skipped)
+        self.loss_scale = min(self.loss_scale, _LARGEST_FIRST_SCALE)
 
     def options(self):
         """Options of the job, by their keys."""

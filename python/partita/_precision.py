@@ -31,15 +31,17 @@ class FullPrecision:
         return "f32"
 
 
-def precisions_within(cell, scope, precision):
-    """{scope: precision} of the cells within `cell` that compute in another precision than what is around them. `cell`
-    itself stands in `scope` and computes in `precision`. Losses are left out: they have another scope."""
-    found = {}
-    for inner in cell.cells():
-        if inner._keeps_digits:
-            continue
-        inner_scope, own = f"{scope}/{inner._scope_name}", inner._precision_within(precision)
-        if own != precision:
-            found[inner_scope] = own
-        found.update(precisions_within(inner, inner_scope, own))
-    return found
+class _Known:
+    """Whether any cell has had a precision of its own: else all of a network computes in one."""
+
+    any_cell = False
+
+
+def note_cell(precision):
+    """Called with each precision that a cell gets, which may be None."""
+    _Known.any_cell = _Known.any_cell or precision is not None
+
+
+def cells_have_precisions():
+    """Whether there may be cells that compute in another precision than what is around them."""
+    return _Known.any_cell

@@ -16,7 +16,7 @@ _MOST_COMPILED = 64  # of a function
 _TENSOR = object()  # with its number, in place of a tensor
 
 
-def _rebuilt(value, change):
+def rebuilt(value, change):
     """A tuple, list or dict with other elements."""
     kind = type(value)
     if isinstance(value, dict):
@@ -40,7 +40,7 @@ class _Structure:
             self.tensors.append(value)
             return _TENSOR, len(self.tensors) - 1
         if isinstance(value, (tuple, list, dict)):
-            return _rebuilt(value, self._number)
+            return rebuilt(value, self._number)
         self.others.append(value)
         return value
 
@@ -50,7 +50,7 @@ class _Structure:
         def fill(made):
             if isinstance(made, tuple) and len(made) == 2 and made[0] is _TENSOR:
                 return tensors[made[1]]
-            return _rebuilt(made, fill) if isinstance(made, (tuple, list, dict)) else made
+            return rebuilt(made, fill) if isinstance(made, (tuple, list, dict)) else made
 
         return fill(self.made)
 

@@ -9,7 +9,7 @@ from partita.common.tensor import Tensor
 class Build:
     """One build of a network: what its symbols belong to, and where in the network the next node stands."""
 
-    def __init__(self, trace, training, trained=None, groups=1, precision="f32"):
+    def __init__(self, trace, training, trained=None, groups=1, precision="f32", names=None):
         self.trace, self.training = trace, training
         self.groups = groups  # of rows that one rank has in one micro-batch
         self.trained = trained  # names of the parameters that the optimizer has; None: all that require a gradient
@@ -21,7 +21,8 @@ class Build:
         self.path = "net"  # the scope without names that `name_of` made
         self.precision = precision  # of products in the scope
         self.precisions = {}  # by scopes: where they change
-        self._names = {}  # of cells that have a precision and no name
+        self._used = {}  # precisions of the scopes in which cells stand
+        self._names = {} if names is None else names  # that `name_of` made, by their cells
         self._outer = []  # what was built before each entry
         self._symbols = {}  # of parameters and constant tensors, by their identity
         self._kept = []  # so that identities stay theirs
@@ -39,9 +40,20 @@ class Build:
         self.cells[cell] = None
 
     def name_of(self, cell):
-        """A name for a cell that has none. No attribute has the same one."""
+        """A name for a cell that has none, or that of another cell. No attribute has the same one."""
         kind = type(cell).__name__
         return self._names.setdefault(cell, f"{kind if kind.isascii() else 'cell'}-{len(self._names) + 1}")
+
+    def scope_of(self, cell, end, precision):
+        """The scope of a cell that computes in this precision. Cells of one name but different precisions get scopes of
+        their own, as does a cell without a name in another precision than what is around it."""
+        scope = self.scope + end
+        if self._used.setdefault(scope, precision if end else self.precision) != precision:
+            scope = f"{scope}/{self.name_of(cell)}"
+            self.precisions[scope] = precision
+        elif precision != self.precision:
+            self.precisions[scope] = precision
+        return scope
 
     def set_place(self):
         """Before nodes are made: where they stand."""
@@ -162,7 +174,7 @@ class _Later(Build):
         super().__init__(trace, build.training, build.trained, build.groups)
         self._where = where
         self.scope, self.path, self.precision = place
-        self.precisions, self._names = build.precisions, build._names
+        self.precisions, self._names, self._used = build.precisions, build._names, build._used
         self.parameters, self.cells, self.constants = build.parameters, build.cells, build.constants
 
     def _parameter(self, parameter):
@@ -197,12 +209,10 @@ class place:
         scope, path = build.scope + end, build.path + end
         if cell is not None:
             precision = cell._precision_within(build.precision)
-        if precision != build.precision:
-            if cell._keeps_digits:
-                scope = scope if scope.startswith("loss") else f"loss{end}"
-            else:
-                scope = scope if name else f"{scope}/{build.name_of(cell)}"
-                build.precisions[scope] = precision
+            if not cell._keeps_digits or precision == build.precision:
+                scope = build.scope_of(cell, end, precision)
+            elif not scope.startswith("loss"):
+                scope = f"loss{end}"
         stage = build.stage if stage is None else stage
         self.new = scope, path, stage, build.recompute or (scope if recompute else ""), precision
 

@@ -14,6 +14,10 @@ class LossScale {
   /// `saved` is the scale of a checkpoint. A dynamic scale goes on from it, and so does the count of bad steps.
   LossScale(const TrainingConfig& config, const std::optional<LossScaleState>& saved);
 
+  /// Whether the scale adapts.
+  bool is_dynamic() const { return scaling_ == LossScaling::dynamic; }
+  /// Whether bad steps are left out.
+  bool skips() const { return skips_; }
   /// Whether the loss is scaled.
   bool is_on() const { return scaling_ != LossScaling::off; }
   double value() const { return state_.scale; }

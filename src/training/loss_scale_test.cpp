@@ -300,6 +300,25 @@ TEST(LossScale, AStepThatIsLeftOutIsNamed) {
       << warning;
 }
 
+TEST(LossScale, TenBadStepsInARowEndTheTraining) {
+  const int64_t count = 12 * kScaledBatch;
+  Array x(Type{DType::f64, {count, 5}}), y(Type{DType::f64, {count, 2}});
+  for (int64_t i = 0; i < y.type().elements(); ++i) y.set(i, NAN);
+  JobConfig config = small_config(1);
+  config.training.on_nan = OnNan::skip;
+  StateRecorder seen;
+  std::string reason;
+  try {
+    Model(scaled_network(), config, Place{.cores = 1})
+        .train(memory_rows({{"x", x}, {"y", y}}), {.epochs = 1, .callbacks = {&seen}});
+  } catch (const RuntimeFailure& error) {
+    reason = error.what();
+  }
+  EXPECT_EQ(seen.steps.size(), 9U);
+  EXPECT_TRUE(reason.ends_with("; in step 10, of rows 216 to 239 of epoch 1; 10 steps in a row were not finite"))
+      << reason;
+}
+
 TEST(LossScale, IsInFilesOfWholeTrainings) {
   const TempDir folder;
   const std::string file = (folder.path() / "whole.safetensors").string();

@@ -247,10 +247,13 @@ class Loop {
       return true;
     }
     const std::string what = fmt::format("[train] {}; {}", *bad, describe_step(run_, step));
-    if (!scale_.add_bad_step()) throw RuntimeFailure(ExitCode::non_finite, what);
+    if (!scale_.add_bad_step()) {
+      const std::string row = fmt::format("; {} steps in a row were not finite", LossScale::kMaxBadSteps);
+      throw RuntimeFailure(ExitCode::non_finite, what + (scale_.skips() ? row : ""));
+    }
     if (comm_.rank() == 0 && run_.warn) {
       run_.warn(what + "; nothing is updated" +
-                (scale_.is_on() ? fmt::format(", the next loss scale is {}", scale_.value()) : ""));
+                (scale_.is_dynamic() ? fmt::format(", the next loss scale is {}", scale_.value()) : ""));
     }
     return false;
   }

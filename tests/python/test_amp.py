@@ -1,5 +1,8 @@
 """Models in 16 bits: nearly the losses of float32, the same on any number of ranks."""
 
+import contextlib
+import io
+
 import numpy as np
 from support import Case, Losses, Small, labelled
 
@@ -103,6 +106,61 @@ class MixedPrecision(Case):
         self.assertEqual(found[0], losses_of(amp_level="O2")[0])
         with self.refuses(ValueError, "[train] the gradients are not finite, got NaN or infinity, expected numbers"):
             losses_of(amp_level="O2", loss_scale_manager=amp.FixedLossScaleManager(2.0**30, False))
+
+    def test_tells_callbacks_of_scales_and_steps_left_out(self):
+        class Seen(train.Callback):
+            def __init__(self, net):
+                self.net, self.steps, self.before = net, [], net.fc1.weight.asnumpy()
+
+            def on_train_step_end(self, run_context):
+                args, weight = run_context.original_args(), self.net.fc1.weight.asnumpy()
+                assert args.skipped == np.array_equal(weight, self.before)
+                self.before = weight
+                self.steps.append((args.loss_scale, args.skipped))
+
+        x, y = labelled(48)
+        rows = ds.NumpySlicesDataset((x, y), ["data", "label"], shuffle=False).batch(24)
+        manager = amp.DynamicLossScaleManager(2**24, 4, 3)
+        net = Small()
+        optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+        model = train.Model(net, nn.CrossEntropyLoss(), optimizer, amp_level="O2", loss_scale_manager=manager)
+        expected = 2.0**24
+        for epochs in (4, 1, 5):  # the next goes on with the scale of the last
+            seen, good = Seen(net), 0
+            with contextlib.redirect_stderr(io.StringIO()):
+                model.train(epochs, rows, callbacks=[seen])
+            for scale, skipped in seen.steps:
+                self.assertEqual(scale, expected)
+                good = 0 if skipped else good + 1
+                expected = scale / 4 if skipped else scale * 4 if good == 3 else scale
+                good %= 3
+            self.assertEqual((manager.loss_scale, manager.good_steps), (expected, good))
+            if epochs == 4:
+                self.assertTrue(seen.steps[0][1])
+                self.assertFalse(all(skipped for _, skipped in seen.steps))
+        plain = Seen(Small())
+        optimizer = nn.Momentum(plain.net.trainable_params(), 0.1, 0.9)
+        train.Model(plain.net, nn.CrossEntropyLoss(), optimizer).train(1, rows, callbacks=[plain])
+        self.assertEqual(plain.steps, [(1, False)] * 2)
+
+    def test_scales_of_managers_begin_trainings(self):
+        manager = amp.DynamicLossScaleManager(2.0**39, 4, 1)
+        losses_of(loss_scale_manager=manager)  # in f32 nothing overflows
+        self.assertEqual(manager.get_loss_scale(), 2.0**40)
+        losses_of(loss_scale_manager=manager)
+
+    def test_leaves_out_losses_that_are_not_finite(self):
+        x, y = labelled(48)
+        x[5, 2] = np.nan
+        rows = ds.NumpySlicesDataset((x, y), ["data", "label"], shuffle=False).batch(24)
+        for manager in (amp.FixedLossScaleManager(1), amp.DynamicLossScaleManager(4)):
+            net, losses = Small(), Losses()
+            optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+            with contextlib.redirect_stderr(io.StringIO()):
+                model = train.Model(net, nn.CrossEntropyLoss(), optimizer, loss_scale_manager=manager)
+                model.train(2, rows, callbacks=[losses])
+            np.testing.assert_array_equal(np.isfinite(losses.values), [False, True] * 2)
+            self.assertLess(losses.values[3], losses.values[1])
 
     def test_refuses_managers_of_other_kinds(self):
         with self.refuses(TypeError, "[Model] not a manager of loss scales, got int, expected amp.Fixed"):

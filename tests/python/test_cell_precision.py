@@ -1,6 +1,8 @@
 """Cells and layers with a precision of their own: in Model, in loops and alone, within networks of others."""
 
+import contextlib
 import copy
+import io
 import pickle
 
 import numpy as np
@@ -9,6 +11,7 @@ from test_precision import by_gradients, HALVES, losses_of_loop, losses_of_model
 
 import partita as ms
 from partita import amp, nn, ops, Tensor, train
+from partita import dataset as ds
 
 KINDS = {**HALVES, "f32": ms.float32}
 
@@ -131,6 +134,138 @@ class ToFloat(Case):
         self.assertFalse(np.array_equal(train.Model(made()).predict(x).asnumpy(), predicted))
 
 
+class Blocks(nn.Cell):
+    """Layers in a list of cells, or in one of Python."""
+
+    def __init__(self, kind=list):
+        super().__init__()
+        self.blocks = kind([nn.Dense(6, 8), nn.Dense(8, 8), nn.Dense(8, 3)])
+        if kind is list:
+            for i, block in enumerate(self.blocks):
+                block.update_parameters_name(f"blocks.{i}.")
+
+    def trainable_params(self, recurse=True):
+        found = {id(param): param for block in self.blocks for param in block.trainable_params(recurse)}
+        return list(found.values())
+
+    def construct(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+class Caller(nn.Cell):
+    """Calls a function."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.__dict__["function"] = function
+
+    def construct(self, x):
+        return self.function(x)
+
+
+class Indirect(nn.Cell):
+    """A network one of whose layers is called by another cell than the one that has it."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.SequentialCell(nn.Dense(6, 8), nn.Dense(8, 8), nn.Dense(8, 3))
+        self.inner = Caller(self.blocks[1])
+
+    def construct(self, x):
+        return self.blocks[2](self.inner(self.blocks[0](x)))
+
+
+class Related(Blocks):
+    """A network whose layers know it."""
+
+    def __init__(self):
+        super().__init__(nn.CellList)
+        names = [param.name for param in self.get_parameters()]
+        self.blocks[0].parent = self
+        for param, name in zip(self.get_parameters(), names):
+            param.name = name
+
+
+class Structures(Case):
+    """Networks whose cells are not attributes, or are called by other cells than their owners."""
+
+    kinds = {
+        "CellList": lambda: Blocks(nn.CellList),
+        "SequentialCell": lambda: Blocks(nn.SequentialCell),
+        "list": Blocks,
+        "other caller": Indirect,
+        "parent": Related,
+    }
+
+    def made(self, name, around, inner):
+        ms.set_seed(1)
+        net = self.kinds[name]()
+        if around:
+            net.to_float(KINDS[around])
+        if inner:
+            net.blocks[1].to_float(KINDS[inner])
+        return net
+
+    def test_train_as_loops_do(self):
+        loss = nn.CrossEntropyLoss()
+        for name in self.kinds:
+            found = set()
+            for around, inner in (("bf16", None), ("bf16", "f32"), (None, "f16"), (None, None)):
+                with self.subTest(name, around=around, inner=inner):
+                    losses, parameters = losses_of_model("", self.made(name, around, inner), loss)
+                    net = self.made(name, around, inner)
+                    step = by_gradients(net, lambda x, y, net=net: loss(net(x), y))
+                    losses_then, after = losses_of_loop(net, step)
+                    self.assertEqual(losses_then, losses)
+                    for one, expected in zip(after, parameters, strict=True):
+                        np.testing.assert_array_equal(one, expected)
+                    found.add(tuple(losses))
+            self.assertEqual(len(found), 4)
+
+    def test_evaluate_and_predict_as_they_compute(self):
+        x, y = labelled(24)
+        rows = ds.NumpySlicesDataset((x, y), ["data", "label"], shuffle=False).batch(24)
+        for name in self.kinds:
+            values = []
+            for around, inner in (("bf16", None), ("bf16", "f32")):
+                net, loss = self.made(name, around, inner), nn.CrossEntropyLoss()
+                values.append(ms.jit(lambda a, net=net: net(a))(Tensor(x)).asnumpy())
+                np.testing.assert_array_equal(train.Model(net).predict(Tensor(x)).asnumpy(), values[-1])
+                measured = train.Model(net, loss, metrics={"loss"}).eval(rows)["loss"]
+                self.close(measured, loss(Tensor(values[-1]), Tensor(y)).asnumpy())
+            self.assertFalse(np.array_equal(*values))
+
+    def test_scale_losses_in_f16(self):
+        x, y = labelled(24)
+        rows = ds.NumpySlicesDataset((x, y), ["data", "label"], shuffle=False).batch(24)
+        for name in self.kinds:
+            net = self.made(name, None, "f16")
+            optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                train.Model(net, nn.CrossEntropyLoss(), optimizer).fit(1, rows, rows)
+            self.assertNotIn("losses are not scaled", errors.getvalue(), name)
+
+    def test_lists_hand_the_precision_to_their_cells(self):
+        x = Tensor(labelled(8)[0])
+        for kind in (nn.CellList, nn.SequentialCell):
+            cells = kind(nn.Dense(6, 8), nn.SequentialCell(nn.Dense(8, 8), nn.Dense(8, 3).to_float(ms.float32)))
+            cells.to_float(ms.bfloat16)
+            cells.append(nn.Dense(3, 3))
+            given = x
+            for cell, own in ((cells[0], "bf16"), (cells[1][0], "bf16"), (cells[1][1], "f32"), (cells[2], "bf16")):
+                weight, bias = cell.weight.asnumpy(), cell.bias.asnumpy()
+                np.testing.assert_allclose(
+                    cell(given).asnumpy(), product(given.asnumpy(), weight, own) + bias, rtol=2**-7, atol=1e-2
+                )
+                self.assertEqual(cell._precision, own)
+                given = cell(given)
+            cells.to_float(ms.float16)
+            found = [cell._precision for cell in (cells[0], *cells[1], cells[2])]
+            self.assertEqual(found, ["f16", "f16", "f32", "f16"])
+
+
 class LayerTypes(Case):
     def test_parameters_stay_float32(self):
         x = Tensor(np.random.default_rng(1).standard_normal((2, 4, 6, 6)).astype("f4"))
@@ -215,6 +350,51 @@ class Programs(Case):
             np.testing.assert_array_equal(one.asnumpy(), expected.asnumpy())
         self.assertEqual(len({one.asnumpy().tobytes() for one in both}), 3)
 
+    def test_round_cells_of_one_name_each_in_its_precision(self):
+        x = Tensor(labelled(8)[0])
+        for kind in (nn.CellList, nn.SequentialCell):
+            ms.set_seed(1)
+            layers = [kind(nn.Dense(6, 8), nn.Dense(8, 3)) for _ in range(4)]
+            for own, number, one in zip(("bf16", "f32", None, "f16"), range(4), layers):
+                one.update_parameters_name(f"list{number}.")
+                if own:
+                    one.to_float(KINDS[own])
+            alone = [ms.jit(lambda a, one=one: one[1](one[0](a)))(x).asnumpy() for one in layers]
+            for order in ((0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2, 1, 3)):
+                together = ms.jit(lambda a, order=order: tuple(layers[i][1](layers[i][0](a)) for i in order))(x)
+                for i, found in zip(order, together):
+                    np.testing.assert_array_equal(found.asnumpy(), alone[i])
+            for i, own in enumerate(("bf16", "f32", "f32", "f16")):
+                first = product(x.asnumpy(), layers[i][0].weight.asnumpy(), own) + layers[i][0].bias.asnumpy()
+                found = ms.jit(lambda a, i=i: layers[i][0](a))(x).asnumpy()
+                np.testing.assert_allclose(found, first, rtol=2**-7 if own != "f32" else 1e-5, atol=1e-5)
+
+    def test_train_cells_of_one_name_each_in_its_precision(self):
+        class Pair(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.CellList([nn.Dense(6, 8)]).to_float(ms.bfloat16)
+                self.second = nn.CellList([nn.Dense(8, 8)])
+                self.third = nn.CellList([nn.Dense(8, 3)]).to_float(ms.float16)
+
+            def construct(self, x):
+                return self.third[0](self.second[0](self.first[0](x)))
+
+        loss, found = nn.CrossEntropyLoss(), []
+        for second in (None, "f32", "bf16"):
+            results = []
+            for loop in (False, True):
+                ms.set_seed(1)
+                net = Pair()
+                if second:
+                    net.second.to_float(KINDS[second])
+                step = by_gradients(net, lambda x, y, net=net: loss(net(x), y))
+                results.append((losses_of_loop(net, step) if loop else losses_of_model("", net, loss))[0])
+            self.assertEqual(*results)
+            found.append(results[0])
+        self.assertEqual(found[0], found[1])
+        self.assertNotEqual(found[1], found[2])
+
     def test_round_in_gradients_of_ones_own(self):
         x = np.random.default_rng(4).standard_normal((3, 5)).astype("f4")
         for kind in HALVES:
@@ -229,6 +409,36 @@ class Programs(Case):
         expected = product(x.asnumpy(), cell.layers[0].weight.asnumpy(), "bf16")
         for function in (cell, ms.jit(lambda a: cell(a))):
             np.testing.assert_allclose(function(x).asnumpy(), expected, rtol=2**-8)
+
+    def test_take_tensors_by_name_and_in_collections(self):
+        x = Tensor(labelled(8)[0])
+
+        class Summed(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Dense(6, 3)
+
+            def construct(self, parts):
+                return self.fc(parts["x"] if isinstance(parts, dict) else parts[0])
+
+        class Typed(nn.Cell):
+            def construct(self, one, more=()):
+                return one, *more
+
+        ms.set_seed(1)
+        for kind in HALVES:
+            net, layer = Summed().to_float(HALVES[kind]), nn.Dense(6, 3).to_float(HALVES[kind])
+            once = layer(x).asnumpy()
+            np.testing.assert_array_equal(layer(x=x).asnumpy(), once)
+            once = ms.jit(lambda a, net=net: net([a]))(x).asnumpy()
+            for parts in ([x], (x,), {"x": x}):
+                np.testing.assert_array_equal(net(parts).asnumpy(), once)
+                np.testing.assert_array_equal(net(parts=parts).asnumpy(), once)
+            net.to_float(ms.float32)
+            self.assertFalse(np.array_equal(net([x]).asnumpy(), once))
+            half, cell = x.astype(HALVES[kind]), Typed().to_float(ms.float32)
+            for found in (cell(half, more=[half]), cell(one=half, more=(half, x))):
+                self.assertTrue(all(one.dtype == ms.float32 for one in found))
 
     def test_take_other_arguments(self):
         x, cell = Tensor(labelled(8)[0]), Hidden().to_float(ms.float16)

@@ -27,7 +27,8 @@ def losses_of_model(kind, net=None, loss=None):
     x, y = labelled(48)
     rows = ds.NumpySlicesDataset((x, y), ["data", "label"], shuffle=False).batch(24)
     losses, optimizer = Losses(), nn.Momentum(net.trainable_params(), 0.1, 0.9)
-    train.Model(net, loss, optimizer).train(3, rows, callbacks=[losses])
+    model = train.Model(net, loss, optimizer, loss_scale_manager=amp.FixedLossScaleManager(1))  # as in a loop
+    model.train(3, rows, callbacks=[losses])
     return losses.values, [one.asnumpy() for one in net.trainable_params()]
 
 

@@ -5,8 +5,8 @@ from collections import OrderedDict
 from partita import _core, _trace, context
 from partita._captured import is_fixed, reached, Same, signature
 from partita._layout import annotation_text
-from partita._precision import is_half
-from partita._program import Program
+from partita._precision import is_half, note_cell
+from partita._program import Program, rebuilt
 from partita.common import dtype as mstype
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
@@ -202,16 +202,16 @@ class Cell(CellSettings):
             )
         build = _trace.current()
         if build is None:
-            if self._is_program(args):
+            if self._is_program(args, kwargs):
                 return self._as_program(*args, **kwargs)
             return self._called(args, kwargs)
         with _trace.place(build, self._scope_name, self._stage, self._recompute, self):
             return self._called(args, kwargs)
 
-    def _is_program(self, args):
+    def _is_program(self, args, kwargs):
         """Whether a call from outside of a program is one: in graph mode, or to round to 16 bits."""
         if is_half(self._precision):
-            return any(isinstance(one, Tensor) for one in args)
+            return _has_tensor((args, kwargs))
         return context.get_context("mode") == context.GRAPH_MODE and _all_tensors(args)
 
     def _program(self, name, make):
@@ -233,7 +233,7 @@ class Cell(CellSettings):
         if build is not None:
             build.note(self)
         if self._precision == "f32":
-            args = tuple(_widened(one) for one in args)
+            args, kwargs = _widened(args), _widened(kwargs)
         before, after = self._hooks
         for hook in list(before):
             changed = hook(self, args)
@@ -259,6 +259,10 @@ class Cell(CellSettings):
     def __getstate__(self):
         """For copies: programs stay with the cell that they were made of."""
         return {name: value for name, value in self.__dict__.items() if name != "_programs"}
+
+    def __setstate__(self, values):
+        self.__dict__.update(values)
+        note_cell(values.get("_precision"))
 
     def extend_repr(self):
         return ""
@@ -345,7 +349,23 @@ def _append(cells, cell, prefix):
         cell.update_parameters_name(f"{prefix}{name}.")
 
 
-class SequentialCell(Cell):
+class _Cells(Cell):
+    """A cell whose cells are also called by others: they have its precision unless they have their own."""
+
+    def insert_child_to_cell(self, child_name, child_cell):
+        super().insert_child_to_cell(child_name, child_cell)
+        if child_cell._precision is None and self._precision is not None:
+            child_cell._set_precision(self._precision)
+
+    def _set_precision(self, precision):
+        before = self._precision
+        super()._set_precision(precision)
+        for cell in self.cells():
+            if cell._precision in (None, before) and cell._precision != precision:
+                cell._set_precision(precision)
+
+
+class SequentialCell(_Cells):
     """Cells one after the other: given one by one, in a list, or by name in an OrderedDict."""
 
     def __init__(self, *args):
@@ -380,7 +400,7 @@ class SequentialCell(Cell):
         return type(self)(OrderedDict(list(self._cells.items())[index])) if isinstance(index, slice) else cells[index]
 
 
-class CellList(Cell):
+class CellList(_Cells):
     """A list of cells, which a construct goes through as it likes."""
 
     def __init__(self, *args, **kwargs):
@@ -427,8 +447,17 @@ class CellList(Cell):
 
 
 def _widened(value):
-    """A tensor of 16 bits as float32, other values as they are."""
-    return value.astype(mstype.float32) if isinstance(value, Tensor) and is_half(value.dtype.core) else value
+    """A tensor of 16 bits as float32, also in tuples, lists and dicts; other values as they are."""
+    if isinstance(value, Tensor):
+        return value.astype(mstype.float32) if is_half(value.dtype.core) else value
+    return rebuilt(value, _widened) if _has_tensor(value) else value
+
+
+def _has_tensor(value):
+    """Whether it is a tensor, or a tuple, list or dict that has one."""
+    if isinstance(value, (tuple, list, dict)):
+        return any(map(_has_tensor, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, Tensor)
 
 
 def _all_tensors(args):

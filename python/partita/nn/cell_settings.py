@@ -1,6 +1,6 @@
 """How cells are computed: modes, stages, recomputation, hooks."""
 
-from partita._precision import is_half
+from partita._precision import is_half, note_cell
 from partita._warnings import warn
 from partita.common import dtype as mstype
 
@@ -88,6 +88,7 @@ class CellSettings:
     def _set_precision(self, precision):
         """Sets the precision of products as the option `training.precision` has it; None is that of what the cell is
         called in."""
+        note_cell(precision)
         self._count_change()
         self.__dict__["_precision"] = precision
 

@@ -47,6 +47,7 @@ class Events:
         self._first_epoch, last_epoch = epochs
         self._epochs = last_epoch - self._first_epoch
         self._model, self.callbacks, self._sink = model, callbacks, sink
+        self._manager = model._loss_scale_manager
         self._optimizer = model._optimizer
         self._rate, self._rates = self._optimizer.rate_of(0), None
         self._hyperparameters = self._optimizer.program_state()
@@ -118,6 +119,8 @@ class Events:
 
     def train_begin(self, info, control):
         self._control, args = control, self._args
+        if self._manager is not None:
+            self._manager.begin_training()
         self._steps_of_pass = info.steps_per_epoch
         args.batch_num = self._sink_size or info.steps_per_epoch
         args.last_step = self._counted(self._epochs * args.batch_num)
@@ -156,10 +159,14 @@ class Events:
             cur_step_num=number,
             loss_value=loss,
             learning_rate=info.learning_rate,
+            loss_scale=info.loss_scale,
+            skipped=info.skipped,
             step_seconds=info.seconds,
             elapsed=info.elapsed,
         )
-        if not math.isfinite(loss):
+        if self._manager is not None:
+            self._manager.end_step(info.loss_scale, info.skipped)
+        if not math.isfinite(loss) and not info.skipped:
             raise ValueError(
                 f"[train] the loss is not finite, got {loss} at epoch {epoch} step {step}, expected a number"
             )

@@ -1,7 +1,7 @@
 """From a network of cells to a job of the library: its functions, its options, its states."""
 
 from partita import _core, _trace, context
-from partita._precision import is_half
+from partita._precision import cells_have_precisions, is_half
 from partita.common.tensor import Tensor
 from partita.train import strategy
 
@@ -27,26 +27,43 @@ def _part(dataset, shard):
 class NetworkJob:
     """A network of cells as a model of the library. States stay with it; parameters of Python get them back. A loss of
     several elements is minimised as their sum, in each of the `batches` that a global batch is made of, and these on
-    average; what is reported is the mean."""
+    average; what is reported is the mean. `rows` (columns as the library has them, number) and `purposes` of programs
+    are for a first build of the network, which finds the precisions of its cells. Raises what `outputs` and `loss`
+    raise in that build."""
 
-    def __init__(self, name, outputs, loss, options, alone, optimizer=None, groups=1, batches=1, precisions=()):
+    core = None  # the model of the library
+
+    def __init__(self, name, outputs, loss, options, alone, rows, purposes, optimizer=None, groups=1, batches=1):
         self._groups, self._batches = groups, batches
         self.losses = 1  # that a training minimises the sum of, where the loss has several elements
         self._outputs, self._loss = outputs, loss
         self._trained = None if optimizer is None else {one.name for one in optimizer.parameters}
         self._build = None
         self._precision = options.get("training.precision", "f32")
+        self._parameters, self._given = {}, set()
+        self._names = {}  # of scopes that builds made, by their cells
+        self._own_loss_scope = "net"
+        minimised = self._minimised if loss else None
+        precisions = self._found_precisions(name, minimised, options, rows, purposes)
+        if optimizer is not None and "f16" in precisions.values():
+            options.setdefault("training.loss_scaling", "dynamic")
         # Precisions of cells are found in scope "net"; all that stands in scope "loss" keeps its digits.
         self._own_loss_scope = "net" if is_half(self._precision) or precisions else "loss"
-        self._parameters, self._given = {}, set()
         texts = context.option_texts(options)
         update = optimizer.add_update if optimizer is not None and optimizer.adds_updates else None
         cuts = None if alone else strategy.cuts_to_load()
-        minimised = self._minimised if loss else None
-        self.core = _core.Model(name, self._forward, minimised, texts, alone, update, cuts, list(precisions))
+        self.core = _core.Model(name, self._forward, minimised, texts, alone, update, cuts, list(precisions.items()))
+
+    def _found_precisions(self, name, minimised, options, rows, purposes):
+        """{scope: precision} of the cells of another precision than what is around them."""
+        found = {}
+        for purpose in purposes if cells_have_precisions() else ():
+            _core.build_network(name, self._forward, minimised, *rows, purpose, context.option_texts(options))
+            found = {**self._build.precisions, **found}
+        return found
 
     def _forward(self, trace, column, _):
-        self._build = _trace.Build(trace, trace.training, self._trained, self._groups, self._precision)
+        self._build = _trace.Build(trace, trace.training, self._trained, self._groups, self._precision, self._names)
         with self._build:
             named = self._outputs(lambda name: Tensor._from_symbol(column(name)))
         self._learn()
@@ -74,7 +91,9 @@ class NetworkJob:
 
     def _learn(self):
         """Knows the parameters and captured tensors of the program; those that `give` did not know get their values,
-        which the library reads when the program is made."""
+        which the library reads when the program is made. It has none of the first build."""
+        if self.core is None:
+            return
         found = self._build.parameters
         new = {name: one.array for name, one in found.items() if name not in self._given}
         self._given |= new.keys()

@@ -6,7 +6,7 @@ from partita import _core, context
 from partita._loss_scale import LossScaleManager
 from partita._names import refuse_missing
 from partita._parallelism import Parallelism
-from partita._precision import precision_of, precisions_within
+from partita._precision import precision_of
 from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
@@ -121,27 +121,28 @@ class Model:
                 micro_batches *= inner.micro_batches
         return Parallelism(micro_batches)
 
-    def _precisions(self):
-        """(precision of the network, else of the model; (scope, precision) of each cell within that has another)."""
-        precision = self._network._precision_within(self._precision or "f32")
-        return precision, list(precisions_within(self._network, "net", precision).items())
+    def _own_precision(self):
+        """The precision of the network, else of the model."""
+        return self._network._precision_within(self._precision or "f32")
 
-    def _job(self, names, batch, optimizer, parallelism, groups=1, batches=1):
+    def _job(self, dataset, names, rows, batch, purposes, parallelism, optimizer=None, groups=1, batches=1):
+        """(a job for rows of these names, the rows as it reads them)."""
         columns, outputs, loss = self._functions(names)
+        rows = rows.rename(columns)
         options = dict(parallelism.options)
         options["training.batch"] = batch
-        options["training.precision"], precisions = self._precisions()
+        options["training.precision"] = self._own_precision()
         if optimizer is not None:
             options.update(optimizer.options())
             options["schedule.learning_rate"] = optimizer.rate_of(0)
             if self._loss_scale_manager is not None:
                 options.update(self._loss_scale_manager.options())
-            elif any(precision == "f16" for _, precision in precisions):
-                options["training.loss_scaling"] = "dynamic"
-        name, alone = type(self._network).__name__, parallelism.alone
-        job = NetworkJob(name, outputs, loss, options, alone, optimizer, groups, batches, precisions)
+        name, shared = type(self._network).__name__, (optimizer, groups, batches)
+        of_build = rows.columns, max(1, min(len(rows), batch))
+        with _naming_wide_columns(dataset):
+            job = NetworkJob(name, outputs, loss, options, parallelism.alone, of_build, purposes, *shared)
         job.options, job.columns = options, columns
-        return job
+        return job, rows
 
     # Training.
 
@@ -184,7 +185,7 @@ class Model:
             )
         if not isinstance(initial_epoch, int) or not 0 <= initial_epoch < epoch:
             raise ValueError(f"[{where}] bad initial_epoch, got {initial_epoch!r}, expected 0 to {epoch - 1}")
-        job, rows, rows_of_batch = self._training_job(where, dataset)
+        job, rows, rows_of_batch = self._training_job(where, dataset, validation is not None)
         valid_rows = None
         if validation is not None:
             if frequency != 1:
@@ -214,8 +215,9 @@ class Model:
         for one in exits if stopped_by else ():
             one.stopped(stopped_by, self._network)
 
-    def _training_job(self, where, dataset):
-        """(a job that trains the network, its rows, how many a global batch has)."""
+    def _training_job(self, where, dataset, is_validated=False):
+        """(a job that trains the network, its rows, how many a global batch has). `is_validated`: whether the job
+        also evaluates the network."""
         if self._optimizer is None:
             raise ValueError("[train] nothing to update the parameters, got no optimizer, expected one in Model(..)")
         if type(self._optimizer).construct is not Optimizer.construct:
@@ -232,8 +234,11 @@ class Model:
             warn(f"[{where}] the last batch is not full and is dropped, got {len(rows)} rows in batches of {batch}")
         self._network.set_train(True)
         groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
-        job = self._job(names, batch, self._optimizer, parallelism, groups, parallelism.batches(dataset))
-        return job, rows.rename(job.columns), batch
+        purposes = ["training", "evaluation"] if is_validated else ["training"]
+        batches = parallelism.batches(dataset)
+        shared = self._optimizer, groups, batches
+        job, rows = self._job(dataset, names, rows, batch, purposes, parallelism, *shared)
+        return job, rows, batch
 
     def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):
         """Kept, without effect: programs are made when they are first run."""
@@ -252,14 +257,15 @@ class Model:
         names = self._columns(valid_dataset, "eval")
         self._network.set_train(False)
         parallelism = self._parallelism()
-        job = self._job(names, valid_dataset.get_batch_size(), None, parallelism)
-        job.give(list(self._network.get_parameters()), {})
         rows = valid_dataset.rows() if valid_dataset._batch_size is not None else valid_dataset.rows().unbatch()
         parts, cut = parallelism.feeders(valid_dataset)
         if cut:
             rows = _core.data.concat([valid_dataset.rows((parts, i)) for i in range(parts)])
+        batch = valid_dataset.get_batch_size()
+        job, rows = self._job(valid_dataset, names, rows, batch, ["evaluation"], parallelism)
+        job.give(list(self._network.get_parameters()), {})
         with _naming_wide_columns(valid_dataset):
-            found = job.core.eval(rows.rename(job.columns))
+            found = job.core.eval(rows)
         return self._measured(found)
 
     def _measured(self, found):
@@ -285,11 +291,15 @@ class Model:
             order.update((name, None) for name, _ in named)
             return named
 
-        precision, precisions = self._precisions()
-        options = {"ranks.count": 1, "training.precision": precision}
-        job = NetworkJob(type(network).__name__, outputs, None, options, True, precisions=precisions)
+        arrays = [(name, one.array) for name, one in zip(names, tensors)]
+        columns = [(name, one.dtype, one.shape[1:]) for name, one in arrays]
+        options = {"ranks.count": 1, "training.precision": self._own_precision()}
+        # The library refuses inputs that are no batches.
+        batch = arrays[-1][1].shape[0] if arrays and all(one.shape for _, one in arrays) else 0
+        purposes = ["prediction"] if batch else []
+        job = NetworkJob(type(network).__name__, outputs, None, options, True, (columns, batch), purposes)
         job.give(list(network.get_parameters()), {})
-        made = job.core.predict([(name, one.array) for name, one in zip(names, tensors)])
+        made = job.core.predict(arrays)
         results = [Tensor(made[name]) for name in order]
         return results[0] if len(results) == 1 else tuple(results)
 
