@@ -338,6 +338,40 @@ TEST(MixedPrecision, WeightsTravelIn16Bits) {
   }
 }
 
+/// Reductions of a program that move more than a kilobyte, buckets as one, over all stages.
+int count_of_reductions(const Program& program) {
+  int count = 0;
+  for (const StageProgram& stage : program.stages) {
+    for (const Instruction& one : stage.schedule.instructions) {
+      if (one.kind == Instruction::reduce || one.kind == Instruction::start) count += 1;
+      if (one.kind != Instruction::collective) continue;
+      count += stage.local.graph.type(stage.local.graph.nodes[one.node].outputs[0]).bytes() > 1024 ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+// A check of gradients waits for all of them, so that they are reduced together as without it.
+TEST(MixedPrecision, ChecksAddOneReductionAtMost) {
+  for (const char* spec : {"mlp:hidden=64", "gpt:layers=2,hidden=32,heads=4,seq=16,vocab=64"}) {
+    for (const int stages : {1, 2}) {
+      for (const int64_t micro_batches : {1, 4}) {
+        for (const int level : {0, 1, 3}) {
+          Job job = model_job(spec, {.dtype = DType::f32, .image = {1, 8, 8}, .batch = 16, .steps = 1});
+          job.ranks = 4;
+          job.pipeline.stages = stages;
+          job.micro_batches = micro_batches;
+          job.zero = {.level = level, .threshold = 0};
+          const int plain = count_of_reductions(compile_job(job));
+          job.training.checks_gradients = job.training.scales_loss = true;
+          EXPECT_LE(count_of_reductions(compile_job(job)), plain + 2 * stages)
+              << spec << ", " << stages << " stages, " << micro_batches << " micro-batches, level " << level;
+        }
+      }
+    }
+  }
+}
+
 TEST(MixedPrecision, TakesLessMemory) {
   const Job job = model_job("gpt:layers=6,hidden=64,heads=4,seq=64,vocab=64", {.dtype = DType::f32, .batch = 16});
   const auto device = make_cpu_device(all_ops(), 1, KernelSet::fast);

@@ -260,14 +260,14 @@ Job job_of_graph(const StageGraph& one, bool is_clipped) {
   return job;
 }
 
-struct Place {
+struct Interleaving {
   int ranks;
   int64_t interleave;
 };
 
 /// A group for each stage, of one rank or more; fewer groups; one rank for all.
-std::vector<Place> places_for(int stages) {
-  std::vector<Place> places{{stages, 1}, {stages + 1, 1}, {1, stages}, {3, stages}};
+std::vector<Interleaving> places_for(int stages) {
+  std::vector<Interleaving> places{{stages, 1}, {stages + 1, 1}, {1, stages}, {3, stages}};
   if (stages % 2 == 0) places.push_back({2, stages / 2});
   if (stages == 4) places.push_back({4, 2});
   return places;

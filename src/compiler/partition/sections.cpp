@@ -127,6 +127,7 @@ class SectionFinder {
     move_entries_to_users();
     if (local_.sections == MicroSections::weights) find_weights();
     join_where_made();
+    find_checks();
     find_verdict();
     return std::move(sections_);
   }
@@ -232,6 +233,14 @@ class SectionFinder {
       if (!joins_micro_batches(nodes_[n])) continue;
       const NodeId producer = local_.graph.values[nodes_[n].inputs[0]].producer;
       if (producer >= 0) sections_[n] = sections_[producer];
+    }
+  }
+
+  /// Moves checks of gradients to `late`, also if there is one micro-batch only.
+  void find_checks() {
+    const std::vector<bool> checks = checks_of_gradients(local_);
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      if (checks[n]) sections_[n] = Section::late;
     }
   }
 

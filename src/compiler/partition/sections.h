@@ -45,8 +45,8 @@ SectionSet marked_sections(const LocalGraph& local);
 /// Other nodes run `once` if their results are used in a micro-batch or sent `once` to another stage, else `late`, so
 /// that the results do not take memory throughout. A regathered state is gathered in each micro-batch, unless a node
 /// that runs once uses it.
-/// On a pipeline stage, nodes run for each micro-batch even if there is only one. The part of the update that leads to
-/// the verdict is late.
+/// On a pipeline stage, nodes run for each micro-batch even if there is only one. Checks of gradients and the part of
+/// the update that leads to the verdict are late.
 /// Throws InternalError if a node of a micro-batch needs what no prologue can compute, if other nodes use a node of the
 /// prologue, if an update would run in a micro-batch, or if a part of the verdict needs the verdict.
 std::vector<Section> sections_of(const LocalGraph& local);
