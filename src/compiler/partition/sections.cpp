@@ -54,7 +54,7 @@ std::vector<int> depths_of_checks(const LocalGraph& local) {
   return depths;
 }
 
-/// Moves nodes of a depth above 0 behind the others, by their depth.
+/// Moves nodes of a depth above 0 after the others, by their depth.
 void put_last(std::vector<NodeId>& order, const std::vector<int>& depths) {
   std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return depths[a] < depths[b]; });
 }

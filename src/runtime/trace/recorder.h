@@ -12,8 +12,8 @@ namespace partita {
 struct Span {
   /// rows: waiting for a batch. feed: copying the batch to the inputs. section: `index` is the Section. instruction:
   /// `index` is that of the schedule. send, receive: `index` is the transfer. verdict: exchange before the update.
-  /// check: whether the loss and the gradients are finite. result: reading the loss. agreement: of the ranks between two
-  /// steps.
+  /// check: whether the loss and the gradients are finite. result: reading the loss. agreement: of the ranks between
+  /// two steps.
   enum Kind : int32_t {
     whole_step,
     rows,
