@@ -410,7 +410,8 @@ TEST(CheckpointManifest, WhatItSaysIsChecked) {
     EXPECT_NE(reason.find(part), std::string::npos) << reason;
     EXPECT_NE(reason.find(path.string()), std::string::npos) << reason;
   };
-  refused("\"version\":1", "\"version\":3", "of another version, got 'partita checkpoint' 3, expected 'partita checkpoint' 1 to 2");
+  refused("\"version\":1", "\"version\":3",
+          "of another version, got 'partita checkpoint' 3, expected 'partita checkpoint' 1 to 2");
   refused("\"step\":4", "\"step\":-4", "bad 'step'");
   refused("\"step\":4", "\"step\":4.5", "bad 'step'");
   refused("\"step\":4", "\"stop\":4", "has no 'step'");
