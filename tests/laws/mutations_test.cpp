@@ -29,7 +29,7 @@ bool caught_by_cuts(const OpDef& op) {
     const Case finite(op, sample);
     if (!check_cuts(finite).empty()) return true;
     if (op.name != "all_finite" || finite.inputs[0].type().elements() == 0) continue;
-    // Of finite numbers all parts give 1, however they are combined.
+    // On finite numbers every rank computes 1, so that a wrong reduction would give the right result.
     std::vector<Array> inputs = finite.inputs;
     inputs[0].set(0, INFINITY);
     if (!check_cuts(Case(op, finite.attrs, std::move(inputs))).empty()) return true;

@@ -103,7 +103,8 @@ class RoundingCuts {
     if (!made.partial.empty() && made.kind == Reduce::sum) {
       return !needs.empty() ? needs.front() : !later.empty() ? later.front() : made.dims;
     }
-    // What moves for another node as it is need not move in 16 bits, too.
+    // If another node already needs the operand moved to a sharding, the rounded copy is made there: moving it as well
+    // would send the same elements twice.
     const auto serves = [&](const DimAxes& dims) {
       return std::all_of(later.begin(), later.end(), [&](const DimAxes& need) { return is_gathered_to(dims, need); });
     };

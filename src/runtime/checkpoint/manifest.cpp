@@ -21,7 +21,8 @@ using Document = nlohmann::json;
 constexpr const char* kFormat = "partita checkpoint";
 // Increase it whenever a manifest may have what this program does not read. A manifest with a right checksum and this
 // version counts among the checkpoints that are kept (folder.h), and is removed in its turn.
-// What has nothing new keeps the version of programs that did not know of it: 1 has no scale of the loss.
+// A manifest is written with the lowest version that has all it contains, so that older programs can read it. Version 2
+// adds the scale of the loss and the number of losses that are not finite.
 constexpr int64_t kVersion = 2;
 constexpr std::string_view kChecksumKey = "\"checksum\":\"", kChecksumEnd = "\"}\n";
 constexpr int64_t kMaxManifestBytes = int64_t{1} << 30;
