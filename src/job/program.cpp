@@ -143,6 +143,21 @@ PrecisionOptions precision_of(const JobConfig& config, const ProgramRequest& req
   return precision_options(config.training, request.network.precisions());
 }
 
+TrainingOptions training_options(const JobConfig& config, const ProgramRequest& request) {
+  TrainingOptions options{.optimizer = config.optimizer,
+                          .own_update = request.own_update,
+                          .recompute = config.plan.recompute,
+                          .precision = precision_of(config, request)};
+  add_loss_scaling(options, config.training);
+  if (config.training.gradients == GradientReduction::sum) {
+    options.gradient_factor = static_cast<double>(ranks_that_share_a_batch(config, request.ranks));
+  }
+  if (config.training.micro_loss == MicroLoss::sum) {
+    options.gradient_factor *= static_cast<double>(config.plan.options.micro_batches);
+  }
+  return options;
+}
+
 }  // namespace
 
 Graph build_evaluation(const JobConfig& config, const ProgramRequest& request) {
@@ -166,25 +181,6 @@ JobConfig with_stages(JobConfig config, const Network& network, const std::vecto
   for (const Node& node : graph.nodes) stages = std::max<int64_t>(stages, node.stage + 1);
   return config;
 }
-
-namespace {
-
-TrainingOptions training_options(const JobConfig& config, const ProgramRequest& request) {
-  TrainingOptions options{.optimizer = config.optimizer,
-                          .own_update = request.own_update,
-                          .recompute = config.plan.recompute,
-                          .precision = precision_of(config, request)};
-  add_loss_scaling(options, config.training);
-  if (config.training.gradients == GradientReduction::sum) {
-    options.gradient_factor = static_cast<double>(ranks_that_share_a_batch(config, request.ranks));
-  }
-  if (config.training.micro_loss == MicroLoss::sum) {
-    options.gradient_factor *= static_cast<double>(config.plan.options.micro_batches);
-  }
-  return options;
-}
-
-}  // namespace
 
 Program make_program(const JobConfig& given, const ProgramRequest& request) {
   const bool training = request.purpose == Purpose::training;

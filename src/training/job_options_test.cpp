@@ -4,9 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <iostream>
-#include <regex>
-#include <sstream>
 
 #include "frontend/data/readers/test_files.h"
 #include "frontend/network/functions.h"
@@ -18,6 +15,7 @@
 #include "job/process.h"
 #include "planner/plan_file/plan_file.h"
 #include "training/model.h"
+#include "training/test_printed.h"
 #include "training/test_training.h"
 #include "zoo/zoo_job.h"
 
@@ -43,21 +41,6 @@ struct OptionCase {
   Texts others{};          // options of both trainings
   bool has_norm = false;   // uses a network in code with a batch norm
   std::string contains{};  // expected text of the observation with the option
-};
-
-/// Redirects std::cout to a text.
-class Printed {
- public:
-  Printed() : before_(std::cout.rdbuf(text_.rdbuf())) {}
-  ~Printed() { std::cout.rdbuf(before_); }
-  Printed(const Printed&) = delete;
-  Printed& operator=(const Printed&) = delete;
-  /// Returns the text without times, which differ from run to run.
-  std::string text() const { return std::regex_replace(text_.str(), std::regex("[0-9.]+ ms"), "T ms"); }
-
- private:
-  std::ostringstream text_;
-  std::streambuf* before_;
 };
 
 /// Writes images and their classes to NumPy files. The test rows are the same.

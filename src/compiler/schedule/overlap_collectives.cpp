@@ -21,7 +21,10 @@ struct Message {
 class Overlapper {
  public:
   Overlapper(Schedule& schedule, const LocalGraph& local)
-      : schedule_(schedule), local_(local), roots_(roots_of(schedule)) {
+      : schedule_(schedule),
+        local_(local),
+        first_of_update_(first_of_update(schedule, local)),
+        roots_(roots_of(schedule)) {
     is_entry_.assign(roots_.size(), false);
     for (const auto* list : {&schedule.inputs, &schedule.entry}) {
       for (const int buffer : *list) is_entry_[roots_[buffer]] = true;
@@ -101,9 +104,8 @@ class Overlapper {
   /// Returns the instruction before which the collectives of a section must be waited for: the end of the section or,
   /// for the sections once and late, the first instruction that serves the update if that is earlier.
   size_t end_of(Section section) const {
-    return section == Section::late || section == Section::once
-               ? std::min(first_of_update(schedule_, local_), schedule_.end(section))
-               : schedule_.end(section);
+    return section == Section::late || section == Section::once ? std::min(first_of_update_, schedule_.end(section))
+                                                                : schedule_.end(section);
   }
 
   /// Returns the instruction before which the gather starts: where the section's previous gather is waited for, or the
@@ -164,6 +166,7 @@ class Overlapper {
 
   Schedule& schedule_;
   const LocalGraph& local_;
+  const size_t first_of_update_;
   std::vector<int> roots_;                    // per buffer
   std::vector<bool> is_entry_, sent_;         // per root
   std::vector<size_t> makers_;                // per root: the last instruction that writes it

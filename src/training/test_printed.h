@@ -1,0 +1,26 @@
+#pragma once
+// What a training prints, as a text for tests.
+
+#include <iostream>
+#include <regex>
+#include <sstream>
+#include <string>
+
+namespace partita {
+
+/// Redirects std::cout to a text.
+class Printed {
+ public:
+  Printed() : before_(std::cout.rdbuf(text_.rdbuf())) {}
+  ~Printed() { std::cout.rdbuf(before_); }
+  Printed(const Printed&) = delete;
+  Printed& operator=(const Printed&) = delete;
+  /// Returns the text without times, which differ from run to run.
+  std::string text() const { return std::regex_replace(text_.str(), std::regex("[0-9.]+ ms"), "T ms"); }
+
+ private:
+  std::ostringstream text_;
+  std::streambuf* before_;
+};
+
+}  // namespace partita
