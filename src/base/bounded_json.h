@@ -11,7 +11,7 @@
 
 namespace partita {
 
-inline constexpr int kMaxJsonDepth = 16;                     // levels of nested lists and objects
+inline constexpr size_t kMaxJsonDepth = 16;                  // levels of nested lists and objects
 inline constexpr int64_t kMaxJsonKeys = 100'000;             // keys per object
 inline constexpr int64_t kMaxJsonValues = int64_t{1} << 22;  // values per document
 
@@ -20,57 +20,67 @@ struct BadJson : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// Counts what a parser meets, and throws BadJson above a limit before the parser allocates the value.
-class JsonLimits {
+/// Counts what a parser meets, and throws BadJson for text that is not JSON and above a limit.
+class JsonLimits final : public nlohmann::json_sax<nlohmann::json> {
  public:
+  using Json = nlohmann::json;
+
   explicit JsonLimits(int64_t max_values) : max_values_(max_values) {}
 
-  /// Counts one event of the parser. `depth` is the number of open lists and objects. Throws BadJson above
-  /// kMaxJsonDepth levels, kMaxJsonKeys keys of an object, and the constructor's number of values.
-  void count(int depth, nlohmann::json::parse_event_t event) {
-    using Event = nlohmann::json::parse_event_t;
-    const auto at = static_cast<size_t>(depth);
-    switch (event) {
-      case Event::object_start:
-      case Event::array_start:
-        if (depth >= kMaxJsonDepth) throw BadJson(fmt::format("more than {} nested lists", kMaxJsonDepth));
-        keys_[at] = 0;
-        count_value();
-        break;
-      case Event::key:
-        if (++keys_[at - 1] > kMaxJsonKeys) throw BadJson(fmt::format("more than {} keys in an object", kMaxJsonKeys));
-        break;
-      case Event::value: count_value(); break;
-      case Event::object_end:
-      case Event::array_end: break;
+  bool null() override { return count_value(); }
+  bool boolean(bool) override { return count_value(); }
+  bool number_integer(number_integer_t) override { return count_value(); }
+  bool number_unsigned(number_unsigned_t) override { return count_value(); }
+  bool number_float(number_float_t, const string_t&) override { return count_value(); }
+  bool string(string_t&) override { return count_value(); }
+  bool binary(binary_t&) override { return count_value(); }
+  bool start_object(size_t) override { return open(); }
+  bool start_array(size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t&) override {
+    if (++keys_[depth_ - 1] > kMaxJsonKeys) {
+      throw BadJson(fmt::format("more than {} keys in an object", kMaxJsonKeys));
     }
+    return true;
+  }
+
+  bool parse_error(size_t byte, const std::string&, const Json::exception& error) override {
+    if (dynamic_cast<const Json::out_of_range*>(&error) != nullptr) throw BadJson("a number that is too large");
+    throw BadJson(fmt::format("an error at byte {}", byte));
   }
 
  private:
-  void count_value() {
+  bool open() {
+    if (depth_ >= kMaxJsonDepth) throw BadJson(fmt::format("more than {} nested lists", kMaxJsonDepth));
+    keys_[depth_++] = 0;
+    return count_value();
+  }
+
+  bool close() {
+    --depth_;
+    return true;
+  }
+
+  bool count_value() {
     if (++values_ > max_values_) throw BadJson(fmt::format("more than {} values", max_values_));
+    return true;
   }
 
   int64_t max_values_, values_ = 0;
+  size_t depth_ = 0;                           // open lists and objects
   std::array<int64_t, kMaxJsonDepth> keys_{};  // keys so far of the open object at each depth
 };
 
-/// Parses a JSON document. The last value wins if an object has a key twice. Throws BadJson if the text is not JSON,
-/// has a number too large for a double, or exceeds kMaxJsonDepth, kMaxJsonKeys or `max_values`.
+/// Parses a JSON document in time linear in its length. The last value wins if an object has a key twice. Throws
+/// BadJson if the text is not JSON, has a number too large for a double, or exceeds kMaxJsonDepth, kMaxJsonKeys or
+/// `max_values`.
 inline nlohmann::json parse_bounded_json(std::string_view text, int64_t max_values = kMaxJsonValues) {
-  using Json = nlohmann::json;
+  // A separate pass counts: the library's parser with a callback visits all members of a list after each of them.
   JsonLimits limits(max_values);
-  const auto check = [&](int depth, Json::parse_event_t event, const Json&) {
-    limits.count(depth, event);
-    return true;
-  };
-  try {
-    return Json::parse(text, check);
-  } catch (const Json::parse_error& error) {
-    throw BadJson(fmt::format("an error at byte {}", error.byte));
-  } catch (const Json::out_of_range&) {
-    throw BadJson("a number that is too large");
-  }
+  nlohmann::json::sax_parse(text, &limits);
+  return nlohmann::json::parse(text);
 }
 
 }  // namespace partita

@@ -63,6 +63,12 @@ TEST(BoundedJson, ValuesOfADocumentAreCounted) {
   EXPECT_EQ(refusal("[" + repeated("0,", 1 << 22)), "more than 4194304 values");
 }
 
+TEST(BoundedJson, ReadsManyObjectsOfOneListInLinearTime) {
+  // A quadratic reader needs minutes for this list.
+  const std::string list = "[" + repeated("{},", 499'999) + "{}]";
+  EXPECT_EQ(parse_bounded_json(list).size(), 500'000U);
+}
+
 TEST(BoundedJson, TheLastOfTwoEqualKeysCounts) { EXPECT_EQ(parse_bounded_json(R"({"a":1,"a":2})")["a"], 2); }
 
 }  // namespace
