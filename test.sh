@@ -68,7 +68,8 @@ if [[ -n $building ]]; then
   # A console that ends before one made after it leaves its buffer to that one.
   slow+=':IdleRanks.*:ObeyedOptions.Force*:ObeyedOptions.ConsolesMayEnd*'
   slow+=':NetworkCosts.MixedRecomputation*:CostProblem.Wide*:ChooseKernels.KernelsOf*:Orders.ManyStages*:Staging.*'
-  slow+=':RankTable.ManyServers*:PlanFile.MutationsAre*'
+  slow+=':RankTable.ManyServers*:PlanFile.MutationsAre*:Planner.SaysWhatWouldFit:NetworkPlanner.FindsWhatFits*'
+  slow+=':PlainGraph.PlansCommunicate*'
   run_tests 4 build/asan/tests/unit_tests "-$slow"
   # Small models only: this sanitizer makes everything ten times as slow. Nor what one thread does.
   run_tests 4 build/tsan/tests/thread_tests \

@@ -27,6 +27,7 @@ std::string to_text(double value) { return fmt::format("{}", value); }
 std::string to_text(bool value) { return value ? "true" : "false"; }
 std::string to_text(const std::string& value) { return '"' + value + '"'; }
 std::string to_text(DType value) { return std::string(name_of(value)); }
+std::string to_text(std::optional<DType> value) { return value ? to_text(*value) : "none"; }
 std::string to_text(Reduce value) { return std::string(name_of(value)); }
 
 void from_text(std::string_view text, int64_t& value) { value = number<int64_t>(text, "an integer"); }
@@ -46,6 +47,11 @@ void from_text(std::string_view text, DType& value) {
   const std::optional<DType> dtype = parse_dtype(text);
   if (!dtype) fail(text, "an element type like f32");
   value = *dtype;
+}
+
+void from_text(std::string_view text, std::optional<DType>& value) {
+  value.reset();
+  if (text != "none") from_text(text, value.emplace());
 }
 
 void from_text(std::string_view text, Reduce& value) {

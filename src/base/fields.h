@@ -6,8 +6,9 @@
 //     static constexpr auto fields() { return std::tuple{field("axis", &ConcatAttrs::axis)}; }
 //   };
 //
-// Field types: int64_t, double, bool, std::string, DType, Reduce, and vectors of these.
+// Field types: int64_t, double, bool, std::string, DType, std::optional<DType>, Reduce, and vectors of these.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -38,6 +39,7 @@ std::string to_text(double value);  // shortest form that reads back exactly
 std::string to_text(bool value);
 std::string to_text(const std::string& value);  // quoted
 std::string to_text(DType value);
+std::string to_text(std::optional<DType> value);  // "none" if there is none
 std::string to_text(Reduce value);
 /// Sets `value` to the one that `text` states, as `to_text` writes it; a double may be written in any decimal form.
 /// Throws InvalidArgument for any other text, and for a number that the type cannot hold.
@@ -46,6 +48,7 @@ void from_text(std::string_view text, double& value);
 void from_text(std::string_view text, bool& value);
 void from_text(std::string_view text, std::string& value);
 void from_text(std::string_view text, DType& value);
+void from_text(std::string_view text, std::optional<DType>& value);
 void from_text(std::string_view text, Reduce& value);
 
 /// Returns the elements of "[a,b,[c,d]]" at the outer level: "a", "b" and "[c,d]", as parts of `text`; none for "[]".

@@ -15,7 +15,7 @@ namespace {
 
 struct PlanFlags {
   PlanRequest request;
-  std::string dtype = "f32", search = "exact", fixed, pins, out, html;
+  std::string dtype = "f32", reduce_dtype = "f32", search = "exact", fixed, pins, out, html;
   double memory = 0;  // GiB
   bool json = false;
 };
@@ -42,6 +42,10 @@ PlanRequest request_of(const PlanFlags& flags) {
   request.memory = flags.memory * kGiB;
   request.search = parse_name<Search>("--search", flags.search);
   request.dtype = parse_planned_dtype("--dtype", flags.dtype);
+  request.reduce_dtype = parse_name<ReduceDType>("--reduce-dtype", flags.reduce_dtype);
+  if (request.dtype == DType::f64 && request.reduce_dtype == ReduceDType::bf16) {
+    throw InvalidArgument("[--reduce-dtype] has no effect, got bf16 with --dtype f64, expected --dtype f32 or bf16");
+  }
   request.pins = parse_pins(flags.pins);
   request.runner_up = flags.fixed.empty() && flags.pins.empty() && !flags.json;
   request.where = "--fixed";
@@ -79,7 +83,11 @@ void add_plan(CLI::App& app) {
   command->add_option("--cluster", flags->request.cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")
       ->capture_default_str();
   command->add_option("--batch", flags->request.batch, "Rows of the global batch; by default the model's");
-  command->add_option("--dtype", flags->dtype, "Type of activations and products: f32, f64, bf16 or f16")
+  command->add_option("--dtype,--precision", flags->dtype, "Type of activations and products: f32, f64, bf16 or f16")
+      ->capture_default_str();
+  command
+      ->add_option("--reduce-dtype", flags->reduce_dtype,
+                   "Type in which sums of parameters' gradients over ranks are sent: f32 or bf16")
       ->capture_default_str();
   command
       ->add_option("--tf32", flags->request.tf32,

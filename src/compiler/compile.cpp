@@ -6,6 +6,7 @@
 
 #include "compiler/partition/partition.h"
 #include "compiler/partition/print_rank.h"
+#include "compiler/partition/round_reductions.h"
 #include "compiler/partition/split_stages.h"
 #include "compiler/plan/assign_stages.h"
 #include "compiler/plan/cut_micro_batches.h"
@@ -90,6 +91,11 @@ void write_ranks(const Passes& passes, const Program& program, const OpSet& ops)
                    print_rank(program.stages[stage].local, ops, rank));
     }
   }
+}
+
+/// Returns the type in which sums of parameters' gradients are sent; none: their own.
+std::optional<DType> sent_in(const CompileOptions& options) {
+  return options.training ? options.training->precision.reductions : std::nullopt;
 }
 
 // Steps of other passes, which can be left out.
@@ -383,7 +389,10 @@ void Flow::partition_stages() {
       name_,
       [&] {
         std::vector<StageProgram> stages = std::move(program_.stages);
-        for (size_t k = 0; k < stages.size(); ++k) stages[k].local = partition(std::move(resharded_[k]));
+        for (size_t k = 0; k < stages.size(); ++k) {
+          stages[k].local = partition(std::move(resharded_[k]));
+          round_reductions(stages[k].local, ops_, sent_in(options_));
+        }
         return stages;
       },
       [&](const std::vector<StageProgram>& stages) {

@@ -71,11 +71,12 @@ struct TrainingConfig {
   int64_t epochs = 0;  // passes over the rows; 0: as many as `steps` take, or 1 if `steps` is 0
   int64_t steps = 0;   // steps of the whole training; 0: those of the epochs. With both, the smaller number applies
   Loss loss = Loss::sparse;
-  std::optional<int64_t> ignore_index{};            // class whose labels are left out of losses and metrics
-  DType dtype = DType::f32;                         // type of parameters and activations
-  MixedPrecision precision = MixedPrecision::f32;   // type of products and what follows; f32: that of `dtype`
-  std::vector<std::string> precision_of{};          // layers with a precision of their own: "net/head=f32"
-  Residual residual = Residual::half;               // digits of sums of activations and of their gradients
+  std::optional<int64_t> ignore_index{};           // class whose labels are left out of losses and metrics
+  DType dtype = DType::f32;                        // type of parameters and activations
+  MixedPrecision precision = MixedPrecision::f32;  // type of products and what follows; f32: that of `dtype`
+  std::vector<std::string> precision_of{};         // layers with a precision of their own: "net/head=f32"
+  Residual residual = Residual::half;              // digits of sums of activations and of their gradients
+  ReduceDType reduce_dtype = ReduceDType::f32;     // type in which sums of gradients over ranks are sent
   LossScaling loss_scaling = LossScaling::automatic;
   std::optional<double> loss_scale{};  // static scale, or the first dynamic one; none: 65536
   int64_t loss_scale_window = 2000;    // good steps in a row after which a dynamic scale grows

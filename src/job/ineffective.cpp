@@ -42,6 +42,14 @@ class Checks {
     refuse({"training.loss_scale"}, fmt::format("{}, expected {}", got, text("training.loss_scaling", "static")));
   }
 
+  void reduce_dtype() const {
+    const bool is_f32 = config_.training.dtype == DType::f32;
+    if (is_f32 && config_.ranks.count != 1) return;
+    const std::string got = is_f32 ? text("ranks.count", "1") : text("training.dtype", to_text(config_.training.dtype));
+    refuse({"training.reduce_dtype"},
+           fmt::format("got {}, expected {}", got, is_f32 ? "2 ranks or more" : text("training.dtype", "f32")));
+  }
+
   void schedule() const {
     const LrSchedule& schedule = config_.schedule;
     const std::string got = "got " + text("schedule.kind", std::string(name_of(schedule.kind)));
@@ -154,6 +162,7 @@ void refuse_ineffective(const JobConfig& config, const IsSaid& is_said, OptionNa
   const Checks checks(config, is_said, names);
   checks.optimizer();
   checks.loss_scaling();
+  checks.reduce_dtype();
   checks.schedule();
   checks.plan();
   checks.evaluation();

@@ -154,6 +154,38 @@ void add_data(List& list) {
            "Crop and flip training images at random");
 }
 
+/// Adds the types of numbers, with what keeps small ones from being lost. Belongs to the options of the training.
+void add_precision(List& list) {
+  list.add("dtype", "dtype", Effect::program, PARTITA_FIELD(training.dtype), "Type of parameters and activations")
+      .value = "f32|f64";
+  list.add("precision", "precision", Effect::placement, PARTITA_FIELD(training.precision),
+           "Bits of products and what follows from them; parameters, sums, losses and updates have those of --dtype")
+      .synonyms = {"mixed-precision", "amp"};
+  list.add("precision_of", "precision-of", Effect::placement, PARTITA_FIELD(training.precision_of),
+           "Precision of layers, named by their path, for example 'net/h/0..5=f32'; the longest path counts")
+      .value = "LAYERS=f32|bf16|f16";
+  list.add("residual", "residual", Effect::placement, PARTITA_FIELD(training.residual),
+           "Digits of the residual stream, the sums of activations and of their gradients: those of --precision (half) "
+           "or of the parameters (f32)");
+  list.add("reduce_dtype", "reduce-dtype", Effect::placement, PARTITA_FIELD(training.reduce_dtype),
+           "Type in which sums of parameters' gradients over ranks are sent: their own, or bf16, rounded once per rank "
+           "and once after the addition in f32")
+      .synonyms = {"grad-reduce-dtype", "grad-comm-dtype"};
+  list.add("loss_scaling", "loss-scaling", Effect::placement, PARTITA_FIELD(training.loss_scaling),
+           "Scale of the loss while it is differentiated; auto: static with --loss-scale, dynamic with f16, else off")
+      .synonyms = {"grad-scaler", "scaler"};
+  list.add("loss_scale", "loss-scale", Effect::placement, PARTITA_FIELD(training.loss_scale),
+           "Static scale of the loss, or the first dynamic one (65536)", {1, static_cast<double>(kLargestNumber)})
+      .synonyms = {"initial-loss-scale", "init-scale"};
+  list.add("loss_scale_window", "loss-scale-window", Effect::placement, PARTITA_FIELD(training.loss_scale_window),
+           "Good steps in a row after which a dynamic scale grows", {1, static_cast<double>(kLargestNumber)})
+      .synonyms = {"growth-interval"};
+  list.add("loss_scale_factor", "loss-scale-factor", Effect::placement, PARTITA_FIELD(training.loss_scale_factor),
+           "By which a dynamic scale grows, and shrinks after a step that is not finite", {1.001, 65536});
+  list.add("on_nan", "on-nan", Effect::placement, PARTITA_FIELD(training.on_nan),
+           "What follows a step whose loss or gradients are not finite: an error, or the next step");
+}
+
 void add_training(List& list) {
   list.section(OptionSection::training);
   list.add("batch", "batch", Effect::program, PARTITA_FIELD(training.batch), "Rows of the global batch",
@@ -172,30 +204,7 @@ void add_training(List& list) {
   list.add("ignore_index", "ignore-index", Effect::program, PARTITA_FIELD(training.ignore_index),
            "Ignore rows with this label: losses and metrics are means over the other rows",
            {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()});
-  list.add("dtype", "dtype", Effect::program, PARTITA_FIELD(training.dtype), "Type of parameters and activations")
-      .value = "f32|f64";
-  list.add("precision", "precision", Effect::placement, PARTITA_FIELD(training.precision),
-           "Bits of products and what follows from them; parameters, sums, losses and updates have those of --dtype")
-      .synonyms = {"mixed-precision", "amp"};
-  list.add("precision_of", "precision-of", Effect::placement, PARTITA_FIELD(training.precision_of),
-           "Precision of layers, named by their path, for example 'net/h/0..5=f32'; the longest path counts")
-      .value = "LAYERS=f32|bf16|f16";
-  list.add("residual", "residual", Effect::placement, PARTITA_FIELD(training.residual),
-           "Digits of the residual stream, the sums of activations and of their gradients: those of --precision (half) "
-           "or of the parameters (f32)");
-  list.add("loss_scaling", "loss-scaling", Effect::placement, PARTITA_FIELD(training.loss_scaling),
-           "Scale of the loss while it is differentiated; auto: static with --loss-scale, dynamic with f16, else off")
-      .synonyms = {"grad-scaler", "scaler"};
-  list.add("loss_scale", "loss-scale", Effect::placement, PARTITA_FIELD(training.loss_scale),
-           "Static scale of the loss, or the first dynamic one (65536)", {1, static_cast<double>(kLargestNumber)})
-      .synonyms = {"initial-loss-scale", "init-scale"};
-  list.add("loss_scale_window", "loss-scale-window", Effect::placement, PARTITA_FIELD(training.loss_scale_window),
-           "Good steps in a row after which a dynamic scale grows", {1, static_cast<double>(kLargestNumber)})
-      .synonyms = {"growth-interval"};
-  list.add("loss_scale_factor", "loss-scale-factor", Effect::placement, PARTITA_FIELD(training.loss_scale_factor),
-           "By which a dynamic scale grows, and shrinks after a step that is not finite", {1.001, 65536});
-  list.add("on_nan", "on-nan", Effect::placement, PARTITA_FIELD(training.on_nan),
-           "What follows a step whose loss or gradients are not finite: an error, or the next step");
+  add_precision(list);
   list.add("seed", "seed", Effect::program, PARTITA_FIELD(training.seed),
            "Seed of initial values, the order of rows and dropout");
   list.add("batch_norm", "batch-norm", Effect::placement, PARTITA_FIELD(training.batch_norm),

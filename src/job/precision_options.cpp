@@ -21,6 +21,7 @@ LayerPrecision layer_precision(const std::string& text) {
 
 PrecisionOptions precision_options(const TrainingConfig& config, const ScopePrecisions& of_network) {
   PrecisionOptions options{.precision = config.precision, .residual = config.residual};
+  if (config.reduce_dtype == ReduceDType::bf16) options.reductions = DType::bf16;
   for (const std::string& text : config.precision_of) options.layers.push_back(layer_precision(text));
   for (const auto& [scope, name] : of_network) {
     options.layers.push_back({scope, parse_name<MixedPrecision>("network", name), /*is_required=*/false});

@@ -11,6 +11,17 @@ namespace {
 
 constexpr std::string_view kAuto = "auto", kAutoOn = "auto:";
 
+/// Returns the type of activations and products.
+DType priced_dtype(const TrainingConfig& training) {
+  if (training.dtype != DType::f32) return training.dtype;
+  switch (training.precision) {
+    case MixedPrecision::f32: return DType::f32;
+    case MixedPrecision::bf16: return DType::bf16;
+    case MixedPrecision::f16: return DType::f16;
+  }
+  return training.dtype;
+}
+
 }  // namespace
 
 bool is_automatic_plan(std::string_view file) { return file == kAuto || file.starts_with(kAutoOn); }
@@ -29,6 +40,7 @@ PlanFile automatic_plan(const std::string& file, const JobConfig& config, int la
   alone.training.precision = MixedPrecision::f32;
   alone.training.precision_of.clear();
   alone.training.residual = Residual::half;
+  alone.training.reduce_dtype = ReduceDType::f32;
   alone.ranks = {.kernels = config.ranks.kernels};
   const ZooJob trained(alone, Place{});
   const PlannedJob job = plan({.model = config.model,
@@ -36,7 +48,8 @@ PlanFile automatic_plan(const std::string& file, const JobConfig& config, int la
                                .cluster = file == kAuto ? "cpu" : file.substr(kAutoOn.size()),
                                .ranks = config.ranks.count > 0 ? config.ranks.count : std::max(1, launched),
                                .batch = config.training.batch,
-                               .dtype = config.training.dtype,
+                               .dtype = priced_dtype(config.training),
+                               .reduce_dtype = config.training.reduce_dtype,
                                .idle = false,
                                .where = where});
   require_fit(job);

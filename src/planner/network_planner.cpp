@@ -87,7 +87,7 @@ NetworkPlanner::NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cut
       cuts_(std::move(cuts)),
       trained_(trained_of(request_)),
       cluster_(cluster_of(request_)),
-      precision_(Precision::of(dtype_of(request_, trained_))),
+      precision_(Precision::on(cluster_.rank_device(), dtype_of(request_, trained_), request_.reduce_dtype)),
       forward_(make_forward()),
       batch_(rows_of(forward_)),
       costs_(forward_, all_ops(), cluster_,

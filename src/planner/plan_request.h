@@ -21,15 +21,16 @@ struct PlanRequest {
   std::string cluster = "cpu";              // PRESET[:NODES][@SOFTWARE] or a TOML file
   int64_t ranks = 0;                        // ranks to use, a part of the cluster; 0: all of them
   int64_t batch = 0;                        // rows of the global batch; 0: the network's configuration decides
-  std::optional<DType> dtype{};   // type of activations and products; none: that of the network's configuration
-  std::optional<Loss> loss{};     // loss of a model of the zoo; none: that of its recipe
-  Search search = Search::exact;  // how the cuts of ops are searched
-  double memory = 0;              // bytes for tensors on each device; 0: the device's, less its reserve
-  Pins pins{};                    // values that a search may not change
-  bool idle = true;               // whether a search may leave ranks without work
-  bool runner_up = false;         // whether a search keeps the best plan with another assignment of the ranks
-  bool tf32 = true;               // whether products of f32 may use TF32 where devices have it
-  std::string where = "plan";     // text in brackets of messages about ranks and configurations
+  std::optional<DType> dtype{};             // type of activations and products; none: that of the configuration
+  ReduceDType reduce_dtype = ReduceDType::f32;  // type in which sums of gradients over ranks are sent
+  std::optional<Loss> loss{};                   // loss of a model of the zoo; none: that of its recipe
+  Search search = Search::exact;                // how the cuts of ops are searched
+  double memory = 0;                            // bytes for tensors on each device; 0: the device's, less its reserve
+  Pins pins{};                                  // values that a search may not change
+  bool idle = true;                             // whether a search may leave ranks without work
+  bool runner_up = false;      // whether a search keeps the best plan with another assignment of the ranks
+  bool tf32 = true;            // whether products of f32 may use TF32 where devices have it
+  std::string where = "plan";  // text in brackets of messages about ranks and configurations
 };
 
 /// Checks that the request names a network. Throws InvalidArgument if it names the file of a graph, which cannot be

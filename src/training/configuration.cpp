@@ -124,6 +124,7 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
   const bool same_precision = config.training.precision == then.training.precision &&
                               config.training.precision_of == then.training.precision_of &&
                               config.training.residual == then.training.residual &&
+                              config.training.reduce_dtype == then.training.reduce_dtype &&
                               loss_scaling_of(config.training) == loss_scaling_of(then.training) &&
                               skips_bad_steps(config.training) == skips_bad_steps(then.training);
   if (!changed && same_precision && now.at(kProgram) != saved.at(kProgram)) {

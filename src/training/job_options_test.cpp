@@ -232,6 +232,7 @@ std::vector<OptionCase> computed_cases() {
       {"training.precision", {"bf16"}, Seen::program},
       {"training.precision_of", {"net/fc1=f32"}, Seen::program, {{"training.precision", {"bf16"}}}},
       {"training.residual", {"f32"}, Seen::program, kGpt + Texts{{"training.precision", {"bf16"}}}},
+      {"training.reduce_dtype", {"bf16"}, Seen::program, kTwoRanks},
       {"training.loss_scaling", {"dynamic"}, Seen::program},
       {"training.loss_scale", {"1024"}, Seen::program},
       {"training.loss_scale_window", {"1"}, Seen::losses, kF16 + Texts{{"training.loss_scale_factor", {"3"}}}},

@@ -37,6 +37,33 @@ TEST(Plan, PricesAConfiguration) {
   EXPECT_GT(seconds_on("a100-80"), seconds_on("h100"));
 }
 
+TEST(Plan, PricesReductionsAndCastsIn16Bits) {
+  const std::string network = "gpt:layers=8,hidden=2048,heads=16,seq=512";
+  const auto reduced_on = [&](const char* zero, const char* kind, const char* dtype) {
+    const std::string fixed = fmt::format("data=8,micro_batch=3,zero={}", zero);
+    const nlohmann::json priced =
+        planned({"--cluster", "a100-80", "--precision", "bf16", "--fixed", fixed, "--reduce-dtype", dtype}, network);
+    return priced.at("breakdown").at("communication").at(kind).get<double>();
+  };
+  for (const auto& [zero, kind] : {std::pair("1", "reduce_scatter"), std::pair("2", "reduce_scatter")}) {
+    const double whole = reduced_on(zero, kind, "f32"), half = reduced_on(zero, kind, "bf16");
+    EXPECT_LT(half, 0.7 * whole) << zero;
+    EXPECT_GT(half, 0.4 * whole) << zero;
+  }
+  const auto step_on = [&](const char* cluster, const char* dtype) {
+    return planned({"--cluster", cluster, "--fixed", "data=8,micro_batch=3", "--dtype", dtype}, network)
+        .at("step_seconds")
+        .get<double>();
+  };
+  EXPECT_LT(step_on("a100-80", "bf16"), 0.8 * step_on("a100-80", "f32"));
+  EXPECT_GT(step_on("cpu", "bf16"), step_on("cpu", "f32"));  // a processor that computes in f32 casts
+  const Outcome refused = run_program({"plan", kNetwork, "--dtype", "f64", "--reduce-dtype", "bf16"});
+  EXPECT_EQ(refused.exit_code, 64);
+  EXPECT_EQ(refused.lines,
+            std::vector<std::string>{"partita: error: [--reduce-dtype] has no effect, got bf16 with --dtype f64, "
+                                     "expected --dtype f32 or bf16"});
+}
+
 TEST(Plan, SaysWhichSoftwareAndWhatWasFitted) {
   const PlanWords fixed{"--fixed", "data=2,tensor=2,micro_batch=3", "--cluster"};
   const auto on = [&](const std::string& cluster) {

@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kSignal = SIGUSR2;
-constexpr int kThreads = 3;
+constexpr int kTeamThreads = 3;
 
 std::atomic<uintptr_t> stack_begin, stack_end;
 std::atomic<int64_t> on_stack, elsewhere;
@@ -120,9 +120,9 @@ TEST(SignalHandlers, RunOnTheStackOfTheirThread) {
 
 /// For each thread of the team of the calling thread: whether it holds signals.
 std::vector<bool> team_holds() {
-  std::vector<char> found(kThreads, 0);
-#pragma omp parallel for num_threads(kThreads) schedule(static, 1)
-  for (int i = 0; i < kThreads; ++i) {
+  std::vector<char> found(kTeamThreads, 0);
+#pragma omp parallel for num_threads(kTeamThreads) schedule(static, 1)
+  for (int i = 0; i < kTeamThreads; ++i) {
     sigset_t mask;
     pthread_sigmask(SIG_BLOCK, nullptr, &mask);
     found[i] = sigismember(&mask, kSignal) == 1 ? 1 : 0;
@@ -132,8 +132,8 @@ std::vector<bool> team_holds() {
 
 TEST(SignalHandlers, RunOnNoOtherThreadOfATeam) {
   std::thread([] {
-    EXPECT_EQ(team_holds(), std::vector<bool>(kThreads, false));  // a team from before
-    with_products(kThreads, [](Executor& executor) {
+    EXPECT_EQ(team_holds(), std::vector<bool>(kTeamThreads, false));  // a team from before
+    with_products(kTeamThreads, [](Executor& executor) {
       executor.run();
       EXPECT_EQ(team_holds(), std::vector<bool>({false, true, true}));
       std::atomic<int> smaller = 0;

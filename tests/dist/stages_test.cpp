@@ -46,6 +46,7 @@ TEST(Stages, AreOneRank) {
         job.ranks = ranks;
         job.micro_batches = micro_batches;
         for (const Order order : {Order::gpipe, Order::one_forward_one_backward, Order::zero_bubble}) {
+          if (micro_batches == 1 && order != Order::gpipe) continue;  // one micro-batch has one order
           job.pipeline = {.stages = stages, .order = order};
           const std::string what = fmt::format("{}, {} stages on {} ranks, {} micro-batches, {}", one.spec, stages,
                                                ranks, micro_batches, name_of(order));

@@ -24,9 +24,9 @@ endless="train mlp --batch 48 --epochs 100000 --threads 1 --per-print-times 100"
 begin_job equal -n 3 -- train mlp --batch 48 --steps 20 --no-eval --save "$folder/launched.st"
 end_job equal $job "$(now)" 0 "saved to" 60 || fail "a launch"
 cmp "$folder/threads.st" "$folder/launched.st" || fail "weights of threads and of a launch differ"
-"$partita" train mlp --ranks 3 --batch 48 --steps 20 --precision bf16 --no-eval --save "$folder/threads_bf16.st" \
+"$partita" train mlp --ranks 3 --batch 48 --steps 20 --precision bf16 --reduce-dtype bf16 --no-eval --save "$folder/threads_bf16.st" \
   >/dev/null 2>&1 || fail "threads in 16 bits"
-begin_job equal_bf16 -n 3 -- train mlp --batch 48 --steps 20 --precision bf16 --no-eval --save "$folder/launched.st"
+begin_job equal_bf16 -n 3 -- train mlp --batch 48 --steps 20 --precision bf16 --reduce-dtype bf16 --no-eval --save "$folder/launched.st"
 end_job equal_bf16 $job "$(now)" 0 "saved to" 60 || fail "a launch in 16 bits"
 cmp "$folder/threads_bf16.st" "$folder/launched.st" || fail "weights in 16 bits of threads and of a launch differ"
 

@@ -2,9 +2,11 @@
 // Which values of a step have 16 bits.
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/names.h"
 
 namespace partita {
@@ -19,6 +21,11 @@ enum class Residual { half, f32 };
 template <>
 inline constexpr auto kNames<Residual> = names("half", "f32");
 
+/// Type in which sums of parameters' gradients over ranks are sent. f32: their own.
+enum class ReduceDType { f32, bf16 };
+template <>
+inline constexpr auto kNames<ReduceDType> = names("f32", "bf16");
+
 /// The precision of layers, which a path such as "net/head" or "net/h/0..5" names (`matches_layer`), or of a scope.
 struct LayerPrecision {
   std::string layers;
@@ -32,6 +39,8 @@ struct PrecisionOptions {
   /// Precisions of layers. If several paths name a node, the one with the most parts counts.
   std::vector<LayerPrecision> layers = {};
   Residual residual = Residual::half;
+  /// Type in which sums of parameters' gradients over ranks are sent, if they are f32: bf16, or none for their own.
+  std::optional<DType> reductions = std::nullopt;
 };
 
 /// Whether a layer may have the precision.

@@ -34,6 +34,11 @@ std::string accumulating_op(Reduce reduce) {
   return reduce == Reduce::sum ? "add" : reduce == Reduce::max ? "maximum" : "minimum";
 }
 
+int64_t sent_bytes(int64_t buffer_bytes, DType dtype, std::optional<DType> sent) {
+  return sent ? buffer_bytes / static_cast<int64_t>(size_of(dtype)) * static_cast<int64_t>(size_of(*sent))
+              : buffer_bytes;
+}
+
 CollectiveAttrs collective(const Mesh& mesh, const Move& move, Reduce reduce, std::string reason) {
   CollectiveAttrs attrs{{}, move.dim, move.to_dim, reduce, std::move(reason)};
   for (int axis : move.axes) attrs.axes.push_back(mesh.axes()[axis].name);

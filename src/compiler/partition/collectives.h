@@ -14,10 +14,13 @@ struct CollectiveAttrs {
   int64_t to_dim = -1;            // all_to_all: dimension that is scattered
   Reduce reduce = Reduce::none;
   std::string reason;  // "gradient", "forward", "reshard", "regather"
+  /// bf16: element type in which a reduction of f32 is sent. Each rank rounds its part once, parts are added in f32 in
+  /// the order of the group, and the sum is rounded once. None: the type of the operand.
+  std::optional<DType> sent = std::nullopt;
   static constexpr auto fields() {
-    return std::tuple{field("axes", &CollectiveAttrs::axes), field("dim", &CollectiveAttrs::dim),
+    return std::tuple{field("axes", &CollectiveAttrs::axes),     field("dim", &CollectiveAttrs::dim),
                       field("to_dim", &CollectiveAttrs::to_dim), field("reduce", &CollectiveAttrs::reduce),
-                      field("reason", &CollectiveAttrs::reason)};
+                      field("reason", &CollectiveAttrs::reason), field("sent", &CollectiveAttrs::sent)};
   }
 };
 
@@ -39,6 +42,8 @@ Axes axes_of(const Node& node, const Mesh& mesh);
 /// Returns the name of the op that adds a micro-batch to an accumulated value: "add", "maximum" or "minimum". `reduce`
 /// must not be none.
 std::string accumulating_op(Reduce reduce);
+/// Returns the bytes that a rank sends of a buffer, which holds the operand of a collective and may be padded.
+int64_t sent_bytes(int64_t buffer_bytes, DType dtype, std::optional<DType> sent);
 /// Returns the attributes of the collective that performs a move. `reduce` must be none unless the move reduces.
 CollectiveAttrs collective(const Mesh& mesh, const Move& move, Reduce reduce, std::string reason);
 

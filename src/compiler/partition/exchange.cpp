@@ -123,9 +123,12 @@ bool interleaved(const Shape& shape, int64_t dim) {
 }
 
 /// Returns the staging of a gather or scatter whose coarser value has type `whole`. It holds that value, where a gather
-/// receives it or a scatter sends it; it is empty if the parts do not interleave.
+/// receives it or a scatter sends it; it is empty if the parts do not interleave and have the type in which they are
+/// sent.
 Staging staging_of_parts(const Node& node, const Type& whole) {
-  if (!interleaved(whole.shape, node.attrs.as<CollectiveAttrs>().dim)) return {};
+  const auto& attrs = node.attrs.as<CollectiveAttrs>();
+  if (attrs.sent) return {.send = sent_bytes(whole.bytes(), whole.dtype, attrs.sent)};
+  if (!interleaved(whole.shape, attrs.dim)) return {};
   return performs(node, Collective::all_gather) ? Staging{.receive = whole.bytes()} : Staging{.send = whole.bytes()};
 }
 
@@ -192,6 +195,13 @@ Staging staging_of(const LocalGraph& local, NodeId id, int64_t rank) {
     return elements * static_cast<int64_t>(size_of(local.graph.type(node.inputs[0]).dtype));
   };
   return {.send = bytes_of(exchange.send_counts), .receive = bytes_of(exchange.receive_counts)};
+}
+
+bool can_round_in_place(const LocalGraph& local, NodeId id) {
+  const Node& node = local.graph.nodes[id];
+  if (!performs(node, Collective::reduce_scatter)) return false;
+  const auto& attrs = node.attrs.as<CollectiveAttrs>();
+  return attrs.sent && !interleaved(local.largest(node.inputs[0]).shape, attrs.dim);
 }
 
 Staging largest_staging(const LocalGraph& local, NodeId id) {

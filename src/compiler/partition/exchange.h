@@ -25,8 +25,8 @@ Box slice_of(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_b
 /// Returns the box, relative to the result's shard on a rank, that a stack_micro_batches fills with its operand.
 Box stacked_at(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_batch);
 
-/// Bytes of the buffers in which boxes are contiguous before they are sent and after they are received; 0 if they are
-/// contiguous in place.
+/// Bytes of the buffers in which boxes are contiguous, and have the type in which they are sent, before they are sent
+/// and after they are received; 0 if they are so in place.
 struct Staging {
   int64_t send = 0, receive = 0;
 
@@ -35,6 +35,9 @@ struct Staging {
 };
 /// Returns the staging of a node on one rank; empty for nodes that are no collectives or need none.
 Staging staging_of(const LocalGraph& local, NodeId node, int64_t rank);
+/// Whether a reduce_scatter of another type than it is sent in can round its operand in place, where its parts lie one
+/// after another, if nothing else reads the operand.
+bool can_round_in_place(const LocalGraph& local, NodeId node);
 /// Returns staging of a node that suffices for every rank, without a look at each; empty for nodes that are no
 /// collectives or need none.
 Staging largest_staging(const LocalGraph& local, NodeId node);

@@ -60,8 +60,10 @@ class Printer {
     if (attrs.dim >= 0) text += fmt::format(" dim {}", attrs.dim);
     if (attrs.to_dim >= 0) text += fmt::format(" to dim {}", attrs.to_dim);
     if (!is_local(*collective_of(node))) {
+      const Type here = local_.type(node.inputs[0], coordinates_);
       text += fmt::format(" ranks ({}) bytes {}", print_group(local_.mesh, rank_, axes_of(node, local_.mesh), ", "),
-                          local_.type(node.inputs[0], coordinates_).bytes());
+                          sent_bytes(here.bytes(), here.dtype, attrs.sent));
+      if (attrs.sent) text += fmt::format(" of {}", name_of(*attrs.sent));
     }
     return text + " reason " + attrs.reason;
   }

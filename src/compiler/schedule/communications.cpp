@@ -36,13 +36,14 @@ std::vector<Communication> communications_of(const Schedule& schedule, const Loc
       if (is_local(one.kind)) continue;
       one.reduce = node.attrs.as<CollectiveAttrs>().reduce;
       one.axes = axes_of(node, local.mesh);
-      one.bytes = local.largest(node.inputs[0]).bytes();
+      const Type operand = local.largest(node.inputs[0]);
+      one.bytes = sent_bytes(operand.bytes(), operand.dtype, node.attrs.as<CollectiveAttrs>().sent);
       if (starts_one) one.kernels = kernels_until_wait(schedule, i);
     } else if (instruction.kind == Instruction::reduce || instruction.kind == Instruction::start) {
       const Bucket& bucket = schedule.buckets[instruction.bucket];
       one.reduce = bucket.reduce;
       one.axes = bucket.axes;
-      one.bytes = bucket.bytes;
+      one.bytes = sent_bytes(bucket.bytes, bucket.dtype, bucket.sent);
       if (instruction.kind == Instruction::start) one.kernels = kernels_until_wait(schedule, i);
     } else {
       continue;

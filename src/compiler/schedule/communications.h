@@ -12,7 +12,7 @@ struct Communication {
   Collective kind = Collective::all_reduce;
   Reduce reduce = Reduce::none;
   Axes axes;
-  int64_t bytes = 0;    // bytes of the largest operand of a rank
+  int64_t bytes = 0;    // bytes of the largest operand of a rank, as they are sent
   bool last = false;    // whether it runs only in the last micro-batch
   int64_t kernels = 0;  // number of kernels that run before it is waited for; 0: it is exposed
 

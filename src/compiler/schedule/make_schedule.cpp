@@ -5,6 +5,7 @@
 #include "compiler/schedule/overlap_collectives.h"
 #include "compiler/schedule/pack_reductions.h"
 #include "compiler/schedule/place_buffers.h"
+#include "compiler/schedule/round_in_place.h"
 
 namespace partita {
 
@@ -76,6 +77,7 @@ Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCa
                        const ScheduleOptions& options, const InFlight& in_flight, const StateFormats& held) {
   const ExternalStates external = external_states(local, held);
   Schedule schedule = choose_kernels(local, ops, catalog, external);
+  round_in_place(schedule, local);
   pack_reductions(schedule, local, options);
   overlap_collectives(schedule, local, options);
   count_copies(schedule, local, in_flight);

@@ -91,14 +91,15 @@ class Packer {
   bool fits(const Bucket& bucket, const Instruction& instruction) const {
     const CollectiveAttrs& attrs = node(instruction).attrs.as<CollectiveAttrs>();
     return bucket.dtype == local_.graph.type(node(instruction).inputs[0]).dtype && bucket.reduce == attrs.reduce &&
-           bucket.axes == axes_of(node(instruction), local_.mesh);
+           bucket.axes == axes_of(node(instruction), local_.mesh) && bucket.sent == attrs.sent;
   }
 
   int new_bucket(const Instruction& instruction) {
     const CollectiveAttrs& attrs = node(instruction).attrs.as<CollectiveAttrs>();
     schedule_.buckets.push_back({.dtype = local_.graph.type(node(instruction).inputs[0]).dtype,
                                  .reduce = attrs.reduce,
-                                 .axes = axes_of(node(instruction), local_.mesh)});
+                                 .axes = axes_of(node(instruction), local_.mesh),
+                                 .sent = attrs.sent});
     return static_cast<int>(schedule_.buckets.size()) - 1;
   }
 
@@ -117,7 +118,7 @@ class Packer {
     const Instruction& instruction = schedule_.instructions[reduction.instruction];
     const CollectiveAttrs& attrs = node(instruction).attrs.as<CollectiveAttrs>();
     Room& room = rooms_[{local_.graph.type(node(instruction).inputs[0]).dtype, attrs.reduce,
-                         axes_of(node(instruction), local_.mesh)}];
+                         axes_of(node(instruction), local_.mesh), attrs.sent}];
     int place = room.free.last_at_least(schedule_.buffers[instruction.inputs[0]].bytes);
     if (place < 0) {
       place = static_cast<int>(room.buckets.size());
@@ -207,7 +208,7 @@ class Packer {
     }
   }
 
-  /// Late buckets of one element type, reduction and group, and the bytes left in each.
+  /// Late buckets of one element type, reduction, group and type in which they are sent, and the bytes left in each.
   struct Room {
     std::vector<int> buckets;
     LastFit free;
@@ -217,7 +218,7 @@ class Packer {
   const LocalGraph& local_;
   const ScheduleOptions& options_;
   std::vector<Reduction> reductions_;
-  std::map<std::tuple<DType, Reduce, Axes>, Room> rooms_;
+  std::map<std::tuple<DType, Reduce, Axes, std::optional<DType>>, Room> rooms_;
   std::map<size_t, int> packed_;  // instruction -> bucket
   std::vector<size_t> ready_;     // per late bucket
   size_t first_of_run_ = 0;

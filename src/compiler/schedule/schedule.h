@@ -79,6 +79,7 @@ struct Bucket {
   DType dtype = DType::f32;
   Reduce reduce = Reduce::sum;
   Axes axes;
+  std::optional<DType> sent = std::nullopt;  // CollectiveAttrs::sent of its nodes
 };
 
 struct Schedule {

@@ -24,17 +24,17 @@ PlanCosts cluster_costs(const Mesh& mesh, const Cluster& cluster, const Precisio
   constexpr double kLarge = 1e12;  // operations or bytes
   const DeviceSpec device = cluster.rank_device();
   const double in_graph = precision.compute == DType::f64 ? 8 : 4;  // bytes of a float in the graph
-  const double narrower = precision.activation / in_graph;
+  const double narrower = precision.activation / in_graph, moved = precision.moved / in_graph;
   const LinkCosts links = link_costs(mesh, 0, cluster);
   PlanCosts costs{
       .links = links,
       .gradient_links = LinkCosts{std::vector<double>(links.step.size(), 0), links.byte},
       .flop_seconds =
           seconds_of({.kind = WorkKind::product, .dtype = precision.compute, .flops = kLarge}, device) / kLarge,
-      .byte_seconds = narrower * seconds_of({.kind = WorkKind::pointwise, .bytes = kLarge}, device) / kLarge,
+      .byte_seconds = moved * seconds_of({.kind = WorkKind::pointwise, .bytes = kLarge}, device) / kLarge,
       .node_seconds = device.launch_overhead};
   for (double& byte : costs.links.byte) byte *= narrower;
-  for (double& byte : costs.gradient_links->byte) byte *= gradient_part * precision.gradient / in_graph;
+  for (double& byte : costs.gradient_links->byte) byte *= gradient_part * precision.sent_gradient / in_graph;
   return costs;
 }
 
@@ -47,7 +47,7 @@ PlanCosts costs_of_link_class(int64_t links, const Mesh& mesh, const Cluster& cl
     level.reduce_bandwidth *= kUnboundedLinks;
   }
   PlanCosts costs = cluster_costs(mesh, unbounded, precision, 1);
-  const double share = kShares[(links + 1) % 2], wider = precision.gradient / precision.activation;
+  const double share = kShares[(links + 1) % 2], wider = precision.sent_gradient / precision.activation;
   for (double& byte : costs.links.byte) byte = ratio_of(links) * costs.byte_seconds;
   for (double& byte : costs.gradient_links->byte) byte = ratio_of(links) * costs.byte_seconds * wider * groups * share;
   return costs;

@@ -75,7 +75,8 @@ double NetworkLowering::exposed_gradients(const LoweringKey& key) {
     parameters += count * costs.units[u].parameters;
   }
   const GroupPlace& place = part.places.tensor({.tensor = key.tensor}, 0);
-  const double sums = seconds_of(Collective::all_reduce, parameters * options_.precision.gradient, place, part.cluster);
+  const double sums =
+      seconds_of(Collective::all_reduce, parameters * options_.precision.sent_gradient, place, part.cluster);
   return groups * std::max(kMinExposed, 1 - backward / sums);
 }
 

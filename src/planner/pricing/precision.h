@@ -2,6 +2,8 @@
 // The precision of the numbers of a training.
 
 #include "base/dtype.h"
+#include "compiler/autodiff/precision.h"
+#include "planner/cluster/cluster.h"
 
 namespace partita {
 
@@ -11,9 +13,14 @@ struct Precision {
   double activation = 4, weight = 4, gradient = 4;  // bytes
   double master = 0;                                // bytes of the master copy of a parameter; 0: no copy
   double state = 4;                                 // bytes of an optimizer state
+  double sent_gradient = 4;                         // bytes of a gradient that is summed over ranks
+  double moved = 4;  // bytes that a kernel reads or writes of an activation, with those of its casts
   /// The precision for a compute type. f32 and f64 use the same type for everything. 16-bit types use f32 gradients,
   /// masters and optimizer states, as usual in mixed precision (Micikevicius et al., 2018).
   static Precision of(DType dtype);
+  /// The precision on a device, with gradients sent in `reductions`, unless `dtype` is f64. A device that specifies no
+  /// rate of 16-bit products computes in f32 on operands that it casts, and casts the results.
+  static Precision on(const DeviceSpec& device, DType dtype, ReduceDType reductions);
 };
 
 }  // namespace partita

@@ -84,7 +84,7 @@ const SecondsByKind& StageSeconds::gradients(size_t unit, int64_t group, int64_t
   if (!fresh) return cached->second;
   SecondsByKind& result = cached->second;
   const double parameters = stages_.costs().units[unit].parameters;
-  const double gradients = parameters * stages_.request().precision.gradient,
+  const double gradients = parameters * stages_.request().precision.sent_gradient,
                weights = parameters * stages_.request().precision.weight;
   const auto seconds = [&](Collective kind, double bytes) {
     return stages_.request().places.seconds(kind, bytes, where);

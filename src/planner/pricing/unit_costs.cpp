@@ -53,7 +53,7 @@ class LayerLowering {
       if (is_local(*kind) || !(late || values_.is_each_micro_batch(n))) return;
       const ValueId whole = *kind == Collective::all_gather ? node.outputs[0] : node.inputs[0];
       PerRow bytes = values_.bytes_of(whole);
-      if (late) bytes.fixed *= request_.precision.gradient / request_.precision.activation;
+      if (late) bytes.fixed *= request_.precision.sent_gradient / request_.precision.activation;
       lowered_.messages_.push_back({values_.unit(n), backward, late, *kind, bytes, axes(n), values_.is_recomputed(n)});
       if (late || !values_.is_regathered(node.outputs[0])) return;
       lowered_.messages_.push_back(
@@ -74,7 +74,11 @@ class LayerLowering {
     if (kernel.work.dtype == DType::f32) kernel.work.dtype = request_.precision.compute;
     kernel.work.repeated = request_.folded.units[kernel.unit].is_copy;
     for (const auto* values : {&node.inputs, &node.outputs}) {
-      for (ValueId value : *values) kernel.bytes.add(values_.bytes_of(value));
+      for (ValueId value : *values) {
+        const bool is_activation = graph_.type(value).dtype == DType::f32;
+        const double times = is_activation ? request_.precision.moved / request_.precision.activation : 1;
+        kernel.bytes.add(values_.bytes_of(value), times);
+      }
     }
     kernel.weights = backward && values_.leads_to_weights(n);
     for (size_t f = 0; f < local_.cuts[n].size(); ++f) {

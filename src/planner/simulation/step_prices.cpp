@@ -76,7 +76,8 @@ class StagePricing {
 
   double bucket(const Instruction& instruction) {
     const Bucket& bucket = schedule_.buckets[static_cast<size_t>(instruction.bucket)];
-    return seconds_of(Collective::all_reduce, static_cast<double>(bucket.bytes), place(bucket.axes), cluster_);
+    const auto bytes = static_cast<double>(sent_bytes(bucket.bytes, bucket.dtype, bucket.sent));
+    return seconds_of(Collective::all_reduce, bytes, place(bucket.axes), cluster_);
   }
 
   double collective(const Instruction& instruction) {
@@ -87,8 +88,9 @@ class StagePricing {
     const Staging staging = largest_staging(local_, instruction.node);
     const double packing = speed_.seconds(copy_of_bytes("copy", static_cast<double>(staging.send + staging.receive)));
     const GroupPlace& where = place(axes_of(node, local_.mesh));
-    return packing + skew(where) +
-           seconds_of(kind, static_cast<double>(local_.largest(whole).bytes()), where, cluster_);
+    const Type type = local_.largest(whole);
+    const auto bytes = static_cast<double>(sent_bytes(type.bytes(), type.dtype, node.attrs.as<CollectiveAttrs>().sent));
+    return packing + skew(where) + seconds_of(kind, bytes, where, cluster_);
   }
 
   const GroupPlace& place(const Axes& axes) {

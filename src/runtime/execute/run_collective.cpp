@@ -4,6 +4,7 @@
 
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/exchange.h"
+#include "runtime/comm/round_bf16.h"
 #include "runtime/execute/shard_copy.h"
 
 namespace partita {
@@ -39,7 +40,15 @@ struct Binding {
   Tensor result() const { return {out_type, *out}; }
 
   std::function<void()> reduce(int64_t bytes) const {
-    return [*this, count = bytes / static_cast<int64_t>(size_of(in_type.dtype)), bytes, kind = attrs().reduce] {
+    const int64_t elements = bytes / static_cast<int64_t>(size_of(in_type.dtype));
+    if (attrs().sent) {
+      return [*this, count = elements, sent = *attrs().sent, kind = attrs().reduce] {
+        round_to_bf16(*in, *out, count);
+        group->all_reduce(*out, count, sent, kind);
+        widen_from_bf16(*out, *out, count);
+      };
+    }
+    return [*this, count = elements, bytes, kind = attrs().reduce] {
       if (*in != *out) std::memcpy(*out, *in, bytes);
       group->all_reduce(*out, count, in_type.dtype, kind);
     };
@@ -60,7 +69,25 @@ struct Binding {
     };
   }
 
+  /// Rounds the parts to what is sent, one after another: to the staging buffer or, if there is none, in place.
+  std::function<void()> scatter_rounded(Parts parts, DType sent) const {
+    return [*this, parts = std::move(parts), sent, count = in_type.elements(), kind = attrs().reduce] {
+      char* rounded = *in;
+      if (send == nullptr) {
+        round_to_bf16(*in, *in, count);
+      } else {
+        rounded = static_cast<char*>(send);
+        for (size_t i = 0, at = 0; i < parts.ranges.size(); at += static_cast<size_t>(parts.counts[i++])) {
+          if (parts.counts[i] > 0) round_part(operand(), parts.ranges[i], rounded + at * size_of(sent));
+        }
+      }
+      group->reduce_scatter(rounded, *out, parts.counts, sent, kind);
+      widen_from_bf16(*out, *out, out_type.elements());
+    };
+  }
+
   std::function<void()> scatter(Parts parts) const {
+    if (attrs().sent) return scatter_rounded(std::move(parts), *attrs().sent);
     return [*this, parts = std::move(parts), kind = attrs().reduce] {
       if (send != nullptr) pack(operand(), parts.ranges, parts.counts, send);
       group->reduce_scatter(send != nullptr ? send : *in, *out, parts.counts, in_type.dtype, kind);
@@ -89,7 +116,8 @@ std::function<void()> bind_collective(const LocalGraph& local, NodeId id, int64_
              : copy_back(*buffers.input, boxes[micro_batch], {out, *buffers.output});
     };
   }
-  const Staging staging = staging_of(local, id, rank);
+  const bool in_place = buffers.scratch_bytes == 0 && can_round_in_place(local, id);
+  const Staging staging = in_place ? Staging{} : staging_of(local, id, rank);
   PARTITA_CHECK(staging.bytes() <= buffers.scratch_bytes, "{}: {} bytes of scratch, {} were asked for", node.name,
                 staging.bytes(), buffers.scratch_bytes);
   auto* scratch = static_cast<char*>(buffers.scratch);

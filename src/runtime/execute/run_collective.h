@@ -12,7 +12,7 @@ struct CollectiveBuffers {
   char* const* output;
   int64_t bytes;  // bytes of the operand in its memory format; only all_reduce takes a format that is not dense
   void* scratch;
-  int64_t scratch_bytes;
+  int64_t scratch_bytes;  // a reduce_scatter that is sent in another type and has none rounds the operand in place
 };
 
 /// Returns a function that runs the node in the micro-batch that `micro_batch` has at the time of the call; it throws

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ir/sharding/box_runs.h"
+#include "runtime/comm/round_bf16.h"
 
 namespace partita {
 namespace {
@@ -21,6 +22,12 @@ void for_runs(const Type& whole, const Box& ranges, Fn&& fn) {
 void copy_part(ConstTensor whole, const Box& ranges, void* part) {
   for_runs(whole.type, ranges, [&](int64_t from, int64_t to, int64_t bytes) {
     std::memcpy(static_cast<char*>(part) + to, static_cast<const char*>(whole.data) + from, bytes);
+  });
+}
+
+void round_part(ConstTensor whole, const Box& ranges, void* part) {
+  for_runs(whole.type, ranges, [&](int64_t from, int64_t to, int64_t bytes) {
+    round_to_bf16(static_cast<const char*>(whole.data) + from, static_cast<char*>(part) + to / 2, bytes / 4);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "compiler/partition/collectives.h"
+#include "runtime/comm/round_bf16.h"
 
 namespace partita {
 namespace {
@@ -123,7 +124,7 @@ CollectiveBuffers StageBinder::collective_buffers(const Instruction& instruction
           .output = buffers_.place_of(instruction.outputs[0]),
           .bytes = schedule_.buffers[instruction.inputs[0]].bytes,
           .scratch = buffers_.at(schedule_.scratch_offset),
-          .scratch_bytes = schedule_.scratch_bytes};
+          .scratch_bytes = instruction.choice.scratch_bytes};
 }
 
 /// Keeps the kernels `made`, and adds an action that runs the only one of them or, of one per micro-batch, that of the
@@ -160,8 +161,13 @@ void StageBinder::bind_bucket(const Instruction& instruction) {
   Groups& chosen = instruction.kind == Instruction::start ? asynchronous_ : groups_;
   chosen.add(bucket.axes);
   const auto reduce = [&group = chosen.at(bucket.axes), data = buffers_.at(bucket.offset), dtype = bucket.dtype,
-                       count = bucket.bytes / static_cast<int64_t>(size_of(bucket.dtype)),
-                       kind = bucket.reduce] { group.all_reduce(data, count, dtype, kind); };
+                       count = bucket.bytes / static_cast<int64_t>(size_of(bucket.dtype)), kind = bucket.reduce,
+                       sent = bucket.sent] {
+    if (!sent) return group.all_reduce(data, count, dtype, kind);
+    round_to_bf16(data, data, count);
+    group.all_reduce(data, count, *sent, kind);
+    widen_from_bf16(data, data, count);
+  };
   if (instruction.kind == Instruction::start) return bind_start(message, reduce);
   bound_.actions.push_back(reduce);
 }

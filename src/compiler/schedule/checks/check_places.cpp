@@ -5,13 +5,15 @@
 
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/exchange.h"
+#include "compiler/schedule/round_in_place.h"
 
 namespace partita {
 namespace {
 
 class Places {
  public:
-  Places(const Schedule& schedule, const LocalGraph& local) : schedule_(schedule), local_(local) {
+  Places(const Schedule& schedule, const LocalGraph& local)
+      : schedule_(schedule), local_(local), once_(read_once(schedule)) {
     for (const Bucket& bucket : schedule.buckets) {
       for (size_t i = 0; i < bucket.nodes.size(); ++i) packed_.emplace(bucket.nodes[i], bucket.buffers[i]);
     }
@@ -112,16 +114,23 @@ class Places {
     }
   }
 
+  /// Whether a collective that is sent in another type needs no staging.
+  bool rounds_in_place(const Instruction& instruction) const {
+    return instruction.choice.scratch_bytes == 0 && can_round_in_place(local_, instruction.node) &&
+           once_[instruction.inputs[0]];
+  }
+
   void check_instruction(const Instruction& instruction) const {
     PARTITA_CHECK(instruction.choice.scratch_bytes <= schedule_.scratch_bytes, "{} needs more scratch",
                   local_.graph.nodes[std::max(instruction.node, 0)].name);
     const bool collective = instruction.kind == Instruction::collective ||
                             (instruction.is_single_message() && instruction.kind == Instruction::start);
-    if (instruction.is_single_message()) {
+    const bool in_place = (collective || instruction.is_single_message()) && rounds_in_place(instruction);
+    if (instruction.is_single_message() && !in_place) {
       PARTITA_CHECK(largest_staging(local_, instruction.node).bytes() == 0, "{} needs staging, and runs beside others",
                     local_.graph.nodes[instruction.node].name);
     }
-    if (collective) {
+    if (collective && !in_place) {
       const int64_t staging = largest_staging(local_, instruction.node).bytes();
       PARTITA_CHECK(instruction.choice.scratch_bytes >= staging, "{} has {} bytes of scratch for staging, it needs {}",
                     local_.graph.nodes[instruction.node].name, instruction.choice.scratch_bytes, staging);
@@ -157,6 +166,7 @@ class Places {
 
   const Schedule& schedule_;
   const LocalGraph& local_;
+  const std::vector<bool> once_;             // per buffer: one instruction alone reads it
   std::set<std::pair<NodeId, int>> packed_;  // reductions in buckets, with the buffers of their operands
 };
 

@@ -141,6 +141,7 @@ class Parser {
     Bucket bucket;
     from_text(reader_.word(), bucket.reduce);
     from_text(reader_.word(), bucket.dtype);
+    if (reader_.take("as")) from_text(reader_.word(), bucket.sent.emplace());
     reader_.expect("over");
     bucket.axes = parse_axes(fmt::format("{}}}", reader_.until("}")), reader_.local.mesh);
     reader_.expect("bytes=");
@@ -164,7 +165,7 @@ class Parser {
     bucket_of_[id] = static_cast<int>(schedule_.buckets.size());
     reader_.expect_value(buffer, node.inputs[0], "wrong operand of " + node.name);
     if (bucket.reduce != node.attrs.as<CollectiveAttrs>().reduce || bucket.axes != axes_of(node, reader_.local.mesh) ||
-        bucket.dtype != graph_.type(node.inputs[0]).dtype) {
+        bucket.dtype != graph_.type(node.inputs[0]).dtype || bucket.sent != node.attrs.as<CollectiveAttrs>().sent) {
       reader_.fail("bucket and node differ", node.name, "one reduction, element type and axes");
     }
     bucket.nodes.push_back(id);

@@ -96,7 +96,10 @@ TEST(Npy, ReadsManyElementsOfEveryType) {
     for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<uint8_t>(i % size_t(type.first) < 2 ? random() : 0);
     const std::string text = fmt::format("({})", fmt::join(shape, ", "));
     const Array rows = read_npy(dir.write("a.npy", npy(descr, text, data)));
-    const Array columns = read_npy(dir.write("a.npy.gz", gzip(npy(descr, text, data, /*column_major=*/true))));
+    const Bytes other_order = npy(descr, text, data, /*column_major=*/true);
+    // Compression takes most of the time, and does not depend on the type.
+    const Array columns =
+        read_npy(descr == "<i2" ? dir.write("a.npy.gz", gzip(other_order)) : dir.write("b.npy", other_order));
     ASSERT_EQ(rows.type(), (Type{type.second, shape}));
     ASSERT_EQ(columns.type(), rows.type());
     for (int trial = 0; trial < 2000; ++trial) {

@@ -1,0 +1,51 @@
+// Blocks pass through a small array, so that a loop never reads and writes the same memory in two types.
+
+#include "runtime/comm/round_bf16.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace partita {
+namespace {
+
+constexpr int64_t kBlock = 1024;  // elements
+
+uint16_t nearest_bf16(uint32_t word) {
+  const uint32_t rounded = (word + 0x7fff + ((word >> 16) & 1)) >> 16;
+  const uint32_t quiet_nan = (word >> 16) | 0x40;
+  return static_cast<uint16_t>((word & 0x7fffffff) > 0x7f800000 ? quiet_nan : rounded);
+}
+
+}  // namespace
+
+void round_to_bf16(const void* values, void* rounded, int64_t count) {
+  std::array<uint32_t, kBlock> wide;
+  std::array<uint16_t, kBlock> half;
+  const auto* from = static_cast<const char*>(values);
+  auto* to = static_cast<char*>(rounded);
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const auto length = static_cast<size_t>(std::min(kBlock, count - begin));
+    std::memcpy(wide.data(), from + begin * 4, length * 4);
+    for (size_t i = 0; i < length; ++i) half[i] = nearest_bf16(wide[i]);
+    std::memcpy(to + begin * 2, half.data(), length * 2);
+  }
+}
+
+void widen_from_bf16(const void* rounded, void* values, int64_t count) {
+  std::array<uint32_t, kBlock> wide;
+  std::array<uint16_t, kBlock> half;
+  const auto* from = static_cast<const char*>(rounded);
+  auto* to = static_cast<char*>(values);
+  // The last block first: in place, a block is written where later ones were.
+  for (int64_t end = count; end > 0;) {
+    const int64_t begin = (end - 1) / kBlock * kBlock;
+    const auto length = static_cast<size_t>(end - begin);
+    std::memcpy(half.data(), from + begin * 2, length * 2);
+    for (size_t i = 0; i < length; ++i) wide[i] = static_cast<uint32_t>(half[i]) << 16;
+    std::memcpy(to + begin * 4, wide.data(), length * 4);
+    end = begin;
+  }
+}
+
+}  // namespace partita

@@ -1,0 +1,201 @@
+// Sums of gradients that are sent in bf16: each rank rounds its part once, parts are added in f32, the sum is rounded
+// once.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/partition/collectives.h"
+#include "compiler/schedule/communications.h"
+#include "compiler/search/make_plan.h"
+#include "ir/ops/registry.h"
+#include "support/job.h"
+#include "support/ranks.h"
+
+namespace partita {
+namespace {
+
+struct ReducedCase {
+  std::string spec;
+  Shape image;
+};
+
+const std::vector<ReducedCase>& reduced_cases() {
+  static const std::vector<ReducedCase> all{
+      {"mlp:hidden=12", {1, 6, 5}},
+      {"lenet", {1, 28, 28}},
+      {"resnet18:width=4,size=8", {3, 8, 8}},
+      {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {}},
+      {"llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", {}},
+      {"moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1", {}},
+  };
+  return all;
+}
+
+Job reduced_job(const ReducedCase& one, MixedPrecision precision, int steps) {
+  Job job = model_job(one.spec, {.dtype = DType::f32, .image = one.image, .batch = 24, .steps = steps});
+  job.training.precision.precision = precision;
+  return job;
+}
+
+double distance(const Array& a, const Array& b) {
+  double sum = 0;
+  for (int64_t i = 0; i < a.type().elements(); ++i) sum += (a.at(i) - b.at(i)) * (a.at(i) - b.at(i));
+  return std::sqrt(sum);
+}
+
+double norm(const Array& a) { return distance(a, Array(a.type())); }
+
+/// Returns the gradients of the first step in f64 without 16 bits, from the states and rows of an f32 job.
+Arrays exact_gradients(const ReducedCase& one, const Job& job) {
+  Job exact = model_job(one.spec, {.dtype = DType::f64, .image = one.image, .batch = 24, .steps = 1});
+  exact.training.output_gradients = true;
+  const auto widened = [](const Arrays& arrays) {
+    Arrays wide;
+    for (const auto& [name, array] : arrays) {
+      const DType dtype = array.type().dtype == DType::f32 ? DType::f64 : array.type().dtype;
+      Array copy({dtype, array.type().shape});
+      for (int64_t i = 0; i < array.type().elements(); ++i) copy.set(i, array.at(i));
+      wide.emplace(name, std::move(copy));
+    }
+    return wide;
+  };
+  exact.states = widened(job.states);
+  exact.batch = [&](int step) { return widened(job.batch(step)); };
+  return interpret_job(exact).gradients;
+}
+
+TEST(ReduceDType, GradientsAreNearThoseOfOneRank) {
+  for (const ReducedCase& one : reduced_cases()) {
+    for (const MixedPrecision precision : {MixedPrecision::f32, MixedPrecision::bf16}) {
+      Job job = reduced_job(one, precision, one.spec.starts_with("resnet") ? 2 : 20);
+      const Arrays best = exact_gradients(one, job);
+      const JobResult single = run_job(job);
+      job.training.precision.reductions = DType::bf16;
+      for (const int ranks : {1, 2, 3, 4, 6, 8}) {
+        if (!can_run(ranks)) continue;
+        job.ranks = ranks;
+        const JobResult several = run_job(job);
+        const std::string what = fmt::format("{} in {} on {} ranks", one.spec, name_of(precision), ranks);
+        for (const auto& [name, gradient] : several.gradients) {
+          const double of_one = distance(single.gradients.at(name), best.at(name)), size = norm(best.at(name));
+          // In f32 the rounding of parts and of the sum is all that differs: half a unit in the eighth digit each. The
+          // parts of a router's gradient are larger than their sum.
+          const double times = name.find("router") == std::string::npos ? 1.5 : 2;
+          const double allowed = precision == MixedPrecision::f32 ? size * 0x1p-7 : times * of_one + 1e-6 * size;
+          EXPECT_LE(distance(gradient, best.at(name)), ranks == 1 ? of_one : allowed + of_one * 1e-3)
+              << what << ": " << name;
+          const bool is_sent_in_f32 = ranks == 1 || gradient.type().rank() < 2;
+          for (int64_t i = 0; i < gradient.type().elements() && !is_sent_in_f32; ++i) {
+            ASSERT_EQ(static_cast<double>(static_cast<float>(bf16(static_cast<float>(gradient.at(i))))), gradient.at(i))
+                << what << ": " << name;
+          }
+        }
+        // Each step of this one widens a difference, and of the residual network, which has two steps, doubles it.
+        const double apart = one.spec == "lenet" ? 3e-2 : 5e-3;
+        for (size_t i = 0; i < single.losses.size(); ++i) {
+          EXPECT_NEAR(several.losses[i], single.losses[i], apart * single.losses[i]) << what << ", step " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(ReduceDType, TrainsUnderLevelsMicroBatchesStagesAndScales) {
+  for (const ReducedCase& one : reduced_cases()) {
+    if (one.spec.starts_with("resnet")) continue;  // statistics are those of a micro-batch
+    for (const int level : {0, 1, 2, 3}) {
+      for (const int stages : {1, 2}) {
+        if (!can_run(4)) continue;
+        Job job = reduced_job(one, level % 2 == 0 ? MixedPrecision::bf16 : MixedPrecision::f16, 5);
+        const JobResult single = run_job(job);
+        job.ranks = 4;
+        job.zero = {.level = level, .threshold = 0};
+        job.micro_batches = 2;
+        job.pipeline.stages = stages;
+        job.training.checks_gradients = level == 3;
+        job.training.precision.reductions = DType::bf16;
+        const JobResult several = run_job(job);
+        const double apart = one.spec == "lenet" ? 3e-2 : 5e-3;
+        for (size_t i = 0; i < single.losses.size(); ++i) {
+          EXPECT_NEAR(several.losses[i], single.losses[i], apart * single.losses[i])
+              << one.spec << ", level " << level << ", " << stages << " stages, step " << i;
+        }
+      }
+    }
+  }
+}
+
+/// Bytes that the reductions of a program send in bf16 and in f32.
+std::pair<int64_t, int64_t> reduced_bytes(const Program& program) {
+  std::pair<int64_t, int64_t> bytes;
+  for (const StageProgram& stage : program.stages) {
+    for (const Node& node : stage.local.graph.nodes) {
+      if (!performs(node, Collective::all_reduce) && !performs(node, Collective::reduce_scatter)) continue;
+      const Type type = stage.local.largest(node.inputs[0]);
+      const std::optional<DType> sent = node.attrs.as<CollectiveAttrs>().sent;
+      (sent ? bytes.first : bytes.second) += sent_bytes(type.bytes(), type.dtype, sent);
+    }
+  }
+  return bytes;
+}
+
+// All that ranks send of gradients has half the bytes, in one more message at most, and no later.
+TEST(ReduceDType, HalvesTheBytesAndKeepsTheOverlap) {
+  for (const char* spec : {"mlp:hidden=64", "gpt:layers=2,hidden=32,heads=4,seq=16,vocab=64", "lenet"}) {
+    for (const int level : {0, 1, 2, 3}) {
+      for (const int64_t micro_batches : {1, 4}) {
+        Job job = model_job(spec, {.dtype = DType::f32, .image = {1, 28, 28}, .batch = 16, .steps = 1});
+        job.training.precision.precision = MixedPrecision::bf16;
+        job.ranks = 4;
+        job.zero = {.level = level, .threshold = 0};
+        job.micro_batches = micro_batches;
+        const Program whole = compile_job(job);
+        job.training.precision.reductions = DType::bf16;
+        const Program halved = compile_job(job);
+        const std::string what = fmt::format("{} at level {}, {} micro-batches", spec, level, micro_batches);
+        const auto [none, all] = reduced_bytes(whole);
+        const auto [in_bf16, in_f32] = reduced_bytes(halved);
+        EXPECT_EQ(none, 0);
+        EXPECT_EQ(2 * in_bf16 + in_f32, all) << what;
+        EXPECT_LT(in_f32, all / 20) << what << ": only losses, biases and scales";
+        const auto before = communications_of(whole.schedule(), whole.local());
+        const auto after = communications_of(halved.schedule(), halved.local());
+        EXPECT_LE(after.size(), before.size() + 1) << what << ": one more for the loss";
+        int hidden_before = 0, hidden_after = 0;
+        for (const Communication& one : before) hidden_before += one.is_exposed() ? 0 : 1;
+        for (const Communication& one : after) hidden_after += one.is_exposed() ? 0 : 1;
+        EXPECT_GE(hidden_after, hidden_before) << what;
+        EXPECT_EQ(print(parse_schedule(print(halved.schedule(), halved.local()), halved.local()), halved.local()),
+                  print(halved.schedule(), halved.local()));
+        EXPECT_EQ(print(parse_local_graph(print(halved.local(), all_ops()), all_ops()), all_ops()),
+                  print(halved.local(), all_ops()));
+      }
+    }
+  }
+}
+
+// Sums of activations, and of gradients with which the backward goes on, keep their digits.
+TEST(ReduceDType, SumsOfActivationsKeepTheirDigits) {
+  Job job = model_job("gpt:layers=2,hidden=16,heads=4,seq=12,vocab=48", {.dtype = DType::f32, .batch = 8, .steps = 1});
+  job.ranks = 4;
+  job.mesh = Mesh({{"data", 2}, {"tensor", 2}});
+  job.plan = [&](const Graph& graph) {
+    return make_plan(graph, all_ops(), job.mesh, {.parallel = Parallel::automatic, .blocks = {.tensor = 2}});
+  };
+  job.training.precision.reductions = DType::bf16;
+  const LocalGraph local = compile_job(job).local();
+  int kept = 0, rounded = 0;
+  for (const Node& node : local.graph.nodes) {
+    if (!performs(node, Collective::all_reduce) && !performs(node, Collective::reduce_scatter)) continue;
+    const bool is_rounded = node.attrs.as<CollectiveAttrs>().sent.has_value();
+    (is_rounded ? rounded : kept) += 1;
+    // Rows times positions times columns: an activation.
+    EXPECT_FALSE(is_rounded && local.graph.type(node.inputs[0]).rank() > 2) << node.name;
+  }
+  EXPECT_GE(rounded, 10);
+  EXPECT_GE(kept, 8);
+}
+
+}  // namespace
+}  // namespace partita
