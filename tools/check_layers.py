@@ -19,7 +19,7 @@ STOREYS = {
     "ir": ["sharding", "graph", "ops", "orders", "kernels", "work"],
     "frontend": ["network", "data"],
     "compiler": ["autodiff", "plan", "search", "partition", "schedule"],
-    "runtime": ["device", "comm", "trace", "execute", "launch", "checkpoint"],
+    "runtime": ["pjrt", "device", "comm", "trace", "execute", "launch", "checkpoint"],
     "job": [],
     "zoo": [],
     "planner": ["cluster", "simulation", "pricing", "plan_file", "explain"],

@@ -1,0 +1,66 @@
+#pragma once
+// Calls of a plugin's functions, and its errors as exceptions.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "runtime/pjrt/c_api.h"
+
+namespace partita::pjrt {
+
+/// The oldest version whose structs are those of c_api.h.
+inline constexpr int kOldestMinor = 57;
+
+/// Returns the name of a function in the interface: "PJRT_Client_Create".
+std::string_view name_of(Function function);
+
+/// The purpose of a call, which decides the exception for an error. setup: finds out whether the plugin and its devices
+/// can be used. work: uses them.
+enum class Purpose { setup, work };
+
+/// The functions of one plugin. Threads may call them at the same time.
+class Api {
+ public:
+  /// `table` must outlive the object. `path` names the plugin in messages. Throws RuntimeFailure(usage) if `table` is
+  /// null, or its version is not 0.57 or a later 0.x.
+  Api(const Table* table, std::string path);
+
+  const std::string& path() const { return path_; }
+  const Version& version() const { return table_->version; }
+
+  /// Calls a function with `args`, whose size it sets. Throws RuntimeFailure(out_of_memory) if the plugin says that
+  /// memory is exhausted, RuntimeFailure(usage) for other errors of the setup and if the plugin lacks the function,
+  /// else InternalError.
+  template <class Args>
+  void call(Function function, Args& args, Purpose purpose = Purpose::work) const {
+    args.struct_size = sizeof(Args);
+    if (Error* error = address_of(function)(&args); error != nullptr) fail(function, error, purpose);
+  }
+
+  /// Calls a function that destroys something. Errors are ignored, since nothing could be done about them.
+  template <class Args>
+  void release(Function function, Args args) const noexcept {
+    args.struct_size = sizeof(Args);
+    if (!has(function)) return;
+    if (Error* error = entries()[static_cast<size_t>(function)](&args); error != nullptr) destroy(error);
+  }
+
+  /// Waits for an event and destroys it; does nothing if it is null. Throws as `call` does if it stands for an error;
+  /// `cause` is the function that gave the event.
+  void await(Event* event, Function cause) const;
+
+ private:
+  using Entry = Error* (*)(void* args);
+
+  const Entry* entries() const { return reinterpret_cast<const Entry*>(table_ + 1); }
+  bool has(Function function) const;
+  Entry address_of(Function function) const;
+  void destroy(Error* error) const noexcept;
+  [[noreturn]] void fail(Function function, Error* error, Purpose purpose) const;
+
+  const Table* table_;
+  const std::string path_;
+};
+
+}  // namespace partita::pjrt

@@ -1,0 +1,157 @@
+#pragma once
+// Devices of a plugin, and what lies and runs on them.
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/shape.h"
+#include "runtime/pjrt/api.h"
+#include "runtime/pjrt/compile_options.h"
+
+namespace partita::pjrt {
+
+/// Counts launches of programs with collectives: equal on all ranks of one launch, and another for each launch. The
+/// plugin mixes collectives of launches in flight that have the same.
+using LaunchId = int;
+
+/// Bytes of a compiled program on a device.
+struct MemoryUse {
+  int64_t arguments = 0, outputs = 0;
+  int64_t aliased = 0;  // bytes of outputs that lie where arguments were
+  int64_t temporaries = 0, code = 0;
+  int64_t peak = 0;  // 0: the plugin does not say
+};
+
+/// The state that a client shares with its buffers and executables, which keep it alive.
+struct ClientState;
+
+/// An array on a device. Move only. Uses throw RuntimeFailure(usage) in another process than that of the client.
+class Buffer {
+ public:
+  Buffer(std::shared_ptr<const ClientState> state, BufferHandle* handle) : state_(std::move(state)), handle_(handle) {}
+  Buffer(Buffer&& other) noexcept : state_(std::move(other.state_)), handle_(std::exchange(other.handle_, nullptr)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(state_, other.state_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  /// Returns the type. Throws InternalError for element types that Partita does not have.
+  Type type() const;
+  /// Waits until the array is computed and copies it, dense and in row-major order. Throws InternalError if `to` has
+  /// another type or the array was donated, and the error of the run that computes it, as `Api::call` does.
+  void download(Tensor to) const;
+  /// Waits until the array is computed. Throws the error of the run that computes it.
+  void wait() const;
+  /// Whether a run took the array for its results.
+  bool is_donated() const;
+  BufferHandle* handle() const { return handle_; }
+
+ private:
+  std::shared_ptr<const ClientState> state_;
+  BufferHandle* handle_;
+};
+
+/// The end of a run on one device. Move only.
+class Completion {
+ public:
+  Completion(std::shared_ptr<const ClientState> state, Event* event) : state_(std::move(state)), event_(event) {}
+  Completion(Completion&& other) noexcept
+      : state_(std::move(other.state_)), event_(std::exchange(other.event_, nullptr)) {}
+  Completion& operator=(Completion&& other) noexcept {
+    std::swap(state_, other.state_);
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  Completion(const Completion&) = delete;
+  Completion& operator=(const Completion&) = delete;
+  ~Completion();
+
+  /// Waits for the run; returns at once the second time. Throws the error of the run, once.
+  void wait();
+  bool is_ready() const;
+
+ private:
+  std::shared_ptr<const ClientState> state_;
+  Event* event_;  // null: waited for, or the plugin gave none
+};
+
+/// The results of a run on one device. Errors of a run surface late: in `done` and in reads of the buffers.
+struct Results {
+  std::vector<Buffer> buffers;
+  Completion done;
+};
+
+/// A program that is loaded on devices. Move only. Threads may run it at the same time.
+class Executable {
+ public:
+  Executable(std::shared_ptr<const ClientState> state, LoadedExecutable* loaded);
+  Executable(Executable&& other) noexcept;
+  Executable& operator=(Executable&&) = delete;
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+  ~Executable();
+
+  size_t outputs() const { return outputs_; }
+  /// Number of its devices that this process has.
+  size_t devices() const { return devices_; }
+  /// Enqueues the program of one replica on device `device` of the client. Arguments that the program marks as aliased
+  /// are donated. Throws as `Api::call` does, for what the plugin notices at once.
+  Results run(size_t device, std::span<const Buffer* const> arguments, LaunchId launch = 0) const;
+  /// Enqueues all replicas, each on its device, with its arguments. Throws as `run` does.
+  std::vector<Results> run_all(std::span<const std::vector<const Buffer*>> arguments, LaunchId launch = 0) const;
+  /// Returns the bytes that the program takes on a device. Throws InternalError if the plugin does not say.
+  MemoryUse memory() const;
+  /// Returns the program as bytes that `Client::load` of the same plugin on the same devices takes.
+  std::string serialized() const;
+
+ private:
+  std::vector<Results> launch(std::span<const std::vector<BufferHandle*>> arguments, Device* device,
+                              LaunchId launch) const;
+  void release() noexcept;
+
+  std::shared_ptr<const ClientState> state_;
+  LoadedExecutable* loaded_;
+  CompiledExecutable* compiled_ = nullptr;
+  size_t outputs_ = 0, devices_ = 0;
+};
+
+/// The devices that one process uses. Copies share them. Threads may use it at the same time. A process that was forked
+/// from that of the client cannot use it: what it would wait for runs in the other one.
+class Client {
+ public:
+  /// Takes `handle`. Throws as `Api::call` does in the setup.
+  Client(std::shared_ptr<const Api> api, ClientHandle* handle);
+
+  size_t devices() const;
+  /// Returns the id of a device, which CompileOptions name.
+  int64_t id(size_t device) const;
+  /// Returns the kind of a device: "NVIDIA H100 80GB HBM3".
+  std::string kind(size_t device) const;
+  /// Returns the platform: "cpu", "cuda".
+  std::string platform() const;
+
+  /// Compiles a module of StableHLO in text form and loads it. Throws RuntimeFailure(out_of_memory), or InternalError
+  /// with the plugin's message if it refuses the text.
+  Executable compile(std::string_view text, const CompileOptions& options) const;
+  /// Loads what `Executable::serialized` returned. Throws as `compile` does.
+  Executable load(std::string_view serialized) const;
+  /// Copies a tensor to a device. Throws RuntimeFailure(out_of_memory), or InternalError.
+  Buffer upload(size_t device, ConstTensor tensor) const;
+
+ private:
+  std::shared_ptr<const ClientState> state_;
+};
+
+/// Returns the bytes that a compiled program takes. Throws as `Api::call` does.
+MemoryUse memory_of(const Api& api, CompiledExecutable* compiled);
+/// Returns the compiled program as bytes. Throws as `Api::call` does.
+std::string serialized_of(const Api& api, CompiledExecutable* compiled);
+/// Returns the struct for a module of StableHLO, which borrows `text`.
+ProgramText program_text(std::string_view text);
+
+}  // namespace partita::pjrt

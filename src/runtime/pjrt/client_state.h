@@ -1,0 +1,33 @@
+#pragma once
+// The state that a client shares with its buffers and executables.
+
+#include <unistd.h>
+
+#include <vector>
+
+#include "runtime/pjrt/client.h"
+
+namespace partita::pjrt {
+
+struct ClientState {
+  /// Takes `owned`, and asks for its devices. Throws as `Api::call` does in the setup.
+  ClientState(std::shared_ptr<const Api> functions, ClientHandle* owned);
+  ClientState(const ClientState&) = delete;
+  ClientState& operator=(const ClientState&) = delete;
+  ~ClientState();
+
+  /// Checks that this is the process of the client. Throws RuntimeFailure(usage) in another one.
+  void require_own_process() const;
+  /// Destroys what belongs to the client, unless this is another process.
+  template <class Args>
+  void release(Function function, Args args) const noexcept {
+    if (::getpid() == process) api->release(function, args);
+  }
+
+  const std::shared_ptr<const Api> api;
+  ClientHandle* const handle;
+  const pid_t process = ::getpid();
+  std::vector<Device*> devices;
+};
+
+}  // namespace partita::pjrt
