@@ -1,11 +1,13 @@
 #pragma once
 // Branch-free elementary functions of float and double, so that loops over them vectorize. Those of double, except exp,
-// call the library. Functions not listed here (sqrt, abs, log) come from <cmath>.
+// call the library. Formulas of ops call no others, so that they can also be written down (ir/graph/traced.h).
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace partita {
 
@@ -111,6 +113,24 @@ inline float erf_of(float x) {
   const float sum = polynomial(square, -5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f,
                                -3.76125336e-1f, 1.28379166e-1f);
   return chosen(size_bits(x) < size_bits(0.927734375f), x + x * sum, far);
+}
+
+template <class T>
+requires std::is_arithmetic_v<T> T sqrt_of(T x) { return std::sqrt(x); }
+template <class T>
+requires std::is_arithmetic_v<T> T log_of(T x) { return std::log(x); }
+template <class T>
+requires std::is_arithmetic_v<T> T abs_of(T x) { return std::abs(x); }
+template <class T>
+requires std::is_arithmetic_v<T> T max_of(T a, T b) { return std::max(a, b); }
+template <class T>
+requires std::is_arithmetic_v<T> T min_of(T a, T b) { return std::min(a, b); }
+template <class T>
+requires std::is_arithmetic_v<T> T pow_of(T x, T exponent) { return std::pow(x, exponent); }
+/// Returns `a` if the condition holds, else `b`.
+template <class T>
+requires std::is_arithmetic_v<T> T select_of(bool condition, T a, std::type_identity_t<T> b) {
+  return condition ? a : b;
 }
 
 template <class T>

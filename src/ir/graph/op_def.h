@@ -7,6 +7,7 @@
 
 #include "base/op_call.h"
 #include "ir/graph/graph.h"
+#include "ir/graph/traced.h"
 #include "ir/sharding/rule.h"
 
 namespace partita {
@@ -70,6 +71,8 @@ struct Pointwise {
   Loop<double> f64;
   Loop<float> f32;
   Loop<int64_t> i64;  // empty: only floats are supported
+  /// The formula on arrays of one shape, for compilers of accelerators.
+  std::function<Traced(const std::vector<Traced>& operands)> traced = nullptr;
 };
 
 /// How an op normalizes each channel over the rows of a batch.
@@ -140,6 +143,9 @@ struct OpDef {
   /// Only for pointwise ops: returns the loops from which the reference kernel and a device's vectorized kernel are
   /// made.
   std::function<Pointwise(const Attrs&)> pointwise = nullptr;
+  /// Optional: writes the op on one shard as StableHLO and returns its results. Without it, a pointwise op is written
+  /// by its formula, and others by their expansion.
+  std::function<std::vector<Hlo>(const EmitCall&)> emit = nullptr;
   OpTraits traits = {};
   std::vector<Sample> samples;
 };

@@ -55,6 +55,15 @@ void run_pointwise(const Pointwise& loops, Inputs in, const Tensor& out) {
 
 }  // namespace
 
+std::function<std::vector<Hlo>(const EmitCall&)> emission_of(const Pointwise& loops) {
+  return [traced = loops.traced](const EmitCall& call) -> std::vector<Hlo> {
+    const Type& result = call.outputs[0];
+    std::vector<Traced> operands;
+    for (const Hlo& input : call.inputs) operands.emplace_back(call, call.broadcast(input, result.shape));
+    return {traced(operands).as(call, result)};
+  };
+}
+
 OpDef pointwise_op(std::string name, std::string summary, Attrs attrs, std::function<Pointwise(const Attrs&)> bind) {
   OpDef op;
   op.name = name;

@@ -1,7 +1,7 @@
 #pragma once
 // Makes pointwise ops from a formula. It is given once, as a generic function of one or two numbers, for the reference
 // kernel (in f64, or in i64 for integers) and the vectorized loops (in f32 and f64). Formulas use the functions of
-// `base/vector_math.h`, sqrt, abs and log; a formula without branches vectorizes.
+// `base/vector_math.h`; a formula without branches vectorizes.
 
 #include "base/vector_math.h"
 #include "ir/ops/support.h"
@@ -50,13 +50,26 @@ Pointwise::Loop<T> binary_loop(const Fn& fn) {
 }
 
 /// Returns the loops of a formula of floats: `[](auto x) { return ..; }` or `[](auto a, auto b) { return ..; }`.
+/// The formula cannot be written as StableHLO.
 template <class Fn>
-Pointwise formula(const Fn& fn) {
+Pointwise loops_of(const Fn& fn) {
   if constexpr (std::is_invocable_v<Fn, double>) {
     return {.operands = 1, .f64 = unary_loop<double>(fn), .f32 = unary_loop<float>(fn)};
   } else {
     return {.operands = 2, .f64 = binary_loop<double>(fn), .f32 = binary_loop<float>(fn)};
   }
+}
+
+/// Returns the loops of a formula of floats, which can also be written as StableHLO (ir/graph/traced.h).
+template <class Fn>
+Pointwise formula(const Fn& fn) {
+  Pointwise loops = loops_of(fn);
+  if constexpr (std::is_invocable_v<Fn, Traced>) {
+    loops.traced = [fn](const std::vector<Traced>& operands) -> Traced { return fn(operands[0]); };
+  } else if constexpr (std::is_invocable_v<Fn, Traced, Traced>) {
+    loops.traced = [fn](const std::vector<Traced>& operands) -> Traced { return fn(operands[0], operands[1]); };
+  }
+  return loops;
 }
 
 /// Returns the loops of a formula of two numbers of any type.
@@ -66,6 +79,9 @@ Pointwise number_formula(const Fn& fn) {
   loops.i64 = binary_loop<int64_t>(fn);
   return loops;
 }
+
+/// Returns the emission of a formula: its operands are broadcast to the shape of the result.
+std::function<std::vector<Hlo>(const EmitCall&)> emission_of(const Pointwise& loops);
 
 /// Returns the op of the formula that `bind` makes from the attributes, with types, rule and kernels for operands of
 /// one type that are broadcast. It is linear in no operand. The caller adds the gradient and the samples.

@@ -36,6 +36,11 @@ std::vector<OpDef> bias_add_ops() {
     const Value d_bias = others.empty() ? d : call.apply("reduce", {d}, ReduceAttrs{.axes = others});
     return {d, d_bias};
   };
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const std::vector<int64_t> dims{call.attrs.as<BiasAddAttrs>().axis};
+    return {call.body.add_same("stablehlo.add",
+                               {call.inputs[0], call.broadcast_in(call.inputs[1], dims, call.outputs[0].shape)})};
+  };
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const Shape& shape = in[0].type.shape;
     const int64_t axis = attrs.as<BiasAddAttrs>().axis, size = shape[axis], inner = strides_of(shape)[axis];

@@ -1,8 +1,46 @@
+#include <bit>
+
 #include "base/number.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/support.h"
 
 namespace partita {
+
+namespace {
+
+/// Returns the smallest and the largest number of an integer type.
+std::pair<int64_t, int64_t> range_of(DType dtype) {
+  std::pair<int64_t, int64_t> range;
+  for_integer(dtype, [&](auto zero) {
+    using Limits = std::numeric_limits<decltype(zero)>;
+    range = {static_cast<int64_t>(Limits::lowest()), static_cast<int64_t>(Limits::max())};
+  });
+  return range;
+}
+
+/// Returns the nearest number of an integer type, 0 for NaN.
+Hlo nearest_integer(const EmitCall& call, Hlo x, DType to) {
+  const auto [lowest, highest] = range_of(to);
+  if (!is_float(x.type.dtype)) {
+    const auto [own_lowest, own_highest] = range_of(x.type.dtype);
+    if (own_lowest < lowest) x = call.body.add_same("stablehlo.maximum", {x, call.splat_integer(lowest, x.type)});
+    if (own_highest > highest) x = call.body.add_same("stablehlo.minimum", {x, call.splat_integer(highest, x.type)});
+    return call.convert(x, to);
+  }
+  if (size_of(x.type.dtype) == 2) x = call.convert(x, DType::f32);  // f16 has no number as large as the bounds
+  const Type type{to, x.type.shape};
+  Hlo y = call.convert(x, to);
+  const auto replace = [&](std::string_view direction, const Hlo& bound, int64_t value) {
+    y = call.select(call.compare(direction, x, bound), call.splat_integer(value, type), y);
+  };
+  // One more than the highest is a power of two, and so a float.
+  replace("GE", call.splat(std::ldexp(1.0, std::bit_width(static_cast<uint64_t>(highest))), x.type), highest);
+  replace("LT", call.splat(static_cast<double>(lowest), x.type), lowest);
+  replace("NE", x, 0);
+  return y;
+}
+
+}  // namespace
 
 std::vector<OpDef> cast_ops() {
   OpDef op;
@@ -25,6 +63,11 @@ std::vector<OpDef> cast_ops() {
     return {call.apply("cast", {call.d_outputs[0]}, Attrs(CastAttrs{call.inputs[0].dtype()}))};
   };
   op.flops_per_point = 0;
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const DType from = call.inputs[0].type.dtype, to = call.outputs[0].dtype;
+    const bool clamps = !is_float(to) && to != DType::boolean && from != DType::boolean;
+    return {clamps ? nearest_integer(call, call.inputs[0], to) : call.convert(call.inputs[0], to)};
+  };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     for_dtype(in[0].type.dtype, [&](auto from) {
       for_dtype(out[0].type.dtype, [&](auto to) {

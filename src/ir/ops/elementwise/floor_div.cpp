@@ -58,7 +58,7 @@ T integer_floor_div(T a, T b) {
 template <bool kQuotient>
 struct Division {
   template <class T>
-  T operator()(T a, T b) const {
+  requires std::is_arithmetic_v<T> T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       return kQuotient ? integer_floor_div(a, b) : integer_remainder(a, b);
     } else {

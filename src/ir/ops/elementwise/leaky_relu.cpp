@@ -17,7 +17,7 @@ std::vector<OpDef> leaky_relu_ops() {
                                           [](const LeakyReluAttrs& attrs) {
                                             return formula([=](auto x) {
                                               const auto zero = decltype(x)(0), slope = decltype(x)(attrs.slope);
-                                              return std::max(x, zero) + slope * std::min(x, zero);
+                                              return max_of(x, zero) + slope * min_of(x, zero);
                                             });
                                           });
   op.rule = [](const OpCall& call) {

@@ -3,7 +3,7 @@
 namespace partita {
 
 std::vector<OpDef> log_ops() {
-  OpDef op = pointwise_op("log", "natural logarithm of x", [](auto x) { return std::log(x); });
+  OpDef op = pointwise_op("log", "natural logarithm of x", [](auto x) { return log_of(x); });
   // Not max: a part with only negative numbers would be NaN, which wins.
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, ReduceSet{.min = true}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {

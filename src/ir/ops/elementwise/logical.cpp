@@ -15,8 +15,12 @@ inline std::vector<Type> infer_logical(std::string_view op, const OpCall& call, 
 
 /// Returns the op whose result is fn(a, b) over the broadcast of both.
 template <class Fn>
-OpDef logical_op(const char* name, const char* summary, Fn fn) {
+OpDef logical_op(const char* name, const char* summary, const char* hlo, Fn fn) {
   OpDef op;
+  op.emit = [hlo](const EmitCall& call) -> std::vector<Hlo> {
+    const Shape& shape = call.outputs[0].shape;
+    return {call.body.add_same(hlo, {call.broadcast(call.inputs[0], shape), call.broadcast(call.inputs[1], shape)})};
+  };
   op.name = name;
   op.summary = summary;
   op.infer = [name](const OpCall& call) { return infer_logical(name, call, 2); };
@@ -37,16 +41,19 @@ OpDef logical_op(const char* name, const char* summary, Fn fn) {
 }
 
 OpDef logical_and_op() {
-  return logical_op("logical_and", "a and b, broadcast", [](bool a, bool b) { return a && b; });
+  return logical_op("logical_and", "a and b, broadcast", "stablehlo.and", [](bool a, bool b) { return a && b; });
 }
 
 OpDef logical_or_op() {
-  return logical_op("logical_or", "a or b, broadcast", [](bool a, bool b) { return a || b; });
+  return logical_op("logical_or", "a or b, broadcast", "stablehlo.or", [](bool a, bool b) { return a || b; });
 }
 
 OpDef logical_not_op() {
   OpDef op;
   op.name = "logical_not";
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    return {call.body.add_same("stablehlo.not", {call.inputs[0]})};
+  };
   op.summary = "true where x is false";
   op.infer = [](const OpCall& call) { return infer_logical("logical_not", call, 1); };
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };

@@ -20,7 +20,7 @@ std::vector<Sample> choice_samples() {
 
 OpDef maximum_op() {
   OpDef op = number_op("maximum", "the larger of a and b, broadcast; equal ones send their gradient to a, NaN wins",
-                       [](auto a, auto b) { return b > a || b != b ? b : a; });
+                       [](auto a, auto b) { return select_of(b > a || b != b, b, a); });
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0, 1}, kMax); };
   op.grad = [](const GradCall& call) {
     return gradients_of_choice(call, call.apply("greater", {call.inputs[1], call.inputs[0]}));
@@ -32,7 +32,7 @@ OpDef maximum_op() {
 
 OpDef minimum_op() {
   OpDef op = number_op("minimum", "the smaller of a and b, broadcast; equal ones send their gradient to a, NaN wins",
-                       [](auto a, auto b) { return b < a || b != b ? b : a; });
+                       [](auto a, auto b) { return select_of(b < a || b != b, b, a); });
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0, 1}, {.min = true}); };
   op.grad = [](const GradCall& call) {
     return gradients_of_choice(call, call.apply("greater", {call.inputs[0], call.inputs[1]}));

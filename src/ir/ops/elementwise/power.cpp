@@ -43,7 +43,7 @@ std::vector<OpDef> power_ops() {
                          if constexpr (std::is_integral_v<decltype(base)>) {
                            return integer_power(base, exponent);
                          } else {
-                           return std::pow(base, exponent);
+                           return pow_of(base, exponent);
                          }
                        });
   op.infer = [infer = op.infer](const OpCall& call) {

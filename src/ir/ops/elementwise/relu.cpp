@@ -4,7 +4,7 @@ namespace partita {
 namespace {
 
 OpDef relu_op() {
-  OpDef op = pointwise_op("relu", "max(x, 0); NaN stays", [](auto x) { return x < 0 ? 0 : x; });
+  OpDef op = pointwise_op("relu", "max(x, 0); NaN stays", [](auto x) { return select_of(x < 0, decltype(x)(0), x); });
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, kMaxMin); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     return {call.apply("relu_grad", {call.d_outputs[0], call.outputs[0]})};
@@ -14,7 +14,8 @@ OpDef relu_op() {
 }
 
 OpDef relu_grad_op() {
-  OpDef op = pointwise_op("relu_grad", "0 where y <= 0, else d_y", [](auto d_y, auto y) { return y <= 0 ? 0 : d_y; });
+  OpDef op = pointwise_op("relu_grad", "0 where y <= 0, else d_y",
+                          [](auto d_y, auto y) { return select_of(y <= 0, decltype(d_y)(0), d_y); });
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}); };
   op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}}};
   return op;

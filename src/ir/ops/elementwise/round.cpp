@@ -6,8 +6,8 @@ namespace partita {
 namespace {
 
 Pointwise round_loops(const RoundAttrs& attrs) {
-  if (attrs.dtype == DType::f16) return formula([](auto x) { return round_to<kF16>(without_noise(x)); });
-  return formula([](auto x) { return round_to<kBf16>(without_noise(x)); });
+  if (attrs.dtype == DType::f16) return loops_of([](auto x) { return round_to<kF16>(without_noise(x)); });
+  return loops_of([](auto x) { return round_to<kBf16>(without_noise(x)); });
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace partita {
 
 std::vector<OpDef> rsqrt_ops() {
-  OpDef op = pointwise_op("rsqrt", "1 / square root of x", [](auto x) { return 1 / std::sqrt(x); });
+  OpDef op = pointwise_op("rsqrt", "1 / square root of x", [](auto x) { return 1 / sqrt_of(x); });
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     // d = -y^3 / 2
     const Value cube = call.apply("mul", {call.outputs[0], call.apply("square", {call.outputs[0]})});

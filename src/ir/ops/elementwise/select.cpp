@@ -42,6 +42,11 @@ std::vector<OpDef> select_ops() {
     });
   };
   op.traits.degree = highest_degree;
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const Shape& shape = call.outputs[0].shape;
+    return {call.select(call.broadcast(call.inputs[0], shape), call.broadcast(call.inputs[1], shape),
+                        call.broadcast(call.inputs[2], shape))};
+  };
   const SampleInput condition{Type{DType::boolean, {4, 6}}, {Fill::boolean, 0}};
   op.samples = {{{condition, sample_of({4, 6}), sample_of({4, 6})}}, {{condition, sample_of({6}), sample_of({})}}};
   return {op};

@@ -4,7 +4,7 @@ namespace partita {
 
 std::vector<OpDef> softplus_ops() {
   OpDef op = pointwise_op("softplus", "log(1 + exp(x))",
-                          [](auto x) { return (x < 0 ? 0 : x) + log1p_of(exp_of(-std::abs(x))); });
+                          [](auto x) { return select_of(x < 0, decltype(x)(0), x) + log1p_of(exp_of(-abs_of(x))); });
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, kMaxMin); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     return {call.apply("mul", {call.d_outputs[0], call.apply("sigmoid", {call.inputs[0]})})};

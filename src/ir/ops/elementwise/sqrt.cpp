@@ -4,7 +4,7 @@
 namespace partita {
 
 std::vector<OpDef> sqrt_ops() {
-  OpDef op = pointwise_op("sqrt", "square root of x", [](auto x) { return std::sqrt(x); });
+  OpDef op = pointwise_op("sqrt", "square root of x", [](auto x) { return sqrt_of(x); });
   // Not max: a part with only negative numbers would be NaN, which wins.
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, ReduceSet{.min = true}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {

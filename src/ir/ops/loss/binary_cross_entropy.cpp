@@ -3,9 +3,11 @@
 namespace partita {
 
 std::vector<OpDef> binary_cross_entropy_ops() {
-  OpDef op =
-      pointwise_op("binary_cross_entropy", "-y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)), broadcast",
-                   [](auto x, auto label) { return x * ((x < 0 ? 0 : 1) - label) + log1p_of(exp_of(-std::abs(x))); });
+  OpDef op = pointwise_op("binary_cross_entropy", "-y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)), broadcast",
+                          [](auto x, auto label) {
+                            using T = decltype(x);
+                            return x * (select_of(x < 0, T(0), T(1)) - label) + log1p_of(exp_of(-abs_of(x)));
+                          });
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const Value d = call.d_outputs[0], x = call.inputs[0], label = call.inputs[1];
     const Value slope = call.apply("sub", {call.apply("sigmoid", {x}), label});

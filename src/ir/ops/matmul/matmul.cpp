@@ -108,6 +108,35 @@ void run_matmul(const MatmulAttrs& attrs, const Sizes& sizes, const T* a, const 
   }
 }
 
+/// Returns the product of `a` and `b` over the dimensions listed in pairs; those of 16 bits are added in f32.
+Hlo dot(const EmitCall& call, const Hlo& a, const Hlo& b, const std::string& dims, const Shape& shape) {
+  const DType dtype = a.type.dtype, sum = size_of(dtype) == 2 ? DType::f32 : dtype;
+  return call.convert(call.body.add_typed("stablehlo.dot_general", {a, b}, dims, {sum, shape}), dtype);
+}
+
+std::vector<Hlo> emit_matmul(const EmitCall& call) {
+  const auto& attrs = call.attrs.as<MatmulAttrs>();
+  const Type& result = call.outputs[0];
+  Hlo a = call.inputs[0], b = call.inputs[1];
+  // An operand without batch dimensions is repeated, unless the rows of `a` can all be multiplied by one `b`.
+  const auto lead = static_cast<size_t>(result.rank() - 2);
+  const bool is_one_product = b.type.rank() == 2 && !attrs.transpose_a;
+  if (!is_one_product) {
+    for (Hlo* operand : {&a, &b}) {
+      Shape shape(result.shape.begin(), result.shape.begin() + static_cast<std::ptrdiff_t>(lead));
+      shape.insert(shape.end(), operand->type.shape.end() - 2, operand->type.shape.end());
+      *operand = call.broadcast(*operand, shape);
+    }
+  }
+  const int64_t inner_a = a.type.rank() - (attrs.transpose_a ? 2 : 1),
+                inner_b = b.type.rank() - (attrs.transpose_b ? 1 : 2);
+  std::vector<int64_t> batch;
+  for (size_t d = 0; d < lead && !is_one_product; ++d) batch.push_back(static_cast<int64_t>(d));
+  const std::string batching =
+      batch.empty() ? "" : fmt::format(", batching_dims = [{0}] x [{0}]", fmt::join(batch, ", "));
+  return {dot(call, a, b, fmt::format("{}, contracting_dims = [{}] x [{}]", batching, inner_a, inner_b), result.shape)};
+}
+
 OpDef matmul_op() {
   OpDef op;
   op.name = "matmul";
@@ -117,6 +146,7 @@ OpDef matmul_op() {
   op.infer = infer_matmul;
   op.rule = rule_matmul;
   op.grad = grad_matmul;
+  op.emit = emit_matmul;
   op.flops_per_point = 2;
   op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
     const auto& attrs = given.as<MatmulAttrs>();
@@ -169,12 +199,21 @@ void run_matmul_rows(Inputs in, Outputs out) {
 
 /// Returns the op for the gradient of a matrix that multiplies the rows of many batches. Its rows may be cut along any
 /// dimension.
+std::vector<Hlo> emit_matmul_rows(const EmitCall& call) {
+  const auto flat = [&](const Hlo& x) {
+    return call.reshape(x, {x.type.elements() / std::max<int64_t>(1, x.type.shape.back()), x.type.shape.back()});
+  };
+  return {
+      dot(call, flat(call.inputs[0]), flat(call.inputs[1]), ", contracting_dims = [0] x [0]", call.outputs[0].shape)};
+}
+
 OpDef matmul_rows_op() {
   OpDef op;
   op.name = kMatmulRows;
   op.traits.halves = {.operands = {0, 1}, .results = 1};
   op.summary = "y[i, j] = sum over all rows of a[.., i] b[.., j]";
   op.infer = infer_matmul_rows;
+  op.emit = emit_matmul_rows;
   op.rule = [](const OpCall& call) { return einsum("..i,..j->ij", call).linear_in({0}).linear_in({1}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const Value a = call.inputs[0], b = call.inputs[1], d = call.d_outputs[0];

@@ -134,6 +134,34 @@ void kernel(const Attrs& all, Inputs in, Outputs out) {
   });
 }
 
+/// Returns the number with which a reduction begins.
+Hlo start_of(const EmitCall& call, Reduce kind, const Type& type) {
+  Hlo start;
+  for_dtype(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      start = call.splat_integer(static_cast<int64_t>(initial<T>(kind)), type);
+    } else if constexpr (sizeof(T) == 2) {
+      start = call.splat(initial<double>(kind), type);
+    } else {
+      start = call.splat(static_cast<double>(initial<T>(kind)), type);
+    }
+  });
+  return start;
+}
+
+/// Sums of 16-bit floats are added in f32, and a sum of bools is "any".
+std::vector<Hlo> emit_reduce(const EmitCall& call) {
+  const ReduceAttrs& attrs = call.attrs.as<ReduceAttrs>();
+  const Type& result = call.outputs[0];
+  const bool is_sum = attrs.kind == Reduce::sum, is_bool = result.dtype == DType::boolean;
+  const Hlo x = size_of(result.dtype) == 2 && is_sum ? call.convert(call.inputs[0], DType::f32) : call.inputs[0];
+  const char* op = is_sum ? (is_bool ? "or" : "add") : attrs.kind == Reduce::max ? "maximum" : "minimum";
+  Hlo y = call.reduce(x, op, start_of(call, attrs.kind, {x.type.dtype, {}}), attrs.axes);
+  if (attrs.scale != 1) y = call.body.add_same("stablehlo.multiply", {y, call.splat(attrs.scale, y.type)});
+  return {call.convert(call.reshape(y, result.shape), result.dtype)};
+}
+
 }  // namespace
 
 std::vector<OpDef> reduce_ops() {
@@ -144,6 +172,7 @@ std::vector<OpDef> reduce_ops() {
   op.infer = infer_reduce;
   op.rule = rule_reduce;
   op.grad = grad_reduce;
+  op.emit = emit_reduce;
   op.kernel = kernel;
   op.traits = {.degree = degree_of_first, .share_of_mean = share_of_mean};
   op.samples = {{{sample_of({4, 3, 5})}, Attrs(ReduceAttrs{Reduce::sum, {1}, false, 0.25})},

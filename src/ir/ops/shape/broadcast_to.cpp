@@ -29,6 +29,9 @@ std::vector<OpDef> broadcast_to_ops() {
     return {sum_to(call, call.d_outputs[0], call.inputs[0].type())};
   };
   op.flops_per_point = 0;
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    return {call.broadcast(call.inputs[0], call.outputs[0].shape)};
+  };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     const std::array<Shape, 1> strides{broadcast_strides(in[0].type.shape, out[0].type.shape)};
     for_dtype(in[0].type.dtype, [&](auto zero) {

@@ -70,6 +70,10 @@ std::vector<OpDef> concat_ops() {
     return gradients;
   };
   op.flops_per_point = 0;
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const std::string dim = fmt::format(", dim = {}", call.attrs.as<ConcatAttrs>().axis);
+    return {call.body.add_typed("stablehlo.concatenate", call.inputs, dim, call.outputs[0])};
+  };
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const int64_t axis = attrs.as<ConcatAttrs>().axis;
     const Shape& shape = out[0].type.shape;

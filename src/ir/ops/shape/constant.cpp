@@ -38,6 +38,9 @@ std::vector<OpDef> constant_ops() {
   };
   op.grad = [](const GradCall&) { return std::vector<Value>{}; };
   op.flops_per_point = 0;
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    return {call.splat(call.attrs.as<ConstantAttrs>().value, call.outputs[0])};
+  };
   op.kernel = [](const Attrs& attrs, Inputs, Outputs out) {
     for_dtype(out[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);

@@ -48,6 +48,12 @@ std::vector<OpDef> iota_ops() {
   };
   op.grad = [](const GradCall&) { return std::vector<Value>{}; };
   op.flops_per_point = 0;
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const IotaAttrs& attrs = call.attrs.as<IotaAttrs>();
+    const Type& type = call.outputs[0];
+    const Hlo steps = call.body.add(fmt::format("stablehlo.iota dim = {} : {}", attrs.axis, hlo_type(type)), type);
+    return {attrs.begin == 0 ? steps : call.body.add_same("stablehlo.add", {steps, call.splat(attrs.begin, type)})};
+  };
   op.kernel = [](const Attrs& all, Inputs, Outputs out) {
     const IotaAttrs& attrs = all.as<IotaAttrs>();
     const int64_t size = attrs.shape[attrs.axis], stride = strides_of(attrs.shape)[attrs.axis];

@@ -35,6 +35,9 @@ std::vector<OpDef> reshape_ops() {
     const auto* from = static_cast<const std::byte*>(in[0].data);
     std::copy(from, from + in[0].type.bytes(), static_cast<std::byte*>(out[0].data));
   };
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    return {call.reshape(call.inputs[0], call.outputs[0].shape)};
+  };
   op.traits = {.halves = {.results = 1, .follow = true}, .moves_elements = true, .degree = degree_of_first};
   op.samples = {{{sample_of({2, 3, 8})}, Attrs(ReshapeAttrs{{2, 3, 4, 2}})},
                 {{sample_of({2, 3, 4, 2})}, Attrs(ReshapeAttrs{{6, 8}})},

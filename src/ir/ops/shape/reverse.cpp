@@ -28,6 +28,12 @@ std::vector<OpDef> reverse_ops() {
     return {call.apply("reverse", {call.d_outputs[0]}, call.attrs)};
   };
   op.flops_per_point = 0;
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const Hlo& x = call.inputs[0];
+    const int64_t axis = reverse_axis(call.attrs);
+    return {call.body.add(fmt::format("stablehlo.reverse {}, dims = [{}] : {}", x.name, axis, hlo_type(x.type)),
+                          call.outputs[0])};
+  };
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const Shape& shape = in[0].type.shape;
     const int64_t axis = reverse_axis(attrs), size = shape[axis];

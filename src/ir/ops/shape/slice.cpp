@@ -63,6 +63,14 @@ OpDef slice_op() {
     return {call.apply("pad", {call.d_outputs[0]}, PadAttrs{.before = attrs.begin, .after = after})};
   };
   op.flops_per_point = 0;
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const SliceAttrs& attrs = call.attrs.as<SliceAttrs>();
+    std::string bounds;
+    for (size_t d = 0; d < attrs.begin.size(); ++d) {
+      bounds += fmt::format("{}{}:{}", d == 0 ? "" : ", ", attrs.begin[d], attrs.end[d]);
+    }
+    return {call.body.add_typed("stablehlo.slice", {call.inputs[0]}, fmt::format(" [{}]", bounds), call.outputs[0])};
+  };
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const SliceAttrs& attrs = all.as<SliceAttrs>();
     const std::array<Shape, 1> strides{strides_of(in[0].type.shape)};
@@ -130,6 +138,13 @@ OpDef pad_op() {
     return {call.apply("slice", {call.d_outputs[0]}, SliceAttrs{.begin = attrs.before, .end = end})};
   };
   op.flops_per_point = 0;
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const PadAttrs& attrs = call.attrs.as<PadAttrs>();
+    const Hlo& x = call.inputs[0];
+    const std::string sizes = fmt::format(", low = [{}], high = [{}], interior = [{}]", fmt::join(attrs.before, ", "),
+                                          fmt::join(attrs.after, ", "), fmt::join(Shape(x.type.shape.size(), 0), ", "));
+    return {call.body.add_typed("stablehlo.pad", {x, call.splat(0, {x.type.dtype, {}})}, sizes, call.outputs[0])};
+  };
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const PadAttrs& attrs = all.as<PadAttrs>();
     const std::array<Shape, 1> strides{strides_of(out[0].type.shape)};

@@ -54,6 +54,10 @@ std::vector<OpDef> transpose_ops() {
     });
   };
   op.traits.moves_elements = true;
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const std::string dims = fmt::format(", dims = [{}]", fmt::join(call.attrs.as<TransposeAttrs>().perm, ", "));
+    return {call.body.add_typed("stablehlo.transpose", {call.inputs[0]}, dims, call.outputs[0])};
+  };
   op.samples = {{{sample_of({4, 3, 5})}, Attrs(TransposeAttrs{{2, 0, 1}})},
                 {{sample_of({4, 6})}, Attrs(TransposeAttrs{{1, 0}})},
                 {{sample_of({2, 3, 5})}, Attrs(TransposeAttrs{{1, 0, 2}})}};

@@ -4,6 +4,24 @@
 #include "ir/ops/update/updates.h"
 
 namespace partita {
+namespace {
+
+/// Computes the constants of the step in f64, as the kernels do.
+std::vector<Hlo> emit_adam(const EmitCall& call) {
+  const Type& type = call.outputs[0];
+  const Traced given(call, call.convert(call.inputs[4], DType::f64));
+  const Traced terms = Traced(call, call.convert(call.inputs[5], DType::f64)) + 1;
+  const auto cast = [&](const Traced& value) {
+    const Hlo scalar = call.convert(value.as(call, {DType::f64, {}}), type.dtype);
+    return Traced(call, call.broadcast(scalar, type.shape));
+  };
+  const AdamStep<Traced> step(call.attrs.as<AdamAttrs>(), given, terms, cast);
+  Traced w(call, call.inputs[0]), m(call, call.inputs[2]), v(call, call.inputs[3]);
+  step.apply(Traced(call, call.inputs[1]), w, m, v);
+  return {w.as(call, type), m.as(call, type), v.as(call, type)};
+}
+
+}  // namespace
 
 std::vector<OpDef> adam_ops() {
   OpDef op;
@@ -44,6 +62,7 @@ std::vector<OpDef> adam_ops() {
       }
     });
   };
+  op.emit = emit_adam;
   const std::vector<SampleInput> operands{sample_of({4, 6}),
                                           sample_of({4, 6}),
                                           sample_of({4, 6}),

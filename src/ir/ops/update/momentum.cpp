@@ -36,6 +36,13 @@ std::vector<OpDef> momentum_ops() {
       }
     });
   };
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const MomentumStep<Traced> step(call.attrs.as<MomentumAttrs>(),
+                                    Traced(call, call.broadcast(call.inputs[3], call.outputs[0].shape)));
+    Traced w(call, call.inputs[0]), v(call, call.inputs[2]);
+    step.apply(Traced(call, call.inputs[1]), w, v);
+    return {w.as(call, call.outputs[0]), v.as(call, call.outputs[1])};
+  };
   const std::vector<SampleInput> operands{sample_of({4, 6}), sample_of({4, 6}), sample_of({4, 6}),
                                           sample_of({}, Fill::positive)};
   op.samples = {{operands, Attrs(MomentumAttrs{0.9, 0, false, 0})},

@@ -31,6 +31,13 @@ std::vector<OpDef> sgd_ops() {
       }
     });
   };
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const SgdStep<Traced> step(call.attrs.as<SgdAttrs>(),
+                               Traced(call, call.broadcast(call.inputs[2], call.outputs[0].shape)));
+    Traced w(call, call.inputs[0]);
+    step.apply(Traced(call, call.inputs[1]), w);
+    return {w.as(call, call.outputs[0])};
+  };
   op.samples = {{{sample_of({4, 6}), sample_of({4, 6}), sample_of({}, Fill::positive)}, Attrs(SgdAttrs{0})},
                 {{sample_of({5}), sample_of({5}), sample_of({}, Fill::positive)}, Attrs(SgdAttrs{0.1})}};
   return {op};

@@ -1,9 +1,8 @@
 #pragma once
 // The updates of optimizers: attributes, and the arithmetic that the reference and vectorized kernels share.
 
-#include <cmath>
-
 #include "base/fields.h"
+#include "base/vector_math.h"
 
 namespace partita {
 
@@ -71,27 +70,33 @@ template <class T>
 struct AdamStep {
   T keep1, take1, keep2, take2, root, epsilon, rate, shrink, decay;
 
-  AdamStep(const AdamAttrs& attrs, T learning_rate, int64_t step) {
-    const auto terms = static_cast<double>(step + 1);
-    const double given = static_cast<double>(learning_rate);
-    keep1 = static_cast<T>(attrs.beta1);
-    take1 = static_cast<T>(1 - attrs.beta1);
-    keep2 = static_cast<T>(attrs.beta2);
-    take2 = static_cast<T>(1 - attrs.beta2);
-    const double correction = 1 / std::sqrt(1 - std::pow(attrs.beta2, terms));
-    root = static_cast<T>(correction);
-    rate = static_cast<T>(given / (1 - std::pow(attrs.beta1, terms)));
-    epsilon = static_cast<T>(attrs.biased_epsilon ? attrs.epsilon * correction : attrs.epsilon);
-    shrink = static_cast<T>(attrs.decoupled ? 1 - given * attrs.weight_decay : 1);
-    decay = static_cast<T>(attrs.decoupled ? 0 : attrs.weight_decay);
-  }
+  AdamStep(const AdamAttrs& attrs, T learning_rate, int64_t step)
+      : AdamStep(attrs, static_cast<double>(learning_rate), static_cast<double>(step + 1),
+                 [](double value) { return static_cast<T>(value); }) {}
+  /// Computes the constants from the learning rate and the number of terms in f64, and turns each into T by `cast`.
+  template <class Scalar, class Cast>
+  AdamStep(const AdamAttrs& attrs, const Scalar& given, const Scalar& terms, const Cast& cast)
+      : AdamStep(attrs, given, terms, Scalar(1 / sqrt_of(1 - pow_of(Scalar(attrs.beta2), terms))), cast) {}
 
   void apply(T gradient, T& w, T& m, T& v) const {
     gradient += decay * w;
     m = keep1 * m + take1 * gradient;
     v = keep2 * v + take2 * gradient * gradient;
-    w = shrink * w - rate * m / (std::sqrt(v) * root + epsilon);
+    w = shrink * w - rate * m / (sqrt_of(v) * root + epsilon);
   }
+
+ private:
+  template <class Scalar, class Cast>
+  AdamStep(const AdamAttrs& attrs, const Scalar& given, const Scalar& terms, const Scalar& correction, const Cast& cast)
+      : keep1(attrs.beta1),
+        take1(1 - attrs.beta1),
+        keep2(attrs.beta2),
+        take2(1 - attrs.beta2),
+        root(cast(correction)),
+        epsilon(attrs.biased_epsilon ? cast(attrs.epsilon * correction) : T(attrs.epsilon)),
+        rate(cast(given / (1 - pow_of(Scalar(attrs.beta1), terms)))),
+        shrink(attrs.decoupled ? cast(1 - given * attrs.weight_decay) : T(1)),
+        decay(attrs.decoupled ? 0 : attrs.weight_decay) {}
 };
 
 }  // namespace partita

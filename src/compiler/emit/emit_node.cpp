@@ -1,0 +1,63 @@
+#include "compiler/emit/emit_node.h"
+
+#include "ir/graph/builder.h"
+#include "ir/ops/pointwise.h"
+
+namespace partita {
+namespace {
+
+/// Writes the nodes of an expansion, which is built from the node's types.
+std::vector<Hlo> emit_expansion(HloBody& body, const OpSet& ops, const OpDef& op, const Attrs& attrs,
+                                const std::vector<Hlo>& inputs, const std::vector<Type>& outputs) {
+  Builder builder(ops, op.name);
+  std::vector<Value> operands;
+  for (size_t i = 0; i < inputs.size(); ++i) operands.push_back(builder.input(fmt::format("x{}", i), inputs[i].type));
+  const std::vector<Value> results = op.expand({{builder, attrs, operands}, outputs});
+  const Graph& graph = builder.graph();
+  std::vector<Hlo> values(graph.values.size());
+  for (size_t i = 0; i < inputs.size(); ++i) values[operands[i].id()] = inputs[i];
+  for (const Node& node : graph.nodes) {
+    std::vector<Hlo> given;
+    for (const ValueId input : node.inputs) given.push_back(values[input]);
+    const std::vector<Hlo> made = emit_node(body, ops, ops.at(node.op), node.attrs, given, graph.types(node.outputs));
+    for (size_t k = 0; k < made.size(); ++k) values[node.outputs[k]] = made[k];
+  }
+  std::vector<Hlo> found;
+  for (const Value& result : results) found.push_back(values[result.id()]);
+  return found;
+}
+
+bool has_formula(const OpDef& op) { return op.pointwise != nullptr && op.pointwise(op.attrs).traced != nullptr; }
+
+}  // namespace
+
+std::vector<Hlo> emit_node(HloBody& body, const OpSet& ops, const OpDef& op, const Attrs& attrs,
+                           const std::vector<Hlo>& inputs, const std::vector<Type>& outputs) {
+  const EmitCall call{body, attrs, inputs, outputs};
+  if (op.emit) return op.emit(call);
+  if (has_formula(op)) return emission_of(op.pointwise(attrs))(call);
+  if (op.expand) return emit_expansion(body, ops, op, attrs, inputs, outputs);
+  throw InvalidArgument(
+      fmt::format("[device] an op that accelerators do not have yet, got {}, expected --device cpu", op.name));
+}
+
+std::string module_of_node(const OpSet& ops, const OpDef& op, const Attrs& attrs, const std::vector<Type>& inputs,
+                           const std::vector<Type>& outputs) {
+  HloBody body;
+  std::vector<Hlo> arguments;
+  std::string parameters;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    arguments.push_back({fmt::format("%arg{}", i), inputs[i]});
+    parameters += fmt::format("{}%arg{}: {}", i == 0 ? "" : ", ", i, hlo_type(inputs[i]));
+  }
+  const std::vector<Hlo> results = emit_node(body, ops, op, attrs, arguments, outputs);
+  std::string names, types;
+  for (const Hlo& result : results) {
+    names += (names.empty() ? "" : ", ") + result.name;
+    types += (types.empty() ? "" : ", ") + hlo_type(result.type);
+  }
+  return fmt::format("module @{} {{\n  func.func public @main({}) -> ({}) {{\n{}    return {} : {}\n  }}\n}}\n",
+                     op.name, parameters, types, body.text(), names, types);
+}
+
+}  // namespace partita

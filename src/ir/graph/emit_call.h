@@ -1,0 +1,36 @@
+#pragma once
+// The arguments of OpDef::emit, and the operations that emissions share.
+
+#include "base/op_call.h"
+#include "ir/graph/hlo.h"
+
+namespace partita {
+
+/// A node on one shard that writes itself into `body`. Types are local.
+struct EmitCall {
+  HloBody& body;
+  const Attrs& attrs;
+  const std::vector<Hlo>& inputs;
+  const std::vector<Type>& outputs;
+
+  /// Returns `value` in every place. Infinities and NaN are written in the width of the type.
+  Hlo splat(double value, const Type& type) const;
+  /// Returns an integer in every place of an integer type that holds it.
+  Hlo splat_integer(int64_t value, const Type& type) const;
+  /// Returns `x` repeated to a shape, aligned at the last dimension, as operands of pointwise ops are.
+  Hlo broadcast(const Hlo& x, const Shape& shape) const;
+  /// Returns `x` with dimension i as dimension dims[i] of the shape, repeated along the others.
+  Hlo broadcast_in(const Hlo& x, const std::vector<int64_t>& dims, const Shape& shape) const;
+  /// Returns `x` in another element type: nearest floats, 0 or 1 for bool; floats and integers out of range are as the
+  /// target defines.
+  Hlo convert(const Hlo& x, DType dtype) const;
+  Hlo reshape(const Hlo& x, const Shape& shape) const;
+  /// Returns the comparison "EQ", "NE", "LT", "LE", "GT" or "GE" of two values of one type, a bool.
+  Hlo compare(std::string_view direction, const Hlo& a, const Hlo& b) const;
+  /// Returns `a` where the condition holds, else `b`. All have one shape.
+  Hlo select(const Hlo& condition, const Hlo& a, const Hlo& b) const;
+  /// Returns the reduction by `op` ("add", "maximum") over dimensions, which the result lacks. It begins with `start`.
+  Hlo reduce(const Hlo& x, std::string_view op, const Hlo& start, const std::vector<int64_t>& dims) const;
+};
+
+}  // namespace partita

@@ -1,0 +1,54 @@
+#include "ir/graph/hlo.h"
+
+#include <fmt/format.h>
+
+namespace partita {
+namespace {
+
+std::string_view element_of(DType dtype) {
+  switch (dtype) {
+    case DType::u8: return "ui8";
+    case DType::u32: return "ui32";
+    case DType::boolean: return "i1";
+    default: return name_of(dtype);
+  }
+}
+
+std::string names_of(const std::vector<Hlo>& values) {
+  std::string text;
+  for (const Hlo& value : values) text += (text.empty() ? "" : ", ") + value.name;
+  return text;
+}
+
+}  // namespace
+
+std::string hlo_type(const Type& type) {
+  std::string text = "tensor<";
+  for (const int64_t size : type.shape) text += fmt::format("{}x", size);
+  return text + std::string(element_of(type.dtype)) + ">";
+}
+
+std::string hlo_types(const std::vector<Hlo>& values) {
+  std::string text;
+  for (const Hlo& value : values) text += (text.empty() ? "" : ", ") + hlo_type(value.type);
+  return "(" + text + ")";
+}
+
+Hlo HloBody::add(const std::string& operation, Type type) {
+  const std::string name = fmt::format("%{}", next_++);
+  text_ += fmt::format("    {} = {}\n", name, operation);
+  return {name, std::move(type)};
+}
+
+Hlo HloBody::add_same(std::string_view op, const std::vector<Hlo>& operands) {
+  const Type& type = operands.front().type;
+  return add(fmt::format("{} {} : {}", op, names_of(operands), hlo_type(type)), type);
+}
+
+Hlo HloBody::add_typed(std::string_view op, const std::vector<Hlo>& operands, std::string_view details, Type type) {
+  const std::string text =
+      fmt::format("{} {}{} : {} -> {}", op, names_of(operands), details, hlo_types(operands), hlo_type(type));
+  return add(text, std::move(type));
+}
+
+}  // namespace partita

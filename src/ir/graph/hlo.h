@@ -1,0 +1,40 @@
+#pragma once
+// StableHLO as text (openxla.org/stablehlo/spec): what ops write of themselves for compilers of accelerators.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/shape.h"
+
+namespace partita {
+
+/// A value of a StableHLO function: its name with '%', and its type.
+struct Hlo {
+  std::string name;
+  Type type;
+};
+
+/// Returns the type in StableHLO: "tensor<2x3xf64>".
+std::string hlo_type(const Type& type);
+/// Returns the types in parentheses: "(tensor<2xf64>, tensor<i1>)".
+std::string hlo_types(const std::vector<Hlo>& values);
+
+/// The operations of a function, one line each. Names of operations have their dialect: "stablehlo.add", "chlo.erf".
+class HloBody {
+ public:
+  /// Adds "%N = operation" and returns its result, whose type is `type`.
+  Hlo add(const std::string& operation, Type type);
+  /// Adds "%N = op operands : type". All operands and the result have one type.
+  Hlo add_same(std::string_view op, const std::vector<Hlo>& operands);
+  /// Adds "%N = op operandsdetails : (types) -> type".
+  Hlo add_typed(std::string_view op, const std::vector<Hlo>& operands, std::string_view details, Type type);
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  int64_t next_ = 0;
+};
+
+}  // namespace partita

@@ -1,0 +1,87 @@
+#pragma once
+// A number that writes what is computed with it: a formula of numbers, called with it, becomes StableHLO.
+
+#include "ir/graph/emit_call.h"
+
+namespace partita {
+
+/// An array of a formula, or a constant that has no type until it meets an array. All arrays of one formula have one
+/// shape.
+class Traced {
+ public:
+  Traced(double constant) : constant_(constant) {}  // NOLINT: constants of formulas are numbers
+  Traced(const EmitCall& call, Hlo value) : call_(&call), value_(std::move(value)) {}
+
+  /// Returns the array; a constant becomes one of the type of `like`.
+  Hlo as(const EmitCall& call, const Type& like) const {
+    return call_ != nullptr ? value_ : call.splat(constant_, like);
+  }
+
+  friend Traced operator+(const Traced& a, const Traced& b) {
+    return same("stablehlo.add", a, b, a.constant_ + b.constant_);
+  }
+  friend Traced operator-(const Traced& a, const Traced& b) {
+    return same("stablehlo.subtract", a, b, a.constant_ - b.constant_);
+  }
+  friend Traced operator*(const Traced& a, const Traced& b) {
+    return same("stablehlo.multiply", a, b, a.constant_ * b.constant_);
+  }
+  friend Traced operator/(const Traced& a, const Traced& b) {
+    return same("stablehlo.divide", a, b, a.constant_ / b.constant_);
+  }
+  Traced& operator+=(const Traced& other) { return *this = *this + other; }
+  friend Traced operator-(const Traced& x) {
+    return x.call_ == nullptr ? Traced(-x.constant_) : x.unary("stablehlo.negate");
+  }
+  friend Traced operator==(const Traced& a, const Traced& b) { return compared("EQ", a, b); }
+  friend Traced operator!=(const Traced& a, const Traced& b) { return compared("NE", a, b); }
+  friend Traced operator<(const Traced& a, const Traced& b) { return compared("LT", a, b); }
+  friend Traced operator<=(const Traced& a, const Traced& b) { return compared("LE", a, b); }
+  friend Traced operator>(const Traced& a, const Traced& b) { return compared("GT", a, b); }
+  friend Traced operator>=(const Traced& a, const Traced& b) { return compared("GE", a, b); }
+  friend Traced operator||(const Traced& a, const Traced& b) { return same("stablehlo.or", a, b, 0); }
+
+  friend Traced exp_of(const Traced& x) { return x.unary("stablehlo.exponential"); }
+  friend Traced tanh_of(const Traced& x) { return x.unary("stablehlo.tanh"); }
+  friend Traced log_of(const Traced& x) { return x.unary("stablehlo.log"); }
+  friend Traced log1p_of(const Traced& x) { return x.unary("stablehlo.log_plus_one"); }
+  friend Traced sqrt_of(const Traced& x) { return x.unary("stablehlo.sqrt"); }
+  friend Traced abs_of(const Traced& x) { return x.unary("stablehlo.abs"); }
+  friend Traced erf_of(const Traced& x) { return x.chlo("chlo.erf"); }
+  friend Traced normal_cdf(const Traced& x) { return 0.5 * (x * -0.70710678118654752).chlo("chlo.erfc"); }
+  friend Traced max_of(const Traced& a, const Traced& b) { return same("stablehlo.maximum", a, b, 0); }
+  friend Traced min_of(const Traced& a, const Traced& b) { return same("stablehlo.minimum", a, b, 0); }
+  friend Traced pow_of(const Traced& x, const Traced& exponent) { return same("stablehlo.power", x, exponent, 0); }
+  friend Traced power_of(const Traced& x, double exponent) { return pow_of(x, exponent); }
+  friend Traced select_of(const Traced& condition, const Traced& a, const Traced& b) {
+    const EmitCall& call = *condition.call_;
+    const Type like = a.call_ != nullptr ? a.value_.type : b.call_ != nullptr ? b.value_.type : call.outputs[0];
+    return {call, call.select(condition.value_, a.as(call, like), b.as(call, like))};
+  }
+
+ private:
+  Traced unary(std::string_view op) const { return {*call_, call_->body.add_same(op, {value_})}; }
+  /// Applies an operation of the dialect CHLO, in whose text operands have no parentheses.
+  Traced chlo(std::string_view op) const {
+    const std::string type = hlo_type(value_.type);
+    return {*call_, call_->body.add(fmt::format("{} {} : {} -> {}", op, value_.name, type, type), value_.type)};
+  }
+  /// Applies `op` to two operands of one type; `folded` is the result for two constants.
+  static Traced same(std::string_view op, const Traced& a, const Traced& b, double folded) {
+    const Traced& array = a.call_ != nullptr ? a : b;
+    if (array.call_ == nullptr) return folded;
+    const EmitCall& call = *array.call_;
+    return {call, call.body.add_same(op, {a.as(call, array.value_.type), b.as(call, array.value_.type)})};
+  }
+  static Traced compared(std::string_view direction, const Traced& a, const Traced& b) {
+    const Traced& array = a.call_ != nullptr ? a : b;
+    const EmitCall& call = *array.call_;
+    return {call, call.compare(direction, a.as(call, array.value_.type), b.as(call, array.value_.type))};
+  }
+
+  const EmitCall* call_ = nullptr;  // null: a constant
+  Hlo value_;
+  double constant_ = 0;
+};
+
+}  // namespace partita
