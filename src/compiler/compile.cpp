@@ -94,7 +94,7 @@ void write_ranks(const Passes& passes, const Program& program, const OpSet& ops)
 }
 
 /// Returns the type in which sums of parameters' gradients are sent; none: their own.
-std::optional<DType> sent_in(const CompileOptions& options) {
+std::optional<DType> wire_of(const CompileOptions& options) {
   return options.training ? options.training->precision.reductions : std::nullopt;
 }
 
@@ -391,7 +391,7 @@ void Flow::partition_stages() {
         std::vector<StageProgram> stages = std::move(program_.stages);
         for (size_t k = 0; k < stages.size(); ++k) {
           stages[k].local = partition(std::move(resharded_[k]));
-          round_reductions(stages[k].local, ops_, sent_in(options_));
+          round_reductions(stages[k].local, ops_, wire_of(options_));
         }
         return stages;
       },

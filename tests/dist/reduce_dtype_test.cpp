@@ -6,8 +6,11 @@
 #include <cmath>
 
 #include "compiler/partition/collectives.h"
+#include "compiler/plan/complete_plan.h"
 #include "compiler/schedule/communications.h"
 #include "compiler/search/make_plan.h"
+#include "ir/graph/builder.h"
+#include "ir/ops/reduce/attrs.h"
 #include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
@@ -91,7 +94,8 @@ TEST(ReduceDType, GradientsAreNearThoseOfOneRank) {
                 << what << ": " << name;
           }
         }
-        // Each step of this one widens a difference, and of the residual network, which has two steps, doubles it.
+        // The losses of LeNet on random labels move apart with each step, those of the residual network double a
+        // difference.
         const double apart = one.spec == "lenet" ? 3e-2 : 5e-3;
         for (size_t i = 0; i < single.losses.size(); ++i) {
           EXPECT_NEAR(several.losses[i], single.losses[i], apart * single.losses[i]) << what << ", step " << i;
@@ -133,8 +137,8 @@ std::pair<int64_t, int64_t> reduced_bytes(const Program& program) {
     for (const Node& node : stage.local.graph.nodes) {
       if (!performs(node, Collective::all_reduce) && !performs(node, Collective::reduce_scatter)) continue;
       const Type type = stage.local.largest(node.inputs[0]);
-      const std::optional<DType> sent = node.attrs.as<CollectiveAttrs>().sent;
-      (sent ? bytes.first : bytes.second) += sent_bytes(type.bytes(), type.dtype, sent);
+      const std::optional<DType> wire = node.attrs.as<CollectiveAttrs>().wire;
+      (wire ? bytes.first : bytes.second) += wire_bytes(type.bytes(), type.dtype, wire);
     }
   }
   return bytes;
@@ -188,13 +192,59 @@ TEST(ReduceDType, SumsOfActivationsKeepTheirDigits) {
   int kept = 0, rounded = 0;
   for (const Node& node : local.graph.nodes) {
     if (!performs(node, Collective::all_reduce) && !performs(node, Collective::reduce_scatter)) continue;
-    const bool is_rounded = node.attrs.as<CollectiveAttrs>().sent.has_value();
+    const bool is_rounded = node.attrs.as<CollectiveAttrs>().wire.has_value();
     (is_rounded ? rounded : kept) += 1;
     // Rows times positions times columns: an activation.
     EXPECT_FALSE(is_rounded && local.graph.type(node.inputs[0]).rank() > 2) << node.name;
   }
   EXPECT_GE(rounded, 10);
   EXPECT_GE(kept, 8);
+}
+
+// The gradient of a norm over the inputs leads to the update alone, and is yet no gradient of a parameter.
+TEST(ReduceDType, GradientsOfActivationsKeepTheirDigitsWhereOnlyParametersNeedThem) {
+  Builder builder(all_ops());
+  const auto parameter = [&](const char* name, Shape shape) {
+    return builder.state(name, {DType::f32, std::move(shape)}, {.kind = StateKind::parameter});
+  };
+  const Value x = builder.input("x", {DType::f32, {8, 16}}, 0);
+  const Value scale = parameter("scale", {16}), bias = parameter("bias", {16}), a = parameter("a", {16, 32}),
+              b = parameter("b", {32, 4});
+  const Value normed = builder.apply("layer_norm", {x, scale, bias});
+  const Value hidden = builder.apply("relu", {builder.apply("matmul", {normed, a})});
+  const Value squares = builder.apply("square", {builder.apply("matmul", {hidden, b})});
+  builder.output("loss", builder.apply("reduce", {squares}, Attrs(ReduceAttrs{.axes = {0, 1}, .scale = 1.0 / 32})));
+  Job job{.forward = builder.take()};
+  job.ranks = 4;
+  job.mesh = Mesh({{"data", 2}, {"tensor", 2}});
+  job.plan = [&](const Graph& graph) {
+    PartialPlan partial(graph);
+    const Rules rules(graph, all_ops());
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      const Node& node = graph.nodes[n];
+      if (node.op != "matmul" || node.phase != Phase::forward) continue;
+      const bool is_first = graph.type(node.outputs[0]).shape[1] == 32;
+      Cut cut(rules[n].factors.size());
+      for (size_t f = 0; f < cut.size(); ++f) {
+        const char name = rules[n].factors[f].name;
+        if (name == 'i') cut[f] = {0};
+        if (name == (is_first ? 'j' : 'k')) cut[f] = {1};
+      }
+      partial.cuts[n] = cut;
+    }
+    return complete_plan(graph, rules, job.mesh, "tensor parallel", partial);
+  };
+  job.training.precision.reductions = DType::bf16;
+  const LocalGraph local = compile_job(job).local();
+  int kept = 0, rounded = 0;
+  for (const Node& node : local.graph.nodes) {
+    if (!performs(node, Collective::all_reduce) || local.graph.type(node.inputs[0]).rank() < 2) continue;
+    const bool is_rounded = node.attrs.as<CollectiveAttrs>().wire.has_value();
+    EXPECT_EQ(is_rounded, local.graph.type(node.inputs[0]).shape[0] != 8) << node.name;
+    (is_rounded ? rounded : kept) += 1;
+  }
+  EXPECT_EQ(rounded, 2);  // the gradients of a and b
+  EXPECT_GE(kept, 2);     // the result of the second product, and the gradient of the norm's result
 }
 
 }  // namespace

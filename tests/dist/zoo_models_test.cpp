@@ -95,7 +95,7 @@ TEST_P(ZooModels, TrainUnderEverySearch) {
                                                   {Search::dynamic, 8}, {Search::recursive, 4}, {Search::recursive, 6}};
   for (const auto& [search, ranks] : cases) {
     if (!can_run(ranks)) continue;
-    // Networks of 50 layers take as long as all others together: exact on 3 and 6 ranks, dynamic on 8, recursive on 4.
+    // These networks take as long as all others together: exact on 3 and 6 ranks, dynamic on 8, recursive on 4.
     if (model().has_statistics_groups && (search == Search::exact) != (ranks % 3 == 0)) continue;
     const int64_t tensor = ranks % 2 == 0 && search != Search::exact ? ranks / 2 : ranks;
     const PlanOptions options{

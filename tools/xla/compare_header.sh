@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Compares src/runtime/pjrt/c_api.h with the public header of the interface: sizes and offsets of all structs, numbers of
+# Compares src/runtime/pjrt/c_api.h with the public header of the interface: sizes of structs, offsets of fields, numbers of
 # errors and element types, places of functions in the table.
 #   tools/xla/compare_header.sh [HEADER]   HEADER: xla/pjrt/c/pjrt_c_api.h; by default that of a wheel of tensorflow-cpu,
 #                                          which is downloaded
 set -euo pipefail
+header=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-header=${1:-}
 if [[ -z $header ]]; then
   python3 -m pip download --quiet --no-deps --dest "$work" tensorflow-cpu
   python3 -m zipfile -e "$work"/*.whl "$work/wheel"
@@ -37,12 +37,10 @@ FUNCTION(error_message, PJRT_Error_Message);
 FUNCTION(error_code, PJRT_Error_GetCode);
 FUNCTION(plugin_initialize, PJRT_Plugin_Initialize);
 FUNCTION(event_destroy, PJRT_Event_Destroy);
-FUNCTION(event_is_ready, PJRT_Event_IsReady);
 FUNCTION(event_await, PJRT_Event_Await);
 FUNCTION(client_create, PJRT_Client_Create);
 FUNCTION(client_destroy, PJRT_Client_Destroy);
 FUNCTION(client_platform_name, PJRT_Client_PlatformName);
-FUNCTION(client_platform_version, PJRT_Client_PlatformVersion);
 FUNCTION(client_addressable_devices, PJRT_Client_AddressableDevices);
 FUNCTION(client_compile, PJRT_Client_Compile);
 FUNCTION(client_buffer_from_host, PJRT_Client_BufferFromHostBuffer);
@@ -106,8 +104,6 @@ SIZES(ErrorCodeArgs, PJRT_Error_GetCode_Args);
 FIELD(ErrorCodeArgs, code, PJRT_Error_GetCode_Args, code);
 SIZES(InitializeArgs, PJRT_Plugin_Initialize_Args);
 SIZES(EventArgs, PJRT_Event_Await_Args);
-SIZES(EventIsReadyArgs, PJRT_Event_IsReady_Args);
-FIELD(EventIsReadyArgs, is_ready, PJRT_Event_IsReady_Args, is_ready);
 SIZES(NamedValue, PJRT_NamedValue);
 FIELD(NamedValue, kind, PJRT_NamedValue, type);
 FIELD(NamedValue, int64_value, PJRT_NamedValue, int64_value);
@@ -118,7 +114,7 @@ FIELD(ClientCreateArgs, client, PJRT_Client_Create_Args, client);
 FIELD(ClientCreateArgs, kv_try_get, PJRT_Client_Create_Args, kv_try_get_callback);
 SIZES(ClientArgs, PJRT_Client_Destroy_Args);
 SIZES(ClientTextArgs, PJRT_Client_PlatformName_Args);
-FIELD(ClientTextArgs, size, PJRT_Client_PlatformVersion_Args, platform_version_size);
+FIELD(ClientTextArgs, size, PJRT_Client_PlatformName_Args, platform_name_size);
 SIZES(ClientDevicesArgs, PJRT_Client_AddressableDevices_Args);
 FIELD(ClientDevicesArgs, num_devices, PJRT_Client_AddressableDevices_Args, num_addressable_devices);
 SIZES(DeviceArgs, PJRT_Device_GetDescription_Args);

@@ -12,7 +12,7 @@ mkdir -p "$folder"
 if [[ ! -e $plugin ]]; then
   work=$(mktemp -d "$folder/download.XXXXXX")
   trap 'rm -rf "$work"' EXIT
-  python3 -m pip download --quiet --no-deps --dest "$work" "fastatomstruct-xla-cpu==$version" >&2
+  python3 -m pip download --quiet --no-deps --only-binary=:all: --dest "$work" "fastatomstruct-xla-cpu==$version" >&2
   wheel=$(echo "$work"/*.whl)
   got=$(sha256sum "$wheel" | cut -d ' ' -f 1)
   if [[ $got != "$digest" ]]; then

@@ -34,8 +34,8 @@ std::string accumulating_op(Reduce reduce) {
   return reduce == Reduce::sum ? "add" : reduce == Reduce::max ? "maximum" : "minimum";
 }
 
-int64_t sent_bytes(int64_t buffer_bytes, DType dtype, std::optional<DType> sent) {
-  return sent ? buffer_bytes / static_cast<int64_t>(size_of(dtype)) * static_cast<int64_t>(size_of(*sent))
+int64_t wire_bytes(int64_t buffer_bytes, DType dtype, std::optional<DType> wire) {
+  return wire ? buffer_bytes / static_cast<int64_t>(size_of(dtype)) * static_cast<int64_t>(size_of(*wire))
               : buffer_bytes;
 }
 

@@ -16,11 +16,11 @@ struct CollectiveAttrs {
   std::string reason;  // "gradient", "forward", "reshard", "regather"
   /// bf16: element type in which a reduction of f32 is sent. Each rank rounds its part once, parts are added in f32 in
   /// the order of the group, and the sum is rounded once. None: the type of the operand.
-  std::optional<DType> sent = std::nullopt;
+  std::optional<DType> wire = std::nullopt;
   static constexpr auto fields() {
     return std::tuple{field("axes", &CollectiveAttrs::axes),     field("dim", &CollectiveAttrs::dim),
                       field("to_dim", &CollectiveAttrs::to_dim), field("reduce", &CollectiveAttrs::reduce),
-                      field("reason", &CollectiveAttrs::reason), field("sent", &CollectiveAttrs::sent)};
+                      field("reason", &CollectiveAttrs::reason), field("wire", &CollectiveAttrs::wire)};
   }
 };
 
@@ -43,7 +43,7 @@ Axes axes_of(const Node& node, const Mesh& mesh);
 /// must not be none.
 std::string accumulating_op(Reduce reduce);
 /// Returns the bytes that a rank sends of a buffer, which holds the operand of a collective and may be padded.
-int64_t sent_bytes(int64_t buffer_bytes, DType dtype, std::optional<DType> sent);
+int64_t wire_bytes(int64_t buffer_bytes, DType dtype, std::optional<DType> wire);
 /// Returns the attributes of the collective that performs a move. `reduce` must be none unless the move reduces.
 CollectiveAttrs collective(const Mesh& mesh, const Move& move, Reduce reduce, std::string reason);
 

@@ -127,7 +127,7 @@ bool interleaved(const Shape& shape, int64_t dim) {
 /// sent.
 Staging staging_of_parts(const Node& node, const Type& whole) {
   const auto& attrs = node.attrs.as<CollectiveAttrs>();
-  if (attrs.sent) return {.send = sent_bytes(whole.bytes(), whole.dtype, attrs.sent)};
+  if (attrs.wire) return {.send = wire_bytes(whole.bytes(), whole.dtype, attrs.wire)};
   if (!interleaved(whole.shape, attrs.dim)) return {};
   return performs(node, Collective::all_gather) ? Staging{.receive = whole.bytes()} : Staging{.send = whole.bytes()};
 }
@@ -183,6 +183,11 @@ Exchange exchange_of(const LocalGraph& local, NodeId id, int64_t rank) {
   return exchange;
 }
 
+int64_t max_wire_bytes(const LocalGraph& local, const Node& node) {
+  const Type operand = local.largest(node.inputs[0]);
+  return wire_bytes(operand.bytes(), operand.dtype, node.attrs.as<CollectiveAttrs>().wire);
+}
+
 Staging staging_of(const LocalGraph& local, NodeId id, int64_t rank) {
   const Node& node = local.graph.nodes[id];
   if (gathers_or_scatters(node)) {
@@ -201,7 +206,7 @@ bool can_round_in_place(const LocalGraph& local, NodeId id) {
   const Node& node = local.graph.nodes[id];
   if (!performs(node, Collective::reduce_scatter)) return false;
   const auto& attrs = node.attrs.as<CollectiveAttrs>();
-  return attrs.sent && !interleaved(local.largest(node.inputs[0]).shape, attrs.dim);
+  return attrs.wire && !interleaved(local.largest(node.inputs[0]).shape, attrs.dim);
 }
 
 Staging largest_staging(const LocalGraph& local, NodeId id) {

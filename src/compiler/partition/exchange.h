@@ -25,18 +25,20 @@ Box slice_of(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_b
 /// Returns the box, relative to the result's shard on a rank, that a stack_micro_batches fills with its operand.
 Box stacked_at(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_batch);
 
-/// Bytes of the buffers in which boxes are contiguous, and have the type in which they are sent, before they are sent
-/// and after they are received; 0 if they are so in place.
+/// Bytes of the buffers in which boxes lie one after another, in the type on the wire, before they are sent and after
+/// they are received; 0 if the operand or the result already is such a buffer.
 struct Staging {
   int64_t send = 0, receive = 0;
 
   int64_t receive_offset() const { return (send + 63) / 64 * 64; }
   int64_t bytes() const { return receive == 0 ? send : receive_offset() + receive; }
 };
+/// Returns the bytes on the wire of the largest operand that any rank gives a collective.
+int64_t max_wire_bytes(const LocalGraph& local, const Node& node);
 /// Returns the staging of a node on one rank; empty for nodes that are no collectives or need none.
 Staging staging_of(const LocalGraph& local, NodeId node, int64_t rank);
-/// Whether a reduce_scatter of another type than it is sent in can round its operand in place, where its parts lie one
-/// after another, if nothing else reads the operand.
+/// Whether a reduce_scatter with another type on the wire can round its operand in place: its parts are contiguous. The
+/// caller checks that nothing else reads the operand.
 bool can_round_in_place(const LocalGraph& local, NodeId node);
 /// Returns staging of a node that suffices for every rank, without a look at each; empty for nodes that are no
 /// collectives or need none.

@@ -76,9 +76,9 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
 void verify_collective(const LocalGraph& local, const Node& node) {
   const std::optional<Collective> kind = collective_of(node);
   const bool can_round = kind == Collective::all_reduce || kind == Collective::reduce_scatter;
-  const std::optional<DType> sent = node.attrs.as<CollectiveAttrs>().sent;
-  PARTITA_CHECK(!sent || (can_round && *sent == DType::bf16 && local.graph.type(node.inputs[0]).dtype == DType::f32),
-                "{} is sent in {}, which only a reduction of f32 is, in bf16", node.name, to_text(sent));
+  const std::optional<DType> wire = node.attrs.as<CollectiveAttrs>().wire;
+  PARTITA_CHECK(!wire || (can_round && *wire == DType::bf16 && local.graph.type(node.inputs[0]).dtype == DType::f32),
+                "{} is sent in {}, which only a reduction of f32 is, in bf16", node.name, to_text(wire));
   const Sharding &from = local.shardings[node.inputs[0]], &to = local.shardings[node.outputs[0]];
   PARTITA_CHECK(to == moved(local, node, from, to), "{}: the result is not sharded as the collective leaves it",
                 node.name);

@@ -62,8 +62,8 @@ class Printer {
     if (!is_local(*collective_of(node))) {
       const Type here = local_.type(node.inputs[0], coordinates_);
       text += fmt::format(" ranks ({}) bytes {}", print_group(local_.mesh, rank_, axes_of(node, local_.mesh), ", "),
-                          sent_bytes(here.bytes(), here.dtype, attrs.sent));
-      if (attrs.sent) text += fmt::format(" of {}", name_of(*attrs.sent));
+                          wire_bytes(here.bytes(), here.dtype, attrs.wire));
+      if (attrs.wire) text += fmt::format(" of {}", name_of(*attrs.wire));
     }
     return text + " reason " + attrs.reason;
   }

@@ -8,8 +8,11 @@
 namespace partita {
 namespace {
 
+/// Whether the result is the same gradient: moved, converted or added to others.
+bool goes_on(const OpTraits& traits) { return traits.is_conversion || traits.moves_elements || traits.is_sum; }
+
 /// Returns, per value, whether it is used, and only by the update, by checks of gradients and as an output of the step,
-/// directly or after nodes of the backward that follow their operands.
+/// directly or after nodes of the backward that move, convert or add gradients.
 std::vector<bool> gradients_of_parameters(const LocalGraph& local, const OpSet& ops) {
   const Graph& graph = local.graph;
   const std::vector<bool> checks = checks_of_gradients(local);
@@ -28,8 +31,7 @@ std::vector<bool> gradients_of_parameters(const LocalGraph& local, const OpSet& 
       use = update;
     } else if (is_collective(node)) {
       use = uses[node.outputs[0]];
-    } else if (node.phase == Phase::backward &&
-               (ops.at(node.op).traits.halves.follow || ops.at(node.op).traits.is_conversion)) {
+    } else if (node.phase == Phase::backward && goes_on(ops.at(node.op).traits)) {
       use = none;
       for (const ValueId output : node.outputs) use = std::max(use, uses[output]);
     }
@@ -42,8 +44,8 @@ std::vector<bool> gradients_of_parameters(const LocalGraph& local, const OpSet& 
 
 }  // namespace
 
-void round_reductions(LocalGraph& local, const OpSet& ops, std::optional<DType> sent) {
-  if (!sent) return;
+void round_reductions(LocalGraph& local, const OpSet& ops, std::optional<DType> wire) {
+  if (!wire) return;
   Graph& graph = local.graph;
   const std::vector<bool> leads = gradients_of_parameters(local, ops);
   std::vector<bool> is_gradient(graph.values.size(), false);  // made by the backward, perhaps moved
@@ -57,9 +59,11 @@ void round_reductions(LocalGraph& local, const OpSet& ops, std::optional<DType> 
                         node.attrs.as<CollectiveAttrs>().reduce == Reduce::sum;
     if (!is_sum || !is_gradient[node.inputs[0]] || !leads[node.outputs[0]]) continue;
     const Type& type = graph.type(node.inputs[0]);
-    if (type.dtype != DType::f32 || type.rank() < 2) continue;
+    const auto is_long = [](int64_t size) { return size > 1; };
+    const bool is_vector = std::count_if(type.shape.begin(), type.shape.end(), is_long) < 2;
+    if (type.dtype != DType::f32 || is_vector) continue;
     CollectiveAttrs attrs = node.attrs.as<CollectiveAttrs>();
-    attrs.sent = sent;
+    attrs.wire = wire;
     node.attrs = Attrs(std::move(attrs));
   }
 }

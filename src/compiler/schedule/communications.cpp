@@ -1,6 +1,7 @@
 #include "compiler/schedule/communications.h"
 
 #include "compiler/partition/collectives.h"
+#include "compiler/partition/exchange.h"
 
 namespace partita {
 namespace {
@@ -36,14 +37,13 @@ std::vector<Communication> communications_of(const Schedule& schedule, const Loc
       if (is_local(one.kind)) continue;
       one.reduce = node.attrs.as<CollectiveAttrs>().reduce;
       one.axes = axes_of(node, local.mesh);
-      const Type operand = local.largest(node.inputs[0]);
-      one.bytes = sent_bytes(operand.bytes(), operand.dtype, node.attrs.as<CollectiveAttrs>().sent);
+      one.bytes = max_wire_bytes(local, node);
       if (starts_one) one.kernels = kernels_until_wait(schedule, i);
     } else if (instruction.kind == Instruction::reduce || instruction.kind == Instruction::start) {
       const Bucket& bucket = schedule.buckets[instruction.bucket];
       one.reduce = bucket.reduce;
       one.axes = bucket.axes;
-      one.bytes = sent_bytes(bucket.bytes, bucket.dtype, bucket.sent);
+      one.bytes = wire_bytes(bucket.bytes, bucket.dtype, bucket.wire);
       if (instruction.kind == Instruction::start) one.kernels = kernels_until_wait(schedule, i);
     } else {
       continue;

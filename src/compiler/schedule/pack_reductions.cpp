@@ -91,7 +91,7 @@ class Packer {
   bool fits(const Bucket& bucket, const Instruction& instruction) const {
     const CollectiveAttrs& attrs = node(instruction).attrs.as<CollectiveAttrs>();
     return bucket.dtype == local_.graph.type(node(instruction).inputs[0]).dtype && bucket.reduce == attrs.reduce &&
-           bucket.axes == axes_of(node(instruction), local_.mesh) && bucket.sent == attrs.sent;
+           bucket.axes == axes_of(node(instruction), local_.mesh) && bucket.wire == attrs.wire;
   }
 
   int new_bucket(const Instruction& instruction) {
@@ -99,7 +99,7 @@ class Packer {
     schedule_.buckets.push_back({.dtype = local_.graph.type(node(instruction).inputs[0]).dtype,
                                  .reduce = attrs.reduce,
                                  .axes = axes_of(node(instruction), local_.mesh),
-                                 .sent = attrs.sent});
+                                 .wire = attrs.wire});
     return static_cast<int>(schedule_.buckets.size()) - 1;
   }
 
@@ -118,7 +118,7 @@ class Packer {
     const Instruction& instruction = schedule_.instructions[reduction.instruction];
     const CollectiveAttrs& attrs = node(instruction).attrs.as<CollectiveAttrs>();
     Room& room = rooms_[{local_.graph.type(node(instruction).inputs[0]).dtype, attrs.reduce,
-                         axes_of(node(instruction), local_.mesh), attrs.sent}];
+                         axes_of(node(instruction), local_.mesh), attrs.wire}];
     int place = room.free.last_at_least(schedule_.buffers[instruction.inputs[0]].bytes);
     if (place < 0) {
       place = static_cast<int>(room.buckets.size());

@@ -1,12 +1,12 @@
 #pragma once
-// Reductions that are sent in another type than that of their operand: where they round it.
+// Where reductions with another type on the wire round their operands.
 
 #include "compiler/schedule/schedule.h"
 
 namespace partita {
 
-/// Returns, per buffer, whether one instruction alone reads its memory, which no input or state has: that instruction
-/// may change it. A collective and the wait for it count as one.
+/// Returns, per buffer, whether exactly one instruction reads its memory, and no input, state or output lies there:
+/// that instruction may change it. A collective and the wait for it count as one.
 std::vector<bool> read_once(const Schedule& schedule);
 
 /// Takes the scratch from each reduce-scatter that can round its operand in place (`can_round_in_place`) and alone

@@ -79,7 +79,7 @@ struct Bucket {
   DType dtype = DType::f32;
   Reduce reduce = Reduce::sum;
   Axes axes;
-  std::optional<DType> sent = std::nullopt;  // CollectiveAttrs::sent of its nodes
+  std::optional<DType> wire = std::nullopt;  // CollectiveAttrs::wire of its nodes
 };
 
 struct Schedule {

@@ -75,8 +75,8 @@ class LayerLowering {
     kernel.work.repeated = request_.folded.units[kernel.unit].is_copy;
     for (const auto* values : {&node.inputs, &node.outputs}) {
       for (ValueId value : *values) {
-        const bool is_activation = graph_.type(value).dtype == DType::f32;
-        const double times = is_activation ? request_.precision.moved / request_.precision.activation : 1;
+        const bool is_float32 = graph_.type(value).dtype == DType::f32;
+        const double times = is_float32 ? request_.precision.moved / request_.precision.activation : 1;
         kernel.bytes.add(values_.bytes_of(value), times);
       }
     }

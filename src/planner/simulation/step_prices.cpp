@@ -74,10 +74,17 @@ class StagePricing {
     return cluster_.software.rank_skew * static_cast<double>(std::max<int64_t>(0, others));
   }
 
+  /// Seconds in which f32 of these bytes are rounded to 16 bits, or the other way round: as a copy of 6 bytes for
+  /// each 8.
+  double seconds_of_rounding(int64_t bytes) const {
+    return speed_.seconds(copy_of_bytes("copy", 0.75 * static_cast<double>(bytes)));
+  }
+
   double bucket(const Instruction& instruction) {
     const Bucket& bucket = schedule_.buckets[static_cast<size_t>(instruction.bucket)];
-    const auto bytes = static_cast<double>(sent_bytes(bucket.bytes, bucket.dtype, bucket.sent));
-    return seconds_of(Collective::all_reduce, bytes, place(bucket.axes), cluster_);
+    const auto bytes = static_cast<double>(wire_bytes(bucket.bytes, bucket.dtype, bucket.wire));
+    const double rounding = bucket.wire ? seconds_of_rounding(2 * bucket.bytes) : 0;
+    return rounding + seconds_of(Collective::all_reduce, bytes, place(bucket.axes), cluster_);
   }
 
   double collective(const Instruction& instruction) {
@@ -86,10 +93,13 @@ class StagePricing {
     if (is_local(kind)) return speed_.seconds(instruction_work(instruction, local_, schedule_, rules_));
     const ValueId whole = kind == Collective::all_gather ? node.outputs[0] : node.inputs[0];
     const Staging staging = largest_staging(local_, instruction.node);
-    const double packing = speed_.seconds(copy_of_bytes("copy", static_cast<double>(staging.send + staging.receive)));
+    const bool rounds = node.attrs.as<CollectiveAttrs>().wire.has_value();
+    const double packing =
+        rounds ? seconds_of_rounding(local_.largest(node.inputs[0]).bytes() + local_.largest(node.outputs[0]).bytes())
+               : speed_.seconds(copy_of_bytes("copy", static_cast<double>(staging.send + staging.receive)));
     const GroupPlace& where = place(axes_of(node, local_.mesh));
     const Type type = local_.largest(whole);
-    const auto bytes = static_cast<double>(sent_bytes(type.bytes(), type.dtype, node.attrs.as<CollectiveAttrs>().sent));
+    const auto bytes = static_cast<double>(wire_bytes(type.bytes(), type.dtype, node.attrs.as<CollectiveAttrs>().wire));
     return packing + skew(where) + seconds_of(kind, bytes, where, cluster_);
   }
 

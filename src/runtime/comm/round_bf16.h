@@ -5,8 +5,8 @@
 
 namespace partita {
 
-/// Writes the nearest bf16 of `count` f32 values, of two equally near ones that with an even last digit; NaN stays NaN.
-/// `rounded` may be `values`: the result then fills the first half of the memory. Otherwise they may not overlap.
+/// Rounds `count` f32 values to bf16, to the nearest, ties to even; NaN stays NaN. `rounded` may be `values`: the
+/// result then fills the first half of the memory. Otherwise they may not overlap.
 void round_to_bf16(const void* values, void* rounded, int64_t count);
 
 /// Writes `count` bf16 values as f32. `values` may be `rounded`, whose memory then has to be twice as large as what it

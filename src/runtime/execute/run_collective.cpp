@@ -41,10 +41,10 @@ struct Binding {
 
   std::function<void()> reduce(int64_t bytes) const {
     const int64_t elements = bytes / static_cast<int64_t>(size_of(in_type.dtype));
-    if (attrs().sent) {
-      return [*this, count = elements, sent = *attrs().sent, kind = attrs().reduce] {
+    if (attrs().wire) {
+      return [*this, count = elements, wire = *attrs().wire, kind = attrs().reduce] {
         round_to_bf16(*in, *out, count);
-        group->all_reduce(*out, count, sent, kind);
+        group->all_reduce(*out, count, wire, kind);
         widen_from_bf16(*out, *out, count);
       };
     }
@@ -70,24 +70,24 @@ struct Binding {
   }
 
   /// Rounds the parts to what is sent, one after another: to the staging buffer or, if there is none, in place.
-  std::function<void()> scatter_rounded(Parts parts, DType sent) const {
-    return [*this, parts = std::move(parts), sent, count = in_type.elements(), kind = attrs().reduce] {
+  std::function<void()> scatter_rounded(Parts parts, DType wire) const {
+    return [*this, parts = std::move(parts), wire, count = in_type.elements(), kind = attrs().reduce] {
       char* rounded = *in;
       if (send == nullptr) {
         round_to_bf16(*in, *in, count);
       } else {
         rounded = static_cast<char*>(send);
         for (size_t i = 0, at = 0; i < parts.ranges.size(); at += static_cast<size_t>(parts.counts[i++])) {
-          if (parts.counts[i] > 0) round_part(operand(), parts.ranges[i], rounded + at * size_of(sent));
+          if (parts.counts[i] > 0) round_part(operand(), parts.ranges[i], rounded + at * size_of(wire));
         }
       }
-      group->reduce_scatter(rounded, *out, parts.counts, sent, kind);
+      group->reduce_scatter(rounded, *out, parts.counts, wire, kind);
       widen_from_bf16(*out, *out, out_type.elements());
     };
   }
 
   std::function<void()> scatter(Parts parts) const {
-    if (attrs().sent) return scatter_rounded(std::move(parts), *attrs().sent);
+    if (attrs().wire) return scatter_rounded(std::move(parts), *attrs().wire);
     return [*this, parts = std::move(parts), kind = attrs().reduce] {
       if (send != nullptr) pack(operand(), parts.ranges, parts.counts, send);
       group->reduce_scatter(send != nullptr ? send : *in, *out, parts.counts, in_type.dtype, kind);

@@ -162,10 +162,10 @@ void StageBinder::bind_bucket(const Instruction& instruction) {
   chosen.add(bucket.axes);
   const auto reduce = [&group = chosen.at(bucket.axes), data = buffers_.at(bucket.offset), dtype = bucket.dtype,
                        count = bucket.bytes / static_cast<int64_t>(size_of(bucket.dtype)), kind = bucket.reduce,
-                       sent = bucket.sent] {
-    if (!sent) return group.all_reduce(data, count, dtype, kind);
+                       wire = bucket.wire] {
+    if (!wire) return group.all_reduce(data, count, dtype, kind);
     round_to_bf16(data, data, count);
-    group.all_reduce(data, count, *sent, kind);
+    group.all_reduce(data, count, *wire, kind);
     widen_from_bf16(data, data, count);
   };
   if (instruction.kind == Instruction::start) return bind_start(message, reduce);

@@ -13,12 +13,10 @@ constexpr std::pair<Function, std::string_view> kFunctions[] = {
     {Function::error_code, "PJRT_Error_GetCode"},
     {Function::plugin_initialize, "PJRT_Plugin_Initialize"},
     {Function::event_destroy, "PJRT_Event_Destroy"},
-    {Function::event_is_ready, "PJRT_Event_IsReady"},
     {Function::event_await, "PJRT_Event_Await"},
     {Function::client_create, "PJRT_Client_Create"},
     {Function::client_destroy, "PJRT_Client_Destroy"},
     {Function::client_platform_name, "PJRT_Client_PlatformName"},
-    {Function::client_platform_version, "PJRT_Client_PlatformVersion"},
     {Function::client_addressable_devices, "PJRT_Client_AddressableDevices"},
     {Function::client_compile, "PJRT_Client_Compile"},
     {Function::client_buffer_from_host, "PJRT_Client_BufferFromHostBuffer"},
@@ -69,6 +67,8 @@ Api::Api(const Table* table, std::string path) : table_(table), path_(std::move(
   if (version.major != 0 || version.minor < kOldestMinor) {
     refuse(fmt::format("version {}.{}", version.major, version.minor));
   }
+  // Without them no one knows when the plugin has read or written the memory of a copy.
+  for (const Function function : {Function::event_await, Function::event_destroy}) address_of(function);
 }
 
 bool Api::has(Function function) const {
@@ -80,9 +80,8 @@ Api::Entry Api::address_of(Function function) const {
   if (has(function)) return entries()[static_cast<size_t>(function)];
   throw RuntimeFailure(
       ExitCode::usage,
-      fmt::format("[device] {}: a plugin that cannot be used, got none of {} in version 0.{}, expected "
-                  "a plugin that has it",
-                  path_, name_of(function), table_->version.minor));
+      fmt::format("[device] {}: a plugin that is too old, got no {} in version 0.{}, expected one that has it", path_,
+                  name_of(function), table_->version.minor));
 }
 
 void Api::destroy(Error* error) const noexcept {
@@ -114,6 +113,12 @@ void Api::fail(Function function, Error* error, Purpose purpose) const {
   if (code == static_cast<int>(ErrorCode::resource_exhausted)) {
     throw RuntimeFailure(ExitCode::out_of_memory, fmt::format("[memory] out of memory: the device: {}", text));
   }
+  if (function == Function::topology_create) {
+    throw RuntimeFailure(ExitCode::usage,
+                         fmt::format("[device] {}: the plugin does not know the topology, got code {}: "
+                                     "{}, expected chips that it knows",
+                                     path_, code, text));
+  }
   if (purpose == Purpose::setup) {
     throw RuntimeFailure(ExitCode::usage,
                          fmt::format("[device] {}: the plugin has no device to use, got code {} of {}: {}, expected a "
@@ -128,10 +133,8 @@ void Api::await(Event* event, Function cause) const {
   EventArgs args;
   args.event = event;
   args.struct_size = sizeof(args);
-  Error* error = nullptr;
-  if (has(Function::event_await)) error = address_of(Function::event_await)(&args);
+  Error* error = address_of(Function::event_await)(&args);
   release(Function::event_destroy, args);
-  address_of(Function::event_await);  // throws if there is none
   if (error != nullptr) fail(cause, error, Purpose::work);
 }
 

@@ -72,12 +72,10 @@ enum class Function : size_t {
   error_code = 2,
   plugin_initialize = 3,
   event_destroy = 5,
-  event_is_ready = 6,
   event_await = 8,
   client_create = 10,
   client_destroy = 11,
   client_platform_name = 12,
-  client_platform_version = 14,
   client_addressable_devices = 16,
   client_compile = 20,
   client_buffer_from_host = 22,
@@ -122,9 +120,6 @@ struct InitializeArgs : Header {};
 struct EventArgs : Header {  // event_destroy, event_await
   Event* event = nullptr;
 };
-struct EventIsReadyArgs : EventArgs {
-  bool is_ready = false;
-};
 
 /// A named option of a client or a topology.
 struct NamedValue : Header {
@@ -150,7 +145,7 @@ struct ClientCreateArgs : Header {
   ClientHandle* client = nullptr;
   void *kv_try_get = nullptr, *kv_try_get_argument = nullptr;
 };
-struct ClientTextArgs : ClientArgs {  // client_platform_name, client_platform_version
+struct ClientTextArgs : ClientArgs {  // client_platform_name
   const char* text = nullptr;
   size_t size = 0;
 };

@@ -54,6 +54,7 @@ Client::Client(std::shared_ptr<const Api> api, ClientHandle* handle)
 size_t Client::devices() const { return state_->devices.size(); }
 
 int64_t Client::id(size_t device) const {
+  state_->require_own_process();
   DeviceIdArgs args;
   args.description = description_of(*state_, device);
   state_->api->call(Function::device_description_id, args);
@@ -61,6 +62,7 @@ int64_t Client::id(size_t device) const {
 }
 
 std::string Client::kind(size_t device) const {
+  state_->require_own_process();
   DeviceKindArgs args;
   args.description = description_of(*state_, device);
   state_->api->call(Function::device_description_kind, args);
@@ -68,6 +70,7 @@ std::string Client::kind(size_t device) const {
 }
 
 std::string Client::platform() const {
+  state_->require_own_process();
   auto args = of_client<ClientTextArgs>(*state_);
   state_->api->call(Function::client_platform_name, args);
   return {args.text, args.size};
@@ -128,6 +131,7 @@ Buffer::~Buffer() {
 }
 
 Type Buffer::type() const {
+  state_->require_own_process();
   BufferTypeArgs element;
   BufferDimensionsArgs dims;
   element.buffer = dims.buffer = handle_;
@@ -165,6 +169,7 @@ void Buffer::wait() const {
 }
 
 bool Buffer::is_donated() const {
+  state_->require_own_process();
   BufferIsDeletedArgs args;
   args.buffer = handle_;
   state_->api->call(Function::buffer_is_deleted, args);

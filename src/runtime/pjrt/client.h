@@ -11,9 +11,9 @@
 
 namespace partita::pjrt {
 
-/// Counts launches of programs with collectives: equal on all ranks of one launch, and another for each launch. The
-/// plugin mixes collectives of launches in flight that have the same.
-using LaunchId = int;
+/// Identifies one run of a program with collectives: the same number on all its devices, and another one for each run.
+/// The plugin mixes the collectives of runs in flight that have one number.
+using RunId = int;
 
 /// Bytes of a compiled program on a device.
 struct MemoryUse {
@@ -73,7 +73,6 @@ class Completion {
 
   /// Waits for the run; returns at once the second time. Throws the error of the run, once.
   void wait();
-  bool is_ready() const;
 
  private:
   std::shared_ptr<const ClientState> state_;
@@ -101,9 +100,9 @@ class Executable {
   size_t devices() const { return devices_; }
   /// Enqueues the program of one replica on device `device` of the client. Arguments that the program marks as aliased
   /// are donated. Throws as `Api::call` does, for what the plugin notices at once.
-  Results run(size_t device, std::span<const Buffer* const> arguments, LaunchId launch = 0) const;
+  Results run(size_t device, std::span<const Buffer* const> arguments, RunId launch = 0) const;
   /// Enqueues all replicas, each on its device, with its arguments. Throws as `run` does.
-  std::vector<Results> run_all(std::span<const std::vector<const Buffer*>> arguments, LaunchId launch = 0) const;
+  std::vector<Results> run_all(std::span<const std::vector<const Buffer*>> arguments, RunId launch = 0) const;
   /// Returns the bytes that the program takes on a device. Throws InternalError if the plugin does not say.
   MemoryUse memory() const;
   /// Returns the program as bytes that `Client::load` of the same plugin on the same devices takes.
@@ -111,7 +110,7 @@ class Executable {
 
  private:
   std::vector<Results> launch(std::span<const std::vector<BufferHandle*>> arguments, Device* device,
-                              LaunchId launch) const;
+                              RunId launch) const;
   void release() noexcept;
 
   std::shared_ptr<const ClientState> state_;

@@ -50,7 +50,6 @@ std::string serialized(const CompileOptions& options) {
   std::string text = field(3, build);
   if (options.portable) text += field(4, int64_t{1});
   for (const auto& [name, flag] : options.flags) text += field(7, field(1, name) + field(2, override_of(flag)));
-  if (!options.target.empty()) text += field(8, options.target);
   return text;
 }
 

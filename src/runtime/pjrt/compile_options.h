@@ -17,7 +17,6 @@ struct CompileOptions {
   std::vector<int64_t> devices = {};       // ids of the replicas' devices, in their order; empty: the plugin chooses
   bool portable = false;                   // whether the program of one replica may run on any device of the client
   std::map<std::string, Flag> flags = {};  // such as {"xla_backend_optimization_level", 0}
-  std::string target = {};  // text of xla.gpu.GpuTargetConfig: the chip that a topology without devices stands for
 };
 
 /// Returns the message xla.CompileOptionsProto as bytes. Throws InternalError unless `devices` is empty or has one id

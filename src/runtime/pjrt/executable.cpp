@@ -38,14 +38,6 @@ void Completion::wait() {
   state_->api->await(std::exchange(event_, nullptr), Function::loaded_executable_execute);
 }
 
-bool Completion::is_ready() const {
-  if (event_ == nullptr) return true;
-  EventIsReadyArgs args;
-  args.event = event_;
-  state_->api->call(Function::event_is_ready, args);
-  return args.is_ready;
-}
-
 Executable::Executable(std::shared_ptr<const ClientState> state, LoadedExecutable* loaded)
     : state_(std::move(state)), loaded_(loaded) {
   try {
@@ -89,11 +81,17 @@ void Executable::release() noexcept {
   }
 }
 
-MemoryUse Executable::memory() const { return memory_of(*state_->api, compiled_); }
+MemoryUse Executable::memory() const {
+  state_->require_own_process();
+  return memory_of(*state_->api, compiled_);
+}
 
-std::string Executable::serialized() const { return serialized_of(*state_->api, compiled_); }
+std::string Executable::serialized() const {
+  state_->require_own_process();
+  return serialized_of(*state_->api, compiled_);
+}
 
-Results Executable::run(size_t device, std::span<const Buffer* const> arguments, LaunchId launch) const {
+Results Executable::run(size_t device, std::span<const Buffer* const> arguments, RunId launch) const {
   PARTITA_CHECK(device < state_->devices.size(), "device {} of {}", device, state_->devices.size());
   std::vector<BufferHandle*> handles;
   for (const Buffer* argument : arguments) handles.push_back(argument->handle());
@@ -101,8 +99,9 @@ Results Executable::run(size_t device, std::span<const Buffer* const> arguments,
   return std::move(results.front());
 }
 
-std::vector<Results> Executable::run_all(std::span<const std::vector<const Buffer*>> arguments, LaunchId launch) const {
-  PARTITA_CHECK(arguments.size() == devices_, "arguments of {} devices for {}", arguments.size(), devices_);
+std::vector<Results> Executable::run_all(std::span<const std::vector<const Buffer*>> arguments, RunId launch) const {
+  PARTITA_CHECK(!arguments.empty() && arguments.size() == devices_, "arguments of {} devices for {}", arguments.size(),
+                devices_);
   std::vector<std::vector<BufferHandle*>> handles;
   for (const std::vector<const Buffer*>& of_device : arguments) {
     std::vector<BufferHandle*>& own = handles.emplace_back();
@@ -112,7 +111,7 @@ std::vector<Results> Executable::run_all(std::span<const std::vector<const Buffe
 }
 
 std::vector<Results> Executable::launch(std::span<const std::vector<BufferHandle*>> arguments, Device* device,
-                                        LaunchId launch) const {
+                                        RunId launch) const {
   state_->require_own_process();
   const size_t devices = arguments.size();
   std::vector<std::vector<BufferHandle*>> outputs(devices, std::vector<BufferHandle*>(outputs_, nullptr));

@@ -9,7 +9,8 @@
 
 namespace partita::pjrt {
 
-/// Options of a client; each plugin knows some of them ("cpu_device_count", "visible_devices", "memory_fraction").
+/// Options of a client or of a topology; each plugin knows some of them ("cpu_device_count", "visible_devices",
+/// "memory_fraction").
 using NamedOptions = std::map<std::string, Flag>;
 
 /// A program that was compiled for a topology: no device is there to run it.
@@ -55,8 +56,9 @@ class Topology {
 /// A loaded plugin. It stays loaded until the process ends. Threads may use it at the same time.
 class Plugin {
  public:
-  /// Loads a shared library and initialises it. Throws RuntimeFailure(usage) if there is none, if it is no plugin or of
-  /// another version than 0.57 or a later 0.x, or if it refuses.
+  /// Loads a shared library and initialises it, to be done once for each library in a process. Throws
+  /// RuntimeFailure(usage) if there is none, if it is no plugin or of another version than 0.57 or a later 0.x, or if
+  /// it refuses.
   static Plugin load(const std::string& path);
   /// Takes the functions of a plugin that is part of the program; `path` names it in messages. Throws as `load` does.
   Plugin(const Table* table, const std::string& path);

@@ -118,9 +118,10 @@ TEST(Plugin, EveryFailureHasItsErrorAndLeavesNothing) {
     FakePlugin fake;
     fake.remove(function);
     const auto [message, exit] = error_of([&] { use(fake); });
-    EXPECT_EQ(message, fmt::format("[device] fake.so: a plugin that cannot be used, got none of {} in version 0.90, "
-                                   "expected a plugin that has it",
-                                   name_of(function)));
+    EXPECT_EQ(
+        message,
+        fmt::format("[device] fake.so: a plugin that is too old, got no {} in version 0.90, expected one that has it",
+                    name_of(function)));
     EXPECT_EQ(exit, ExitCode::usage);
     EXPECT_TRUE(fake.alive.empty()) << name_of(function) << " leaves " << *fake.alive.begin();
   }

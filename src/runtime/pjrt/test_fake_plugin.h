@@ -34,7 +34,7 @@ class FakePlugin {
   std::map<Function, ErrorCode> failing_later = {};  // functions whose event stands for an error
   std::multiset<std::string> alive = {};             // "buffer", "client", ..: made and not destroyed
   std::string options = {};                          // options of the last compilation
-  int launch = -1;                                   // LaunchId of the last run
+  int launch = -1;                                   // RunId of the last run
 
  private:
   static constexpr size_t kFunctions = 128;
@@ -101,10 +101,6 @@ class FakePlugin {
         [](ErrorCodeArgs& args) -> void* { return args.code = object(args.error)->code, nullptr; });
     add<F::plugin_initialize, InitializeArgs>([](InitializeArgs&) -> void* { return nullptr; });
     add<F::event_destroy, EventArgs>([](EventArgs& args) -> void* { return destroy(args.event), nullptr; });
-    add<F::event_is_ready, EventIsReadyArgs>([](EventIsReadyArgs& args) -> void* {
-      args.is_ready = true;
-      return nullptr;
-    });
     add<F::event_await, EventArgs>([](EventArgs& args) -> void* {
       const int code = object(args.event)->code;
       return code == 0 ? nullptr : make<Error>("error", code);

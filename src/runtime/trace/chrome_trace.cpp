@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/partition/collectives.h"
+#include "compiler/partition/exchange.h"
 
 namespace partita {
 namespace {
@@ -144,13 +145,13 @@ ChromeTrace::Event ChromeTrace::instruction(const Span& span, int rank) const {
     case Instruction::collective:
       if (is_local(*collective_of(*node))) break;
       event.name = node->op + " " + event.name;
-      communicates(axes_of(*node, local.mesh), local.largest(node->inputs[0]).bytes());
+      communicates(axes_of(*node, local.mesh), max_wire_bytes(local, *node));
       break;
     case Instruction::reduce:
     case Instruction::start: {
       if (instruction.is_single_message()) {
         event.name = fmt::format("{} {}", span.thread == 0 ? "start" : node->op, node->name);
-        if (span.thread != 0) communicates(axes_of(*node, local.mesh), local.largest(node->inputs[0]).bytes());
+        if (span.thread != 0) communicates(axes_of(*node, local.mesh), max_wire_bytes(local, *node));
         break;
       }
       const Bucket& bucket = schedule.buckets[static_cast<size_t>(instruction.bucket)];
@@ -160,7 +161,7 @@ ChromeTrace::Event ChromeTrace::instruction(const Span& span, int rank) const {
       }
       event.name = fmt::format("all_reduce bucket {}", instruction.bucket);
       event.arguments += ",\"op\":\"all_reduce\"";
-      communicates(bucket.axes, bucket.bytes);
+      communicates(bucket.axes, wire_bytes(bucket.bytes, bucket.dtype, bucket.wire));
       break;
     }
     case Instruction::wait:

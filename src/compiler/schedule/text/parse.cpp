@@ -141,7 +141,7 @@ class Parser {
     Bucket bucket;
     from_text(reader_.word(), bucket.reduce);
     from_text(reader_.word(), bucket.dtype);
-    if (reader_.take("as")) from_text(reader_.word(), bucket.sent.emplace());
+    if (reader_.take("as")) from_text(reader_.word(), bucket.wire.emplace());
     reader_.expect("over");
     bucket.axes = parse_axes(fmt::format("{}}}", reader_.until("}")), reader_.local.mesh);
     reader_.expect("bytes=");
@@ -165,8 +165,8 @@ class Parser {
     bucket_of_[id] = static_cast<int>(schedule_.buckets.size());
     reader_.expect_value(buffer, node.inputs[0], "wrong operand of " + node.name);
     if (bucket.reduce != node.attrs.as<CollectiveAttrs>().reduce || bucket.axes != axes_of(node, reader_.local.mesh) ||
-        bucket.dtype != graph_.type(node.inputs[0]).dtype || bucket.sent != node.attrs.as<CollectiveAttrs>().sent) {
-      reader_.fail("bucket and node differ", node.name, "one reduction, element type and axes");
+        bucket.dtype != graph_.type(node.inputs[0]).dtype || bucket.wire != node.attrs.as<CollectiveAttrs>().wire) {
+      reader_.fail("bucket and node differ", node.name, "one reduction, element type, type on the wire and axes");
     }
     bucket.nodes.push_back(id);
     bucket.buffers.push_back(buffer);

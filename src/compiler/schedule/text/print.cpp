@@ -73,7 +73,7 @@ class Printer {
   void add_bucket(size_t index) {
     const Bucket& bucket = schedule_.buckets[index];
     text_ += fmt::format("bucket {} {} {}{} over {{{}}} bytes={} @{} of", index, name_of(bucket.reduce),
-                         name_of(bucket.dtype), bucket.sent ? fmt::format(" as {}", name_of(*bucket.sent)) : "",
+                         name_of(bucket.dtype), bucket.wire ? fmt::format(" as {}", name_of(*bucket.wire)) : "",
                          local_.mesh.print(bucket.axes), bucket.bytes, bucket.offset);
     for (size_t i = 0; i < bucket.nodes.size(); ++i) {
       text_ += fmt::format(" {}={}", local_.graph.nodes[bucket.nodes[i]].name, name(bucket.buffers[i]));
