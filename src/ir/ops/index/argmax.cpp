@@ -76,6 +76,21 @@ OpDef first_equal_op() {
     return Attrs(FirstEqualAttrs{attrs.as<FirstEqualAttrs>().begin + shard.inputs[0].back().begin});
   };
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value(), Value()}; };
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const Hlo &x = call.inputs[0], m = call.broadcast(call.inputs[1], x.type.shape);
+    Hlo equal = call.compare("EQ", x, m);
+    if (is_float(x.type.dtype)) {
+      const Hlo nan = call.body.add_same("stablehlo.and", {call.compare("NE", x, x), call.compare("NE", m, m)});
+      equal = call.body.add_same("stablehlo.or", {equal, nan});
+    }
+    const Type indices{DType::i64, x.type.shape};
+    const int64_t last = indices.rank() - 1, none = std::numeric_limits<int64_t>::max();
+    const Hlo steps = call.body.add(fmt::format("stablehlo.iota dim = {} : {}", last, hlo_type(indices)), indices);
+    const Hlo begin = call.splat_integer(call.attrs.as<FirstEqualAttrs>().begin, indices);
+    const Hlo column = call.body.add_same("stablehlo.add", {steps, begin});
+    return {call.reduce(call.select(equal, column, call.splat_integer(none, indices)), "minimum",
+                        call.splat_integer(none, {DType::i64, {}}), {last})};
+  };
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const int64_t columns = in[0].type.shape.back(), begin = attrs.as<FirstEqualAttrs>().begin;
     for_dtype(in[0].type.dtype, [&](auto zero) {

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "ir/ops/index/attrs.h"
 #include "ir/ops/shape/attrs.h"
 #include "ir/ops/sizes.h"
@@ -5,6 +7,18 @@
 
 namespace partita {
 namespace {
+
+/// Returns where columns begin, begin + 1, .. of `type` have the id of their row, as bools.
+Hlo is_column(const EmitCall& call, const Hlo& ids, int64_t begin, const Shape& shape) {
+  const Type type{ids.type.dtype, shape};
+  const int64_t last = type.rank() - 1;
+  std::vector<int64_t> rows(static_cast<size_t>(last));
+  std::iota(rows.begin(), rows.end(), 0);
+  const Hlo columns = call.body.add(fmt::format("stablehlo.iota dim = {} : {}", last, hlo_type(type)), type);
+  const Hlo own =
+      call.body.add_same("stablehlo.subtract", {call.broadcast_in(ids, rows, shape), call.splat_integer(begin, type)});
+  return call.compare("EQ", columns, own);
+}
 
 OpDef pick_op() {
   OpDef op;
@@ -36,6 +50,12 @@ OpDef pick_op() {
     const Value d = call.apply("reshape", {call.d_outputs[0]}, ReshapeAttrs{.shape = kept});
     return {call.apply("mul", {hot, d}), Value()};
   };
+  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const Hlo& x = call.inputs[0];
+    const Hlo hit = is_column(call, call.inputs[1], call.attrs.as<PickAttrs>().begin, x.type.shape);
+    const Hlo rest = call.splat(0, x.type), start = call.splat(0, {x.type.dtype, {}});
+    return {call.reduce(call.select(hit, x, rest), "add", start, {x.type.rank() - 1})};
+  };
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const int64_t columns = in[0].type.shape.back(), begin = attrs.as<PickAttrs>().begin;
@@ -56,6 +76,13 @@ OpDef pick_op() {
                 {{sample_of({2, 3, 5}), ids_of({2, 3}, 5)}, Attrs(PickAttrs{})},
                 {{sample_of({5, 3}), ids_of({5}, 6)}, Attrs(PickAttrs{2})}};
   return op;
+}
+
+std::vector<Hlo> emit_one_hot(const EmitCall& call) {
+  const OneHotAttrs& attrs = call.attrs.as<OneHotAttrs>();
+  const Type& result = call.outputs[0];
+  const Hlo hit = is_column(call, call.inputs[0], attrs.begin, result.shape);
+  return {call.select(hit, call.splat(attrs.on_value, result), call.splat(attrs.off_value, result))};
 }
 
 OpDef one_hot_op() {
@@ -86,6 +113,7 @@ OpDef one_hot_op() {
     return Attrs(local);
   };
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
+  op.emit = emit_one_hot;
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const OneHotAttrs& attrs = all.as<OneHotAttrs>();

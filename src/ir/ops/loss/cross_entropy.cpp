@@ -1,5 +1,7 @@
 #include "ir/ops/loss/cross_entropy.h"
 
+#include <numeric>
+
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/norm/softmax.h"
 #include "ir/ops/shape/attrs.h"
@@ -154,6 +156,24 @@ void run_cross_entropy_grad(const CrossEntropyGradAttrs& attrs, Inputs in, const
   }
 }
 
+std::vector<Hlo> emit_cross_entropy_grad(const EmitCall& call) {
+  const Hlo &logits = call.inputs[0], &labels = call.inputs[1];
+  const DType wide = call.inputs[2].type.dtype;
+  const Shape& shape = logits.type.shape;
+  const int64_t last = logits.type.rank() - 1;
+  std::vector<int64_t> rows(static_cast<size_t>(last));
+  std::iota(rows.begin(), rows.end(), 0);
+  const Type ids{labels.type.dtype, shape};
+  const Hlo steps = call.body.add(fmt::format("stablehlo.iota dim = {} : {}", last, hlo_type(ids)), ids);
+  const Hlo begin = call.splat_integer(call.attrs.as<CrossEntropyGradAttrs>().begin, ids);
+  const Hlo classes = call.body.add_same("stablehlo.add", {steps, begin});
+  const Hlo hit = call.convert(call.compare("EQ", classes, call.broadcast_in(labels, rows, shape)), wide);
+  const auto spread = [&](size_t operand) { return Traced(call, call.broadcast(call.inputs[operand], shape)); };
+  const Traced softmax = exp_of(Traced(call, call.convert(logits, wide)) - spread(2));
+  const Traced d_logits = (softmax - Traced(call, hit)) * spread(3);
+  return {call.convert(d_logits.as(call, {wide, shape}), logits.type.dtype)};
+}
+
 OpDef cross_entropy_grad_op() {
   OpDef op;
   op.name = kCrossEntropyGrad;
@@ -162,6 +182,7 @@ OpDef cross_entropy_grad_op() {
   op.infer = infer_cross_entropy_grad;
   op.rule = [](const OpCall& call) { return einsum("..z,..,..1,..1->..z", call).linear_in({3}); };
   op.localize = localize_cross_entropy_grad;
+  op.emit = emit_cross_entropy_grad;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const auto& own = attrs.as<CrossEntropyGradAttrs>();

@@ -104,6 +104,17 @@ void run_moments_finish(const MomentsFinishAttrs& attrs, Inputs in, Outputs out)
   }
 }
 
+std::vector<Hlo> emit_moments_finish(const EmitCall& call) {
+  const auto& attrs = call.attrs.as<MomentsFinishAttrs>();
+  const Traced near(call, call.inputs[0]), rest(call, call.inputs[1]), squares(call, call.inputs[2]);
+  const double share = 1 / static_cast<double>(std::max<int64_t>(1, attrs.count));
+  const Traced shift = rest * share, variance = max_of(squares * share - shift * shift, 0);
+  const auto result = [&](const Traced& value) {
+    return call.convert(value.as(call, call.inputs[0].type), attrs.dtype);
+  };
+  return {result(near + shift), result(1 / sqrt_of(variance + attrs.epsilon))};
+}
+
 OpDef moments_finish_op() {
   OpDef op;
   op.name = kMomentsFinish;
@@ -111,6 +122,7 @@ OpDef moments_finish_op() {
   op.attrs = Attrs(MomentsFinishAttrs{});
   op.infer = infer_moments_finish;
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
+  op.emit = emit_moments_finish;
   op.flops_per_point = 6;
   op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
     const auto& attrs = given.as<MomentsFinishAttrs>();
