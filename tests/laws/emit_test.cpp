@@ -27,9 +27,7 @@ const pjrt::Client* plugin_client() {
 const std::set<std::string>& unwritten() {
   static const std::set<std::string> ops{"all_finite",
                                          "assign_slots",
-                                         "attention",
                                          "attention_finish",
-                                         "attention_grad",
                                          "attention_max",
                                          "attention_sums",
                                          "avg_pool",

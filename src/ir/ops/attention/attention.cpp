@@ -157,6 +157,7 @@ OpDef attention_op() {
   op.localize = localize_attention;
   op.grad = grad_attention;
   op.expand = expand_attention;
+  op.emit = emit_attention;
   op.traits.is_selected_for_recompute = true;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
@@ -245,6 +246,7 @@ OpDef attention_grad_op() {
     return attention_rule("bq(hgd),bk(hd),bk(he),bq(hge),b(hg)q,bq(hge)->bq(hgd),bk(hd),bk(he)", "", call)
         .linear_in({5});
   };
+  op.emit = emit_attention_grad;
   op.localize = localize_attention;
   op.flops_per_point = 10;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {

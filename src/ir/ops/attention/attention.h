@@ -92,6 +92,9 @@ ShardingRule attention_rule(const std::string& text, const std::string& modifier
 /// Returns the attributes on a shard: its numbers of heads and, if causal, its `begin`. For ops with q and k as
 /// operands 0 and 1. The heads are dimension 1 of operand 4 if there is one (the gradient), else of the last result.
 Attrs localize_attention(const Attrs& given, const Shard& shard);
+/// Write attention and its gradient as StableHLO.
+std::vector<Hlo> emit_attention(const EmitCall& call);
+std::vector<Hlo> emit_attention_grad(const EmitCall& call);
 /// Builds attention from ops that allow its keys to be cut. Returns y and lse, the results of attention.
 std::vector<Value> expand_attention(const ExpandCall& call);
 

@@ -1,0 +1,121 @@
+// Attention as StableHLO: products over all pairs of positions. Heads are two dimensions, heads of k and v and heads of
+// q for each of them, so that no operand is repeated.
+
+#include <limits>
+#include <numeric>
+
+#include "ir/ops/attention/attention.h"
+
+namespace partita {
+namespace {
+
+class Emitter {
+ public:
+  explicit Emitter(const EmitCall& call)
+      : call_(call),
+        attrs_(call.attrs.as<AttentionAttrs>()),
+        sizes_(attention_sizes(attrs_, call.inputs[0].type, call.inputs[1].type, call.inputs[2].type)),
+        wide_(wide_type(call.inputs[0].type.dtype)),
+        pairs_{sizes_.batch, sizes_.kv_heads, sizes_.queries, sizes_.group(), sizes_.keys} {}
+
+  /// Returns y and lse.
+  std::vector<Hlo> forward() const {
+    const Hlo scores = this->scores();
+    const Type row{wide_, {}};
+    const Hlo largest = call_.reduce(scores, "maximum", call_.splat(-kInfinity, row), {4});
+    const Traced shifted = Traced(call_, scores) - Traced(call_, spread(largest));
+    const Hlo powers = exp_of(shifted).as(call_, scores.type);
+    const Hlo sum = call_.reduce(powers, "add", call_.splat(0, row), {4});
+    const Hlo shares = call_.body.add_same("stablehlo.divide", {powers, spread(sum)});
+    const Hlo y = dot(shares, values(), "[0, 1] x [0, 2]", "[4] x [1]",
+                      {sizes_.batch, sizes_.kv_heads, sizes_.queries, sizes_.group(), sizes_.value_width});
+    const Hlo lse = (Traced(call_, largest) + log_of(Traced(call_, sum))).as(call_, sum.type);
+    return {back(transposed(y, {0, 2, 1, 3, 4}), call_.outputs[0]),
+            call_.reshape(transposed(lse, {0, 1, 3, 2}), call_.outputs[1].shape)};
+  }
+
+  /// Returns the gradients of q, k and v.
+  std::vector<Hlo> backward() const {
+    const Hlo scores = this->scores();
+    const Hlo y = by_heads(call_.inputs[3], sizes_.queries, sizes_.value_width),
+              d_y = by_heads(call_.inputs[5], sizes_.queries, sizes_.value_width);
+    const Hlo lse = transposed(
+        call_.reshape(call_.inputs[4], {sizes_.batch, sizes_.kv_heads, sizes_.group(), sizes_.queries}), {0, 1, 3, 2});
+    const Traced p = exp_of(Traced(call_, scores) - Traced(call_, spread(lse)));
+    const Hlo d_p = dot(d_y, values(), "[0, 2] x [0, 2]", "[4] x [3]", pairs_);
+    const Hlo own =
+        call_.reduce(call_.body.add_same("stablehlo.multiply", {d_y, y}), "add", call_.splat(0, {wide_, {}}), {4});
+    const Traced drift(call_, spread(transposed(own, {0, 2, 1, 3})));
+    const Hlo d_scores = (p * (Traced(call_, d_p) - drift) * sizes_.scale(attrs_)).as(call_, scores.type);
+    const Hlo d_q = dot(d_scores, keys(), "[0, 1] x [0, 2]", "[4] x [1]",
+                        {sizes_.batch, sizes_.kv_heads, sizes_.queries, sizes_.group(), sizes_.width});
+    const Hlo d_k = dot(d_scores, queries(), "[0, 1] x [0, 2]", "[2, 3] x [1, 3]",
+                        {sizes_.batch, sizes_.kv_heads, sizes_.keys, sizes_.width});
+    const Hlo d_v = dot(p.as(call_, scores.type), d_y, "[0, 1] x [0, 2]", "[2, 3] x [1, 3]",
+                        {sizes_.batch, sizes_.kv_heads, sizes_.keys, sizes_.value_width});
+    return {back(transposed(d_q, {0, 2, 1, 3, 4}), call_.outputs[0]),
+            back(transposed(d_k, {0, 2, 1, 3}), call_.outputs[1]),
+            back(transposed(d_v, {0, 2, 1, 3}), call_.outputs[2])};
+  }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  /// Returns an operand of q's heads as [batch, positions, heads of k, heads of q for each, width].
+  Hlo by_heads(const Hlo& x, int64_t positions, int64_t width) const {
+    return call_.reshape(call_.convert(x, wide_), {sizes_.batch, positions, sizes_.kv_heads, sizes_.group(), width});
+  }
+  Hlo queries() const { return by_heads(call_.inputs[0], sizes_.queries, sizes_.width); }
+  Hlo keys() const {
+    return call_.reshape(call_.convert(call_.inputs[1], wide_),
+                         {sizes_.batch, sizes_.keys, sizes_.kv_heads, sizes_.width});
+  }
+  Hlo values() const {
+    return call_.reshape(call_.convert(call_.inputs[2], wide_),
+                         {sizes_.batch, sizes_.keys, sizes_.kv_heads, sizes_.value_width});
+  }
+
+  /// Returns the scores [batch, heads of k, queries, heads of q for each, keys], -infinity for keys that are not seen.
+  Hlo scores() const {
+    const Hlo products = dot(queries(), keys(), "[0, 2] x [0, 2]", "[4] x [3]", pairs_);
+    const Hlo scaled = (Traced(call_, products) * sizes_.scale(attrs_)).as(call_, products.type);
+    if (!attrs_.causal) return scaled;
+    const Type positions{DType::i64, pairs_};
+    const auto steps = [&](int dim) {
+      return call_.body.add(fmt::format("stablehlo.iota dim = {} : {}", dim, hlo_type(positions)), positions);
+    };
+    const Hlo own = call_.body.add_same("stablehlo.add", {steps(2), call_.splat_integer(attrs_.begin, positions)});
+    return call_.select(call_.compare("LE", steps(4), own), scaled, call_.splat(-kInfinity, scaled.type));
+  }
+
+  /// Returns one number for each query repeated for all keys.
+  Hlo spread(const Hlo& x) const { return call_.broadcast_in(x, {0, 1, 2, 3}, pairs_); }
+
+  Hlo dot(const Hlo& a, const Hlo& b, const char* batching, const char* contracting, const Shape& shape) const {
+    const std::string dims = fmt::format(", batching_dims = {}, contracting_dims = {}", batching, contracting);
+    return call_.body.add_typed("stablehlo.dot_general", {a, b}, dims, {wide_, shape});
+  }
+
+  Hlo transposed(const Hlo& x, const std::vector<int64_t>& perm) const {
+    Type type{x.type.dtype, {}};
+    for (const int64_t dim : perm) type.shape.push_back(x.type.shape[dim]);
+    return call_.body.add_typed("stablehlo.transpose", {x}, fmt::format(", dims = [{}]", fmt::join(perm, ", ")), type);
+  }
+
+  /// Returns a result with its heads in the last dimension.
+  Hlo back(const Hlo& x, const Type& type) const { return call_.convert(call_.reshape(x, type.shape), type.dtype); }
+
+  const EmitCall& call_;
+  const AttentionAttrs& attrs_;
+  const AttentionSizes sizes_;
+  const DType wide_;
+  const Shape pairs_;
+};
+
+}  // namespace
+
+std::vector<Hlo> emit_attention(const EmitCall& call) { return Emitter(call).forward(); }
+
+std::vector<Hlo> emit_attention_grad(const EmitCall& call) { return Emitter(call).backward(); }
+
+}  // namespace partita
