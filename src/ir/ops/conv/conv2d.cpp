@@ -122,6 +122,7 @@ OpDef conv2d_op() {
   op.rule = rule_conv2d;
   op.localize = localize_conv2d;
   op.grad = grad_conv2d;
+  op.emit = emit_conv2d;
   op.flops_per_point = 2;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) { run_conv2d<decltype(zero)>(attrs.as<Conv2dAttrs>(), in, out[0]); });
@@ -240,6 +241,7 @@ OpDef conv2d_grad_input_op() {
   op.infer = infer_conv2d_grad_input;
   op.rule = rule_conv2d_grad_input;
   op.localize = localize_conv2d_grad_input;
+  op.emit = emit_conv2d_grad_input;
   op.flops_per_point = 2;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype,
@@ -364,6 +366,7 @@ OpDef conv2d_grad_filter_op() {
   op.infer = infer_conv2d_grad_filter;
   op.rule = rule_conv2d_grad_filter;
   op.localize = localize_conv2d_grad_filter;
+  op.emit = emit_conv2d_grad_filter;
   op.flops_per_point = 2;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) {

@@ -2,6 +2,7 @@
 // Attributes of conv2d and its two gradients.
 
 #include "base/fields.h"
+#include "ir/graph/emit_call.h"
 
 namespace partita {
 
@@ -39,5 +40,10 @@ struct Conv2dGradFilterAttrs {
                       field("groups", &A::groups), field("kernel", &A::kernel)};
   }
 };
+
+/// Write the convolution and its gradients as StableHLO.
+std::vector<Hlo> emit_conv2d(const EmitCall& call);
+std::vector<Hlo> emit_conv2d_grad_input(const EmitCall& call);
+std::vector<Hlo> emit_conv2d_grad_filter(const EmitCall& call);
 
 }  // namespace partita
