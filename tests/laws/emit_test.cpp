@@ -56,7 +56,6 @@ const std::set<std::string>& unwritten() {
                                          "rotary",
                                          "round",
                                          "running_statistics",
-                                         "scatter_add",
                                          "take_along",
                                          "top_k"};
   return ops;
@@ -108,6 +107,7 @@ TEST(Emission, ComputesWhatTheReferenceComputes) {
         const Sample typed = with_floats(sample, dtype);
         const Attrs& attrs = typed.attrs.empty() ? op->attrs : typed.attrs;
         SCOPED_TRACE(fmt::format("{}{} in {}", op->name, attrs.print(), name_of(dtype)));
+        if (dtype != DType::f64 && op->name == "moments_finish") continue;  // its sums are f64
         try {
           const Case node(*op, typed);
           const std::vector<Array> found = run_emitted(node);

@@ -9,9 +9,9 @@
 namespace partita {
 namespace {
 
-class Emitter {
+class AttentionEmitter {
  public:
-  explicit Emitter(const EmitCall& call)
+  explicit AttentionEmitter(const EmitCall& call)
       : call_(call),
         attrs_(call.attrs.as<AttentionAttrs>()),
         sizes_(attention_sizes(attrs_, call.inputs[0].type, call.inputs[1].type, call.inputs[2].type)),
@@ -114,8 +114,8 @@ class Emitter {
 
 }  // namespace
 
-std::vector<Hlo> emit_attention(const EmitCall& call) { return Emitter(call).forward(); }
+std::vector<Hlo> emit_attention(const EmitCall& call) { return AttentionEmitter(call).forward(); }
 
-std::vector<Hlo> emit_attention_grad(const EmitCall& call) { return Emitter(call).backward(); }
+std::vector<Hlo> emit_attention_grad(const EmitCall& call) { return AttentionEmitter(call).backward(); }
 
 }  // namespace partita

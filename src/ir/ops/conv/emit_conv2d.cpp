@@ -9,25 +9,25 @@ namespace {
 
 /// The window along one dimension: steps of the window, steps between elements of each operand, and padding, which may
 /// be negative.
-struct Window {
+struct HloWindow {
   int64_t stride = 1, between_x = 1, between_w = 1, before = 0, after = 0;
 };
 
 /// Number of places that `count` elements take with `step` from each to the next.
-int64_t span_of(int64_t count, int64_t step) { return (count - 1) * step + 1; }
+int64_t dilated(int64_t count, int64_t step) { return (count - 1) * step + 1; }
 
 /// Padding after the last element, with which the window stands in `results` places. Elements that no place reaches are
 /// cut off.
-int64_t after_for(int64_t results, int64_t size, int64_t window, int64_t stride, int64_t before) {
+int64_t padding_after(int64_t results, int64_t size, int64_t window, int64_t stride, int64_t before) {
   return (results - 1) * stride + window - size - before;
 }
 
-struct Groups {
+struct HloGroups {
   int64_t of_features = 1, of_batch = 1;
 };
 
-Hlo convolve(const EmitCall& call, const Hlo& x, const Hlo& w, const std::string& dims,
-             const std::array<Window, 2>& windows, const Groups& groups) {
+Hlo hlo_convolution(const EmitCall& call, const Hlo& x, const Hlo& w, const std::string& dims,
+                    const std::array<HloWindow, 2>& windows, const HloGroups& groups) {
   const auto& [rows, columns] = windows;
   const Type sum{wide_type(x.type.dtype), call.outputs[0].shape};
   const Hlo y = call.body.add(
@@ -46,13 +46,15 @@ Hlo convolve(const EmitCall& call, const Hlo& x, const Hlo& w, const std::string
 std::vector<Hlo> emit_conv2d(const EmitCall& call) {
   const auto& attrs = call.attrs.as<Conv2dAttrs>();
   const Hlo &x = call.inputs[0], &w = call.inputs[1];
-  std::array<Window, 2> windows;
+  std::array<HloWindow, 2> windows;
   for (size_t d = 0; d < 2; ++d) {
-    const int64_t window = span_of(w.type.shape[d + 2], attrs.dilation[d]), before = attrs.pads[d];
+    const int64_t window = dilated(w.type.shape[d + 2], attrs.dilation[d]), before = attrs.pads[d];
     windows[d] = {.stride = attrs.stride[d], .between_w = attrs.dilation[d], .before = before};
-    windows[d].after = after_for(call.outputs[0].shape[d + 2], x.type.shape[d + 2], window, attrs.stride[d], before);
+    windows[d].after =
+        padding_after(call.outputs[0].shape[d + 2], x.type.shape[d + 2], window, attrs.stride[d], before);
   }
-  return {convolve(call, x, w, "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", windows, {.of_features = attrs.groups})};
+  return {
+      hlo_convolution(call, x, w, "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", windows, {.of_features = attrs.groups})};
 }
 
 std::vector<Hlo> emit_conv2d_grad_input(const EmitCall& call) {
@@ -67,27 +69,29 @@ std::vector<Hlo> emit_conv2d_grad_input(const EmitCall& call) {
   const Hlo flat = call.reshape(swapped, {groups * filter[1], own, filter[2], filter[3]});
   const Hlo turned =
       call.body.add(fmt::format("stablehlo.reverse {}, dims = [2, 3] : {}", flat.name, hlo_type(flat.type)), flat.type);
-  std::array<Window, 2> windows;
+  std::array<HloWindow, 2> windows;
   for (size_t d = 0; d < 2; ++d) {
-    const int64_t window = span_of(filter[d + 2], attrs.dilation[d]);
+    const int64_t window = dilated(filter[d + 2], attrs.dilation[d]);
     windows[d] = {.between_x = attrs.stride[d], .between_w = attrs.dilation[d], .before = window - 1 - attrs.pads[d]};
     windows[d].after =
-        after_for(attrs.size[d], span_of(d_y.type.shape[d + 2], attrs.stride[d]), window, 1, windows[d].before);
+        padding_after(attrs.size[d], dilated(d_y.type.shape[d + 2], attrs.stride[d]), window, 1, windows[d].before);
   }
-  return {convolve(call, d_y, turned, "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", windows, {.of_features = groups})};
+  return {
+      hlo_convolution(call, d_y, turned, "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", windows, {.of_features = groups})};
 }
 
 std::vector<Hlo> emit_conv2d_grad_filter(const EmitCall& call) {
   const auto& attrs = call.attrs.as<Conv2dGradFilterAttrs>();
   const Hlo &x = call.inputs[0], &d_y = call.inputs[1];
-  std::array<Window, 2> windows;
+  std::array<HloWindow, 2> windows;
   for (size_t d = 0; d < 2; ++d) {
-    const int64_t window = span_of(d_y.type.shape[d + 2], attrs.stride[d]), before = attrs.pads[d];
+    const int64_t window = dilated(d_y.type.shape[d + 2], attrs.stride[d]), before = attrs.pads[d];
     windows[d] = {.stride = attrs.dilation[d], .between_w = attrs.stride[d], .before = before};
-    windows[d].after = after_for(attrs.kernel[d], x.type.shape[d + 2], window, attrs.dilation[d], before);
+    windows[d].after = padding_after(attrs.kernel[d], x.type.shape[d + 2], window, attrs.dilation[d], before);
   }
   // Rows of the batch are the features that are added up; channels of x are the batch.
-  return {convolve(call, x, d_y, "[f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1]", windows, {.of_batch = attrs.groups})};
+  return {
+      hlo_convolution(call, x, d_y, "[f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1]", windows, {.of_batch = attrs.groups})};
 }
 
 }  // namespace partita
