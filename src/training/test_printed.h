@@ -1,5 +1,5 @@
 #pragma once
-// What a training prints, as a text for tests.
+// Captures the lines that a training prints, for tests.
 
 #include <iostream>
 #include <regex>

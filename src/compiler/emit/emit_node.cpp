@@ -27,18 +27,20 @@ std::vector<Hlo> emit_expansion(HloBody& body, const OpSet& ops, const OpDef& op
   return found;
 }
 
-bool has_formula(const OpDef& op) { return op.pointwise != nullptr && op.pointwise(op.attrs).traced != nullptr; }
-
 }  // namespace
 
 std::vector<Hlo> emit_node(HloBody& body, const OpSet& ops, const OpDef& op, const Attrs& attrs,
                            const std::vector<Hlo>& inputs, const std::vector<Type>& outputs) {
   const EmitCall call{body, attrs, inputs, outputs};
   if (op.emit) return op.emit(call);
-  if (has_formula(op)) return emission_of(op.pointwise(attrs))(call);
+  if (op.pointwise) {
+    if (const Pointwise loops = op.pointwise(attrs); loops.traced) return emission_of(loops)(call);
+  }
   if (op.expand) return emit_expansion(body, ops, op, attrs, inputs, outputs);
   throw InvalidArgument(
-      fmt::format("[device] an op that accelerators do not have yet, got {}, expected --device cpu", op.name));
+      fmt::format("[emit] an op that cannot be written as StableHLO, got {}, expected one that has an emission, a "
+                  "formula or an expansion",
+                  op.name));
 }
 
 std::string module_of_node(const OpSet& ops, const OpDef& op, const Attrs& attrs, const std::vector<Type>& inputs,

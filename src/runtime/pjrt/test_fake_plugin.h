@@ -33,7 +33,6 @@ class FakePlugin {
   std::map<Function, ErrorCode> failing = {};        // functions that return an error
   std::map<Function, ErrorCode> failing_later = {};  // functions whose event stands for an error
   std::multiset<std::string> alive = {};             // "buffer", "client", ..: made and not destroyed
-  std::string options = {};                          // options of the last compilation
   int launch = -1;                                   // RunId of the last run
 
  private:
@@ -125,7 +124,6 @@ class FakePlugin {
       return nullptr;
     });
     add<F::client_compile, ClientCompileArgs>([](ClientCompileArgs& args) -> void* {
-      current()->options.assign(args.options, args.options_size);
       args.executable = make<LoadedExecutable>("loaded executable");
       return nullptr;
     });
