@@ -36,6 +36,14 @@ T with_digits(T x) {
   return std::bit_cast<T>((bits + (kUnit / 2 - 1) + ((bits >> kDropped) & 1)) & ~(kUnit - 1));
 }
 
+/// Returns the bits of the bf16 nearest to the float with these bits, of two equally near ones that with an even last
+/// digit. NaN stays NaN.
+inline uint16_t bf16_bits(uint32_t word) {
+  const uint32_t rounded = (word + 0x7fff + ((word >> 16) & 1)) >> 16;
+  const uint32_t quiet_nan = (word >> 16) | 0x40;
+  return static_cast<uint16_t>((word & 0x7fffffff) > 0x7f800000 ? quiet_nan : rounded);
+}
+
 /// Returns the number of the format that is nearest to `x`, of two equally near ones that with an even last digit.
 /// Larger magnitudes become infinity. NaN stays NaN.
 template <HalfFormat kFormat, class T>

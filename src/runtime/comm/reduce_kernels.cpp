@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "base/native_half.h"
+#include "base/rounding.h"
 #include "base/subnormals.h"
 
 namespace partita {
@@ -61,10 +62,7 @@ requires(!std::is_same_v<T, typename Accumulator<T>::type>) inline void store(T&
   if constexpr (std::is_same_v<T, f16>) {
     place.bits = std::bit_cast<uint16_t>(static_cast<NativeHalf>(value));
   } else if constexpr (std::is_same_v<T, bf16>) {
-    const uint32_t word = std::bit_cast<uint32_t>(value);
-    const uint32_t rounded = (word + 0x7fff + ((word >> 16) & 1)) >> 16;
-    const uint32_t quiet_nan = (word >> 16) | 0x40;
-    place.bits = static_cast<uint16_t>((word & 0x7fffffff) > 0x7f800000 ? quiet_nan : rounded);
+    place.bits = bf16_bits(std::bit_cast<uint32_t>(value));
   } else {
     place = static_cast<T>(value);
   }

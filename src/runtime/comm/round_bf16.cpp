@@ -6,16 +6,12 @@
 #include <array>
 #include <cstring>
 
+#include "base/rounding.h"
+
 namespace partita {
 namespace {
 
 constexpr int64_t kBlock = 1024;  // elements
-
-uint16_t nearest_bf16(uint32_t word) {
-  const uint32_t rounded = (word + 0x7fff + ((word >> 16) & 1)) >> 16;
-  const uint32_t quiet_nan = (word >> 16) | 0x40;
-  return static_cast<uint16_t>((word & 0x7fffffff) > 0x7f800000 ? quiet_nan : rounded);
-}
 
 }  // namespace
 
@@ -27,7 +23,7 @@ void round_to_bf16(const void* values, void* rounded, int64_t count) {
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const auto length = static_cast<size_t>(std::min(kBlock, count - begin));
     std::memcpy(wide.data(), from + begin * 4, length * 4);
-    for (size_t i = 0; i < length; ++i) half[i] = nearest_bf16(wide[i]);
+    for (size_t i = 0; i < length; ++i) half[i] = bf16_bits(wide[i]);
     std::memcpy(to + begin * 2, half.data(), length * 2);
   }
 }

@@ -8,6 +8,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "base/rounding.h"
 #include "runtime/device/cpu/loops/loop_support.h"
 
 namespace partita {
@@ -19,9 +20,7 @@ constexpr int64_t kCastBlock = 4096;
 void cast_block(const float* x, bf16* y, int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
-    const auto word = std::bit_cast<uint32_t>(x[i]);
-    const uint32_t rounded = (word + 0x7fff + ((word >> 16) & 1)) >> 16, quiet = (word >> 16) | 0x40;
-    y[i].bits = static_cast<uint16_t>((word & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
+    y[i].bits = bf16_bits(std::bit_cast<uint32_t>(x[i]));
   }
 }
 
