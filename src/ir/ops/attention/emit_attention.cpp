@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ir/ops/attention/attention.h"
+#include "ir/ops/full_precision.h"
 
 namespace partita {
 namespace {
@@ -92,7 +93,8 @@ class AttentionEmitter {
   Hlo spread(const Hlo& x) const { return call_.broadcast_in(x, {0, 1, 2, 3}, pairs_); }
 
   Hlo dot(const Hlo& a, const Hlo& b, const char* batching, const char* contracting, const Shape& shape) const {
-    const std::string dims = fmt::format(", batching_dims = {}, contracting_dims = {}", batching, contracting);
+    const std::string dims =
+        fmt::format(", batching_dims = {}, contracting_dims = {}{}", batching, contracting, kFullPrecision);
     return call_.body.add_typed("stablehlo.dot_general", {a, b}, dims, {wide_, shape});
   }
 

@@ -2,6 +2,7 @@
 // with zeros between the elements of d_y where the convolution had a stride; or of x with d_y as the filter.
 
 #include "ir/ops/conv/conv2d.h"
+#include "ir/ops/full_precision.h"
 #include "ir/ops/wide.h"
 
 namespace partita {
@@ -33,10 +34,10 @@ Hlo hlo_convolution(const EmitCall& call, const Hlo& x, const Hlo& w, const std:
   const Hlo y = call.body.add(
       fmt::format("stablehlo.convolution({}, {}) dim_numbers = {}, window = {{stride = [{}, {}], pad = [[{}, {}], [{}, "
                   "{}]], lhs_dilate = [{}, {}], rhs_dilate = [{}, {}]}} {{batch_group_count = {} : i64, "
-                  "feature_group_count = {} : i64}} : {} -> {}",
+                  "feature_group_count = {} : i64, {}}} : {} -> {}",
                   x.name, w.name, dims, rows.stride, columns.stride, rows.before, rows.after, columns.before,
                   columns.after, rows.between_x, columns.between_x, rows.between_w, columns.between_w, groups.of_batch,
-                  groups.of_features, hlo_types({x, w}), hlo_type(sum)),
+                  groups.of_features, kFullPrecisionOfConvolution, hlo_types({x, w}), hlo_type(sum)),
       sum);
   return call.convert(y, call.outputs[0].dtype);
 }

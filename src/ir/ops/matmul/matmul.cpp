@@ -1,5 +1,6 @@
 #include "ir/ops/matmul/matmul.h"
 
+#include "ir/ops/full_precision.h"
 #include "ir/ops/support.h"
 #include "ir/ops/wide.h"
 
@@ -111,7 +112,9 @@ void run_matmul(const MatmulAttrs& attrs, const Sizes& sizes, const T* a, const 
 /// Returns the product of `a` and `b` over the dimensions listed in pairs; those of 16 bits are added in f32.
 Hlo dot(const EmitCall& call, const Hlo& a, const Hlo& b, const std::string& dims, const Shape& shape) {
   const DType dtype = a.type.dtype, sum = size_of(dtype) == 2 ? DType::f32 : dtype;
-  return call.convert(call.body.add_typed("stablehlo.dot_general", {a, b}, dims, {sum, shape}), dtype);
+  return call.convert(
+      call.body.add_typed("stablehlo.dot_general", {a, b}, fmt::format("{}{}", dims, kFullPrecision), {sum, shape}),
+      dtype);
 }
 
 std::vector<Hlo> emit_matmul(const EmitCall& call) {
