@@ -8,6 +8,7 @@
 #include "job/loss_scaling.h"
 #include "job/options.h"
 #include "runtime/comm/inproc/collectives.h"
+#include "runtime/device/xla/accelerator.h"
 #include "runtime/launch/place.h"
 
 namespace partita {
@@ -32,6 +33,7 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
         fmt::format("[--threads] out of range, got {}, expected 0 to {}: eight times the cores, and no fewer than 64",
                     ranks.threads, max_threads(place.cores)));
   }
+  if (ranks.device != "cpu") require_accelerator(ranks.device);
   const int here = is_process ? place.ranks_here() : ranks.count;
   if (ranks.threads == 0) ranks.threads = std::max(1, std::min(place.cores / here, place.team_threads));
 }

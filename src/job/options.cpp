@@ -287,12 +287,17 @@ void add_ranks(List& list) {
   list.add("count", "ranks", Effect::placement, PARTITA_FIELD(ranks.count),
            "Number of ranks. Threads of this process, or the processes that mpirun or srun started; 0: automatic",
            {0, kMaxPlannedRanks})
-      .synonyms = {"world-size", "gpus", "devices", "device", "device-num", "nproc", "np", "workers", "num-workers"};
+      .synonyms = {"world-size", "gpus", "devices", "device-num", "nproc", "np", "workers", "num-workers"};
   list.add("threads", "threads", Effect::placement, PARTITA_FIELD(ranks.threads),
            "Compute threads of each rank; 0: an even share of the cores")
       .synonyms = {"num-threads", "omp-threads"};
   list.add("kernels", "kernels", Effect::placement, PARTITA_FIELD(ranks.kernels),
            "The fastest kernels, or the plain loops that define the results");
+  list.add("device", "device", Effect::placement, PARTITA_FIELD(ranks.device),
+           "The device of each rank: cpu, or an accelerator with a PJRT plugin: xla:cpu, cuda, rocm, oneapi, tpu, or "
+           "one "
+           "of several, as cuda:0")
+      .value = "NAME";
 }
 
 void add_plan(List& list) {

@@ -10,11 +10,15 @@
 #include "job/loss_scaling.h"
 #include "job/norm_values.h"
 #include "job/precision_options.h"
-#include "runtime/device/device.h"
+#include "runtime/device/xla/xla_device.h"
 
 namespace partita {
 
 namespace {
+
+DeviceOptions device_options(const RanksConfig& ranks) {
+  return {.name = ranks.device, .threads = ranks.threads, .kernels = ranks.kernels};
+}
 
 BuildOptions build_options(const JobConfig& config, const ProgramRequest& request, int64_t groups) {
   return {.batch = request.batch,
@@ -218,7 +222,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
     };
   }
   const BuildOptions build = build_options(config, request, local_statistics ? statistics_groups(config, request) : 1);
-  const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
+  const auto device = make_device(all_ops(), device_options(config.ranks));
   device->enter_thread();
   const auto forward = [&] {
     Graph graph = request.graph != nullptr ? *request.graph : build_graph(request.network, all_ops(), build);
@@ -247,7 +251,7 @@ Program make_program(const JobConfig& config, const GraphRequest& request) {
   } else if (!request.is_finished) {
     options.precision = precision;
   }
-  const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
+  const auto device = make_device(all_ops(), device_options(config.ranks));
   device->enter_thread();
   return compile(request.forward, all_ops(), device->catalog(), options);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "ir/kernels/kernel_set.h"
 
 namespace partita {
@@ -7,6 +9,7 @@ namespace partita {
 struct RankOptions {
   int threads = 1;  // compute threads
   KernelSet kernels = KernelSet::fast;
+  std::string device = "cpu";  // DeviceOptions::name
 };
 
 }  // namespace partita

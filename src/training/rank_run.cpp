@@ -7,6 +7,7 @@
 #include "ir/ops/registry.h"
 #include "ir/sharding/micro.h"
 #include "runtime/checkpoint/shard_file.h"
+#include "runtime/device/xla/xla_device.h"
 
 namespace partita {
 namespace {
@@ -32,7 +33,11 @@ void fill_states(Executor& executor, const FillState& fill) {
 }
 
 RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
-    : program_(program), comm_(comm), device_(make_cpu_device(all_ops(), options.threads, options.kernels)) {
+    : program_(program),
+      comm_(comm),
+      device_(make_device(
+          all_ops(),
+          {.name = options.device, .index = comm.rank(), .threads = options.threads, .kernels = options.kernels})) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
   for (const State& state : program.graph.states) {
@@ -42,7 +47,11 @@ RankRun::RankRun(const Program& program, const States& states, const RankOptions
 }
 
 RankRun::RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm)
-    : program_(program), comm_(comm), device_(make_cpu_device(all_ops(), options.threads, options.kernels)) {
+    : program_(program),
+      comm_(comm),
+      device_(make_device(
+          all_ops(),
+          {.name = options.device, .index = comm.rank(), .threads = options.threads, .kernels = options.kernels})) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
   fill_states(*executor_, fill);

@@ -76,8 +76,10 @@ Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
                                         {"values of parameters and constants", print_digest(digest_of(states))}};
     run_process(*world_, [&](Communicator& comm) { require_same_fingerprint(fingerprint, comm); });
   }
-  rank_.emplace(program_, states, RankOptions{.threads = config.ranks.threads, .kernels = config.ranks.kernels},
-                *world_);
+  rank_.emplace(
+      program_, states,
+      RankOptions{.threads = config.ranks.threads, .kernels = config.ranks.kernels, .device = config.ranks.device},
+      *world_);
 }
 
 std::vector<Array> Stepper::run(const NamedArrays& inputs) {

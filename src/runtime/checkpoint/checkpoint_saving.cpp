@@ -131,6 +131,7 @@ void CheckpointSaving::save(const TrainingMoment& moment) {
                        .plan = moment.plan};
   phase_ = Phase::writing;
   const RankOutcome copied = outcome_of([&] {
+    if (!options_.integrated) executor_.bring_states();
     if (options_.asynchronous || options_.integrated) copy_share();
   });
   start([this, copied] {

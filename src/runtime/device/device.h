@@ -9,6 +9,8 @@
 
 namespace partita {
 
+class Accelerator;
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -38,6 +40,9 @@ class Device {
   /// Sets the subnormal mode of the calling thread and of its compute threads, until the next call. From the first call
   /// on, the compute threads take no signals; the caller holds its own (HeldSignals).
   virtual void set_subnormals(SubnormalSetting setting) = 0;
+  /// Returns the accelerator that runs nodes as programs (compiler/emit/segments.h), which lives as long as the device;
+  /// null: kernels run all nodes in the device's memory. Throws as `Accelerator::open` does.
+  virtual const Accelerator* accelerator() { return nullptr; }
 };
 
 /// Makes a device with `threads` compute threads for the rank that owns it. `ops` provides the reference kernels, the

@@ -23,6 +23,27 @@ std::vector<StageProgram> as_stage(const LocalGraph& local, const Schedule& sche
   return stages;
 }
 
+/// Returns the instructions of a stage before which a program of an accelerator ends: where a run of the stage begins
+/// or ends, where a value is needed that another stage sends, and where one is sent.
+std::vector<size_t> borders_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, size_t stage) {
+  const Schedule& schedule = stages[stage].schedule;
+  std::vector<size_t> borders(schedule.begins.begin(), schedule.begins.end());
+  for (const Run& run : timeline(pipeline, stages, pipeline.shape.groups[stage])) {
+    if (run.stage != static_cast<int>(stage)) continue;
+    borders.insert(borders.end(), {run.begin, run.end});
+  }
+  if (stages.size() == 1) return borders;
+  const auto reads = transfers_read(pipeline, stages, static_cast<int>(stage));
+  for (size_t i = 0; i < reads.size(); ++i) {
+    if (!reads[i].empty()) borders.push_back(i);
+  }
+  const std::vector<SendPoint> points = send_points(pipeline, stages);
+  for (size_t t = 0; t < points.size(); ++t) {
+    if (points[t] && pipeline.transfers[t].from_stage == static_cast<int>(stage)) borders.push_back(*points[t] + 1);
+  }
+  return borders;
+}
+
 Pipeline pipeline_of(int ranks) {
   Pipeline pipeline;
   pipeline.groups[0].count = ranks;
@@ -83,9 +104,10 @@ struct Executor::Impl {
     for (size_t stage = 0; stage < stages.size(); ++stage) {
       by_stage.push_back(nullptr);
       if (pipeline.shape.groups[stage] != group) continue;
-      own.push_back(std::make_unique<StageExecutor>(stages[stage].local, stages[stage].schedule, ops, device,
-                                                    ranks ? *ranks : world,
-                                                    holder != nullptr ? holder->by_stage[stage] : nullptr));
+      own.push_back(std::make_unique<StageExecutor>(
+          stages[stage].local, stages[stage].schedule, ops, device, ranks ? *ranks : world,
+          holder != nullptr ? holder->by_stage[stage] : nullptr,
+          device.accelerator() != nullptr ? borders_of(pipeline, stages, stage) : std::vector<size_t>{}));
       by_stage.back() = own.back().get();
     }
     runs = timeline(pipeline, stages, group);
@@ -126,6 +148,7 @@ struct Executor::Impl {
       stage->begin(0);
       stage->run(stage->schedule().begin(Section::update), stage->schedule().end(Section::update), threads);
     }
+    for (const auto& stage : own) stage->finish();
   }
 
   static Span section_span(int stage, Section section, int64_t micro_batch) {
@@ -197,10 +220,12 @@ struct Executor::Impl {
   /// `run_before_update` does.
   int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
+    for (const auto& stage : own) stage->run_singly(true);
     run_before_update(threads, [&](const Run& run, size_t instruction) {
       const int64_t place = place_of(static_cast<size_t>(run.stage), instruction);
       if (place < bad && !by_stage[static_cast<size_t>(run.stage)]->makes_finite(instruction)) bad = place;
     });
+    for (const auto& stage : own) stage->run_singly(false);
     if (bad != kNone) bad = bad * world.size() + world.rank();
     world.all_reduce(&bad, 1, DType::i64, Reduce::min);
     return bad;
@@ -385,6 +410,10 @@ void Executor::run() {
 Array Executor::output(std::string_view name) const {
   const auto& [stage, buffer] = impl_->with_output(name);
   return stage->read(buffer);
+}
+
+void Executor::bring_states() const {
+  for (const auto& stage : impl_->own) stage->bring_states();
 }
 
 void Executor::keep_states_alone() {

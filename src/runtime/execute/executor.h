@@ -58,6 +58,9 @@ class Executor {
   /// its memory format lacks memory.
   StatePart state_part(std::string_view name) const;
 
+  /// Brings the states of all stages from an accelerator to the memory that their readers read
+  /// (StageExecutor::state_reader). Throws the error of a program that was to compute them.
+  void bring_states() const;
   /// Releases all memory except that of the states, between two steps or after the last one. Inputs and computed values
   /// are lost.
   void keep_states_alone();

@@ -28,16 +28,54 @@ StageBinder::StageBinder(const Parts& parts, BoundStage& bound)
       spans_(parts.spans),
       groups_(parts.groups),
       asynchronous_(parts.asynchronous),
+      programs_(parts.programs),
       bound_(bound) {}
 
 void StageBinder::bind_all() {
-  for (const Instruction& instruction : schedule_.instructions) {
-    bind(instruction);
+  for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
+    const Instruction& instruction = schedule_.instructions[i];
+    if (programs_ != nullptr && in_program(instruction)) {
+      bind_program(i);
+    } else {
+      bind(instruction);
+    }
     // The element type decides how a collective reduces, whichever thread runs it (runtime/comm/reduce_kernels.h).
     const bool computes = instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;
     bound_.subnormals.push_back(computes ? subnormals_of(local_.graph, local_.graph.nodes[instruction.node])
                                          : std::nullopt);
   }
+}
+
+/// Starts a segment where it begins. Its other instructions do nothing, unless all run singly.
+void StageBinder::bind_program(size_t index) {
+  bound_.actions.push_back([programs = programs_, index] {
+    if (programs->begins(index) || programs->runs_singly()) programs->run(index);
+  });
+}
+
+/// The buffers of a bucket, or the operands of another instruction.
+std::vector<int> StageBinder::members_of(const Instruction& instruction) const {
+  return instruction.bucket >= 0 ? schedule_.buckets[instruction.bucket].buffers : instruction.inputs;
+}
+
+/// Adds an action that reads the operands and writes the results of an instruction in the host's memory, at once.
+void StageBinder::add_on_host(const Instruction& instruction, std::function<void()> action) {
+  if (programs_ == nullptr) {
+    bound_.actions.push_back(std::move(action));
+    return;
+  }
+  std::vector<int> read = members_of(instruction);
+  const std::vector<int>& written = instruction.bucket >= 0 ? read : instruction.outputs;
+  // A stack of micro-batches changes a part of its result.
+  const bool is_stack =
+      instruction.kind == Instruction::collective && performs(local_.graph.nodes[instruction.node], Collective::stack);
+  if (is_stack) read.insert(read.end(), written.begin(), written.end());
+  bound_.actions.push_back(
+      [&values = programs_->values(), &buffers = buffers_, read, written, action = std::move(action)] {
+        for (const int buffer : read) values.on_host(buffer, buffers.micro_batch());
+        action();
+        for (const int buffer : written) values.written(buffer, buffers.micro_batch());
+      });
 }
 
 void StageBinder::bind(const Instruction& instruction) {
@@ -53,7 +91,7 @@ void StageBinder::bind(const Instruction& instruction) {
     }
     case Instruction::load: {
       const int from = instruction.inputs[0], to = instruction.outputs[0];
-      bound_.actions.push_back([&buffers = buffers_, from, to, bytes = schedule_.buffers[from].bytes] {
+      add_on_host(instruction, [&buffers = buffers_, from, to, bytes = schedule_.buffers[from].bytes] {
         std::memcpy(buffers.address(to), buffers.address(from) + buffers.micro_batch() * aligned(bytes), bytes);
       });
       return;
@@ -115,7 +153,7 @@ void StageBinder::bind_reorder(const Instruction& instruction) {
 void StageBinder::bind_collective(const Instruction& instruction) {
   const Node& node = local_.graph.nodes[instruction.node];
   if (!is_local(*collective_of(node))) groups_.add(axes_of(node, local_.mesh));
-  bound_.actions.push_back(partita::bind_collective(local_, instruction.node, rank_, collective_buffers(instruction),
+  add_on_host(instruction, partita::bind_collective(local_, instruction.node, rank_, collective_buffers(instruction),
                                                     groups_, buffers_.micro_batch()));
 }
 
@@ -134,14 +172,16 @@ void StageBinder::add_kernel(std::vector<std::unique_ptr<Kernel>> made, const In
                     .outputs = instruction.outputs,
                     .from = std::vector<const void*>(instruction.inputs.size()),
                     .to = std::vector<void*>(instruction.outputs.size())};
-  bound_.actions.push_back([&buffers = buffers_, &kernels = bound_.kernels, first = bound_.kernels.size(),
-                            several = made.size() > 1, operands = std::move(operands),
-                            scratch = buffers_.at(schedule_.scratch_offset)]() mutable {
-    for (size_t i = 0; i < operands.inputs.size(); ++i) operands.from[i] = buffers.address(operands.inputs[i]);
-    for (size_t k = 0; k < operands.outputs.size(); ++k) operands.to[k] = buffers.address(operands.outputs[k]);
-    kernels[several ? first + static_cast<size_t>(buffers.micro_batch()) : first]->run(operands.from, operands.to,
-                                                                                       scratch);
-  });
+  add_on_host(instruction,
+              [&buffers = buffers_, &kernels = bound_.kernels, first = bound_.kernels.size(), several = made.size() > 1,
+               operands = std::move(operands), scratch = buffers_.at(schedule_.scratch_offset)]() mutable {
+                for (size_t i = 0; i < operands.inputs.size(); ++i)
+                  operands.from[i] = buffers.address(operands.inputs[i]);
+                for (size_t k = 0; k < operands.outputs.size(); ++k)
+                  operands.to[k] = buffers.address(operands.outputs[k]);
+                kernels[several ? first + static_cast<size_t>(buffers.micro_batch()) : first]->run(
+                    operands.from, operands.to, scratch);
+              });
   for (auto& kernel : made) bound_.kernels.push_back(std::move(kernel));
 }
 
@@ -150,10 +190,10 @@ void StageBinder::add_kernel(std::vector<std::unique_ptr<Kernel>> made, const In
 /// be started.
 void StageBinder::bind_bucket(const Instruction& instruction) {
   const std::pair message{instruction.bucket, instruction.bucket < 0 ? instruction.node : -1};
-  if (instruction.kind == Instruction::wait) return bind_wait(message);
+  if (instruction.kind == Instruction::wait) return bind_wait(instruction, message);
   if (instruction.bucket < 0) {
     asynchronous_.add(axes_of(local_.graph.nodes[instruction.node], local_.mesh));
-    return bind_start(message,
+    return bind_start(instruction, message,
                       partita::bind_collective(local_, instruction.node, rank_, collective_buffers(instruction),
                                                asynchronous_, buffers_.micro_batch()));
   }
@@ -168,14 +208,19 @@ void StageBinder::bind_bucket(const Instruction& instruction) {
     group.all_reduce(data, count, *wire, kind);
     widen_from_bf16(data, data, count);
   };
-  if (instruction.kind == Instruction::start) return bind_start(message, reduce);
-  bound_.actions.push_back(reduce);
+  if (instruction.kind == Instruction::start) return bind_start(instruction, message, reduce);
+  add_on_host(instruction, reduce);
 }
 
-void StageBinder::bind_start(std::pair<int, NodeId> message, std::function<void()> communicate) {
+void StageBinder::bind_start(const Instruction& instruction, std::pair<int, NodeId> message,
+                             std::function<void()> communicate) {
   if (!bound_.comm_thread) bound_.comm_thread = std::make_unique<CommThread>();
   bound_.actions.push_back([&thread = *bound_.comm_thread, &spans = spans_, &job = bound_.messages[message],
-                            communicate = std::move(communicate), index = bound_.actions.size()] {
+                            communicate = std::move(communicate), index = bound_.actions.size(), programs = programs_,
+                            &buffers = buffers_, read = members_of(instruction)] {
+    if (programs != nullptr) {
+      for (const int buffer : read) programs->values().on_host(buffer, buffers.micro_batch());
+    }
     job = thread.start([&spans, &communicate, span = spans.of_asynchronous(index)] {
       const Recorded recorded(spans.recorder(), span);
       communicate();
@@ -183,8 +228,16 @@ void StageBinder::bind_start(std::pair<int, NodeId> message, std::function<void(
   });
 }
 
-void StageBinder::bind_wait(std::pair<int, NodeId> message) {
-  bound_.actions.push_back([&thread = *bound_.comm_thread, &job = bound_.messages[message]] { thread.wait(job); });
+/// The wait for a bucket finds sums in all its buffers; that for another collective, in its second operand.
+void StageBinder::bind_wait(const Instruction& instruction, std::pair<int, NodeId> message) {
+  std::vector<int> written = members_of(instruction);
+  if (instruction.bucket < 0) written = {instruction.inputs[1]};
+  bound_.actions.push_back([&thread = *bound_.comm_thread, &job = bound_.messages[message], programs = programs_,
+                            &buffers = buffers_, written] {
+    thread.wait(job);
+    if (programs == nullptr) return;
+    for (const int buffer : written) programs->values().written(buffer, buffers.micro_batch());
+  });
 }
 
 }  // namespace partita

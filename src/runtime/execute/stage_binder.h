@@ -16,6 +16,7 @@
 #include "runtime/execute/stage_buffers.h"
 #include "runtime/execute/stage_spans.h"
 #include "runtime/execute/subnormals.h"
+#include "runtime/execute/xla/stage_programs.h"
 
 namespace partita {
 
@@ -41,7 +42,8 @@ class StageBinder {
     int64_t rank = 0;  // in the stage's mesh
     const StageBuffers& buffers;
     const StageSpans& spans;
-    Groups &groups, &asynchronous;  // asynchronous: for the communication thread
+    Groups &groups, &asynchronous;      // asynchronous: for the communication thread
+    StagePrograms* programs = nullptr;  // run the segments of the schedule; null: kernels run all nodes
   };
 
   /// All that `parts` refers to outlives `bound`, except `ops`, which outlives only the binder.
@@ -54,13 +56,16 @@ class StageBinder {
 
  private:
   void bind(const Instruction& instruction);
+  void bind_program(size_t index);
+  void add_on_host(const Instruction& instruction, std::function<void()> action);
+  std::vector<int> members_of(const Instruction& instruction) const;
   void bind_compute(const Instruction& instruction);
   void bind_accumulate(const Instruction& instruction);
   void bind_reorder(const Instruction& instruction);
   void bind_collective(const Instruction& instruction);
   void bind_bucket(const Instruction& instruction);
-  void bind_start(std::pair<int, NodeId> message, std::function<void()> communicate);
-  void bind_wait(std::pair<int, NodeId> message);
+  void bind_start(const Instruction& instruction, std::pair<int, NodeId> message, std::function<void()> communicate);
+  void bind_wait(const Instruction& instruction, std::pair<int, NodeId> message);
   CollectiveBuffers collective_buffers(const Instruction& instruction) const;
   void add_kernel(std::vector<std::unique_ptr<Kernel>> made, const Instruction& instruction);
   Attrs attrs_in(NodeId node, int64_t micro) const;
@@ -73,6 +78,7 @@ class StageBinder {
   const StageBuffers& buffers_;
   const StageSpans& spans_;
   Groups &groups_, &asynchronous_;
+  StagePrograms* const programs_;
   BoundStage& bound_;
 };
 

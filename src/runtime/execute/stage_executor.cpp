@@ -12,7 +12,7 @@
 namespace partita {
 
 StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
-                             Communicator& ranks, const StageExecutor* holder)
+                             Communicator& ranks, const StageExecutor* holder, const std::vector<size_t>& borders)
     : local_(local),
       schedule_(schedule),
       device_(device),
@@ -24,7 +24,15 @@ StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, 
       spans_(local, schedule, buffers_) {
   PARTITA_CHECK(local.mesh.ranks() == ranks.size(), "a mesh of {} ranks on {} ranks", local.mesh.ranks(), ranks.size());
   device.enter_thread();
-  if (holder != nullptr) buffers_.take_states(holder->buffers_);
+  if (holder != nullptr) {
+    holder->bring_states();
+    buffers_.take_states(holder->buffers_);
+  }
+  if (const Accelerator* accelerator = device.accelerator()) {
+    programs_ = std::make_unique<StagePrograms>(
+        StagePrograms::Parts{local, schedule, ops, ranks.rank(), buffers_, *accelerator}, borders,
+        holder == nullptr ? nullptr : holder->programs_.get());
+  }
   StageBinder({.local = local,
                .schedule = schedule,
                .ops = ops,
@@ -33,7 +41,8 @@ StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, 
                .buffers = buffers_,
                .spans = spans_,
                .groups = groups_,
-               .asynchronous = asynchronous_},
+               .asynchronous = asynchronous_,
+               .programs = programs_.get()},
               bound_)
       .bind_all();
 }
@@ -60,7 +69,8 @@ bool StageExecutor::makes_finite(size_t index) const {
   if (local_.graph.nodes[instruction.node].phase == Phase::update) return true;
   return std::all_of(instruction.outputs.begin(), instruction.outputs.end(), [&](int buffer) {
     const DType dtype = type_of(buffer).dtype;
-    return are_finite(dtype, buffers_.address(buffer), bytes_in_use(buffer) / static_cast<int64_t>(size_of(dtype)));
+    return are_finite(dtype, value_of(buffer, buffers_.micro_batch()),
+                      bytes_in_use(buffer) / static_cast<int64_t>(size_of(dtype)));
   });
 }
 
@@ -87,7 +97,35 @@ void StageExecutor::set_input(std::string_view name, ConstTensor given, const Bo
   }
   const Buffer& copies = schedule_.buffers[buffer];
   PARTITA_CHECK(micro_batch >= 0 && micro_batch < copies.copies, "micro-batch {} of {}", micro_batch, copies.copies);
-  copy_part(given, box, copy_of(buffer, micro_batch));
+  copy_part(given, box, place_of(buffer, micro_batch));
+  written(buffer, micro_batch);
+}
+
+const char* StageExecutor::value_of(int buffer, int64_t micro_batch) const {
+  return programs_ != nullptr ? programs_->values().on_host(buffer, micro_batch)
+                              : buffers_.copy_of(buffer, micro_batch);
+}
+
+void StageExecutor::written(int buffer, int64_t micro_batch) const {
+  if (programs_ != nullptr) programs_->values().written(buffer, micro_batch);
+}
+
+void StageExecutor::bring_states() const {
+  if (programs_ == nullptr) return;
+  for (const int entry : schedule_.entry) programs_->values().on_host(entry, 0);
+}
+
+void StageExecutor::keep_states_alone() {
+  if (programs_ != nullptr) programs_->values().keep_states_alone();
+  device_.discard(buffers_.at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
+}
+
+void StageExecutor::run_singly(bool singly) {
+  if (programs_ != nullptr) programs_->run_singly(singly);
+}
+
+void StageExecutor::finish() {
+  if (programs_ != nullptr) programs_->finish();
 }
 
 void StageExecutor::set_state(std::string_view name, const Array& whole) {
@@ -108,7 +146,11 @@ void StageExecutor::fill_state(std::string_view name,
   const Buffer& buffer = schedule_.buffers[index];
   const Box box = state_box(name);
   const Type own = buffers_.type(buffer.value);
-  if (buffer.format.plain()) return fill(box, own.dtype, buffers_.address(index));
+  if (buffer.format.plain()) {
+    fill(box, own.dtype, buffers_.address(index));
+    written(index, 0);
+    return;
+  }
   Array part(own);
   fill(box, own.dtype, part.data());
   const void* from = part.data();
@@ -135,7 +177,7 @@ StatePart StageExecutor::state_part(std::string_view name) const {
   StatePart part{.box = state_box(name),
                  .values = Array(buffers_.type(buffer.value)),
                  .owned = owns_part(local_.shardings[buffer.value], local_.mesh, buffers_.coordinates())};
-  const void* from = buffers_.address(index);
+  const void* from = value_of(index, 0);
   void* to = part.values.data();
   device_.make_reorder(part.values.type(), buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
   return part;
@@ -150,7 +192,7 @@ Array StageExecutor::state(std::string_view name) {
 
 Array StageExecutor::read(int buffer) const {
   Array result(type_of(buffer));
-  std::memcpy(result.data(), buffers_.address(buffer), result.type().bytes());
+  std::memcpy(result.data(), value_of(buffer, buffers_.micro_batch()), result.type().bytes());
   return result;
 }
 

@@ -27,14 +27,16 @@ struct StatePart {
 
 class StageExecutor {
  public:
-  /// Binds kernels to this rank's shapes. The arguments outlive the executor. `ranks` has the ranks of the stage; all
-  /// of them construct their executors at the same time. `holder`, if given, has the states on a device of the same
-  /// kind: external states are used in its memory, others are copied from it. Throws RuntimeFailure(out_of_memory)
-  /// without memory or threads; RuntimeFailure if a rank fails, is lost or late, or makes another call; InvalidArgument
-  /// if the environment allows fewer threads than `device` has or `holder` lacks a state; InternalError unless the mesh
-  /// has as many ranks as `ranks` and `holder` has the external states in the same memory formats.
+  /// Binds kernels to this rank's shapes, or compiles the programs of an accelerator; `borders` are those of
+  /// compiler/emit/segments.h, between which it may run what it likes in one go. The arguments outlive the executor.
+  /// `ranks` has the ranks of the stage; all of them construct their executors at the same time. `holder`, if given,
+  /// has the states on a device of the same kind: external states are used in its memory, others are copied from it.
+  /// Throws RuntimeFailure(out_of_memory) without memory or threads; RuntimeFailure if a rank fails, is lost or late,
+  /// or makes another call; InvalidArgument if the environment allows fewer threads than `device` has or `holder` lacks
+  /// a state; InternalError unless the mesh has as many ranks as `ranks` and `holder` has the external states in the
+  /// same memory formats.
   StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
-                Communicator& ranks, const StageExecutor* holder = nullptr);
+                Communicator& ranks, const StageExecutor* holder = nullptr, const std::vector<size_t>& borders = {});
 
   const LocalGraph& local() const { return local_; }
   const Schedule& schedule() const { return schedule_; }
@@ -42,8 +44,12 @@ class StageExecutor {
   const std::vector<int64_t>& coordinates() const { return buffers_.coordinates(); }
   /// Type of this rank's part of what a buffer holds; of one micro-batch, if micro-batches split it.
   Type type_of(int buffer) const { return buffers_.type_of(buffer); }
-  /// Address of the copy of a buffer that belongs to a micro-batch: with n copies, copy `micro_batch` modulo n.
-  char* copy_of(int buffer, int64_t micro_batch) const { return buffers_.copy_of(buffer, micro_batch); }
+  /// Returns the address of the copy of a buffer that belongs to a micro-batch: with n copies, copy `micro_batch`
+  /// modulo n. `value_of` is for reading; it brings the value from an accelerator, waits for it, and throws the error
+  /// of the program that computes it. `place_of` is for writing, after which `written` is called.
+  const char* value_of(int buffer, int64_t micro_batch) const;
+  char* place_of(int buffer, int64_t micro_batch) const { return buffers_.copy_of(buffer, micro_batch); }
+  void written(int buffer, int64_t micro_batch) const;
 
   /// Sets an input, for one micro-batch, to the elements of `given` inside `box`. The box has the shape of this rank's
   /// part and lies inside `given`. `micro_batch` is 0 for an input that micro-batches do not split. Throws
@@ -68,13 +74,14 @@ class StageExecutor {
   StatePart state_part(std::string_view name) const;
   /// The box of this rank's part in the whole state. Throws InvalidArgument if there is no such state.
   Box state_box(std::string_view name) const;
-  /// Returns a reader of this rank's part of a state. It refers to this executor's memory. Throws InvalidArgument if
-  /// there is no such state.
+  /// Brings the states from an accelerator to the memory that `state_reader` reads. Throws the error of a program that
+  /// was to compute them.
+  void bring_states() const;
+  /// Returns a reader of this rank's part of a state. It refers to this executor's memory: call `bring_states` after
+  /// each step whose states are to be read. Throws InvalidArgument if there is no such state.
   StateReader state_reader(std::string_view name) const;
   /// Releases all memory except that of the states, between two steps or after the last one.
-  void keep_states_alone() {
-    device_.discard(buffers_.at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
-  }
+  void keep_states_alone();
   /// Returns a copy of this rank's part of a buffer, of its copy for the current micro-batch if it has several. The
   /// buffer is in the plain format, as those of outputs are, and the last section that writes it has run.
   Array read(int buffer) const;
@@ -89,6 +96,11 @@ class StageExecutor {
   /// RuntimeFailure(out_of_memory) if a library lacks memory. An error of an asynchronous collective is thrown by an
   /// instruction that waits.
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
+  /// Whether each instruction runs by itself on an accelerator, so that `makes_finite` finds all results.
+  void run_singly(bool singly);
+  /// Waits for what runs on an accelerator. Throws the error of the first program that failed; what it computes is
+  /// lost.
+  void finish();
   /// Starts recording each instruction as a span of `stage`; stops if `recorder` is null. `thread` is the trace's
   /// thread for asynchronous collectives.
   void record(Recorder* recorder, int stage, int thread) { spans_.record(recorder, stage, thread); }
@@ -111,6 +123,7 @@ class StageExecutor {
   StageBuffers buffers_;
   Groups groups_, asynchronous_;  // asynchronous: for the communication thread
   StageSpans spans_;
+  std::unique_ptr<StagePrograms> programs_;  // null: the device has no accelerator
   BoundStage bound_;
   std::vector<double> seconds_;  // per instruction, when measuring
   bool measuring_ = false;

@@ -211,7 +211,7 @@ void Transfers::send(size_t t, int64_t micro_batch) {
   StageExecutor& stage = *own_[static_cast<size_t>(transfer.from_stage)];
   const int buffer = stage.schedule().outputs[transfer.output];
   const Type type = stage.type_of(buffer);
-  const char* data = stage.copy_of(buffer, micro_batch);
+  const char* data = stage.value_of(buffer, micro_batch);
   for (const Piece& piece : ends_[t].sends) {
     const void* packed = data;
     const auto bytes = static_cast<size_t>(piece.elements) * size_of(type.dtype);
@@ -235,7 +235,7 @@ void Transfers::receive(size_t t, int64_t micro_batch) {
   StageExecutor& stage = *own_[static_cast<size_t>(transfer.to_stage)];
   const int buffer = stage.schedule().inputs[transfer.input];
   const Type type = stage.type_of(buffer);
-  char* data = stage.copy_of(buffer, micro_batch);
+  char* data = stage.place_of(buffer, micro_batch);
   for (const Piece& piece : ends_[t].receives) {
     const bool is_whole = piece.elements == type.elements();
     const auto bytes = static_cast<size_t>(piece.elements) * size_of(type.dtype);
@@ -250,6 +250,7 @@ void Transfers::receive(size_t t, int64_t micro_batch) {
     }
     if (!is_whole) copy_back(packed, piece.box, {type, data});
   }
+  stage.written(buffer, micro_batch);
   ++ends_[t].received;
 }
 
@@ -288,13 +289,14 @@ void Transfers::share_verdict() {
   std::byte* at = verdict_own_.data();
   for (const auto& [stage, buffer] : verdict_given_) {
     const int64_t bytes = stage->type_of(buffer).bytes();
-    std::memcpy(at, stage->copy_of(buffer, 0), static_cast<size_t>(bytes));
+    std::memcpy(at, stage->value_of(buffer, 0), static_cast<size_t>(bytes));
     at += bytes;
   }
   world_.all_gather(verdict_own_.data(), verdict_all_.data(), verdict_bytes_, DType::u8);
   for (const VerdictPart& part : verdict_taken_) {
-    std::memcpy(part.stage->copy_of(part.buffer, 0), verdict_all_.data() + part.offset,
+    std::memcpy(part.stage->place_of(part.buffer, 0), verdict_all_.data() + part.offset,
                 static_cast<size_t>(part.bytes));
+    part.stage->written(part.buffer, 0);
   }
 }
 

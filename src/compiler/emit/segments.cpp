@@ -1,0 +1,196 @@
+#include "compiler/emit/segments.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/emit/emit_node.h"
+#include "compiler/partition/collectives.h"
+
+namespace partita {
+namespace {
+
+/// Places that an instruction reads. A sum over micro-batches reads itself; a message of a bucket reads its buffers.
+std::vector<int> reads_of(const Instruction& instruction, const Schedule& schedule, const std::vector<int>& places) {
+  std::vector<int> read;
+  for (const int buffer : instruction.inputs) read.push_back(places[buffer]);
+  if (instruction.kind == Instruction::accumulate) read.push_back(places[instruction.outputs[0]]);
+  if (instruction.bucket < 0) return read;
+  for (const int buffer : schedule.buckets[instruction.bucket].buffers) read.push_back(places[buffer]);
+  return read;
+}
+
+/// Finds what a segment takes and gives.
+class Ends {
+ public:
+  explicit Ends(const Schedule& schedule)
+      : schedule_(schedule), places_(places_of(schedule)), readers_(places_.size()), is_kept_(places_.size(), false) {
+    for (size_t i = 0; i < schedule.instructions.size(); ++i) {
+      for (const int place : reads_of(schedule.instructions[i], schedule, places_)) readers_[place].push_back(i);
+    }
+    for (const std::vector<int>* kept : {&schedule.entry, &schedule.outputs}) {
+      for (const int buffer : *kept) is_kept_[places_[buffer]] = true;
+    }
+  }
+
+  Segment segment(size_t begin, size_t end) const {
+    Segment segment{.begin = begin, .end = end};
+    std::vector<int> written;
+    const auto add = [](std::vector<int>& list, int place) {
+      if (std::find(list.begin(), list.end(), place) == list.end()) list.push_back(place);
+    };
+    for (size_t i = begin; i < end; ++i) {
+      const Instruction& instruction = schedule_.instructions[i];
+      segment.accumulates = segment.accumulates || instruction.kind == Instruction::accumulate;
+      for (const int place : reads_of(instruction, schedule_, places_)) {
+        if (std::find(written.begin(), written.end(), place) == written.end()) add(segment.inputs, place);
+      }
+      for (const int buffer : instruction.outputs) add(written, places_[buffer]);
+    }
+    for (const int place : written) {
+      const bool is_read = std::any_of(readers_[place].begin(), readers_[place].end(),
+                                       [&](size_t reader) { return reader < begin || reader >= end; });
+      const bool is_input = std::find(segment.inputs.begin(), segment.inputs.end(), place) != segment.inputs.end();
+      if (is_kept_[place] || is_read || is_input) segment.outputs.push_back(place);
+    }
+    return segment;
+  }
+
+ private:
+  const Schedule& schedule_;
+  const std::vector<int> places_;
+  std::vector<std::vector<size_t>> readers_;  // per place: instructions
+  std::vector<bool> is_kept_;                 // per place: a state or an output
+};
+
+/// Writes the instructions of a segment.
+class Writer {
+ public:
+  Writer(const Segment& segment, const Schedule& schedule, const LocalGraph& local, const OpSet& ops,
+         const std::vector<int64_t>& coordinates)
+      : segment_(segment),
+        schedule_(schedule),
+        local_(local),
+        ops_(ops),
+        rules_(local.graph, ops),
+        coordinates_(coordinates),
+        places_(places_of(schedule)) {}
+
+  std::string module() {
+    std::string parameters;
+    for (size_t i = 0; i < segment_.inputs.size(); ++i) parameters += (i == 0 ? "" : ", ") + parameter(i);
+    if (segment_.accumulates) parameters += (parameters.empty() ? "" : ", ") + std::string("%first: tensor<i1>");
+    for (size_t i = segment_.begin; i < segment_.end; ++i) write(schedule_.instructions[i]);
+    std::string names, types;
+    for (const int place : segment_.outputs) {
+      names += (names.empty() ? "" : ", ") + values_.at(place).name;
+      types += (types.empty() ? "" : ", ") + hlo_type(values_.at(place).type);
+    }
+    const std::string results = segment_.outputs.empty() ? "" : fmt::format(" {} : {}", names, types);
+    return fmt::format("module @segment {{\n  func.func public @main({}) -> ({}) {{\n{}    return{}\n  }}\n}}\n",
+                       parameters, types, body_.text(), results);
+  }
+
+ private:
+  Type type_of(int buffer) const { return local_.type(schedule_.buffers[buffer].value, coordinates_); }
+
+  std::string parameter(size_t index) {
+    const int place = segment_.inputs[index];
+    const Hlo value{fmt::format("%arg{}", index), type_of(place)};
+    values_[place] = value;
+    const auto output = std::find(segment_.outputs.begin(), segment_.outputs.end(), place);
+    const std::string donated = output == segment_.outputs.end() ? ""
+                                                                 : fmt::format(" {{tf.aliasing_output = {} : i32}}",
+                                                                               output - segment_.outputs.begin());
+    return fmt::format("{}: {}{}", value.name, hlo_type(value.type), donated);
+  }
+
+  void write(const Instruction& instruction) {
+    std::vector<Hlo> inputs;
+    for (const int buffer : instruction.inputs) inputs.push_back(values_.at(places_[buffer]));
+    const int first = instruction.outputs[0];
+    if (instruction.kind == Instruction::copy) {
+      values_[places_[first]] = inputs[0];
+      return;
+    }
+    if (instruction.kind == Instruction::accumulate) {
+      values_[places_[first]] = accumulated(instruction, inputs[0], values_.at(places_[first]));
+      return;
+    }
+    const Node& node = local_.graph.nodes[instruction.node];
+    std::vector<Type> types;
+    for (const int buffer : instruction.outputs) types.push_back(type_of(buffer));
+    const Attrs attrs = local_.attrs(instruction.node, coordinates_, rules_);
+    const std::vector<Hlo> results = emit_node(body_, ops_, ops_.at(node.op), attrs, inputs, types);
+    for (size_t k = 0; k < results.size(); ++k) values_[places_[instruction.outputs[k]]] = results[k];
+  }
+
+  /// Returns the part of the first micro-batch as it is, and the sum with that of a later one.
+  Hlo accumulated(const Instruction& instruction, const Hlo& part, const Hlo& sum) {
+    const Reduce reduce = local_.graph.nodes[instruction.node].attrs.as<CollectiveAttrs>().reduce;
+    const OpDef& op = ops_.at(accumulating_op(reduce));
+    const Hlo joined = emit_node(body_, ops_, op, op.attrs, {sum, part}, {sum.type})[0];
+    const Type flags{DType::boolean, sum.type.shape};
+    const Hlo first = EmitCall{body_, op.attrs, {}, {}}.broadcast({"%first", {DType::boolean, {}}}, flags.shape);
+    return EmitCall{body_, op.attrs, {}, {}}.select(first, part, joined);
+  }
+
+  const Segment& segment_;
+  const Schedule& schedule_;
+  const LocalGraph& local_;
+  const OpSet& ops_;
+  const Rules rules_;
+  const std::vector<int64_t>& coordinates_;
+  const std::vector<int> places_;
+  HloBody body_;
+  std::map<int, Hlo> values_;  // by place: the value that it has at this point
+};
+
+}  // namespace
+
+std::vector<int> places_of(const Schedule& schedule) {
+  std::vector<int> places = roots_of(schedule);
+  for (size_t s = 0; s < schedule.entry.size(); ++s) {
+    const int entry = schedule.entry[s], exit = schedule.exit[s];
+    if (exit < 0 || exit == entry || places[exit] != exit) continue;
+    if (schedule.buffers[exit].offset != schedule.buffers[entry].offset) continue;
+    for (int& place : places) {
+      if (place == exit) place = places[entry];
+    }
+  }
+  return places;
+}
+
+bool in_program(const Instruction& instruction) {
+  if (instruction.kind == Instruction::compute) return instruction.choice.kernel == kProgramKernel;
+  return instruction.kind == Instruction::copy || instruction.kind == Instruction::accumulate;
+}
+
+std::vector<Segment> segments_of(const Schedule& schedule, const std::vector<size_t>& borders) {
+  const Ends ends(schedule);
+  std::vector<Segment> segments;
+  const auto& list = schedule.instructions;
+  std::vector<bool> is_border(list.size() + 1, false);
+  for (const size_t border : borders) is_border[border] = true;
+  for (size_t i = 0; i < list.size();) {
+    if (!in_program(list[i])) {
+      ++i;
+      continue;
+    }
+    size_t end = i + 1;
+    while (end < list.size() && in_program(list[end]) && !is_border[end]) ++end;
+    segments.push_back(ends.segment(i, end));
+    i = end;
+  }
+  return segments;
+}
+
+Segment segment_of(const Schedule& schedule, size_t instruction) {
+  return Ends(schedule).segment(instruction, instruction + 1);
+}
+
+std::string module_of(const Segment& segment, const Schedule& schedule, const LocalGraph& local, const OpSet& ops,
+                      const std::vector<int64_t>& coordinates) {
+  return Writer(segment, schedule, local, ops, coordinates).module();
+}
+
+}  // namespace partita

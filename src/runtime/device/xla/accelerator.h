@@ -1,0 +1,44 @@
+#pragma once
+// A device of a PJRT plugin, and the programs that were compiled for the plugin's devices.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/pjrt/plugin.h"
+
+namespace partita {
+
+/// Names of accelerators: "xla:cpu" and those of vendors, such as "cuda".
+std::vector<std::string> accelerator_names();
+/// Throws InvalidArgument unless `name` is that of an accelerator, or "NAME:INDEX".
+void require_accelerator(std::string_view name);
+
+/// One device of a client that all ranks of the process share. Copies share it. Threads may use it at the same time.
+class Accelerator {
+ public:
+  /// Takes device `index` of the plugin for `name`, modulo their number, or the one that "NAME:INDEX" names. Loads the
+  /// plugin for the first device of a process. Throws RuntimeFailure(usage) if there is no plugin, device or driver, if
+  /// the plugin serves other devices or another index is named, RuntimeFailure(out_of_memory) without memory.
+  static Accelerator open(std::string_view name, int index);
+
+  const pjrt::Client& client() const;
+  size_t device() const { return device_; }
+  /// Returns the program of a module for any device of the client. Equal texts are compiled once in a process while one
+  /// of their programs is in use. Throws RuntimeFailure(out_of_memory), or InternalError with the plugin's message.
+  std::shared_ptr<const pjrt::Executable> compile(const std::string& text) const;
+
+ private:
+  struct Shared;
+  Accelerator(Shared& shared, size_t device) : shared_(&shared), device_(device) {}
+
+  Shared* shared_;  // lives until the process ends, as plugins do
+  size_t device_;
+};
+
+/// Returns the shared library of the plugin for an accelerator: that which PARTITA_PJRT_PLUGIN names, or the one in a
+/// folder of Python packages. Throws RuntimeFailure(usage) if there is none, with the command that installs it.
+std::string find_plugin(std::string_view name);
+
+}  // namespace partita

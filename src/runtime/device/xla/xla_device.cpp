@@ -1,0 +1,91 @@
+#include "runtime/device/xla/xla_device.h"
+
+#include <algorithm>
+
+#include "compiler/emit/emit_node.h"
+#include "compiler/emit/segments.h"
+#include "runtime/device/cpu/reference.h"
+#include "runtime/device/xla/accelerator.h"
+
+namespace partita {
+namespace {
+
+/// Every node runs as a part of a program, in plain formats, except what cannot be written: that runs on the host.
+class XlaCatalog final : public KernelCatalog {
+ public:
+  explicit XlaCatalog(const OpSet& ops) : ops_(ops) {}
+
+  KernelChoice choose(const KernelQuery& query) const override {
+    const OpDef& op = ops_.at(query.op);
+    KernelChoice choice = propose_reference(op, query);
+    if (can_write(op, query)) choice.kernel = kProgramKernel;
+    if (query.like && query.like->kernel != choice.kernel) {
+      return refuse(fmt::format("another shard of the node runs as {}", query.like->kernel));
+    }
+    return choice;
+  }
+
+  int64_t bytes(const Type& type, const MemoryFormat& format) const override {
+    if (format.plain() || format.any()) return type.bytes();
+    throw InvalidArgument(fmt::format("[xla] accelerators have one memory format, got {}, expected plain", format.tag));
+  }
+
+ private:
+  bool can_write(const OpDef& op, const KernelQuery& query) const {
+    if (op.emit) return true;
+    try {
+      module_of_node(ops_, op, query.attrs, query.inputs, query.outputs);
+      return true;
+    } catch (const InvalidArgument&) {
+      return false;
+    }
+  }
+
+  const OpSet& ops_;
+};
+
+/// Keeps what the host needs in memory of the CPU: operands of collectives and of nodes that run there.
+class XlaDevice final : public Device {
+ public:
+  XlaDevice(const OpSet& ops, const DeviceOptions& options)
+      : name_(options.name),
+        index_(options.index),
+        catalog_(ops),
+        host_(make_cpu_device(ops, options.threads, KernelSet::reference)) {}
+
+  const KernelCatalog& catalog() const override { return catalog_; }
+  std::shared_ptr<void> allocate(int64_t bytes) override { return host_->allocate(bytes); }
+  void discard(void* begin, int64_t bytes) override { host_->discard(begin, bytes); }
+  std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) override {
+    return host_->make_kernel(query, choice);
+  }
+  std::unique_ptr<Kernel> make_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) override {
+    return host_->make_reorder(type, from, to);
+  }
+  std::unique_ptr<RowReader> make_row_reader(const Type& type, const MemoryFormat& from) override {
+    return host_->make_row_reader(type, from);
+  }
+  void enter_thread() override { host_->enter_thread(); }
+  void set_subnormals(SubnormalSetting setting) override { host_->set_subnormals(setting); }
+  const Accelerator* accelerator() override {
+    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_);
+    return &*accelerator_;
+  }
+
+ private:
+  const std::string name_;
+  const int index_;
+  const XlaCatalog catalog_;
+  const std::unique_ptr<Device> host_;
+  std::optional<Accelerator> accelerator_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_device(const OpSet& ops, const DeviceOptions& options) {
+  if (options.name == "cpu") return make_cpu_device(ops, options.threads, options.kernels);
+  require_accelerator(options.name);
+  return std::make_unique<XlaDevice>(ops, options);
+}
+
+}  // namespace partita

@@ -1,0 +1,21 @@
+#pragma once
+// Devices by name.
+
+#include <string>
+
+#include "runtime/device/device.h"
+
+namespace partita {
+
+struct DeviceOptions {
+  std::string name = "cpu";  // "cpu", or an accelerator (accelerator.h)
+  int index = 0;             // of an accelerator whose name has no index
+  int threads = 1;           // compute threads
+  KernelSet kernels = KernelSet::fast;
+};
+
+/// Makes a device for the rank that owns it. An accelerator opens its plugin when a program is first bound, so that
+/// plans and schedules need none. `ops` outlives the device. Throws InvalidArgument for an unknown name.
+std::unique_ptr<Device> make_device(const OpSet& ops, const DeviceOptions& options);
+
+}  // namespace partita
