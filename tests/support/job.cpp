@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/philox.h"
@@ -10,6 +11,7 @@
 #include "frontend/network/initializers.h"
 #include "ir/ops/registry.h"
 #include "ir/sharding/micro.h"
+#include "runtime/device/xla/xla_device.h"
 #include "runtime/execute/executor.h"
 #include "runtime/execute/interpreter.h"
 #include "runtime/execute/shard_copy.h"
@@ -18,6 +20,10 @@
 
 namespace partita {
 namespace {
+
+DeviceOptions device_of(const Job& job, int rank) {
+  return {.name = job.device, .index = rank, .threads = job.threads, .kernels = job.kernels};
+}
 
 void feed(Executor& executor, const Arrays& batch) {
   for (const auto& stage : executor.stages()) {
@@ -56,7 +62,7 @@ Arrays with_optimizer_states(const Graph& graph, Arrays states) {
 /// Trains as one of the ranks; returns the states at the end.
 Arrays train(const Job& job, const Program& program, const Arrays& states, Communicator& world, JobResult& seen) {
   const Graph& graph = program.graph;
-  const auto device = make_cpu_device(all_ops(), job.threads, job.kernels);
+  const auto device = make_device(all_ops(), device_of(job, world.rank()));
   Executor executor(program.pipeline, program.stages, all_ops(), *device, world);
   for (const State& state : graph.states) {
     const std::string& name = graph.values[state.entry].name;
@@ -126,6 +132,11 @@ std::function<Arrays(int)> random_batches(const Graph& forward, const std::vecto
 
 }  // namespace
 
+std::string tested_device() {
+  const char* name = std::getenv("PARTITA_TEST_DEVICE");
+  return name != nullptr ? name : "cpu";
+}
+
 Job model_job(const std::string& spec, const TestedJob& options) {
   const ZooModel model = make_model(spec);
   std::vector<Column> columns = model.columns(options.dtype);
@@ -148,7 +159,7 @@ Job model_job(const std::string& spec, const TestedJob& options) {
 }
 
 Program compile_job(const Job& job) {
-  const auto catalog_device = make_cpu_device(all_ops(), job.threads, job.kernels);
+  const auto catalog_device = make_device(all_ops(), device_of(job, /*rank=*/0));
   catalog_device->enter_thread();  // kernels ask for scratch memory by the threads of the one that asks them
   Mesh mesh = job.mesh;
   if (mesh.ranks() == 1 && job.ranks > 1) mesh = Mesh({{"data", job.ranks}});

@@ -12,6 +12,9 @@ namespace partita {
 
 using Arrays = std::map<std::string, Array>;
 
+/// The device that PARTITA_TEST_DEVICE names, such as "xla:cpu", which the jobs of all tests run on then; else "cpu".
+std::string tested_device();
+
 struct Job {
   Graph forward;  // inputs, states, output "loss"
   TrainingOptions training;
@@ -28,6 +31,7 @@ struct Job {
   OptimizerSharding zero{};
   int threads = 1;
   KernelSet kernels = KernelSet::reference;
+  std::string device = tested_device();
   ScheduleOptions schedule;
   int first_step = 0;  // batches are those of this step on
   /// Called on each rank: `begin` before the first step, when the states are set, and `end` after the last one.
