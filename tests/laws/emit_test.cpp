@@ -25,9 +25,7 @@ const pjrt::Client* plugin_client() {
 /// Ops that accelerators do not have yet. Each that is written is taken off this list.
 const std::set<std::string>& unwritten() {
   static const std::set<std::string> ops{
-      "dropout",
       "host_function",
-      "random",
   };
   return ops;
 }
