@@ -1,62 +1,18 @@
-// Ops as StableHLO compute what their reference kernels compute: on the first device of the plugin that
-// PARTITA_PJRT_PLUGIN names (tools/xla/get_plugin.sh brings one for CPUs), all samples in f64 and f32.
+// Ops as StableHLO compute what their reference kernels compute: all samples in f64, f32 and bf16, and parts of them.
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "compiler/emit/emit_node.h"
 #include "ir/ops/registry.h"
-#include "laws/harness.h"
-#include "runtime/pjrt/plugin.h"
+#include "ir/ops/wide.h"
+#include "laws/emitted.h"
 
 namespace partita::laws {
 namespace {
 
-const pjrt::Client* plugin_client() {
-  static const std::unique_ptr<const pjrt::Client> client = []() -> std::unique_ptr<const pjrt::Client> {
-    const char* path = std::getenv("PARTITA_PJRT_PLUGIN");
-    if (path == nullptr || *path == '\0') return nullptr;
-    return std::make_unique<const pjrt::Client>(pjrt::Plugin::load(path).make_client());
-  }();
-  return client.get();
-}
-
 /// Ops that accelerators do not have yet. Each that is written is taken off this list.
 const std::set<std::string>& unwritten() {
-  static const std::set<std::string> ops{"all_finite",
-                                         "assign_slots",
-                                         "attention_finish",
-                                         "attention_max",
-                                         "attention_sums",
-                                         "avg_pool",
-                                         "avg_pool_grad",
-                                         "batch_norm",
-                                         "batch_norm_apply",
-                                         "batch_norm_grad",
-                                         "batch_norm_grad_apply",
-                                         "batch_norm_grad_sums",
-                                         "batch_norm_inference",
-                                         "combine",
-                                         "combine_grad_weights",
-                                         "cumsum",
-                                         "dispatch",
-                                         "dropout",
-                                         "floor_div",
-                                         "host_function",
-                                         "max_pool",
-                                         "max_pool_grad",
-                                         "moments_deviations",
-                                         "moments_sum",
-                                         "put_along",
-                                         "random",
-                                         "relative_buckets",
-                                         "remainder",
-                                         "rotary",
-                                         "round",
-                                         "running_statistics",
-                                         "take_along",
-                                         "top_k"};
+  static const std::set<std::string> ops{"host_function"};
   return ops;
 }
 
@@ -68,57 +24,73 @@ std::vector<const OpDef*> written_ops() {
   return ops;
 }
 
-/// The sample with floats of another type.
-Sample with_floats(Sample sample, DType dtype) {
-  for (SampleInput& input : sample.inputs) {
-    if (input.type.dtype == DType::f64) input.type.dtype = dtype;
-  }
+/// The sample with as many floats of another type as the op takes: statistics stay in f32, and sums in f64. Results
+/// that an attribute puts in the type stay in f64 if it cannot.
+Case with_floats(const OpDef& op, const Sample& given_sample, DType dtype) {
+  Sample sample = given_sample;
   for (const auto& [name, text] : sample.attrs.texts()) {
     if (name == "dtype" && text == "f64") sample.attrs = sample.attrs.with({{name, std::string(name_of(dtype))}});
   }
-  return sample;
-}
-
-std::vector<Array> run_emitted(const Case& node) {
-  pjrt::CompileOptions options;  // CPU plugins compile faster without optimisation
-  if (plugin_client()->platform() == "cpu") options.flags = {{"xla_backend_optimization_level", int64_t{0}}};
-  const pjrt::Executable program = plugin_client()->compile(
-      module_of_node(all_ops(), node.op, node.attrs, node.input_types, node.output_types), options);
-  std::vector<pjrt::Buffer> buffers;
-  std::vector<const pjrt::Buffer*> arguments;
-  buffers.reserve(node.inputs.size());
-  for (const Array& input : node.inputs) {
-    buffers.push_back(plugin_client()->upload(0, input.tensor()));
-    arguments.push_back(&buffers.back());
-  }
-  pjrt::Results results = program.run(0, arguments);
-  std::vector<Array> outputs;
-  for (size_t k = 0; k < results.buffers.size(); ++k) {
-    results.buffers[k].download(outputs.emplace_back(node.output_types[k]).tensor());
-  }
-  return outputs;
+  const Attrs& attrs = sample.attrs.empty() ? op.attrs : sample.attrs;
+  const DType types[] = {dtype, wide_type(dtype), DType::f64};
+  std::vector<Type> inputs;
+  const std::function<bool(size_t)> fit = [&](size_t k) {
+    if (k == sample.inputs.size()) {
+      try {
+        op.infer({attrs, inputs, {}});
+        return true;
+      } catch (const InvalidArgument&) {
+        return false;
+      }
+    }
+    const Type& given = sample.inputs[k].type;
+    for (const DType type : types) {
+      inputs.push_back({given.dtype == DType::f64 ? type : given.dtype, given.shape});
+      if (fit(k + 1)) return true;
+      inputs.pop_back();
+    }
+    return false;
+  };
+  if (!fit(0)) return {op, given_sample};
+  for (size_t k = 0; k < inputs.size(); ++k) sample.inputs[k].type = inputs[k];
+  return {op, sample};
 }
 
 TEST(Emission, ComputesWhatTheReferenceComputes) {
-  if (plugin_client() == nullptr) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
+  if (!has_plugin()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
   for (const OpDef* op : written_ops()) {
     for (const Sample& sample : op->samples) {
-      for (const DType dtype : {DType::f64, DType::f32}) {
-        const Sample typed = with_floats(sample, dtype);
-        const Attrs& attrs = typed.attrs.empty() ? op->attrs : typed.attrs;
-        SCOPED_TRACE(fmt::format("{}{} in {}", op->name, attrs.print(), name_of(dtype)));
-        if (dtype != DType::f64 && op->name == "moments_finish") continue;  // its sums are f64
-        try {
-          const Case node(*op, typed);
-          const std::vector<Array> found = run_emitted(node);
-          ASSERT_EQ(found.size(), node.outputs.size());
-          for (size_t k = 0; k < found.size(); ++k) {
-            EXPECT_EQ(differs(found[k], node.outputs[k], dtype == DType::f64 ? 1e-12 : 1e-5), "");
-          }
-        } catch (const Error& error) {
-          ADD_FAILURE() << error.what();
-        }
+      for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+        const double tolerance = dtype == DType::f64 ? 1e-12 : dtype == DType::f32 ? 1e-5 : 0;
+        EXPECT_EQ(check_emitted(with_floats(*op, sample, dtype), tolerance), "");
       }
+    }
+  }
+}
+
+/// The part of a case that a rank computes from its operands.
+Case part_of(const Case& node, const Shard& shard) {
+  std::vector<Array> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(slice(node.inputs[i], shard.inputs[i]));
+  return {node.op, node.op.localize ? node.op.localize(node.attrs, shard) : node.attrs, std::move(inputs)};
+}
+
+// Parts have other attributes: where they begin, how far windows reach beyond them.
+TEST(Emission, ComputesWhatTheReferenceComputesOnParts) {
+  if (!has_plugin()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
+  const Mesh mesh({{"x", 3}});
+  for (const OpDef* op : written_ops()) {
+    if (!op->localize) continue;
+    for (const Sample& sample : op->samples) {
+      const Case node(*op, sample);
+      const ShardingRule rule = op->rule(node.call());
+      for_cuts(rule, mesh, [&](const Cut& cut) {
+        const bool is_whole = std::all_of(cut.begin(), cut.end(), [](const Axes& axes) { return axes.empty(); });
+        if (is_whole || !illegal(rule, cut, mesh).empty() || needs_expansion(rule, cut)) return;
+        for (const int64_t rank : {1, 2}) {
+          EXPECT_EQ(check_emitted(part_of(node, shard(rule, cut, mesh, {rank}, node.call())), 1e-12), "");
+        }
+      });
     }
   }
 }

@@ -36,7 +36,8 @@ std::string hlo_types(const std::vector<Hlo>& values) {
 
 Hlo HloBody::add(const std::string& operation, Type type) {
   const std::string name = fmt::format("%{}", next_++);
-  text_ += fmt::format("    {} = {}\n", name, operation);
+  // An operation that begins with a colon says how many results it has.
+  text_ += fmt::format("    {}{}{}\n", name, operation.starts_with(':') ? "" : " = ", operation);
   return {name, std::move(type)};
 }
 

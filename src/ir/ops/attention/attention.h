@@ -95,6 +95,10 @@ Attrs localize_attention(const Attrs& given, const Shard& shard);
 /// Write attention and its gradient as StableHLO.
 std::vector<Hlo> emit_attention(const EmitCall& call);
 std::vector<Hlo> emit_attention_grad(const EmitCall& call);
+/// Write the parts of attention whose keys are cut.
+std::vector<Hlo> emit_attention_max(const EmitCall& call);
+std::vector<Hlo> emit_attention_sums(const EmitCall& call);
+std::vector<Hlo> emit_attention_finish(const EmitCall& call);
 /// Builds attention from ops that allow its keys to be cut. Returns y and lse, the results of attention.
 std::vector<Value> expand_attention(const ExpandCall& call);
 

@@ -62,6 +62,7 @@ OpDef attention_max_op() {
                   {{'h', sizes.kv_heads}, {'g', sizes.group()}, {'d', sizes.width}});
   };
   op.localize = localize_attention;
+  op.emit = emit_attention_max;
   op.flops_per_point = 2;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype,
@@ -112,6 +113,7 @@ OpDef attention_sums_op() {
   op.infer = infer_attention_sums;
   op.rule = [](const OpCall& call) { return attention_rule("bq(hgd),bk(hd),bk(he),b(hg)q->bq(hge),b(hg)q", "", call); };
   op.localize = localize_attention;
+  op.emit = emit_attention_sums;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype,
@@ -168,6 +170,7 @@ OpDef attention_finish_op() {
   op.rule = [](const OpCall& call) {
     return einsum("bq(he),bhq,bhq->bq(he),bhq | e:whole", call, {{'h', call.inputs[1].shape[1]}});
   };
+  op.emit = emit_attention_finish;
   op.flops_per_point = 1;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) { run_attention_finish<decltype(zero)>(in, out); });

@@ -1,10 +1,12 @@
 // Attention as StableHLO: products over all pairs of positions. Heads are two dimensions, heads of k and v and heads of
 // q for each of them, so that no operand is repeated.
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
 #include "ir/ops/attention/attention.h"
+#include "ir/ops/emission.h"
 #include "ir/ops/full_precision.h"
 
 namespace partita {
@@ -15,7 +17,8 @@ class AttentionEmitter {
   explicit AttentionEmitter(const EmitCall& call)
       : call_(call),
         attrs_(call.attrs.as<AttentionAttrs>()),
-        sizes_(attention_sizes(attrs_, call.inputs[0].type, call.inputs[1].type, call.inputs[2].type)),
+        sizes_(attention_sizes(attrs_, call.inputs[0].type, call.inputs[1].type,
+                               call.inputs[std::min<size_t>(2, call.inputs.size() - 1)].type)),
         wide_(wide_type(call.inputs[0].type.dtype)),
         pairs_{sizes_.batch, sizes_.kv_heads, sizes_.queries, sizes_.group(), sizes_.keys} {}
 
@@ -31,8 +34,8 @@ class AttentionEmitter {
     const Hlo y = dot(shares, values(), "[0, 1] x [0, 2]", "[4] x [1]",
                       {sizes_.batch, sizes_.kv_heads, sizes_.queries, sizes_.group(), sizes_.value_width});
     const Hlo lse = (Traced(call_, largest) + log_of(Traced(call_, sum))).as(call_, sum.type);
-    return {back(transposed(y, {0, 2, 1, 3, 4}), call_.outputs[0]),
-            call_.reshape(transposed(lse, {0, 1, 3, 2}), call_.outputs[1].shape)};
+    return {back(hlo_transpose(call_, y, {0, 2, 1, 3, 4}), call_.outputs[0]),
+            call_.reshape(hlo_transpose(call_, lse, {0, 1, 3, 2}), call_.outputs[1].shape)};
   }
 
   /// Returns the gradients of q, k and v.
@@ -40,13 +43,14 @@ class AttentionEmitter {
     const Hlo scores = this->scores();
     const Hlo y = by_heads(call_.inputs[3], sizes_.queries, sizes_.value_width),
               d_y = by_heads(call_.inputs[5], sizes_.queries, sizes_.value_width);
-    const Hlo lse = transposed(
-        call_.reshape(call_.inputs[4], {sizes_.batch, sizes_.kv_heads, sizes_.group(), sizes_.queries}), {0, 1, 3, 2});
+    const Hlo lse = hlo_transpose(
+        call_, call_.reshape(call_.inputs[4], {sizes_.batch, sizes_.kv_heads, sizes_.group(), sizes_.queries}),
+        {0, 1, 3, 2});
     const Traced p = exp_of(Traced(call_, scores) - Traced(call_, spread(lse)));
     const Hlo d_p = dot(d_y, values(), "[0, 2] x [0, 2]", "[4] x [3]", pairs_);
     const Hlo own =
         call_.reduce(call_.body.add_same("stablehlo.multiply", {d_y, y}), "add", call_.splat(0, {wide_, {}}), {4});
-    const Traced drift(call_, spread(transposed(own, {0, 2, 1, 3})));
+    const Traced drift(call_, spread(hlo_transpose(call_, own, {0, 2, 1, 3})));
     const Hlo d_scores = (p * (Traced(call_, d_p) - drift) * sizes_.scale(attrs_)).as(call_, scores.type);
     const Hlo d_q = dot(d_scores, keys(), "[0, 1] x [0, 2]", "[4] x [1]",
                         {sizes_.batch, sizes_.kv_heads, sizes_.queries, sizes_.group(), sizes_.width});
@@ -54,9 +58,32 @@ class AttentionEmitter {
                         {sizes_.batch, sizes_.kv_heads, sizes_.keys, sizes_.width});
     const Hlo d_v = dot(p.as(call_, scores.type), d_y, "[0, 1] x [0, 2]", "[2, 3] x [1, 3]",
                         {sizes_.batch, sizes_.kv_heads, sizes_.keys, sizes_.value_width});
-    return {back(transposed(d_q, {0, 2, 1, 3, 4}), call_.outputs[0]),
-            back(transposed(d_k, {0, 2, 1, 3}), call_.outputs[1]),
-            back(transposed(d_v, {0, 2, 1, 3}), call_.outputs[2])};
+    return {back(hlo_transpose(call_, d_q, {0, 2, 1, 3, 4}), call_.outputs[0]),
+            back(hlo_transpose(call_, d_k, {0, 2, 1, 3}), call_.outputs[1]),
+            back(hlo_transpose(call_, d_v, {0, 2, 1, 3}), call_.outputs[2])};
+  }
+
+  /// Returns the largest score of each query; scores that are NaN do not count.
+  std::vector<Hlo> largest() const {
+    const double least =
+        wide_ == DType::f64 ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
+    const Traced scores(call_, this->scores());
+    const Hlo above = select_of(scores > least, scores, least).as(call_, {wide_, pairs_});
+    const Hlo one = call_.reduce(above, "maximum", call_.splat(least, {wide_, {}}), {4});
+    return {call_.reshape(hlo_transpose(call_, one, {0, 1, 3, 2}), call_.outputs[0].shape)};
+  }
+
+  /// Returns p v and the sums of p = exp(score - m), where m are largest scores.
+  std::vector<Hlo> sums() const {
+    const Hlo scores = this->scores();
+    const Hlo given = call_.reshape(call_.inputs[3], {sizes_.batch, sizes_.kv_heads, sizes_.group(), sizes_.queries});
+    const Hlo p = exp_of(Traced(call_, scores) - Traced(call_, spread(hlo_transpose(call_, given, {0, 1, 3, 2}))))
+                      .as(call_, scores.type);
+    const Hlo y = dot(p, values(), "[0, 1] x [0, 2]", "[4] x [1]",
+                      {sizes_.batch, sizes_.kv_heads, sizes_.queries, sizes_.group(), sizes_.value_width});
+    const Hlo sum = call_.reduce(p, "add", call_.splat(0, {wide_, {}}), {4});
+    return {back(hlo_transpose(call_, y, {0, 2, 1, 3, 4}), call_.outputs[0]),
+            call_.reshape(hlo_transpose(call_, sum, {0, 1, 3, 2}), call_.outputs[1].shape)};
   }
 
  private:
@@ -82,11 +109,10 @@ class AttentionEmitter {
     const Hlo scaled = (Traced(call_, products) * sizes_.scale(attrs_)).as(call_, products.type);
     if (!attrs_.causal) return scaled;
     const Type positions{DType::i64, pairs_};
-    const auto steps = [&](int dim) {
-      return call_.body.add(fmt::format("stablehlo.iota dim = {} : {}", dim, hlo_type(positions)), positions);
-    };
-    const Hlo own = call_.body.add_same("stablehlo.add", {steps(2), call_.splat_integer(attrs_.begin, positions)});
-    return call_.select(call_.compare("LE", steps(4), own), scaled, call_.splat(-kInfinity, scaled.type));
+    const Hlo own = call_.body.add_same("stablehlo.add",
+                                        {hlo_iota(call_, 2, positions), call_.splat_integer(attrs_.begin, positions)});
+    return call_.select(call_.compare("LE", hlo_iota(call_, 4, positions), own), scaled,
+                        call_.splat(-kInfinity, scaled.type));
   }
 
   /// Returns one number for each query repeated for all keys.
@@ -96,12 +122,6 @@ class AttentionEmitter {
     const std::string dims =
         fmt::format(", batching_dims = {}, contracting_dims = {}{}", batching, contracting, kFullPrecision);
     return call_.body.add_typed("stablehlo.dot_general", {a, b}, dims, {wide_, shape});
-  }
-
-  Hlo transposed(const Hlo& x, const std::vector<int64_t>& perm) const {
-    Type type{x.type.dtype, {}};
-    for (const int64_t dim : perm) type.shape.push_back(x.type.shape[dim]);
-    return call_.body.add_typed("stablehlo.transpose", {x}, fmt::format(", dims = [{}]", fmt::join(perm, ", ")), type);
   }
 
   /// Returns a result with its heads in the last dimension.
@@ -119,5 +139,22 @@ class AttentionEmitter {
 std::vector<Hlo> emit_attention(const EmitCall& call) { return AttentionEmitter(call).forward(); }
 
 std::vector<Hlo> emit_attention_grad(const EmitCall& call) { return AttentionEmitter(call).backward(); }
+
+std::vector<Hlo> emit_attention_max(const EmitCall& call) { return AttentionEmitter(call).largest(); }
+
+std::vector<Hlo> emit_attention_sums(const EmitCall& call) { return AttentionEmitter(call).sums(); }
+
+std::vector<Hlo> emit_attention_finish(const EmitCall& call) {
+  const Type &y = call.outputs[0], &lse = call.outputs[1];
+  if (lse.elements() == 0) return {call.splat(0, y), call.splat(0, lse)};
+  const DType wide = wide_type(y.dtype);
+  const Shape &rows = lse.shape, heads{rows[0], rows[2], rows[1], y.shape[2] / rows[1]};
+  const Hlo sum = call.convert(call.inputs[1], wide), largest = call.convert(call.inputs[2], wide);
+  const Hlo weighted = call.reshape(call.convert(call.inputs[0], wide), heads);
+  const Hlo spread = call.broadcast_in(hlo_transpose(call, sum, {0, 2, 1}), {0, 1, 2}, heads);
+  const Hlo shares = call.body.add_same("stablehlo.divide", {weighted, spread});
+  const Hlo logarithm = (Traced(call, largest) + log_of(Traced(call, sum))).as(call, sum.type);
+  return {call.convert(call.reshape(shares, y.shape), y.dtype), call.convert(logarithm, lse.dtype)};
+}
 
 }  // namespace partita

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/ops/attention/attention.h"
+#include "ir/ops/emission.h"
 #include "ir/ops/sizes.h"
 
 namespace partita {
@@ -26,6 +27,42 @@ int64_t relative_bucket(const RelativeBucketsAttrs& attrs, int64_t distance) {
   if (!attrs.both_sides) return bucket_of_distance(std::max<int64_t>(0, distance), attrs.buckets, attrs.furthest);
   const int64_t half = attrs.buckets / 2;
   return (distance < 0 ? half : 0) + bucket_of_distance(std::abs(distance), half, attrs.furthest);
+}
+
+/// Returns the smallest distance whose bucket is `bucket` or a later one, where `furthest` is in the last one.
+int64_t first_in_bucket(int64_t bucket, int64_t buckets, int64_t furthest) {
+  int64_t before = 0, found = furthest;
+  while (found - before > 1) {
+    const int64_t middle = before + (found - before) / 2;
+    (bucket_of_distance(middle, buckets, furthest) >= bucket ? found : before) = middle;
+  }
+  return found;
+}
+
+/// Counts the far buckets that begin up to each distance: their beginnings are constants, so that no logarithm decides.
+std::vector<Hlo> emit_relative_buckets(const EmitCall& call) {
+  const auto& attrs = call.attrs.as<RelativeBucketsAttrs>();
+  const Type& result = call.outputs[0];
+  const Type type{DType::i64, result.shape};
+  const Traced query(call, hlo_iota(call, 0, type)), key(call, hlo_iota(call, 1, type));
+  const Traced distance = query - key + static_cast<double>(attrs.begin);
+  const Traced size = attrs.both_sides ? abs_of(distance) : max_of(distance, 0);
+  const int64_t buckets = attrs.both_sides ? attrs.buckets / 2 : attrs.buckets,
+                near = std::max<int64_t>(1, buckets / 2);
+  Traced bucket = min_of(size, static_cast<double>(std::min(near, buckets - 1)));
+  std::vector<int64_t> beginnings;
+  for (int64_t far = near + 1; far < buckets; ++far) {
+    beginnings.push_back(first_in_bucket(far, buckets, attrs.furthest));
+  }
+  if (!beginnings.empty()) {
+    const Shape shape{attrs.queries, attrs.keys, static_cast<int64_t>(beginnings.size())};
+    const Hlo reached = call.compare("GE", call.broadcast_in(size.as(call, type), {0, 1}, shape),
+                                     call.broadcast_in(hlo_list(call, beginnings), {2}, shape));
+    const Hlo zero = call.splat_integer(0, {DType::i64, {}});
+    bucket += Traced(call, call.reduce(call.convert(reached, DType::i64), "add", zero, {2}));
+  }
+  if (attrs.both_sides) bucket += select_of(distance < 0, Traced(call, call.splat_integer(buckets, type)), 0);
+  return {call.convert(bucket.as(call, type), result.dtype)};
 }
 
 std::vector<Type> infer_relative_buckets(const OpCall& call) {
@@ -62,6 +99,7 @@ std::vector<OpDef> relative_buckets_ops() {
     return Attrs(attrs);
   };
   op.grad = [](const GradCall&) { return std::vector<Value>{}; };
+  op.emit = emit_relative_buckets;
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& given, Inputs, Outputs out) {
     const auto& attrs = given.as<RelativeBucketsAttrs>();

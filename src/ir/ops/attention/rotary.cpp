@@ -5,6 +5,7 @@
 
 #include "ir/ops/attention/attention.h"
 #include "ir/ops/attention/rotations.h"
+#include "ir/ops/emission.h"
 #include "ir/ops/support.h"
 #include "ir/ops/wide.h"
 
@@ -49,6 +50,43 @@ void run_rotary(const RotaryAttrs& attrs, const Type& type, const T* x, T* y) {
   }
 }
 
+/// Angles are computed in f64, as in the kernels.
+std::vector<Hlo> emit_rotary(const EmitCall& call) {
+  const auto& attrs = call.attrs.as<RotaryAttrs>();
+  const Type& result = call.outputs[0];
+  if (result.elements() == 0) return {call.splat(0, result)};
+  const int64_t positions = result.shape[result.rank() - 2], pairs = result.shape.back() / attrs.heads / 2;
+  const DType wide = wide_type(result.dtype);
+  std::vector<double> frequencies;
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    frequencies.push_back(std::pow(attrs.base, -static_cast<double>(pair) / static_cast<double>(pairs)));
+  }
+  const Type table{DType::f64, {positions, pairs}}, place{DType::i64, table.shape};
+  const Hlo own =
+      call.body.add_same("stablehlo.add", {hlo_iota(call, 0, place), call.splat_integer(attrs.begin, place)});
+  const Hlo angle = call.body.add_same(
+      "stablehlo.multiply",
+      {call.convert(own, DType::f64), call.broadcast_in(hlo_list(call, frequencies), {1}, table.shape)});
+  const Shape all{result.elements() / (positions * attrs.heads * 2 * pairs), positions, attrs.heads, 2, pairs},
+      half{all[0], positions, attrs.heads, 1, pairs};
+  const auto spread = [&](const char* op) {
+    return Traced(call, call.broadcast_in(call.convert(call.body.add_same(op, {angle}), wide), {1, 4}, half));
+  };
+  const Traced cosine = spread("stablehlo.cosine"), ahead = spread("stablehlo.sine");
+  const Traced sine = attrs.inverse ? -ahead : ahead;
+  const Hlo x = call.reshape(call.convert(call.inputs[0], wide), all);
+  const auto part = [&](int64_t k) {
+    return Traced(call, hlo_slice(call, x, {0, 0, 0, k, 0}, {all[0], all[1], all[2], k + 1, pairs}, {1, 1, 1, 1, 1}));
+  };
+  const Traced first = part(0), second = part(1);
+  const Type kept{wide, half};
+  const Hlo y = call.body.add_typed(
+      "stablehlo.concatenate",
+      {(first * cosine - second * sine).as(call, kept), (second * cosine + first * sine).as(call, kept)}, ", dim = 3",
+      {wide, all});
+  return {call.convert(call.reshape(y, result.shape), result.dtype)};
+}
+
 }  // namespace
 
 std::vector<OpDef> rotary_ops() {
@@ -73,6 +111,7 @@ std::vector<OpDef> rotary_ops() {
     back.inverse = !back.inverse;
     return {call.apply("rotary", {call.d_outputs[0]}, Attrs(back))};
   };
+  op.emit = emit_rotary;
   op.flops_per_point = 3;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) {

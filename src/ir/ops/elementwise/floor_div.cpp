@@ -4,6 +4,7 @@
 
 #include "ir/ops/constant.h"
 #include "ir/ops/pointwise.h"
+#include "ir/ops/wide.h"
 
 namespace partita {
 namespace {
@@ -86,6 +87,67 @@ void divide_integers(Inputs in, const Tensor& out) {
   });
 }
 
+/// The quotient and the remainder of the target, which are those of C, rounded down.
+struct EmittedDivision {
+  const EmitCall& call;
+  Traced a, b;
+  Type type;
+
+  Traced apply(const char* op, const Traced& x, const Traced& y) const {
+    return {call, call.body.add_same(op, {x.as(call, type), y.as(call, type)})};
+  }
+  Traced integer(int64_t value) const { return {call, call.splat_integer(value, type)}; }
+  /// Returns where a remainder that is not 0 has another sign than b.
+  Traced is_other_side(const Traced& rest) const {
+    const Traced differs = (rest < 0) != (b < 0), is_rest = rest != 0;
+    const Hlo one = is_rest.as(call, type);
+    return {call, call.body.add_same("stablehlo.and", {one, differs.as(call, one.type)})};
+  }
+
+  Traced float_remainder() const {
+    const Traced rest = apply("stablehlo.remainder", a, b);
+    return select_of(is_other_side(rest), rest + b, rest);
+  }
+  Traced float_quotient() const {
+    const Traced rest = apply("stablehlo.remainder", a, b);
+    const Hlo near = ((a - rest) / b).as(call, type);
+    const Traced quotient(call, call.body.add_same("stablehlo.round_nearest_afz", {near}));
+    return select_of(b == 0, a / b, select_of(is_other_side(rest), quotient - 1, quotient));
+  }
+  /// Divides by 1 in place of 0. That -1 makes the smallest integer wrap around is as the target defines it.
+  Traced integer_result(bool is_quotient, bool is_signed, int64_t least, int64_t largest) const {
+    const Traced zero = b == 0, divisor = select_of(zero, integer(1), b);
+    const Traced rest = apply("stablehlo.remainder", a, divisor);
+    const Traced is_below = is_signed ? is_other_side(rest) : zero;
+    if (!is_quotient) return select_of(zero, a, is_signed ? select_of(is_below, rest + b, rest) : rest);
+    const Traced quotient = a / divisor;
+    const Traced edge = select_of(a == 0, integer(0), select_of(a < 0, integer(least), integer(largest)));
+    return select_of(zero, edge, is_signed ? select_of(is_below, quotient - 1, quotient) : quotient);
+  }
+};
+
+/// 16-bit floats are divided in f32.
+template <bool kQuotient>
+std::vector<Hlo> emit_division(const EmitCall& call) {
+  const Type& result = call.outputs[0];
+  const Type type{is_float(result.dtype) ? wide_type(result.dtype) : result.dtype, result.shape};
+  const auto operand = [&](const Hlo& x) {
+    return Traced(call, call.convert(call.broadcast(x, result.shape), type.dtype));
+  };
+  const EmittedDivision division{call, operand(call.inputs[0]), operand(call.inputs[1]), type};
+  Hlo y;
+  if (is_float(result.dtype)) {
+    y = (kQuotient ? division.float_quotient() : division.float_remainder()).as(call, type);
+  } else {
+    for_integer(result.dtype, [&](auto zero) {
+      using Range = std::numeric_limits<decltype(zero)>;
+      const auto least = static_cast<int64_t>(Range::min()), largest = static_cast<int64_t>(Range::max());
+      y = division.integer_result(kQuotient, Range::is_signed, least, largest).as(call, type);
+    });
+  }
+  return {call.convert(y, result.dtype)};
+}
+
 template <bool kQuotient>
 OpDef division_op(const char* name, const char* summary) {
   OpDef op = number_op(name, summary, Division<kQuotient>());
@@ -97,6 +159,7 @@ OpDef division_op(const char* name, const char* summary) {
   op.kernel = [floats = op.kernel](const Attrs& attrs, Inputs in, Outputs out) {
     is_float(out[0].type.dtype) ? floats(attrs, in, out) : divide_integers<kQuotient>(in, out[0]);
   };
+  op.emit = emit_division<kQuotient>;
   op.flops_per_point = 20;
   op.samples = {{{sample_of({4, 6}), sample_of({4, 6}, Fill::positive)}},
                 {{sample_of({4, 3, 5}), sample_of({3, 1}, Fill::positive)}},

@@ -1,5 +1,4 @@
-#include <numeric>
-
+#include "ir/ops/emission.h"
 #include "ir/ops/index/attrs.h"
 #include "ir/ops/sizes.h"
 #include "ir/ops/support.h"
@@ -39,22 +38,7 @@ Hlo local_rows_of(const EmitCall& call, const Hlo& ids, int64_t begin) {
 }
 
 std::vector<Hlo> emit_embedding(const EmitCall& call) {
-  const Hlo& table = call.inputs[0];
-  const Type& result = call.outputs[0];
-  const Hlo rows = local_rows_of(call, call.inputs[1], call.attrs.as<EmbeddingAttrs>().begin);
-  const int64_t last = result.rank() - 1;
-  const Hlo found = call.body.add(
-      fmt::format("\"stablehlo.gather\"({}, {}) {{dimension_numbers = #stablehlo.gather<offset_dims = [{}], "
-                  "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = {}>, slice_sizes = array<i64: "
-                  "1, {}>, indices_are_sorted = false}} : {} -> {}",
-                  table.name, rows.name, last, last, table.type.shape[1], hlo_types({table, rows}), hlo_type(result)),
-      result);
-  const Hlo first = call.splat_integer(0, rows.type), end = call.splat_integer(table.type.shape[0], rows.type);
-  const Hlo is_here =
-      call.body.add_same("stablehlo.and", {call.compare("GE", rows, first), call.compare("LT", rows, end)});
-  std::vector<int64_t> dims(static_cast<size_t>(last));
-  std::iota(dims.begin(), dims.end(), 0);
-  return {call.select(call.broadcast_in(is_here, dims, result.shape), found, call.splat(0, result))};
+  return {hlo_rows(call, call.inputs[0], local_rows_of(call, call.inputs[1], call.attrs.as<EmbeddingAttrs>().begin))};
 }
 
 OpDef embedding_op() {
@@ -136,24 +120,9 @@ void scatter_scatter_rows(const ScatterRowsAttrs& attrs, Inputs in, Outputs out)
   for (size_t i = 0; i < sums.size(); ++i) y[i] = T(static_cast<Wide<T>>(sums[i]));
 }
 
-/// Rows outside of the shard are left out by the scatter itself. 16-bit floats are added in f32.
 std::vector<Hlo> emit_scatter_rows(const EmitCall& call) {
-  const Type& result = call.outputs[0];
-  const DType sum = size_of(result.dtype) == 2 ? DType::f32 : result.dtype;
-  const Hlo rows = local_rows_of(call, call.inputs[0], call.attrs.as<ScatterRowsAttrs>().begin);
-  const Hlo updates = call.convert(call.inputs[1], sum), start = call.splat(0, {sum, result.shape});
-  const int64_t last = updates.type.rank() - 1;
-  const std::string one = hlo_type({sum, {}});
-  const Hlo added = call.body.add(
-      fmt::format("\"stablehlo.scatter\"({0}, {1}, {2}) ({{\n    ^bb0({2}_a: {3}, {2}_b: {3}):\n      {2}_sum = "
-                  "stablehlo.add {2}_a, {2}_b : {3}\n      stablehlo.return {2}_sum : {3}\n    }}) "
-                  "{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [{4}], inserted_window_dims = "
-                  "[0], scatter_dims_to_operand_dims = [0], index_vector_dim = {4}>, indices_are_sorted = false, "
-                  "unique_indices = false}} : {5} -> {6}",
-                  start.name, rows.name, updates.name, one, last, hlo_types({start, rows, updates}),
-                  hlo_type(start.type)),
-      start.type);
-  return {call.convert(added, result.dtype)};
+  const auto& attrs = call.attrs.as<ScatterRowsAttrs>();
+  return {hlo_add_rows(call, attrs.rows, local_rows_of(call, call.inputs[0], attrs.begin), call.inputs[1])};
 }
 
 OpDef scatter_rows_op() {

@@ -1,3 +1,6 @@
+#include <numeric>
+
+#include "ir/ops/emission.h"
 #include "ir/ops/index/attrs.h"
 #include "ir/ops/sizes.h"
 #include "ir/ops/support.h"
@@ -44,6 +47,28 @@ std::vector<Type> infer_take_along(const OpCall& call) {
   return {Type{call.inputs[0].dtype, call.inputs[1].shape}};
 }
 
+/// Returns the row-major places in [rows.., columns] of indices[rows.., k], as a list: -1 for columns outside of those
+/// that begin at `begin`.
+Hlo hlo_places(const EmitCall& call, const Hlo& indices, int64_t begin, int64_t columns) {
+  const int64_t width = indices.type.shape.back();
+  const Shape flat{indices.type.elements() / std::max<int64_t>(1, width), width};
+  const Type type{DType::i64, flat};
+  const Traced own(call, call.convert(call.reshape(indices, flat), DType::i64));
+  const Traced column = own - static_cast<double>(begin), row(call, hlo_iota(call, 0, type));
+  const Traced place = row * static_cast<double>(columns) + column;
+  const Traced inside = select_of(column < static_cast<double>(columns), place, -1);
+  return call.reshape(select_of(column < 0, -1, inside).as(call, type), {flat[0] * width});
+}
+
+/// Indices outside of the columns give zeros, also those that the kernel refuses.
+std::vector<Hlo> emit_take_along(const EmitCall& call) {
+  const Hlo& x = call.inputs[0];
+  const Type& result = call.outputs[0];
+  if (result.elements() == 0) return {call.splat(0, result)};
+  const Hlo places = hlo_places(call, call.inputs[1], call.attrs.as<TakeAlongAttrs>().begin, x.type.shape.back());
+  return {call.reshape(hlo_rows(call, call.reshape(x, {x.type.elements(), 1}), places), result.shape)};
+}
+
 OpDef take_along_op() {
   OpDef op;
   op.name = "take_along";
@@ -66,6 +91,7 @@ OpDef take_along_op() {
                     .size = local_columns, .begin = attrs.begin, .total = take_along_total_of(attrs, local_columns)}),
             Value()};
   };
+  op.emit = emit_take_along;
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const TakeAlongAttrs& attrs = all.as<TakeAlongAttrs>();
@@ -126,6 +152,31 @@ void put(const PutAlongAttrs& attrs, Inputs in, Outputs out) {
   for (size_t i = 0; i < sums.size(); ++i) y[i] = T(static_cast<Wide<T>>(sums[i]));
 }
 
+/// Indices outside of the columns are left out, also those that the kernel refuses. Each of a few indices is compared
+/// with all columns, and the sums have a fixed order; more are scattered.
+std::vector<Hlo> emit_put_along(const EmitCall& call) {
+  constexpr int64_t kFew = 64;
+  const auto& attrs = call.attrs.as<PutAlongAttrs>();
+  const Hlo &d = call.inputs[0], &indices = call.inputs[1];
+  const Type& result = call.outputs[0];
+  if (d.type.elements() == 0 || result.elements() == 0) return {call.splat(0, result)};
+  if (d.type.shape.back() > kFew) {
+    const Hlo places = hlo_places(call, indices, attrs.begin, attrs.size);
+    const Hlo sums = hlo_add_rows(call, result.elements(), places, call.reshape(d, {d.type.elements(), 1}));
+    return {call.reshape(sums, result.shape)};
+  }
+  Shape shape = result.shape;
+  shape.insert(shape.end() - 1, d.type.shape.back());
+  std::vector<int64_t> dims(d.type.shape.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  const Type ids{DType::i64, shape}, sums{wide_type(d.type.dtype), shape};
+  const Traced column = Traced(call, hlo_iota(call, d.type.rank(), ids)) + static_cast<double>(attrs.begin);
+  const Traced index(call, call.broadcast_in(call.convert(indices, DType::i64), dims, shape));
+  const Hlo hit = (column == index).as(call, ids), one = call.convert(d, sums.dtype);
+  const Hlo parts = call.select(hit, call.broadcast_in(one, dims, shape), call.splat(0, sums));
+  return {call.convert(call.reduce(parts, "add", call.splat(0, {sums.dtype, {}}), {d.type.rank() - 1}), result.dtype)};
+}
+
 OpDef put_along_op() {
   OpDef op;
   op.name = "put_along";
@@ -148,6 +199,7 @@ OpDef put_along_op() {
                        TakeAlongAttrs{.begin = attrs.begin, .total = put_along_total_of(attrs)}),
             Value()};
   };
+  op.emit = emit_put_along;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const PutAlongAttrs& attrs = all.as<PutAlongAttrs>();
     for_float(in[0].type.dtype, [&](auto zero) {

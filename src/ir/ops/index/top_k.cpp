@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/number.h"
+#include "ir/ops/emission.h"
 #include "ir/ops/index/attrs.h"
 #include "ir/ops/support.h"
 
@@ -43,6 +44,34 @@ void largest_top_k(const T* x, std::vector<int32_t>& order, std::span<int32_t> p
   std::copy(order.begin(), middle, places.begin());
 }
 
+/// A stable sort of the elements with their places.
+std::vector<Hlo> emit_top_k(const EmitCall& call) {
+  const Hlo& x = call.inputs[0];
+  if (call.outputs[0].elements() == 0) return {call.splat(0, call.outputs[0]), call.splat(0, call.outputs[1])};
+  const int64_t last = x.type.rank() - 1;
+  const Hlo places = hlo_iota(call, last, {DType::i32, x.type.shape});
+  const std::string one = hlo_type({x.type.dtype, {}}), compared = fmt::format("({0}, {0}) -> tensor<i1>", one);
+  std::string before = fmt::format("      %before = stablehlo.compare GT, %a, %b : {}\n", compared);
+  if (is_float(x.type.dtype)) {
+    before = fmt::format(
+        "      %above = stablehlo.compare GT, %a, %b : {0}\n      %nan = stablehlo.compare NE, %a, %a : {0}\n"
+        "      %number = stablehlo.compare EQ, %b, %b : {0}\n      %first = stablehlo.and %nan, %number : tensor<i1>\n"
+        "      %before = stablehlo.or %above, %first : tensor<i1>\n",
+        compared);
+  }
+  const std::vector<Hlo> sorted = hlo_results(
+      call,
+      fmt::format(
+          "\"stablehlo.sort\"({}, {}) ({{\n    ^bb0(%a: {}, %b: {}, %c: tensor<i32>, %d: tensor<i32>):\n{}"
+          "      stablehlo.return %before : tensor<i1>\n    }}) {{dimension = {} : i64, is_stable = true}} : {} "
+          "-> {}",
+          x.name, places.name, one, one, before, last, hlo_types({x, places}), hlo_types({x, places})),
+      {x.type, places.type});
+  const Shape& end = call.outputs[0].shape;
+  const std::vector<int64_t> begin(end.size(), 0), steps(end.size(), 1);
+  return {hlo_slice(call, sorted[0], begin, end, steps), hlo_slice(call, sorted[1], begin, end, steps)};
+}
+
 }  // namespace
 
 std::vector<OpDef> top_k_ops() {
@@ -59,6 +88,7 @@ std::vector<OpDef> top_k_ops() {
     const int64_t size = call.inputs[0].shape().back();
     return {call.apply("put_along", {call.d_outputs[0], call.outputs[1]}, PutAlongAttrs{.size = size, .total = size})};
   };
+  op.emit = emit_top_k;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const int64_t columns = in[0].type.shape.back(), k = attrs.as<TopKAttrs>().k;

@@ -268,6 +268,7 @@ OpDef batch_norm_inference_op() {
   op.rule = rule_batch_norm_inference;
   op.grad = grad_batch_norm_inference;
   op.flops_per_point = 3;
+  op.emit = emit_batch_norm_inference;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const double epsilon = attrs.as<BatchNormInferenceAttrs>().epsilon;
     for_float(in[0].type.dtype, [&](auto zero) { run_batch_norm_inference<decltype(zero)>(epsilon, in, out[0]); });
@@ -300,6 +301,7 @@ OpDef batch_norm_apply_op() {
   op.infer = infer_batch_norm_apply;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,c,gc,gc->x", call).linear_in({1, 2}); };
   op.flops_per_point = 3;
+  op.emit = emit_batch_norm_apply;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     const NormSizes sizes = norm_sizes(in[0].type.shape, in[3].type.shape[0]);
     for_float(in[0].type.dtype, [&](auto zero) {
@@ -336,6 +338,7 @@ OpDef batch_norm_grad_sums_op() {
   op.infer = infer_batch_norm_grad_sums;
   op.rule = [](const OpCall& call) { return norm_rule("x,gc,gc,x->gc,gc", call).linear_in({3}); };
   op.flops_per_point = 4;
+  op.emit = emit_batch_norm_grad_sums;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     const NormSizes sizes = norm_sizes(in[0].type.shape, in[1].type.shape[0]);
     for_float(in[0].type.dtype, [&](auto zero) {
@@ -377,6 +380,7 @@ OpDef batch_norm_grad_apply_op() {
     return norm_rule("x,c,gc,gc,x,gc,gc->x", call).linear_in({1}).linear_in({4, 5, 6});
   };
   op.flops_per_point = 6;
+  op.emit = emit_batch_norm_grad_apply;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const NormSizes sizes = norm_sizes(in[0].type.shape, in[2].type.shape[0]);
     for_float(in[0].type.dtype, [&](auto zero) {
@@ -445,6 +449,7 @@ OpDef running_statistics_op() {
   op.infer = infer_running_statistics;
   op.rule = [](const OpCall& call) { return einsum("c,c,gc,gc->c,c | g:whole", call); };
   op.flops_per_point = 6;
+  op.emit = emit_running_statistics;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype,
               [&](auto zero) { run_running_statistics<decltype(zero)>(attrs.as<RunningStatisticsAttrs>(), in, out); });

@@ -59,6 +59,15 @@ Type channel_type(const Type& x);
 /// are added: m, h and w are cut only through the expansion.
 ShardingRule norm_rule(std::string text, const OpCall& call);
 
+/// Write the parts of batch normalization as StableHLO.
+std::vector<Hlo> emit_moments_sum(const EmitCall& call);
+std::vector<Hlo> emit_moments_deviations(const EmitCall& call);
+std::vector<Hlo> emit_batch_norm_apply(const EmitCall& call);
+std::vector<Hlo> emit_batch_norm_inference(const EmitCall& call);
+std::vector<Hlo> emit_batch_norm_grad_sums(const EmitCall& call);
+std::vector<Hlo> emit_batch_norm_grad_apply(const EmitCall& call);
+std::vector<Hlo> emit_running_statistics(const EmitCall& call);
+
 /// Calls fn(group * channels + channel, channel, first element, end) for each plane of x, in the order of its elements.
 template <class Fn>
 void for_planes(const NormSizes& sizes, Fn&& fn) {

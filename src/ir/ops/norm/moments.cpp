@@ -35,6 +35,7 @@ OpDef moments_sum_op() {
   op.infer = infer_moments_sum;
   op.rule = [](const OpCall& call) { return norm_rule("x->gc", call).linear_in({0}); };
   op.localize = localize_moments_sum;
+  op.emit = emit_moments_sum;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const NormSizes sizes = norm_sizes(in[0].type.shape, attrs.as<MomentsSumAttrs>().groups);
     for_float(in[0].type.dtype, [&](auto zero) {
@@ -65,6 +66,7 @@ OpDef moments_deviations_op() {
   op.infer = infer_moments_deviations;
   op.rule = [](const OpCall& call) { return norm_rule("x,gc->gc,gc", call); };
   op.flops_per_point = 4;
+  op.emit = emit_moments_deviations;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     const NormSizes sizes = norm_sizes(in[0].type.shape, in[1].type.shape[0]);
     for_float(in[0].type.dtype, [&](auto zero) {

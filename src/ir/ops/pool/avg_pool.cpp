@@ -80,6 +80,7 @@ OpDef avg_pool_op() {
   };
   op.localize = localize_avg_pool;
   op.grad = grad_avg_pool;
+  op.emit = emit_avg_pool;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) { run_avg_pool<decltype(zero)>(attrs.as<AvgPoolAttrs>(), in, out[0]); });
   };
@@ -173,6 +174,7 @@ OpDef avg_pool_grad_op() {
     return einsum("nc<h><w>->nchw", call, {}, {spans.h.window(true), spans.w.window(true)}).linear_in({0});
   };
   op.localize = localize_avg_pool_grad;
+  op.emit = emit_avg_pool_grad;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype,
               [&](auto zero) { run_avg_pool_grad<decltype(zero)>(attrs.as<AvgPoolGradAttrs>(), in, out[0]); });

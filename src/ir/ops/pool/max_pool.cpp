@@ -94,6 +94,7 @@ OpDef max_pool_op() {
   };
   op.localize = localize_max_pool;
   op.grad = grad_max_pool;
+  op.emit = emit_max_pool;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const Spans spans = max_pool_spans_of(attrs.as<MaxPoolAttrs>());
     for_float(in[0].type.dtype, [&](auto zero) { run_max_pool<decltype(zero)>(spans, in, out); });
@@ -175,6 +176,7 @@ OpDef max_pool_grad_op() {
     return einsum("nc<h><w>,nc<h><w>->nchw", call, {}, {h, w, h, w}).linear_in({0});
   };
   op.localize = localize_max_pool_grad;
+  op.emit = emit_max_pool_grad;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const Spans spans = max_pool_grad_spans_of(attrs.as<MaxPoolGradAttrs>());
     for_float(in[0].type.dtype, [&](auto zero) { run_max_pool_grad<decltype(zero)>(spans, in, out[0]); });

@@ -1,7 +1,8 @@
 #pragma once
-// Attributes of max_pool, avg_pool and their gradients.
+// Attributes and emissions of max_pool, avg_pool and their gradients.
 
 #include "base/fields.h"
+#include "ir/graph/op_def.h"
 
 namespace partita {
 
@@ -50,5 +51,11 @@ struct AvgPoolGradAttrs {
                       field("whole", &A::whole)};
   }
 };
+
+/// Write the ops as StableHLO.
+std::vector<Hlo> emit_max_pool(const EmitCall& call);
+std::vector<Hlo> emit_max_pool_grad(const EmitCall& call);
+std::vector<Hlo> emit_avg_pool(const EmitCall& call);
+std::vector<Hlo> emit_avg_pool_grad(const EmitCall& call);
 
 }  // namespace partita

@@ -1,5 +1,6 @@
 #include "base/philox.h"
 #include "ir/ops/random/attrs.h"
+#include "ir/ops/random/emit_random.h"
 #include "ir/ops/sizes.h"
 #include "ir/ops/support.h"
 
@@ -75,6 +76,7 @@ std::vector<OpDef> dropout_ops() {
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     return {call.apply("dropout", {call.d_outputs[0], call.inputs[1]}, call.attrs), Value()};
   };
+  op.emit = emit_dropout;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const DropoutAttrs& attrs = all.as<DropoutAttrs>();
     const Shape& shape = in[0].type.shape;

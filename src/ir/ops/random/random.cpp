@@ -2,6 +2,7 @@
 
 #include "base/philox.h"
 #include "ir/ops/random/attrs.h"
+#include "ir/ops/random/emit_random.h"
 #include "ir/ops/sizes.h"
 #include "ir/ops/support.h"
 
@@ -77,6 +78,7 @@ std::vector<OpDef> random_ops() {
     return cut ? Attrs(attrs) : all;
   };
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
+  op.emit = emit_random;
   op.kernel = fill_random;
   const SampleInput step{Type{DType::i64, {}}, {Fill::step, 0}};
   op.samples = {{{step}, Attrs(RandomAttrs{"uniform", 5, DType::f64, {4, 6}, {}, {}})},

@@ -20,6 +20,15 @@ void check_finite_elements(const Attrs&, Inputs in, Outputs out) {
   });
 }
 
+std::vector<Hlo> emit_all_finite(const EmitCall& call) {
+  const Hlo& x = call.inputs[0];
+  const Hlo is_finite = call.body.add_typed("stablehlo.is_finite", {x}, "", {DType::boolean, x.type.shape});
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < x.type.rank(); ++d) dims.push_back(d);
+  const Hlo all = call.reduce(is_finite, "and", call.splat(1, {DType::boolean, {}}), dims);
+  return {call.convert(all, x.type.dtype)};
+}
+
 }  // namespace
 
 std::vector<OpDef> all_finite_ops() {
@@ -33,6 +42,7 @@ std::vector<OpDef> all_finite_ops() {
   };
   op.rule = rule_all_finite;
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
+  op.emit = emit_all_finite;
   op.kernel = check_finite_elements;
   op.samples = {{{sample_of({4, 6})}}, {{sample_of({5})}}, {{sample_of({})}}};
   return {op};

@@ -1,3 +1,4 @@
+#include "ir/ops/emission.h"
 #include "ir/ops/reduce/attrs.h"
 #include "ir/ops/support.h"
 #include "ir/ops/wide.h"
@@ -38,6 +39,26 @@ void run_cumsum(const CumsumAttrs& attrs, const Shape& shape, const T* x, T* y) 
   }
 }
 
+/// Sums of 16-bit floats are added in f32. Integers wrap around.
+std::vector<Hlo> emit_cumsum(const EmitCall& call) {
+  const auto& attrs = call.attrs.as<CumsumAttrs>();
+  const Type& type = call.outputs[0];
+  if (type.elements() == 0) return {call.splat(0, type)};
+  const auto turned = [&](const Hlo& x) {
+    if (!attrs.reverse) return x;
+    return call.body.add(fmt::format("stablehlo.reverse {}, dims = [{}] : {}", x.name, attrs.axis, hlo_type(x.type)),
+                         x.type);
+  };
+  const Hlo x = is_float(type.dtype) ? call.convert(call.inputs[0], wide_type(type.dtype)) : call.inputs[0];
+  Hlo sums = hlo_running_sums(call, turned(x), attrs.axis);
+  if (attrs.exclusive) {
+    std::vector<HloEdge> edges(type.shape.size());
+    edges[attrs.axis] = {.before = 1, .after = -1};
+    sums = hlo_pad(call, sums, call.splat(0, {sums.type.dtype, {}}), edges);
+  }
+  return {call.convert(turned(sums), type.dtype)};
+}
+
 }  // namespace
 
 std::vector<OpDef> cumsum_ops() {
@@ -52,6 +73,7 @@ std::vector<OpDef> cumsum_ops() {
     back.reverse = !back.reverse;
     return {call.apply("cumsum", {call.d_outputs[0]}, Attrs(back))};
   };
+  op.emit = emit_cumsum;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_dtype(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "ir/ops/emission.h"
 #include "ir/ops/routing/attrs.h"
 #include "ir/ops/support.h"
 
@@ -43,6 +44,29 @@ void assign(const AssignSlotsAttrs& attrs, int64_t tokens, int64_t choices, cons
   }
 }
 
+/// Counts along [k, n], for each expert, the ids before each one. An id that is no expert, which the kernel refuses,
+/// gets no slot.
+std::vector<Hlo> emit_assign_slots(const EmitCall& call) {
+  const auto& attrs = call.attrs.as<AssignSlotsAttrs>();
+  const Type& result = call.outputs[0];
+  if (result.elements() == 0) return {call.splat(0, result)};
+  const Shape& shape = result.shape;
+  const int64_t choices = shape.back(), tokens = shape[shape.size() - 2], groups = result.elements() / choices / tokens;
+  const Hlo by_choice = hlo_transpose(call, call.reshape(call.inputs[0], {groups, tokens, choices}), {0, 2, 1});
+  const Hlo ids = call.reshape(by_choice, {groups, choices * tokens});
+  const Type own{ids.type.dtype, {groups, attrs.experts, choices * tokens}}, count{DType::i32, own.shape};
+  const Hlo hit = call.compare("EQ", hlo_iota(call, 1, own), call.broadcast_in(ids, {0, 2}, own.shape));
+  const Traced sums(call, hlo_running_sums(call, call.convert(hit, DType::i32), 2));
+  // Only its own expert can give an id a slot, all of which are below `none`.
+  const Traced expert(call, hlo_iota(call, 1, count)), none = static_cast<double>(attrs.experts * attrs.capacity);
+  const Traced slot = expert * static_cast<double>(attrs.capacity) + sums - 1;
+  const Traced below = select_of(sums <= static_cast<double>(attrs.capacity), slot, none);
+  const Hlo free = call.select(hit, below.as(call, count), none.as(call, count));
+  const Hlo slots = call.reduce(free, "minimum", none.as(call, {DType::i32, {}}), {1});
+  const Hlo by_token = hlo_transpose(call, call.reshape(slots, {groups, choices, tokens}), {0, 2, 1});
+  return {call.reshape(by_token, shape)};
+}
+
 }  // namespace
 
 std::vector<OpDef> assign_slots_ops() {
@@ -55,6 +79,7 @@ std::vector<OpDef> assign_slots_ops() {
   op.infer = infer_assign_slots;
   op.rule = [](const OpCall& call) { return einsum("..nk->..nk | n:whole k:whole", call); };
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
+  op.emit = emit_assign_slots;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const auto& attrs = all.as<AssignSlotsAttrs>();
     const Shape& shape = in[0].type.shape;

@@ -1,3 +1,4 @@
+#include "ir/ops/emission.h"
 #include "ir/ops/routing/routing.h"
 #include "ir/ops/wide.h"
 
@@ -42,6 +43,35 @@ void run_combine(const CombineAttrs& attrs, const RoutingSizes& sizes, const T* 
   }
 }
 
+/// The rows y[slots[.., n, k]] as [groups n, k, z] in f32 or f64, zeros for slots of no row or of another rank, and
+/// where there is a row, as bools [groups n, k].
+struct EmittedRows {
+  Hlo y, is_row;
+};
+EmittedRows emitted_combine_rows(const EmitCall& call, const RoutingSizes& sizes) {
+  const Hlo &y = call.inputs[0], &slots = call.inputs[1];
+  const Hlo rows = emitted_rows_of_slots(call, slots, sizes, call.attrs.as<CombineAttrs>().begin);
+  const Hlo table = call.reshape(y, {sizes.groups * sizes.slots, sizes.width});
+  const Hlo found = call.convert(hlo_rows(call, table, rows), wide_type(y.type.dtype));
+  const Hlo is_row = call.compare("GE", rows, call.splat_integer(0, rows.type));
+  const int64_t tokens = sizes.groups * sizes.tokens;
+  return {call.reshape(found, {tokens, sizes.choices, sizes.width}), call.reshape(is_row, {tokens, sizes.choices})};
+}
+
+std::vector<Hlo> emit_combine(const EmitCall& call) {
+  const Type& result = call.outputs[0];
+  const RoutingSizes sizes = routing_sizes(call.inputs[1].type, call.inputs[0].type);
+  if (result.elements() == 0 || sizes.choices == 0) return {call.splat(0, result)};
+  auto [rows, is_row] = emitted_combine_rows(call, sizes);
+  if (call.inputs.size() == 3) {
+    const Hlo given = call.reshape(call.convert(call.inputs[2], rows.type.dtype), is_row.type.shape);
+    const Hlo weights = call.select(is_row, given, call.splat(0, given.type));
+    rows = call.body.add_same("stablehlo.multiply", {rows, call.broadcast_in(weights, {0, 1}, rows.type.shape)});
+  }
+  const Hlo sums = call.reduce(rows, "add", call.splat(0, {rows.type.dtype, {}}), {1});
+  return {call.convert(call.reshape(sums, result.shape), result.dtype)};
+}
+
 OpDef combine_op() {
   OpDef op;
   op.name = "combine";
@@ -78,6 +108,7 @@ OpDef combine_op() {
     return gradients;
   };
   op.flops_per_point = 2;
+  op.emit = emit_combine;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const RoutingSizes sizes = routing_sizes(in[1].type, in[0].type);
     for_float(in[0].type.dtype, [&](auto zero) {
@@ -115,6 +146,18 @@ void run_combine_grad_weights(const CombineAttrs& attrs, const RoutingSizes& siz
   }
 }
 
+std::vector<Hlo> emit_combine_grad_weights(const EmitCall& call) {
+  const Type& result = call.outputs[0];
+  const RoutingSizes sizes = routing_sizes(call.inputs[1].type, call.inputs[0].type);
+  if (result.elements() == 0) return {call.splat(0, result)};
+  const auto [rows, is_row] = emitted_combine_rows(call, sizes);
+  const Hlo d = call.reshape(call.convert(call.inputs[2], rows.type.dtype), {rows.type.shape[0], sizes.width});
+  const Hlo parts = call.body.add_same("stablehlo.multiply", {rows, call.broadcast_in(d, {0, 2}, rows.type.shape)});
+  const Hlo sums = call.reduce(parts, "add", call.splat(0, {rows.type.dtype, {}}), {2});
+  const Hlo own = call.select(is_row, sums, call.splat(0, sums.type));
+  return {call.convert(call.reshape(own, result.shape), result.dtype)};
+}
+
 OpDef combine_grad_weights_op() {
   OpDef op;
   op.name = "combine_grad_weights";
@@ -135,6 +178,7 @@ OpDef combine_grad_weights_op() {
   };
   op.localize = localize_combine;
   op.flops_per_point = 2;
+  op.emit = emit_combine_grad_weights;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const RoutingSizes sizes = routing_sizes(in[1].type, in[0].type);
     for_float(in[0].type.dtype, [&](auto zero) {

@@ -1,3 +1,4 @@
+#include "ir/ops/emission.h"
 #include "ir/ops/routing/routing.h"
 #include "ir/ops/sizes.h"
 #include "ir/ops/wide.h"
@@ -60,6 +61,27 @@ void run_dispatch(const DispatchAttrs& attrs, const RoutingSizes& sizes, const T
   }
 }
 
+/// The rows of tokens, once for each choice, are scattered. A slot that is taken once, as all are that `assign_slots`
+/// gave, has the same bits each time.
+std::vector<Hlo> emit_dispatch(const EmitCall& call) {
+  const Hlo& x = call.inputs[0];
+  const Type& result = call.outputs[0];
+  const RoutingSizes sizes = routing_sizes(call.inputs[1].type, result);
+  if (x.type.elements() == 0 || sizes.choices == 0 || result.elements() == 0) return {call.splat(0, result)};
+  const DType wide = wide_type(result.dtype);
+  const Shape shape{sizes.groups * sizes.tokens, sizes.choices, sizes.width};
+  const Hlo tokens = call.reshape(call.convert(x, wide), {shape[0], shape[2]});
+  Hlo updates = call.broadcast_in(tokens, {0, 2}, shape);
+  if (call.inputs.size() == 3) {
+    const Hlo weights = call.reshape(call.convert(call.inputs[2], wide), {shape[0], shape[1]});
+    updates = call.body.add_same("stablehlo.multiply", {updates, call.broadcast_in(weights, {0, 1}, shape)});
+  }
+  const Hlo rows = emitted_rows_of_slots(call, call.inputs[1], sizes, call.attrs.as<DispatchAttrs>().begin);
+  const Hlo sums =
+      hlo_add_rows(call, sizes.groups * sizes.slots, rows, call.reshape(updates, {shape[0] * shape[1], shape[2]}));
+  return {call.convert(call.reshape(sums, result.shape), result.dtype)};
+}
+
 }  // namespace
 
 std::vector<OpDef> dispatch_ops() {
@@ -78,6 +100,7 @@ std::vector<OpDef> dispatch_ops() {
     return Attrs(DispatchAttrs{.size = range.count(), .begin = attrs.begin + range.begin, .total = slot_total(attrs)});
   };
   op.grad = grad_dispatch;
+  op.emit = emit_dispatch;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const RoutingSizes sizes = routing_sizes(in[1].type, out[0].type);
     for_float(in[0].type.dtype, [&](auto zero) {

@@ -37,6 +37,10 @@ inline int64_t row_of_slot(std::string_view op, int64_t slot, int64_t begin, int
   return slot < total && row >= 0 && row < size ? row : -1;
 }
 
+/// Returns the rows [groups n k] of each slot among rows [groups v] that begin at `begin`, as a list of i64, and -1
+/// for slots that are not among them, also those that kernels refuse.
+Hlo emitted_rows_of_slots(const EmitCall& call, const Hlo& slots, const RoutingSizes& sizes, int64_t begin);
+
 /// Returns the number of slots of the whole.
 inline int64_t slot_total(const DispatchAttrs& attrs) { return attrs.total != 0 ? attrs.total : attrs.size; }
 inline int64_t slot_total(const CombineAttrs& attrs, int64_t local) { return attrs.total != 0 ? attrs.total : local; }

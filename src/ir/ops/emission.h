@@ -1,0 +1,40 @@
+#pragma once
+// Operations of StableHLO that the emissions of several ops write.
+
+#include "ir/graph/op_def.h"
+
+namespace partita {
+
+/// Returns 0, 1, .. along one dimension of a type.
+Hlo hlo_iota(const EmitCall& call, int64_t dim, const Type& type);
+/// Returns a list of numbers, which is not empty, in one dimension.
+Hlo hlo_list(const EmitCall& call, const std::vector<double>& numbers);
+Hlo hlo_list(const EmitCall& call, const std::vector<int64_t>& numbers);
+
+/// Returns `x` with dimension dims[i] as dimension i.
+Hlo hlo_transpose(const EmitCall& call, const Hlo& x, const std::vector<int64_t>& dims);
+/// Returns every `steps[d]`-th element from `begin` up to `end`.
+Hlo hlo_slice(const EmitCall& call, const Hlo& x, const std::vector<int64_t>& begin, const std::vector<int64_t>& end,
+              const std::vector<int64_t>& steps);
+
+/// Elements to add along one dimension. Numbers before and after that are negative cut elements off.
+struct HloEdge {
+  int64_t before = 0, after = 0, between = 0;
+};
+/// Returns `x` with `fill`, a scalar, at the edges: one for each of the last dimensions.
+Hlo hlo_pad(const EmitCall& call, const Hlo& x, const Hlo& fill, const std::vector<HloEdge>& edges);
+
+/// Returns the rows of table[v, z] by number, with dimension z last. Numbers outside of the table give zeros.
+Hlo hlo_rows(const EmitCall& call, const Hlo& table, const Hlo& numbers);
+/// Returns [count, z] with, in row r, the sum of the rows of `updates` whose number is r, added in f32 or f64. Numbers
+/// outside of the table are left out. The order of the sum is not fixed.
+Hlo hlo_add_rows(const EmitCall& call, int64_t count, const Hlo& numbers, const Hlo& updates);
+
+/// Returns, along a dimension, the sums of the elements up to each one. Sums of pairs are summed in the same way and
+/// then spread, so that n elements take about 2 n additions and the order is fixed.
+Hlo hlo_running_sums(const EmitCall& call, const Hlo& x, int64_t axis);
+
+/// Adds an operation with several results of these types: `operation` is its text after the equals sign.
+std::vector<Hlo> hlo_results(const EmitCall& call, const std::string& operation, const std::vector<Type>& types);
+
+}  // namespace partita
