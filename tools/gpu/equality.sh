@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Trains small models on the CPU and on an accelerator and compares the last losses.
+#   tools/gpu/equality.sh PARTITA [DEVICE=cuda] [JOBS=8]
+# Prints a line per run, sorted, and exits with 1 if a loss is further from that of one rank of the CPU than 1e-9 in f64
+# or 1e-5 in f32, relative.
+set -euo pipefail
+partita=$1 device=${2:-cuda} jobs=${3:-8}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+models=(mlp:hidden=64 lenet resnet18:width=16 gpt:layers=2,hidden=64,heads=2,seq=32
+  llama:layers=2,hidden=64,heads=4,kv_heads=2,seq=32 moe:layers=2,hidden=64,heads=2,seq=32)
+list() {
+  for model in "${models[@]}"; do
+    for type in f64 f32; do
+      printf '%s %s cpu 1\n' "$model" "$type"
+      for ranks in 1 2 4; do printf '%s %s %s %s\n' "$model" "$type" "$device" "$ranks"; done
+    done
+  done
+}
+
+run() {  # MODEL TYPE DEVICE RANKS: writes the last loss to a file of that name
+  local loss
+  loss=$("$partita" train "$1" --dtype "$2" --device "$3" --ranks "$4" --steps 5 --batch 12 --threads 1 --no-eval --batch-norm global \
+    2> "$folder/$1 $2 $3 $4.err" | grep -o 'loss is .*' | cut -d' ' -f3) || true
+  echo "${loss:-none}" > "$folder/$1 $2 $3 $4"
+}
+export -f run
+export partita folder
+list | xargs -P "$jobs" -I {} bash -c 'run {}'
+
+python3 - "$folder" "$device" << 'END'
+import pathlib, sys
+folder, device = pathlib.Path(sys.argv[1]), sys.argv[2]
+bad = 0
+for one in sorted(folder.iterdir()):
+    if one.name.endswith(".err"):
+        continue
+    model, dtype, where, ranks = one.name.split()
+    if where == "cpu":
+        continue
+    got, expected = one.read_text().strip(), (folder / f"{model} {dtype} cpu 1").read_text().strip()
+    limit = 1e-9 if dtype == "f64" else 1e-5
+    distance = float("inf") if "none" in (got, expected) else abs(float(got) - float(expected)) / abs(float(expected))
+    print(f"{model:45} {dtype} {where} ranks {ranks}: loss {got}, cpu {expected}, apart {distance:.1e}")
+    if not distance <= limit:
+        bad += 1
+        print("  " + (folder / f"{one.name}.err").read_text()[-400:].replace("\n", "\n  "))
+print(f"{bad} runs beyond the limits")
+sys.exit(bad > 0)
+END
