@@ -53,10 +53,14 @@ Arrays with_optimizer_states(const Graph& graph, Arrays states) {
   return states;
 }
 
+std::unique_ptr<Device> device_of(const Job& job) {
+  return job.device ? job.device(job.threads, job.kernels) : make_cpu_device(all_ops(), job.threads, job.kernels);
+}
+
 /// Trains as one of the ranks; returns the states at the end.
 Arrays train(const Job& job, const Program& program, const Arrays& states, Communicator& world, JobResult& seen) {
   const Graph& graph = program.graph;
-  const auto device = make_cpu_device(all_ops(), job.threads, job.kernels);
+  const auto device = device_of(job);
   Executor executor(program.pipeline, program.stages, all_ops(), *device, world);
   for (const State& state : graph.states) {
     const std::string& name = graph.values[state.entry].name;
@@ -148,7 +152,7 @@ Job model_job(const std::string& spec, const TestedJob& options) {
 }
 
 Program compile_job(const Job& job) {
-  const auto catalog_device = make_cpu_device(all_ops(), job.threads, job.kernels);
+  const auto catalog_device = device_of(job);
   catalog_device->enter_thread();  // kernels ask for scratch memory by the threads of the one that asks them
   Mesh mesh = job.mesh;
   if (mesh.ranks() == 1 && job.ranks > 1) mesh = Mesh({{"data", job.ranks}});
@@ -160,7 +164,8 @@ Program compile_job(const Job& job) {
                   .plan = {.micro_batches = job.micro_batches, .zero = job.zero, .pipeline = job.pipeline},
                   .own_plan = own_plan,
                   .schedule = job.schedule,
-                  .training = job.training});
+                  .training = job.training,
+                  .passes = {.switched_off = job.switched_off}});
 }
 
 JobResult run_job(const Job& job) { return run_job(job, compile_job(job)); }
