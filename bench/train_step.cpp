@@ -1,6 +1,8 @@
 // The time of one training step on a fixed random batch.
 //
-//   bench_train_step MODEL BATCH [RANKS=1] [THREADS=2] [STEPS=50] [PROFILE=0] [PRECISION=f32]
+//   bench_train_step MODEL BATCH [RANKS=1] [THREADS=2] [STEPS=50] [PROFILE=0] [PRECISION=f32] [NO_PASS]
+//
+// NO_PASS names a pass of the compiler that is left out, such as fold_casts.
 //
 // Prints the median, the mean, the smallest and the largest step in milliseconds; with PROFILE=1 also where the
 // time of a step goes, by kernel. Ranks are threads or, under mpirun, its processes. Batch norms take the statistics of
@@ -32,6 +34,7 @@ struct Settings {
   int ranks = 1, threads = 2, steps = 50;
   bool profile = false;
   MixedPrecision precision = MixedPrecision::f32;
+  std::vector<std::string> no_pass{};
 };
 
 Array random_input(const Type& type, const std::string& name) {
@@ -75,6 +78,7 @@ void measure(const Settings& settings) {
   config.training.precision = settings.precision;
   config.ranks = {.count = settings.ranks, .threads = settings.threads};
   config.plan.options.parallel = Parallel::data;
+  config.plan.passes_switched_off = settings.no_pass;
   const Program program = ZooJob(config, place).program(Purpose::training);
   const Mesh& mesh = program.local().mesh;
   run_on_ranks(place, settings.ranks, settings.threads, [&](Communicator& world) {
@@ -122,12 +126,12 @@ void measure(const Settings& settings) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE] [PRECISION]")) {
+  if (partita::asks_for_help(argc, argv, "MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE] [PRECISION] [NO_PASS]")) {
     return 0;
   }
   const auto number = [&](int at, int fallback) { return argc > at ? std::atoi(argv[at]) : fallback; };
   if (argc < 3 || number(2, 0) < 1) {
-    fmt::print(stderr, "usage: {} MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE] [PRECISION]\n", argv[0]);
+    fmt::print(stderr, "usage: {} MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE] [PRECISION] [NO_PASS]\n", argv[0]);
     return 64;
   }
   try {
@@ -138,7 +142,8 @@ int main(int argc, char** argv) {
          .threads = number(4, 2),
          .steps = number(5, 50),
          .profile = number(6, 0) != 0,
-         .precision = partita::parse_name<partita::MixedPrecision>("PRECISION", argc > 7 ? argv[7] : "f32")});
+         .precision = partita::parse_name<partita::MixedPrecision>("PRECISION", argc > 7 ? argv[7] : "f32"),
+         .no_pass = argc > 8 ? std::vector<std::string>{argv[8]} : std::vector<std::string>{}});
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 70;

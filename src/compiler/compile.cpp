@@ -11,6 +11,7 @@
 #include "compiler/plan/assign_stages.h"
 #include "compiler/plan/cut_micro_batches.h"
 #include "compiler/plan/shard_optimizer.h"
+#include "compiler/schedule/fold_casts.h"
 #include "compiler/schedule/timeline.h"
 #include "ir/orders/text.h"
 
@@ -100,7 +101,7 @@ std::optional<DType> wire_of(const CompileOptions& options) {
 
 // Steps of other passes, which can be left out.
 constexpr std::string_view kPartialSums = "partial_sums", kPackReductions = "pack_reductions",
-                           kOverlapCollectives = "overlap_collectives";
+                           kOverlapCollectives = "overlap_collectives", kFoldCasts = "fold_casts";
 
 /// Runs the passes of `kPasses` in order, each on the result of those before it. Throws RuntimeFailure(cannot_write) if
 /// a dump fails.
@@ -197,6 +198,7 @@ constexpr std::array kPasses{
     Flow::Pass{"reshard", Stage::partition, &Flow::insert_reshard_nodes},
     Flow::Pass{"partition", Stage::partition, &Flow::partition_stages},
     Flow::Pass{"order", Stage::partition, &Flow::order_stages, Flow::Pass::needed, &Flow::has_stages},
+    Flow::Pass{kFoldCasts, Stage::schedule, nullptr, Flow::Pass::optional},
     Flow::Pass{kPackReductions, Stage::schedule, nullptr, Flow::Pass::optional},
     Flow::Pass{kOverlapCollectives, Stage::schedule, nullptr, Flow::Pass::optional},
     Flow::Pass{"schedule", Stage::schedule, &Flow::schedule_stages},
@@ -423,13 +425,14 @@ void Flow::schedule_stages() {
   ScheduleOptions options = options_.schedule;
   options.pack = options.pack && passes_.runs(kPackReductions);
   options.overlap = options.overlap && passes_.runs(kOverlapCollectives);
+  const FoldingCatalog kernels(catalog_, passes_.runs(kFoldCasts));
   program_.stages = passes_.stage(
       name_,
       [&] {
         std::vector<StageProgram> stages = std::move(program_.stages);
         for (size_t k = 0; k < stages.size(); ++k) {
           const InFlight in_flight = in_flight_of(program_.pipeline, static_cast<int>(k), stages[k].local);
-          stages[k].schedule = make_schedule(stages[k].local, ops_, catalog_, options, in_flight, held_states(k));
+          stages[k].schedule = make_schedule(stages[k].local, ops_, kernels, options, in_flight, held_states(k));
         }
         return stages;
       },

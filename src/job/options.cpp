@@ -380,7 +380,8 @@ void add_cuts(List& list) {
       "Sharding annotation of nodes, each named once: NODES=STRATEGY, for example 'net/fc1/matmul=((2,4),(1,4))'");
   shard.value = "NODES=STRATEGY";
   list.add("no_pass", "no-pass", Effect::placement, PARTITA_FIELD(plan.passes_switched_off),
-           "Skip a pass of the compiler, by name: partial_sums, shard_optimizer, pack_reductions, overlap_collectives")
+           "Skip a pass of the compiler, by name: partial_sums, shard_optimizer, fold_casts, pack_reductions, "
+           "overlap_collectives")
       .value = "NAME";
 }
 

@@ -74,7 +74,8 @@ TEST(CompilePasses, LeavingOneOutChangesNoNumbers) {
   Job job = job_of_all_passes();
   if (!can_run(job.ranks)) return;
   const JobResult oracle = interpret_job(job);
-  for (const std::string name : {"partial_sums", "shard_optimizer", "pack_reductions", "overlap_collectives"}) {
+  for (const std::string name :
+       {"partial_sums", "shard_optimizer", "fold_casts", "pack_reductions", "overlap_collectives"}) {
     Program program = program_of_passes(job, {.dump_dir = "", .switched_off = {name}});
     expect_same_training(run_job(job, std::move(program)), oracle, 1e-9, "without " + name);
   }
@@ -119,7 +120,8 @@ std::string refusal_of_leaving_out(const std::string& name, Stage last) {
 }
 
 TEST(CompilePasses, WhatIsNeededCannotBeLeftOut) {
-  const std::string optional = "expected one of shard_optimizer partial_sums pack_reductions overlap_collectives";
+  const std::string optional =
+      "expected one of shard_optimizer partial_sums fold_casts pack_reductions overlap_collectives";
   for (const Stage last : {Stage::graph, Stage::schedule}) {
     for (const std::string name : {"graph", "training", "stages", "cuts", "micro_batches", "plan", "reshard",
                                    "partition", "order", "schedule"}) {

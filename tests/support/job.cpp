@@ -21,10 +21,6 @@
 namespace partita {
 namespace {
 
-DeviceOptions device_of(const Job& job, int rank) {
-  return {.name = job.device, .index = rank, .threads = job.threads, .kernels = job.kernels};
-}
-
 void feed(Executor& executor, const Arrays& batch) {
   for (const auto& stage : executor.stages()) {
     const LocalGraph& local = stage->local();
@@ -59,10 +55,16 @@ Arrays with_optimizer_states(const Graph& graph, Arrays states) {
   return states;
 }
 
+std::unique_ptr<Device> device_of(const Job& job, int rank) {
+  if (job.device) return job.device(job.threads, job.kernels);
+  return make_device(all_ops(),
+                     {.name = job.device_name, .index = rank, .threads = job.threads, .kernels = job.kernels});
+}
+
 /// Trains as one of the ranks; returns the states at the end.
 Arrays train(const Job& job, const Program& program, const Arrays& states, Communicator& world, JobResult& seen) {
   const Graph& graph = program.graph;
-  const auto device = make_device(all_ops(), device_of(job, world.rank()));
+  const auto device = device_of(job, world.rank());
   Executor executor(program.pipeline, program.stages, all_ops(), *device, world);
   for (const State& state : graph.states) {
     const std::string& name = graph.values[state.entry].name;
@@ -159,7 +161,7 @@ Job model_job(const std::string& spec, const TestedJob& options) {
 }
 
 Program compile_job(const Job& job) {
-  const auto catalog_device = make_device(all_ops(), device_of(job, /*rank=*/0));
+  const auto catalog_device = device_of(job, /*rank=*/0);
   catalog_device->enter_thread();  // kernels ask for scratch memory by the threads of the one that asks them
   Mesh mesh = job.mesh;
   if (mesh.ranks() == 1 && job.ranks > 1) mesh = Mesh({{"data", job.ranks}});
@@ -171,7 +173,8 @@ Program compile_job(const Job& job) {
                   .plan = {.micro_batches = job.micro_batches, .zero = job.zero, .pipeline = job.pipeline},
                   .own_plan = own_plan,
                   .schedule = job.schedule,
-                  .training = job.training});
+                  .training = job.training,
+                  .passes = {.switched_off = job.switched_off}});
 }
 
 JobResult run_job(const Job& job) { return run_job(job, compile_job(job)); }

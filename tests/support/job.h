@@ -31,8 +31,11 @@ struct Job {
   OptimizerSharding zero{};
   int threads = 1;
   KernelSet kernels = KernelSet::reference;
-  std::string device = tested_device();
+  std::string device_name = tested_device();
   ScheduleOptions schedule;
+  std::vector<std::string> switched_off;  // passes that do not run
+  /// Makes the device of each rank, and that for which the job is compiled; none: `device_name`.
+  std::function<std::unique_ptr<Device>(int threads, KernelSet kernels)> device = nullptr;
   int first_step = 0;  // batches are those of this step on
   /// Called on each rank: `begin` before the first step, when the states are set, and `end` after the last one.
   std::function<void(const Program&program, Executor&executor, Communicator&world)> begin = nullptr, end = nullptr;

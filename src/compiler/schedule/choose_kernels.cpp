@@ -4,8 +4,8 @@
 
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/exchange.h"
+#include "compiler/schedule/fold_casts.h"
 #include "compiler/schedule/keep_old_states.h"
-#include "compiler/schedule/shard_kernels.h"
 #include "ir/sharding/micro.h"
 
 namespace partita {
@@ -37,6 +37,7 @@ class Chooser {
       : local_(local),
         catalog_(catalog),
         kernels_(local, ops, catalog),
+        folded_(fold_casts(local, ops, catalog)),
         external_(external),
         made_(local.graph.values.size(), -1),
         is_reduced_(local.graph.values.size(), false) {
@@ -55,8 +56,9 @@ class Chooser {
     for (const auto& [section, nodes] : in_sections(local_)) {
       begin(section);
       for (const NodeId node : nodes) {
+        if (folded_.is_left_out[node]) continue;
         add_node(node);
-        if (!joins_micro_batches(local_.graph.nodes[node])) add_sent(local_.graph.nodes[node].outputs, node);
+        if (!joins_micro_batches(local_.graph.nodes[node])) add_sent(values_of(node).outputs, node);
       }
     }
     add_ends();
@@ -176,10 +178,25 @@ class Chooser {
     return to;
   }
 
+  /// The values that the instruction of a node takes and makes.
+  NodeValues values_of(NodeId id) const {
+    if (const FoldedNode* folded = folded_.find(id)) return folded->values;
+    return {local_.graph.nodes[id].inputs, local_.graph.nodes[id].outputs};
+  }
+
+  KernelChoice kernel_of(NodeId id) const {
+    const auto format = [&](ValueId input) { return format_of(input); };
+    const FoldedNode* folded = folded_.find(id);
+    if (folded == nullptr) return kernels_.choose(id, format);
+    // The same kernel may prefer the memory formats that the operands have.
+    const std::optional<KernelChoice> choice = kernels_.find(id, folded->values, format);
+    return choice && choice->kernel == folded->choice.kernel ? *choice : folded->choice;
+  }
+
   void add_node(NodeId id) {
-    const Node& node = local_.graph.nodes[id];
-    if (is_collective(node)) return add_collective(id);
-    const KernelChoice choice = kernels_.choose(id, [&](ValueId input) { return format_of(input); });
+    if (is_collective(local_.graph.nodes[id])) return add_collective(id);
+    const NodeValues node = values_of(id);
+    const KernelChoice choice = kernel_of(id);
     Instruction instruction{.kind = Instruction::compute, .node = id, .choice = choice};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       instruction.inputs.push_back(buffer_in(node.inputs[i], choice.inputs[i], id));
@@ -264,6 +281,7 @@ class Chooser {
   const LocalGraph& local_;
   const KernelCatalog& catalog_;
   const ShardKernels kernels_;
+  const FoldedCasts folded_;
   const ExternalStates& external_;
   Schedule schedule_;
   std::vector<int> made_;                                     // per value: the buffer in which it was made, or -1

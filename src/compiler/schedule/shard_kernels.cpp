@@ -6,7 +6,7 @@ namespace partita {
 
 KernelChoice ShardKernels::choose(NodeId id, const std::function<MemoryFormat(ValueId)>& format_of) const {
   const Node& node = local_.graph.nodes[id];
-  const std::vector<KernelQuery> shards = queries_of(id, format_of);
+  const std::vector<KernelQuery> shards = queries_of(id, {node.inputs, node.outputs}, format_of);
   for (size_t first = 0; first < shards.size(); ++first) {
     KernelChoice choice = catalog_.choose(shards[first]);
     if (!choice.accepted()) {
@@ -20,19 +20,31 @@ KernelChoice ShardKernels::choose(NodeId id, const std::function<MemoryFormat(Va
                   node.name, node.op, print(shards.front().inputs), node.op, print(shards.back().inputs)));
 }
 
-/// Returns the queries for the shards of node `id` that differ between ranks, that of the largest shard first.
-std::vector<KernelQuery> ShardKernels::queries_of(NodeId id,
+std::optional<KernelChoice> ShardKernels::find(NodeId id, const NodeValues& values,
+                                               const std::function<MemoryFormat(ValueId)>& format_of) const {
+  const std::vector<KernelQuery> shards = queries_of(id, values, format_of);
+  for (size_t first = 0; first < shards.size(); ++first) {
+    KernelChoice choice = catalog_.choose(shards[first]);
+    if (!choice.accepted()) return std::nullopt;
+    if (serves_all(choice, shards, first)) return choice;
+  }
+  return std::nullopt;
+}
+
+/// Returns the queries for the shards of node `id` that differ between ranks, with the types of `values`, that of the
+/// largest shard first.
+std::vector<KernelQuery> ShardKernels::queries_of(NodeId id, const NodeValues& values,
                                                   const std::function<MemoryFormat(ValueId)>& format_of) const {
   const Node& node = local_.graph.nodes[id];
   std::vector<KernelQuery> queries;
   for (const std::vector<int64_t>& coordinates : local_.distinct_shards(id, rules_)) {
     KernelQuery& query = queries.emplace_back(KernelQuery{.op = node.op});
     query.attrs = local_.attrs(id, coordinates, rules_);
-    for (ValueId input : node.inputs) {
+    for (ValueId input : values.inputs) {
       query.inputs.push_back(local_.type(input, coordinates));
       query.input_formats.push_back(format_of(input));
     }
-    for (ValueId output : node.outputs) query.outputs.push_back(local_.type(output, coordinates));
+    for (ValueId output : values.outputs) query.outputs.push_back(local_.type(output, coordinates));
   }
   return queries;
 }

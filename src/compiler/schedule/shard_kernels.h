@@ -6,6 +6,11 @@
 
 namespace partita {
 
+/// The values that an instruction takes and makes. Those of its node, unless casts around it are folded.
+struct NodeValues {
+  std::vector<ValueId> inputs, outputs;
+};
+
 class ShardKernels {
  public:
   /// The arguments must outlive this object.
@@ -16,9 +21,14 @@ class ShardKernels {
   /// window. `format_of` returns the memory format of an operand. Throws InvalidArgument if the device has no kernel
   /// for some shard, or none for all of them. Throws what the catalog throws.
   KernelChoice choose(NodeId node, const std::function<MemoryFormat(ValueId)>& format_of) const;
+  /// Returns a kernel that computes the node from and to these values, whose element types may be others than the
+  /// node's, and serves every shard. Returns none if the device has none. Throws what the catalog throws.
+  std::optional<KernelChoice> find(NodeId node, const NodeValues& values,
+                                   const std::function<MemoryFormat(ValueId)>& format_of) const;
 
  private:
-  std::vector<KernelQuery> queries_of(NodeId node, const std::function<MemoryFormat(ValueId)>& format_of) const;
+  std::vector<KernelQuery> queries_of(NodeId node, const NodeValues& values,
+                                      const std::function<MemoryFormat(ValueId)>& format_of) const;
   bool serves_all(KernelChoice& choice, const std::vector<KernelQuery>& shards, size_t own) const;
 
   const LocalGraph& local_;

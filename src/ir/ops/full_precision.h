@@ -1,14 +1,14 @@
 #pragma once
-// Attributes of StableHLO products that forbid fewer digits than the operands have: without them, plugins for GPUs round
-// operands of f32 to 10 digits after the point (TF32).
+// Attributes of products in StableHLO that keep all digits of f32: otherwise plugins for GPUs round the operands to 10
+// binary digits (TF32).
 
 #include <string_view>
 
 namespace partita {
 
-/// Of a dot_general, after its dimensions.
+/// Attribute of a dot_general, which follows its dimensions.
 inline constexpr std::string_view kFullPrecision = ", precision = [HIGHEST, HIGHEST]";
-/// Of a convolution, among its attributes.
+/// Attribute of a convolution.
 inline constexpr std::string_view kFullPrecisionOfConvolution =
     "precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]";
 

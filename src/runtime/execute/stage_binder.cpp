@@ -105,8 +105,9 @@ void StageBinder::bind(const Instruction& instruction) {
 void StageBinder::bind_compute(const Instruction& instruction) {
   const Node& node = local_.graph.nodes[instruction.node];
   KernelQuery query{.op = node.op, .attrs = attrs_in(instruction.node, 0)};
-  for (ValueId input : node.inputs) query.inputs.push_back(buffers_.type(input));
-  for (ValueId output : node.outputs) query.outputs.push_back(buffers_.type(output));
+  // If casts around the node are folded, its operands and results have other types than the node says.
+  for (const int input : instruction.inputs) query.inputs.push_back(buffers_.type_of(input));
+  for (const int output : instruction.outputs) query.outputs.push_back(buffers_.type_of(output));
   query.input_formats = instruction.choice.inputs;
   std::vector<std::unique_ptr<Kernel>> made;
   made.push_back(device_.make_kernel(query, instruction.choice));

@@ -1,18 +1,30 @@
 #include "compiler/partition/collectives.h"
+#include "compiler/schedule/fold_casts.h"
 #include "compiler/schedule/text/schedule_reader.h"
 
 namespace partita {
 namespace {
 
+/// Checks that the buffers hold the operands or results of a node, or values that stand for them: `stands_for` takes
+/// the graph, the value of a buffer and that of the node. Throws InvalidArgument, with the line, otherwise.
 void expect_values(ScheduleReader& reader, const std::vector<int>& buffers, const std::vector<ValueId>& values,
-                   std::string_view what, const std::string& node) {
+                   std::string_view what, const std::string& node, bool (*stands_for)(const Graph&, ValueId, ValueId)) {
   if (buffers.size() != values.size()) {
     reader.fail(fmt::format("wrong number of {}s of {}", what, node), fmt::format("{}", buffers.size()),
                 fmt::format("{}", values.size()));
   }
   for (size_t i = 0; i < buffers.size(); ++i) {
+    if (stands_for(reader.graph(), reader.at(buffers[i]).value, values[i])) continue;
     reader.expect_value(buffers[i], values[i], fmt::format("wrong {} of {}", what, node));
   }
+}
+
+/// Checks that the instruction takes and makes the values of its node or, if it may fold, what stands for them. Throws
+/// InvalidArgument, with the line, otherwise.
+void expect_node_values(ScheduleReader& reader, const Instruction& instruction, const Node& node, bool may_fold) {
+  const auto is_same = [](const Graph&, ValueId given, ValueId value) { return given == value; };
+  expect_values(reader, instruction.inputs, node.inputs, "operand", node.name, may_fold ? stands_for_operand : is_same);
+  expect_values(reader, instruction.outputs, node.outputs, "result", node.name, may_fold ? stands_for_result : is_same);
 }
 
 void expect_one_each(ScheduleReader& reader, const Instruction& instruction, std::string_view name) {
@@ -94,8 +106,7 @@ Instruction parse_instruction(ScheduleReader& reader) {
   }
   if (instruction.node < 0) reader.fail("an instruction without its node", name, "'; NODE' after it");
   const Node& node = reader.graph().nodes[instruction.node];
-  expect_values(reader, instruction.inputs, node.inputs, "operand", node.name);
-  expect_values(reader, instruction.outputs, node.outputs, "result", node.name);
+  expect_node_values(reader, instruction, node, !accumulate && !start && !is_collective(node));
   if (accumulate) {
     instruction.kind = Instruction::accumulate;
     check_accumulate(reader, node);

@@ -111,10 +111,11 @@ void run_matmul(const MatmulAttrs& attrs, const Sizes& sizes, const T* a, const 
 
 /// Returns the product of `a` and `b` over the dimensions listed in pairs; those of 16 bits are added in f32.
 Hlo dot(const EmitCall& call, const Hlo& a, const Hlo& b, const std::string& dims, const Shape& shape) {
-  const DType dtype = a.type.dtype, sum = size_of(dtype) == 2 ? DType::f32 : dtype;
-  return call.convert(
-      call.body.add_typed("stablehlo.dot_general", {a, b}, fmt::format("{}{}", dims, kFullPrecision), {sum, shape}),
-      dtype);
+  const bool is_half = size_of(a.type.dtype) == 2;
+  const Hlo product =
+      call.body.add_typed("stablehlo.dot_general", {a, b}, dims + std::string(is_half ? "" : kFullPrecision),
+                          {is_half ? DType::f32 : a.type.dtype, shape});
+  return call.convert(product, call.outputs[0].dtype);
 }
 
 std::vector<Hlo> emit_matmul(const EmitCall& call) {

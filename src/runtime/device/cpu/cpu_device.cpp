@@ -52,7 +52,7 @@ class CpuCatalog final : public KernelCatalog {
       reasons = "no other kernel";
     }
     KernelChoice choice = propose_reference(ops_.at(query.op), query);
-    choice.reason = reasons;
+    choice.reason = choice.accepted() ? reasons : fmt::format("{}; reference: {}", reasons, choice.reason);
     return choice;
   }
 

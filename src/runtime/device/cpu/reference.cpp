@@ -25,9 +25,24 @@ class Reference final : public Kernel {
   std::vector<Tensor> outputs_;
 };
 
+/// Whether a product has operands or results of several floats. The reference computes in one type.
+bool mixes_floats(const OpDef& op, const KernelQuery& query) {
+  if (op.traits.halves.operands.empty()) return false;
+  std::optional<DType> common;
+  for (const auto* types : {&query.inputs, &query.outputs}) {
+    for (const Type& type : *types) {
+      if (!is_float(type.dtype)) continue;
+      if (common && *common != type.dtype) return true;
+      common = type.dtype;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 KernelChoice propose_reference(const OpDef& op, const KernelQuery& query) {
+  if (mixes_floats(op, query)) return refuse("it computes in one type");
   KernelChoice choice{.kernel = "reference",
                       .inputs = std::vector<MemoryFormat>(query.inputs.size()),
                       .outputs = std::vector<MemoryFormat>(query.outputs.size())};
@@ -39,6 +54,7 @@ KernelChoice propose_reference(const OpDef& op, const KernelQuery& query) {
 }
 
 std::unique_ptr<Kernel> make_reference(const OpDef& op, const KernelQuery& query) {
+  PARTITA_CHECK(!mixes_floats(op, query), "the reference of {} with several types", op.name);
   return std::make_unique<Reference>(op, query);
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/device/xla/xla_device.h"
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/emit/emit_node.h"
 #include "compiler/emit/segments.h"
@@ -10,6 +11,9 @@
 namespace partita {
 namespace {
 
+/// Ops whose emissions take floats of 16 bits and give wider ones.
+const std::set<std::string_view> kMixing{"conv2d", "conv2d_grad_filter", "conv2d_grad_input", "matmul", "matmul_rows"};
+
 /// Every node runs as a part of a program, in plain formats, except what cannot be written: that runs on the host.
 class XlaCatalog final : public KernelCatalog {
  public:
@@ -18,7 +22,14 @@ class XlaCatalog final : public KernelCatalog {
   KernelChoice choose(const KernelQuery& query) const override {
     const OpDef& op = ops_.at(query.op);
     KernelChoice choice = propose_reference(op, query);
-    if (can_write(op, query)) choice.kernel = kProgramKernel;
+    if (!choice.accepted()) {  // it mixes floats
+      if (!kMixing.contains(op.name) || !are_halves(query.inputs)) return choice;
+      choice = {.inputs = std::vector<MemoryFormat>(query.inputs.size()),
+                .outputs = std::vector<MemoryFormat>(query.outputs.size())};
+      choice.kernel = kProgramKernel;
+    } else if (can_write(op, query)) {
+      choice.kernel = kProgramKernel;
+    }
     if (query.like && query.like->kernel != choice.kernel) {
       return refuse(fmt::format("another shard of the node runs as {}", query.like->kernel));
     }
@@ -31,6 +42,12 @@ class XlaCatalog final : public KernelCatalog {
   }
 
  private:
+  static bool are_halves(const std::vector<Type>& types) {
+    return std::all_of(types.begin(), types.end(), [&](const Type& type) {
+      return type.dtype == types[0].dtype && (type.dtype == DType::bf16 || type.dtype == DType::f16);
+    });
+  }
+
   bool can_write(const OpDef& op, const KernelQuery& query) const {
     if (op.emit) return true;
     try {

@@ -17,7 +17,7 @@ void set_formats_conv2d_grad_filter_onednn(Convolution& conv, const KernelChoice
 auto describe_conv2d_grad_filter_onednn(const Convolution& conv) { return conv.backward_weights(); }
 
 KernelChoice propose_conv2d_grad_filter_onednn(const KernelQuery& query) {
-  if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
+  if (std::string reason = unsupported_product_by_onednn(query); !reason.empty()) return refuse(reason);
   Convolution conv = conv2d_grad_filter_onednn_convolution_of(query);
   if (query.like) set_formats_conv2d_grad_filter_onednn(conv, *query.like);
   const auto scratch = query.like ? scratch_of(conv, describe_conv2d_grad_filter_onednn)

@@ -25,8 +25,11 @@ struct Convolution {
   Desc weight_desc() const;
 
  private:
+  /// The forward convolution to which the description of a gradient refers. It is of one type, while a gradient of
+  /// bf16 operands may be f32.
+  dnnl::convolution_forward::primitive_desc hint() const;
   static Desc data_desc(const Type& type, const MemoryFormat& format) {
-    return format.any() ? any_desc(type.shape) : desc_of(type, format);
+    return format.any() ? any_desc(type) : desc_of(type, format);
   }
 };
 
@@ -35,7 +38,7 @@ struct Convolution {
 inline Desc Convolution::weight_desc() const {
   if (groups == 1) return data_desc(weight, weight_format);
   const Shape& shape = weight.shape;
-  return plain_desc({groups, shape[0] / groups, shape[1], shape[2], shape[3]});
+  return plain_desc({weight.dtype, {groups, shape[0] / groups, shape[1], shape[2], shape[3]}});
 }
 
 inline dnnl::convolution_forward::primitive_desc Convolution::forward() const {
@@ -43,15 +46,22 @@ inline dnnl::convolution_forward::primitive_desc Convolution::forward() const {
                                              x_desc(), weight_desc(), y_desc(), stride, dilation, before, after);
 }
 
+inline dnnl::convolution_forward::primitive_desc Convolution::hint() const {
+  Convolution conv = *this;
+  if (x.dtype == DType::f32 && y.dtype == DType::f32) return conv.forward();
+  conv.x.dtype = conv.weight.dtype = conv.y.dtype = DType::bf16;
+  conv.x_format = conv.weight_format = conv.y_format = {"any", 0};
+  return conv.forward();
+}
+
 inline dnnl::convolution_backward_data::primitive_desc Convolution::backward_data() const {
-  return describe_backward<dnnl::convolution_backward_data>(forward(), dnnl::algorithm::convolution_direct, x_desc(),
+  return describe_backward<dnnl::convolution_backward_data>(hint(), dnnl::algorithm::convolution_direct, x_desc(),
                                                             weight_desc(), y_desc(), stride, dilation, before, after);
 }
 
 inline dnnl::convolution_backward_weights::primitive_desc Convolution::backward_weights() const {
-  return describe_backward<dnnl::convolution_backward_weights>(forward(), dnnl::algorithm::convolution_direct, x_desc(),
-                                                               weight_desc(), y_desc(), stride, dilation, before,
-                                                               after);
+  return describe_backward<dnnl::convolution_backward_weights>(
+      hint(), dnnl::algorithm::convolution_direct, x_desc(), weight_desc(), y_desc(), stride, dilation, before, after);
 }
 
 /// Makes a convolution from `attrs` of conv2d or of a gradient. oneDNN expects the padding after the last element that
@@ -93,13 +103,23 @@ inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_weights::pr
   return {pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc()};
 }
 
+/// Checks that a product of bf16 is not computed by oneDNN's reference. Throws dnnl::error otherwise, as for a
+/// primitive that oneDNN lacks.
+template <class PrimitiveDesc>
+void require_fast(const Convolution& conv, const PrimitiveDesc& pd) {
+  const bool is_half = conv.x.dtype == DType::bf16 || conv.y.dtype == DType::bf16;
+  if (is_half && is_slow(pd)) throw dnnl::error(dnnl_unimplemented, "only its reference multiplies bf16");
+}
+
 /// Returns the scratch bytes of a convolution whose memory formats are chosen, or the reason why oneDNN has no such
 /// convolution. `describe` takes a Convolution and returns the description of the primitive to use. Throws
 /// RuntimeFailure(out_of_memory) if oneDNN runs out of memory.
 template <class Describe>
 std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Describe& describe) {
   try {
-    return scratchpad_bytes(describe(conv));
+    const auto pd = describe(conv);
+    require_fast(conv, pd);
+    return scratchpad_bytes(pd);
   } catch (const dnnl::error& error) {
     return no_such("convolution", error);
   }
@@ -125,6 +145,7 @@ std::variant<int64_t, std::string> choose_formats(Convolution& conv, const Memor
     std::tie(conv.x_format, conv.weight_format, conv.y_format) = std::tie(x, w, y);
     try {
       const auto pd = describe(conv);
+      require_fast(conv, pd);
       const auto [x_desc, w_desc, y_desc] = descs_of(pd);
       const auto x_format = format_of(x_desc, conv.x), y_format = format_of(y_desc, conv.y);
       const auto w_format = conv.groups == 1 ? format_of(w_desc, conv.weight) : std::optional(plain);

@@ -17,14 +17,53 @@ struct NamedTag {
 #define PARTITA_TAG(rank, name) \
   NamedTag { rank, #name, Tag::name }
 constexpr NamedTag kTags[] = {
-    {1, "plain", Tag::a},       {2, "plain", Tag::ab},      {3, "plain", Tag::abc},   {4, "plain", Tag::abcd},
-    {5, "plain", Tag::abcde},   {6, "plain", Tag::abcdef},  PARTITA_TAG(2, ba),       PARTITA_TAG(4, acdb),
-    PARTITA_TAG(4, aBcd16b),    PARTITA_TAG(4, aBcd8b),     PARTITA_TAG(4, aBcd4b),   PARTITA_TAG(4, cdba),
-    PARTITA_TAG(4, ABcd16b16a), PARTITA_TAG(4, ABcd16a16b), PARTITA_TAG(4, ABcd8b8a), PARTITA_TAG(4, ABcd8a8b),
-    PARTITA_TAG(4, ABcd4b4a),   PARTITA_TAG(4, ABcd4a4b),   PARTITA_TAG(4, Acdb16a),  PARTITA_TAG(4, Acdb8a),
-    PARTITA_TAG(4, Acdb4a),     PARTITA_TAG(4, Abcd16a),    PARTITA_TAG(4, Abcd8a),   PARTITA_TAG(4, Abcd4a),
-    PARTITA_TAG(4, Acdb32a),    PARTITA_TAG(4, Acdb48a),    PARTITA_TAG(4, Acdb64a),  PARTITA_TAG(4, bcda),
-    PARTITA_TAG(4, BAcd16a16b), PARTITA_TAG(4, BAcd16b16a),
+    {1, "plain", Tag::a},
+    {2, "plain", Tag::ab},
+    {3, "plain", Tag::abc},
+    {4, "plain", Tag::abcd},
+    {5, "plain", Tag::abcde},
+    {6, "plain", Tag::abcdef},
+    PARTITA_TAG(2, ba),
+    PARTITA_TAG(4, acdb),
+    PARTITA_TAG(4, aBcd16b),
+    PARTITA_TAG(4, aBcd8b),
+    PARTITA_TAG(4, aBcd4b),
+    PARTITA_TAG(4, cdba),
+    PARTITA_TAG(4, ABcd16b16a),
+    PARTITA_TAG(4, ABcd16a16b),
+    PARTITA_TAG(4, ABcd8b8a),
+    PARTITA_TAG(4, ABcd8a8b),
+    PARTITA_TAG(4, ABcd4b4a),
+    PARTITA_TAG(4, ABcd4a4b),
+    PARTITA_TAG(4, Acdb16a),
+    PARTITA_TAG(4, Acdb8a),
+    PARTITA_TAG(4, Acdb4a),
+    PARTITA_TAG(4, Abcd16a),
+    PARTITA_TAG(4, Abcd8a),
+    PARTITA_TAG(4, Abcd4a),
+    PARTITA_TAG(4, Acdb32a),
+    PARTITA_TAG(4, Acdb48a),
+    PARTITA_TAG(4, Acdb64a),
+    PARTITA_TAG(4, bcda),
+    PARTITA_TAG(4, BAcd16a16b),
+    PARTITA_TAG(4, BAcd16b16a),
+    // bf16, of which instructions multiply pairs.
+    PARTITA_TAG(4, ABcd8b16a2b),
+    PARTITA_TAG(4, ABcd8a16b2a),
+    PARTITA_TAG(4, BAcd8a16b2a),
+    PARTITA_TAG(4, ABcd16b16a2b),
+    PARTITA_TAG(4, ABcd16b32a2b),
+    PARTITA_TAG(4, ABcd16b48a2b),
+    PARTITA_TAG(4, ABcd16b64a2b),
+    PARTITA_TAG(4, ABcd16a16b2a),
+    PARTITA_TAG(4, AcdB16a2b),
+    PARTITA_TAG(4, AcdB32a2b),
+    PARTITA_TAG(4, AcdB48a2b),
+    PARTITA_TAG(4, AcdB64a2b),
+    PARTITA_TAG(4, AcdB16b16a2b),
+    PARTITA_TAG(4, AcdB16b32a2b),
+    PARTITA_TAG(4, AcdB16b48a2b),
+    PARTITA_TAG(4, AcdB16b64a2b),
 };
 #undef PARTITA_TAG
 
@@ -34,11 +73,13 @@ const NamedTag* find_tag(int rank, std::string_view name) {
   return found == std::end(kTags) ? nullptr : found;
 }
 
-/// f32 or i32: the positions of a pooling have the memory format of its values. Throws InternalError for other types.
+/// f32, bf16 or i32: the positions of a pooling have the memory format of its values. Throws InternalError for other
+/// types.
 dnnl::memory::data_type data_type_of(const Type& type, const MemoryFormat& format) {
-  PARTITA_CHECK(type.dtype == DType::f32 || type.dtype == DType::i32, "{} in memory format {}", print(type),
+  if (type.dtype == DType::i32) return dnnl::memory::data_type::s32;
+  PARTITA_CHECK(type.dtype == DType::f32 || type.dtype == DType::bf16, "{} in memory format {}", print(type),
                 format.tag);
-  return type.dtype == DType::f32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::s32;
+  return float_data_type(type.dtype);
 }
 
 }  // namespace
@@ -48,9 +89,9 @@ const dnnl::engine& onednn_engine() {
   return engine;
 }
 
-Desc plain_desc(const Shape& shape) { return Desc(shape, dnnl::memory::data_type::f32, strides_of(shape)); }
+Desc plain_desc(const Type& type) { return Desc(type.shape, float_data_type(type.dtype), strides_of(type.shape)); }
 
-Desc any_desc(const Shape& shape) { return Desc(shape, dnnl::memory::data_type::f32, Tag::any); }
+Desc any_desc(const Type& type) { return Desc(type.shape, float_data_type(type.dtype), Tag::any); }
 
 Desc desc_of(const Type& type, const MemoryFormat& format) {
   const dnnl::memory::data_type data_type = data_type_of(type, format);
@@ -62,7 +103,7 @@ Desc desc_of(const Type& type, const MemoryFormat& format) {
 
 std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type) {
   for (const NamedTag& named : kTags) {
-    if (named.rank != type.rank() || desc != Desc(type.shape, dnnl::memory::data_type::f32, named.tag)) continue;
+    if (named.rank != type.rank() || desc != Desc(type.shape, float_data_type(type.dtype), named.tag)) continue;
     return MemoryFormat{std::string(named.name), named.name == "plain" ? 0 : static_cast<int64_t>(desc.get_size())};
   }
   return std::nullopt;
@@ -74,15 +115,46 @@ int64_t format_bytes(const Type& type, const MemoryFormat& format) {
   return static_cast<int64_t>(desc_of(type, format).get_size());
 }
 
-std::string unsupported_by_onednn(const KernelQuery& query) {
+bool multiplies_bf16() {
+  constexpr auto kNeeded = static_cast<unsigned>(dnnl_cpu_isa_avx512_core_bf16);
+  return (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & kNeeded) == kNeeded;
+}
+
+dnnl::memory::data_type float_data_type(DType dtype) {
+  PARTITA_CHECK(dtype == DType::f32 || dtype == DType::bf16, "{} as a float of oneDNN", name_of(dtype));
+  return dtype == DType::f32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+}
+
+namespace {
+
+/// Returns the reason why oneDNN does not support the shapes of a query; "" if it does.
+std::string unsupported_shapes(const KernelQuery& query) {
   for (const auto* types : {&query.inputs, &query.outputs}) {
     for (const Type& type : *types) {
-      if (type.dtype != DType::f32) return fmt::format("{} is not supported", name_of(type.dtype));
       if (type.rank() == 0 || type.rank() > DNNL_MAX_NDIMS) return fmt::format("rank {} is not supported", type.rank());
       if (type.elements() == 0) return fmt::format("{} has no elements", print(type));
     }
   }
   return "";
+}
+
+}  // namespace
+
+std::string unsupported_by_onednn(const KernelQuery& query) {
+  for (const auto* types : {&query.inputs, &query.outputs}) {
+    for (const Type& type : *types) {
+      if (type.dtype != DType::f32) return fmt::format("{} is not supported", name_of(type.dtype));
+    }
+  }
+  return unsupported_shapes(query);
+}
+
+std::string unsupported_product_by_onednn(const KernelQuery& query) {
+  const DType a = query.inputs[0].dtype, b = query.inputs[1].dtype, y = query.outputs[0].dtype;
+  if (a != DType::bf16 || b != DType::bf16) return unsupported_by_onednn(query);
+  if (y != DType::bf16 && y != DType::f32) return fmt::format("{} is not supported", name_of(y));
+  if (!multiplies_bf16()) return "the processor does not multiply bf16";
+  return unsupported_shapes(query);
 }
 
 dnnl::primitive_attr user_scratchpad() {
@@ -158,7 +230,8 @@ class HalfReorder final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) {
-  if (size_of(type.dtype) == 2) return std::make_unique<HalfReorder>(type, from, to);
+  const bool moves_halves = type.dtype == DType::bf16 && multiplies_bf16();
+  if (size_of(type.dtype) == 2 && !moves_halves) return std::make_unique<HalfReorder>(type, from, to);
   const Desc source = desc_of(type, from), target = desc_of(type, to);
   // The library's own scratchpad would belong to the thread that makes the primitive, but others may run it.
   const dnnl::reorder::primitive_desc pd(onednn_engine(), source, onednn_engine(), target, user_scratchpad());

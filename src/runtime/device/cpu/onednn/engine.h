@@ -14,15 +14,15 @@ using Desc = dnnl::memory::desc;
 /// The CPU engine of the process.
 const dnnl::engine& onednn_engine();
 
-/// A dense row-major f32 description of an operand with `shape`.
-Desc plain_desc(const Shape& shape);
-/// An f32 description that leaves the memory format to the primitive.
-Desc any_desc(const Shape& shape);
-/// The description of a type in a memory format. Throws InternalError unless the type is f32 or i32 and the tag is
-/// known for its rank.
+/// A dense row-major description of an operand of f32 or bf16.
+Desc plain_desc(const Type& type);
+/// A description of f32 or bf16 that leaves the memory format to the primitive.
+Desc any_desc(const Type& type);
+/// The description of a type in a memory format. Throws InternalError unless the type is f32, bf16 or i32 and the tag
+/// is known for its rank.
 Desc desc_of(const Type& type, const MemoryFormat& format);
-/// Returns the memory format of the description of an f32 operand with the shape of `type`, or nullopt if it has no
-/// name here.
+/// Returns the memory format of the description of an operand of this type, f32 or bf16, or nullopt if it has no name
+/// here.
 std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type);
 /// Returns the bytes of a type in a memory format, padding included; those of the plain format for "any" and for a type
 /// without elements. Throws as desc_of does for other formats.
@@ -30,9 +30,16 @@ int64_t format_bytes(const Type& type, const MemoryFormat& format);
 /// Returns the reason why oneDNN does not support a query: an operand that is not f32, has no or more than 12
 /// dimensions, or no elements. "" if it does.
 std::string unsupported_by_onednn(const KernelQuery& query);
+/// Returns the reason why oneDNN does not support a product of the first two operands; "" if it does. They are f32 or,
+/// where the processor multiplies bf16, bf16 with a result of bf16 or f32.
+std::string unsupported_product_by_onednn(const KernelQuery& query);
+/// Whether the processor multiplies bf16, with sums in f32, and oneDNN is not told to do without.
+bool multiplies_bf16();
+/// oneDNN's name of f32 or bf16. Throws InternalError for other types.
+dnnl::memory::data_type float_data_type(DType dtype);
 
-/// Makes a kernel that converts between two memory formats of an f32 or i32 type. Throws dnnl::error if oneDNN cannot,
-/// InternalError if it needs scratch memory, for other types and for formats unknown for the type's rank.
+/// Makes a kernel that converts between two memory formats of an f32, i32 or 16-bit type. Throws dnnl::error if oneDNN
+/// cannot, InternalError if it needs scratch memory, for other types and for formats unknown for the type's rank.
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to);
 
 /// An argument of a primitive: an input, an output, or bytes from `index` of the scratch memory.
@@ -93,6 +100,12 @@ std::vector<Argument> with_scratchpad(const PrimitiveDesc& pd, std::vector<Argum
   PARTITA_CHECK(bytes == 0 || offset + bytes <= limit, "{} bytes of scratch, {} were asked for", offset + bytes, limit);
   if (bytes > 0) arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), Argument::scratch, offset});
   return arguments;
+}
+
+/// Whether a description is that of a reference primitive, which is much slower than a conversion to f32.
+template <class PrimitiveDesc>
+bool is_slow(const PrimitiveDesc& pd) {
+  return std::string_view(pd.impl_info_str()).find("ref") != std::string_view::npos;
 }
 
 template <class PrimitiveDesc>

@@ -1,0 +1,54 @@
+#pragma once
+// Finds products of 16-bit operands, which a kernel computes without the casts around them.
+
+#include <map>
+
+#include "compiler/schedule/shard_kernels.h"
+
+namespace partita {
+
+/// A node whose instruction takes the values that were cast to its operands, and may make what casts of its results
+/// make.
+struct FoldedNode {
+  NodeValues values;
+  KernelChoice choice;  // the kernel that accepts it, if all operands are plain
+};
+
+struct FoldedCasts {
+  std::map<NodeId, FoldedNode> nodes;
+  std::vector<bool> is_left_out;  // per node: a cast that no instruction runs
+
+  const FoldedNode* find(NodeId node) const;
+};
+
+/// Finds the nodes of ops with `OpTraits::halves` of which every operand that these name is a cast from one 16-bit
+/// type, and for which the catalog has a kernel that takes the values before the casts. A kernel that gives the results
+/// of the node is asked for. If the same kernel rounds them as well, and each result is used by a cast to that type
+/// alone, the node makes what the casts would. A sum of parts is never used by such a cast, so that it is whole before
+/// it is rounded.
+///
+/// Casts whose results nothing else uses are left out. Without kernels that mix types, nothing is folded. Throws what
+/// the catalog throws.
+FoldedCasts fold_casts(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog);
+
+/// Whether an instruction of a node may take `given` in place of the operand `value`: both are the same, or `value` is
+/// a cast of `given`.
+bool stands_for_operand(const Graph& graph, ValueId given, ValueId value);
+/// Whether an instruction of a node may make `made` in place of the result `value`: both are the same, or `made` is a
+/// cast of `value`.
+bool stands_for_result(const Graph& graph, ValueId made, ValueId value);
+
+/// The kernels of a catalog. Unless it folds, those that mix 16-bit and wider floats are refused.
+class FoldingCatalog final : public KernelCatalog {
+ public:
+  /// `catalog` must outlive this object.
+  FoldingCatalog(const KernelCatalog& catalog, bool folds) : catalog_(catalog), folds_(folds) {}
+  KernelChoice choose(const KernelQuery& query) const override;
+  int64_t bytes(const Type& type, const MemoryFormat& format) const override { return catalog_.bytes(type, format); }
+
+ private:
+  const KernelCatalog& catalog_;
+  const bool folds_;
+};
+
+}  // namespace partita
