@@ -101,12 +101,18 @@ Desc desc_of(const Type& type, const MemoryFormat& format) {
   return Desc(type.shape, data_type, named->tag);
 }
 
-std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type) {
+std::vector<MemoryFormat> formats_of(const Desc& desc, const Type& type) {
+  std::vector<MemoryFormat> formats;
   for (const NamedTag& named : kTags) {
     if (named.rank != type.rank() || desc != Desc(type.shape, float_data_type(type.dtype), named.tag)) continue;
-    return MemoryFormat{std::string(named.name), named.name == "plain" ? 0 : static_cast<int64_t>(desc.get_size())};
+    formats.push_back({std::string(named.name), named.name == "plain" ? 0 : static_cast<int64_t>(desc.get_size())});
   }
-  return std::nullopt;
+  return formats;
+}
+
+std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type) {
+  const std::vector<MemoryFormat> formats = formats_of(desc, type);
+  return formats.empty() ? std::nullopt : std::optional(formats.front());
 }
 
 int64_t format_bytes(const Type& type, const MemoryFormat& format) {

@@ -21,8 +21,9 @@ Desc any_desc(const Type& type);
 /// The description of a type in a memory format. Throws InternalError unless the type is f32, bf16 or i32 and the tag
 /// is known for its rank.
 Desc desc_of(const Type& type, const MemoryFormat& format);
-/// Returns the memory format of the description of an operand of this type, f32 or bf16, or nullopt if it has no name
-/// here.
+/// Returns all memory formats that the description of an operand of this type, f32 or bf16, may be named by.
+std::vector<MemoryFormat> formats_of(const Desc& desc, const Type& type);
+/// Returns the first of `formats_of`, or nullopt if it has no name here.
 std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type);
 /// Returns the bytes of a type in a memory format, padding included; those of the plain format for "any" and for a type
 /// without elements. Throws as desc_of does for other formats.
