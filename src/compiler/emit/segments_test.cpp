@@ -38,7 +38,7 @@ Program program_of_segments(int64_t level) {
                   .training = training});
 }
 
-/// Segments that end where sections do, as those of an executor.
+/// Segments that end where sections do; those of an executor end there, too.
 std::vector<Segment> segments_of_sections(const Schedule& schedule) {
   return segments_of(schedule, {schedule.begins.begin(), schedule.begins.end()});
 }
