@@ -73,9 +73,8 @@ std::vector<std::string> flags_of(const CLI::App& command) {
 /// Returns what to use in place of a flag that only other systems have, or "" if the flag is not known.
 std::string_view advice_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kAdvice[] = {
-      {"device", "; partita runs on CPUs only and needs no such flag"},
-      {"cuda", "; partita runs on CPUs only and needs no such flag"},
-      {"gpu", "; partita runs on CPUs only and needs no such flag"},
+      {"cuda", "; --device cuda computes on GPUs of NVIDIA"},
+      {"gpu", "; --device NAME computes on an accelerator, such as cuda or rocm"},
       {"wandb", "; --log FILE writes one JSON line per step"},
       {"tensorboard", "; --log FILE writes one JSON line per step"}};
   for (const auto& [flag, text] : kAdvice) {

@@ -100,7 +100,7 @@ struct RanksConfig {
   int count = 0;    // 0: as many as a launcher started, or 1
   int threads = 0;  // compute threads of each rank; 0: an equal share of the cores
   KernelSet kernels = KernelSet::fast;
-  std::string device = "cpu";  // what computes: "cpu", or an accelerator (runtime/device/xla/accelerator.h)
+  std::string device = "cpu";  // device of each rank: "cpu", or an accelerator (runtime/device/xla/accelerator.h)
 };
 
 struct PlanConfig {

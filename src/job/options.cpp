@@ -295,8 +295,7 @@ void add_ranks(List& list) {
            "The fastest kernels, or the plain loops that define the results");
   list.add("device", "device", Effect::placement, PARTITA_FIELD(ranks.device),
            "The device of each rank: cpu, or an accelerator with a PJRT plugin: xla:cpu, cuda, rocm, oneapi, tpu, or "
-           "one "
-           "of several, as cuda:0")
+           "one of several, as cuda:0")
       .value = "NAME";
 }
 

@@ -318,24 +318,32 @@ TEST(Suggestions, AreByMeaning) {
   for (const auto& [given, meant] : std::map<std::string, std::string>{{"--batch-size", "--batch"},
                                                                        {"--learning-rate", "--lr"},
                                                                        {"--epoch", "--epochs"},
-                                                                       {"--device", "--ranks"},
+                                                                       {"--devices", "--ranks"},
                                                                        {"--workers", "--ranks"},
                                                                        {"--grad-clip", "--clip-norm"}}) {
     expect_refusal({"train", "mlp", given, "4"}, ExitCode::usage, {fmt::format("did you mean '{}'?", meant)});
   }
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"--device", "cuda"}, {"--device=cuda:0"}, {"--cuda"}, {"--wandb"}, {"--wandb", "project"}}) {
+           {"--gpu"}, {"--gpu=all"}, {"--cuda"}, {"--wandb"}, {"--wandb", "project"}}) {
     std::vector<std::string> arguments{"train", "mlp"};
     arguments.insert(arguments.end(), words.begin(), words.end());
     const Outcome outcome = run_program(arguments);
     EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::usage));
     ASSERT_EQ(outcome.lines.size(), 1u);
-    const std::string advice =
-        words[0].starts_with("--wandb") ? "--log FILE writes one JSON line per step" : "partita runs on CPUs only";
+    const std::string advice = words[0].starts_with("--wandb")  ? "--log FILE writes one JSON line per step"
+                               : words[0].starts_with("--cuda") ? "--device cuda computes on GPUs of NVIDIA"
+                                                                : "--device NAME computes on an accelerator";
     EXPECT_NE(outcome.lines[0].find("expected one that --help lists; " + advice), std::string::npos)
         << outcome.lines[0];
     EXPECT_EQ(outcome.lines[0].find("did you mean"), std::string::npos) << outcome.lines[0];
   }
+}
+
+TEST(Devices, OtherNamesAreRefused) {
+  expect_refusal({"train", "mlp", "--device", "gpu"}, ExitCode::usage,
+                 {"[device] a device that does not exist, got gpu, expected cpu, xla:cpu, cuda, rocm, oneapi, tpu, or "
+                  "one of these with an index, as cuda:0"});
+  expect_refusal({"train", "mlp", "--device", "4"}, ExitCode::usage, {"[device] a device that does not exist, got 4"});
 }
 
 // Where a step's time goes on machines that nobody needs to have, and on those that take turns on cores.

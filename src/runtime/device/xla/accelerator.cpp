@@ -85,7 +85,7 @@ struct Accelerator::Shared {
   };
   pjrt::Plugin plugin;
   pjrt::Client client;
-  std::mutex mutex{};                                          // of `programs`
+  std::mutex mutex{};                                          // guards `programs`
   std::map<std::string, std::shared_ptr<Program>> programs{};  // by text
 };
 

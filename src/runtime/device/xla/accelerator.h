@@ -12,7 +12,7 @@ namespace partita {
 
 /// Names of accelerators: "xla:cpu" and those of vendors, such as "cuda".
 std::vector<std::string> accelerator_names();
-/// Throws InvalidArgument unless `name` is that of an accelerator, or "NAME:INDEX".
+/// Checks a name. Throws InvalidArgument unless it is that of an accelerator, or "NAME:INDEX".
 void require_accelerator(std::string_view name);
 
 /// One device of a client that all ranks of the process share. Copies share it. Threads may use it at the same time.

@@ -9,7 +9,7 @@ namespace partita {
 
 struct DeviceOptions {
   std::string name = "cpu";  // "cpu", or an accelerator (accelerator.h)
-  int index = 0;             // of an accelerator whose name has no index
+  int index = 0;             // device of an accelerator whose name has no index
   int threads = 1;           // compute threads
   KernelSet kernels = KernelSet::fast;
 };

@@ -1,0 +1,145 @@
+// Names of accelerators and their plugins, without a plugin.
+
+#include "runtime/device/xla/accelerator.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "base/error.h"
+#include "frontend/data/readers/test_files.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kVariables[] = {"PARTITA_PJRT_PLUGIN", "PYTHONPATH", "VIRTUAL_ENV", "HOME"};
+
+/// Gives the variables that say where plugins are other values, and at the end those that they had.
+class Accelerators : public testing::Test {
+ protected:
+  Accelerators() {
+    for (const std::string_view name : kVariables) {
+      const char* value = std::getenv(name.data());
+      before_.push_back(value != nullptr ? std::optional<std::string>(value) : std::nullopt);
+    }
+    ::unsetenv("PARTITA_PJRT_PLUGIN");
+    ::unsetenv("VIRTUAL_ENV");
+    set("HOME", empty_.path());
+    set("PYTHONPATH", empty_.path());
+  }
+  ~Accelerators() override {
+    for (size_t i = 0; i < before_.size(); ++i) {
+      if (before_[i]) {
+        ::setenv(kVariables[i].data(), before_[i]->c_str(), 1);
+      } else {
+        ::unsetenv(kVariables[i].data());
+      }
+    }
+  }
+
+  static void set(const char* name, const std::filesystem::path& value) { ::setenv(name, value.c_str(), 1); }
+
+  /// Makes an empty file in new folders and returns its path.
+  static std::string make_library(const std::filesystem::path& path) {
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream stream(path);
+    return path.string();
+  }
+
+  const TempDir empty_, packages_;
+
+ private:
+  std::vector<std::optional<std::string>> before_;
+};
+
+/// Returns the message and the exit code of what an action throws.
+std::string accelerator_error(const std::function<void()>& action) {
+  try {
+    action();
+    return "none";
+  } catch (const Error& error) {
+    return fmt::format("{}: {}", static_cast<int>(error.code()), error.what());
+  }
+}
+
+TEST_F(Accelerators, NamesMayHaveAnIndex) {
+  for (const std::string& name : accelerator_names()) {
+    EXPECT_NO_THROW(require_accelerator(name));
+    EXPECT_NO_THROW(require_accelerator(name + ":0"));
+    EXPECT_NO_THROW(require_accelerator(name + ":9999"));
+  }
+}
+
+TEST_F(Accelerators, OtherNamesAreRefused) {
+  for (const std::string name : {"gpu", "cpu", "", "CUDA", "cuda0", "xla", "cuda:", "cuda:x", "cuda:-1", "cuda:0x1",
+                                 "cuda: 1", "cuda:1:2", "cuda:99999", "xla:cpu:"}) {
+    const std::string expected = fmt::format(
+        "64: [device] a device that does not exist, got {}, expected cpu, xla:cpu, cuda, rocm, oneapi, tpu, or one of "
+        "these with an index, as cuda:0",
+        name);
+    EXPECT_EQ(accelerator_error([&] { require_accelerator(name); }), expected);
+    EXPECT_EQ(accelerator_error([&] { find_plugin(name); }), expected);
+    EXPECT_EQ(accelerator_error([&] { Accelerator::open(name, 0); }), expected);
+  }
+}
+
+TEST_F(Accelerators, AMissingPluginSaysHowToInstallIt) {
+  for (const auto& [name, package] : std::map<std::string, std::string>{{"xla:cpu", "fastatomstruct-xla-cpu"},
+                                                                        {"cuda:1", "'jax[cuda13]'"},
+                                                                        {"rocm", "jax-rocm7-pjrt"},
+                                                                        {"oneapi", "jax-oneapi-pjrt"},
+                                                                        {"tpu", "libtpu"}}) {
+    std::string found;
+    const std::string error = accelerator_error([&] { found = find_plugin(name); });
+    if (found.starts_with("/usr/")) continue;  // the system has it
+    const std::string vendor = name.starts_with("cuda") ? "cuda" : name;
+    EXPECT_TRUE(error.starts_with(fmt::format("64: [device] no PJRT plugin for {}, got none of ", vendor))) << error;
+    EXPECT_TRUE(
+        error.ends_with(" folders of Python packages, expected its path in PARTITA_PJRT_PLUGIN, or: pip "
+                        "install " +
+                        package))
+        << error;
+  }
+}
+
+TEST_F(Accelerators, PluginsAreFoundInFoldersOfPackages) {
+  const std::filesystem::path library = "jax_plugins/xla_rocm7/xla_rocm_plugin.so";
+  const std::string user = make_library(empty_.path() / ".local/lib/python3.11/site-packages" / library);
+  EXPECT_EQ(find_plugin("rocm"), user);
+  const std::string active = make_library(packages_.path() / "env/lib/python3.12/dist-packages" / library);
+  set("VIRTUAL_ENV", packages_.path() / "env");
+  EXPECT_EQ(find_plugin("rocm"), active);
+  const std::string given = make_library(packages_.path() / "given" / library);
+  ::setenv("PYTHONPATH", fmt::format("{}:{}", empty_.path().string(), (packages_.path() / "given").string()).c_str(),
+           1);
+  EXPECT_EQ(find_plugin("rocm:1"), given);
+  set("PARTITA_PJRT_PLUGIN", "/nowhere/plugin.so");
+  EXPECT_EQ(find_plugin("rocm"), "/nowhere/plugin.so");
+  ::setenv("PARTITA_PJRT_PLUGIN", "", 1);
+  EXPECT_EQ(find_plugin("rocm"), given) << "an empty variable names none";
+}
+
+TEST_F(Accelerators, TheNewestPluginOfAFolderIsTaken) {
+  const std::filesystem::path folder = packages_.path() / "jax_plugins";
+  set("PYTHONPATH", packages_.path());
+  const std::string older = make_library(folder / "xla_cuda12/xla_cuda_plugin.so");
+  EXPECT_EQ(find_plugin("cuda"), older);
+  const std::string newer = make_library(folder / "xla_cuda13/xla_cuda_plugin.so");
+  EXPECT_EQ(find_plugin("cuda"), newer);
+}
+
+TEST_F(Accelerators, APluginThatCannotBeOpenedIsAnErrorOfUse) {
+  const auto open = [] { Accelerator::open("oneapi", 0); };
+  const std::string missing = (packages_.path() / "none.so").string();
+  set("PARTITA_PJRT_PLUGIN", missing);
+  std::string error = accelerator_error(open);
+  EXPECT_TRUE(error.starts_with("64: [device] no PJRT plugin, got " + missing + ": cannot open")) << error;
+  EXPECT_TRUE(error.ends_with(", expected the path of a plugin's library")) << error;
+  set("PARTITA_PJRT_PLUGIN", make_library(packages_.path() / "empty.so"));
+  error = accelerator_error(open);
+  EXPECT_TRUE(error.starts_with("64: [device] no PJRT plugin, got ")) << error;
+}
+
+}  // namespace
+}  // namespace partita
