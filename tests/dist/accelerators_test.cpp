@@ -26,7 +26,7 @@ class Accelerated : public testing::Test {
 
 Job accelerated_job(const std::string& spec, const Shape& image = {}) {
   Job job = model_job(spec, {.image = image, .batch = 12, .steps = 3});
-  job.device = "xla:cpu";
+  job.device_name = "xla:cpu";
   return job;
 }
 
@@ -117,7 +117,7 @@ TEST_F(Accelerated, NumbersThatAreNotFiniteNameTheirNode) {
       job.device = "cpu";
       const std::string expected = error_of_training(job);
       EXPECT_NE(expected.find(place), std::string::npos) << expected;
-      job.device = "xla:cpu";
+      job.device_name = "xla:cpu";
       EXPECT_EQ(error_of_training(job), expected);
     }
   }
@@ -126,7 +126,7 @@ TEST_F(Accelerated, NumbersThatAreNotFiniteNameTheirNode) {
 // The step with a bad row updates nothing, also on the device, and the next one finds what it would find without it.
 TEST_F(Accelerated, AStepThatIsNotFiniteLeavesStatesAlone) {
   Job job = job_with_a_bad_row(NAN, /*bad_step=*/-1);
-  job.device = "xla:cpu";
+  job.device_name = "xla:cpu";
   job.steps = 1;
   const Arrays rows = job.batch(5);
   job.end = [&](const Program& program, Executor& executor, Communicator&) {
