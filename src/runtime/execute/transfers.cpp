@@ -281,8 +281,7 @@ bool Transfers::receive_next(Source& source) {
 
 void Transfers::share_verdict() {
   for (auto& [group, source] : sources_) {  // values that only the update or the outputs use
-    while (receive_next(source)) {
-    }
+    while (receive_next(source)) continue;
   }
   if (verdict_all_.empty()) return;
   const Recorded recorded(recorder_, {.kind = Span::verdict, .exposed = 1});

@@ -84,8 +84,7 @@ class Transfers {
   std::vector<int64_t> verdict_bytes_;  // bytes per rank
   std::vector<std::pair<StageExecutor*, int>> verdict_given_;
   struct VerdictPart {
-    int64_t offset;
-    int64_t bytes;
+    int64_t offset, bytes;
     StageExecutor* stage;
     int buffer;
   };
