@@ -148,7 +148,7 @@ struct ArenaCase {
 };
 constexpr ArenaCase kArenas[] = {
     {"resnet18:size=32", 32, 1, 0.05},
-    {"resnet50:size=32", 8, 1, 0.1},
+    {"resnet50:size=32", 8, 1, 0.2},  // how many formats oneDNN reorders depends on the processor
     {"mlp:layers=6,hidden=512", 64, 1, 0.05},
     {"mlp:layers=6,hidden=512", 64, 4, 0.05},
     {kSmall, 8, 1, 0.05},
