@@ -114,7 +114,7 @@ TEST_F(Accelerated, NumbersThatAreNotFiniteNameTheirNode) {
       if (ranks > 1 && ranks_are_processes()) continue;  // a process that fails is ended by its launcher
       Job job = job_with_a_bad_row(bad, /*bad_step=*/1);
       job.ranks = ranks;
-      job.device = "cpu";
+      job.device_name = "cpu";
       const std::string expected = error_of_training(job);
       EXPECT_NE(expected.find(place), std::string::npos) << expected;
       job.device_name = "xla:cpu";
