@@ -20,6 +20,11 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
+std::unique_ptr<Device> device_of(const RankOptions& options, int rank) {
+  return make_device(all_ops(),
+                     {.name = options.device, .index = rank, .threads = options.threads, .kernels = options.kernels});
+}
+
 }  // namespace
 
 void fill_states(Executor& executor, const FillState& fill) {
@@ -33,11 +38,7 @@ void fill_states(Executor& executor, const FillState& fill) {
 }
 
 RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
-    : program_(program),
-      comm_(comm),
-      device_(make_device(
-          all_ops(),
-          {.name = options.device, .index = comm.rank(), .threads = options.threads, .kernels = options.kernels})) {
+    : program_(program), comm_(comm), device_(device_of(options, comm.rank())) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
   for (const State& state : program.graph.states) {
@@ -47,11 +48,7 @@ RankRun::RankRun(const Program& program, const States& states, const RankOptions
 }
 
 RankRun::RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm)
-    : program_(program),
-      comm_(comm),
-      device_(make_device(
-          all_ops(),
-          {.name = options.device, .index = comm.rank(), .threads = options.threads, .kernels = options.kernels})) {
+    : program_(program), comm_(comm), device_(device_of(options, comm.rank())) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
   fill_states(*executor_, fill);

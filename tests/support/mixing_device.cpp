@@ -21,7 +21,7 @@ bool is_mixed_product(const KernelQuery& query) {
 
 Type widened(const Type& type) { return type.dtype == DType::bf16 ? Type{DType::f32, type.shape} : type; }
 
-/// The same query in f32.
+/// Returns the query with f32 in place of bf16.
 KernelQuery wide_query(KernelQuery query, const KernelCatalog& catalog) {
   const auto widen = [&](std::vector<Type>& types, std::vector<MemoryFormat>& formats) {
     for (size_t i = 0; i < types.size(); ++i) {

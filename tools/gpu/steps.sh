@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Times steps of training on an accelerator, beside torch.compile if there is a PyTorch with CUDA.
+# Times steps of training on an accelerator, and those of torch.compile if there is a PyTorch with CUDA.
 #   tools/gpu/steps.sh PARTITA [DEVICE=cuda]
 set -uo pipefail
 partita=$1 device=${2:-cuda}

@@ -43,6 +43,17 @@ std::vector<Hlo> emit_node(HloBody& body, const OpSet& ops, const OpDef& op, con
                   op.name));
 }
 
+std::string module_text(std::string_view name, const std::string& parameters, const std::vector<Hlo>& results,
+                        const HloBody& body) {
+  std::string names, types;
+  for (const Hlo& result : results) {
+    names += (names.empty() ? " " : ", ") + result.name;
+    types += (types.empty() ? "" : ", ") + hlo_type(result.type);
+  }
+  return fmt::format("module @{} {{\n  func.func public @main({}) -> ({}) {{\n{}    return{}{}\n  }}\n}}\n", name,
+                     parameters, types, body.text(), names, results.empty() ? "" : " : " + types);
+}
+
 std::string module_of_node(const OpSet& ops, const OpDef& op, const Attrs& attrs, const std::vector<Type>& inputs,
                            const std::vector<Type>& outputs) {
   HloBody body;
@@ -53,13 +64,7 @@ std::string module_of_node(const OpSet& ops, const OpDef& op, const Attrs& attrs
     parameters += fmt::format("{}%arg{}: {}", i == 0 ? "" : ", ", i, hlo_type(inputs[i]));
   }
   const std::vector<Hlo> results = emit_node(body, ops, op, attrs, arguments, outputs);
-  std::string names, types;
-  for (const Hlo& result : results) {
-    names += (names.empty() ? "" : ", ") + result.name;
-    types += (types.empty() ? "" : ", ") + hlo_type(result.type);
-  }
-  return fmt::format("module @{} {{\n  func.func public @main({}) -> ({}) {{\n{}    return {} : {}\n  }}\n}}\n",
-                     op.name, parameters, types, body.text(), names, types);
+  return module_text(op.name, parameters, results, body);
 }
 
 }  // namespace partita

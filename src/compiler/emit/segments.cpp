@@ -80,14 +80,9 @@ class Writer {
     for (size_t i = 0; i < segment_.inputs.size(); ++i) parameters += (i == 0 ? "" : ", ") + parameter(i);
     if (segment_.accumulates) parameters += (parameters.empty() ? "" : ", ") + std::string("%first: tensor<i1>");
     for (size_t i = segment_.begin; i < segment_.end; ++i) write(schedule_.instructions[i]);
-    std::string names, types;
-    for (const int place : segment_.outputs) {
-      names += (names.empty() ? "" : ", ") + values_.at(place).name;
-      types += (types.empty() ? "" : ", ") + hlo_type(values_.at(place).type);
-    }
-    const std::string results = segment_.outputs.empty() ? "" : fmt::format(" {} : {}", names, types);
-    return fmt::format("module @segment {{\n  func.func public @main({}) -> ({}) {{\n{}    return{}\n  }}\n}}\n",
-                       parameters, types, body_.text(), results);
+    std::vector<Hlo> results;
+    for (const int place : segment_.outputs) results.push_back(values_.at(place));
+    return module_text("segment", parameters, results, body_);
   }
 
  private:

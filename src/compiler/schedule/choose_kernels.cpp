@@ -188,7 +188,7 @@ class Chooser {
     const auto format = [&](ValueId input) { return format_of(input); };
     const FoldedNode* folded = folded_.find(id);
     if (folded == nullptr) return kernels_.choose(id, format);
-    // The same kernel may prefer the memory formats that the operands have.
+    // The kernel was found for plain operands. Given the formats that they really have, it may choose others.
     const std::optional<KernelChoice> choice = kernels_.find(id, folded->values, format);
     return choice && choice->kernel == folded->choice.kernel ? *choice : folded->choice;
   }
