@@ -24,6 +24,8 @@ std::string_view name_of(DType dtype);
 std::optional<DType> parse_dtype(std::string_view name);
 /// Whether `dtype` is f64, f32, bf16 or f16.
 bool is_float(DType dtype);
+/// Whether `dtype` is bf16 or f16.
+inline bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
 /// Whether every number of the float type `from` is one of the float type `to`.
 bool holds_all_of(DType to, DType from);

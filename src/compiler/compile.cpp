@@ -425,7 +425,7 @@ void Flow::schedule_stages() {
   ScheduleOptions options = options_.schedule;
   options.pack = options.pack && passes_.runs(kPackReductions);
   options.overlap = options.overlap && passes_.runs(kOverlapCollectives);
-  const FoldingCatalog kernels(catalog_, passes_.runs(kFoldCasts));
+  const FoldingCatalog kernels(ops_, catalog_, passes_.runs(kFoldCasts));
   program_.stages = passes_.stage(
       name_,
       [&] {

@@ -57,6 +57,19 @@ int64_t mixing_of(const Program& program) {
   });
 }
 
+/// The products that take operands of 16 bits.
+int64_t halved_products_of(const Program& program) {
+  int64_t count = 0;
+  for (const StageProgram& stage : program.stages) {
+    for (const Instruction& instruction : stage.schedule.instructions) {
+      if (!instruction.choice.kernel.starts_with("onednn.")) continue;
+      const ValueId operand = stage.schedule.buffers[instruction.inputs.at(0)].value;
+      count += stage.local.graph.type(operand).dtype == DType::bf16 ? 1 : 0;
+    }
+  }
+  return count;
+}
+
 /// Runs a job with and without folding. Returns the largest relative distance of losses and states.
 void expect_folded_alike(Job job, double tolerance, const std::string& what) {
   const JobResult folded = run_job(job);
@@ -123,8 +136,12 @@ TEST(FoldCasts, IsAsGoodByInstructionsOfTheProcessor) {
       const JobResult folded = run_job(job);
       job.switched_off = {"fold_casts"};
       const JobResult plain = run_job(job);
-      if (casts_of(folded.program) == casts_of(plain.program)) GTEST_SKIP() << "the processor does not multiply bf16";
+      EXPECT_LT(casts_of(folded.program), casts_of(plain.program)) << one.spec;
       const std::string what = fmt::format("{} on {} threads", one.spec, threads);
+      if (halved_products_of(folded.program) == 0) {  // loops alone take 16 bits, with the bits of casts
+        expect_same_training(folded, plain, 0, what);
+        continue;
+      }
       if (!what.starts_with("resnet")) {
         expect_same_training(folded, plain, 0.02, what);
         continue;

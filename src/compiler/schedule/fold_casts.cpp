@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-bool is_half(const Type& type) { return type.dtype == DType::bf16 || type.dtype == DType::f16; }
+bool is_half(const Type& type) { return is_half(type.dtype); }
 bool is_wide(const Type& type) { return is_float(type.dtype) && !is_half(type); }
 
 /// Whether a node converts between 16-bit and wider floats. Other ops compute in the type of their operands.
@@ -74,36 +74,64 @@ class Folder {
     return narrow;
   }
 
-  /// Returns the result of the cast to `half` that alone uses a result of the node, in the same section; -1 if there is
-  /// none.
-  ValueId narrow_result(NodeId id, ValueId result, DType half) const {
+  /// Returns the result of the cast to `half`, or to any 16-bit type, that alone uses a result of the node, in the same
+  /// section; -1 if there is none.
+  ValueId narrow_result(NodeId id, ValueId result, std::optional<DType> half) const {
     if (is_end_[result] || users_[result].size() != 1) return -1;
     const NodeId user = users_[result][0];
     if (!is_cast(graph_, graph_.nodes[user]) || sections_[user] != sections_[id]) return -1;
     const ValueId narrow = graph_.nodes[user].outputs[0];
-    return graph_.type(narrow).dtype == half && is_sharded_alike(narrow, result) ? narrow : ValueId{-1};
+    const Type& type = graph_.type(narrow);
+    return is_half(type) && type.dtype == half.value_or(type.dtype) && is_sharded_alike(narrow, result) ? narrow
+                                                                                                        : ValueId{-1};
+  }
+
+  bool has_wide_result(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId output) { return is_wide(graph_.type(output)); });
+  }
+
+  /// Replaces operands that are casts from one 16-bit type, the first one that is found, by what was cast. Returns that
+  /// type; none if no operand is such a cast, or not all of `required` are.
+  std::optional<DType> narrow_operands(NodeId id, const std::vector<int>& required,
+                                       std::vector<ValueId>& inputs) const {
+    std::optional<DType> half;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const ValueId narrow = narrow_operand(id, inputs[k]);
+      const bool fits = narrow >= 0 && (!half || graph_.type(narrow).dtype == *half);
+      if (!fits && std::find(required.begin(), required.end(), static_cast<int>(k)) != required.end()) {
+        return std::nullopt;
+      }
+      if (!fits) continue;
+      inputs[k] = narrow;
+      half = graph_.type(narrow).dtype;
+    }
+    return half;
+  }
+
+  /// Replaces results, of which an op keeps `count` in 16 bits, by those of casts that alone use them.
+  void narrow_results(NodeId id, int count, std::optional<DType> half, std::vector<ValueId>& outputs) const {
+    for (int k = 0; k < count && k < static_cast<int>(outputs.size()); ++k) {
+      ValueId& output = outputs[static_cast<size_t>(k)];
+      const ValueId cast = narrow_result(id, output, half);
+      if (cast >= 0) output = cast;
+    }
   }
 
   void fold(NodeId id) {
     const Node& node = graph_.nodes[id];
-    const Halves& halves = ops_.at(node.op).traits.halves;
-    if (halves.operands.empty()) return;
+    const OpDef& op = ops_.at(node.op);
+    const Halves& halves = op.traits.halves;
+    if (op.traits.is_conversion || !has_wide_result(node)) return;
     NodeValues values{node.inputs, node.outputs};
-    std::optional<DType> half;
-    for (const int operand : halves.operands) {
-      ValueId& input = values.inputs.at(static_cast<size_t>(operand));
-      input = narrow_operand(id, input);
-      if (input < 0 || (half && graph_.type(input).dtype != *half)) return;
-      half = graph_.type(input).dtype;
-    }
+    const std::optional<DType> half = narrow_operands(id, halves.operands, values.inputs);
+    if (!half && !halves.operands.empty()) return;
+    NodeValues narrow = values;
+    narrow_results(id, halves.results, half, narrow.outputs);
+    if (!half && narrow.outputs == values.outputs) return;
     const auto plain = [](ValueId) { return MemoryFormat{}; };
     std::optional<KernelChoice> choice = kernels_.find(id, values, plain);
     if (!choice) return;
-    NodeValues narrow = values;
-    for (int k = 0; k < halves.results; ++k) {
-      ValueId& output = narrow.outputs.at(static_cast<size_t>(k));
-      if (const ValueId cast = narrow_result(id, output, *half); cast >= 0) output = cast;
-    }
     if (narrow.outputs != values.outputs) {
       std::optional<KernelChoice> rounding = kernels_.find(id, narrow, plain);
       if (rounding && rounding->kernel == choice->kernel) {
@@ -111,6 +139,7 @@ class Folder {
         values = std::move(narrow);
       }
     }
+    if (values.inputs == node.inputs && values.outputs == node.outputs) return;
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       if (values.outputs[k] != node.outputs[k]) folded_.is_left_out[users_[node.outputs[k]][0]] = true;
     }
@@ -162,13 +191,7 @@ bool stands_for_result(const Graph& graph, ValueId made, ValueId value) {
 }
 
 KernelChoice FoldingCatalog::choose(const KernelQuery& query) const {
-  bool has_half = false, has_wide = false;
-  for (const auto* types : {&query.inputs, &query.outputs}) {
-    has_half = has_half || std::any_of(types->begin(), types->end(), is_half);
-    has_wide = has_wide || std::any_of(types->begin(), types->end(), is_wide);
-  }
-  const bool is_conversion = query.inputs.size() == 1;
-  if (folds_ || is_conversion || !has_half || !has_wide) return catalog_.choose(query);
+  if (folds_ || ops_.at(query.op).traits.is_conversion || !mixes_halves(query)) return catalog_.choose(query);
   return {.reason = "kernels that mix element types are switched off"};
 }
 

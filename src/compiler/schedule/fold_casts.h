@@ -1,5 +1,5 @@
 #pragma once
-// Finds products of 16-bit operands, which a kernel computes without the casts around them.
+// Finds nodes with casts around them to or from 16 bits, which a kernel computes without the casts.
 
 #include <map>
 
@@ -21,11 +21,11 @@ struct FoldedCasts {
   const FoldedNode* find(NodeId node) const;
 };
 
-/// Finds the nodes of ops with `OpTraits::halves` of which every operand that these name is a cast from one 16-bit
-/// type, and for which the catalog has a kernel that takes the values before the casts. A kernel that gives the results
-/// of the node is asked for. If the same kernel rounds them as well, and each result is used by a cast to that type
-/// alone, the node makes what the casts would. A sum of parts is never used by such a cast, so that it is whole before
-/// it is rounded.
+/// Finds the nodes with operands that are casts from one 16-bit type, or with results that a cast to 16 bits alone
+/// uses, for which the catalog has a kernel without these casts. Of an op whose `OpTraits::halves` name operands, all
+/// these must be such casts. A kernel that gives the results of the node is asked for first. If the same kernel rounds
+/// them as well, the node makes what the casts would. A sum of parts is never used by such a cast, so that it is whole
+/// before it is rounded.
 ///
 /// Casts whose results nothing else uses are left out. Without kernels that mix types, nothing is folded. Throws what
 /// the catalog throws.
@@ -41,12 +41,14 @@ bool stands_for_result(const Graph& graph, ValueId made, ValueId value);
 /// The kernels of a catalog. Unless it folds, those that mix 16-bit and wider floats are refused.
 class FoldingCatalog final : public KernelCatalog {
  public:
-  /// `catalog` must outlive this object.
-  FoldingCatalog(const KernelCatalog& catalog, bool folds) : catalog_(catalog), folds_(folds) {}
+  /// `ops` and `catalog` must outlive this object.
+  FoldingCatalog(const OpSet& ops, const KernelCatalog& catalog, bool folds)
+      : ops_(ops), catalog_(catalog), folds_(folds) {}
   KernelChoice choose(const KernelQuery& query) const override;
   int64_t bytes(const Type& type, const MemoryFormat& format) const override { return catalog_.bytes(type, format); }
 
  private:
+  const OpSet& ops_;
   const KernelCatalog& catalog_;
   const bool folds_;
 };

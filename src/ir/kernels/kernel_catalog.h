@@ -45,6 +45,9 @@ struct KernelQuery {
   std::optional<KernelChoice> like = std::nullopt;
 };
 
+/// Whether the operands and results have both 16-bit and wider floats.
+bool mixes_halves(const KernelQuery& query);
+
 /// Whether both choices have memory formats with the same tags. Their bytes may differ.
 bool same_formats(const KernelChoice& a, const KernelChoice& b);
 

@@ -38,6 +38,8 @@ struct KernelDef {
   /// of another rank if the memory formats fit. Throws InternalError if the kernel needs more scratch than the choice
   /// says, dnnl::error if oneDNN fails.
   std::function<std::unique_ptr<Kernel>(const KernelQuery&, const KernelChoice&)> make;
+  /// Whether `propose` is asked for 16-bit floats next to wider ones. Other kernels compute in one type.
+  bool mixes_halves = false;
 };
 
 }  // namespace partita

@@ -41,7 +41,7 @@ class CpuCatalog final : public KernelCatalog {
     std::string reasons;
     if (const auto found = by_op_.find(query.op); found != by_op_.end()) {
       for (const KernelDef* def : found->second) {
-        KernelChoice choice = def->propose(query);
+        KernelChoice choice = propose(*def, query);
         if (choice.accepted()) {
           choice.reason = reasons;
           return choice;
@@ -70,11 +70,16 @@ class CpuCatalog final : public KernelCatalog {
   }
 
  private:
+  static KernelChoice propose(const KernelDef& def, const KernelQuery& query) {
+    if (mixes_halves(query) && !def.mixes_halves) return refuse("it computes in one type");
+    return def.propose(query);
+  }
+
   KernelChoice choose_like(const KernelQuery& query, const KernelChoice& wanted) const {
     KernelChoice choice = refuse(fmt::format("there is no kernel {}", wanted.kernel));
     if (wanted.kernel == "reference") choice = propose_reference(ops_.at(query.op), query);
     for (const KernelDef& def : defs_) {
-      if (def.name == wanted.kernel) choice = def.propose(query);
+      if (def.name == wanted.kernel) choice = propose(def, query);
     }
     if (!choice.accepted() || same_formats(choice, wanted)) return choice;
     return refuse(fmt::format("{} needs other memory formats", wanted.kernel));

@@ -25,24 +25,23 @@ class Reference final : public Kernel {
   std::vector<Tensor> outputs_;
 };
 
-/// Whether a product has operands or results of several floats. The reference computes in one type.
-bool mixes_floats(const OpDef& op, const KernelQuery& query) {
-  if (op.traits.halves.operands.empty()) return false;
-  std::optional<DType> common;
-  for (const auto* types : {&query.inputs, &query.outputs}) {
-    for (const Type& type : *types) {
-      if (!is_float(type.dtype)) continue;
-      if (common && *common != type.dtype) return true;
-      common = type.dtype;
-    }
+/// Whether operands or results have 16 bits next to wider ones, although the op has one type. The reference computes in
+/// the types that the op infers.
+bool mixes_types(const OpDef& op, const KernelQuery& query) {
+  if (op.traits.is_conversion || !mixes_halves(query)) return false;
+  try {
+    const std::vector<Type> own = op.infer({query.attrs, query.inputs, {}});
+    return !std::equal(own.begin(), own.end(), query.outputs.begin(), query.outputs.end(),
+                       [](const Type& a, const Type& b) { return a.dtype == b.dtype; });
+  } catch (const InvalidArgument&) {
+    return true;
   }
-  return false;
 }
 
 }  // namespace
 
 KernelChoice propose_reference(const OpDef& op, const KernelQuery& query) {
-  if (mixes_floats(op, query)) return refuse("it computes in one type");
+  if (mixes_types(op, query)) return refuse("it computes in one type");
   KernelChoice choice{.kernel = "reference",
                       .inputs = std::vector<MemoryFormat>(query.inputs.size()),
                       .outputs = std::vector<MemoryFormat>(query.outputs.size())};
@@ -54,7 +53,7 @@ KernelChoice propose_reference(const OpDef& op, const KernelQuery& query) {
 }
 
 std::unique_ptr<Kernel> make_reference(const OpDef& op, const KernelQuery& query) {
-  PARTITA_CHECK(!mixes_floats(op, query), "the reference of {} with several types", op.name);
+  PARTITA_CHECK(!mixes_types(op, query), "the reference of {} with several types", op.name);
   return std::make_unique<Reference>(op, query);
 }
 

@@ -7,9 +7,10 @@ namespace partita {
 
 inline constexpr int64_t kMaxLanes = 16;
 
-/// Channels per block: 16 for "aBcd16b", 8 for "aBcd8b", for a 4-D f32 tensor; 0 for other memory formats.
+/// Channels per block: 16 for "aBcd16b", 8 for "aBcd8b", for a 4-D tensor of f32 or 16 bits; 0 for other memory
+/// formats.
 inline int64_t lanes_of(const Type& type, const MemoryFormat& format) {
-  if (type.rank() != 4 || type.dtype != DType::f32) return 0;
+  if (type.rank() != 4 || (type.dtype != DType::f32 && !is_half(type.dtype))) return 0;
   return format.tag == "aBcd16b" ? 16 : format.tag == "aBcd8b" ? 8 : 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include <algorithm>
+
 #include "ir/ops/registry.h"
 #include "runtime/device/cpu/reference.h"
 
@@ -65,23 +67,57 @@ std::string unsupported_by_loops(const KernelQuery& query) {
   return fmt::format("{} is not supported", name_of(first.dtype));
 }
 
-KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place) {
-  if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
+bool has_halves(const KernelQuery& query) {
+  const auto half = [](const Type& type) { return is_half(type.dtype); };
+  return std::any_of(query.inputs.begin(), query.inputs.end(), half) ||
+         std::any_of(query.outputs.begin(), query.outputs.end(), half);
+}
+
+std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& places) {
+  if (!has_halves(query)) return unsupported_by_loops(query);
+  const auto unsupported = [](const std::vector<Type>& types, const std::vector<size_t>& halves) -> std::string {
+    for (size_t i = 0; i < types.size(); ++i) {
+      const bool may_be_half = std::find(halves.begin(), halves.end(), i) != halves.end();
+      if (!is_float(types[i].dtype) || types[i].dtype == DType::f32) continue;
+      if (!is_half(types[i].dtype) || !may_be_half) return fmt::format("{} is not supported", name_of(types[i].dtype));
+    }
+    return "";
+  };
+  const std::string operands = unsupported(query.inputs, places.operands);
+  return operands.empty() ? unsupported(query.outputs, places.results) : operands;
+}
+
+KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place,
+                           const HalfPlaces& halves) {
+  if (const std::string reason = unsupported_by_loops(query, halves); !reason.empty()) return refuse(reason);
+  std::erase_if(in_place, [&](const std::pair<int, int>& pair) {
+    return query.inputs.at(static_cast<size_t>(pair.first)).dtype !=
+           query.outputs.at(static_cast<size_t>(pair.second)).dtype;
+  });
   return {.kernel = std::move(name),
           .inputs = std::vector<MemoryFormat>(query.inputs.size()),
           .outputs = std::vector<MemoryFormat>(query.outputs.size()),
           .in_place = std::move(in_place)};
 }
 
+size_t common_operand(const KernelQuery& query, size_t operands) {
+  const auto open = [](const MemoryFormat& format) { return format.plain() || format.any(); };
+  const auto end = query.input_formats.begin() + static_cast<std::ptrdiff_t>(operands);
+  return static_cast<size_t>(std::find_if_not(query.input_formats.begin(), end, open) - query.input_formats.begin());
+}
+
 MemoryFormat common_format(const KernelQuery& query, size_t operands) {
-  for (size_t i = 0; i < operands; ++i) {
-    if (!query.input_formats[i].plain() && !query.input_formats[i].any()) return query.input_formats[i];
-  }
-  return {};
+  const size_t found = common_operand(query, operands);
+  return found < operands ? query.input_formats[found] : MemoryFormat{};
 }
 
 int64_t stored_elements(const Type& type, const MemoryFormat& format) {
   return format.plain() ? type.elements() : format.bytes / static_cast<int64_t>(size_of(type.dtype));
+}
+
+MemoryFormat format_of_type(const MemoryFormat& format, const Type& of, const Type& type) {
+  if (format.plain()) return format;
+  return {format.tag, stored_elements(of, format) * static_cast<int64_t>(size_of(type.dtype))};
 }
 
 std::unique_ptr<Kernel> make_loop(LoopFn fn) { return std::make_unique<Loop>(std::move(fn)); }

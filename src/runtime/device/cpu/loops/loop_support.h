@@ -22,11 +22,24 @@ int threads_within(int64_t own, int64_t scratch_bytes);
 /// neither f32 nor f64. "" if they do.
 std::string unsupported_by_loops(const KernelQuery& query);
 
-/// Accepts a query whose first operand, or result if it has no operands, is f32 or f64, with all operands and results
-/// dense. The choice has this kernel name and these (input, output) pairs that may share a buffer. Refuses others with
-/// a reason.
-KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place = {});
+/// Which operands and results of a loop in f32 may have 16 bits: it widens and rounds them (halves.h).
+struct HalfPlaces {
+  std::vector<size_t> operands, results;
+};
+/// Whether an operand or a result has 16 bits.
+bool has_halves(const KernelQuery& query);
+/// Returns the reason why the loops do not support a query in which these operands and results may have 16 bits: other
+/// floats are not all f32, or, if none has 16 bits, `unsupported_by_loops`. "" if they do.
+std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& places);
+/// Accepts a query that `unsupported_by_loops` does not refuse, with all operands and results dense. The choice has
+/// this kernel name and those of these (input, output) pairs, which may share a buffer, that have one type. Refuses
+/// others with a reason.
+KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place = {},
+                           const HalfPlaces& halves = {});
 
+/// Returns the first of the first `operands` operands whose memory format is neither plain nor "any"; `operands` if
+/// there is none.
+size_t common_operand(const KernelQuery& query, size_t operands);
 /// Returns the memory format in which pointwise loops run: of the first `operands` operands, that of the first one
 /// whose format is neither plain nor "any"; plain if there is none.
 MemoryFormat common_format(const KernelQuery& query, size_t operands);
@@ -34,10 +47,21 @@ MemoryFormat common_format(const KernelQuery& query, size_t operands);
 /// Returns the number of elements of a type in a memory format other than "any", padding included.
 int64_t stored_elements(const Type& type, const MemoryFormat& format);
 
+/// Returns the memory format, which `of` has, for another element type on the same shape.
+MemoryFormat format_of_type(const MemoryFormat& format, const Type& of, const Type& type);
+
 /// Calls fn(double{}) for f64, else fn(float{}).
 template <class Fn>
 void for_loop_type(DType dtype, Fn&& fn) {
   if (dtype == DType::f64) return fn(double{});
+  fn(float{});
+}
+
+/// Calls fn(bf16{}), fn(f16{}) or else fn(float{}).
+template <class Fn>
+void for_narrow_float(DType dtype, Fn&& fn) {
+  if (dtype == DType::bf16) return fn(bf16{});
+  if (dtype == DType::f16) return fn(f16{});
   fn(float{});
 }
 

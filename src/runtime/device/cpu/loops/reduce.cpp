@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 
 #include "ir/ops/reduce/attrs.h"
 #include "runtime/device/cpu/loops/blocks.h"
@@ -37,15 +38,19 @@ std::optional<View> view_of(const Shape& shape, std::vector<int64_t> axes) {
 
 constexpr int64_t kBlock = 4096;
 
+/// The type in which elements of type T are added within a block.
+template <class T>
+using SumOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
 /// The sum of contiguous elements: f32 in short blocks that are added in f64.
 template <class T>
 double sum_run(const T* x, int64_t count) {
   double total = 0;
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t end = std::min(count, begin + kBlock);
-    T sum = 0;
+    SumOf<T> sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int64_t i = begin; i < end; ++i) sum += x[i];
+    for (int64_t i = begin; i < end; ++i) sum += static_cast<SumOf<T>>(x[i]);
     total += static_cast<double>(sum);
   }
   return total;
@@ -69,16 +74,18 @@ void sum_part(const View& view, const T* x, const Part& part, double* sums) {
     if (view.lanes > 1) {
       for (int64_t block = part.first; block < part.last; ++block) {
         const T* plane = from + block * view.inner * view.lanes;
-        T lane_sums[kMaxLanes] = {};
+        SumOf<T> lane_sums[kMaxLanes] = {};
         for (int64_t i = 0; i < view.inner; ++i) {
 #pragma omp simd
-          for (int64_t lane = 0; lane < view.lanes; ++lane) lane_sums[lane] += plane[i * view.lanes + lane];
+          for (int64_t lane = 0; lane < view.lanes; ++lane) {
+            lane_sums[lane] += static_cast<SumOf<T>>(plane[i * view.lanes + lane]);
+          }
         }
         for (int64_t lane = 0; lane < view.lanes; ++lane) sums[block * view.lanes + lane] += lane_sums[lane];
       }
     } else if (view.inner == 1) {
 #pragma omp simd
-      for (int64_t i = part.first; i < part.last; ++i) sums[i] += static_cast<double>(from[i]);
+      for (int64_t i = part.first; i < part.last; ++i) sums[i] += static_cast<double>(static_cast<SumOf<T>>(from[i]));
     } else {
       for (int64_t i = part.first; i < part.last; ++i) sums[i] += sum_run(from + i * view.inner, view.inner);
     }
@@ -100,7 +107,7 @@ LoopFn bind_reduce(const View& view, double scale, int64_t results) {
   const int64_t shares = ranges >= threads ? 1 : std::min(view.middle, (threads + ranges - 1) / ranges);
   return [=](auto in, auto out, void* scratch) {
     const T* x = static_cast<const T*>(in[0]);
-    T* y = static_cast<T*>(out[0]);
+    auto* y = static_cast<SumOf<T>*>(out[0]);
     double* sums = static_cast<double*>(scratch);
     const int64_t width = view.middle * view.lanes, size = view.outer * view.inner * width;
     std::fill_n(sums, width * ranges, 0.0);
@@ -114,7 +121,7 @@ LoopFn bind_reduce(const View& view, double scale, int64_t results) {
     for (int64_t i = 0; i < results; ++i) {
       double total = sums[i];
       for (int64_t range = 1; range < ranges; ++range) total += sums[range * width + i];
-      y[i] = static_cast<T>(total * scale);
+      y[i] = static_cast<SumOf<T>>(total * scale);
     }
   };
 }
@@ -141,7 +148,9 @@ int64_t scratch_bytes_reduce(const View& view) {
 }
 
 KernelChoice propose_reduce(const KernelQuery& query) {
-  if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
+  if (const std::string reason = unsupported_by_loops(query, {.operands = {0}, .results = {}}); !reason.empty()) {
+    return refuse(reason);
+  }
   const ReduceAttrs& attrs = query.attrs.as<ReduceAttrs>();
   if (attrs.kind != Reduce::sum) return refuse("only sums");
   if (query.inputs[0].elements() == 0) return refuse("empty");
@@ -161,14 +170,16 @@ KernelChoice propose_reduce(const KernelQuery& query) {
 
 std::vector<KernelDef> reduce_kernels() {
   KernelDef def{.name = "loops.reduce", .ops = {"reduce"}, .propose = propose_reduce};
+  def.mixes_halves = true;
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const View view = laid_out(query, choice.inputs[0]);
     PARTITA_CHECK(scratch_bytes_reduce(view) <= choice.scratch_bytes, "{} bytes of scratch, {} were asked for",
                   scratch_bytes_reduce(view), choice.scratch_bytes);
     const int64_t results = query.outputs[0].elements();
     const double scale = query.attrs.as<ReduceAttrs>().scale;
-    return make_loop(query.inputs[0].dtype == DType::f64 ? bind_reduce<double>(view, scale, results)
-                                                         : bind_reduce<float>(view, scale, results));
+    LoopFn run;
+    for_float(query.inputs[0].dtype, [&](auto zero) { run = bind_reduce<decltype(zero)>(view, scale, results); });
+    return make_loop(std::move(run));
   };
   return {def};
 }

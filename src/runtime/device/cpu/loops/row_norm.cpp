@@ -3,9 +3,12 @@
 
 #include "ir/ops/norm/row_norm.h"
 
+#include <omp.h>
+
 #include <cmath>
 
 #include "ir/ops/norm/moments.h"
+#include "runtime/device/cpu/loops/halves.h"
 #include "runtime/device/cpu/loops/loop_support.h"
 
 namespace partita {
@@ -57,20 +60,47 @@ double mean_square(int64_t size, const T* x) {
   return sum_row_deviations(size, x, 0).second / static_cast<double>(size);
 }
 
+/// The element types that may have 16 bits: of x, of y or d_y, and of d_x.
+struct RowNormTypes {
+  DType x, y, d_x;
+  bool has_halves() const { return is_half(x) || is_half(y) || is_half(d_x); }
+};
+
+constexpr int64_t kRooms = 3;  // rows that a thread widens or rounds at a time
+
+/// Memory of the threads for rows of 16 bits.
+template <class T>
+class RowRooms {
+ public:
+  /// `scratch` has room for `threads` threads if there are 16-bit types.
+  RowRooms(void* scratch, int64_t size, int threads)
+      : rooms_(static_cast<T*>(scratch)), size_(size), threads_(threads) {}
+  int threads() const { return threads_; }
+  /// Room number `index` of the calling thread, one of the team.
+  T* room(int64_t index) const { return rooms_ + (omp_get_thread_num() * kRooms + index) * size_; }
+
+ private:
+  T* rooms_;
+  int64_t size_;
+  int threads_;
+};
+
 /// Binds a loop that computes y = (x - mean) * rstd * gamma + beta and stores mean and rstd of each row; rms_norm has
 /// no mean and no beta.
 template <class T, bool kCentered>
-LoopFn bind_norm_row_norm(const Rows& rows, double epsilon) {
-  return [=](auto in, auto out, void*) {
-    const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
+LoopFn bind_norm_row_norm(const Rows& rows, const RowNormTypes& types, int threads, double epsilon) {
+  return [=](auto in, auto out, void* scratch) {
+    const LoopOperand<T> x(in[0], types.x);
+    const LoopResult<T> y(out[0], types.y);
+    const T* gamma = static_cast<const T*>(in[1]);
     const T* beta = kCentered ? static_cast<const T*>(in[2]) : nullptr;
-    T* y = static_cast<T*>(out[0]);
     T* means = kCentered ? static_cast<T*>(out[1]) : nullptr;
     T* rstds = static_cast<T*>(out[kCentered ? 2 : 1]);
-#pragma omp parallel for if (rows.count * rows.size > kSerialElements)
+    const RowRooms<T> rooms(scratch, rows.size, threads);
+#pragma omp parallel for num_threads(threads) if (rows.count * rows.size > kSerialElements)
     for (int64_t row = 0; row < rows.count; ++row) {
-      const T* from = x + row * rows.size;
-      T* to = y + row * rows.size;
+      const T* from = x.read(row * rows.size, rows.size, rooms.room(0));
+      T* to = y.place(row * rows.size, rooms.room(1));
       const Moments moments = kCentered ? moments_of_row(rows.size, from) : Moments{0, mean_square(rows.size, from)};
       const T mean = static_cast<T>(moments.mean), rstd = static_cast<T>(1 / std::sqrt(moments.variance + epsilon));
       rstds[row] = rstd;
@@ -82,6 +112,7 @@ LoopFn bind_norm_row_norm(const Rows& rows, double epsilon) {
 #pragma omp simd
         for (int64_t z = 0; z < rows.size; ++z) to[z] = from[z] * rstd * gamma[z];
       }
+      y.store(row * rows.size, rows.size, to);
     }
   };
 }
@@ -109,23 +140,28 @@ void differentiate_row(int64_t size, const T* x, const T* gamma, T mean, T rstd,
 }
 
 template <class T, bool kCentered>
-LoopFn bind_grad_row_norm(const Rows& rows) {
+LoopFn bind_grad_row_norm(const Rows& rows, const RowNormTypes& types, int threads) {
   const int64_t ranges = ranges_of(rows.count);
   return [=](auto in, auto out, void* scratch) {
-    const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
+    const LoopOperand<T> x(in[0], types.x), d_y(in[kCentered ? 4 : 3], types.y);
+    const LoopResult<T> d_x(out[0], types.d_x);
+    const T* gamma = static_cast<const T*>(in[1]);
     const T* means = kCentered ? static_cast<const T*>(in[2]) : nullptr;
-    const T *rstds = static_cast<const T*>(in[kCentered ? 3 : 2]), *d_y = static_cast<const T*>(in[kCentered ? 4 : 3]);
-    T* d_x = static_cast<T*>(out[0]);
+    const T* rstds = static_cast<const T*>(in[kCentered ? 3 : 2]);
     T* sums = static_cast<T*>(scratch);  // d_gamma and d_beta per range
-#pragma omp parallel for if (rows.count * rows.size > kSerialElements)
+    const RowRooms<T> rooms(sums + 2 * rows.size * ranges, rows.size, threads);
+#pragma omp parallel for num_threads(threads) if (rows.count * rows.size > kSerialElements)
     for (int64_t range = 0; range < ranges; ++range) {
       T* own = sums + 2 * rows.size * range;
       std::fill_n(own, 2 * rows.size, T{});
       const int64_t end = range_begin(rows.count, ranges, range + 1);
       for (int64_t row = range_begin(rows.count, ranges, range); row < end; ++row) {
         const int64_t at = row * rows.size;
-        differentiate_row<T, kCentered>(rows.size, x + at, gamma, kCentered ? means[row] : T{}, rstds[row], d_y + at,
-                                        d_x + at, own, own + rows.size);
+        T* to = d_x.place(at, rooms.room(2));
+        differentiate_row<T, kCentered>(rows.size, x.read(at, rows.size, rooms.room(0)), gamma,
+                                        kCentered ? means[row] : T{}, rstds[row],
+                                        d_y.read(at, rows.size, rooms.room(1)), to, own, own + rows.size);
+        d_x.store(at, rows.size, to);
       }
     }
     for (int64_t z = 0; z < rows.size; ++z) {
@@ -142,23 +178,37 @@ LoopFn bind_grad_row_norm(const Rows& rows) {
 
 bool is_grad(const KernelQuery& query) { return query.op.ends_with("_grad"); }
 
-template <class T, bool kCentered>
-LoopFn bind_row_norm(const KernelQuery& query) {
-  const Rows rows = rows_of(query.inputs[0].shape);
-  if (is_grad(query)) return bind_grad_row_norm<T, kCentered>(rows);
-  return bind_norm_row_norm<T, kCentered>(rows, query.attrs.as<RowNormAttrs>().epsilon);
+RowNormTypes types_of(const KernelQuery& query) {
+  const DType x = query.inputs[0].dtype, out = query.outputs[0].dtype;
+  return is_grad(query) ? RowNormTypes{x, query.inputs.back().dtype, out} : RowNormTypes{x, out, x};
 }
 
-int64_t scratch_bytes_row_norm(const KernelQuery& query) {
+bool is_centered(const KernelQuery& query) { return query.op.starts_with("layer"); }
+
+/// Bytes of the sums of ranges, and of the rooms of one thread.
+int64_t sums_bytes(const KernelQuery& query) {
   const Rows rows = rows_of(query.inputs[0].shape);
-  return 2 * rows.size * ranges_of(rows.count) * static_cast<int64_t>(size_of(query.inputs[0].dtype));
+  if (!is_grad(query)) return 0;
+  return 2 * rows.size * ranges_of(rows.count) * static_cast<int64_t>(size_of(query.inputs[1].dtype));
+}
+int64_t rooms_bytes(const KernelQuery& query) {
+  if (!types_of(query).has_halves()) return 0;
+  return kRooms * rows_of(query.inputs[0].shape).size * static_cast<int64_t>(sizeof(float));
+}
+
+template <class T, bool kCentered>
+LoopFn bind_row_norm(const KernelQuery& query, int threads) {
+  const Rows rows = rows_of(query.inputs[0].shape);
+  if (is_grad(query)) return bind_grad_row_norm<T, kCentered>(rows, types_of(query), threads);
+  return bind_norm_row_norm<T, kCentered>(rows, types_of(query), threads, query.attrs.as<RowNormAttrs>().epsilon);
 }
 
 KernelChoice propose_row_norm(const KernelQuery& query) {
-  KernelChoice choice = propose_dense(kRowNorm, query);
+  const size_t d_y = is_grad(query) ? query.inputs.size() - 1 : 0;
+  KernelChoice choice = propose_dense(kRowNorm, query, {}, {.operands = {0, d_y}, .results = {0}});
   if (!choice.accepted()) return choice;
   if (query.inputs[0].elements() == 0) return refuse("empty");
-  if (is_grad(query)) choice.scratch_bytes = scratch_bytes_row_norm(query);
+  choice.scratch_bytes = sums_bytes(query) + omp_get_max_threads() * rooms_bytes(query);
   return choice;
 }
 
@@ -168,14 +218,15 @@ std::vector<KernelDef> row_norm_kernels() {
   KernelDef def{.name = kRowNorm,
                 .ops = {"layer_norm", "layer_norm_grad", "rms_norm", "rms_norm_grad"},
                 .propose = propose_row_norm};
+  def.mixes_halves = true;
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
-    PARTITA_CHECK(!is_grad(query) || scratch_bytes_row_norm(query) <= choice.scratch_bytes,
-                  "{} bytes of scratch, {} asked for", scratch_bytes_row_norm(query), choice.scratch_bytes);
-    const bool centered = query.op.starts_with("layer");
+    const int64_t sums = sums_bytes(query), rooms = rooms_bytes(query);
+    PARTITA_CHECK(sums <= choice.scratch_bytes, "{} bytes of scratch, {} asked for", sums, choice.scratch_bytes);
+    const int threads = rooms == 0 ? omp_get_max_threads() : threads_within(rooms, choice.scratch_bytes - sums);
     LoopFn fn;
-    for_loop_type(query.inputs[0].dtype, [&](auto zero) {
+    for_loop_type(query.inputs[1].dtype, [&](auto zero) {
       using T = decltype(zero);
-      fn = centered ? bind_row_norm<T, true>(query) : bind_row_norm<T, false>(query);
+      fn = is_centered(query) ? bind_row_norm<T, true>(query, threads) : bind_row_norm<T, false>(query, threads);
     });
     return make_loop(std::move(fn));
   };

@@ -48,7 +48,7 @@ std::unique_ptr<Kernel> make_conv2d_onednn(const KernelQuery& query, const Kerne
 }  // namespace
 
 std::vector<KernelDef> conv2d_kernels() {
-  return {{"onednn.conv2d", {"conv2d"}, propose_conv2d_onednn, make_conv2d_onednn}};
+  return {{"onednn.conv2d", {"conv2d"}, propose_conv2d_onednn, make_conv2d_onednn, /*mixes_halves=*/true}};
 }
 
 }  // namespace partita

@@ -51,7 +51,8 @@ std::vector<KernelDef> conv2d_grad_filter_kernels() {
   return {{"onednn.conv2d_grad_filter",
            {"conv2d_grad_filter"},
            propose_conv2d_grad_filter_onednn,
-           make_conv2d_grad_filter_onednn}};
+           make_conv2d_grad_filter_onednn,
+           /*mixes_halves=*/true}};
 }
 
 }  // namespace partita

@@ -50,7 +50,8 @@ std::vector<KernelDef> conv2d_grad_input_kernels() {
   return {{"onednn.conv2d_grad_input",
            {"conv2d_grad_input"},
            propose_conv2d_grad_input_onednn,
-           make_conv2d_grad_input_onednn}};
+           make_conv2d_grad_input_onednn,
+           /*mixes_halves=*/true}};
 }
 
 }  // namespace partita

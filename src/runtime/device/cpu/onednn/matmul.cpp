@@ -69,7 +69,8 @@ std::unique_ptr<Kernel> make_matmul_onednn(const KernelQuery& query, const Kerne
 }  // namespace
 
 std::vector<KernelDef> matmul_kernels() {
-  return {{"onednn.matmul", {"matmul", "matmul_rows"}, propose_matmul_onednn, make_matmul_onednn}};
+  return {
+      {"onednn.matmul", {"matmul", "matmul_rows"}, propose_matmul_onednn, make_matmul_onednn, /*mixes_halves=*/true}};
 }
 
 }  // namespace partita

@@ -1,0 +1,186 @@
+// Law 11 for 16 bits: a loop that takes and makes 16-bit floats among wider ones has the bits of the same loop in f32
+// between casts. Any operands and results that it accepts may have 16 bits.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "base/philox.h"
+#include "ir/ops/registry.h"
+#include "laws/kernel_cases.h"
+#include "laws/memory_layout.h"
+#include "runtime/device/device.h"
+
+namespace partita::laws {
+namespace {
+
+Array as_type(const Array& array, DType dtype) {
+  Array result(Type{dtype, array.type().shape});
+  for (int64_t i = 0; i < result.type().elements(); ++i) result.set(i, array.at(i));
+  return result;
+}
+
+bool same_bits(const Array& a, const Array& b) {
+  return a.type() == b.type() &&
+         std::memcmp(a.data(), b.data(), static_cast<size_t>(a.type().elements()) * size_of(a.type().dtype)) == 0;
+}
+
+bool is_f64(const Case& node) { return !node.input_types.empty() && node.input_types[0].dtype == DType::f64; }
+
+/// A query in f32 and the same one with some floats of 16 bits, chosen by `random`.
+class HalfCheck {
+ public:
+  HalfCheck(const KernelDef& def, const Case& node, DType half, uint64_t random) : def_(def) {
+    wide_ = {.op = node.op.name, .attrs = node.attrs, .inputs = node.input_types, .outputs = node.output_types};
+    wide_.input_formats.resize(node.inputs.size());
+    narrow_ = wide_;
+    uint64_t drawn = 0;
+    const auto narrow = [&](Type& type) {
+      if (type.dtype == DType::f32 && random_below(random, drawn++, 0, 2) == 1) type.dtype = half;
+    };
+    for (Type& type : narrow_.inputs) narrow(type);
+    for (Type& type : narrow_.outputs) narrow(type);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      narrow_inputs_.push_back(as_type(node.inputs[i], narrow_.inputs[i].dtype));
+      wide_inputs_.push_back(as_type(narrow_inputs_[i], wide_.inputs[i].dtype));
+    }
+  }
+
+  bool is_mixed() const { return mixes_halves(narrow_); }
+
+  /// Gives operands of four dimensions a memory format.
+  void lay_out(const std::string& tag) {
+    for (auto* query : {&wide_, &narrow_}) {
+      for (size_t i = 0; i < query->inputs.size(); ++i) {
+        const Type& type = query->inputs[i];
+        if (type.rank() != 4) continue;
+        query->input_formats[i] = {tag, elements_in(type.shape, {tag, 1}) * static_cast<int64_t>(size_of(type.dtype))};
+      }
+    }
+  }
+
+  /// Runs both. Returns false if the kernel refuses 16 bits; sets `wrong`.
+  bool run(std::string& wrong) {
+    const KernelChoice narrow = def_.propose(narrow_), wide = def_.propose(wide_);
+    if (!narrow.accepted() || !wide.accepted()) return false;
+    if (!same_formats(narrow, wide)) wrong = "other memory formats";
+    if (!wrong.empty()) return true;
+    const std::vector<Array> expected = computed(wide_, wide, wide_inputs_, {-1, -1}, wrong);
+    std::vector<std::pair<int, int>> places = narrow.in_place;
+    places.emplace_back(-1, -1);
+    for (const std::pair<int, int>& in_place : places) {
+      const std::vector<Array> got = computed(narrow_, narrow, narrow_inputs_, in_place, wrong);
+      for (size_t k = 0; k < got.size() && wrong.empty(); ++k) {
+        if (!same_bits(got[k], as_type(expected[k], got[k].type().dtype))) wrong = fmt::format("output {} differs", k);
+      }
+    }
+    return true;
+  }
+
+  std::string types() const {
+    return fmt::format("{}({}) -> {}", narrow_.op, print(narrow_.inputs), print(narrow_.outputs));
+  }
+
+ private:
+  std::vector<Array> computed(KernelQuery query, const KernelChoice& choice, const std::vector<Array>& operands,
+                              std::pair<int, int> in_place, std::string& wrong) const {
+    query.input_formats = choice.inputs;
+    std::vector<Memory> inputs, outputs;
+    for (size_t i = 0; i < operands.size(); ++i) inputs.push_back(laid_out(operands[i], choice.inputs[i]));
+    for (size_t k = 0; k < query.outputs.size(); ++k) {
+      outputs.emplace_back(elements_in(query.outputs[k].shape, choice.outputs[k]) *
+                           static_cast<int64_t>(size_of(query.outputs[k].dtype)));
+    }
+    std::vector<const void*> from;
+    std::vector<void*> to;
+    for (Memory& memory : inputs) from.push_back(memory.data());
+    for (Memory& memory : outputs) to.push_back(memory.data());
+    if (in_place.first >= 0)
+      to[static_cast<size_t>(in_place.second)] = inputs[static_cast<size_t>(in_place.first)].data();
+    Memory scratch(choice.scratch_bytes);
+    def_.make(query, choice)->run(from, to, scratch.data());
+    if (!scratch.intact()) wrong = "writes behind its scratch";
+    std::vector<Array> results;
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const bool shared = static_cast<int>(k) == in_place.second;
+      Memory& memory = shared ? inputs[static_cast<size_t>(in_place.first)] : outputs[k];
+      if (!memory.intact()) wrong = fmt::format("writes behind output {}", k);
+      std::string padding;
+      results.push_back(read_back(memory, query.outputs[k], choice.outputs[k], padding));
+    }
+    return results;
+  }
+
+  const KernelDef& def_;
+  KernelQuery wide_, narrow_;
+  std::vector<Array> wide_inputs_, narrow_inputs_;
+};
+
+TEST(HalfKernels, HaveTheBitsOfCasts) {
+  std::map<std::string, std::set<std::string>> mixed;
+  uint64_t random = 0;
+  make_cpu_device(all_ops(), 3)->enter_thread();
+  for (const KernelDef& def : fast_kernels()) {
+    if (!def.mixes_halves || !def.name.starts_with("loops.")) continue;  // products sum in other orders
+    const std::set<std::string> ops(def.ops.begin(), def.ops.end());
+    for (const auto& [name, node] : all_cases()) {
+      if (!ops.contains(node.op.name) || is_f64(node)) continue;
+      for (const std::string tag : {"plain", "acdb", "aBcd8b", "aBcd16b"}) {
+        for (const DType half : {DType::bf16, DType::f16}) {
+          for (int repeat = 0; repeat < 2; ++repeat) {
+            HalfCheck check(def, node, half, ++random);
+            if (tag != "plain") check.lay_out(tag);
+            std::string wrong;
+            if (!check.is_mixed() || !check.run(wrong)) continue;
+            EXPECT_EQ(wrong, "") << def.name << " on " << name << " as " << check.types() << " in " << tag;
+            mixed[def.name].insert(node.op.name);
+          }
+        }
+      }
+    }
+  }
+  for (const std::string name :
+       {"loops.pointwise", "loops.bias_add", "loops.row_norm", "loops.reduce", "loops.dropout"}) {
+    EXPECT_FALSE(mixed[name].empty()) << name;
+  }
+  EXPECT_GT(mixed["loops.pointwise"].size(), 20u);
+  EXPECT_EQ(mixed["loops.row_norm"].size(), 4u);
+}
+
+/// Whether these types are the op's own.
+bool gives(const OpDef& op, const KernelQuery& query) {
+  try {
+    return op.infer({query.attrs, query.inputs, {}}) == query.outputs;
+  } catch (const InvalidArgument&) {
+    return false;
+  }
+}
+
+// Where no kernel is said to mix types, none is asked to, and the reference refuses.
+TEST(HalfKernels, AreNotFoundByAccident) {
+  const auto device = make_cpu_device(all_ops(), 1), plain = make_cpu_device(all_ops(), 1, KernelSet::reference);
+  device->enter_thread();
+  uint64_t random = 0;
+  for (const auto& [name, node] : all_cases()) {
+    if (is_f64(node)) continue;
+    KernelQuery query{
+        .op = node.op.name, .attrs = node.attrs, .inputs = node.input_types, .outputs = node.output_types};
+    query.input_formats.resize(query.inputs.size());
+    for (Type& type : query.inputs) {
+      if (type.dtype == DType::f32 && random_below(7, random++, 0, 2) == 1) type.dtype = DType::bf16;
+    }
+    if (!mixes_halves(query) || node.op.traits.is_conversion || gives(node.op, query)) continue;
+    EXPECT_FALSE(plain->catalog().choose(query).accepted()) << name << " " << print(query.inputs);
+    const KernelChoice choice = device->catalog().choose(query);
+    if (!choice.accepted()) continue;
+    const auto def = std::find_if(fast_kernels().begin(), fast_kernels().end(),
+                                  [&](const KernelDef& one) { return one.name == choice.kernel; });
+    ASSERT_NE(def, fast_kernels().end()) << name << ": " << choice.kernel;
+    EXPECT_TRUE(def->mixes_halves) << name << ": " << choice.kernel;
+  }
+}
+
+}  // namespace
+}  // namespace partita::laws
