@@ -75,22 +75,16 @@ fails any "ZeroDivisionError: mine" mpirun -n 3 "$python" "$root/tests/python/fa
 prints 2 "ended by a signal" mpirun -n 2 "$python" "$root/tests/python/request_exit.py" "$work/exit"
 prints 2 "parts: ok" mpirun -n 2 "$python" "$root/tests/python/parts.py" "$work/parts"
 
+# The package loads nothing but itself, NumPy and the standard library (bench/python_import.py times it).
 "$python" - <<'END'
-import os, subprocess, sys
+import subprocess, sys
 
-def processor_seconds(statement):
-    """Of a process that runs it, the least of three: other jobs of the machine do not count."""
-    found = []
-    for _ in range(3):
-        child = subprocess.Popen([sys.executable, "-c", statement])
-        _, status, usage = os.wait4(child.pid, 0)
-        assert status == 0, statement
-        found.append(usage.ru_utime + usage.ru_stime)
-    return min(found)
+def loaded(statement):
+    printed = subprocess.run([sys.executable, "-c", statement + "; import sys; print(*sorted(sys.modules))"],
+                             check=True, capture_output=True, text=True).stdout
+    return {name.split(".")[0] for name in printed.split()}
 
-nothing = processor_seconds("pass")
-numpy = processor_seconds("import numpy") - nothing
-seconds = processor_seconds("import partita") - nothing  # which imports numpy, too
-print(f"import partita: {seconds:.2f} s, {seconds / numpy:.1f} times numpy's")
-assert seconds < 3 * numpy, (seconds, numpy)
+known = loaded("import numpy") | set(sys.stdlib_module_names) | {"partita"}
+others = loaded("import partita") - known
+assert not others, f"import partita loads {sorted(others)}"
 END

@@ -2,7 +2,7 @@
 // Floats of 16 bits in loops that compute in f32: operands are widened and results rounded, block by block, while they
 // are in the cache. The bits are those of casts before and after the loop.
 
-#ifdef __F16C__
+#if defined(__AVX2__) || defined(__F16C__)
 #include <immintrin.h>
 #endif
 
@@ -18,11 +18,30 @@ namespace partita {
 /// Elements that a loop widens or rounds at a time.
 inline constexpr int64_t kHalfBlock = 1024;
 
+#ifdef __AVX2__
+/// Returns bf16_bits of eight floats, in 32 bits each.
+inline __m256i bf16_words(const float* x) {
+  const __m256i word = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+  const __m256i high = _mm256_srli_epi32(word, 16);
+  const __m256i odd = _mm256_and_si256(high, _mm256_set1_epi32(1));
+  const __m256i rounded =
+      _mm256_srli_epi32(_mm256_add_epi32(word, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
+  const __m256i magnitude = _mm256_and_si256(word, _mm256_set1_epi32(0x7fffffff));
+  const __m256i is_nan = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7f800000));
+  return _mm256_blendv_epi8(rounded, _mm256_or_si256(high, _mm256_set1_epi32(0x40)), is_nan);
+}
+#endif
+
 inline void convert(const float* x, bf16* y, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) {
-    y[i].bits = bf16_bits(std::bit_cast<uint32_t>(x[i]));
+  int64_t whole = 0;
+#ifdef __AVX2__
+  whole = count - count % 16;
+  for (int64_t i = 0; i < whole; i += 16) {
+    const __m256i lanes = _mm256_packus_epi32(bf16_words(x + i), bf16_words(x + i + 8));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), _mm256_permute4x64_epi64(lanes, 0xd8));
   }
+#endif
+  for (int64_t i = whole; i < count; ++i) y[i].bits = bf16_bits(std::bit_cast<uint32_t>(x[i]));
 }
 
 inline void convert(const bf16* x, float* y, int64_t count) {
