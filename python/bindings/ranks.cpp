@@ -1,10 +1,11 @@
-// Where this process finds itself, and collectives of a script among processes.
+// Where this process finds itself, its accelerators, and collectives of a script among processes.
 
 #include <cstring>
 
 #include "bind.h"
 #include "runtime/comm/inproc/inproc.h"
 #include "runtime/comm/named_groups.h"
+#include "runtime/device/xla/accelerator.h"
 #include "runtime/launch/place.h"
 
 namespace partita::python {
@@ -99,6 +100,12 @@ void bind_ranks(py::module_& module) {
     groups().destroy(name);
   });
   module.def("collective", &run_collective);
+  module.def("search_packages_in", &search_packages_in);
+  module.def("open_device", [](const std::string& name) {
+    const py::gil_scoped_release release;
+    return Accelerator::open(name, 0).client().devices();
+  });
+  module.def("device_remedy", [](const std::string& name) { return device_remedy(name); });
 }
 
 }  // namespace partita::python

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from partita import _core, _ranks
+from partita import _core, _devices, _ranks
 from partita._names import refuse_missing
 from partita._warnings import warn
 
@@ -140,6 +140,7 @@ _NESTED = {
     "comm_fusion": ("openstate", "allreduce", "allgather", "reducescatter"),
 }
 
+_given = set()  # keys that the script set
 _context = {key: default for key, (default, _) in _CONTEXT.items()}
 _parallel = {}
 
@@ -166,11 +167,18 @@ def set_context(**kwargs):
     """Sets options of the run; a key that is not one is a ValueError, one without effect here a warning."""
     for key, value in kwargs.items():
         _check("set_context", _CONTEXT, _CHOICES, key, value)
-        if key == "device_target" and value != "CPU":
-            warn(f"[set_context] this device is not supported, got device_target={value!r}: the CPU computes")
+        if key == "device_id" and value < 0:
+            raise ValueError(f"[set_context] bad device_id, got {value}, expected 0 or more")
         if key == "ranks" and value < 1:
             raise ValueError(f"[set_context] bad ranks, got {value}, expected 1 or more")
     _context.update(kwargs)
+    _given.update(kwargs)
+
+
+def device_option(alone=True):
+    """The device of programs, as the option `ranks.device` has it. `alone` says that processes do not share them."""
+    device_id = _context["device_id"] if "device_id" in _given else None
+    return _devices.device_of(_context["device_target"], device_id, alone, _ranks.in_process(_context["ranks"]))
 
 
 def get_context(attr_key):
@@ -230,6 +238,7 @@ def parallel_settings(settings):
 def program_state():
     """Equal as long as what the context says of programs is."""
     own = tuple(repr(get_context(name)) for name in ("threads", "kernels", "batch_norm", "save_graphs"))
+    own += tuple(repr(get_context(name)) for name in ("device_target", "device_id"))
     return repr(_parallel) if _parallel else "", own
 
 

@@ -30,6 +30,13 @@ const std::string& path_or(const std::string& path, const std::string& otherwise
   return path.empty() ? otherwise : path;
 }
 
+std::string text_of(const PluginReport& plugin) {
+  if (plugin.path.empty()) return fmt::format("no plugin; to install it: {}", plugin.remedy);
+  if (!plugin.missing.empty()) return fmt::format("cannot be used; plugin {}", plugin.path);
+  return fmt::format("{} device{} ({}); plugin {}, PJRT {}", plugin.devices, plugin.devices == 1 ? "" : "s",
+                     plugin.kind, plugin.path, plugin.version);
+}
+
 void print_facts(const MachineFacts& facts) {
   const auto line = [](const char* name, const std::string& text) {
     std::cout << fmt::format("{:<14}{}\n", name, text);
@@ -57,6 +64,7 @@ void print_facts(const MachineFacts& facts) {
   line("ssh", path_or(facts.ssh, kNone));
   line("Python", fmt::format("{}{}{}", path_or(facts.python, kNone), facts.python_packages.empty() ? "" : " with ",
                              fmt::join(facts.python_packages, ", ")));
+  for (const PluginReport& plugin : facts.plugins) line(plugin.device.c_str(), text_of(plugin));
 }
 
 Json json_of(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(nullptr); }
@@ -86,7 +94,17 @@ Json json_of(const MachineFacts& facts, const std::vector<Finding>& findings) {
            {"launched", facts.launched_by},
            {"python", facts.python},
            {"python_packages", facts.python_packages},
+           {"devices", Json::array()},
            {"findings", Json::array()}};
+  for (const PluginReport& plugin : facts.plugins) {
+    all["devices"].push_back({{"name", plugin.device},
+                              {"plugin", plugin.path},
+                              {"pjrt", plugin.version},
+                              {"count", plugin.devices},
+                              {"kind", plugin.kind},
+                              {"missing", plugin.missing},
+                              {"remedy", plugin.remedy}});
+  }
   for (const Finding& one : findings) {
     all["findings"].push_back(
         {{"broken", one.is_broken}, {"where", one.where}, {"what", one.what}, {"remedy", one.remedy}});

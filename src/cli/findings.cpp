@@ -131,6 +131,16 @@ void check_python(const MachineFacts& facts, Findings& found) {
   }
 }
 
+/// Plugins that are there and cannot be used, and a GPU without a plugin. Trainings on CPUs need none.
+void check_plugins(const MachineFacts& facts, Findings& found) {
+  for (const PluginReport& plugin : facts.plugins) {
+    const bool is_wanted = !plugin.path.empty() || (plugin.device == "cuda" && facts.has_nvidia_device);
+    if (!plugin.missing.empty() && is_wanted) {
+      found.note("device " + plugin.device, "it cannot be used: " + plugin.missing, plugin.remedy);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> findings_of(const MachineFacts& facts) {
@@ -140,6 +150,7 @@ std::vector<Finding> findings_of(const MachineFacts& facts) {
   check_limits(facts, found);
   check_launch(facts, found);
   check_python(facts, found);
+  check_plugins(facts, found);
   return std::move(found).sorted();
 }
 

@@ -15,8 +15,8 @@ struct Finding {
   std::string remedy;      // what to do
 };
 
-/// Returns all findings, those that break trainings first; of each kind in the order processor, memory, limits, launch
-/// and Python.
+/// Returns all findings, those that break trainings first; of each kind in the order processor, memory, limits, launch,
+/// Python and plugins.
 std::vector<Finding> findings_of(const MachineFacts& facts);
 
 }  // namespace partita

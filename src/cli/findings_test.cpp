@@ -41,6 +41,21 @@ void expect_finding(bool is_broken, const std::string& where, const std::string&
 
 TEST(Findings, NoneOfASoundMachine) { EXPECT_TRUE(findings_of(sound_machine()).empty()); }
 
+TEST(Findings, OfPlugins) {
+  const PluginReport missing{.device = "cuda", .missing = "[device] no plugin", .remedy = "pip install it"};
+  MachineFacts without = sound_machine();
+  without.plugins = {missing};
+  EXPECT_TRUE(findings_of(without).empty()) << "there is no GPU that could use it";
+  expect_finding(false, "device cuda", "it cannot be used: [device] no plugin", [&](MachineFacts& facts) {
+    facts.plugins = {missing};
+    facts.has_nvidia_device = true;
+  });
+  expect_finding(false, "device tpu", "it cannot be used: [device] no driver", [](MachineFacts& facts) {
+    facts.plugins = {{.device = "rocm", .path = "rocm.so", .devices = 1},
+                     {.device = "tpu", .path = "tpu.so", .missing = "[device] no driver", .remedy = "pip install it"}};
+  });
+}
+
 TEST(Findings, OfTheProcessor) {
   expect_finding(true, "processor",
                  "instructions of this build are missing, got no avx2, fma or bmi2, expected x86-64-v3",

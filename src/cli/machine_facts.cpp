@@ -167,6 +167,8 @@ void read_python(MachineFacts& facts) {
 
 MachineFacts read_machine_facts(const std::string& root) {
   MachineFacts facts;
+  facts.plugins = probe_plugins();  // first, while the process has one thread
+  facts.has_nvidia_device = ::access((root + "/proc/driver/nvidia/version").c_str(), F_OK) == 0;
   read_processor(facts, root);
   read_control_group(facts, root);
   read_memory(facts, root);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/xla/probe.h"
+
 namespace partita {
 
 /// Facts of a machine. Bytes and counts are nullopt if they are unknown or unlimited.
@@ -38,11 +40,14 @@ struct MachineFacts {
   std::string temporary_folder;
   std::string python;  // path of Python, or ""
   std::vector<std::string> python_packages, missing_python_packages;
+  // Accelerators.
+  std::vector<PluginReport> plugins;  // a report for each kind of device
+  bool has_nvidia_device = false;     // whether the system has NVIDIA's driver
 };
 
 /// Reads the facts; one that cannot be read keeps its default, and an error in the launcher's environment becomes
 /// `launch_error`. `root` is prepended to paths under /proc and /sys, for tests, except for the available memory.
-/// Starts one Python if there is one.
+/// Starts one Python if there is one, and a process for each plugin, since a plugin may crash or hang.
 MachineFacts read_machine_facts(const std::string& root = "");
 
 }  // namespace partita

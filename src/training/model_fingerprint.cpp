@@ -3,6 +3,7 @@
 #include "ir/ops/registry.h"
 #include "ir/orders/text.h"
 #include "job/options.h"
+#include "runtime/device/xla/plugin_search.h"
 #include "training/configuration.h"
 #include "training/equal_threads.h"
 #include "training/training_run.h"
@@ -18,7 +19,9 @@ LaunchFingerprint fingerprint_of(const ModelJob& job, const Program& program, co
   const bool may_threads_differ = !needs_equal_threads(program);
   for (const JobOption& option : job_options()) {
     if (option.effect == Effect::console || (option.key() == "ranks.threads" && may_threads_differ)) continue;
-    fingerprint.emplace_back(option.key(), fmt::format("{}", fmt::join(option.get(job.config), ", ")));
+    const std::string text = fmt::format("{}", fmt::join(option.get(job.config), ", "));
+    // Each rank may name its own device of the same kind.
+    fingerprint.emplace_back(option.key(), option.key() == "ranks.device" ? std::string(device_kind(text)) : text);
   }
   fingerprint.insert(
       fingerprint.end(),

@@ -1,5 +1,5 @@
 """Checks that RANKS processes printed the losses of one process with as many ranks: compare_losses.py PROCESSES ONE
-RANKS. Lines may be joined where processes write at the same time."""
+RANKS [TOLERANCE]. Lines may be joined where processes write at the same time."""
 
 import re
 import sys
@@ -16,7 +16,8 @@ def printed(path):
 processes, one, ranks = printed(sys.argv[1]), printed(sys.argv[2]), int(sys.argv[3])
 assert one, "no losses"
 assert Counter(line[:2] for line in processes) == {line[:2]: ranks for line in one}, processes
+tolerance = float(sys.argv[4]) if len(sys.argv) > 4 else 1e-5
 expected = {line[:2]: line[2] for line in one}
 for epoch, step, loss in processes:
-    assert abs(loss - expected[epoch, step]) <= 1e-5 * abs(loss), (epoch, step, loss, expected[epoch, step])
+    assert abs(loss - expected[epoch, step]) <= tolerance * abs(loss), (epoch, step, loss, expected[epoch, step])
 print(f"{len(one)} losses, the same on {ranks} processes and in one")

@@ -282,8 +282,7 @@ class Model:
         self._network.set_train(False)
         tensors = [one if isinstance(one, Tensor) else Tensor(one) for one in predict_data]
         names = [f"input{i}" for i in range(len(tensors))]
-        network = self._network
-        order = {}
+        network, order = self._network, {}
 
         def outputs(column):
             made = network(*[column(name) for name in names])
@@ -293,7 +292,8 @@ class Model:
 
         arrays = [(name, one.array) for name, one in zip(names, tensors)]
         columns = [(name, one.dtype, one.shape[1:]) for name, one in arrays]
-        options = {"ranks.count": 1, "training.precision": self._own_precision()}
+        options = {"ranks.count": 1, "ranks.device": context.device_option()}
+        options["training.precision"] = self._own_precision()
         # The library refuses inputs that are no batches.
         batch = arrays[-1][1].shape[0] if arrays and all(one.shape for _, one in arrays) else 0
         purposes = ["prediction"] if batch else []

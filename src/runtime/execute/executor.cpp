@@ -8,6 +8,7 @@
 #include "compiler/autodiff/training_graph.h"
 #include "runtime/execute/shard_copy.h"
 #include "runtime/execute/subnormals.h"
+#include "runtime/pjrt/api.h"
 
 namespace partita {
 namespace {
@@ -231,6 +232,16 @@ struct Executor::Impl {
     return bad;
   }
 
+  /// Runs an action. If a device is lost in it, the error names the rank.
+  template <class Action>
+  auto naming_rank(const Action& action) const {
+    try {
+      return action();
+    } catch (const pjrt::DeviceLost& error) {
+      throw error.of_rank(world.rank());
+    }
+  }
+
   int64_t instructions_of(size_t stage) const {
     return static_cast<int64_t>(stages[stage].schedule.instructions.size());
   }
@@ -388,10 +399,12 @@ std::optional<Array> Executor::state_on_first(std::string_view name) const {
 std::optional<std::string> Executor::try_step() {
   const HeldSignals held;
   DeviceSubnormals threads(impl_->device);
-  impl_->run_before_update(threads);
-  if (std::optional<std::string> bad = impl_->find_bad(threads)) return bad;
-  impl_->run_update(threads);
-  return std::nullopt;
+  return impl_->naming_rank([&]() -> std::optional<std::string> {
+    impl_->run_before_update(threads);
+    if (std::optional<std::string> bad = impl_->find_bad(threads)) return bad;
+    impl_->run_update(threads);
+    return std::nullopt;
+  });
 }
 
 void Executor::step() {
@@ -403,17 +416,21 @@ void Executor::step() {
 void Executor::run() {
   const HeldSignals held;
   DeviceSubnormals threads(impl_->device);
-  impl_->run_before_update(threads);
-  impl_->run_update(threads);
+  impl_->naming_rank([&] {
+    impl_->run_before_update(threads);
+    impl_->run_update(threads);
+  });
 }
 
 Array Executor::output(std::string_view name) const {
   const auto& [stage, buffer] = impl_->with_output(name);
-  return stage->read(buffer);
+  return impl_->naming_rank([&, stage = stage, buffer = buffer] { return stage->read(buffer); });
 }
 
 void Executor::bring_states() const {
-  for (const auto& stage : impl_->own) stage->bring_states();
+  impl_->naming_rank([&] {
+    for (const auto& stage : impl_->own) stage->bring_states();
+  });
 }
 
 void Executor::keep_states_alone() {

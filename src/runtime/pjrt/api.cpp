@@ -45,7 +45,21 @@ constexpr std::pair<Function, std::string_view> kFunctions[] = {
     {Function::executable_memory_stats, "PJRT_Executable_GetCompiledMemoryStats"},
 };
 
+/// Whether an error says that the device, and not what was asked of it, is at fault.
+bool is_loss(Function function, int code) {
+  const bool uses_device = function == Function::loaded_executable_execute || function == Function::buffer_to_host ||
+                           function == Function::buffer_ready_event || function == Function::client_buffer_from_host;
+  const auto is = [&](ErrorCode one) { return code == static_cast<int>(one); };
+  return uses_device && (is(ErrorCode::unavailable) || is(ErrorCode::internal) || is(ErrorCode::data_loss));
+}
+
 }  // namespace
+
+DeviceLost::DeviceLost(const std::string& got, int rank)
+    : RuntimeFailure(ExitCode::peer_lost,
+                     fmt::format("[device] the device{} was lost, got {}, expected a device that answers",
+                                 rank < 0 ? "" : fmt::format(" of rank {}", rank), got)),
+      got_(got) {}
 
 std::string_view name_of(Function function) {
   for (const auto& [known, name] : kFunctions) {
@@ -124,6 +138,9 @@ void Api::fail(Function function, Error* error, Purpose purpose) const {
                          fmt::format("[device] {}: the plugin has no device to use, got code {} of {}: {}, expected a "
                                      "device with its driver",
                                      path_, code, name_of(function), text));
+  }
+  if (is_loss(function, code)) {
+    throw DeviceLost(fmt::format("code {} of {}: {}", code, name_of(function), text));
   }
   throw InternalError(fmt::format("[device] {}: {} failed with code {}: {}", path_, name_of(function), code, text));
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "runtime/pjrt/c_api.h"
 
 namespace partita::pjrt {
@@ -19,6 +20,19 @@ std::string_view name_of(Function function);
 /// can be used. work: uses them.
 enum class Purpose { setup, work };
 
+/// A device that does not answer any more: a run, or a copy from or to it, failed as unavailable, internal or with a
+/// loss of data. The process cannot go on with the device; another process may.
+class DeviceLost : public RuntimeFailure {
+ public:
+  /// `got` is the plugin's error; `rank` is that of the device, -1 if it is not known.
+  explicit DeviceLost(const std::string& got, int rank = -1);
+  /// Returns the same error with the rank.
+  DeviceLost of_rank(int rank) const { return DeviceLost(got_, rank); }
+
+ private:
+  std::string got_;
+};
+
 /// The functions of one plugin. Threads may call them at the same time.
 class Api {
  public:
@@ -31,7 +45,7 @@ class Api {
 
   /// Calls a function with `args`, whose size it sets. Throws RuntimeFailure(out_of_memory) if the plugin says that
   /// memory is exhausted, RuntimeFailure(usage) for other errors of the setup and if the plugin lacks the function,
-  /// else InternalError.
+  /// DeviceLost, else InternalError.
   template <class Args>
   void call(Function function, Args& args, Purpose purpose = Purpose::work) const {
     args.struct_size = sizeof(Args);

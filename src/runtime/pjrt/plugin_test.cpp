@@ -153,6 +153,30 @@ TEST(Plugin, ErrorsThatSurfaceLateAreThrownWhereTheHostWaits) {
   }
 }
 
+// Codes of a device at fault, noticed at once or late. In other functions they are errors of the program.
+TEST(Plugin, ADeviceThatIsLostHasItsError) {
+  for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::internal, ErrorCode::data_loss}) {
+    for (const Function cause : {Function::loaded_executable_execute, Function::buffer_to_host,
+                                 Function::buffer_ready_event, Function::client_buffer_from_host}) {
+      for (const bool is_late : {false, true}) {
+        FakePlugin fake;
+        (is_late ? fake.failing_later : fake.failing)[cause] = code;
+        const auto [message, exit] = error_of([&] { use(fake); });
+        EXPECT_EQ(exit, ExitCode::peer_lost) << message;
+        EXPECT_EQ(message, fmt::format("[device] the device was lost, got code {} of {}: as the test wants, expected a "
+                                       "device that answers",
+                                       static_cast<int>(code), name_of(cause)));
+        EXPECT_TRUE(fake.alive.empty()) << name_of(cause) << " leaves " << *fake.alive.begin();
+      }
+    }
+    FakePlugin fake;
+    fake.failing[Function::client_compile] = code;
+    EXPECT_EQ(error_of([&] { use(fake); }).second, ExitCode::internal);
+  }
+  EXPECT_STREQ(DeviceLost("code 14").of_rank(3).what(),
+               "[device] the device of rank 3 was lost, got code 14, expected a device that answers");
+}
+
 TEST(Plugin, AProcessCannotUseTheClientOfItsParent) {
   FakePlugin fake;
   const Plugin plugin(fake.table(), "fake.so");

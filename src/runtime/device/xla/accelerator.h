@@ -4,16 +4,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "runtime/device/xla/plugin_search.h"
 #include "runtime/pjrt/plugin.h"
 
 namespace partita {
-
-/// Names of accelerators: "xla:cpu" and those of vendors, such as "cuda".
-std::vector<std::string> accelerator_names();
-/// Checks a name. Throws InvalidArgument unless it is that of an accelerator, or "NAME:INDEX".
-void require_accelerator(std::string_view name);
 
 /// One device of a client that all ranks of the process share. Copies share it. Threads may use it at the same time.
 class Accelerator {
@@ -24,6 +19,10 @@ class Accelerator {
   static Accelerator open(std::string_view name, int index);
 
   const pjrt::Client& client() const;
+  /// Returns the path of the plugin.
+  const std::string& path() const;
+  /// Returns the version of the PJRT interface that the plugin has, such as "0.106".
+  std::string version() const;
   size_t device() const { return device_; }
   /// Returns the program of a module for any device of the client. Equal texts are compiled once in a process while one
   /// of their programs is in use. Throws RuntimeFailure(out_of_memory), or InternalError with the plugin's message.
@@ -36,9 +35,5 @@ class Accelerator {
   Shared* shared_;  // lives until the process ends, as plugins do
   size_t device_;
 };
-
-/// Returns the shared library of the plugin for an accelerator: that which PARTITA_PJRT_PLUGIN names, or the one in a
-/// folder of Python packages. Throws RuntimeFailure(usage) if there is none, with the command that installs it.
-std::string find_plugin(std::string_view name);
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 
 #include "runtime/device/xla/accelerator.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,7 +14,7 @@
 namespace partita {
 namespace {
 
-constexpr std::string_view kVariables[] = {"PARTITA_PJRT_PLUGIN", "PYTHONPATH", "VIRTUAL_ENV", "HOME"};
+constexpr std::string_view kVariables[] = {"PARTITA_PJRT_PLUGIN", "PYTHONPATH", "VIRTUAL_ENV", "HOME", "PATH"};
 
 /// Gives the variables that say where plugins are other values, and at the end those that they had.
 class Accelerators : public testing::Test {
@@ -25,10 +26,12 @@ class Accelerators : public testing::Test {
     }
     ::unsetenv("PARTITA_PJRT_PLUGIN");
     ::unsetenv("VIRTUAL_ENV");
+    search_packages_in({});
     set("HOME", empty_.path());
     set("PYTHONPATH", empty_.path());
   }
   ~Accelerators() override {
+    search_packages_in({});
     for (size_t i = 0; i < before_.size(); ++i) {
       if (before_[i]) {
         ::setenv(kVariables[i].data(), before_[i]->c_str(), 1);
@@ -68,7 +71,10 @@ TEST_F(Accelerators, NamesMayHaveAnIndex) {
     EXPECT_NO_THROW(require_accelerator(name));
     EXPECT_NO_THROW(require_accelerator(name + ":0"));
     EXPECT_NO_THROW(require_accelerator(name + ":9999"));
+    EXPECT_EQ(device_kind(name), name);
+    EXPECT_EQ(device_kind(name + ":1"), name);
   }
+  EXPECT_EQ(device_kind("cpu"), "cpu");
 }
 
 TEST_F(Accelerators, OtherNamesAreRefused) {
@@ -127,6 +133,66 @@ TEST_F(Accelerators, TheNewestPluginOfAFolderIsTaken) {
   EXPECT_EQ(find_plugin("cuda"), older);
   const std::string newer = make_library(folder / "xla_cuda13/xla_cuda_plugin.so");
   EXPECT_EQ(find_plugin("cuda"), newer);
+}
+
+TEST_F(Accelerators, FoldersOfTheInterpreterComeFirst) {
+  const std::filesystem::path library = "libtpu/libtpu.so";
+  set("PYTHONPATH", packages_.path() / "path");
+  make_library(packages_.path() / "path" / library);
+  const std::string own = make_library(packages_.path() / "own" / library);
+  search_packages_in({(packages_.path() / "none").string(), (packages_.path() / "own").string()});
+  EXPECT_EQ(find_plugin("tpu"), own);
+}
+
+TEST_F(Accelerators, LibrariesOfNvidiaAreThoseOfThePluginsPackages) {
+  const std::string plugin = make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
+  EXPECT_TRUE(nvidia_libraries(plugin).empty());
+  const std::filesystem::path nvidia = packages_.path() / "nvidia";
+  const std::string nccl = make_library(nvidia / "nccl/lib/libnccl.so.2");
+  const std::string cudnn = make_library(nvidia / "cudnn/lib/libcudnn.so.9");
+  make_library(nvidia / "cudnn/lib/libcudnn_ops.so.9");
+  const std::string blas = make_library(nvidia / "cu13/lib/libcublas.so.13");
+  const std::string light = make_library(nvidia / "cu13/lib/libcublasLt.so.13");
+  make_library(nvidia / "cu13/lib/libcublas.so.13.1.2");
+  make_library(nvidia / "cu12/lib/libcublas.so.12");
+  EXPECT_EQ(nvidia_libraries(plugin), (std::vector<std::string>{light, blas, cudnn, nccl}));
+}
+
+TEST_F(Accelerators, LibrariesAreOpenedForThePlugin) {
+  const std::string plugin = make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
+  make_library(packages_.path() / "nvidia/cu13/lib/libcudart.so.13");  // it cannot be opened
+  const std::filesystem::path library = packages_.path() / "nvidia/nccl/lib/libnccl.so.2";
+  std::filesystem::create_directories(library.parent_path());
+  std::filesystem::copy_file(PARTITA_LOADED_LIBRARY, library);
+  ASSERT_EQ(::dlsym(RTLD_DEFAULT, "partita_loaded_library"), nullptr);
+  load_libraries(plugin);
+  void* function = ::dlsym(RTLD_DEFAULT, "partita_loaded_library");
+  ASSERT_NE(function, nullptr) << ::dlerror();
+  EXPECT_EQ(reinterpret_cast<int (*)()>(function)(), 42);
+}
+
+TEST_F(Accelerators, PtxasIsThatOfThePackagesOrInPath) {
+  const std::string plugin = make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
+  set("PATH", empty_.path());
+  EXPECT_EQ(cuda_data_folder(plugin), "");
+  make_library(packages_.path() / "toolkit/bin/ptxas");
+  ::setenv("PATH", fmt::format("{}:{}", empty_.path().string(), (packages_.path() / "toolkit/bin").string()).c_str(),
+           1);
+  EXPECT_EQ(cuda_data_folder(plugin), packages_.path() / "toolkit");
+  make_library(packages_.path() / "nvidia/cu13/bin/ptxas");
+  EXPECT_EQ(cuda_data_folder(plugin), packages_.path() / "nvidia/cu13");
+}
+
+TEST_F(Accelerators, OneCommandInstallsWhatIsMissing) {
+  const std::string root = packages_.path() / "root";
+  EXPECT_EQ(device_remedy("xla:cpu", root), "pip install fastatomstruct-xla-cpu");
+  search_packages_in({packages_.path().string()});
+  make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
+  EXPECT_EQ(device_remedy("cuda", root), "apt-get install nvidia-driver, or in a container: docker run --gpus all");
+  make_library(root + "/proc/driver/nvidia/version");
+  EXPECT_EQ(device_remedy("cuda:1", root), "pip install --upgrade 'jax[cuda13]'");
+  set("PARTITA_PJRT_PLUGIN", "none.so");
+  EXPECT_EQ(device_remedy("cuda", root), "unset PARTITA_PJRT_PLUGIN");
 }
 
 TEST_F(Accelerators, APluginThatCannotBeOpenedIsAnErrorOfUse) {

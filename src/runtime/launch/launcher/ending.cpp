@@ -96,7 +96,9 @@ std::optional<int> Watch::culprit() const {
   if (const auto first = first_of(failed_by_itself)) return first;
   if (witness) {
     const int lost = ranks_[*witness].end->lost;
-    if (!is_secondary(*ranks_[lost].end)) return lost;
+    const AgentReport& end = *ranks_[lost].end;
+    const bool lost_device = end.code == static_cast<int>(ExitCode::peer_lost) && end.lost < 0 && end.signal == 0;
+    if (!is_secondary(end) || lost_device) return lost;
     // The lost rank lost another one itself: blame one that was stopped instead.
     if (const auto stopped = first_of([](const AgentReport& end) { return end.was_stopped; })) return stopped;
     return lost;

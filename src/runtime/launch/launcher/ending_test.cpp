@@ -55,6 +55,13 @@ TEST(Ending, BlamesTheRankThatFailedItself) {
   EXPECT_TRUE(ending.may_pass);
 }
 
+TEST(Ending, ARankWhoseDeviceIsLostIsBlamed) {
+  const Ending ending = of({ended(0, 76, 0, 1), ended(1, 76), ended(2, 0, 9, -1, true), ended(3, 76, 0, 1)});
+  EXPECT_EQ(ending.rank, 1);
+  EXPECT_EQ(ending.code, 76);
+  EXPECT_TRUE(ending.may_pass);
+}
+
 TEST(Ending, ARankThatEndsWellBeforeTheOthersIsAFailure) {
   const Ending ending = of({ended(1, 0), ended(0, 77, 0, 1), ended(2, 76, 0, 1), ended(3, 76, 0, 1)});
   EXPECT_EQ(ending.code, 77);

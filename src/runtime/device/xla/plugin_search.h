@@ -1,0 +1,48 @@
+#pragma once
+// Names of accelerators, and where their plugins and libraries lie.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace partita {
+
+/// An accelerator: its name, that of its platform, where its plugin lies in a folder of Python packages, and what pip
+/// has to install.
+struct Vendor {
+  std::string_view name, platform;
+  std::vector<std::string> libraries;
+  std::string_view package;
+};
+
+const std::vector<Vendor>& vendors();
+/// Names of accelerators: "xla:cpu" and those of vendors, such as "cuda".
+std::vector<std::string> accelerator_names();
+/// Returns the vendor of "NAME" or "NAME:INDEX", and the index, -1 if there is none. Throws InvalidArgument for others.
+std::pair<const Vendor*, int> parse_accelerator(std::string_view name);
+/// Checks a name. Throws InvalidArgument unless it is that of an accelerator, or "NAME:INDEX".
+void require_accelerator(std::string_view name);
+/// Returns the name of a device without its index: "cuda" of "cuda:1". Throws InvalidArgument for other names.
+std::string_view device_kind(std::string_view name);
+
+/// Makes these folders of Python packages the first that are searched, such as those of the interpreter that runs.
+void search_packages_in(std::vector<std::string> folders);
+/// Returns the shared library of the plugin for an accelerator: that which PARTITA_PJRT_PLUGIN names, or the one in a
+/// folder of Python packages. Throws RuntimeFailure(usage) if there is none, with the command that installs it.
+std::string find_plugin(std::string_view name);
+
+/// Returns the libraries of NVIDIA's Python packages next to a plugin, those that others need first.
+std::vector<std::string> nvidia_libraries(const std::string& plugin);
+/// Opens `nvidia_libraries` for all libraries of the process, so that the plugin finds them without LD_LIBRARY_PATH.
+/// One that cannot be opened is left to the plugin, which says what it misses.
+void load_libraries(const std::string& plugin);
+/// Returns the folder that has bin/ptxas, of NVIDIA's Python packages next to a plugin, or of a CUDA toolkit whose
+/// ptxas is in PATH; "" if there is none.
+std::string cuda_data_folder(const std::string& plugin);
+
+/// Returns the one command that installs what a device lacks: the plugin, a driver, or libraries of the plugin's
+/// version. `root` is prepended to paths under /proc, for tests.
+std::string device_remedy(std::string_view name, const std::string& root = "");
+
+}  // namespace partita
