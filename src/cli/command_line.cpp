@@ -259,6 +259,7 @@ void add_commands(CLI::App& app) {
   add_calibrate(app);
   add_cluster(app);
   add_schedule(app);
+  add_compile(app);
   add_ops(app);
   add_summary(app);
   add_checkpoint(app);

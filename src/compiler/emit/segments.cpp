@@ -183,9 +183,42 @@ Segment segment_of(const Schedule& schedule, size_t instruction) {
   return Ends(schedule).segment(instruction, instruction + 1);
 }
 
+std::vector<size_t> borders_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, size_t stage) {
+  const Schedule& schedule = stages[stage].schedule;
+  std::vector<size_t> borders(schedule.begins.begin(), schedule.begins.end());
+  for (const Run& run : timeline(pipeline, stages, pipeline.shape.groups[stage])) {
+    if (run.stage != static_cast<int>(stage)) continue;
+    borders.insert(borders.end(), {run.begin, run.end});
+  }
+  if (stages.size() == 1) return borders;
+  const auto reads = transfers_read(pipeline, stages, static_cast<int>(stage));
+  for (size_t i = 0; i < reads.size(); ++i) {
+    if (!reads[i].empty()) borders.push_back(i);
+  }
+  const std::vector<SendPoint> points = send_points(pipeline, stages);
+  for (size_t t = 0; t < points.size(); ++t) {
+    if (points[t] && pipeline.transfers[t].from_stage == static_cast<int>(stage)) borders.push_back(*points[t] + 1);
+  }
+  return borders;
+}
+
 std::string module_of(const Segment& segment, const Schedule& schedule, const LocalGraph& local, const OpSet& ops,
                       const std::vector<int64_t>& coordinates) {
   return Writer(segment, schedule, local, ops, coordinates).module();
+}
+
+std::vector<std::string> modules_of(const Segment& segment, const Schedule& schedule, const LocalGraph& local,
+                                    const OpSet& ops, int64_t rank) {
+  const auto text_in = [&](int64_t micro_batch) {
+    return module_of(segment, schedule, local, ops, local.mesh.coordinates(rank, micro_batch));
+  };
+  // For example, dropout draws other random numbers in each micro-batch.
+  const int64_t count = repeats(schedule.section_of(segment.begin)) ? local.mesh.micro_batches() : 1;
+  std::vector<std::string> texts{text_in(0)};
+  if (count > 1 && text_in(count - 1) != texts[0]) {
+    for (int64_t m = 1; m < count; ++m) texts.push_back(text_in(m));
+  }
+  return texts;
 }
 
 }  // namespace partita

@@ -1,7 +1,7 @@
 #pragma once
 // Programs for accelerators: a schedule cut into ranges of instructions that a device runs as one module of StableHLO.
 
-#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/timeline.h"
 
 namespace partita {
 
@@ -26,6 +26,9 @@ bool in_program(const Instruction& instruction);
 /// Returns the segments of a schedule in order: the longest ranges of instructions that are parts of programs. No
 /// segment goes on past an instruction in `borders`.
 std::vector<Segment> segments_of(const Schedule& schedule, const std::vector<size_t>& borders);
+/// Returns the instructions of a stage before which a segment ends: where a run of the stage begins or ends, where a
+/// value is needed that another stage sends, and where one is sent.
+std::vector<size_t> borders_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, size_t stage);
 /// Returns the segment of one instruction, which is part of a program.
 Segment segment_of(const Schedule& schedule, size_t instruction);
 
@@ -35,5 +38,9 @@ Segment segment_of(const Schedule& schedule, size_t instruction);
 /// InvalidArgument for an op that cannot be written.
 std::string module_of(const Segment& segment, const Schedule& schedule, const LocalGraph& local, const OpSet& ops,
                       const std::vector<int64_t>& coordinates);
+/// Returns the modules of a segment for a rank of its stage's mesh: one, or one per micro-batch if these differ. Throws
+/// as `module_of` does.
+std::vector<std::string> modules_of(const Segment& segment, const Schedule& schedule, const LocalGraph& local,
+                                    const OpSet& ops, int64_t rank);
 
 }  // namespace partita

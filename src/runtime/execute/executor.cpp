@@ -6,6 +6,7 @@
 #include "base/finite.h"
 #include "base/held_signals.h"
 #include "compiler/autodiff/training_graph.h"
+#include "compiler/emit/segments.h"
 #include "runtime/execute/shard_copy.h"
 #include "runtime/execute/subnormals.h"
 #include "runtime/pjrt/api.h"
@@ -22,27 +23,6 @@ std::vector<StageProgram> as_stage(const LocalGraph& local, const Schedule& sche
   stages[0].local = local;
   stages[0].schedule = schedule;
   return stages;
-}
-
-/// Returns the instructions of a stage before which a program of an accelerator ends: where a run of the stage begins
-/// or ends, where a value is needed that another stage sends, and where one is sent.
-std::vector<size_t> borders_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, size_t stage) {
-  const Schedule& schedule = stages[stage].schedule;
-  std::vector<size_t> borders(schedule.begins.begin(), schedule.begins.end());
-  for (const Run& run : timeline(pipeline, stages, pipeline.shape.groups[stage])) {
-    if (run.stage != static_cast<int>(stage)) continue;
-    borders.insert(borders.end(), {run.begin, run.end});
-  }
-  if (stages.size() == 1) return borders;
-  const auto reads = transfers_read(pipeline, stages, static_cast<int>(stage));
-  for (size_t i = 0; i < reads.size(); ++i) {
-    if (!reads[i].empty()) borders.push_back(i);
-  }
-  const std::vector<SendPoint> points = send_points(pipeline, stages);
-  for (size_t t = 0; t < points.size(); ++t) {
-    if (points[t] && pipeline.transfers[t].from_stage == static_cast<int>(stage)) borders.push_back(*points[t] + 1);
-  }
-  return borders;
 }
 
 Pipeline pipeline_of(int ranks) {

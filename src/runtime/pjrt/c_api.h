@@ -99,6 +99,7 @@ enum class Function : size_t {
   buffer_ready_event = 72,
   topology_create = 82,
   topology_destroy = 83,
+  topology_platform_name = 84,
   topology_device_descriptions = 86,
   compile = 89,
   executable_memory_stats = 96,
@@ -301,6 +302,10 @@ struct TopologyCreateArgs : Header {
 };
 struct TopologyArgs : Header {  // topology_destroy
   TopologyHandle* topology = nullptr;
+};
+struct TopologyTextArgs : TopologyArgs {  // topology_platform_name
+  const char* text = nullptr;
+  size_t size = 0;
 };
 struct TopologyDevicesArgs : TopologyArgs {
   DeviceDescription* const* descriptions = nullptr;

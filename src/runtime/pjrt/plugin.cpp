@@ -83,6 +83,13 @@ Topology::~Topology() {
   api_->release(Function::topology_destroy, args);
 }
 
+std::string Topology::platform() const {
+  TopologyTextArgs args;
+  args.topology = handle_;
+  api_->call(Function::topology_platform_name, args);
+  return {args.text, args.size};
+}
+
 size_t Topology::devices() const {
   TopologyDevicesArgs args;
   args.topology = handle_;
@@ -109,7 +116,7 @@ Compiled::~Compiled() {
   api_->release(Function::executable_destroy, args);
 }
 
-std::string Compiled::optimized() const {
+Optimized Compiled::optimized() const {
   ProgramText program;
   program.struct_size = sizeof(program);
   OptimizedProgramArgs args;
@@ -120,7 +127,7 @@ std::string Compiled::optimized() const {
   program.code = text.data();
   api_->call(Function::executable_optimized_program, args);
   text.resize(program.code_size);
-  return text;
+  return {.format = std::string(program.format, program.format_size), .bytes = std::move(text)};
 }
 
 }  // namespace partita::pjrt

@@ -13,6 +13,12 @@ namespace partita::pjrt {
 /// "memory_fraction").
 using NamedOptions = std::map<std::string, Flag>;
 
+/// A program after all passes of the plugin's compiler.
+struct Optimized {
+  std::string format;  // "hlo", "hlo_with_config" or "mlir": how `bytes` are to be read
+  std::string bytes;
+};
+
 /// A program that was compiled for a topology: no device is there to run it.
 class Compiled {
  public:
@@ -26,8 +32,8 @@ class Compiled {
 
   MemoryUse memory() const { return memory_of(*api_, compiled_); }
   std::string serialized() const { return serialized_of(*api_, compiled_); }
-  /// Returns the optimised program, as text or bytes in a form that the plugin chooses.
-  std::string optimized() const;
+  /// Returns the optimised program in a form that the plugin chooses.
+  Optimized optimized() const;
 
  private:
   std::shared_ptr<const Api> api_;
@@ -44,6 +50,8 @@ class Topology {
   Topology& operator=(const Topology&) = delete;
   ~Topology();
 
+  /// Name of the platform: "cuda", "tpu".
+  std::string platform() const;
   size_t devices() const;
   /// Compiles a module of StableHLO. Throws RuntimeFailure(out_of_memory), or InternalError with the plugin's message.
   Compiled compile(std::string_view text, const CompileOptions& options) const;

@@ -44,7 +44,9 @@ std::vector<float> use(FakePlugin& fake) {
   EXPECT_EQ(client.load(executable.serialized()).outputs(), 1U);
   const Topology topology = plugin.topology("chip", {{"topology", std::string("1x1x8")}});
   const Compiled compiled = topology.compile("module {}", {.replicas = 8});
-  EXPECT_EQ(compiled.optimized(), "optimised");
+  EXPECT_EQ(topology.platform(), "fake");
+  EXPECT_EQ(compiled.optimized().bytes, "optimised");
+  EXPECT_EQ(compiled.optimized().format, "hlo");
   EXPECT_EQ(compiled.memory().peak, 128);
   return found;
 }
@@ -85,6 +87,7 @@ TEST(Plugin, EveryFailureHasItsErrorAndLeavesNothing) {
                         F::client_create,
                         F::client_addressable_devices,
                         F::topology_create,
+                        F::topology_platform_name,
                         F::client_compile,
                         F::client_buffer_from_host,
                         F::executable_num_outputs,

@@ -135,6 +135,11 @@ class FakePlugin {
       args.topology = make<TopologyHandle>("topology");
       return nullptr;
     });
+    add<F::topology_platform_name, TopologyTextArgs>([](TopologyTextArgs& args) -> void* {
+      args.text = "fake";
+      args.size = 4;
+      return nullptr;
+    });
     add<F::topology_destroy, TopologyArgs>([](TopologyArgs& args) -> void* { return destroy(args.topology), nullptr; });
     add<F::compile, CompileArgs>([](CompileArgs& args) -> void* {
       args.executable = make<CompiledExecutable>("executable");
@@ -175,6 +180,8 @@ class FakePlugin {
     });
     add<F::executable_optimized_program, OptimizedProgramArgs>([](OptimizedProgramArgs& args) -> void* {
       args.program->code_size = 9;
+      args.program->format = "hlo";
+      args.program->format_size = 3;
       if (args.program->code != nullptr) std::memcpy(args.program->code, "optimised", 9);
       return nullptr;
     });

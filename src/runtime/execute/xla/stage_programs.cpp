@@ -24,16 +24,7 @@ StagePrograms::StagePrograms(const Parts& parts, const std::vector<size_t>& bord
 }
 
 StagePrograms::Loaded StagePrograms::load(Segment segment) const {
-  const auto text_in = [&](int64_t micro_batch) {
-    return module_of(segment, parts_.schedule, parts_.local, parts_.ops,
-                     parts_.local.mesh.coordinates(parts_.rank, micro_batch));
-  };
-  // For example, dropout draws other random numbers in each micro-batch.
-  const int64_t count = repeats(parts_.schedule.section_of(segment.begin)) ? parts_.local.mesh.micro_batches() : 1;
-  std::vector<std::string> texts{text_in(0)};
-  if (count > 1 && text_in(count - 1) != texts[0]) {
-    for (int64_t m = 1; m < count; ++m) texts.push_back(text_in(m));
-  }
+  const std::vector<std::string> texts = modules_of(segment, parts_.schedule, parts_.local, parts_.ops, parts_.rank);
   Loaded loaded{.segment = std::move(segment), .programs = {}};
   for (const std::string& text : texts) loaded.programs.push_back(parts_.accelerator.compile(text));
   return loaded;

@@ -1,0 +1,169 @@
+#include "cli/compiled_programs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/free_memory.h"
+#include "runtime/checkpoint/weights.h"
+
+namespace partita {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// Compiles the text. If the plugin refuses, saves the text to `path` and says so.
+pjrt::Compiled compile_or_save(const pjrt::Topology& topology, const pjrt::Target& target, const std::string& text,
+                               const std::string& path) {
+  try {
+    return topology.compile(text, {.flags = target.flags});
+  } catch (const Error& error) {
+    save_text(path, text);
+    throw RuntimeFailure(error.code(), fmt::format("{}; the program is in {}", error.what(), path));
+  }
+}
+
+/// Returns the path of a program in the folder, or one in the folder of temporary files if there is none.
+std::string path_of_text(const std::string& folder, size_t index) {
+  if (!folder.empty()) return std::filesystem::path(folder) / fmt::format("program_{}.mlir", index);
+  return std::filesystem::temp_directory_path() / fmt::format("partita_program_{}.{}.mlir", index, ::getpid());
+}
+
+/// Writes the optimised program and returns the name of its file.
+std::string save_optimized(const pjrt::Optimized& optimized, const std::string& folder, size_t index) {
+  const auto module = pjrt::hlo_module(optimized);
+  const std::string name = fmt::format("program_{}.{}", index, module ? "hlo.pb" : optimized.format);
+  save_text(std::filesystem::path(folder) / name, module ? *module : std::string_view(optimized.bytes));
+  return name;
+}
+
+std::string mebibytes(int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 20)); }
+
+std::string count_text(const std::optional<int64_t>& count) { return count ? fmt::format("{}", *count) : "?"; }
+
+constexpr std::string_view kRow = "{:>7} {:>5} {:<9} {:>5} {:>10} {:>10} {:>10} {:>11} {:>8} {:>6} {:>7} {:>8}  {}\n";
+
+std::string print_row(const std::string& index, const CompiledProgram& one, const std::string& rank,
+                      const std::string& nodes) {
+  std::optional<int64_t> fused, library;
+  if (one.kernels) fused = one.kernels->fused, library = one.kernels->library;
+  const bool is_sum = rank.empty();
+  return fmt::format(fmt::runtime(kRow), index, rank, is_sum ? "" : name_of(one.program.section), one.program.ops,
+                     mebibytes(one.memory.arguments), mebibytes(one.memory.outputs), mebibytes(one.memory.aliased),
+                     mebibytes(one.memory.temporaries), mebibytes(one.memory.code), count_text(fused),
+                     count_text(library), fmt::format("{:.1f}", one.seconds), nodes);
+}
+
+/// Returns the sums over all programs.
+CompiledProgram sum_of(const std::vector<CompiledProgram>& programs) {
+  CompiledProgram sum;
+  sum.program.ops = 0;
+  sum.kernels = pjrt::KernelCounts();
+  for (const CompiledProgram& one : programs) {
+    sum.program.ops += one.program.ops;
+    sum.memory.arguments += one.memory.arguments;
+    sum.memory.outputs += one.memory.outputs;
+    sum.memory.aliased += one.memory.aliased;
+    sum.memory.temporaries += one.memory.temporaries;
+    sum.memory.code += one.memory.code;
+    sum.seconds += one.seconds;
+    if (!one.kernels) sum.kernels.reset();
+    if (!sum.kernels) continue;
+    sum.kernels->fused += one.kernels->fused;
+    sum.kernels->library += one.kernels->library;
+  }
+  return sum;
+}
+
+OrderedJson json_of(const CompiledProgram& one) {
+  OrderedJson json{{"arguments", one.memory.arguments},
+                   {"outputs", one.memory.outputs},
+                   {"aliased", one.memory.aliased},
+                   {"temporaries", one.memory.temporaries},
+                   {"code", one.memory.code},
+                   {"ops", one.program.ops},
+                   {"fused_kernels", OrderedJson(nullptr)},
+                   {"library_calls", OrderedJson(nullptr)},
+                   {"seconds", one.seconds}};
+  if (!one.kernels) return json;
+  json["fused_kernels"] = one.kernels->fused;
+  json["library_calls"] = one.kernels->library;
+  return json;
+}
+
+}  // namespace
+
+const CompiledProgram& CompiledJob::largest() const {
+  PARTITA_CHECK(!programs.empty(), "no programs");
+  return *std::max_element(
+      programs.begin(), programs.end(),
+      [](const CompiledProgram& one, const CompiledProgram& other) { return one.bytes() < other.bytes(); });
+}
+
+CompiledProgram compile_program(const pjrt::Topology& topology, const pjrt::Target& target, int64_t rank,
+                                RankProgram program, size_t index, const std::string& folder) {
+  const std::string path = path_of_text(folder, index);
+  if (!folder.empty()) save_text(path, program.text);
+  const auto begin = std::chrono::steady_clock::now();
+  const pjrt::Compiled compiled = compile_or_save(topology, target, program.text, path);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  const pjrt::Optimized optimized = compiled.optimized();
+  CompiledProgram made{.rank = rank,
+                       .program = std::move(program),
+                       .memory = compiled.memory(),
+                       .kernels = pjrt::count_kernels(optimized),
+                       .seconds = passed.count()};
+  if (folder.empty()) return made;
+  made.text_file = std::filesystem::path(path).filename();
+  made.optimized_file = save_optimized(optimized, folder, index);
+  return made;
+}
+
+std::string print_table(const CompiledJob& job) {
+  std::string text = fmt::format("{} for {} ({}, {}), PJRT {}; memory in MiB\n", job.model, job.target->name,
+                                 job.target->chip, print_bytes(job.target->memory), job.plugin);
+  text += fmt::format(fmt::runtime(kRow), "program", "rank", "section", "ops", "arguments", "outputs", "aliased",
+                      "temporaries", "code", "fused", "library", "seconds", "nodes");
+  for (size_t i = 0; i < job.programs.size(); ++i) {
+    const CompiledProgram& one = job.programs[i];
+    const std::string& first = one.program.first;
+    const std::string& last = one.program.last;
+    text += print_row(fmt::format("{}", i), one, fmt::format("{}", one.rank),
+                      first == last ? first : fmt::format("{} to {}", first, last));
+  }
+  if (job.programs.empty()) return text + "no programs\n";
+  text += print_row("sum", sum_of(job.programs), "", "");
+  const CompiledProgram& largest = job.largest();
+  text +=
+      fmt::format("largest program: {} ({:.1f} % of the chip), {} of it temporaries\n", print_bytes(largest.bytes()),
+                  100 * static_cast<double>(largest.bytes()) / static_cast<double>(job.target->memory),
+                  print_bytes(largest.memory.temporaries));
+  return text + fmt::format("on the host: {} ops, {} messages\n", job.host_ops, job.messages);
+}
+
+std::string to_json(const CompiledJob& job) {
+  OrderedJson all{{"model", job.model},           {"target", job.target->name}, {"chip", job.target->chip},
+                  {"memory", job.target->memory}, {"pjrt", job.plugin},         {"programs", OrderedJson::array()}};
+  for (const CompiledProgram& one : job.programs) {
+    OrderedJson json{
+        {"rank", one.rank},           {"stage", one.program.stage}, {"section", name_of(one.program.section)},
+        {"first", one.program.first}, {"last", one.program.last},   {"segments", one.program.segments}};
+    json.update(json_of(one));
+    if (!one.text_file.empty()) {
+      json["text"] = one.text_file;
+      json["optimized"] = one.optimized_file;
+    }
+    all["programs"].push_back(std::move(json));
+  }
+  all["sum"] = json_of(sum_of(job.programs));
+  all["largest_program"] = job.programs.empty() ? 0 : job.largest().bytes();
+  all["host_ops"] = job.host_ops;
+  all["messages"] = job.messages;
+  return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+}  // namespace partita

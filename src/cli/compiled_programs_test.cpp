@@ -1,0 +1,118 @@
+// Compilation of programs by a plugin of a few lines, and what is printed of it.
+
+#include "cli/compiled_programs.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "frontend/data/readers/test_files.h"
+#include "runtime/pjrt/test_fake_plugin.h"
+
+namespace partita {
+namespace {
+
+pjrt::Target fake_target() {
+  return {.name = "chip", .accelerator = "fake", .chip = "Fake 1", .memory = 256, .topology = "chip:1x1"};
+}
+
+std::string text_of_file(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+RankProgram small_program() {
+  RankProgram program;
+  program.first = "a";
+  program.last = "b";
+  program.ops = 3;
+  program.text = "module {}";
+  return program;
+}
+
+TEST(CompiledPrograms, AreWrittenToTheFolder) {
+  pjrt::FakePlugin fake;
+  const TempDir folder;
+  const pjrt::Target target = fake_target();
+  const pjrt::Plugin plugin(fake.table(), "fake.so");
+  const pjrt::Topology topology = topology_of(plugin, target);
+  const CompiledProgram one = compile_program(topology, target, 0, small_program(), 7, folder.path());
+  EXPECT_EQ(text_of_file(folder.path() / "program_7.mlir"), "module {}");
+  EXPECT_EQ(text_of_file(folder.path() / "program_7.hlo.pb"), "optimised");
+  EXPECT_EQ(one.optimized_file, "program_7.hlo.pb");
+  EXPECT_EQ(one.memory.temporaries, 64);
+  EXPECT_FALSE(one.kernels) << "the bytes are no module";
+  EXPECT_EQ(compile_program(topology, target, 0, small_program(), 8, "").text_file, "");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "program_8.mlir"));
+}
+
+TEST(CompiledPrograms, ARefusedProgramIsKept) {
+  pjrt::FakePlugin fake;
+  const TempDir folder;
+  const pjrt::Target target = fake_target();
+  const pjrt::Plugin plugin(fake.table(), "fake.so");
+  const pjrt::Topology topology = topology_of(plugin, target);
+  for (const auto& [code, exit, begin] :
+       {std::tuple(pjrt::ErrorCode::unavailable, ExitCode::internal,
+                   "[device] fake.so: PJRT_Compile failed with code 14: as the test wants"),
+        std::tuple(pjrt::ErrorCode::resource_exhausted, ExitCode::out_of_memory,
+                   "[memory] out of memory: the device: as the test wants")}) {
+    fake.failing[pjrt::Function::compile] = code;
+    for (const std::string& out : {folder.path().string(), std::string()}) {
+      try {
+        compile_program(topology, target, 0, small_program(), 3, out);
+        FAIL() << "no error";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), exit);
+        const std::string text = error.what(), prefix = fmt::format("{}; the program is in ", begin);
+        ASSERT_TRUE(text.starts_with(prefix)) << text;
+        const std::string path = text.substr(prefix.size());
+        EXPECT_EQ(text_of_file(path), "module {}");
+        if (out.empty()) std::filesystem::remove(path);
+      }
+    }
+  }
+}
+
+TEST(CompiledPrograms, ArePrintedWithTheirSum) {
+  const pjrt::Target target = fake_target();
+  CompiledJob job{.model = "mlp", .plugin = "0.90", .target = &target};
+  constexpr int64_t kMiB = 1 << 20;
+  for (const int64_t i : {1, 2}) {
+    job.programs.push_back({.rank = i - 1,
+                            .program = small_program(),
+                            .memory = {.arguments = 4 * i * kMiB,
+                                       .outputs = 2 * kMiB,
+                                       .aliased = kMiB,
+                                       .temporaries = 8 * kMiB,
+                                       .code = kMiB / 2},
+                            .kernels = pjrt::KernelCounts{.fused = 10 * i, .library = i},
+                            .seconds = 1.5});
+  }
+  job.messages = 5;
+  EXPECT_EQ(job.largest().bytes(), 17 * kMiB);
+  const std::string table = print_table(job);
+  EXPECT_NE(table.find("mlp for chip (Fake 1, "), std::string::npos) << table;
+  EXPECT_NE(
+      table.find("    sum                     6       12.0        4.0        2.0        16.0      1.0     30       "
+                 "3      3.0"),
+      std::string::npos)
+      << table;
+  EXPECT_NE(table.find("a to b\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("on the host: 0 ops, 5 messages\n"), std::string::npos) << table;
+  const auto json = nlohmann::json::parse(to_json(job));
+  EXPECT_EQ(json["sum"]["temporaries"], 16 * kMiB);
+  EXPECT_EQ(json["sum"]["fused_kernels"], 30);
+  EXPECT_EQ(json["programs"][1]["rank"], 1);
+  EXPECT_EQ(json["largest_program"], 17 * kMiB);
+  job.programs[0].kernels.reset();
+  EXPECT_NE(print_table(job).find(" ? "), std::string::npos);
+  EXPECT_TRUE(nlohmann::json::parse(to_json(job))["sum"]["fused_kernels"].is_null());
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,72 @@
+#include "compiler/emit/rank_programs.h"
+
+#include <algorithm>
+#include <map>
+
+namespace partita {
+namespace {
+
+/// Collects the programs of a rank, each text once.
+class RankCollector {
+ public:
+  RankCollector(const OpSet& ops, int64_t rank) : ops_(ops), rank_(rank) {}
+
+  void add_stage(int index, const StageProgram& stage, const std::vector<size_t>& borders) {
+    for (const Segment& segment : segments_of(stage.schedule, borders)) add_segment(index, stage, segment);
+    for (const Instruction& instruction : stage.schedule.instructions) {
+      if (in_program(instruction)) continue;
+      found_.host_ops += instruction.kind == Instruction::compute ? 1 : 0;
+      found_.messages += instruction.kind == Instruction::start || instruction.kind == Instruction::collective ||
+                         instruction.kind == Instruction::reduce;
+    }
+  }
+  RankPrograms take() { return std::move(found_); }
+
+ private:
+  void add_segment(int index, const StageProgram& stage, const Segment& segment) {
+    const Schedule& schedule = stage.schedule;
+    std::vector<std::string> names;
+    int64_t ops = 0;
+    for (size_t i = segment.begin; i < segment.end; ++i) {
+      const Instruction& instruction = schedule.instructions[i];
+      if (instruction.node >= 0) names.push_back(stage.local.graph.nodes[instruction.node].name);
+      ops += instruction.kind == Instruction::copy ? 0 : 1;
+    }
+    for (std::string& text : modules_of(segment, schedule, stage.local, ops_, rank_)) {
+      const auto [at, is_new] = by_text_.emplace(text, found_.programs.size());
+      if (!is_new) {
+        ++found_.programs[at->second].segments;
+        continue;
+      }
+      RankProgram& program = found_.programs.emplace_back();
+      program.stage = index;
+      program.section = schedule.section_of(segment.begin);
+      program.first = names.empty() ? "" : names.front();
+      program.last = names.empty() ? "" : names.back();
+      program.ops = ops;
+      program.text = std::move(text);
+    }
+  }
+
+  const OpSet& ops_;
+  const int64_t rank_;
+  RankPrograms found_;
+  std::map<std::string, size_t> by_text_;
+};
+
+}  // namespace
+
+RankPrograms programs_of_rank(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops,
+                              int64_t rank) {
+  PARTITA_CHECK(rank >= 0 && rank < pipeline.ranks(), "rank {} of {}", rank, pipeline.ranks());
+  const auto group = std::find_if(pipeline.groups.begin(), pipeline.groups.end(),
+                                  [&](const RankGroup& one) { return one.contains(rank); });
+  RankCollector collector(ops, rank - group->first);
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    if (!pipeline.group_of(static_cast<int>(stage)).contains(rank)) continue;
+    collector.add_stage(static_cast<int>(stage), stages[stage], borders_of(pipeline, stages, stage));
+  }
+  return collector.take();
+}
+
+}  // namespace partita

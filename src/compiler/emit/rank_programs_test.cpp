@@ -1,0 +1,81 @@
+#include "compiler/emit/rank_programs.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "compiler/compile.h"
+#include "ir/ops/registry.h"
+#include "runtime/device/xla/xla_device.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kTwoStages = R"(partita graph 1
+graph products
+input %x: f64[8,6] batch=0
+state %w: f64[6,5] parameter normal(0,1)
+state %v: f64[5,4] parameter normal(0,1)
+%a = matmul(%x, %w) : f64[8,5]
+%b = tanh(%a) : f64[8,5]
+%c = matmul(%b, %v) : f64[8,4]
+%d = square(%c) : f64[8,4]
+%loss = reduce(%d) {axes=[0,1], scale=0.1} : f64[]
+output loss = %loss
+)";
+
+Program staged_program(int64_t ranks, int64_t stages, int64_t micro_batches) {
+  const auto device = make_device(all_ops(), {.name = "xla:cpu"});
+  TrainingOptions training;
+  training.optimizer = {.kind = OptimizerKind::adamw};
+  PlanOptions plan{.micro_batches = micro_batches};
+  plan.pipeline.stages = stages;
+  Graph graph = parse_graph(kTwoStages, all_ops());
+  for (size_t n = 0; n < graph.nodes.size(); ++n) graph.nodes[n].stage = n < 2 ? 0 : static_cast<int>(stages - 1);
+  return compile(graph, all_ops(), device->catalog(), {.ranks = ranks, .plan = plan, .training = training});
+}
+
+/// Returns the number of instructions of a stage that are ops of programs.
+int64_t ops_in_programs(const Schedule& schedule) {
+  int64_t count = 0;
+  for (const Instruction& one : schedule.instructions) count += in_program(one) && one.kind != Instruction::copy;
+  return count;
+}
+
+TEST(RankPrograms, HaveEachOpOfTheRanksStagesOnce) {
+  for (const int64_t stages : {1, 2}) {
+    const Program program = staged_program(/*ranks=*/4, stages, /*micro_batches=*/2);
+    ASSERT_EQ(program.stages.size(), static_cast<size_t>(stages));
+    for (int64_t rank = 0; rank < 4; ++rank) {
+      const auto stage = static_cast<size_t>(rank * stages / 4);
+      const RankPrograms found = programs_of_rank(program.pipeline, program.stages, all_ops(), rank);
+      std::set<std::string> texts;
+      int64_t ops = 0;
+      for (const RankProgram& one : found.programs) {
+        EXPECT_TRUE(texts.insert(one.text).second);
+        EXPECT_EQ(one.stage, static_cast<int>(stage));
+        EXPECT_FALSE(one.first.empty() || one.last.empty()) << one.text;
+        EXPECT_EQ(one.segments, 1) << "all texts differ";
+        ops += one.ops;
+      }
+      EXPECT_EQ(ops, ops_in_programs(program.stages[stage].schedule)) << "rank " << rank;
+      EXPECT_EQ(found.host_ops, 0);
+      EXPECT_GT(found.messages, 0) << "gradients are reduced over two ranks or more";
+    }
+  }
+  const Program program = staged_program(4, 1, 1);
+  EXPECT_THROW(programs_of_rank(program.pipeline, program.stages, all_ops(), 4), InternalError);
+  EXPECT_THROW(programs_of_rank(program.pipeline, program.stages, all_ops(), -1), InternalError);
+}
+
+TEST(RankPrograms, OneRankSendsNothing) {
+  const Program program = staged_program(1, 1, 1);
+  const RankPrograms found = programs_of_rank(program.pipeline, program.stages, all_ops(), 0);
+  EXPECT_EQ(found.messages, 0);
+  ASSERT_FALSE(found.programs.empty());
+  EXPECT_NE(found.programs[0].text.find("stablehlo.dot_general"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace partita

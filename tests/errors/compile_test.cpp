@@ -1,0 +1,48 @@
+// What `partita compile` refuses, without a plugin.
+
+#include <cstdlib>
+
+#include "support/program.h"
+
+namespace partita {
+namespace {
+
+/// Expects a refusal where no plugin can be found, or `plugin` is named as one.
+void compile_refused(std::vector<std::string> more, const std::string& message, ExitCode code = ExitCode::usage,
+                     const std::string& plugin = "/nowhere/plugin.so") {
+  more.insert(more.begin(), {"compile", "mlp"});
+  const char* before = std::getenv("PARTITA_PJRT_PLUGIN");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("PARTITA_PJRT_PLUGIN", plugin.c_str(), 1);
+  expect_refusal(more, code, {message});
+  if (before != nullptr) {
+    ::setenv("PARTITA_PJRT_PLUGIN", kept.c_str(), 1);
+  } else {
+    ::unsetenv("PARTITA_PJRT_PLUGIN");
+  }
+}
+
+TEST(CompileErrors, Targets) {
+  compile_refused({"--target", "h10"},
+                  "[--target] unknown chip, got 'h10', expected one of a100-40 a100-80 h100 h200 b200 v5e v5p v6e, did "
+                  "you mean 'h100'?");
+  compile_refused({}, "[compile] --target is required");
+  compile_refused({"--target", ""}, "[--target] empty, got '', expected a value");
+}
+
+TEST(CompileErrors, Ranks) {
+  compile_refused({"--target", "h100", "--ranks", "2", "--rank", "2"}, "[--rank] out of range, got 2, expected 0 to 1");
+  compile_refused({"--target", "h100", "--rank", "-1"}, "[--rank] out of range, got -1, expected 0 to 0");
+  compile_refused({"--target", "h100", "--rank", "x"}, "[--rank] not a number, got 'x', expected a whole number");
+}
+
+TEST(CompileErrors, Plugins) {
+  compile_refused({"--target", "h100"},
+                  "[device] no PJRT plugin, got /nowhere/plugin.so: cannot open shared object file");
+  compile_refused({"--target", "v5e"}, "[device] no PJRT plugin, got libm.so.6 without GetPjrtApi", ExitCode::usage,
+                  "libm.so.6");
+  compile_refused({"--target", "h100", "--device", "cuda"}, "[compile] unknown flag, got '--device'");
+}
+
+}  // namespace
+}  // namespace partita
