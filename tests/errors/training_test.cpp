@@ -333,6 +333,8 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
 }
 
 TEST(TrainingErrors, GenerateNeedsALanguageModel) {
+  expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--device", "gpu"}, ExitCode::usage,
+                 {"[device] a device that does not exist, got gpu, expected cpu, xla:cpu, cuda"});
   expect_refusal({"generate", "lenet", "--load", "w.safetensors"}, ExitCode::usage,
                  {"[generate] not a language model, got lenet, expected gpt or moe or llama with any sizes"});
   expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--temperature", "-1"}, ExitCode::usage,
