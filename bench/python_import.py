@@ -11,7 +11,7 @@ import sys
 
 
 def processor_seconds(statement, runs):
-    """Of a process that runs the statement, the least of `runs`."""
+    """Return the least processor time of `runs` processes that run the statement."""
     found = []
     for _ in range(runs):
         child = subprocess.Popen([sys.executable, "-c", statement])

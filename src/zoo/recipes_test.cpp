@@ -15,7 +15,8 @@ namespace {
 struct LearningCase {
   std::string spec;
   int64_t batch, steps;
-  double ratio;  // maximum ratio of the loss of the last eighth of steps to that of the first
+  double ratio;         // maximum ratio of the loss of the last eighth of steps to that of the first
+  double apart = 0.15;  // how far that loss in 16 bits may be from f32's, as a share of what it fell by
 };
 
 /// Trains the model and returns the losses of all steps.
@@ -50,24 +51,24 @@ TEST_P(Recipes, LossesFall) {
   const std::vector<double> rounded = losses_of(GetParam(), MixedPrecision::bf16);
   ASSERT_EQ(rounded.size(), losses.size());
   const double last_rounded = std::accumulate(rounded.end() - share, rounded.end(), 0.0);
-  EXPECT_NEAR(last_rounded, last, 0.15 * (first - last)) << GetParam().spec;
+  EXPECT_NEAR(last_rounded, last, GetParam().apart * (first - last)) << GetParam().spec;
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, Recipes,
-                         testing::Values(LearningCase{"mlp:hidden=32", 32, 64, 0.5}, LearningCase{"lenet", 16, 64, 0.8},
-                                         LearningCase{"resnet50:width=16,classes=4", 32, 128, 0.9},
-                                         LearningCase{"wide_resnet:width=8,classes=4", 32, 128, 0.9},
-                                         LearningCase{"inception:width=2,classes=4", 16, 96, 0.93},
-                                         LearningCase{"vit:layers=1,hidden=32,size=16,patch=4,classes=4", 32, 96, 0.8},
-                                         LearningCase{"gpt:layers=1,hidden=32,heads=2,seq=32", 16, 96, 0.7},
-                                         LearningCase{"llama:layers=1,hidden=32,heads=2,seq=32", 16, 96, 0.7},
-                                         LearningCase{"moe:layers=1,hidden=32,heads=2,seq=32,experts=4", 16, 96, 0.7},
-                                         LearningCase{"bert:layers=1,hidden=32,heads=2,seq=32", 32, 96, 0.7},
-                                         LearningCase{"t5:layers=1,hidden=32,heads=2,seq=8,target=16", 32, 96, 0.7},
-                                         LearningCase{"recommender", 64, 64, 0.7}),
-                         [](const testing::TestParamInfo<LearningCase>& one) {
-                           return one.param.spec.substr(0, one.param.spec.find(':'));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Zoo, Recipes,
+    testing::Values(LearningCase{"mlp:hidden=32", 32, 64, 0.5}, LearningCase{"lenet", 16, 64, 0.8},
+                    LearningCase{"resnet50:width=16,classes=4", 32, 128, 0.9},
+                    LearningCase{"wide_resnet:width=8,classes=4", 32, 128, 0.9},
+                    // Batch norms of two channels: six seeds differ by a third, in either precision.
+                    LearningCase{"inception:width=2,classes=4", 16, 96, 0.93, 0.5},
+                    LearningCase{"vit:layers=1,hidden=32,size=16,patch=4,classes=4", 32, 96, 0.8},
+                    LearningCase{"gpt:layers=1,hidden=32,heads=2,seq=32", 16, 96, 0.7},
+                    LearningCase{"llama:layers=1,hidden=32,heads=2,seq=32", 16, 96, 0.7},
+                    LearningCase{"moe:layers=1,hidden=32,heads=2,seq=32,experts=4", 16, 96, 0.7},
+                    LearningCase{"bert:layers=1,hidden=32,heads=2,seq=32", 32, 96, 0.7},
+                    LearningCase{"t5:layers=1,hidden=32,heads=2,seq=8,target=16", 32, 96, 0.7},
+                    LearningCase{"recommender", 64, 64, 0.7}),
+    [](const testing::TestParamInfo<LearningCase>& one) { return one.param.spec.substr(0, one.param.spec.find(':')); });
 
 }  // namespace
 }  // namespace partita
