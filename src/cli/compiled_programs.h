@@ -28,7 +28,7 @@ struct CompiledJob {
   std::string model, plugin;  // plugin: its version, such as "0.115"
   const pjrt::Target* target = nullptr;
   std::vector<CompiledProgram> programs{};
-  int64_t host_ops = 0, messages = 0;  // performed by these ranks between programs
+  int64_t host_ops = 0, messages = 0;  // between the programs of these ranks
 
   /// The program with the most bytes. Throws InternalError if there is none.
   const CompiledProgram& largest() const;

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Compiles the training step of every model of the zoo in bf16 for chips that are not there, and prints a table.
+#   tools/xla/compile_zoo.sh PARTITA [TARGET...] > table.md      TARGET: by default h100 and v5e
+# PARTITA_CUDA_PLUGIN and PARTITA_TPU_PLUGIN name the plugins; without them those of Python packages are taken. A
+# compilation that takes more than LIMIT seconds (600) or MEMORY KiB of addresses (CUDA: 40,000,000, TPU: 14,000,000,
+# as some programs make its compiler take all there are) is told as failed. Exit code 1 if a model other than these fails
+# for a GPU, or if recomputation leaves more than half of the temporaries of GPT-2.
+set -uo pipefail
+partita=$(realpath "$1")
+shift
+targets=("$@")
+[[ ${#targets[@]} -gt 0 ]] || targets=(h100 v5e)
+gpt2=gpt:layers=12,hidden=768,heads=12,seq=1024,vocab=50257
+jobs=(mlp lenet resnet18 resnet50 resnet101 resnet152 wide_resnet inception vit gpt moe llama bert t5 recommender quickstart
+  "resnet50 --batch 256" "$gpt2 --batch 32" "$gpt2 --batch 32 --recompute full")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+faults=0
+
+# compile TARGET JOB: writes the numbers as JSON to $work/json, or the error to $work/error.
+compile() {
+  local plugin=${PARTITA_CUDA_PLUGIN:-} memory=${MEMORY:-40000000}
+  if [[ $1 == v* ]]; then
+    plugin=${PARTITA_TPU_PLUGIN:-}
+    memory=${MEMORY:-14000000}
+  fi
+  # shellcheck disable=SC2086
+  (ulimit -v "$memory"; PARTITA_PJRT_PLUGIN=$plugin nice -n 10 timeout -s KILL "${LIMIT:-600}" \
+    "$partita" compile $2 --target "$1" --precision bf16 --json >"$work/json" 2>"$work/error")
+}
+
+echo "| model | chip | programs | ops | fused | library | arguments MiB | temporaries MiB | largest program MiB | seconds |"
+echo "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+for target in "${targets[@]}"; do
+  before=
+  for job in "${jobs[@]}"; do
+    if ! compile "$target" "$job"; then
+      reason=$(grep -o 'partita: error: .*' "$work/error" | cut -c 17-140)
+      echo "| $job | $target | ${reason:-stopped by the limit of time or memory} | | | | | | | |"
+      [[ $target == v* ]] || faults=1
+      continue
+    fi
+    python3 - "$job" "$target" "$work/json" <<'END'
+import json, sys
+job, target, path = sys.argv[1:]
+made = json.load(open(path))
+total = made["sum"]
+mib = lambda count: f"{count / 2**20:,.1f}"
+print(f"| {job} | {target} | {len(made['programs'])} | {total['ops']} | {total['fused_kernels']} | {total['library_calls']} "
+      f"| {mib(total['arguments'])} | {mib(total['temporaries'])} | {mib(made['largest_program'])} | {total['seconds']:.1f} |")
+END
+    temporaries=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['sum']['temporaries'])" "$work/json")
+    if [[ $job == "$gpt2 --batch 32" ]]; then
+      before=$temporaries
+    elif [[ $job == *"--recompute full" && -n $before ]] && ((2 * temporaries > before)); then
+      echo "recomputation leaves more than half of the temporaries, got $temporaries, expected at most half of $before" >&2
+      faults=1
+    fi
+  done
+done
+exit "$faults"
