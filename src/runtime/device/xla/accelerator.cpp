@@ -32,7 +32,6 @@ struct Accelerator::Shared {
     std::mutex mutex;
     std::weak_ptr<const pjrt::Executable> made;
   };
-  std::string path;
   pjrt::Plugin plugin;
   pjrt::Client client;
   std::map<std::string, pjrt::Flag> flags;                     // flags of each compilation
@@ -59,7 +58,7 @@ Accelerator Accelerator::open(std::string_view name, int index) {
                                                         "one for {}",
                                                         path, client.platform(), vendor->name));
     }
-    shared = new Shared{path, std::move(plugin), std::move(client), flags_of(*vendor, path)};
+    shared = new Shared{std::move(plugin), std::move(client), flags_of(*vendor, path)};
   }
   const auto count = static_cast<int>(shared->client.devices());
   if (count == 0 || named >= count) {
@@ -70,7 +69,6 @@ Accelerator Accelerator::open(std::string_view name, int index) {
 }
 
 const pjrt::Client& Accelerator::client() const { return shared_->client; }
-const std::string& Accelerator::path() const { return shared_->path; }
 std::string Accelerator::version() const {
   const pjrt::Version& version = shared_->plugin.version();
   return fmt::format("{}.{}", version.major, version.minor);

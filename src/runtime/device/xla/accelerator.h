@@ -19,8 +19,6 @@ class Accelerator {
   static Accelerator open(std::string_view name, int index);
 
   const pjrt::Client& client() const;
-  /// Returns the path of the plugin.
-  const std::string& path() const;
   /// Returns the version of the PJRT interface that the plugin has, such as "0.106".
   std::string version() const;
   size_t device() const { return device_; }

@@ -49,6 +49,13 @@ class UnlessInfinite final : public Kernel {
   std::vector<size_t> operands_;
 };
 
+/// Whether an operand or a result has 16 bits.
+bool has_halves(const KernelQuery& query) {
+  const auto half = [](const Type& type) { return is_half(type.dtype); };
+  return std::any_of(query.inputs.begin(), query.inputs.end(), half) ||
+         std::any_of(query.outputs.begin(), query.outputs.end(), half);
+}
+
 }  // namespace
 
 int64_t ranges_of(int64_t rows) {
@@ -61,20 +68,12 @@ int threads_within(int64_t own, int64_t scratch_bytes) {
   return own == 0 ? 1 : static_cast<int>(std::min<int64_t>(omp_get_max_threads(), scratch_bytes / own));
 }
 
-std::string unsupported_by_loops(const KernelQuery& query) {
-  const Type& first = query.inputs.empty() ? query.outputs[0] : query.inputs[0];
-  if (first.dtype == DType::f32 || first.dtype == DType::f64) return "";
-  return fmt::format("{} is not supported", name_of(first.dtype));
-}
-
-bool has_halves(const KernelQuery& query) {
-  const auto half = [](const Type& type) { return is_half(type.dtype); };
-  return std::any_of(query.inputs.begin(), query.inputs.end(), half) ||
-         std::any_of(query.outputs.begin(), query.outputs.end(), half);
-}
-
 std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& places) {
-  if (!has_halves(query)) return unsupported_by_loops(query);
+  if (!has_halves(query)) {
+    const Type& first = query.inputs.empty() ? query.outputs[0] : query.inputs[0];
+    if (first.dtype == DType::f32 || first.dtype == DType::f64) return "";
+    return fmt::format("{} is not supported", name_of(first.dtype));
+  }
   const auto unsupported = [](const std::vector<Type>& types, const std::vector<size_t>& halves) -> std::string {
     for (size_t i = 0; i < types.size(); ++i) {
       const bool may_be_half = std::find(halves.begin(), halves.end(), i) != halves.end();

@@ -18,19 +18,15 @@ inline int64_t range_begin(int64_t rows, int64_t ranges, int64_t range) { return
 /// thread may use; 1 if they need none. Throws InternalError if there is not even room for one.
 int threads_within(int64_t own, int64_t scratch_bytes);
 
-/// Returns the reason why the loops do not support a query: its first operand, or its result if it has no operands, is
-/// neither f32 nor f64. "" if they do.
-std::string unsupported_by_loops(const KernelQuery& query);
-
 /// Which operands and results of a loop in f32 may have 16 bits: it widens and rounds them (halves.h).
 struct HalfPlaces {
   std::vector<size_t> operands, results;
 };
-/// Whether an operand or a result has 16 bits.
-bool has_halves(const KernelQuery& query);
-/// Returns the reason why the loops do not support a query in which these operands and results may have 16 bits: other
-/// floats are not all f32, or, if none has 16 bits, `unsupported_by_loops`. "" if they do.
-std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& places);
+/// Returns the reason why the loops do not support a query. Without 16-bit floats: its first operand, or its result if
+/// it has no operands, is neither f32 nor f64. With them: one is in another place than these, or another float is not
+/// f32.
+/// "" if they support it.
+std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& places = {});
 /// Accepts a query that `unsupported_by_loops` does not refuse, with all operands and results dense. The choice has
 /// this kernel name and those of these (input, output) pairs, which may share a buffer, that have one type. Refuses
 /// others with a reason.

@@ -72,11 +72,9 @@ constexpr int64_t kRooms = 3;  // rows that a thread widens or rounds at a time
 template <class T>
 class RowRooms {
  public:
-  /// `scratch` has room for `threads` threads; it is null, and there are no rooms, without 16-bit types.
-  RowRooms(void* scratch, int64_t size, int threads)
-      : rooms_(static_cast<T*>(scratch)), size_(size), threads_(threads) {}
-  int threads() const { return threads_; }
-  /// Room number `index` of the calling thread, one of the team.
+  /// `scratch` has room for all threads of the team; it is null, and there are no rooms, without 16-bit types.
+  RowRooms(void* scratch, int64_t size) : rooms_(static_cast<T*>(scratch)), size_(size) {}
+  /// Returns room number `index` of the calling thread; null if there are no rooms.
   T* room(int64_t index) const {
     return rooms_ == nullptr ? nullptr : rooms_ + (omp_get_thread_num() * kRooms + index) * size_;
   }
@@ -84,7 +82,6 @@ class RowRooms {
  private:
   T* rooms_;
   int64_t size_;
-  int threads_;
 };
 
 /// Binds a loop that computes y = (x - mean) * rstd * gamma + beta and stores mean and rstd of each row; rms_norm has
@@ -98,7 +95,7 @@ LoopFn bind_norm_row_norm(const Rows& rows, const RowNormTypes& types, int threa
     const T* beta = kCentered ? static_cast<const T*>(in[2]) : nullptr;
     T* means = kCentered ? static_cast<T*>(out[1]) : nullptr;
     T* rstds = static_cast<T*>(out[kCentered ? 2 : 1]);
-    const RowRooms<T> rooms(types.has_halves() ? scratch : nullptr, rows.size, threads);
+    const RowRooms<T> rooms(types.has_halves() ? scratch : nullptr, rows.size);
 #pragma omp parallel for num_threads(threads) if (rows.count * rows.size > kSerialElements)
     for (int64_t row = 0; row < rows.count; ++row) {
       const T* from = x.read(row * rows.size, rows.size, rooms.room(0));
@@ -151,7 +148,7 @@ LoopFn bind_grad_row_norm(const Rows& rows, const RowNormTypes& types, int threa
     const T* means = kCentered ? static_cast<const T*>(in[2]) : nullptr;
     const T* rstds = static_cast<const T*>(in[kCentered ? 3 : 2]);
     T* sums = static_cast<T*>(scratch);  // d_gamma and d_beta per range
-    const RowRooms<T> rooms(types.has_halves() ? sums + 2 * rows.size * ranges : nullptr, rows.size, threads);
+    const RowRooms<T> rooms(types.has_halves() ? sums + 2 * rows.size * ranges : nullptr, rows.size);
 #pragma omp parallel for num_threads(threads) if (rows.count * rows.size > kSerialElements)
     for (int64_t range = 0; range < ranges; ++range) {
       T* own = sums + 2 * rows.size * range;
