@@ -34,12 +34,17 @@ RankProgram small_program() {
   return program;
 }
 
-TEST(CompiledPrograms, AreWrittenToTheFolder) {
+/// A plugin of a few lines, its chip, and a folder for programs.
+class CompiledPrograms : public testing::Test {
+ protected:
   pjrt::FakePlugin fake;
   const TempDir folder;
   const pjrt::Target target = fake_target();
-  const pjrt::Plugin plugin(fake.table(), "fake.so");
+  const pjrt::Plugin plugin{fake.table(), "fake.so"};
   const pjrt::Topology topology = topology_of(plugin, target);
+};
+
+TEST_F(CompiledPrograms, AreWrittenToTheFolder) {
   const CompiledProgram one = compile_program(topology, target, 0, small_program(), 7, folder.path());
   EXPECT_EQ(text_of_file(folder.path() / "program_7.mlir"), "module {}");
   EXPECT_EQ(text_of_file(folder.path() / "program_7.hlo.pb"), "optimised");
@@ -50,12 +55,7 @@ TEST(CompiledPrograms, AreWrittenToTheFolder) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "program_8.mlir"));
 }
 
-TEST(CompiledPrograms, ARefusedProgramIsKept) {
-  pjrt::FakePlugin fake;
-  const TempDir folder;
-  const pjrt::Target target = fake_target();
-  const pjrt::Plugin plugin(fake.table(), "fake.so");
-  const pjrt::Topology topology = topology_of(plugin, target);
+TEST_F(CompiledPrograms, ARefusedProgramIsKept) {
   for (const auto& [code, exit, begin] :
        {std::tuple(pjrt::ErrorCode::unavailable, ExitCode::internal,
                    "[device] fake.so: PJRT_Compile failed with code 14: as the test wants"),
@@ -78,8 +78,7 @@ TEST(CompiledPrograms, ARefusedProgramIsKept) {
   }
 }
 
-TEST(CompiledPrograms, ArePrintedWithTheirSum) {
-  const pjrt::Target target = fake_target();
+TEST_F(CompiledPrograms, ArePrintedWithTheirSum) {
   CompiledJob job{.model = "mlp", .plugin = "0.90", .target = &target};
   constexpr int64_t kMiB = 1 << 20;
   for (const int64_t i : {1, 2}) {

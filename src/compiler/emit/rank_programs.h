@@ -22,7 +22,8 @@ struct RankPrograms {
   int64_t messages = 0;               // collectives, or buckets of them, between programs
 };
 
-/// Returns the programs that `rank` of the world runs in a step of `program`, made with a catalog of accelerators.
+/// Returns the programs that `rank` of the world runs in a step of these stages, which were made with a
+/// catalog of accelerators.
 /// Throws InvalidArgument for an op that cannot be written, InternalError for a rank that does not exist.
 RankPrograms programs_of_rank(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops,
                               int64_t rank);

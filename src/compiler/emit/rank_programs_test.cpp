@@ -6,24 +6,12 @@
 
 #include "base/error.h"
 #include "compiler/compile.h"
+#include "compiler/emit/test_graph.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/xla/xla_device.h"
 
 namespace partita {
 namespace {
-
-constexpr std::string_view kTwoStages = R"(partita graph 1
-graph products
-input %x: f64[8,6] batch=0
-state %w: f64[6,5] parameter normal(0,1)
-state %v: f64[5,4] parameter normal(0,1)
-%a = matmul(%x, %w) : f64[8,5]
-%b = tanh(%a) : f64[8,5]
-%c = matmul(%b, %v) : f64[8,4]
-%d = square(%c) : f64[8,4]
-%loss = reduce(%d) {axes=[0,1], scale=0.1} : f64[]
-output loss = %loss
-)";
 
 Program staged_program(int64_t ranks, int64_t stages, int64_t micro_batches) {
   const auto device = make_device(all_ops(), {.name = "xla:cpu"});
@@ -31,7 +19,7 @@ Program staged_program(int64_t ranks, int64_t stages, int64_t micro_batches) {
   training.optimizer = {.kind = OptimizerKind::adamw};
   PlanOptions plan{.micro_batches = micro_batches};
   plan.pipeline.stages = stages;
-  Graph graph = parse_graph(kTwoStages, all_ops());
+  Graph graph = parse_graph(kTwoProducts, all_ops());
   for (size_t n = 0; n < graph.nodes.size(); ++n) graph.nodes[n].stage = n < 2 ? 0 : static_cast<int>(stages - 1);
   return compile(graph, all_ops(), device->catalog(), {.ranks = ranks, .plan = plan, .training = training});
 }

@@ -6,25 +6,13 @@
 #include <set>
 
 #include "compiler/compile.h"
+#include "compiler/emit/test_graph.h"
 #include "compiler/partition/collectives.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/xla/xla_device.h"
 
 namespace partita {
 namespace {
-
-constexpr std::string_view kTwoProducts = R"(partita graph 1
-graph products
-input %x: f64[8,6] batch=0
-state %w: f64[6,5] parameter normal(0,1)
-state %v: f64[5,4] parameter normal(0,1)
-%a = matmul(%x, %w) : f64[8,5]
-%b = tanh(%a) : f64[8,5]
-%c = matmul(%b, %v) : f64[8,4]
-%d = square(%c) : f64[8,4]
-%loss = reduce(%d) {axes=[0,1], scale=0.1} : f64[]
-output loss = %loss
-)";
 
 /// The training of two products on two ranks, in two micro-batches, for an accelerator.
 Program program_of_segments(int64_t level) {
