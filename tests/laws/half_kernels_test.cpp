@@ -101,14 +101,15 @@ class HalfCheck {
       to[static_cast<size_t>(in_place.second)] = inputs[static_cast<size_t>(in_place.first)].data();
     Memory scratch(choice.scratch_bytes);
     def_.make(query, choice)->run(from, to, scratch.data());
-    if (!scratch.intact()) wrong = "writes behind its scratch";
+    if (!scratch.intact()) wrong = "the kernel writes past the end of its scratch memory";
     std::vector<Array> results;
     for (size_t k = 0; k < outputs.size(); ++k) {
       const bool shared = static_cast<int>(k) == in_place.second;
       Memory& memory = shared ? inputs[static_cast<size_t>(in_place.first)] : outputs[k];
-      if (!memory.intact()) wrong = fmt::format("writes behind output {}", k);
+      if (!memory.intact()) wrong = fmt::format("the kernel writes past the end of output {}", k);
       std::string padding;
       results.push_back(read_back(memory, query.outputs[k], choice.outputs[k], padding));
+      if (wrong.empty()) wrong = padding;
     }
     return results;
   }

@@ -109,12 +109,12 @@ class Check {
     if (in_place.first >= 0) to[in_place.second] = inputs[in_place.first].data();
     Memory scratch(choice_.scratch_bytes);
     kernel_->run(from, to, scratch.data());
-    if (!scratch.intact()) return "writes behind its scratch";
+    if (!scratch.intact()) return "the kernel writes past the end of its scratch memory";
     results_.clear();
     for (size_t k = 0; k < outputs.size(); ++k) {
       const bool shared = static_cast<int>(k) == in_place.second;
       Memory& memory = shared ? inputs[in_place.first] : outputs[k];
-      if (!memory.intact()) return fmt::format("writes behind output {}", k);
+      if (!memory.intact()) return fmt::format("the kernel writes past the end of output {}", k);
       std::string wrong;
       const Array got = read_back(memory, node_.output_types[k], choice_.outputs[k], wrong);
       if (has_nan_) wrong.clear();  // NaN times the zeros of padding is NaN
