@@ -1,5 +1,5 @@
 #pragma once
-// Programs of ranks, compiled for a chip that is not there, and what is told of them.
+// Programs of ranks, compiled for a chip that is not there, and reports about them.
 
 #include <optional>
 #include <string>

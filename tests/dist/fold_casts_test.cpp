@@ -70,7 +70,7 @@ int64_t halved_products_of(const Program& program) {
   return count;
 }
 
-/// Runs a job with and without folding. Returns the largest relative distance of losses and states.
+/// Runs a job with and without folding, and compares losses and states.
 void expect_folded_alike(Job job, double tolerance, const std::string& what) {
   const JobResult folded = run_job(job);
   job.switched_off = {"fold_casts"};

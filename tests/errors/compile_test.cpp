@@ -1,4 +1,4 @@
-// What `partita compile` refuses, without a plugin.
+// Refusals of `partita compile` that need no plugin.
 
 #include <cstdlib>
 

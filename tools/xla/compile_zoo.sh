@@ -3,7 +3,7 @@
 #   tools/xla/compile_zoo.sh PARTITA [TARGET...] > table.md      TARGET: by default h100 and v5e
 # PARTITA_CUDA_PLUGIN and PARTITA_TPU_PLUGIN name the plugins; without them those of Python packages are taken. A
 # compilation that takes more than LIMIT seconds (600) or MEMORY KiB of addresses (CUDA: 40,000,000, TPU: 14,000,000,
-# as some programs make its compiler take all there are) is told as failed. Exit code 1 if a model other than these fails
+# as some programs make its compiler take all there are) is reported as failed. Exit code 1 if a model other than these fails
 # for a GPU, or if recomputation leaves more than half of the temporaries of GPT-2.
 set -uo pipefail
 partita=$(realpath "$1")

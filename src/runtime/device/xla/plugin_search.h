@@ -35,7 +35,7 @@ std::string find_plugin(std::string_view name);
 /// Returns the libraries of NVIDIA's Python packages next to a plugin, those that others need first.
 std::vector<std::string> nvidia_libraries(const std::string& plugin);
 /// Opens `nvidia_libraries` for all libraries of the process, so that the plugin finds them without LD_LIBRARY_PATH.
-/// One that cannot be opened is left to the plugin, which says what it misses.
+/// Skips one that cannot be opened: the plugin reports what it lacks.
 void load_libraries(const std::string& plugin);
 /// Returns the folder that has bin/ptxas, of NVIDIA's Python packages next to a plugin, or of a CUDA toolkit whose
 /// ptxas is in PATH; "" if there is none.
