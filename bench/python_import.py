@@ -1,6 +1,6 @@
 """The processor time of `import partita` next to that of `import numpy`, which it includes.
 
-    PYTHONPATH=python:build/release/python python3 bench/python_import.py [RUNS=5]
+    PYTHONPATH=build/release/python /usr/bin/python3 bench/python_import.py [RUNS=5]
 
 Prints the least of the runs, in seconds, without the start of the interpreter.
 """
