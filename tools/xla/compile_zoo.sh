@@ -5,7 +5,7 @@
 # compilation that takes more than LIMIT seconds (600) or MEMORY KiB of addresses (CUDA: 40,000,000, TPU: 14,000,000,
 # as some programs make its compiler take all there are) is told as failed. JOBS, a model with its flags on each line,
 # replaces the models. Exit code 1 if one fails for a GPU, or if recomputation leaves more than half of the temporaries
-# of GPT-2 there; the compiler of TPUs recomputes by itself.
+# of GPT-2 there. For TPUs, whose compiler leaves fewer of them in either case, this is not checked.
 set -uo pipefail
 partita=$(realpath "$1")
 shift
