@@ -36,12 +36,12 @@ std::string target_names() {
 }
 
 /// Sets variables that plugins read, unless they have a value: libtpu would ask for minutes on which virtual machine of
-/// a cloud it is, and plugins print notes.
+/// a cloud it is, and lets one process at a time load it; plugins print notes.
 void set_variables_of_plugins() {
   for (const auto& [name, value] :
-       {std::pair("TPU_SKIP_MDS_QUERY", "1"), std::pair("TPU_ACCELERATOR_TYPE", "v5litepod-1"),
-        std::pair("TPU_WORKER_HOSTNAMES", "localhost"), std::pair("TPU_WORKER_ID", "0"),
-        std::pair("TF_CPP_MIN_LOG_LEVEL", "2")}) {
+       {std::pair("TPU_SKIP_MDS_QUERY", "1"), std::pair("ALLOW_MULTIPLE_LIBTPU_LOAD", "1"),
+        std::pair("TPU_ACCELERATOR_TYPE", "v5litepod-1"), std::pair("TPU_WORKER_HOSTNAMES", "localhost"),
+        std::pair("TPU_WORKER_ID", "0"), std::pair("TF_CPP_MIN_LOG_LEVEL", "2")}) {
     ::setenv(name, value, /*overwrite=*/0);
   }
 }

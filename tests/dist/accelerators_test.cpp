@@ -52,6 +52,20 @@ TEST_F(Accelerated, StagesOfTwoRanks) {
   expect_same_training(run_job(job), oracle, 1e-9, "2 stages of 2 ranks");
 }
 
+// Recomputed nodes take their operands through barriers.
+TEST_F(Accelerated, Recomputation) {
+  Job job = accelerated_job("gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12");
+  const JobResult oracle = interpret_job(job);
+  for (const Recompute recompute : {Recompute::selective, Recompute::full}) {
+    job.training.recompute = recompute;
+    for (const int ranks : {1, 2}) {
+      if (!can_run(ranks)) continue;
+      job.ranks = ranks;
+      expect_same_training(run_job(job), oracle, 1e-9, fmt::format("{} on {} ranks", name_of(recompute), ranks));
+    }
+  }
+}
+
 TEST_F(Accelerated, ShardedOptimizers) {
   if (!can_run(2)) return;
   Job job = accelerated_job("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12");

@@ -3,8 +3,9 @@
 #   tools/xla/compile_zoo.sh PARTITA [TARGET...] > table.md      TARGET: by default h100 and v5e
 # PARTITA_CUDA_PLUGIN and PARTITA_TPU_PLUGIN name the plugins; without them those of Python packages are taken. A
 # compilation that takes more than LIMIT seconds (600) or MEMORY KiB of addresses (CUDA: 40,000,000, TPU: 14,000,000,
-# as some programs make its compiler take all there are) is reported as failed. Exit code 1 if a model other than these fails
-# for a GPU, or if recomputation leaves more than half of the temporaries of GPT-2.
+# as some programs make its compiler take all there are) is told as failed. JOBS, a model with its flags on each line,
+# replaces the models. Exit code 1 if one fails for a GPU, or if recomputation leaves more than half of the temporaries
+# of GPT-2 there. For TPUs, whose compiler leaves fewer of them in either case, this is not checked.
 set -uo pipefail
 partita=$(realpath "$1")
 shift
@@ -12,7 +13,10 @@ targets=("$@")
 [[ ${#targets[@]} -gt 0 ]] || targets=(h100 v5e)
 gpt2=gpt:layers=12,hidden=768,heads=12,seq=1024,vocab=50257
 jobs=(mlp lenet resnet18 resnet50 resnet101 resnet152 wide_resnet inception vit gpt moe llama bert t5 recommender quickstart
-  "resnet50 --batch 256" "$gpt2 --batch 32" "$gpt2 --batch 32 --recompute full")
+  "resnet50:classes=1000,size=224 --batch 256" "$gpt2 --batch 32" "$gpt2 --batch 32 --recompute full")
+if [[ -n ${JOBS:-} ]]; then
+  mapfile -t jobs <<<"$JOBS"
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0
@@ -52,7 +56,7 @@ END
     temporaries=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['sum']['temporaries'])" "$work/json")
     if [[ $job == "$gpt2 --batch 32" ]]; then
       before=$temporaries
-    elif [[ $job == *"--recompute full" && -n $before ]] && ((2 * temporaries > before)); then
+    elif [[ $job == *"--recompute full" && -n $before && $target != v* ]] && ((2 * temporaries > before)); then
       echo "recomputation leaves more than half of the temporaries, got $temporaries, expected at most half of $before" >&2
       faults=1
     fi

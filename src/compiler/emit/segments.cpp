@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compiler/emit/emit_node.h"
+#include "compiler/emit/recompute_barriers.h"
 #include "compiler/partition/collectives.h"
 
 namespace partita {
@@ -73,13 +74,14 @@ class Writer {
         ops_(ops),
         rules_(local.graph, ops),
         coordinates_(coordinates),
-        places_(places_of(schedule)) {}
+        places_(places_of(schedule)),
+        barriers_(segment, schedule, local, places_) {}
 
   std::string module() {
     std::string parameters;
     for (size_t i = 0; i < segment_.inputs.size(); ++i) parameters += (i == 0 ? "" : ", ") + parameter(i);
     if (segment_.accumulates) parameters += (parameters.empty() ? "" : ", ") + std::string("%first: tensor<i1>");
-    for (size_t i = segment_.begin; i < segment_.end; ++i) write(schedule_.instructions[i]);
+    for (size_t i = segment_.begin; i < segment_.end; ++i) write(i);
     std::vector<Hlo> results;
     for (const int place : segment_.outputs) results.push_back(values_.at(place));
     return module_text("segment", parameters, results, body_);
@@ -99,7 +101,8 @@ class Writer {
     return fmt::format("{}: {}{}", value.name, hlo_type(value.type), donated);
   }
 
-  void write(const Instruction& instruction) {
+  void write(size_t index) {
+    const Instruction& instruction = schedule_.instructions[index];
     std::vector<Hlo> inputs;
     for (const int buffer : instruction.inputs) inputs.push_back(values_.at(places_[buffer]));
     const int first = instruction.outputs[0];
@@ -111,11 +114,13 @@ class Writer {
       values_[places_[first]] = accumulated(instruction, inputs[0], values_.at(places_[first]));
       return;
     }
+    inputs = barriers_.guarded(index, inputs, values_, body_);
     const Node& node = local_.graph.nodes[instruction.node];
     std::vector<Type> types;
     for (const int buffer : instruction.outputs) types.push_back(type_of(buffer));
     const Attrs attrs = local_.attrs(instruction.node, coordinates_, rules_);
     const std::vector<Hlo> results = emit_node(body_, ops_, ops_.at(node.op), attrs, inputs, types);
+    barriers_.declare(index, results);
     for (size_t k = 0; k < results.size(); ++k) values_[places_[instruction.outputs[k]]] = results[k];
   }
 
@@ -136,6 +141,7 @@ class Writer {
   const Rules rules_;
   const std::vector<int64_t>& coordinates_;
   const std::vector<int> places_;
+  RecomputeBarriers barriers_;
   HloBody body_;
   std::map<int, Hlo> values_;  // by place: the value that it has at this point
 };
