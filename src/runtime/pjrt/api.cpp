@@ -23,6 +23,7 @@ constexpr std::pair<Function, std::string_view> kFunctions[] = {
     {Function::device_description_id, "PJRT_DeviceDescription_Id"},
     {Function::device_description_kind, "PJRT_DeviceDescription_Kind"},
     {Function::device_get_description, "PJRT_Device_GetDescription"},
+    {Function::device_memory_stats, "PJRT_Device_MemoryStats"},
     {Function::executable_destroy, "PJRT_Executable_Destroy"},
     {Function::executable_num_outputs, "PJRT_Executable_NumOutputs"},
     {Function::executable_optimized_program, "PJRT_Executable_OptimizedProgram"},
@@ -44,6 +45,12 @@ constexpr std::pair<Function, std::string_view> kFunctions[] = {
     {Function::compile, "PJRT_Compile"},
     {Function::executable_memory_stats, "PJRT_Executable_GetCompiledMemoryStats"},
 };
+
+/// Whether a code says that a device is gone, not that a call of it was wrong.
+bool is_loss(int code) {
+  const auto known = static_cast<ErrorCode>(code);
+  return known == ErrorCode::unavailable || known == ErrorCode::data_loss || known == ErrorCode::aborted;
+}
 
 }  // namespace
 
@@ -123,6 +130,12 @@ void Api::fail(Function function, Error* error, Purpose purpose) const {
     throw RuntimeFailure(ExitCode::usage,
                          fmt::format("[device] {}: the plugin has no device to use, got code {} of {}: {}, expected a "
                                      "device with its driver",
+                                     path_, code, name_of(function), text));
+  }
+  if (is_loss(code)) {
+    throw RuntimeFailure(ExitCode::internal,
+                         fmt::format("[device] {}: the device was lost, got code {} of {}: {}, expected one that "
+                                     "answers",
                                      path_, code, name_of(function), text));
   }
   throw InternalError(fmt::format("[device] {}: {} failed with code {}: {}", path_, name_of(function), code, text));

@@ -29,6 +29,8 @@ class Api {
   const std::string& path() const { return path_; }
   const Version& version() const { return table_->version; }
 
+  /// Whether the plugin has a function.
+  bool has(Function function) const;
   /// Calls a function with `args`, whose size it sets. Throws RuntimeFailure(out_of_memory) if the plugin says that
   /// memory is exhausted, RuntimeFailure(usage) for other errors of the setup and if the plugin lacks the function,
   /// else InternalError.
@@ -54,7 +56,6 @@ class Api {
   using Entry = Error* (*)(void* args);
 
   const Entry* entries() const { return reinterpret_cast<const Entry*>(table_ + 1); }
-  bool has(Function function) const;
   Entry address_of(Function function) const;
   void destroy(Error* error) const noexcept;
   [[noreturn]] void fail(Function function, Error* error, Purpose purpose) const;

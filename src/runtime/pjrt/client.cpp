@@ -69,6 +69,20 @@ std::string Client::kind(size_t device) const {
   return {args.kind, args.size};
 }
 
+std::optional<int64_t> Client::memory_limit(size_t device) const {
+  state_->require_own_process();
+  PARTITA_CHECK(device < devices(), "device {} of {}", device, devices());
+  if (!state_->api->has(Function::device_memory_stats)) return std::nullopt;
+  DeviceMemoryArgs args;
+  args.device = state_->devices[device];
+  try {
+    state_->api->call(Function::device_memory_stats, args);
+  } catch (const partita::Error&) {  // plugins may have the function for other devices alone
+    return std::nullopt;
+  }
+  return args.has_limit ? std::optional(args.limit) : std::nullopt;
+}
+
 std::string Client::platform() const {
   state_->require_own_process();
   auto args = of_client<ClientTextArgs>(*state_);

@@ -142,6 +142,31 @@ TEST(Plugin, SaysWhyThereIsNoDevice) {
             "[device] fake.so: PJRT_Client_Compile failed with code 3: as the test wants");
 }
 
+TEST(Plugin, SaysThatTheDeviceWasLost) {
+  for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::data_loss, ErrorCode::aborted}) {
+    FakePlugin fake;
+    fake.failing_later[Function::loaded_executable_execute] = code;
+    const auto [message, exit] = error_of([&] { use(fake); });
+    EXPECT_EQ(message,
+              fmt::format("[device] fake.so: the device was lost, got code {} of PJRT_LoadedExecutable_Execute: "
+                          "as the test wants, expected one that answers",
+                          static_cast<int>(code)));
+    EXPECT_EQ(exit, ExitCode::internal);
+  }
+}
+
+TEST(Plugin, SaysWhatADeviceHasIfItKnows) {
+  FakePlugin fake;
+  const Client client = Plugin(fake.table(), "fake.so").make_client();
+  EXPECT_EQ(client.memory_limit(1), std::nullopt);
+  fake.memory_limit = 1000;
+  EXPECT_EQ(client.memory_limit(1), 1000);
+  fake.failing[Function::device_memory_stats] = ErrorCode::unimplemented;
+  EXPECT_EQ(client.memory_limit(1), std::nullopt);
+  fake.remove(Function::device_memory_stats);
+  EXPECT_EQ(client.memory_limit(1), std::nullopt);
+}
+
 // The plugin accepts a run, and says what went wrong with it where its results are waited for.
 TEST(Plugin, ErrorsThatSurfaceLateAreThrownWhereTheHostWaits) {
   for (const Function cause : {Function::loaded_executable_execute, Function::buffer_to_host,
