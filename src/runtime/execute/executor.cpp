@@ -104,14 +104,21 @@ struct Executor::Impl {
     for (size_t stage = 0; stage < stages.size(); ++stage) {
       by_stage.push_back(nullptr);
       if (pipeline.shape.groups[stage] != group) continue;
-      own.push_back(std::make_unique<StageExecutor>(
-          stages[stage].local, stages[stage].schedule, ops, device, ranks ? *ranks : world,
-          holder != nullptr ? holder->by_stage[stage] : nullptr,
-          device.accelerator() != nullptr ? borders_of(pipeline, stages, stage) : std::vector<size_t>{}));
+      own.push_back(std::make_unique<StageExecutor>(stages[stage].local, stages[stage].schedule, ops, device,
+                                                    ranks ? *ranks : world,
+                                                    holder != nullptr ? holder->by_stage[stage] : nullptr,
+                                                    device.accelerator() != nullptr ? cuts_of(stage) : ProgramCuts{}));
       by_stage.back() = own.back().get();
     }
     runs = timeline(pipeline, stages, group);
     if (messengers) transfers.emplace(pipeline, stages, by_stage, *messengers);
+  }
+
+  ProgramCuts cuts_of(size_t stage) const {
+    ProgramCuts cuts{.borders = borders_of(pipeline, stages, stage)};
+    if (stages.size() > 1) cuts.place = fmt::format(" on stage {}", stage);
+    if (world.size() > 1) cuts.place += fmt::format(" on rank {}", world.rank());
+    return cuts;
   }
 
   /// Runs a step up to and including the exchange before the update. Calls `after(run, instruction)` after each

@@ -83,8 +83,9 @@ struct Accelerator::Shared {
     std::mutex mutex;
     std::weak_ptr<const pjrt::Executable> made;
   };
-  pjrt::Plugin plugin;
-  pjrt::Client client;
+  explicit Shared(pjrt::Client made) : client(std::move(made)) {}
+
+  const pjrt::Client client;
   std::mutex mutex{};                                          // guards `programs`
   std::map<std::string, std::shared_ptr<Program>> programs{};  // by text
 };
@@ -118,13 +119,13 @@ std::string find_plugin(std::string_view name) {
 Accelerator Accelerator::open(std::string_view name, int index) {
   // Plugins cannot be unloaded, and threads of theirs outlive all else: what is shared is never released.
   static std::mutex mutex;
-  static auto& opened = *new std::map<std::string, Shared*>;
+  static auto& opened = *new std::map<std::string, std::shared_ptr<Shared>>;
   const auto [vendor, named] = parse_accelerator(name);
   const std::lock_guard lock(mutex);
-  Shared*& shared = opened[std::string(vendor->name)];
+  std::shared_ptr<Shared>& shared = opened[std::string(vendor->name)];
   if (shared == nullptr) {
     const std::string path = find_plugin(name);
-    pjrt::Plugin plugin = pjrt::Plugin::load(path);
+    const pjrt::Plugin plugin = pjrt::Plugin::load(path);
     pjrt::NamedOptions options;
     if (vendor->platform != "cpu" && vendor->platform != "tpu") options["preallocate"] = false;
     pjrt::Client client = plugin.make_client(options);
@@ -133,14 +134,18 @@ Accelerator Accelerator::open(std::string_view name, int index) {
                                                         "one for {}",
                                                         path, client.platform(), vendor->name));
     }
-    shared = new Shared{std::move(plugin), std::move(client)};
+    shared = std::make_shared<Shared>(std::move(client));
   }
   const auto count = static_cast<int>(shared->client.devices());
   if (count == 0 || named >= count) {
     throw RuntimeFailure(ExitCode::usage,
                          fmt::format("[device] no such device, got {}, expected one of {} devices", name, count));
   }
-  return {*shared, static_cast<size_t>(named >= 0 ? named : index % count)};
+  return {shared, static_cast<size_t>(named >= 0 ? named : index % count)};
+}
+
+Accelerator Accelerator::of(pjrt::Client client, size_t device) {
+  return {std::make_shared<Shared>(std::move(client)), device};
 }
 
 const pjrt::Client& Accelerator::client() const { return shared_->client; }
