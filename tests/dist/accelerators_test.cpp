@@ -171,6 +171,42 @@ TEST_F(Accelerated, AStepThatIsNotFiniteLeavesStatesAlone) {
   run_job(job);
 }
 
+// Ids and labels that the host feeds are checked before a program takes them; kernels of a CPU check them meanwhile.
+TEST_F(Accelerated, IdsAndLabelsOutOfRangeHaveTheMessagesOfTheCpu) {
+  for (const auto& [input, value] : {std::pair{"label", 12}, {"label", -1}, {"tokens", 99}, {"tokens", -5}}) {
+    for (const int ranks : {1, 2}) {
+      if (ranks > 1 && ranks_are_processes()) continue;
+      Job job = accelerated_job("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12");
+      const std::function<Arrays(int)> rows = job.batch;
+      const bool is_label = std::string_view(input) == "label";
+      job.batch = [&](int step) {
+        Arrays batch = rows(step);
+        for (auto& [name, array] : batch) {
+          if ((name == "label") != is_label || step == 0) continue;
+          if (array.type().dtype == DType::i64 || array.type().dtype == DType::i32) {
+            array.set(array.type().elements() - 2, value);
+          }
+        }
+        return batch;
+      };
+      job.ranks = ranks;
+      job.micro_batches = 2;
+      const auto message_on = [&](const std::string& device) -> std::string {
+        job.device_name = device;
+        try {
+          run_job(job);
+        } catch (const InvalidArgument& error) {
+          return error.what();
+        }
+        return "";
+      };
+      const std::string expected = message_on("cpu");
+      EXPECT_NE(expected.find(fmt::format(", got {}, expected 0 to 11", value)), std::string::npos) << expected;
+      EXPECT_EQ(message_on("xla:cpu"), expected);
+    }
+  }
+}
+
 TEST_F(Accelerated, RanksShareDevices) {
   const size_t count = Accelerator::open("xla:cpu", 0).client().devices();
   EXPECT_EQ(Accelerator::open("xla:cpu", static_cast<int>(count) + 1).device(), (count + 1) % count);

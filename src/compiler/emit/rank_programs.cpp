@@ -12,7 +12,10 @@ class RankCollector {
   RankCollector(const OpSet& ops, int64_t rank) : ops_(ops), rank_(rank) {}
 
   void add_stage(int index, const StageProgram& stage, const std::vector<size_t>& borders) {
-    for (const Segment& segment : segments_of(stage.schedule, borders)) add_segment(index, stage, segment);
+    const Segmenter segmenter(stage.schedule, stage.local, ops_);
+    for (const Segment& segment : segmenter.segments(borders)) {
+      add_segment(index, stage, segment, segmenter.modules_of(segment, rank_));
+    }
     for (const Instruction& instruction : stage.schedule.instructions) {
       if (in_program(instruction)) continue;
       found_.host_ops += instruction.kind == Instruction::compute ? 1 : 0;
@@ -23,7 +26,7 @@ class RankCollector {
   RankPrograms take() { return std::move(found_); }
 
  private:
-  void add_segment(int index, const StageProgram& stage, const Segment& segment) {
+  void add_segment(int index, const StageProgram& stage, const Segment& segment, std::vector<std::string> texts) {
     const Schedule& schedule = stage.schedule;
     std::vector<std::string> names;
     int64_t ops = 0;
@@ -32,7 +35,7 @@ class RankCollector {
       if (instruction.node >= 0) names.push_back(stage.local.graph.nodes[instruction.node].name);
       ops += instruction.kind == Instruction::copy ? 0 : 1;
     }
-    for (std::string& text : modules_of(segment, schedule, stage.local, ops_, rank_)) {
+    for (std::string& text : texts) {
       const auto [at, is_new] = by_text_.emplace(text, found_.programs.size());
       if (!is_new) {
         ++found_.programs[at->second].segments;

@@ -42,7 +42,7 @@ bool RecomputeBarriers::is_gradient(size_t i) const {
 /// Returns the values that instruction `i` and later ones of its group take from outside of it, as far as they are
 /// there and did not go through a barrier yet.
 std::vector<Hlo> RecomputeBarriers::operands_from(size_t i, const Group& group,
-                                                  const std::map<int, Hlo>& values) const {
+                                                  const std::unordered_map<int, Hlo>& values) const {
   std::vector<Hlo> found;
   std::set<std::string> names;
   for (size_t j = i; j < segment_.end; ++j) {
@@ -60,7 +60,7 @@ std::vector<Hlo> RecomputeBarriers::operands_from(size_t i, const Group& group,
 
 /// Returns a gradient that the first user of the group of instruction `i` takes, else the one made last; null if there
 /// is none.
-const Hlo* RecomputeBarriers::gradient_for(size_t i, const std::map<int, Hlo>& values) const {
+const Hlo* RecomputeBarriers::gradient_for(size_t i, const std::unordered_map<int, Hlo>& values) const {
   std::set<int> written;
   for (size_t j = i; j < segment_.end; ++j) {
     const Instruction& instruction = schedule_.instructions[j];
@@ -83,8 +83,8 @@ const Hlo* RecomputeBarriers::gradient_for(size_t i, const std::map<int, Hlo>& v
   return last == gradients_.end() ? nullptr : &last->second;
 }
 
-std::vector<Hlo> RecomputeBarriers::guarded(size_t i, const std::vector<Hlo>& inputs, const std::map<int, Hlo>& values,
-                                            HloBody& body) {
+std::vector<Hlo> RecomputeBarriers::guarded(size_t i, const std::vector<Hlo>& inputs,
+                                            const std::unordered_map<int, Hlo>& values, HloBody& body) {
   const std::string_view name = group_of(i);
   if (name.empty() || inputs.empty()) return inputs;
   Group& group = groups_[std::string(name)];

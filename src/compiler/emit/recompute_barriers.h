@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "compiler/emit/segments.h"
 
@@ -22,7 +23,8 @@ class RecomputeBarriers {
   /// Returns the operands that instruction `i`, a computation, takes instead of `inputs`: others for a recomputed node,
   /// unless its own group makes them. Writes a barrier into `body` where one is needed. `values` has the value of each
   /// place before the instruction.
-  std::vector<Hlo> guarded(size_t i, const std::vector<Hlo>& inputs, const std::map<int, Hlo>& values, HloBody& body);
+  std::vector<Hlo> guarded(size_t i, const std::vector<Hlo>& inputs, const std::unordered_map<int, Hlo>& values,
+                           HloBody& body);
   /// Declares the results of instruction `i`, a computation.
   void declare(size_t i, const std::vector<Hlo>& results);
 
@@ -34,8 +36,8 @@ class RecomputeBarriers {
   /// The group of a recomputed instruction, "" for others.
   std::string_view group_of(size_t i) const;
   bool is_gradient(size_t i) const;
-  std::vector<Hlo> operands_from(size_t i, const Group& group, const std::map<int, Hlo>& values) const;
-  const Hlo* gradient_for(size_t i, const std::map<int, Hlo>& values) const;
+  std::vector<Hlo> operands_from(size_t i, const Group& group, const std::unordered_map<int, Hlo>& values) const;
+  const Hlo* gradient_for(size_t i, const std::unordered_map<int, Hlo>& values) const;
 
   const Segment& segment_;
   const Schedule& schedule_;

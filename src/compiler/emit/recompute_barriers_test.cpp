@@ -29,8 +29,9 @@ std::string text_of_training(const std::string& recompute) {
   const Program program = compile(parse_graph(graph, all_ops()), all_ops(), device->catalog(), {.training = training});
   const Schedule& schedule = program.schedule();
   std::string text;
-  for (const Segment& segment : segments_of(schedule, {schedule.begins.begin(), schedule.begins.end()})) {
-    text += module_of(segment, schedule, program.local(), all_ops(), program.local().mesh.coordinates(0, 0));
+  const Segmenter segmenter(schedule, program.local(), all_ops());
+  for (const Segment& segment : segmenter.segments({schedule.begins.begin(), schedule.begins.end()})) {
+    text += segmenter.module_of(segment, program.local().mesh.coordinates(0, 0));
   }
   return text;
 }

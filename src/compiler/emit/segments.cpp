@@ -1,81 +1,29 @@
 #include "compiler/emit/segments.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/emit/emit_node.h"
 #include "compiler/emit/recompute_barriers.h"
 #include "compiler/partition/collectives.h"
 
 namespace partita {
-namespace {
-
-/// Places that an instruction reads. A sum over micro-batches reads itself; a message of a bucket reads its buffers.
-std::vector<int> reads_of(const Instruction& instruction, const Schedule& schedule, const std::vector<int>& places) {
-  std::vector<int> read;
-  for (const int buffer : instruction.inputs) read.push_back(places[buffer]);
-  if (instruction.kind == Instruction::accumulate) read.push_back(places[instruction.outputs[0]]);
-  if (instruction.bucket < 0) return read;
-  for (const int buffer : schedule.buckets[instruction.bucket].buffers) read.push_back(places[buffer]);
-  return read;
-}
-
-/// Finds what a segment takes and gives.
-class Ends {
- public:
-  explicit Ends(const Schedule& schedule)
-      : schedule_(schedule), places_(places_of(schedule)), readers_(places_.size()), is_kept_(places_.size(), false) {
-    for (size_t i = 0; i < schedule.instructions.size(); ++i) {
-      for (const int place : reads_of(schedule.instructions[i], schedule, places_)) readers_[place].push_back(i);
-    }
-    for (const std::vector<int>* kept : {&schedule.entry, &schedule.outputs}) {
-      for (const int buffer : *kept) is_kept_[places_[buffer]] = true;
-    }
-  }
-
-  Segment segment(size_t begin, size_t end) const {
-    Segment segment{.begin = begin, .end = end};
-    std::vector<int> written;
-    const auto add = [](std::vector<int>& list, int place) {
-      if (std::find(list.begin(), list.end(), place) == list.end()) list.push_back(place);
-    };
-    for (size_t i = begin; i < end; ++i) {
-      const Instruction& instruction = schedule_.instructions[i];
-      segment.accumulates = segment.accumulates || instruction.kind == Instruction::accumulate;
-      for (const int place : reads_of(instruction, schedule_, places_)) {
-        if (std::find(written.begin(), written.end(), place) == written.end()) add(segment.inputs, place);
-      }
-      for (const int buffer : instruction.outputs) add(written, places_[buffer]);
-    }
-    for (const int place : written) {
-      const bool is_read = std::any_of(readers_[place].begin(), readers_[place].end(),
-                                       [&](size_t reader) { return reader < begin || reader >= end; });
-      const bool is_input = std::find(segment.inputs.begin(), segment.inputs.end(), place) != segment.inputs.end();
-      if (is_kept_[place] || is_read || is_input) segment.outputs.push_back(place);
-    }
-    return segment;
-  }
-
- private:
-  const Schedule& schedule_;
-  const std::vector<int> places_;
-  std::vector<std::vector<size_t>> readers_;  // per place: instructions
-  std::vector<bool> is_kept_;                 // per place: a state or an output
-};
 
 /// Writes the instructions of a segment.
-class Writer {
+class Segmenter::Writer {
  public:
-  Writer(const Segment& segment, const Schedule& schedule, const LocalGraph& local, const OpSet& ops,
-         const std::vector<int64_t>& coordinates)
+  Writer(const Segmenter& whole, const Segment& segment, const std::vector<int64_t>& coordinates)
       : segment_(segment),
-        schedule_(schedule),
-        local_(local),
-        ops_(ops),
-        rules_(local.graph, ops),
+        schedule_(whole.schedule_),
+        local_(whole.local_),
+        ops_(whole.ops_),
+        rules_(whole.rules_),
+        places_(whole.places_),
         coordinates_(coordinates),
-        places_(places_of(schedule)),
-        barriers_(segment, schedule, local, places_) {}
+        barriers_(segment, whole.schedule_, whole.local_, whole.places_) {
+    for (size_t k = 0; k < segment.outputs.size(); ++k) results_.emplace(segment.outputs[k], k);
+  }
 
   std::string module() {
     std::string parameters;
@@ -94,10 +42,9 @@ class Writer {
     const int place = segment_.inputs[index];
     const Hlo value{fmt::format("%arg{}", index), type_of(place)};
     values_[place] = value;
-    const auto output = std::find(segment_.outputs.begin(), segment_.outputs.end(), place);
-    const std::string donated = output == segment_.outputs.end() ? ""
-                                                                 : fmt::format(" {{tf.aliasing_output = {} : i32}}",
-                                                                               output - segment_.outputs.begin());
+    const auto output = results_.find(place);
+    const std::string donated =
+        output == results_.end() ? "" : fmt::format(" {{tf.aliasing_output = {} : i32}}", output->second);
     return fmt::format("{}: {}{}", value.name, hlo_type(value.type), donated);
   }
 
@@ -138,15 +85,14 @@ class Writer {
   const Schedule& schedule_;
   const LocalGraph& local_;
   const OpSet& ops_;
-  const Rules rules_;
+  const Rules& rules_;
+  const std::vector<int>& places_;
   const std::vector<int64_t>& coordinates_;
-  const std::vector<int> places_;
   RecomputeBarriers barriers_;
   HloBody body_;
-  std::map<int, Hlo> values_;  // by place: the value that it has at this point
+  std::unordered_map<int, size_t> results_;  // by place: the result that has its value at the end
+  std::unordered_map<int, Hlo> values_;      // by place: the value that it has at this point
 };
-
-}  // namespace
 
 std::vector<int> places_of(const Schedule& schedule) {
   std::vector<int> places = roots_of(schedule);
@@ -166,10 +112,50 @@ bool in_program(const Instruction& instruction) {
   return instruction.kind == Instruction::copy || instruction.kind == Instruction::accumulate;
 }
 
-std::vector<Segment> segments_of(const Schedule& schedule, const std::vector<size_t>& borders) {
-  const Ends ends(schedule);
+Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const OpSet& ops)
+    : schedule_(schedule),
+      local_(local),
+      ops_(ops),
+      rules_(local.graph, ops),
+      places_(places_of(schedule)),
+      uses_(places_.size()),
+      is_kept_(places_.size(), false) {
+  for (size_t i = 0; i < schedule.instructions.size(); ++i) {
+    for (const int place : reads_of(schedule.instructions[i])) uses_[place].readers.push_back(i);
+    for (const int place : writes_of(schedule.instructions[i])) uses_[place].writers.push_back(i);
+  }
+  for (const std::vector<int>* kept : {&schedule.entry, &schedule.outputs}) {
+    for (const int buffer : *kept) is_kept_[places_[buffer]] = true;
+  }
+}
+
+/// Places that an instruction reads. A sum over micro-batches and a stack of them read their result; a message of a
+/// bucket reads its buffers.
+std::vector<int> Segmenter::reads_of(const Instruction& instruction) const {
+  std::vector<int> read;
+  for (const int buffer : instruction.inputs) read.push_back(places_[buffer]);
+  const bool is_stack =
+      instruction.kind == Instruction::collective && performs(local_.graph.nodes[instruction.node], Collective::stack);
+  if (is_stack || instruction.kind == Instruction::accumulate) read.push_back(places_[instruction.outputs[0]]);
+  if (instruction.bucket < 0) return read;
+  for (const int buffer : schedule_.buckets[instruction.bucket].buffers) read.push_back(places_[buffer]);
+  return read;
+}
+
+std::vector<int> Segmenter::writes_of(const Instruction& instruction) const {
+  std::vector<int> written;
+  for (const int buffer : instruction.outputs) written.push_back(places_[buffer]);
+  if (instruction.bucket >= 0) {
+    for (const int buffer : schedule_.buckets[instruction.bucket].buffers) written.push_back(places_[buffer]);
+  } else if (instruction.is_single_message() && instruction.kind == Instruction::wait) {
+    written.push_back(places_[instruction.inputs[1]]);
+  }
+  return written;
+}
+
+std::vector<Segment> Segmenter::segments(const std::vector<size_t>& borders) const {
   std::vector<Segment> segments;
-  const auto& list = schedule.instructions;
+  const auto& list = schedule_.instructions;
   std::vector<bool> is_border(list.size() + 1, false);
   for (const size_t border : borders) is_border[border] = true;
   for (size_t i = 0; i < list.size();) {
@@ -179,14 +165,71 @@ std::vector<Segment> segments_of(const Schedule& schedule, const std::vector<siz
     }
     size_t end = i + 1;
     while (end < list.size() && in_program(list[end]) && !is_border[end]) ++end;
-    segments.push_back(ends.segment(i, end));
+    segments.push_back(segment(i, end, /*gives_all=*/false));
     i = end;
   }
   return segments;
 }
 
-Segment segment_of(const Schedule& schedule, size_t instruction) {
-  return Ends(schedule).segment(instruction, instruction + 1);
+Segment Segmenter::segment_of(size_t instruction) const {
+  return segment(instruction, instruction + 1, /*gives_all=*/true);
+}
+
+Segment Segmenter::segment(size_t begin, size_t end, bool gives_all) const {
+  Segment segment{.begin = begin, .end = end};
+  std::vector<int> written;
+  std::unordered_set<int> is_written, is_input;
+  for (size_t i = begin; i < end; ++i) {
+    const Instruction& instruction = schedule_.instructions[i];
+    segment.accumulates = segment.accumulates || instruction.kind == Instruction::accumulate;
+    for (const int place : reads_of(instruction)) {
+      if (!is_written.contains(place) && is_input.insert(place).second) segment.inputs.push_back(place);
+    }
+    for (const int place : writes_of(instruction)) {
+      if (is_written.insert(place).second) written.push_back(place);
+    }
+  }
+  for (const int place : written) {
+    const std::vector<size_t>& readers = uses_[place].readers;
+    const bool is_read = !readers.empty() && (readers.front() < begin || readers.back() >= end);
+    if (gives_all || is_kept_[place] || is_read || is_input.contains(place)) segment.outputs.push_back(place);
+  }
+  return segment;
+}
+
+std::vector<std::optional<LastReader>> Segmenter::last_readers() const {
+  std::vector<std::optional<LastReader>> found(places_.size());
+  std::vector<bool> is_sum(places_.size(), false);
+  for (const Instruction& instruction : schedule_.instructions) {
+    if (instruction.kind == Instruction::accumulate) is_sum[places_[instruction.outputs[0]]] = true;
+  }
+  for (size_t place = 0; place < found.size(); ++place) {
+    const auto& [readers, writers] = uses_[place];
+    if (is_kept_[place] || is_sum[place] || readers.empty()) continue;
+    const size_t last = readers.back();
+    // Each micro-batch writes the value before it reads it.
+    const bool is_own = !writers.empty() && writers.front() < readers.front() &&
+                        schedule_.in_micro_batch(writers.front()) && schedule_.in_micro_batch(last) &&
+                        schedule_.in_micro_batch(writers.back()) && !schedule_.instructions[writers.front()].last;
+    found[place] = {.instruction = last, .in_each_micro_batch = is_own || !repeats(schedule_.section_of(last))};
+  }
+  return found;
+}
+
+std::string Segmenter::module_of(const Segment& segment, const std::vector<int64_t>& coordinates) const {
+  return Writer(*this, segment, coordinates).module();
+}
+
+std::vector<std::string> Segmenter::modules_of(const Segment& segment, int64_t rank) const {
+  const Mesh& mesh = local_.mesh;
+  const auto text_in = [&](int64_t micro_batch) { return module_of(segment, mesh.coordinates(rank, micro_batch)); };
+  // For example, dropout draws other random numbers in each micro-batch.
+  const int64_t count = repeats(schedule_.section_of(segment.begin)) ? mesh.micro_batches() : 1;
+  std::vector<std::string> texts{text_in(0)};
+  if (count > 1 && text_in(count - 1) != texts[0]) {
+    for (int64_t m = 1; m < count; ++m) texts.push_back(text_in(m));
+  }
+  return texts;
 }
 
 std::vector<size_t> borders_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, size_t stage) {
@@ -206,25 +249,6 @@ std::vector<size_t> borders_of(const Pipeline& pipeline, const std::vector<Stage
     if (points[t] && pipeline.transfers[t].from_stage == static_cast<int>(stage)) borders.push_back(*points[t] + 1);
   }
   return borders;
-}
-
-std::string module_of(const Segment& segment, const Schedule& schedule, const LocalGraph& local, const OpSet& ops,
-                      const std::vector<int64_t>& coordinates) {
-  return Writer(segment, schedule, local, ops, coordinates).module();
-}
-
-std::vector<std::string> modules_of(const Segment& segment, const Schedule& schedule, const LocalGraph& local,
-                                    const OpSet& ops, int64_t rank) {
-  const auto text_in = [&](int64_t micro_batch) {
-    return module_of(segment, schedule, local, ops, local.mesh.coordinates(rank, micro_batch));
-  };
-  // For example, dropout draws other random numbers in each micro-batch.
-  const int64_t count = repeats(schedule.section_of(segment.begin)) ? local.mesh.micro_batches() : 1;
-  std::vector<std::string> texts{text_in(0)};
-  if (count > 1 && text_in(count - 1) != texts[0]) {
-    for (int64_t m = 1; m < count; ++m) texts.push_back(text_in(m));
-  }
-  return texts;
 }
 
 }  // namespace partita

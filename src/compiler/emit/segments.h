@@ -1,6 +1,8 @@
 #pragma once
 // Programs for accelerators: a schedule cut into ranges of instructions that a device runs as one module of StableHLO.
 
+#include <optional>
+
 #include "compiler/schedule/timeline.h"
 
 namespace partita {
@@ -22,25 +24,61 @@ std::vector<int> places_of(const Schedule& schedule);
 
 /// Whether an instruction is a part of a program: computations by kProgramKernel, copies, and sums over micro-batches.
 bool in_program(const Instruction& instruction);
-
-/// Returns the segments of a schedule in order: the longest ranges of instructions that are parts of programs. No
-/// segment goes on past an instruction in `borders`.
-std::vector<Segment> segments_of(const Schedule& schedule, const std::vector<size_t>& borders);
 /// Returns the instructions of a stage before which a segment ends: where a run of the stage begins or ends, where a
 /// value is needed that another stage sends, and where one is sent.
 std::vector<size_t> borders_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, size_t stage);
-/// Returns the segment of one instruction, which is part of a program.
-Segment segment_of(const Schedule& schedule, size_t instruction);
 
-/// Returns the module of a segment for the rank at `coordinates`, which include the micro-batch if there is such an
-/// axis: a function "main" from the inputs, and the flag of a first micro-batch if the segment accumulates, to the
-/// outputs. An input that is an output of the same type is donated. `ops` has the ops of the graph. Throws
-/// InvalidArgument for an op that cannot be written.
-std::string module_of(const Segment& segment, const Schedule& schedule, const LocalGraph& local, const OpSet& ops,
-                      const std::vector<int64_t>& coordinates);
-/// Returns the modules of a segment for a rank of its stage's mesh: one, or one per micro-batch if these differ. Throws
-/// as `module_of` does.
-std::vector<std::string> modules_of(const Segment& segment, const Schedule& schedule, const LocalGraph& local,
-                                    const OpSet& ops, int64_t rank);
+/// The instruction after which nobody reads a place any more.
+struct LastReader {
+  size_t instruction = 0;
+  bool in_each_micro_batch = false;  // false: after its run in the last one, since several use the value
+};
+
+/// Cuts a schedule into segments and writes their modules.
+class Segmenter {
+ public:
+  /// The arguments outlive this object. `ops` has the ops of the graph.
+  Segmenter(const Schedule& schedule, const LocalGraph& local, const OpSet& ops);
+
+  /// `places_of` the schedule.
+  const std::vector<int>& places() const { return places_; }
+  /// Sharding rules of the local graph.
+  const Rules& rules() const { return rules_; }
+  /// Returns the segments in order: the longest ranges of instructions that are parts of programs. No segment goes on
+  /// past an instruction in `borders`.
+  std::vector<Segment> segments(const std::vector<size_t>& borders) const;
+  /// Returns the segment of one instruction, which is part of a program. It gives all that it writes.
+  Segment segment_of(size_t instruction) const;
+  /// Returns for each place its last reader in a step. None: a state or an output, which stays; a sum over
+  /// micro-batches, whose place the next step takes; and a place that nobody reads.
+  std::vector<std::optional<LastReader>> last_readers() const;
+
+  /// Returns the module of a segment for the rank at `coordinates`, which include the micro-batch if there is such an
+  /// axis: a function "main" from the inputs, and the flag of a first micro-batch if the segment accumulates, to the
+  /// outputs. An input that is an output of the same type is donated. Throws InvalidArgument for an op that cannot be
+  /// written.
+  std::string module_of(const Segment& segment, const std::vector<int64_t>& coordinates) const;
+  /// Returns the modules of a segment for a rank of its stage's mesh: one, or one per micro-batch if these differ.
+  /// Throws as `module_of` does.
+  std::vector<std::string> modules_of(const Segment& segment, int64_t rank) const;
+
+ private:
+  class Writer;
+  struct Uses {
+    std::vector<size_t> readers, writers;  // instructions, in order
+  };
+
+  std::vector<int> reads_of(const Instruction& instruction) const;
+  std::vector<int> writes_of(const Instruction& instruction) const;
+  Segment segment(size_t begin, size_t end, bool gives_all) const;
+
+  const Schedule& schedule_;
+  const LocalGraph& local_;
+  const OpSet& ops_;
+  const Rules rules_;
+  const std::vector<int> places_;
+  std::vector<Uses> uses_;     // by place
+  std::vector<bool> is_kept_;  // by place: a state or an output
+};
 
 }  // namespace partita

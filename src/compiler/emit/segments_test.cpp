@@ -26,9 +26,12 @@ Program program_of_segments(int64_t level) {
                   .training = training});
 }
 
+Segmenter segmenter_of(const Program& program) { return {program.schedule(), program.local(), all_ops()}; }
+
 /// Segments that end where sections do; those of an executor end there, too.
-std::vector<Segment> segments_of_sections(const Schedule& schedule) {
-  return segments_of(schedule, {schedule.begins.begin(), schedule.begins.end()});
+std::vector<Segment> segments_of_sections(const Program& program) {
+  const Schedule& schedule = program.schedule();
+  return segmenter_of(program).segments({schedule.begins.begin(), schedule.begins.end()});
 }
 
 bool holds(const std::vector<int>& places, int place) {
@@ -46,7 +49,7 @@ TEST(Segments, HoldEachComputationOnceAndNoCollective) {
     const Program program = program_of_segments(level);
     const Schedule& schedule = program.schedule();
     std::vector<size_t> covered, expected;
-    for (const Segment& segment : segments_of_sections(schedule)) {
+    for (const Segment& segment : segments_of_sections(program)) {
       EXPECT_LT(segment.begin, segment.end);
       for (size_t i = segment.begin; i < segment.end; ++i) covered.push_back(i);
     }
@@ -77,35 +80,46 @@ TEST(Segments, EndAtBorders) {
   for (const size_t every : {1, 3}) {
     std::vector<size_t> borders;
     for (size_t border = 0; border <= count; border += every) borders.push_back(border);
-    const std::vector<Segment> segments = segments_of(schedule, borders);
-    EXPECT_GT(segments.size(), segments_of_sections(schedule).size());
+    const std::vector<Segment> segments = segmenter_of(program).segments(borders);
+    EXPECT_GT(segments.size(), segments_of_sections(program).size());
     for (const Segment& segment : segments) {
       EXPECT_EQ(segment.begin / every, (segment.end - 1) / every) << segment.begin << " to " << segment.end;
       if (every > 1) continue;
-      const Segment alone = segment_of(schedule, segment.begin);
+      const Segment alone = segmenter_of(program).segment_of(segment.begin);
       EXPECT_EQ(alone.end, segment.end);
       EXPECT_EQ(alone.inputs, segment.inputs);
-      EXPECT_EQ(alone.outputs, segment.outputs);
+      for (const int place : segment.outputs) EXPECT_TRUE(holds(alone.outputs, place)) << place;
+      std::set<int> written;
+      for (const int buffer : schedule.instructions[segment.begin].outputs) {
+        written.insert(segmenter_of(program).places()[static_cast<size_t>(buffer)]);
+      }
+      EXPECT_EQ(std::set<int>(alone.outputs.begin(), alone.outputs.end()), written);
     }
   }
 }
 
 /// Runs a step with the number of its last writer in place of each value: once with all values, and once with those
-/// alone that segments give. Whoever reads a value has to find the same writer in both.
+/// alone that segments give and that are not released. Whoever reads a value has to find the same writer in both.
 class Writers {
  public:
-  Writers(const Schedule& schedule, const std::vector<Segment>& segments)
-      : schedule_(schedule), places_(places_of(schedule)) {
+  Writers(const Program& program, const std::vector<Segment>& segments)
+      : schedule_(program.schedule()),
+        places_(places_of(schedule_)),
+        last_readers_(segmenter_of(program).last_readers()) {
     for (const Segment& segment : segments) segments_.emplace(segment.begin, segment);
   }
 
   void run_step(int64_t micro_batches) {
+    ++now_;
+    for (const int place : placed(schedule_.inputs)) all_[place] = given_[place] = now_;
     run(0, schedule_.micro_begin(), true);
     for (int64_t m = 0; m < micro_batches; ++m) {
       run(schedule_.micro_begin(), schedule_.micro_end(), m + 1 == micro_batches);
     }
     run(schedule_.micro_end(), schedule_.instructions.size(), true);
   }
+
+  int released() const { return released_; }
 
   void expect_kept() const {
     for (const std::vector<int>* kept : {&schedule_.entry, &schedule_.outputs}) {
@@ -121,7 +135,7 @@ class Writers {
       const auto segment = segments_.find(i);
       if (segment != segments_.end()) {
         run_segment(segment->second);
-        i = segment->second.end;
+        for (; i < segment->second.end; ++i) release(i, is_last);
         continue;
       }
       const Instruction& instruction = schedule_.instructions[i];
@@ -129,8 +143,18 @@ class Writers {
         for (const int place : reads(instruction)) expect_equal(place, i);
         ++now_;
         for (const int place : writes(instruction)) all_[place] = given_[place] = now_;
+        release(i, is_last);
       }
       ++i;
+    }
+  }
+
+  void release(size_t instruction, bool is_last) {
+    for (size_t place = 0; place < places_.size(); ++place) {
+      const std::optional<LastReader>& last = last_readers_[place];
+      if (!last || last->instruction != instruction || !(last->in_each_micro_batch || is_last)) continue;
+      given_[static_cast<int>(place)] = -1;
+      ++released_;
     }
   }
 
@@ -183,6 +207,8 @@ class Writers {
   std::map<size_t, Segment> segments_;  // by the first instruction
   Numbers all_, given_;
   int now_ = 0;
+  const std::vector<std::optional<LastReader>> last_readers_;
+  int released_ = 0;
 };
 
 TEST(Segments, GiveWhatOthersRead) {
@@ -191,12 +217,14 @@ TEST(Segments, GiveWhatOthersRead) {
     const Schedule& schedule = program.schedule();
     std::vector<size_t> often(schedule.begins.begin(), schedule.begins.end());
     for (size_t border = 0; border < schedule.instructions.size(); border += 2) often.push_back(border);
-    for (const std::vector<Segment>& segments : {segments_of_sections(schedule), segments_of(schedule, often)}) {
-      Writers writers(schedule, segments);
+    for (const std::vector<Segment>& segments :
+         {segments_of_sections(program), segmenter_of(program).segments(often)}) {
+      Writers writers(program, segments);
       for (int step = 0; step < 2; ++step) {
         writers.run_step(program.local().mesh.micro_batches());
         writers.expect_kept();
       }
+      EXPECT_GT(writers.released(), 0);
     }
   }
 }
@@ -207,7 +235,7 @@ TEST(Segments, KeepToThemselvesWhatNobodyElseReads) {
   const std::vector<int> places = places_of(schedule);
   std::set<int> written;
   size_t given = 0;
-  for (const Segment& segment : segments_of_sections(schedule)) {
+  for (const Segment& segment : segments_of_sections(program)) {
     for (size_t i = segment.begin; i < segment.end; ++i) {
       for (const int buffer : schedule.instructions[i].outputs) written.insert(places[static_cast<size_t>(buffer)]);
     }
@@ -220,7 +248,7 @@ TEST(Segments, StatesAreDonatedToTheirUpdates) {
   const Program program = program_of_segments(0);
   const Schedule& schedule = program.schedule();
   const std::vector<int> places = places_of(schedule);
-  const auto segments = segments_of_sections(schedule);
+  const auto segments = segments_of_sections(program);
   for (size_t s = 0; s < schedule.entry.size(); ++s) {
     const int entry = schedule.entry[s], exit = schedule.exit[s];
     if (exit < 0 || exit == entry) continue;
@@ -236,9 +264,8 @@ TEST(Segments, ModulesHaveTheirOperandsAndResults) {
   const Program program = program_of_segments(0);
   const Schedule& schedule = program.schedule();
   int accumulating = 0, donated = 0;
-  for (const Segment& segment : segments_of_sections(schedule)) {
-    const std::string text =
-        module_of(segment, schedule, program.local(), all_ops(), program.local().mesh.coordinates(1, 0));
+  for (const Segment& segment : segments_of_sections(program)) {
+    const std::string text = segmenter_of(program).module_of(segment, program.local().mesh.coordinates(1, 0));
     const size_t arrow = text.find(") -> (");
     ASSERT_NE(arrow, std::string::npos) << text;
     const std::string_view parameters = std::string_view(text).substr(0, arrow);

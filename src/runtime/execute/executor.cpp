@@ -9,7 +9,6 @@
 #include "compiler/emit/segments.h"
 #include "runtime/execute/shard_copy.h"
 #include "runtime/execute/subnormals.h"
-#include "runtime/pjrt/api.h"
 
 namespace partita {
 namespace {
@@ -85,14 +84,21 @@ struct Executor::Impl {
     for (size_t stage = 0; stage < stages.size(); ++stage) {
       by_stage.push_back(nullptr);
       if (pipeline.shape.groups[stage] != group) continue;
-      own.push_back(std::make_unique<StageExecutor>(
-          stages[stage].local, stages[stage].schedule, ops, device, ranks ? *ranks : world,
-          holder != nullptr ? holder->by_stage[stage] : nullptr,
-          device.accelerator() != nullptr ? borders_of(pipeline, stages, stage) : std::vector<size_t>{}));
+      own.push_back(std::make_unique<StageExecutor>(stages[stage].local, stages[stage].schedule, ops, device,
+                                                    ranks ? *ranks : world,
+                                                    holder != nullptr ? holder->by_stage[stage] : nullptr,
+                                                    device.accelerator() != nullptr ? cuts_of(stage) : ProgramCuts{}));
       by_stage.back() = own.back().get();
     }
     runs = timeline(pipeline, stages, group);
     if (messengers) transfers.emplace(pipeline, stages, by_stage, *messengers);
+  }
+
+  ProgramCuts cuts_of(size_t stage) const {
+    ProgramCuts cuts{.borders = borders_of(pipeline, stages, stage)};
+    if (stages.size() > 1) cuts.place = fmt::format(" on stage {}", stage);
+    if (world.size() > 1) cuts.place += fmt::format(" on rank {}", world.rank());
+    return cuts;
   }
 
   /// Runs a step up to and including the exchange before the update. Calls `after(run, instruction)` after each
@@ -210,16 +216,6 @@ struct Executor::Impl {
     if (bad != kNone) bad = bad * world.size() + world.rank();
     world.all_reduce(&bad, 1, DType::i64, Reduce::min);
     return bad;
-  }
-
-  /// Runs an action. If a device is lost in it, the error names the rank.
-  template <class Action>
-  auto naming_rank(const Action& action) const {
-    try {
-      return action();
-    } catch (const pjrt::DeviceLost& error) {
-      throw error.of_rank(world.rank());
-    }
   }
 
   int64_t instructions_of(size_t stage) const {
@@ -379,12 +375,10 @@ std::optional<Array> Executor::state_on_first(std::string_view name) const {
 std::optional<std::string> Executor::try_step() {
   const HeldSignals held;
   DeviceSubnormals threads(impl_->device);
-  return impl_->naming_rank([&]() -> std::optional<std::string> {
-    impl_->run_before_update(threads);
-    if (std::optional<std::string> bad = impl_->find_bad(threads)) return bad;
-    impl_->run_update(threads);
-    return std::nullopt;
-  });
+  impl_->run_before_update(threads);
+  if (std::optional<std::string> bad = impl_->find_bad(threads)) return bad;
+  impl_->run_update(threads);
+  return std::nullopt;
 }
 
 void Executor::step() {
@@ -396,21 +390,17 @@ void Executor::step() {
 void Executor::run() {
   const HeldSignals held;
   DeviceSubnormals threads(impl_->device);
-  impl_->naming_rank([&] {
-    impl_->run_before_update(threads);
-    impl_->run_update(threads);
-  });
+  impl_->run_before_update(threads);
+  impl_->run_update(threads);
 }
 
 Array Executor::output(std::string_view name) const {
   const auto& [stage, buffer] = impl_->with_output(name);
-  return impl_->naming_rank([&, stage = stage, buffer = buffer] { return stage->read(buffer); });
+  return stage->read(buffer);
 }
 
 void Executor::bring_states() const {
-  impl_->naming_rank([&] {
-    for (const auto& stage : impl_->own) stage->bring_states();
-  });
+  for (const auto& stage : impl_->own) stage->bring_states();
 }
 
 void Executor::keep_states_alone() {

@@ -12,7 +12,7 @@
 namespace partita {
 
 StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
-                             Communicator& ranks, const StageExecutor* holder, const std::vector<size_t>& borders)
+                             Communicator& ranks, const StageExecutor* holder, const ProgramCuts& cuts)
     : local_(local),
       schedule_(schedule),
       device_(device),
@@ -30,7 +30,7 @@ StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, 
   }
   if (const Accelerator* accelerator = device.accelerator()) {
     programs_ = std::make_unique<StagePrograms>(
-        StagePrograms::Parts{local, schedule, ops, ranks.rank(), buffers_, *accelerator}, borders,
+        StagePrograms::Parts{local, schedule, ops, ranks.rank(), buffers_, *accelerator}, cuts,
         holder == nullptr ? nullptr : holder->programs_.get());
   }
   StageBinder({.local = local,
@@ -54,13 +54,18 @@ void StageExecutor::run(size_t begin, size_t end, DeviceSubnormals& threads) {
     threads.set(bound_.subnormals[i]);
     if (!measuring_ && spans_.recorder() == nullptr) {
       bound_.actions[i]();
-      continue;
+    } else {
+      run_measured(i);
     }
-    const Recorded recorded(spans_.recorder(), spans_.of(i));
-    const auto start = std::chrono::steady_clock::now();
-    bound_.actions[i]();
-    if (measuring_) seconds_[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (programs_ != nullptr) programs_->ran(i);
   }
+}
+
+void StageExecutor::run_measured(size_t i) {
+  const Recorded recorded(spans_.recorder(), spans_.of(i));
+  const auto start = std::chrono::steady_clock::now();
+  bound_.actions[i]();
+  if (measuring_) seconds_[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 bool StageExecutor::makes_finite(size_t index) const {

@@ -27,8 +27,8 @@ struct StatePart {
 
 class StageExecutor {
  public:
-  /// Binds kernels to this rank's shapes, or compiles the programs of an accelerator; `borders` are those of
-  /// compiler/emit/segments.h, between which it may run what it likes in one go. The arguments outlive the executor.
+  /// Binds kernels to this rank's shapes, or compiles the programs of an accelerator; `cuts` says where
+  /// these end. The arguments outlive the executor.
   /// `ranks` has the ranks of the stage; all of them construct their executors at the same time. `holder`, if given,
   /// has the states on a device of the same kind: external states are used in its memory, others are copied from it.
   /// Throws RuntimeFailure(out_of_memory) without memory or threads; RuntimeFailure if a rank fails, is lost or late,
@@ -36,7 +36,7 @@ class StageExecutor {
   /// a state; InternalError unless the mesh has as many ranks as `ranks` and `holder` has the external states in the
   /// same memory formats.
   StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
-                Communicator& ranks, const StageExecutor* holder = nullptr, const std::vector<size_t>& borders = {});
+                Communicator& ranks, const StageExecutor* holder = nullptr, const ProgramCuts& cuts = {});
 
   const LocalGraph& local() const { return local_; }
   const Schedule& schedule() const { return schedule_; }
@@ -114,6 +114,7 @@ class StageExecutor {
   const std::vector<double>& seconds() const { return seconds_; }
 
  private:
+  void run_measured(size_t instruction);
   int64_t bytes_in_use(int buffer) const;
 
   const LocalGraph& local_;

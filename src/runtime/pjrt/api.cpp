@@ -23,6 +23,7 @@ constexpr std::pair<Function, std::string_view> kFunctions[] = {
     {Function::device_description_id, "PJRT_DeviceDescription_Id"},
     {Function::device_description_kind, "PJRT_DeviceDescription_Kind"},
     {Function::device_get_description, "PJRT_Device_GetDescription"},
+    {Function::device_memory_stats, "PJRT_Device_MemoryStats"},
     {Function::executable_destroy, "PJRT_Executable_Destroy"},
     {Function::executable_num_outputs, "PJRT_Executable_NumOutputs"},
     {Function::executable_optimized_program, "PJRT_Executable_OptimizedProgram"},
@@ -51,15 +52,15 @@ bool is_loss(Function function, int code) {
   const bool uses_device = function == Function::loaded_executable_execute || function == Function::buffer_to_host ||
                            function == Function::buffer_ready_event || function == Function::client_buffer_from_host;
   const auto is = [&](ErrorCode one) { return code == static_cast<int>(one); };
-  return uses_device && (is(ErrorCode::unavailable) || is(ErrorCode::internal) || is(ErrorCode::data_loss));
+  return uses_device &&
+         (is(ErrorCode::unavailable) || is(ErrorCode::internal) || is(ErrorCode::data_loss) || is(ErrorCode::aborted));
 }
 
 }  // namespace
 
-DeviceLost::DeviceLost(const std::string& got, int rank)
+DeviceLost::DeviceLost(const std::string& got)
     : RuntimeFailure(ExitCode::peer_lost,
-                     fmt::format("[device] the device{} was lost, got {}, expected a device that answers",
-                                 rank < 0 ? "" : fmt::format(" of rank {}", rank), got)),
+                     fmt::format("[device] the device was lost, got {}, expected a device that answers", got)),
       got_(got) {}
 
 std::string_view name_of(Function function) {

@@ -20,14 +20,14 @@ std::string_view name_of(Function function);
 /// can be used. work: uses them.
 enum class Purpose { setup, work };
 
-/// A device that does not answer any more: a run, or a copy from or to it, failed as unavailable, internal or with a
-/// loss of data. The process cannot go on with the device; another process may.
+/// A device that does not answer any more: a run, or a copy from or to it, failed as unavailable, internal, aborted or
+/// with a loss of data. The process cannot go on with the device; another process may.
 class DeviceLost : public RuntimeFailure {
  public:
-  /// `got` is the plugin's error; `rank` is that of the device, -1 if it is not known.
-  explicit DeviceLost(const std::string& got, int rank = -1);
-  /// Returns the same error with the rank.
-  DeviceLost of_rank(int rank) const { return DeviceLost(got_, rank); }
+  /// `got` is the plugin's error.
+  explicit DeviceLost(const std::string& got);
+  /// Returns the same error with ": " and `place` after the plugin's error.
+  DeviceLost at(const std::string& place) const { return DeviceLost(got_ + ": " + place); }
 
  private:
   std::string got_;
@@ -43,6 +43,8 @@ class Api {
   const std::string& path() const { return path_; }
   const Version& version() const { return table_->version; }
 
+  /// Whether the plugin has a function.
+  bool has(Function function) const;
   /// Calls a function with `args`, whose size it sets. Throws RuntimeFailure(out_of_memory) if the plugin says that
   /// memory is exhausted, RuntimeFailure(usage) for other errors of the setup and if the plugin lacks the function,
   /// DeviceLost, else InternalError.
@@ -68,7 +70,6 @@ class Api {
   using Entry = Error* (*)(void* args);
 
   const Entry* entries() const { return reinterpret_cast<const Entry*>(table_ + 1); }
-  bool has(Function function) const;
   Entry address_of(Function function) const;
   void destroy(Error* error) const noexcept;
   [[noreturn]] void fail(Function function, Error* error, Purpose purpose) const;

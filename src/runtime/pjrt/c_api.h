@@ -82,6 +82,7 @@ enum class Function : size_t {
   device_description_id = 23,
   device_description_kind = 26,
   device_get_description = 29,
+  device_memory_stats = 34,
   executable_destroy = 40,
   executable_num_outputs = 44,
   executable_optimized_program = 48,
@@ -167,6 +168,32 @@ struct DeviceKindArgs : Header {
   DeviceDescription* description = nullptr;
   const char* kind = nullptr;
   size_t size = 0;
+};
+
+/// Bytes on a device; those after `in_use` are unknown unless the field after them says so.
+struct DeviceMemoryArgs : Header {  // device_memory_stats
+  Device* device = nullptr;
+  int64_t in_use = 0;
+  int64_t peak_in_use = 0;
+  bool has_peak_in_use = false;
+  int64_t allocations = 0;
+  bool has_allocations = false;
+  int64_t largest_allocation = 0;
+  bool has_largest_allocation = false;
+  int64_t limit = 0;
+  bool has_limit = false;
+  int64_t reserved = 0;
+  bool has_reserved = false;
+  int64_t peak_reserved = 0;
+  bool has_peak_reserved = false;
+  int64_t reservable_limit = 0;
+  bool has_reservable_limit = false;
+  int64_t largest_free_block = 0;
+  bool has_largest_free_block = false;
+  int64_t pool = 0;
+  bool has_pool = false;
+  int64_t peak_pool = 0;
+  bool has_peak_pool = false;
 };
 
 struct ProgramText : Header {

@@ -51,6 +51,7 @@ void ClientState::require_own_process() const {
 Client::Client(std::shared_ptr<const Api> api, ClientHandle* handle)
     : state_(std::make_shared<const ClientState>(std::move(api), handle)) {}
 
+const Version& Client::version() const { return state_->api->version(); }
 size_t Client::devices() const { return state_->devices.size(); }
 
 int64_t Client::id(size_t device) const {
@@ -67,6 +68,20 @@ std::string Client::kind(size_t device) const {
   args.description = description_of(*state_, device);
   state_->api->call(Function::device_description_kind, args);
   return {args.kind, args.size};
+}
+
+std::optional<int64_t> Client::memory_limit(size_t device) const {
+  state_->require_own_process();
+  PARTITA_CHECK(device < devices(), "device {} of {}", device, devices());
+  if (!state_->api->has(Function::device_memory_stats)) return std::nullopt;
+  DeviceMemoryArgs args;
+  args.device = state_->devices[device];
+  try {
+    state_->api->call(Function::device_memory_stats, args);
+  } catch (const partita::Error&) {  // plugins may have the function for other devices alone
+    return std::nullopt;
+  }
+  return args.has_limit ? std::optional(args.limit) : std::nullopt;
 }
 
 std::string Client::platform() const {

@@ -1,6 +1,7 @@
 #pragma once
 // Devices of a plugin, and what lies and runs on them.
 
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -126,11 +127,15 @@ class Client {
   /// Takes `handle`. Throws as `Api::call` does in the setup.
   Client(std::shared_ptr<const Api> api, ClientHandle* handle);
 
+  /// Returns the version of the plugin's interface.
+  const Version& version() const;
   size_t devices() const;
   /// Returns the id of a device, which CompileOptions name.
   int64_t id(size_t device) const;
   /// Returns the kind of a device: "NVIDIA H100 80GB HBM3".
   std::string kind(size_t device) const;
+  /// Returns the bytes that programs and arrays may take on a device; none if the plugin does not say.
+  std::optional<int64_t> memory_limit(size_t device) const;
   /// Returns the platform: "cpu", "cuda".
   std::string platform() const;
 

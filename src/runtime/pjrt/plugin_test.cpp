@@ -145,6 +145,18 @@ TEST(Plugin, SaysWhyThereIsNoDevice) {
             "[device] fake.so: PJRT_Client_Compile failed with code 3: as the test wants");
 }
 
+TEST(Plugin, SaysWhatADeviceHasIfItKnows) {
+  FakePlugin fake;
+  const Client client = Plugin(fake.table(), "fake.so").make_client();
+  EXPECT_EQ(client.memory_limit(1), std::nullopt);
+  fake.memory_limit = 1000;
+  EXPECT_EQ(client.memory_limit(1), 1000);
+  fake.failing[Function::device_memory_stats] = ErrorCode::unimplemented;
+  EXPECT_EQ(client.memory_limit(1), std::nullopt);
+  fake.remove(Function::device_memory_stats);
+  EXPECT_EQ(client.memory_limit(1), std::nullopt);
+}
+
 // The plugin accepts a run, and says what went wrong with it where its results are waited for.
 TEST(Plugin, ErrorsThatSurfaceLateAreThrownWhereTheHostWaits) {
   for (const Function cause : {Function::loaded_executable_execute, Function::buffer_to_host,
@@ -158,7 +170,7 @@ TEST(Plugin, ErrorsThatSurfaceLateAreThrownWhereTheHostWaits) {
 
 // Codes of a device at fault, noticed at once or late. In other functions they are errors of the program.
 TEST(Plugin, ADeviceThatIsLostHasItsError) {
-  for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::internal, ErrorCode::data_loss}) {
+  for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::internal, ErrorCode::data_loss, ErrorCode::aborted}) {
     for (const Function cause : {Function::loaded_executable_execute, Function::buffer_to_host,
                                  Function::buffer_ready_event, Function::client_buffer_from_host}) {
       for (const bool is_late : {false, true}) {
@@ -176,8 +188,9 @@ TEST(Plugin, ADeviceThatIsLostHasItsError) {
     fake.failing[Function::client_compile] = code;
     EXPECT_EQ(error_of([&] { use(fake); }).second, ExitCode::internal);
   }
-  EXPECT_STREQ(DeviceLost("code 14").of_rank(3).what(),
-               "[device] the device of rank 3 was lost, got code 14, expected a device that answers");
+  EXPECT_STREQ(
+      DeviceLost("code 14").at("in the program of x on rank 3").what(),
+      "[device] the device was lost, got code 14: in the program of x on rank 3, expected a device that answers");
 }
 
 TEST(Plugin, AProcessCannotUseTheClientOfItsParent) {

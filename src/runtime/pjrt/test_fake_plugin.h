@@ -1,19 +1,26 @@
 #pragma once
-// A plugin of a few lines for error paths: its programs return their first argument. Each function can be made to fail,
-// be missing, or give an event that fails.
+// A plugin of a few lines for error paths. Its programs compute nothing: a result that takes the place of an argument
+// is that argument, others are full of ones. Each function can be made to fail, be missing, or give an event that
+// fails.
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/pjrt/c_api.h"
+#include "runtime/pjrt/test_program_types.h"
 
 namespace partita::pjrt {
 
 /// The plugin of the test that runs, reached by its functions, which have no other argument of ours. One at a time.
+/// Ranks that are threads may call its functions; the members are for the time before and after.
 class FakePlugin {
  public:
   FakePlugin() {
@@ -32,8 +39,14 @@ class FakePlugin {
 
   std::map<Function, ErrorCode> failing = {};        // functions that return an error
   std::map<Function, ErrorCode> failing_later = {};  // functions whose event stands for an error
+  std::map<Function, int> failing_call = {};         // the call that fails, from 1; none: every call
+  std::map<Function, int> calls = {};                // number of calls that were made
   std::multiset<std::string> alive = {};             // "buffer", "client", ..: made and not destroyed
   int launch = -1;                                   // RunId of the last run
+  int in_flight = 0, max_in_flight = 0;              // runs whose event nobody has waited for
+  int64_t device_bytes = 0, max_device_bytes = 0;    // in buffers
+  std::vector<int64_t> bytes_after_runs = {};        // in buffers, after each run
+  int64_t memory_limit = 0;                          // bytes that device_memory_stats gives; 0: none
 
  private:
   static constexpr size_t kFunctions = 128;
@@ -45,10 +58,13 @@ class FakePlugin {
 
   struct Object {
     std::string kind;
-    int code = 0;  // code of an error, or of the error that an event stands for
+    int code = 0;  // code of an error, or of the error that an event or the values of a buffer stand for
+    bool is_run = false;
+    bool is_donated = false;
     std::vector<char> bytes = {};
     std::vector<int64_t> dims = {};
     int type = 0;
+    TestProgramTypes types = {};
   };
 
   static FakePlugin*& current() {
@@ -56,10 +72,26 @@ class FakePlugin {
     return plugin;
   }
 
+  static std::mutex& mutex() {
+    static std::mutex all;
+    return all;
+  }
+
   template <class Handle>
   static Handle* make(const std::string& kind, int code = 0) {
     current()->alive.insert(kind);
     return reinterpret_cast<Handle*>(new Object{.kind = kind, .code = code});
+  }
+  /// Makes room for the values of a buffer.
+  static void hold(Object& buffer, size_t bytes) {
+    buffer.bytes.resize(bytes);
+    FakePlugin& plugin = *current();
+    plugin.device_bytes += static_cast<int64_t>(bytes);
+    plugin.max_device_bytes = std::max(plugin.max_device_bytes, plugin.device_bytes);
+  }
+  static void drop(Object& buffer) {
+    current()->device_bytes -= static_cast<int64_t>(buffer.bytes.size());
+    buffer.bytes.clear();
   }
   template <class Handle>
   static Object* object(Handle* handle) {
@@ -68,22 +100,32 @@ class FakePlugin {
   template <class Handle>
   static void destroy(Handle* handle) {
     current()->alive.erase(current()->alive.find(object(handle)->kind));
+    if (object(handle)->is_run) --current()->in_flight;
+    drop(*object(handle));
     delete object(handle);
   }
 
-  static Event* event(Function cause) {
-    const auto found = current()->failing_later.find(cause);
-    return make<Event>("event", found == current()->failing_later.end() ? 0 : static_cast<int>(found->second));
+  /// Returns the code of the error that the present call of a function has in a list; 0: none.
+  static int code_in(const std::map<Function, ErrorCode>& failing, Function function) {
+    const auto found = failing.find(function);
+    if (found == failing.end()) return 0;
+    const auto call = current()->failing_call.find(function);
+    const bool fails = call == current()->failing_call.end() || call->second == current()->calls[function];
+    return fails ? static_cast<int>(found->second) : 0;
+  }
+  static Event* event(Function cause, int code = 0) {
+    return make<Event>("event", code != 0 ? code : code_in(current()->failing_later, cause));
   }
 
   /// Sets the entry of a function: `run` on its arguments unless it is made to fail.
   template <Function function, class Args, class Run>
   void add(Run) {
     table_.functions[static_cast<size_t>(function)] = [](void* given) -> void* {
+      const std::lock_guard lock(mutex());
       auto* args = static_cast<Args*>(given);
+      ++current()->calls[function];
       if (args->struct_size != sizeof(Args)) return make<Error>("error", static_cast<int>(ErrorCode::data_loss));
-      const auto failing = current()->failing.find(function);
-      if (failing != current()->failing.end()) return make<Error>("error", static_cast<int>(failing->second));
+      if (const int code = code_in(current()->failing, function); code != 0) return make<Error>("error", code);
       return Run()(*args);
     };
   }
@@ -123,8 +165,14 @@ class FakePlugin {
       args.num_devices = 2;
       return nullptr;
     });
+    add<F::device_memory_stats, DeviceMemoryArgs>([](DeviceMemoryArgs& args) -> void* {
+      args.limit = current()->memory_limit;
+      args.has_limit = args.limit > 0;
+      return nullptr;
+    });
     add<F::client_compile, ClientCompileArgs>([](ClientCompileArgs& args) -> void* {
       args.executable = make<LoadedExecutable>("loaded executable");
+      object(args.executable)->types = test_program_types({args.program->code, args.program->code_size});
       return nullptr;
     });
     add<F::executable_deserialize_and_load, DeserializeArgs>([](DeserializeArgs& args) -> void* {
@@ -153,12 +201,14 @@ class FakePlugin {
         [](LoadedExecutableArgs& args) -> void* { return destroy(args.executable), nullptr; });
     add<F::loaded_executable_get_executable, GetExecutableArgs>([](GetExecutableArgs& args) -> void* {
       args.compiled = make<CompiledExecutable>("executable");
+      object(args.compiled)->types = object(args.executable)->types;
       return nullptr;
     });
     add<F::executable_destroy, ExecutableArgs>(
         [](ExecutableArgs& args) -> void* { return destroy(args.executable), nullptr; });
     add<F::executable_num_outputs, NumOutputsArgs>([](NumOutputsArgs& args) -> void* {
-      args.num_outputs = 1;
+      const TestProgramTypes& types = object(args.executable)->types;
+      args.num_outputs = types.is_known ? types.results.size() : 1;
       return nullptr;
     });
     add<F::loaded_executable_addressable_devices, LoadedExecutableDevicesArgs>(
@@ -187,15 +237,44 @@ class FakePlugin {
     });
     add<F::loaded_executable_execute, ExecuteArgs>([](ExecuteArgs& args) -> void* {
       current()->launch = args.options->launch_id;
-      for (size_t d = 0; d < args.num_devices; ++d) {
-        auto* result = make<BufferHandle>("buffer");
-        const Object* argument = object(args.arguments[d][0]);
-        *object(result) = *argument;
-        args.outputs[d][0] = result;
-        args.events[d] = event(Function::loaded_executable_execute);
-      }
+      for (size_t d = 0; d < args.num_devices; ++d) run(args, d);
       return nullptr;
     });
+  }
+
+  /// Makes the results of a program on a device. Errors of arguments go on to the results.
+  static void run(ExecuteArgs& args, size_t device) {
+    FakePlugin& plugin = *current();
+    const TestProgramTypes& types = object(args.executable)->types;
+    int code = code_in(plugin.failing_later, Function::loaded_executable_execute);
+    for (size_t i = 0; i < args.num_arguments && code == 0; ++i) code = object(args.arguments[device][i])->code;
+    const size_t results = types.is_known ? types.results.size() : 1;
+    for (size_t k = 0; k < results; ++k) {
+      auto* result = make<BufferHandle>("buffer", code);
+      Object& made = *object(result);
+      const int taken = types.is_known ? types.results[k].argument : 0;
+      if (taken >= 0) {
+        Object& argument = *object(args.arguments[device][taken]);
+        made.type = argument.type;
+        made.dims = argument.dims;
+        hold(made, argument.bytes.size());
+        made.bytes = argument.bytes;
+        if (types.is_known) {
+          argument.is_donated = true;
+          drop(argument);
+        }
+      } else {
+        made.type = types.results[k].type;
+        made.dims = types.results[k].dims;
+        hold(made, types.results[k].bytes());
+        types.results[k].fill(made.bytes);
+      }
+      args.outputs[device][k] = result;
+    }
+    args.events[device] = event(Function::loaded_executable_execute, code);
+    object(args.events[device])->is_run = true;
+    plugin.max_in_flight = std::max(plugin.max_in_flight, ++plugin.in_flight);
+    plugin.bytes_after_runs.push_back(plugin.device_bytes);
   }
 
   void add_buffer_functions() {
@@ -207,7 +286,7 @@ class FakePlugin {
       buffer.dims.assign(args.dims, args.dims + args.num_dims);
       int64_t elements = 1;
       for (const int64_t size : buffer.dims) elements *= size;
-      buffer.bytes.resize(static_cast<size_t>(elements) * 4);
+      hold(buffer, static_cast<size_t>(elements) * test_bytes_of(args.type));
       if (!buffer.bytes.empty()) std::memcpy(buffer.bytes.data(), args.data, buffer.bytes.size());
       args.done = event(Function::client_buffer_from_host);
       return nullptr;
@@ -223,18 +302,18 @@ class FakePlugin {
       return nullptr;
     });
     add<F::buffer_is_deleted, BufferIsDeletedArgs>([](BufferIsDeletedArgs& args) -> void* {
-      args.is_deleted = false;
+      args.is_deleted = object(args.buffer)->is_donated;
       return nullptr;
     });
     add<F::buffer_ready_event, BufferReadyEventArgs>([](BufferReadyEventArgs& args) -> void* {
-      args.event = event(Function::buffer_ready_event);
+      args.event = event(Function::buffer_ready_event, object(args.buffer)->code);
       return nullptr;
     });
     add<F::buffer_to_host, BufferToHostArgs>([](BufferToHostArgs& args) -> void* {
       const Object& buffer = *object(args.buffer);
       if (args.size != buffer.bytes.size()) return make<Error>("error", static_cast<int>(ErrorCode::invalid_argument));
       std::memcpy(args.data, buffer.bytes.data(), args.size);
-      args.event = event(Function::buffer_to_host);
+      args.event = event(Function::buffer_to_host, buffer.code);
       return nullptr;
     });
   }

@@ -20,10 +20,7 @@ void gather(const EmbeddingAttrs& attrs, Inputs in, Outputs out) {
   T* y = out[0].as<T>();
   for (int64_t i = 0; i < in[1].type.elements(); ++i, y += width) {
     const int64_t id = ids[i];
-    if (id < 0 || id >= rows) {
-      reject("embedding", "id is outside the table", fmt::format("{}", id), fmt::format("0 to {}", rows - 1),
-             ErrorKind::index);
-    }
+    require_id("embedding", id, rows);
     const int64_t row = id - attrs.begin;
     if (row >= 0 && row < local_rows)
       std::copy_n(table + row * width, width, y);
@@ -39,6 +36,11 @@ Hlo local_rows_of(const EmitCall& call, const Hlo& ids, int64_t begin) {
 
 std::vector<Hlo> emit_embedding(const EmitCall& call) {
   return {hlo_rows(call, call.inputs[0], local_rows_of(call, call.inputs[1], call.attrs.as<EmbeddingAttrs>().begin))};
+}
+
+void require_embedding_ids(const OpCall& call, ConstTensor ids) {
+  const int64_t rows = embedding_rows_of(call.attrs.as<EmbeddingAttrs>(), call.inputs[0].shape[0]);
+  for_ids(ids, [&](int64_t id, int64_t) { require_id("embedding", id, rows); });
 }
 
 OpDef embedding_op() {
@@ -82,6 +84,7 @@ OpDef embedding_op() {
   op.traits.table_rows = [](const OpCall& call) {
     return embedding_rows_of(call.attrs.as<EmbeddingAttrs>(), call.inputs[0].shape[0]);
   };
+  op.traits.ids = {.operand = 1, .require = require_embedding_ids};
   op.emit = emit_embedding;
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
@@ -108,10 +111,7 @@ void scatter_scatter_rows(const ScatterRowsAttrs& attrs, Inputs in, Outputs out)
   const T* d_y = in[1].as<T>();
   for (int64_t i = 0; i < in[0].type.elements(); ++i, d_y += width) {
     const int64_t id = ids[i];
-    if (id < 0 || id >= attrs.total) {
-      reject("scatter_rows", "id is outside the table", fmt::format("{}", id), fmt::format("0 to {}", attrs.total - 1),
-             ErrorKind::index);
-    }
+    require_id("scatter_rows", id, attrs.total);
     const int64_t row = id - attrs.begin;
     if (row < 0 || row >= attrs.rows) continue;
     for (int64_t z = 0; z < width; ++z) sums[row * width + z] += static_cast<double>(d_y[z]);
@@ -157,6 +157,10 @@ OpDef scatter_rows_op() {
     local.begin += shard.outputs[0][0].begin;
     return Attrs(local);
   };
+  op.traits.ids = {.operand = 0, .require = [](const OpCall& call, ConstTensor ids) {
+                     const int64_t total = call.attrs.as<ScatterRowsAttrs>().total;
+                     for_ids(ids, [&](int64_t id, int64_t) { require_id("scatter_rows", id, total); });
+                   }};
   op.emit = emit_scatter_rows;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const ScatterRowsAttrs& attrs = all.as<ScatterRowsAttrs>();

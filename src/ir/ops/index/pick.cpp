@@ -85,6 +85,13 @@ std::vector<Hlo> emit_one_hot(const EmitCall& call) {
   return {call.select(hit, call.splat(attrs.on_value, result), call.splat(attrs.off_value, result))};
 }
 
+/// Checks an id unless there are 0 classes. Throws InvalidArgument for one that has no class.
+void require_class(int64_t id, int64_t row, int64_t classes) {
+  if (classes == 0 || (id >= 0 && id < classes)) return;
+  reject("one_hot", fmt::format("label of row {} is outside the classes", row), fmt::format("{}", id),
+         fmt::format("0 to {}", classes - 1), ErrorKind::index);
+}
+
 OpDef one_hot_op() {
   OpDef op;
   op.name = "one_hot";
@@ -113,6 +120,10 @@ OpDef one_hot_op() {
     return Attrs(local);
   };
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
+  op.traits.ids = {.operand = 0, .require = [](const OpCall& call, ConstTensor ids) {
+                     const int64_t classes = call.attrs.as<OneHotAttrs>().classes;
+                     for_ids(ids, [&](int64_t id, int64_t row) { require_class(id, row, classes); });
+                   }};
   op.emit = emit_one_hot;
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
@@ -126,12 +137,7 @@ OpDef one_hot_op() {
         std::fill_n(y, out[0].type.elements(), T(static_cast<Number>(attrs.off_value)));
         for (int64_t i = 0; i < in[0].type.elements(); ++i) {
           const int64_t id = static_cast<int64_t>(ids[i]);
-          if (attrs.classes > 0 && (id < 0 || id >= attrs.classes)) {
-            throw InvalidArgument(
-                fmt::format("[one_hot] label of row {} is outside the classes, got {}, expected 0 to {}", i, id,
-                            attrs.classes - 1),
-                ErrorKind::index);
-          }
+          require_class(id, i, attrs.classes);
           if (id < attrs.begin || id - attrs.begin >= attrs.depth) continue;
           y[i * attrs.depth + id - attrs.begin] = T(static_cast<Number>(attrs.on_value));
         }

@@ -45,10 +45,7 @@ void scatter_scatter_add(const ScatterAddAttrs& attrs, Inputs in, Outputs out) {
   std::vector<double> sums(x, x + local_rows * width);
   for (int64_t i = 0; i < in[1].type.elements(); ++i, updates += width) {
     const int64_t id = ids[i];
-    if (id < 0 || id >= rows) {
-      reject("scatter_add", "id is outside the table", fmt::format("{}", id), fmt::format("0 to {}", rows - 1),
-             ErrorKind::index);
-    }
+    require_id("scatter_add", id, rows);
     const int64_t row = id - attrs.begin;
     if (row < 0 || row >= local_rows) continue;
     for (int64_t z = 0; z < width; ++z) sums[row * width + z] += static_cast<double>(updates[z]);
@@ -86,6 +83,11 @@ std::vector<OpDef> scatter_add_ops() {
     const Value sums = call.apply("scatter_rows", {call.inputs[1], call.inputs[2]}, rows);
     return {call.apply("add", {call.inputs[0], sums})};
   };
+  op.traits.ids = {.operand = 1, .require = [](const OpCall& call, ConstTensor ids) {
+                     const int64_t rows =
+                         scatter_add_rows_of(call.attrs.as<ScatterAddAttrs>(), call.inputs[0].shape[0]);
+                     for_ids(ids, [&](int64_t id, int64_t) { require_id("scatter_add", id, rows); });
+                   }};
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const ScatterAddAttrs& attrs = all.as<ScatterAddAttrs>();
     for_float(in[0].type.dtype, [&](auto zero) {

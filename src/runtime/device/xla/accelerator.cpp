@@ -32,9 +32,11 @@ struct Accelerator::Shared {
     std::mutex mutex;
     std::weak_ptr<const pjrt::Executable> made;
   };
-  pjrt::Plugin plugin;
-  pjrt::Client client;
-  std::map<std::string, pjrt::Flag> flags;                     // flags of each compilation
+  explicit Shared(pjrt::Client made, std::map<std::string, pjrt::Flag> given = {})
+      : client(std::move(made)), flags(std::move(given)) {}
+
+  const pjrt::Client client;
+  const std::map<std::string, pjrt::Flag> flags;               // flags of each compilation
   std::mutex mutex{};                                          // guards `programs`
   std::map<std::string, std::shared_ptr<Program>> programs{};  // by text
 };
@@ -42,14 +44,14 @@ struct Accelerator::Shared {
 Accelerator Accelerator::open(std::string_view name, int index) {
   // Plugins cannot be unloaded, and threads of theirs outlive all else: what is shared is never released.
   static std::mutex mutex;
-  static auto& opened = *new std::map<std::string, Shared*>;
+  static auto& opened = *new std::map<std::string, std::shared_ptr<Shared>>;
   const auto [vendor, named] = parse_accelerator(name);
   const std::lock_guard lock(mutex);
-  Shared*& shared = opened[std::string(vendor->name)];
+  std::shared_ptr<Shared>& shared = opened[std::string(vendor->name)];
   if (shared == nullptr) {
     const std::string path = find_plugin(name);
     if (vendor->name == "cuda") load_libraries(path);
-    pjrt::Plugin plugin = pjrt::Plugin::load(path);
+    const pjrt::Plugin plugin = pjrt::Plugin::load(path);
     pjrt::NamedOptions options;
     if (vendor->platform != "cpu" && vendor->platform != "tpu") options["preallocate"] = false;
     pjrt::Client client = plugin.make_client(options);
@@ -58,19 +60,23 @@ Accelerator Accelerator::open(std::string_view name, int index) {
                                                         "one for {}",
                                                         path, client.platform(), vendor->name));
     }
-    shared = new Shared{std::move(plugin), std::move(client), flags_of(*vendor, path)};
+    shared = std::make_shared<Shared>(std::move(client), flags_of(*vendor, path));
   }
   const auto count = static_cast<int>(shared->client.devices());
   if (count == 0 || named >= count) {
     throw RuntimeFailure(ExitCode::usage,
                          fmt::format("[device] no such device, got {}, expected one of {} devices", name, count));
   }
-  return {*shared, static_cast<size_t>(named >= 0 ? named : index % count)};
+  return {shared, static_cast<size_t>(named >= 0 ? named : index % count)};
+}
+
+Accelerator Accelerator::of(pjrt::Client client, size_t device) {
+  return {std::make_shared<Shared>(std::move(client)), device};
 }
 
 const pjrt::Client& Accelerator::client() const { return shared_->client; }
 std::string Accelerator::version() const {
-  const pjrt::Version& version = shared_->plugin.version();
+  const pjrt::Version& version = shared_->client.version();
   return fmt::format("{}.{}", version.major, version.minor);
 }
 

@@ -17,6 +17,8 @@ class Accelerator {
   /// plugin for the first device of a process. Throws RuntimeFailure(usage) if there is no plugin, device or driver, if
   /// the plugin serves other devices or another index is named, RuntimeFailure(out_of_memory) without memory.
   static Accelerator open(std::string_view name, int index);
+  /// Takes device `device` of a client, which only copies of the result share.
+  static Accelerator of(pjrt::Client client, size_t device);
 
   const pjrt::Client& client() const;
   /// Returns the version of the PJRT interface that the plugin has, such as "0.106".
@@ -28,9 +30,9 @@ class Accelerator {
 
  private:
   struct Shared;
-  Accelerator(Shared& shared, size_t device) : shared_(&shared), device_(device) {}
+  Accelerator(std::shared_ptr<Shared> shared, size_t device) : shared_(std::move(shared)), device_(device) {}
 
-  Shared* shared_;  // lives until the process ends, as plugins do
+  std::shared_ptr<Shared> shared_;  // lives until the process ends if `open` made it
   size_t device_;
 };
 

@@ -69,6 +69,10 @@ class XlaDevice final : public Device {
         index_(options.index),
         catalog_(ops),
         host_(make_cpu_device(ops, options.threads, KernelSet::reference)) {}
+  XlaDevice(const OpSet& ops, Accelerator accelerator, int threads)
+      : XlaDevice(ops, DeviceOptions{.threads = threads}) {
+    accelerator_ = std::move(accelerator);
+  }
 
   const KernelCatalog& catalog() const override { return catalog_; }
   std::shared_ptr<void> allocate(int64_t bytes) override { return host_->allocate(bytes); }
@@ -103,6 +107,10 @@ std::unique_ptr<Device> make_device(const OpSet& ops, const DeviceOptions& optio
   if (options.name == "cpu") return make_cpu_device(ops, options.threads, options.kernels);
   require_accelerator(options.name);
   return std::make_unique<XlaDevice>(ops, options);
+}
+
+std::unique_ptr<Device> make_device(const OpSet& ops, Accelerator accelerator, int threads) {
+  return std::make_unique<XlaDevice>(ops, std::move(accelerator), threads);
 }
 
 }  // namespace partita

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runtime/device/device.h"
+#include "runtime/device/xla/accelerator.h"
 
 namespace partita {
 
@@ -17,5 +18,7 @@ struct DeviceOptions {
 /// Makes a device for the rank that owns it. An accelerator opens its plugin when a program is first bound, so that
 /// plans and schedules need none. `ops` outlives the device. Throws InvalidArgument for an unknown name.
 std::unique_ptr<Device> make_device(const OpSet& ops, const DeviceOptions& options);
+/// Makes a device of an accelerator that is open. `threads` perform what runs on the host.
+std::unique_ptr<Device> make_device(const OpSet& ops, Accelerator accelerator, int threads);
 
 }  // namespace partita

@@ -1,26 +1,32 @@
 #include "runtime/execute/xla/device_values.h"
 
-#include "compiler/emit/segments.h"
+#include "runtime/execute/xla/with_place.h"
 
 namespace partita {
 
-DeviceValues::DeviceValues(const LocalGraph& local, const Schedule& schedule, const StageBuffers& buffers,
-                           const Accelerator& accelerator, DeviceValues* holder)
-    : schedule_(schedule),
-      buffers_(buffers),
-      accelerator_(accelerator),
-      places_(places_of(schedule)),
+DeviceValues::DeviceValues(const Parts& parts, DeviceValues* holder)
+    : parts_(parts),
+      places_(parts.segmenter.places()),
       values_(places_.size()),
       held_(places_.size()),
-      is_state_(places_.size(), false) {
+      is_state_(places_.size(), false),
+      is_lost_(places_.size(), false),
+      releases_(parts.schedule.instructions.size()) {
+  const Schedule& schedule = parts.schedule;
   for (size_t place = 0; place < values_.size(); ++place) {
     values_[place].resize(static_cast<size_t>(schedule.buffers[place].copies));
   }
   for (const int entry : schedule.entry) {
     is_state_[static_cast<size_t>(place_of(entry))] = true;
     if (!schedule.is_external(entry)) continue;
-    const std::string& name = local.graph.values[schedule.buffers[entry].value].name;
-    held_[static_cast<size_t>(place_of(entry))] = {holder, holder->buffers_.named().state(name)};
+    const std::string& name = parts.local.graph.values[schedule.buffers[entry].value].name;
+    held_[static_cast<size_t>(place_of(entry))] = {holder, holder->parts_.buffers.named().state(name)};
+  }
+  const auto last_readers = parts.segmenter.last_readers();
+  for (size_t place = 0; place < last_readers.size(); ++place) {
+    if (!last_readers[place]) continue;
+    releases_[last_readers[place]->instruction].push_back(
+        {static_cast<int>(place), last_readers[place]->in_each_micro_batch});
   }
 }
 
@@ -29,14 +35,28 @@ DeviceValues::Value& DeviceValues::value(int place, int64_t micro_batch) {
   return copies[static_cast<size_t>(micro_batch) % copies.size()];
 }
 
+const std::string& DeviceValues::name_of(int place) const {
+  return parts_.local.graph.values[parts_.schedule.buffers[place].value].name;
+}
+
+void DeviceValues::require_present(int place) const {
+  if (!is_lost_[static_cast<size_t>(place)]) return;
+  throw RuntimeFailure(lost_code_, fmt::format("[device] a state that is lost, got {}, expected one that no failed "
+                                               "update was to write: {}",
+                                               name_of(place), lost_by_));
+}
+
 const pjrt::Buffer& DeviceValues::on_device(int place, int64_t micro_batch) {
   const Held& held = held_[static_cast<size_t>(place)];
   if (held.holder != nullptr) return held.holder->on_device(held.holder->place_of(held.buffer), 0);
   const std::lock_guard lock(mutex_);
+  require_present(place);
   Value& found = value(place, micro_batch);
   if (!found.device) {
-    const ConstTensor tensor{buffers_.type_of(place), buffers_.copy_of(place, micro_batch)};
-    found.device.emplace(accelerator_.client().upload(accelerator_.device(), tensor));
+    const ConstTensor tensor{parts_.buffers.type_of(place), parts_.buffers.copy_of(place, micro_batch)};
+    with_place(
+        [&](const Error&) { return fmt::format("{}, which goes to the device{}", name_of(place), parts_.place); },
+        [&] { found.device.emplace(parts_.accelerator.client().upload(parts_.accelerator.device(), tensor)); });
   }
   return *found.device;
 }
@@ -48,23 +68,72 @@ void DeviceValues::set(int place, int64_t micro_batch, pjrt::Buffer value) {
   found.is_on_host = false;
 }
 
+/// Copies a value to the host. Throws the error of the run that was to compute it, if there is one, else that of the
+/// copy.
+void DeviceValues::download(const pjrt::Buffer& from, int place, char* to) {
+  try {
+    from.download(Tensor{parts_.buffers.type_of(place), to});
+  } catch (const Error&) {
+    if (explain_) explain_();
+    with_place(
+        [&](const Error&) { return fmt::format("{}, which comes from the device{}", name_of(place), parts_.place); },
+        [] { throw; });
+  }
+}
+
 char* DeviceValues::on_host(int buffer, int64_t micro_batch) {
   const int place = place_of(buffer);
   const Held& held = held_[static_cast<size_t>(place)];
   if (held.holder != nullptr) return held.holder->on_host(held.buffer, 0);
   const std::lock_guard lock(mutex_);
-  char* address = buffers_.copy_of(place, micro_batch);
+  require_present(place);
+  char* address = parts_.buffers.copy_of(place, micro_batch);
   Value& found = value(place, micro_batch);
   if (!found.is_on_host) {
-    found.device->download(Tensor{buffers_.type_of(place), address});
+    download(*found.device, place, address);
     found.is_on_host = true;
   }
   return address;
 }
 
+const char* DeviceValues::if_on_host(int place, int64_t micro_batch) {
+  if (held_[static_cast<size_t>(place)].holder != nullptr) return nullptr;
+  const std::lock_guard lock(mutex_);
+  return value(place, micro_batch).is_on_host ? parts_.buffers.copy_of(place, micro_batch) : nullptr;
+}
+
 void DeviceValues::written(int buffer, int64_t micro_batch) {
   const std::lock_guard lock(mutex_);
-  value(place_of(buffer), micro_batch) = Value{};
+  const int place = place_of(buffer);
+  value(place, micro_batch) = Value{};
+  is_lost_[static_cast<size_t>(place)] = false;
+}
+
+void DeviceValues::release(int place, int64_t micro_batch) {
+  const std::lock_guard lock(mutex_);
+  value(place, micro_batch) = Value{};
+}
+
+void DeviceValues::release_after(size_t instruction, int64_t micro_batch) {
+  if (releases_[instruction].empty()) return;
+  const std::lock_guard lock(mutex_);
+  const bool is_last = micro_batch + 1 == parts_.local.mesh.micro_batches();
+  const bool runs_once = !repeats(parts_.schedule.section_of(instruction));
+  for (const auto& [place, in_each_micro_batch] : releases_[instruction]) {
+    if (in_each_micro_batch && !runs_once) {
+      value(place, micro_batch) = Value{};
+    } else if (is_last || runs_once) {
+      for (Value& one : values_[static_cast<size_t>(place)]) one = Value{};
+    }
+  }
+}
+
+void DeviceValues::lose_states(const Error& error) {
+  for (size_t place = 0; place < places_.size(); ++place) {
+    if (is_state_[place] && held_[place].holder == nullptr) is_lost_[place] = true;
+  }
+  lost_code_ = error.code();
+  lost_by_ = error.what();
 }
 
 void DeviceValues::keep_states_alone() {

@@ -1,9 +1,13 @@
 #pragma once
 // Where the values of a stage are: on the accelerator, in the host's memory, or both.
 
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 
+#include "base/error.h"
+#include "compiler/emit/segments.h"
 #include "runtime/device/xla/accelerator.h"
 #include "runtime/execute/stage_buffers.h"
 
@@ -14,19 +18,39 @@ namespace partita {
 /// the schedule calls all functions, but others may call `on_host` between steps.
 class DeviceValues {
  public:
-  /// The arguments outlive this object. `holder`, if given, has the external states of the schedule.
-  DeviceValues(const LocalGraph& local, const Schedule& schedule, const StageBuffers& buffers,
-               const Accelerator& accelerator, DeviceValues* holder);
+  struct Parts {
+    const LocalGraph& local;
+    const Schedule& schedule;
+    const Segmenter& segmenter;
+    const StageBuffers& buffers;
+    const Accelerator& accelerator;
+    std::string place;  // end of messages: " on rank 2"
+  };
+
+  /// All that `parts` refers to outlives this object. `holder`, if given, has the external states of the schedule.
+  DeviceValues(const Parts& parts, DeviceValues* holder);
 
   int place_of(int buffer) const { return places_[static_cast<size_t>(buffer)]; }
   /// Returns the value of a place in a micro-batch, on the device. Throws RuntimeFailure(out_of_memory) if the device
   /// lacks memory.
   const pjrt::Buffer& on_device(int place, int64_t micro_batch);
+  /// Releases the value of a place in a micro-batch on the device, which a program is about to compute anew.
+  void release(int place, int64_t micro_batch);
+  /// Releases the copies on the device that nobody reads in this step after an instruction, which has run in a
+  /// micro-batch.
+  void release_after(size_t instruction, int64_t micro_batch);
+  /// Declares that an update failed, with `error`: the states cannot be read until they are written.
+  void lose_states(const Error& error);
+  /// Sets what is called if a value cannot be read, to throw the error of the run that was to compute it.
+  void on_failure(std::function<void()> explain) { explain_ = std::move(explain); }
   /// Sets the value of a place in a micro-batch, which a program computes.
   void set(int place, int64_t micro_batch, pjrt::Buffer value);
   /// Brings the value of a buffer in a micro-batch to the host's memory and returns its address. Waits for the program
-  /// that computes it, and throws its error.
+  /// that computes it, and throws its error. Throws the failed update's kind of error for a state that it lost.
   char* on_host(int buffer, int64_t micro_batch);
+  /// Returns the address of the value of a place in a micro-batch in the host's memory, null if it is on the device
+  /// alone.
+  const char* if_on_host(int place, int64_t micro_batch);
   /// Declares that the value of a buffer in a micro-batch was written in the host's memory.
   void written(int buffer, int64_t micro_batch);
   /// Forgets the copies on the device of all values but states.
@@ -42,15 +66,25 @@ class DeviceValues {
     DeviceValues* holder = nullptr;
     int buffer = -1;
   };
+  /// A value that nobody reads after an instruction.
+  struct Release {
+    int place = -1;
+    bool in_each_micro_batch = false;
+  };
   Value& value(int place, int64_t micro_batch);
+  const std::string& name_of(int place) const;
+  void require_present(int place) const;
+  void download(const pjrt::Buffer& from, int place, char* to);
 
-  const Schedule& schedule_;
-  const StageBuffers& buffers_;
-  const Accelerator& accelerator_;
-  const std::vector<int> places_;
-  std::vector<std::vector<Value>> values_;  // by place, and there by copy
-  std::vector<Held> held_;                  // by place: of external states
-  std::vector<bool> is_state_;              // by place
+  const Parts parts_;
+  const std::vector<int>& places_;
+  std::vector<std::vector<Value>> values_;      // by place, and there by copy
+  std::vector<Held> held_;                      // by place: of external states
+  std::vector<bool> is_state_, is_lost_;        // by place
+  std::vector<std::vector<Release>> releases_;  // by instruction
+  std::function<void()> explain_;
+  ExitCode lost_code_ = ExitCode::internal;  // code of the error that lost states
+  std::string lost_by_;                      // its message
   std::mutex mutex_;
 };
 

@@ -1,6 +1,12 @@
 #include "runtime/execute/xla/stage_programs.h"
 
+#include <algorithm>
+#include <exception>
+#include <set>
 #include <utility>
+
+#include "base/free_memory.h"
+#include "runtime/execute/xla/with_place.h"
 
 namespace partita {
 namespace {
@@ -9,58 +15,224 @@ constexpr size_t kMaxInFlight = 64;  // runs; plugins may hold the results of al
 
 }  // namespace
 
-StagePrograms::StagePrograms(const Parts& parts, const std::vector<size_t>& borders, StagePrograms* holder)
+StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder)
     : parts_(parts),
-      values_(parts.local, parts.schedule, parts.buffers, parts.accelerator,
+      place_(cuts.place),
+      segmenter_(parts.schedule, parts.local, parts.ops),
+      values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.place},
               holder == nullptr ? nullptr : &holder->values_),
       by_instruction_(parts.schedule.instructions.size(), -1) {
   for (const bool flag : {false, true}) {
     flags_.push_back(parts.accelerator.client().upload(parts.accelerator.device(), {{DType::boolean, {}}, &flag}));
   }
-  for (Segment& segment : segments_of(parts.schedule, borders)) {
+  for (Segment& segment : segmenter_.segments(cuts.borders)) {
     by_instruction_[segment.begin] = static_cast<int>(segments_.size());
     segments_.push_back(load(std::move(segment)));
   }
+  require_room();
+  values_.on_failure([this] { finish(); });
+}
+
+/// Checks the program that needs the most: with its temporaries, states, outputs, and values that it uses or that are
+/// used before and after it.
+void StagePrograms::require_room() const {
+  const std::optional<int64_t> limit = parts_.accelerator.client().memory_limit(parts_.accelerator.device());
+  if (!limit) return;
+  const std::vector<ProgramMemory> needs = memory_of_segments();
+  const auto most = std::max_element(
+      needs.begin(), needs.end(), [](const ProgramMemory& a, const ProgramMemory& b) { return a.bytes() < b.bytes(); });
+  if (most == needs.end() || most->bytes() <= *limit) return;
+  throw RuntimeFailure(
+      ExitCode::out_of_memory,
+      fmt::format("[memory] the programs do not fit the device, got {} ({} of states, {} of other values, {} of "
+                  "temporaries) for the program of {}{}, expected at most the {} that it has: a smaller batch or "
+                  "model, or more devices",
+                  print_bytes(most->bytes()), print_bytes(most->states), print_bytes(most->values),
+                  print_bytes(most->temporaries),
+                  nodes_of(segments_[static_cast<size_t>(most - needs.begin())].segment), place_, print_bytes(*limit)));
+}
+
+std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() const {
+  const Schedule& schedule = parts_.schedule;
+  const auto last_readers = segmenter_.last_readers();
+  const auto bytes_of = [&](int place) {
+    const Buffer& buffer = schedule.buffers[place];
+    return schedule.is_external(place) ? 0 : parts_.buffers.type_of(place).bytes() * buffer.copies;
+  };
+  std::set<int> states, live;
+  for (const int entry : schedule.entry) states.insert(values_.place_of(entry));
+  for (const int output : schedule.outputs) live.insert(values_.place_of(output));
+  std::vector<ProgramMemory> needs;
+  for (const Loaded& loaded : segments_) {
+    const Segment& segment = loaded.segment;
+    std::erase_if(live,
+                  [&](int place) { return last_readers[place] && last_readers[place]->instruction < segment.begin; });
+    live.insert(segment.inputs.begin(), segment.inputs.end());
+    live.insert(segment.outputs.begin(), segment.outputs.end());
+    ProgramMemory need;
+    for (const int place : states) need.states += bytes_of(place);
+    for (const int place : live) need.values += states.contains(place) ? 0 : bytes_of(place);
+    try {
+      need.temporaries = loaded.programs[0]->memory().temporaries;
+    } catch (const Error&) {  // the plugin does not say
+    }
+    needs.push_back(need);
+  }
+  return needs;
 }
 
 StagePrograms::Loaded StagePrograms::load(Segment segment) const {
-  const std::vector<std::string> texts = modules_of(segment, parts_.schedule, parts_.local, parts_.ops, parts_.rank);
-  Loaded loaded{.segment = std::move(segment), .programs = {}};
-  for (const std::string& text : texts) loaded.programs.push_back(parts_.accelerator.compile(text));
+  const std::vector<std::string> texts = segmenter_.modules_of(segment, parts_.rank);
+  Loaded loaded{.segment = std::move(segment)};
+  for (const int entry : parts_.schedule.entry) {
+    const auto& outputs = loaded.segment.outputs;
+    const bool writes = std::find(outputs.begin(), outputs.end(), values_.place_of(entry)) != outputs.end();
+    loaded.writes_states = loaded.writes_states || writes;
+  }
+  const std::vector<int>& inputs = loaded.segment.inputs;
+  for (const int place : loaded.segment.outputs) {
+    if (std::find(inputs.begin(), inputs.end(), place) == inputs.end()) loaded.replaced.push_back(place);
+  }
+  for (size_t i = loaded.segment.begin; i < loaded.segment.end; ++i) {
+    const Instruction& instruction = parts_.schedule.instructions[i];
+    if (instruction.kind != Instruction::compute) continue;
+    const IdOperand& ids = parts_.ops.at(parts_.local.graph.nodes[instruction.node].op).traits.ids;
+    if (!ids.require) continue;
+    const int place = values_.place_of(instruction.inputs[ids.operand]);
+    if (std::find(inputs.begin(), inputs.end(), place) != inputs.end()) loaded.ids.emplace_back(i, place);
+  }
+  with_place([&](const Error& error) { return place_of(loaded, error); },
+             [&] {
+               for (const std::string& text : texts) loaded.programs.push_back(parts_.accelerator.compile(text));
+             });
   return loaded;
 }
 
 void StagePrograms::run(size_t i) {
   if (!singly_) return launch(segments_[static_cast<size_t>(by_instruction_[i])]);
   auto at = single_.find(i);
-  if (at == single_.end()) at = single_.emplace(i, load(segment_of(parts_.schedule, i))).first;
+  if (at == single_.end()) at = single_.emplace(i, load(segmenter_.segment_of(i))).first;
   launch(at->second);
 }
 
+void StagePrograms::ran(size_t i) {
+  if (to_release_) values_.release_after(to_release_->first, to_release_->second);
+  to_release_.reset();
+  if (singly_) {  // its results are looked at before the next one runs
+    to_release_.emplace(i, parts_.buffers.micro_batch());
+  } else {
+    values_.release_after(i, parts_.buffers.micro_batch());
+  }
+}
+
+/// Checks ids that are on the host. Those that a program computes are not there.
+void StagePrograms::require_ids_of(const Loaded& loaded) {
+  const auto types_of = [&](const std::vector<int>& buffers) {
+    std::vector<Type> types;
+    for (const int buffer : buffers) types.push_back(parts_.buffers.type_of(buffer));
+    return types;
+  };
+  for (const auto& [i, place] : loaded.ids) {
+    const char* ids = values_.if_on_host(place, parts_.buffers.micro_batch());
+    if (ids == nullptr) continue;
+    const Instruction& instruction = parts_.schedule.instructions[i];
+    const std::vector<int64_t> coordinates = parts_.local.mesh.coordinates(parts_.rank, parts_.buffers.micro_batch());
+    const std::vector<Type> inputs = types_of(instruction.inputs), outputs = types_of(instruction.outputs);
+    const Attrs attrs = parts_.local.attrs(instruction.node, coordinates, segmenter_.rules());
+    const IdOperand& checked = parts_.ops.at(parts_.local.graph.nodes[instruction.node].op).traits.ids;
+    checked.require({attrs, inputs, outputs}, {inputs[checked.operand], ids});
+  }
+}
+
 void StagePrograms::launch(const Loaded& loaded) {
+  require_ids_of(loaded);
+  try {
+    with_place([&](const Error& error) { return place_of(loaded, error); }, [&] { enqueue(loaded); });
+  } catch (const Error&) {
+    const std::exception_ptr error = std::current_exception(), earlier = await_all();
+    fail(earlier != nullptr ? earlier : error);
+  }
+  if (in_flight_.size() <= kMaxInFlight) return;
+  if (const std::exception_ptr error = await_oldest(); error != nullptr) {
+    await_all();
+    fail(error);
+  }
+}
+
+void StagePrograms::enqueue(const Loaded& loaded) {
   const int64_t micro_batch = parts_.buffers.micro_batch();
   std::vector<const pjrt::Buffer*> arguments;
   for (const int place : loaded.segment.inputs) arguments.push_back(&values_.on_device(place, micro_batch));
   if (loaded.segment.accumulates) arguments.push_back(&flags_[micro_batch == 0 ? 1 : 0]);
   const bool is_only = loaded.programs.size() == 1;
   const auto& program = loaded.programs[is_only ? 0 : static_cast<size_t>(micro_batch)];
+  updates_ = updates_ || loaded.writes_states;
+  for (const int place : loaded.replaced) values_.release(place, micro_batch);
   pjrt::Results results = program->run(parts_.accelerator.device(), arguments);
   for (size_t k = 0; k < results.buffers.size(); ++k) {
     values_.set(loaded.segment.outputs[k], micro_batch, std::move(results.buffers[k]));
   }
-  in_flight_.push_back(std::move(results.done));
-  if (in_flight_.size() <= kMaxInFlight) return;
-  pjrt::Completion oldest = std::move(in_flight_.front());
+  in_flight_.push_back({&loaded, std::move(results.done)});
+}
+
+std::exception_ptr StagePrograms::await_oldest() {
+  Launched oldest = std::move(in_flight_.front());
   in_flight_.pop_front();
-  oldest.wait();
+  try {
+    with_place([&](const Error& error) { return place_of(*oldest.loaded, error); }, [&] { oldest.done.wait(); });
+  } catch (const Error&) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+std::exception_ptr StagePrograms::await_all() {
+  std::exception_ptr first;
+  while (!in_flight_.empty()) {
+    const std::exception_ptr error = await_oldest();
+    if (first == nullptr) first = error;
+  }
+  return first;
 }
 
 void StagePrograms::finish() {
-  while (!in_flight_.empty()) {
-    pjrt::Completion oldest = std::move(in_flight_.front());
-    in_flight_.pop_front();
-    oldest.wait();
+  if (const std::exception_ptr error = await_all(); error != nullptr) fail(error);
+  updates_ = false;
+}
+
+void StagePrograms::fail(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& reason) {
+    if (std::exchange(updates_, false)) values_.lose_states(reason);
+    throw;
   }
+}
+
+std::string StagePrograms::place_of(const Loaded& loaded, const Error& error) const {
+  std::string text = "in the program of " + nodes_of(loaded.segment);
+  if (error.code() == ExitCode::out_of_memory && !loaded.programs.empty()) {
+    try {
+      const pjrt::MemoryUse use = loaded.programs[0]->memory();
+      text += fmt::format(", which takes {} of arguments, {} of results, {} of them in place, and {} of temporaries",
+                          print_bytes(use.arguments), print_bytes(use.outputs), print_bytes(use.aliased),
+                          print_bytes(use.temporaries));
+    } catch (const Error&) {  // the plugin does not know
+    }
+  }
+  return text + place_;
+}
+
+std::string StagePrograms::nodes_of(const Segment& segment) const {
+  const auto text_of = [&](size_t i) {
+    const Instruction& instruction = parts_.schedule.instructions[i];
+    const Graph& graph = parts_.local.graph;
+    if (instruction.node < 0) return graph.values[parts_.schedule.buffers[instruction.outputs[0]].value].name;
+    const Node& node = graph.nodes[instruction.node];
+    return fmt::format("{} ({}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope);
+  };
+  const std::string first = text_of(segment.begin);
+  return segment.end == segment.begin + 1 ? first : fmt::format("{} to {}", first, text_of(segment.end - 1));
 }
 
 }  // namespace partita

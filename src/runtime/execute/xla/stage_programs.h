@@ -2,12 +2,19 @@
 // The programs of one stage on an accelerator: what runs between the instructions that the host performs.
 
 #include <deque>
+#include <exception>
 #include <map>
 
 #include "compiler/emit/segments.h"
 #include "runtime/execute/xla/device_values.h"
 
 namespace partita {
+
+/// How the executor of a rank cuts programs and speaks of them.
+struct ProgramCuts {
+  std::vector<size_t> borders = {};  // arguments of Segmenter::segments
+  std::string place = "";            // end of messages: " on rank 2"
+};
 
 /// Runs segments of a stage. For the thread that runs the schedule.
 class StagePrograms {
@@ -21,17 +28,21 @@ class StagePrograms {
     const Accelerator& accelerator;
   };
 
-  /// Compiles the segments. All that `parts` refers to outlives this object. `borders` are those of `segments_of`.
-  /// `holder`, if given, has the external states. Throws RuntimeFailure(out_of_memory) if the device lacks memory,
+  /// Compiles the segments. All that `parts` refers to outlives this object. `holder`, if given, has the external
+  /// states. Throws RuntimeFailure(out_of_memory) if a step needs more than the device has, as far as the plugin knows
+  /// both. Throws RuntimeFailure(out_of_memory) if the device lacks memory,
   /// InvalidArgument for an op that cannot be written, InternalError if the plugin refuses a program.
-  StagePrograms(const Parts& parts, const std::vector<size_t>& borders, StagePrograms* holder);
+  StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder);
 
   DeviceValues& values() { return values_; }
   /// Whether instruction `i` begins a segment.
   bool begins(size_t i) const { return by_instruction_[i] >= 0; }
+  /// Declares that instruction `i` has run: values that nobody reads after it are released.
+  void ran(size_t i);
   /// Starts the segment that begins at instruction `i`, in the current micro-batch. While one instruction at a time is
   /// to run, `i` may be any instruction of a segment, and only this one runs. Throws what the plugin notices at once,
-  /// and errors of earlier runs.
+  /// and errors of earlier runs: after one, nothing is in flight. If an update was, the states are lost. Throws
+  /// InvalidArgument, before the segment starts, for an id or a label out of range that the host has.
   void run(size_t i);
   /// Whether each instruction runs by itself, so that all results can be looked at.
   void run_singly(bool singly) { singly_ = singly; }
@@ -43,18 +54,43 @@ class StagePrograms {
   struct Loaded {
     Segment segment;
     std::vector<std::shared_ptr<const pjrt::Executable>> programs;  // one, or one per micro-batch
+    bool writes_states = false;
+    std::vector<int> replaced;                // outputs that are no inputs
+    std::vector<std::pair<size_t, int>> ids;  // instructions and the places of their ids, which come from outside
+  };
+  /// Bytes on the device while a program runs.
+  struct ProgramMemory {
+    int64_t states = 0, values = 0, temporaries = 0;
+    int64_t bytes() const { return states + values + temporaries; }
+  };
+  struct Launched {
+    const Loaded* loaded;
+    pjrt::Completion done;
   };
   Loaded load(Segment segment) const;
   void launch(const Loaded& loaded);
+  void require_room() const;
+  std::vector<ProgramMemory> memory_of_segments() const;
+  void require_ids_of(const Loaded& loaded);
+  void enqueue(const Loaded& loaded);
+  std::exception_ptr await_oldest();
+  std::exception_ptr await_all();
+  [[noreturn]] void fail(const std::exception_ptr& error);
+  std::string place_of(const Loaded& loaded, const Error& error) const;
+  std::string nodes_of(const Segment& segment) const;
 
   const Parts parts_;
+  const std::string place_;
+  const Segmenter segmenter_;
   DeviceValues values_;
   std::vector<Loaded> segments_;
-  std::vector<int> by_instruction_;         // the segment that begins there, or -1
-  std::map<size_t, Loaded> single_;         // by instruction, made when needed
-  std::vector<pjrt::Buffer> flags_;         // false and true, on the device
-  std::deque<pjrt::Completion> in_flight_;  // runs that nobody has waited for, oldest first
+  std::vector<int> by_instruction_;  // the segment that begins there, or -1
+  std::map<size_t, Loaded> single_;  // by instruction, made when needed
+  std::vector<pjrt::Buffer> flags_;  // false and true, on the device
+  std::deque<Launched> in_flight_;   // runs that nobody has waited for, oldest first
+  bool updates_ = false;             // whether a program that writes states runs, or has run in this step
   bool singly_ = false;
+  std::optional<std::pair<size_t, int64_t>> to_release_;  // the last one that ran singly, and its micro-batch
 };
 
 }  // namespace partita
