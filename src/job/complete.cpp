@@ -33,7 +33,13 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
         fmt::format("[--threads] out of range, got {}, expected 0 to {}: eight times the cores, and no fewer than 64",
                     ranks.threads, max_threads(place.cores)));
   }
-  if (ranks.device != "cpu") require_accelerator(ranks.device);
+  if (ranks.device != "cpu") {
+    require_accelerator(ranks.device);
+  } else if (ranks.collectives == CollectiveMode::whole) {
+    throw InvalidArgument(
+        "[--collectives] programs with collectives run on accelerators, got whole on cpu, expected cut, "
+        "or --device xla:cpu, cuda, rocm, oneapi or tpu");
+  }
   const int here = is_process ? place.ranks_here() : ranks.count;
   if (ranks.threads == 0) ranks.threads = std::max(1, std::min(place.cores / here, place.team_threads));
 }

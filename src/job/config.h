@@ -5,6 +5,7 @@
 
 #include "compiler/autodiff/optimizer_options.h"
 #include "compiler/autodiff/precision.h"
+#include "compiler/emit/collective_mode.h"
 #include "compiler/search/given_plan.h"
 #include "compiler/search/plan_options.h"
 #include "frontend/data/source.h"
@@ -101,6 +102,7 @@ struct RanksConfig {
   int threads = 0;  // compute threads of each rank; 0: an equal share of the cores
   KernelSet kernels = KernelSet::fast;
   std::string device = "cpu";  // device of each rank: "cpu", or an accelerator (runtime/device/xla/accelerator.h)
+  CollectiveMode collectives = CollectiveMode::cut;  // of an accelerator
 };
 
 struct PlanConfig {

@@ -297,6 +297,10 @@ void add_ranks(List& list) {
            "The device of each rank: cpu, or an accelerator with a PJRT plugin: xla:cpu, cuda, rocm, oneapi, tpu, or "
            "one of several, as cuda:0")
       .value = "NAME";
+  list.add(
+      "collectives", "collectives", Effect::placement, PARTITA_FIELD(ranks.collectives),
+      "Where programs of accelerators communicate. cut: the host, between programs; whole: the devices, in programs "
+      "that ranks with a device each start together");
 }
 
 void add_plan(List& list) {

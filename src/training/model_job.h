@@ -39,7 +39,10 @@ struct ModelJob {
   /// `config.force`, checks nothing. Throws RuntimeFailure(out_of_memory) if it does not fit.
   void require_room(const Program& program, int64_t ranks, int64_t copies, const Program* training = nullptr) const;
   RankOptions rank_options() const {
-    return {.threads = config.ranks.threads, .kernels = config.ranks.kernels, .device = config.ranks.device};
+    return {.threads = config.ranks.threads,
+            .kernels = config.ranks.kernels,
+            .device = config.ranks.device,
+            .collectives = config.ranks.collectives};
   }
   bool writes_files() const { return world == nullptr || world->rank() == 0; }
   /// Returns the label that the network's loss ignores, or that of the configuration if the loss names none; none if

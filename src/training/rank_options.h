@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "compiler/emit/collective_mode.h"
 #include "ir/kernels/kernel_set.h"
 
 namespace partita {
@@ -10,6 +11,7 @@ struct RankOptions {
   int threads = 1;  // compute threads
   KernelSet kernels = KernelSet::fast;
   std::string device = "cpu";  // DeviceOptions::name
+  CollectiveMode collectives = CollectiveMode::cut;
 };
 
 }  // namespace partita

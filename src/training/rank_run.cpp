@@ -21,8 +21,11 @@ struct Share {
 };
 
 std::unique_ptr<Device> device_of(const RankOptions& options, int rank) {
-  return make_device(all_ops(),
-                     {.name = options.device, .index = rank, .threads = options.threads, .kernels = options.kernels});
+  return make_device(all_ops(), {.name = options.device,
+                                 .index = rank,
+                                 .threads = options.threads,
+                                 .kernels = options.kernels,
+                                 .collectives = options.collectives});
 }
 
 }  // namespace

@@ -480,10 +480,11 @@ Launches launches_of(FakePlugin& fake, Job job) {
     world.barrier();
   };
   run_job(job, program);
+  const Segmenter segmenter(program.schedule(), program.local(), all_ops());
   bool was_program = true;
   for (const Instruction& instruction : program.schedule().instructions) {
-    if (was_program && !in_program(instruction)) ++launches.cuts;
-    was_program = in_program(instruction);
+    if (was_program && !segmenter.in_program(instruction)) ++launches.cuts;
+    was_program = segmenter.in_program(instruction);
   }
   return launches;
 }

@@ -57,8 +57,11 @@ Arrays with_optimizer_states(const Graph& graph, Arrays states) {
 
 std::unique_ptr<Device> device_of(const Job& job, int rank) {
   if (job.device) return job.device(job.threads, job.kernels);
-  return make_device(all_ops(),
-                     {.name = job.device_name, .index = rank, .threads = job.threads, .kernels = job.kernels});
+  return make_device(all_ops(), {.name = job.device_name,
+                                 .index = rank,
+                                 .threads = job.threads,
+                                 .kernels = job.kernels,
+                                 .collectives = job.collectives});
 }
 
 /// Trains as one of the ranks; returns the states at the end.

@@ -32,6 +32,7 @@ struct Job {
   int threads = 1;
   KernelSet kernels = KernelSet::reference;
   std::string device_name = tested_device();
+  CollectiveMode collectives = CollectiveMode::cut;  // on an accelerator
   ScheduleOptions schedule;
   std::vector<std::string> switched_off;  // passes that do not run
   /// Makes the device of each rank, and that for which the job is compiled; none: `device_name`.

@@ -17,7 +17,7 @@ class RankCollector {
       add_segment(index, stage, segment, segmenter.modules_of(segment, rank_));
     }
     for (const Instruction& instruction : stage.schedule.instructions) {
-      if (in_program(instruction)) continue;
+      if (segmenter.in_program(instruction)) continue;
       found_.host_ops += instruction.kind == Instruction::compute ? 1 : 0;
       found_.messages += instruction.kind == Instruction::start || instruction.kind == Instruction::collective ||
                          instruction.kind == Instruction::reduce;

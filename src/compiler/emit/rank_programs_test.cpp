@@ -25,9 +25,12 @@ Program staged_program(int64_t ranks, int64_t stages, int64_t micro_batches) {
 }
 
 /// Returns the number of instructions of a stage that are ops of programs.
-int64_t ops_in_programs(const Schedule& schedule) {
+int64_t ops_in_programs(const StageProgram& stage) {
+  const Segmenter segmenter(stage.schedule, stage.local, all_ops());
   int64_t count = 0;
-  for (const Instruction& one : schedule.instructions) count += in_program(one) && one.kind != Instruction::copy;
+  for (const Instruction& one : stage.schedule.instructions) {
+    count += segmenter.in_program(one) && one.kind != Instruction::copy;
+  }
   return count;
 }
 
@@ -47,7 +50,7 @@ TEST(RankPrograms, HaveEachOpOfTheRanksStagesOnce) {
         EXPECT_EQ(one.segments, 1) << "all texts differ";
         ops += one.ops;
       }
-      EXPECT_EQ(ops, ops_in_programs(program.stages[stage].schedule)) << "rank " << rank;
+      EXPECT_EQ(ops, ops_in_programs(program.stages[stage])) << "rank " << rank;
       EXPECT_EQ(found.host_ops, 0);
       EXPECT_GT(found.messages, 0) << "gradients are reduced over two ranks or more";
     }

@@ -4,17 +4,28 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/emit/emit_collective.h"
 #include "compiler/emit/emit_node.h"
 #include "compiler/emit/recompute_barriers.h"
 #include "compiler/partition/collectives.h"
 
 namespace partita {
 
+namespace {
+
+bool communicates(const Instruction& instruction) {
+  return instruction.kind == Instruction::collective || instruction.kind == Instruction::reduce ||
+         instruction.kind == Instruction::start || instruction.kind == Instruction::wait;
+}
+
+}  // namespace
+
 /// Writes the instructions of a segment.
 class Segmenter::Writer {
  public:
   Writer(const Segmenter& whole, const Segment& segment, const std::vector<int64_t>& coordinates)
-      : segment_(segment),
+      : whole_(whole),
+        segment_(segment),
         schedule_(whole.schedule_),
         local_(whole.local_),
         ops_(whole.ops_),
@@ -50,6 +61,7 @@ class Segmenter::Writer {
 
   void write(size_t index) {
     const Instruction& instruction = schedule_.instructions[index];
+    if (communicates(instruction)) return communicate(instruction);
     std::vector<Hlo> inputs;
     for (const int buffer : instruction.inputs) inputs.push_back(values_.at(places_[buffer]));
     const int first = instruction.outputs[0];
@@ -65,10 +77,58 @@ class Segmenter::Writer {
     const Node& node = local_.graph.nodes[instruction.node];
     std::vector<Type> types;
     for (const int buffer : instruction.outputs) types.push_back(type_of(buffer));
-    const Attrs attrs = local_.attrs(instruction.node, coordinates_, rules_);
-    const std::vector<Hlo> results = emit_node(body_, ops_, ops_.at(node.op), attrs, inputs, types);
+    const std::vector<Hlo> results = computed(instruction.node, inputs, types);
     barriers_.declare(index, results);
     for (size_t k = 0; k < results.size(); ++k) values_[places_[instruction.outputs[k]]] = results[k];
+  }
+
+  /// Computes a node. In whole mode, ranks whose shards have other attributes choose among branches.
+  std::vector<Hlo> computed(NodeId id, const std::vector<Hlo>& inputs, const std::vector<Type>& types) {
+    const OpDef& op = ops_.at(local_.graph.nodes[id].op);
+    std::vector<Attrs> distinct;
+    std::vector<std::string> texts;
+    std::vector<int64_t> branch_of;  // by rank
+    for (const std::vector<int64_t>& one : ranks()) {
+      Attrs attrs = local_.attrs(id, one, rules_);
+      std::string text = attrs.print();
+      const auto known = std::find(texts.begin(), texts.end(), text);
+      branch_of.push_back(known - texts.begin());
+      if (known != texts.end()) continue;
+      distinct.push_back(std::move(attrs));
+      texts.push_back(std::move(text));
+    }
+    if (distinct.size() == 1) return emit_node(body_, ops_, op, distinct[0], inputs, types);
+    std::vector<HloBody::Branch> branches;
+    for (const Attrs& attrs : distinct) {
+      branches.emplace_back([&](HloBody& body) { return emit_node(body, ops_, op, attrs, inputs, types); });
+    }
+    return body_.add_case(emit_by_rank(body_, branch_of), branches);
+  }
+
+  /// Returns the coordinates of the ranks that run the module, in this micro-batch.
+  std::vector<std::vector<int64_t>> ranks() const {
+    const Mesh& mesh = local_.mesh;
+    if (whole_.mode_ == CollectiveMode::cut) return {coordinates_};
+    const int64_t micro_batch = mesh.micro_axis() < 0 ? 0 : coordinates_[static_cast<size_t>(mesh.micro_axis())];
+    std::vector<std::vector<int64_t>> all;
+    for (int64_t rank = 0; rank < mesh.ranks(); ++rank) all.push_back(mesh.coordinates(rank, micro_batch));
+    return all;
+  }
+
+  /// Writes a collective. The sums of a bucket are written where it starts, another collective where it ends: the
+  /// compiler starts and ends them as it likes.
+  void communicate(const Instruction& instruction) {
+    const auto write_one = [&](NodeId node, int from, int to) {
+      values_[places_[to]] = emit_collective(body_, local_, node, values_.at(places_[from]), type_of(to));
+    };
+    if (instruction.bucket < 0) {
+      const std::vector<int>& inputs = instruction.inputs;
+      if (instruction.kind == Instruction::collective) write_one(instruction.node, inputs[0], instruction.outputs[0]);
+      if (instruction.kind == Instruction::wait) write_one(instruction.node, inputs[0], inputs[1]);
+    } else if (instruction.kind != Instruction::wait) {
+      const Bucket& bucket = schedule_.buckets[instruction.bucket];
+      for (size_t k = 0; k < bucket.nodes.size(); ++k) write_one(bucket.nodes[k], bucket.buffers[k], bucket.buffers[k]);
+    }
   }
 
   /// Returns the part of the first micro-batch as it is, and the sum with that of a later one.
@@ -81,6 +141,7 @@ class Segmenter::Writer {
     return EmitCall{body_, op.attrs, {}, {}}.select(first, part, joined);
   }
 
+  const Segmenter& whole_;
   const Segment& segment_;
   const Schedule& schedule_;
   const LocalGraph& local_;
@@ -107,15 +168,25 @@ std::vector<int> places_of(const Schedule& schedule) {
   return places;
 }
 
-bool in_program(const Instruction& instruction) {
-  if (instruction.kind == Instruction::compute) return instruction.choice.kernel == kProgramKernel;
-  return instruction.kind == Instruction::copy || instruction.kind == Instruction::accumulate;
+bool Segmenter::in_program(const Instruction& instruction) const {
+  switch (instruction.kind) {
+    case Instruction::compute: return instruction.choice.kernel == kProgramKernel;
+    case Instruction::copy:
+    case Instruction::accumulate: return true;
+    case Instruction::collective:
+      return mode_ == CollectiveMode::whole && is_emitted_collective(local_.graph.nodes[instruction.node], local_.mesh);
+    case Instruction::reduce:
+    case Instruction::start:
+    case Instruction::wait: return mode_ == CollectiveMode::whole;
+    default: return false;
+  }
 }
 
-Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const OpSet& ops)
+Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const OpSet& ops, CollectiveMode mode)
     : schedule_(schedule),
       local_(local),
       ops_(ops),
+      mode_(mode),
       rules_(local.graph, ops),
       places_(places_of(schedule)),
       uses_(places_.size()),
@@ -164,7 +235,7 @@ std::vector<Segment> Segmenter::segments(const std::vector<size_t>& borders) con
       continue;
     }
     size_t end = i + 1;
-    while (end < list.size() && in_program(list[end]) && !is_border[end]) ++end;
+    while (end < list.size() && in_program(list[end]) && !is_border[end] && list[end].last == list[i].last) ++end;
     segments.push_back(segment(i, end, /*gives_all=*/false));
     i = end;
   }

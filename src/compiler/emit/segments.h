@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "compiler/emit/collective_mode.h"
 #include "compiler/schedule/timeline.h"
 
 namespace partita {
@@ -22,8 +23,6 @@ struct Segment {
 /// state that it overwrites, else itself.
 std::vector<int> places_of(const Schedule& schedule);
 
-/// Whether an instruction is a part of a program: computations by kProgramKernel, copies, and sums over micro-batches.
-bool in_program(const Instruction& instruction);
 /// Returns the instructions of a stage before which a segment ends: where a run of the stage begins or ends, where a
 /// value is needed that another stage sends, and where one is sent.
 std::vector<size_t> borders_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, size_t stage);
@@ -38,14 +37,20 @@ struct LastReader {
 class Segmenter {
  public:
   /// The arguments outlive this object. `ops` has the ops of the graph.
-  Segmenter(const Schedule& schedule, const LocalGraph& local, const OpSet& ops);
+  Segmenter(const Schedule& schedule, const LocalGraph& local, const OpSet& ops,
+            CollectiveMode mode = CollectiveMode::cut);
+
+  CollectiveMode mode() const { return mode_; }
+  /// Whether an instruction is a part of a program: a computation by kProgramKernel, a copy, a sum over micro-batches,
+  /// and in whole mode a collective (`is_emitted_collective`).
+  bool in_program(const Instruction& instruction) const;
 
   /// `places_of` the schedule.
   const std::vector<int>& places() const { return places_; }
   /// Sharding rules of the local graph.
   const Rules& rules() const { return rules_; }
   /// Returns the segments in order: the longest ranges of instructions that are parts of programs. No segment goes on
-  /// past an instruction in `borders`.
+  /// past an instruction in `borders`. What runs in the last micro-batch only is in segments of its own.
   std::vector<Segment> segments(const std::vector<size_t>& borders) const;
   /// Returns the segment of one instruction, which is part of a program. It gives all that it writes.
   Segment segment_of(size_t instruction) const;
@@ -55,8 +60,8 @@ class Segmenter {
 
   /// Returns the module of a segment for the rank at `coordinates`, which include the micro-batch if there is such an
   /// axis: a function "main" from the inputs, and the flag of a first micro-batch if the segment accumulates, to the
-  /// outputs. An input that is an output of the same type is donated. Throws InvalidArgument for an op that cannot be
-  /// written.
+  /// outputs. An input that is an output of the same type is donated. In whole mode it is the module of all ranks in
+  /// the micro-batch. Throws InvalidArgument for an op that cannot be written.
   std::string module_of(const Segment& segment, const std::vector<int64_t>& coordinates) const;
   /// Returns the modules of a segment for a rank of its stage's mesh: one, or one per micro-batch if these differ.
   /// Throws as `module_of` does.
@@ -75,6 +80,7 @@ class Segmenter {
   const Schedule& schedule_;
   const LocalGraph& local_;
   const OpSet& ops_;
+  const CollectiveMode mode_;
   const Rules rules_;
   const std::vector<int> places_;
   std::vector<Uses> uses_;     // by place

@@ -48,6 +48,7 @@ TEST(Segments, HoldEachComputationOnceAndNoCollective) {
   for (const int64_t level : {0, 3}) {
     const Program program = program_of_segments(level);
     const Schedule& schedule = program.schedule();
+    const Segmenter segmenter(schedule, program.local(), all_ops());
     std::vector<size_t> covered, expected;
     for (const Segment& segment : segments_of_sections(program)) {
       EXPECT_LT(segment.begin, segment.end);
@@ -58,11 +59,11 @@ TEST(Segments, HoldEachComputationOnceAndNoCollective) {
       const Instruction& instruction = schedule.instructions[i];
       const bool communicates =
           instruction.bucket >= 0 || instruction.kind == Instruction::collective || instruction.is_single_message();
-      EXPECT_FALSE(communicates && in_program(instruction)) << i;
+      EXPECT_FALSE(communicates && segmenter.in_program(instruction)) << i;
       if (instruction.kind == Instruction::compute) {
-        EXPECT_TRUE(in_program(instruction)) << program.local().graph.nodes[instruction.node].name;
+        EXPECT_TRUE(segmenter.in_program(instruction)) << program.local().graph.nodes[instruction.node].name;
       }
-      if (in_program(instruction)) {
+      if (segmenter.in_program(instruction)) {
         expected.push_back(i);
       } else {
         ++others;

@@ -46,6 +46,30 @@ Hlo HloBody::add_same(std::string_view op, const std::vector<Hlo>& operands) {
   return add(fmt::format("{} {} : {}", op, names_of(operands), hlo_type(type)), type);
 }
 
+std::vector<Hlo> HloBody::add_case(const Hlo& index, const std::vector<Branch>& branches) {
+  std::string regions, types;
+  std::vector<Hlo> given;
+  for (const Branch& branch : branches) {
+    HloBody inner;
+    inner.next_ = next_;
+    given = branch(inner);
+    next_ = inner.next_;
+    types = hlo_types(given);
+    regions += fmt::format("{}{{\n{}    stablehlo.return {} : {}\n    }}", regions.empty() ? "" : ", ", inner.text_,
+                           names_of(given), types.substr(1, types.size() - 2));
+  }
+  const bool is_one = given.size() == 1;
+  const Hlo all =
+      add(fmt::format("{}\"stablehlo.case\"({}) ({}) : ({}) -> {}", is_one ? "" : fmt::format(":{} = ", given.size()),
+                      index.name, regions, hlo_type(index.type), types),
+          given[0].type);
+  std::vector<Hlo> results;
+  for (size_t k = 0; k < given.size(); ++k) {
+    results.push_back({is_one ? all.name : fmt::format("{}#{}", all.name, k), given[k].type});
+  }
+  return results;
+}
+
 Hlo HloBody::add_typed(std::string_view op, const std::vector<Hlo>& operands, std::string_view details, Type type) {
   const std::string text =
       fmt::format("{} {}{} : {} -> {}", op, names_of(operands), details, hlo_types(operands), hlo_type(type));

@@ -1,6 +1,7 @@
 #pragma once
 // StableHLO as text (openxla.org/stablehlo/spec): what ops write of themselves for compilers of accelerators.
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,12 @@ class HloBody {
   Hlo add_same(std::string_view op, const std::vector<Hlo>& operands);
   /// Adds "%N = op operandsdetails : (types) -> type".
   Hlo add_typed(std::string_view op, const std::vector<Hlo>& operands, std::string_view details, Type type);
+
+  /// Writes the operations of one alternative, and returns its results.
+  using Branch = std::function<std::vector<Hlo>(HloBody&)>;
+  /// Adds a choice among branches by `index`, a scalar of type i32 from 0 on. Branches use values of this body, and all
+  /// give results of the same types. Returns the results.
+  std::vector<Hlo> add_case(const Hlo& index, const std::vector<Branch>& branches);
 
   const std::string& text() const { return text_; }
 

@@ -2,6 +2,7 @@
 // A device runs kernels. It provides memory, kernels and the catalog that describes them.
 
 #include "base/subnormals.h"
+#include "compiler/emit/collective_mode.h"
 #include "ir/graph/op_def.h"
 #include "ir/kernels/kernel_set.h"
 #include "runtime/device/kernel.h"
@@ -43,6 +44,8 @@ class Device {
   /// Returns the accelerator that runs nodes as programs (compiler/emit/segments.h), which lives as long as the device;
   /// null: kernels run all nodes in the device's memory. Throws as `Accelerator::open` does.
   virtual const Accelerator* accelerator() { return nullptr; }
+  /// Where programs of the accelerator communicate.
+  virtual CollectiveMode collectives() const { return CollectiveMode::cut; }
 };
 
 /// Makes a device with `threads` compute threads for the rank that owns it. `ops` provides the reference kernels, the

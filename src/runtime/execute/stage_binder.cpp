@@ -34,7 +34,7 @@ StageBinder::StageBinder(const Parts& parts, BoundStage& bound)
 void StageBinder::bind_all() {
   for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
     const Instruction& instruction = schedule_.instructions[i];
-    if (programs_ != nullptr && in_program(instruction)) {
+    if (programs_ != nullptr && programs_->contains(instruction)) {
       bind_program(i);
     } else {
       bind(instruction);

@@ -30,8 +30,8 @@ StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, 
   }
   if (const Accelerator* accelerator = device.accelerator()) {
     programs_ = std::make_unique<StagePrograms>(
-        StagePrograms::Parts{local, schedule, ops, ranks.rank(), buffers_, *accelerator}, cuts,
-        holder == nullptr ? nullptr : holder->programs_.get());
+        StagePrograms::Parts{local, schedule, ops, ranks.rank(), buffers_, *accelerator, device.collectives(), &ranks},
+        cuts, holder == nullptr ? nullptr : holder->programs_.get());
   }
   StageBinder({.local = local,
                .schedule = schedule,

@@ -1,5 +1,6 @@
 #include "runtime/device/xla/accelerator.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -10,6 +11,8 @@
 namespace partita {
 namespace {
 
+/// Devices of the plugin for CPUs, all of which are the processor: for that many ranks with collectives in programs.
+constexpr int64_t kCpuDevices = 8;
 constexpr std::string_view kDataFlag = "xla_gpu_cuda_data_dir";
 
 /// Returns the flags that every program of a vendor needs: the folder of ptxas and libdevice, unless the user names
@@ -36,9 +39,11 @@ struct Accelerator::Shared {
       : client(std::move(made)), flags(std::move(given)) {}
 
   const pjrt::Client client;
-  const std::map<std::string, pjrt::Flag> flags;               // flags of each compilation
-  std::mutex mutex{};                                          // guards `programs`
-  std::map<std::string, std::shared_ptr<Program>> programs{};  // by text
+  const std::map<std::string, pjrt::Flag> flags;  // flags of each compilation
+  std::atomic<pjrt::RunId> runs{0};
+  std::mutex mutex{};  // guards `programs`
+  /// By text, and by the ids of the replicas' devices.
+  std::map<std::pair<std::string, std::vector<int64_t>>, std::shared_ptr<Program>> programs{};
 };
 
 Accelerator Accelerator::open(std::string_view name, int index) {
@@ -54,6 +59,7 @@ Accelerator Accelerator::open(std::string_view name, int index) {
     const pjrt::Plugin plugin = pjrt::Plugin::load(path);
     pjrt::NamedOptions options;
     if (vendor->platform != "cpu" && vendor->platform != "tpu") options["preallocate"] = false;
+    if (vendor->platform == "cpu") options["cpu_device_count"] = kCpuDevices;
     pjrt::Client client = plugin.make_client(options);
     if (client.platform() != vendor->platform) {
       throw RuntimeFailure(ExitCode::usage, fmt::format("[device] a plugin for other devices, got {} for {}, expected "
@@ -80,19 +86,26 @@ std::string Accelerator::version() const {
   return fmt::format("{}.{}", version.major, version.minor);
 }
 
-std::shared_ptr<const pjrt::Executable> Accelerator::compile(const std::string& text) const {
+pjrt::RunId Accelerator::next_run() const { return ++shared_->runs; }
+
+std::shared_ptr<const pjrt::Executable> Accelerator::compile(const std::string& text,
+                                                             const std::vector<int64_t>& replicas) const {
   std::shared_ptr<Shared::Program> entry;
   {
     const std::lock_guard lock(shared_->mutex);
-    std::shared_ptr<Shared::Program>& found = shared_->programs[text];
+    std::shared_ptr<Shared::Program>& found = shared_->programs[{text, replicas}];
     if (found == nullptr) found = std::make_shared<Shared::Program>();
     entry = found;
   }
   const std::lock_guard lock(entry->mutex);  // others that need the same program wait for it
   auto program = entry->made.lock();
   if (program == nullptr) {
-    program = std::make_shared<const pjrt::Executable>(
-        shared_->client.compile(text, {.portable = true, .flags = shared_->flags}));
+    pjrt::CompileOptions options{.portable = replicas.empty(), .flags = shared_->flags};
+    if (!replicas.empty()) {
+      options.replicas = static_cast<int64_t>(replicas.size());
+      options.devices = replicas;
+    }
+    program = std::make_shared<const pjrt::Executable>(shared_->client.compile(text, options));
     entry->made = program;
   }
   return program;

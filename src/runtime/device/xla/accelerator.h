@@ -24,9 +24,13 @@ class Accelerator {
   /// Returns the version of the PJRT interface that the plugin has, such as "0.106".
   std::string version() const;
   size_t device() const { return device_; }
-  /// Returns the program of a module for any device of the client. Equal texts are compiled once in a process while one
-  /// of their programs is in use. Throws RuntimeFailure(out_of_memory), or InternalError with the plugin's message.
-  std::shared_ptr<const pjrt::Executable> compile(const std::string& text) const;
+  /// Returns the program of a module, for any device of the client or for one replica on each of the devices with the
+  /// ids `replicas`. Equal texts are compiled once in a process while one of their programs is in use. Throws
+  /// RuntimeFailure(out_of_memory), or InternalError with the plugin's message.
+  std::shared_ptr<const pjrt::Executable> compile(const std::string& text,
+                                                  const std::vector<int64_t>& replicas = {}) const;
+  /// Returns a number for a run of a program with collectives, another one for each call in this process.
+  pjrt::RunId next_run() const;
 
  private:
   struct Shared;

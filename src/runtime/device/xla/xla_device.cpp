@@ -67,10 +67,11 @@ class XlaDevice final : public Device {
   XlaDevice(const OpSet& ops, const DeviceOptions& options)
       : name_(options.name),
         index_(options.index),
+        collectives_(options.collectives),
         catalog_(ops),
         host_(make_cpu_device(ops, options.threads, KernelSet::reference)) {}
-  XlaDevice(const OpSet& ops, Accelerator accelerator, int threads)
-      : XlaDevice(ops, DeviceOptions{.threads = threads}) {
+  XlaDevice(const OpSet& ops, Accelerator accelerator, int threads, CollectiveMode collectives)
+      : XlaDevice(ops, DeviceOptions{.threads = threads, .collectives = collectives}) {
     accelerator_ = std::move(accelerator);
   }
 
@@ -92,10 +93,12 @@ class XlaDevice final : public Device {
     if (!accelerator_) accelerator_ = Accelerator::open(name_, index_);
     return &*accelerator_;
   }
+  CollectiveMode collectives() const override { return collectives_; }
 
  private:
   const std::string name_;
   const int index_;
+  const CollectiveMode collectives_;
   const XlaCatalog catalog_;
   const std::unique_ptr<Device> host_;
   std::optional<Accelerator> accelerator_;
@@ -109,8 +112,9 @@ std::unique_ptr<Device> make_device(const OpSet& ops, const DeviceOptions& optio
   return std::make_unique<XlaDevice>(ops, options);
 }
 
-std::unique_ptr<Device> make_device(const OpSet& ops, Accelerator accelerator, int threads) {
-  return std::make_unique<XlaDevice>(ops, std::move(accelerator), threads);
+std::unique_ptr<Device> make_device(const OpSet& ops, Accelerator accelerator, int threads,
+                                    CollectiveMode collectives) {
+  return std::make_unique<XlaDevice>(ops, std::move(accelerator), threads, collectives);
 }
 
 }  // namespace partita

@@ -13,12 +13,14 @@ struct DeviceOptions {
   int index = 0;             // device of an accelerator whose name has no index
   int threads = 1;           // compute threads
   KernelSet kernels = KernelSet::fast;
+  CollectiveMode collectives = CollectiveMode::cut;  // of an accelerator
 };
 
 /// Makes a device for the rank that owns it. An accelerator opens its plugin when a program is first bound, so that
 /// plans and schedules need none. `ops` outlives the device. Throws InvalidArgument for an unknown name.
 std::unique_ptr<Device> make_device(const OpSet& ops, const DeviceOptions& options);
 /// Makes a device of an accelerator that is open. `threads` perform what runs on the host.
-std::unique_ptr<Device> make_device(const OpSet& ops, Accelerator accelerator, int threads);
+std::unique_ptr<Device> make_device(const OpSet& ops, Accelerator accelerator, int threads,
+                                    CollectiveMode collectives = CollectiveMode::cut);
 
 }  // namespace partita

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/free_memory.h"
+#include "compiler/emit/emit_collective.h"
 #include "runtime/execute/xla/with_place.h"
 
 namespace partita {
@@ -18,7 +19,8 @@ constexpr size_t kMaxInFlight = 64;  // runs; plugins may hold the results of al
 StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder)
     : parts_(parts),
       place_(cuts.place),
-      segmenter_(parts.schedule, parts.local, parts.ops),
+      segmenter_(parts.schedule, parts.local, parts.ops, parts.collectives),
+      gang_(gang_of(parts)),
       values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.place},
               holder == nullptr ? nullptr : &holder->values_),
       by_instruction_(parts.schedule.instructions.size(), -1) {
@@ -31,6 +33,17 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
   }
   require_room();
   values_.on_failure([this] { finish(); });
+}
+
+std::optional<Gang> StagePrograms::gang_of(const Parts& parts) {
+  if (parts.collectives == CollectiveMode::cut || parts.local.mesh.ranks() == 1) return std::nullopt;
+  if (const std::optional<std::string> refusal = refusal_of_whole(parts.local)) {
+    throw InvalidArgument(
+        fmt::format("[collectives] ranks that cannot run one program, got a graph in which {}, "
+                    "expected equal shards, or --collectives cut",
+                    *refusal));
+  }
+  return std::optional<Gang>(std::in_place, *parts.ranks, parts.accelerator);
 }
 
 /// Checks the program that needs the most: with its temporaries, states, outputs, and values that it uses or that are
@@ -101,9 +114,11 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
     const int place = values_.place_of(instruction.inputs[ids.operand]);
     if (std::find(inputs.begin(), inputs.end(), place) != inputs.end()) loaded.ids.emplace_back(i, place);
   }
+  const std::vector<int64_t> replicas = gang_ ? gang_->devices() : std::vector<int64_t>{};
   with_place([&](const Error& error) { return place_of(loaded, error); },
              [&] {
-               for (const std::string& text : texts) loaded.programs.push_back(parts_.accelerator.compile(text));
+               for (const std::string& text : texts)
+                 loaded.programs.push_back(parts_.accelerator.compile(text, replicas));
              });
   return loaded;
 }
@@ -145,6 +160,7 @@ void StagePrograms::require_ids_of(const Loaded& loaded) {
 }
 
 void StagePrograms::launch(const Loaded& loaded) {
+  if (loaded.segment.outputs.empty()) return;  // the start of a message that its wait performs
   require_ids_of(loaded);
   try {
     with_place([&](const Error& error) { return place_of(loaded, error); }, [&] { enqueue(loaded); });
@@ -168,7 +184,8 @@ void StagePrograms::enqueue(const Loaded& loaded) {
   const auto& program = loaded.programs[is_only ? 0 : static_cast<size_t>(micro_batch)];
   updates_ = updates_ || loaded.writes_states;
   for (const int place : loaded.replaced) values_.release(place, micro_batch);
-  pjrt::Results results = program->run(parts_.accelerator.device(), arguments);
+  pjrt::Results results =
+      gang_ ? gang_->run(*program, std::move(arguments)) : program->run(parts_.accelerator.device(), arguments);
   for (size_t k = 0; k < results.buffers.size(); ++k) {
     values_.set(loaded.segment.outputs[k], micro_batch, std::move(results.buffers[k]));
   }

@@ -7,6 +7,7 @@
 
 #include "compiler/emit/segments.h"
 #include "runtime/execute/xla/device_values.h"
+#include "runtime/execute/xla/gang.h"
 
 namespace partita {
 
@@ -26,15 +27,20 @@ class StagePrograms {
     int64_t rank = 0;  // in the stage's mesh
     const StageBuffers& buffers;
     const Accelerator& accelerator;
+    CollectiveMode collectives = CollectiveMode::cut;
+    Communicator* ranks = nullptr;  // of the stage; needed in whole mode
   };
 
-  /// Compiles the segments. All that `parts` refers to outlives this object. `holder`, if given, has the external
-  /// states. Throws RuntimeFailure(out_of_memory) if a step needs more than the device has, as far as the plugin knows
-  /// both. Throws RuntimeFailure(out_of_memory) if the device lacks memory,
-  /// InvalidArgument for an op that cannot be written, InternalError if the plugin refuses a program.
+  /// Compiles the segments. In whole mode a collective call over the ranks of the stage, as are `run` and `finish`
+  /// then. All that `parts` refers to outlives this object. `holder`, if given, has the external states. Throws
+  /// RuntimeFailure(out_of_memory) if a step needs more than the device has, as far as the plugin knows both. Throws
+  /// RuntimeFailure(out_of_memory) if the device lacks memory, InvalidArgument for an op that cannot be written,
+  /// InternalError if the plugin refuses a program.
   StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder);
 
   DeviceValues& values() { return values_; }
+  /// Whether an instruction is a part of a program.
+  bool contains(const Instruction& instruction) const { return segmenter_.in_program(instruction); }
   /// Whether instruction `i` begins a segment.
   bool begins(size_t i) const { return by_instruction_[i] >= 0; }
   /// Declares that instruction `i` has run: values that nobody reads after it are released.
@@ -67,6 +73,7 @@ class StagePrograms {
     const Loaded* loaded;
     pjrt::Completion done;
   };
+  static std::optional<Gang> gang_of(const Parts& parts);
   Loaded load(Segment segment) const;
   void launch(const Loaded& loaded);
   void require_room() const;
@@ -82,6 +89,7 @@ class StagePrograms {
   const Parts parts_;
   const std::string place_;
   const Segmenter segmenter_;
+  std::optional<Gang> gang_;  // in whole mode on several ranks
   DeviceValues values_;
   std::vector<Loaded> segments_;
   std::vector<int> by_instruction_;  // the segment that begins there, or -1

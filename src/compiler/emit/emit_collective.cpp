@@ -1,0 +1,198 @@
+#include "compiler/emit/emit_collective.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "compiler/partition/collectives.h"
+#include "compiler/partition/exchange.h"
+
+namespace partita {
+namespace {
+
+Type operand_type(const LocalGraph& local, const Node& node, int64_t rank) {
+  return local.type(node.inputs[0], local.mesh.coordinates(rank));
+}
+
+/// Whether part i of `boxes` is the i-th of equal pieces of a shard along one dimension.
+bool are_pieces(const std::vector<Box>& boxes, int64_t dim) {
+  const auto count = static_cast<int64_t>(boxes.size());
+  for (int64_t i = 0; i < count; ++i) {
+    const Box& box = boxes[static_cast<size_t>(i)];
+    for (int64_t d = 0; d < static_cast<int64_t>(box.size()); ++d) {
+      const auto& [begin, end, size] = box[static_cast<size_t>(d)];
+      const int64_t piece = d == dim ? size / count : size;
+      const int64_t expected = d == dim ? i * piece : 0;
+      if (begin != expected || end != expected + piece || (d == dim && size % count != 0)) return false;
+    }
+  }
+  return true;
+}
+
+/// Returns the rank from which each rank receives its whole result in a permute; empty if some rank receives parts.
+std::vector<int64_t> sources_of(const LocalGraph& local, NodeId id) {
+  const Node& node = local.graph.nodes[id];
+  const Axes axes = axes_of(node, local.mesh);
+  std::vector<int64_t> sources;
+  std::vector<bool> sends(static_cast<size_t>(local.mesh.ranks()), false);
+  for (int64_t rank = 0; rank < local.mesh.ranks(); ++rank) {
+    const Exchange exchange = exchange_of(local, id, rank);
+    const std::vector<int> group = local.mesh.group(rank, axes);
+    const int64_t all = operand_type(local, node, rank).elements();
+    const auto whole = std::find(exchange.receive_counts.begin(), exchange.receive_counts.end(), all);
+    const auto received = std::count_if(exchange.receive_counts.begin(), exchange.receive_counts.end(),
+                                        [](int64_t count) { return count > 0; });
+    if (received != 1 || whole == exchange.receive_counts.end()) return {};
+    const int source = group[static_cast<size_t>(whole - exchange.receive_counts.begin())];
+    // One operation sends the operand of a rank to one other rank.
+    if (sends[static_cast<size_t>(source)]) return {};
+    sends[static_cast<size_t>(source)] = true;
+    sources.push_back(source);
+  }
+  return sources;
+}
+
+bool can_write(const LocalGraph& local, NodeId id, Collective kind) {
+  const auto& attrs = local.graph.nodes[id].attrs.as<CollectiveAttrs>();
+  switch (kind) {
+    case Collective::all_reduce:
+    case Collective::slice: return true;
+    case Collective::all_gather:
+    case Collective::reduce_scatter: return are_pieces(parts_of(local, id, 0).ranges, attrs.dim);
+    case Collective::all_to_all: {
+      const Exchange exchange = exchange_of(local, id, 0);
+      return are_pieces(exchange.send, attrs.to_dim) && are_pieces(exchange.receive, attrs.dim);
+    }
+    case Collective::permute: return !sources_of(local, id).empty();
+    default: return false;
+  }
+}
+
+/// Returns the groups of ranks, each in its order: "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>".
+std::string groups_text(const Mesh& mesh, const Axes& axes) {
+  std::vector<std::vector<int>> groups;
+  std::vector<bool> is_member(static_cast<size_t>(mesh.ranks()), false);
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+    if (is_member[static_cast<size_t>(rank)]) continue;
+    groups.push_back(mesh.group(rank, axes));
+    for (const int member : groups.back()) is_member[static_cast<size_t>(member)] = true;
+  }
+  return fmt::format("dense<{}> : tensor<{}x{}xi64>", groups, groups.size(), groups[0].size());
+}
+
+Hlo converted(HloBody& body, const Hlo& value, DType dtype) {
+  if (value.type.dtype == dtype) return value;
+  return body.add_typed("stablehlo.convert", {value}, "", {dtype, value.type.shape});
+}
+
+/// Writes a collective with the region that adds, or takes the larger or smaller of, two scalars.
+Hlo reduced(HloBody& body, std::string_view op, const std::string& details, Reduce reduce, const Hlo& operand,
+            const Type& result) {
+  const std::string scalar = hlo_type({operand.type.dtype, {}});
+  const std::string_view joins = reduce == Reduce::sum ? "add" : reduce == Reduce::max ? "maximum" : "minimum";
+  return body.add(fmt::format("\"{}\"({}) <{{{}}}> ({{\n    ^bb0(%one: {}, %other: {}):\n"
+                              "      %both = stablehlo.{} %one, %other : {}\n      stablehlo.return %both : {}\n"
+                              "    }}) : ({}) -> {}",
+                              op, operand.name, details, scalar, scalar, joins, scalar, scalar, hlo_type(operand.type),
+                              hlo_type(result)),
+                  result);
+}
+
+Hlo sliced(HloBody& body, const LocalGraph& local, NodeId id, const Hlo& operand, const Type& result) {
+  std::vector<Box> boxes;
+  for (int64_t rank = 0; rank < local.mesh.ranks(); ++rank) boxes.push_back(slice_of(local, id, rank));
+  std::string starts, types;
+  for (size_t d = 0; d < result.shape.size(); ++d) {
+    std::vector<int64_t> begins;
+    for (const Box& box : boxes) begins.push_back(box[d].begin);
+    starts += ", " + emit_by_rank(body, begins).name;
+    types += ", tensor<i32>";
+  }
+  return body.add(
+      fmt::format("\"stablehlo.dynamic_slice\"({}{}) <{{slice_sizes = array<i64: {}>}}> : ({}{}) -> {}", operand.name,
+                  starts, fmt::join(result.shape, ", "), hlo_type(operand.type), types, hlo_type(result)),
+      result);
+}
+
+}  // namespace
+
+std::optional<std::string> refusal_of_whole(const LocalGraph& local) {
+  const Mesh& mesh = local.mesh;
+  const auto count = static_cast<ValueId>(local.graph.values.size());
+  for (ValueId value = 0; value < count; ++value) {
+    const Type first = local.type(value, mesh.coordinates(0));
+    for (int64_t rank = 1; rank < mesh.ranks(); ++rank) {
+      const Type type = local.type(value, mesh.coordinates(rank));
+      if (type == first) continue;
+      return fmt::format("{} is {} on rank 0 and {} on rank {}", local.graph.values[value].name, print(first),
+                         print(type), rank);
+    }
+  }
+  for (size_t id = 0; id < local.graph.nodes.size(); ++id) {
+    const Node& node = local.graph.nodes[id];
+    if (!is_emitted_collective(node, mesh) || can_write(local, static_cast<NodeId>(id), *collective_of(node))) continue;
+    return fmt::format("{} ({}) moves parts that no operation of StableHLO moves", node.name, node.op);
+  }
+  return std::nullopt;
+}
+
+bool is_emitted_collective(const Node& node, const Mesh& mesh) {
+  const std::optional<Collective> kind = collective_of(node);
+  if (!kind || joins_micro_batches(*kind)) return false;
+  const Axes axes = axes_of(node, mesh);
+  return mesh.micro_axis() < 0 || std::find(axes.begin(), axes.end(), mesh.micro_axis()) == axes.end();
+}
+
+Hlo emit_collective(HloBody& body, const LocalGraph& local, NodeId id, const Hlo& operand, const Type& result) {
+  const Node& node = local.graph.nodes[id];
+  const auto& attrs = node.attrs.as<CollectiveAttrs>();
+  const Collective kind = *collective_of(node);
+  if (kind == Collective::slice) return sliced(body, local, id, operand, result);
+  const std::string groups = "replica_groups = " + groups_text(local.mesh, axes_of(node, local.mesh));
+  const auto typed = [&](std::string_view op, const std::string& details) {
+    return body.add(fmt::format("\"{}\"({}) <{{{}}}> : ({}) -> {}", op, operand.name, details, hlo_type(operand.type),
+                                hlo_type(result)),
+                    result);
+  };
+  switch (kind) {
+    case Collective::all_gather:
+      return typed("stablehlo.all_gather", fmt::format("all_gather_dim = {} : i64, {}", attrs.dim, groups));
+    case Collective::all_to_all:
+      return typed("stablehlo.all_to_all",
+                   fmt::format("concat_dimension = {} : i64, {}, split_count = {} : i64, split_dimension = {} : i64",
+                               attrs.dim, groups, local.mesh.ways(axes_of(node, local.mesh)), attrs.to_dim));
+    case Collective::permute: {
+      const std::vector<int64_t> sources = sources_of(local, id);
+      std::vector<std::array<int64_t, 2>> pairs;
+      for (size_t rank = 0; rank < sources.size(); ++rank) pairs.push_back({sources[rank], static_cast<int64_t>(rank)});
+      return typed("stablehlo.collective_permute",
+                   fmt::format("source_target_pairs = dense<{}> : tensor<{}x2xi64>", pairs, pairs.size()));
+    }
+    default: break;
+  }
+  PARTITA_CHECK(kind == Collective::all_reduce || kind == Collective::reduce_scatter, "{} in a program", node.op);
+  // Each rank rounds its part once. Parts are added in the type of the operand, so that sums are rounded once, too.
+  Hlo given = operand;
+  if (attrs.wire) given = converted(body, converted(body, operand, *attrs.wire), operand.type.dtype);
+  const bool scatters = kind == Collective::reduce_scatter;
+  const Hlo sum = reduced(body, scatters ? "stablehlo.reduce_scatter" : "stablehlo.all_reduce",
+                          groups + (scatters ? fmt::format(", scatter_dimension = {} : i64", attrs.dim) : ""),
+                          attrs.reduce, given, result);
+  return attrs.wire ? converted(body, converted(body, sum, *attrs.wire), operand.type.dtype) : sum;
+}
+
+Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values) {
+  const Type scalar{DType::i32, {}}, one{DType::i32, {1}}, all{DType::i32, {static_cast<int64_t>(values.size())}};
+  if (std::all_of(values.begin(), values.end(), [&](int64_t value) { return value == values[0]; })) {
+    return body.add(fmt::format("stablehlo.constant dense<{}> : {}", values[0], hlo_type(scalar)), scalar);
+  }
+  const Hlo table = body.add(fmt::format("stablehlo.constant dense<{}> : {}", values, hlo_type(all)), all);
+  const Hlo rank = body.add("stablehlo.replica_id : tensor<ui32>", {DType::u32, {}});
+  const Hlo found = body.add(fmt::format("\"stablehlo.dynamic_slice\"({}, {}) <{{slice_sizes = array<i64: 1>}}> : ({}, "
+                                         "tensor<ui32>) -> {}",
+                                         table.name, rank.name, hlo_type(all), hlo_type(one)),
+                             one);
+  return body.add_typed("stablehlo.reshape", {found}, "", scalar);
+}
+
+}  // namespace partita

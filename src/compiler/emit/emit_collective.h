@@ -1,0 +1,26 @@
+#pragma once
+// Collectives of a local graph as StableHLO, for programs that all ranks of a stage run: rank r is replica r.
+
+#include <optional>
+#include <string>
+
+#include "compiler/partition/local_graph.h"
+#include "ir/graph/hlo.h"
+
+namespace partita {
+
+/// Says why the ranks of a stage cannot run one program with all of its collectives: shards of different sizes, or a
+/// collective that no operation of StableHLO performs. None: they can.
+std::optional<std::string> refusal_of_whole(const LocalGraph& local);
+
+/// Whether a node communicates, or slices, in a program: it is a collective, but none that joins or cuts micro-batches.
+bool is_emitted_collective(const Node& node, const Mesh& mesh);
+
+/// Writes a collective for which `is_emitted_collective` holds, of a graph that `refusal_of_whole` accepts. `result` is
+/// the type of its result on every rank.
+Hlo emit_collective(HloBody& body, const LocalGraph& local, NodeId id, const Hlo& operand, const Type& result);
+
+/// Returns the scalar of type i32 that has `values[r]` on rank r.
+Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values);
+
+}  // namespace partita

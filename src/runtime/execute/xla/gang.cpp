@@ -1,0 +1,107 @@
+#include "runtime/execute/xla/gang.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <random>
+
+namespace partita {
+namespace {
+
+/// Finds a table by a random number, which ranks of other processes do not find. Tables leave it when all ranks met.
+template <class Table>
+class Meeting {
+ public:
+  int64_t announce(const std::shared_ptr<Table>& table) {
+    std::random_device random;
+    const std::lock_guard lock(mutex_);
+    for (;;) {
+      const int64_t number = static_cast<int64_t>(random()) << 31 | random() >> 1;
+      if (tables_.emplace(number, table).second) return number;
+    }
+  }
+  std::shared_ptr<Table> find(int64_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto found = tables_.find(number);
+    return found == tables_.end() ? nullptr : found->second.lock();
+  }
+  void forget(int64_t number) {
+    const std::lock_guard lock(mutex_);
+    tables_.erase(number);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int64_t, std::weak_ptr<Table>> tables_;
+};
+
+}  // namespace
+
+/// What the ranks hand to the first one, and what it hands back. A barrier lies between each write and its reads.
+struct Gang::Table {
+  std::vector<std::vector<const pjrt::Buffer*>> arguments;  // by rank
+  std::vector<std::optional<pjrt::Results>> results;        // by rank
+  std::exception_ptr error;
+};
+
+std::shared_ptr<Gang::Table> Gang::meet() const {
+  static Meeting<Table> meeting;
+  std::shared_ptr<Table> table;
+  int64_t number = 0;
+  if (ranks_.rank() == 0) {
+    table = std::make_shared<Table>();
+    table->arguments.resize(static_cast<size_t>(ranks_.size()));
+    table->results.resize(static_cast<size_t>(ranks_.size()));
+    number = meeting.announce(table);
+  }
+  ranks_.broadcast(&number, 1, DType::i64, 0);
+  if (table == nullptr) table = meeting.find(number);
+  int64_t found = table != nullptr ? 1 : 0;
+  ranks_.all_reduce(&found, 1, DType::i64, Reduce::min);
+  if (ranks_.rank() == 0) meeting.forget(number);
+  if (found == 0) {
+    throw InvalidArgument(
+        "[collectives] collectives in programs of several processes, got ranks that are not in one process, expected "
+        "ranks that are threads (--ranks), or --collectives cut");
+  }
+  return table;
+}
+
+Gang::Gang(Communicator& ranks, const Accelerator& accelerator)
+    : ranks_(ranks), accelerator_(accelerator), table_(meet()), devices_(static_cast<size_t>(ranks.size())) {
+  const auto count = static_cast<int64_t>(accelerator.client().devices());
+  const int64_t own = accelerator.client().id(accelerator.device());
+  const std::vector<int64_t> counts(devices_.size(), 1);
+  ranks.all_gather(&own, devices_.data(), counts, DType::i64);
+  std::vector<int64_t> sorted = devices_;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return;
+  throw InvalidArgument(fmt::format(
+      "[collectives] ranks that share a device, got {} ranks on {} device{}, expected a device for each, or "
+      "--collectives cut",
+      ranks.size(), count, count == 1 ? "" : "s"));
+}
+
+pjrt::Results Gang::run(const pjrt::Executable& program, std::vector<const pjrt::Buffer*> arguments) {
+  const auto rank = static_cast<size_t>(ranks_.rank());
+  table_->arguments[rank] = std::move(arguments);
+  ranks_.barrier();
+  if (rank == 0) {
+    table_->error = nullptr;
+    try {
+      std::vector<pjrt::Results> all = program.run_all(table_->arguments, accelerator_.next_run());
+      for (size_t r = 0; r < all.size(); ++r) table_->results[r].emplace(std::move(all[r]));
+    } catch (const Error&) {
+      table_->error = std::current_exception();
+    }
+  }
+  ranks_.barrier();
+  if (table_->error != nullptr) std::rethrow_exception(table_->error);
+  pjrt::Results own = std::move(*table_->results[rank]);
+  table_->results[rank].reset();
+  return own;
+}
+
+}  // namespace partita
