@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <mutex>
 #include <set>
 
@@ -56,11 +57,14 @@ class FakeAccelerated : public testing::Test {
   void start() {
     stop();
     fake_ = std::make_unique<FakePlugin>();
-    accelerator_.emplace(Accelerator::of(pjrt::Plugin(fake_->table(), "fake.so").make_client(), 0));
+    const pjrt::Client client = pjrt::Plugin(fake_->table(), "fake.so").make_client();
+    accelerator_.emplace(Accelerator::of(client, 0));
+    second_.emplace(Accelerator::of(client, 1));
   }
   void stop() {
     if (fake_ == nullptr) return;
     accelerator_.reset();
+    second_.reset();
     EXPECT_TRUE(fake_->alive.empty()) << *fake_->alive.begin();
     fake_.reset();
   }
@@ -86,8 +90,18 @@ class FakeAccelerated : public testing::Test {
     job.device = [this](int threads, KernelSet) { return make_device(all_ops(), *accelerator_, threads); };
   }
 
+  /// A job of two ranks, each on a device of its own, with collectives in programs.
+  Job whole_job() {
+    Job job = this->job(2);
+    job.device = [this](int threads, KernelSet) {
+      return make_device(all_ops(), next_++ % 2 == 0 ? *accelerator_ : *second_, threads, CollectiveMode::whole);
+    };
+    return job;
+  }
+
   std::unique_ptr<FakePlugin> fake_;
-  std::optional<Accelerator> accelerator_;
+  std::optional<Accelerator> accelerator_, second_;
+  std::atomic<int> next_ = 0;
 };
 
 /// Returns the message and the exit code of what an action throws; "" and ok if it throws nothing.
@@ -344,6 +358,66 @@ TEST_F(FakeAccelerated, ARankThatThrowsEndsAllRanks) {
     if (world.rank() == 1) throw RuntimeFailure(ExitCode::cannot_write, "[test] before the first step");
   };
   EXPECT_EQ(failure_of([&] { run_job(early); }).first, "[test] before the first step");
+}
+
+// Ranks that start programs together: an error of the one that starts them is that of all, and none waits for a rank
+// that does not come.
+TEST_F(FakeAccelerated, RanksThatStartProgramsTogetherFailTogether) {
+  run_job(whole_job());
+  const int runs = fake_->calls[Function::loaded_executable_execute];
+  ASSERT_GE(runs, 4) << "two steps, each with its update";
+  for (const bool late : {false, true}) {
+    for (int call = 1; call <= runs; ++call) {
+      for (const ErrorCode code : {ErrorCode::internal, ErrorCode::resource_exhausted, ErrorCode::unknown}) {
+        start();
+        Job failing = whole_job();
+        (late ? fake_->failing_later : fake_->failing)[Function::loaded_executable_execute] = code;
+        fake_->failing_call[Function::loaded_executable_execute] = call;
+        const auto [message, exit] = failure_of([&] { run_job(failing); });
+        const Expected expected = expected_for(code, Function::loaded_executable_execute);
+        EXPECT_EQ(exit, expected.exit) << call << ": " << message;
+        EXPECT_TRUE(message.starts_with(expected.begin + "in the program of ")) << call << ": " << message;
+      }
+    }
+  }
+}
+
+/// Fails at one meeting of one rank.
+class FailingBarrier final : public ForwardingCommunicator {
+ public:
+  FailingBarrier(Communicator& inner, int& left) : ForwardingCommunicator(inner), left_(left) {}
+
+  std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override {
+    return inner().split(members, timeout);
+  }
+  void barrier(Timeout timeout) override {
+    if (--left_ == 0) throw RuntimeFailure(ExitCode::cannot_write, "[test] as the test wants");
+    ForwardingCommunicator::barrier(timeout);
+  }
+
+ private:
+  int& left_;
+};
+
+TEST_F(FakeAccelerated, NoRankWaitsForOneThatDoesNotStartItsProgram) {
+  int calls = 0;
+  for (const int failing : {0, 1}) {
+    calls = 0;
+    for (bool fails = true; fails; ++calls) {
+      start();
+      Job job = whole_job();
+      int left = calls + 1;
+      job.wrap = [&](Communicator& world) -> std::unique_ptr<Communicator> {
+        if (world.rank() != failing) return nullptr;
+        return std::make_unique<FailingBarrier>(world, left);
+      };
+      const auto [message, code] = failure_of([&] { run_job(job); });
+      fails = !message.empty();
+      if (fails) EXPECT_TRUE(message.starts_with("[test] as the test wants: in the program of ")) << message;
+      if (fails) EXPECT_EQ(code, ExitCode::cannot_write);
+    }
+    EXPECT_GE(calls, 8) << "two meetings for each of four programs";
+  }
 }
 
 /// Bytes on a device after each program of a step without micro-batches: states and outputs that are there, and values

@@ -9,8 +9,6 @@
 #include <cstring>
 
 #include "compiler/plan/annotations.h"
-#include "compiler/plan/cut_micro_batches.h"
-#include "compiler/plan/shard_optimizer.h"
 #include "compiler/search/make_plan.h"
 #include "ir/ops/registry.h"
 #include "ir/sharding/strategy.h"
@@ -77,24 +75,6 @@ void expect_plans(Job job, const std::string& kind, const MakePlan& make) {
       if (testing::Test::HasFailure()) return;
     }
   }
-}
-
-/// A random plan with its optimizer sharded, whose batch runs in two micro-batches or more where it can be cut so:
-/// where no rank would be without rows, and no random cut of a node needs the whole batch.
-Plan random_plan_in_time(const Graph& graph, const Mesh& mesh, uint64_t seed) {
-  const Rules rules(graph, all_ops());
-  const OptimizerSharding zero{.level = static_cast<int64_t>((seed + 3) % 4), .threshold = 0};
-  const Plan plan = shard_optimizer(random_plan(graph, mesh, seed), graph, rules, zero);
-  const int64_t batch = graph.type(graph.inputs.front().value).shape[0];
-  for (const int64_t count : {6, 4, 3, 2}) {
-    if (batch % count != 0) continue;
-    try {
-      return cut_micro_batches(plan, graph, rules, count);
-    } catch (const InvalidArgument& error) {
-      EXPECT_TRUE(std::string(error.what()).starts_with("[micro-batches] ")) << error.what();
-    }
-  }
-  return plan;
 }
 
 void expect_random_plans(const Job& job) {

@@ -5,11 +5,16 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
 
 #include "compiler/emit/emit_collective.h"
+#include "compiler/search/make_plan.h"
 #include "ir/ops/registry.h"
-#include "runtime/device/xla/accelerator.h"
+#include "runtime/device/xla/xla_device.h"
+#include "runtime/execute/executor.h"
+#include "runtime/execute/shard_copy.h"
 #include "support/job.h"
+#include "support/random_plan.h"
 #include "support/ranks.h"
 
 namespace partita {
@@ -37,16 +42,215 @@ struct WholeCase {
   Shape image;
 };
 
+constexpr const char* kWholeGpt = "gpt:layers=1,hidden=16,heads=4,seq=8,vocab=16,dropout=0.2";
+
+std::vector<WholeCase> whole_cases() {
+  return {{"mlp:hidden=16,dropout=0.2", {1, 6, 5}},
+          {"lenet", {1, 28, 28}},
+          {"resnet18:width=8,size=8", {3, 8, 8}},
+          {kWholeGpt, {}},
+          {"llama:layers=1,hidden=16,heads=4,kv_heads=2,intermediate=16,seq=8,vocab=16", {}},
+          {"moe:layers=1,hidden=16,heads=4,seq=8,vocab=16,experts=8,capacity=0.75,shared=1,dropout=0.2", {}}};
+}
+
 TEST_F(WholeMode, TrainsAsOneRank) {
-  for (const auto& [spec, image] :
-       std::vector<WholeCase>{{"mlp:hidden=16", {1, 6, 5}}, {"gpt:layers=1,hidden=16,heads=4,seq=6,vocab=16", {}}}) {
+  for (const auto& [spec, image] : whole_cases()) {
     Job job = whole_job(spec, image);
     const JobResult oracle = interpret_job(job);
-    for (const int ranks : {1, 2, 4, 8}) {
+    for (const int ranks : {2, 4, 8}) {
       job.ranks = ranks;
       expect_same_training(run_job(job), oracle, 1e-9, fmt::format("{} on {} ranks", spec, ranks));
     }
   }
+}
+
+TEST_F(WholeMode, TrainsAsOneRankHoweverWorkIsSplit) {
+  Job job = whole_job(kWholeGpt);
+  const JobResult oracle = interpret_job(job);
+  const auto expect_same = [&](const Job& split, const std::string& what) {
+    expect_same_training(run_job(split), oracle, 1e-9, what);
+  };
+  job.ranks = 4;
+  for (const int64_t level : {1, 2, 3}) {
+    Job split = job;
+    split.zero = {.level = level, .threshold = 0};
+    expect_same(split, fmt::format("level {}", level));
+    split.micro_batches = 2;
+    split.training.recompute = Recompute::full;
+    expect_same(split, fmt::format("level {} in micro-batches, recomputed", level));
+  }
+  for (const bool overlap : {false, true}) {
+    Job split = job;
+    split.schedule.overlap = overlap;
+    split.schedule.pack = !overlap;
+    split.micro_batches = 4;
+    expect_same(split, fmt::format("overlap {}", overlap));
+  }
+  for (const Order order : {Order::gpipe, Order::one_forward_one_backward}) {
+    Job split = job;
+    split.micro_batches = 4;
+    split.pipeline = {.stages = 2, .order = order};
+    expect_same(split, fmt::format("stages, {}", name_of(order)));
+  }
+}
+
+int whole_plans_of_each() {
+  const char* wanted = std::getenv("PARTITA_PLANS");
+  return wanted == nullptr ? 1 : std::atoi(wanted);
+}
+
+/// Counts of random plans.
+struct PlanCounts {
+  int whole = 0, refused = 0;
+};
+
+/// Runs a job under random plans, those that whole mode can run. In whole mode the others have to be refused.
+void run_random_plans(const WholeCase& one, PlanCounts& counts) {
+  Job job = whole_job(one.spec, one.image);
+  const JobResult oracle = interpret_job(job);
+  for (const Mesh& mesh : {Mesh({{"a", 2}}), Mesh({{"a", 2}, {"b", 2}}), Mesh({{"a", 2}, {"b", 2}, {"c", 2}})}) {
+    for (int seed = 0; seed < whole_plans_of_each(); ++seed) {
+      job.mesh = mesh;
+      job.ranks = static_cast<int>(mesh.ranks());
+      job.plan = [&](const Graph& graph) { return random_plan_in_time(graph, mesh, static_cast<uint64_t>(seed)); };
+      const Program program = compile_job(job);
+      const std::string what = fmt::format("{}, {}, seed {}", one.spec, print(mesh), seed);
+      if (const auto refusal = refusal_of_whole(program.local())) {
+        ++counts.refused;
+        try {
+          run_job(job, program);
+          ADD_FAILURE() << what << " runs, although " << *refusal;
+        } catch (const InvalidArgument& error) {
+          EXPECT_EQ(std::string(error.what()),
+                    fmt::format("[collectives] ranks that cannot run one program, got a graph in which {}, expected "
+                                "equal shards, or --collectives cut",
+                                *refusal));
+        }
+        continue;
+      }
+      ++counts.whole;
+      expect_same_training(run_job(job, program), oracle, 1e-9, what);
+    }
+  }
+}
+
+TEST_F(WholeMode, RandomPlans) {
+  PlanCounts counts;
+  for (const WholeCase& one : whole_cases()) run_random_plans(one, counts);
+  EXPECT_GE(counts.whole, 2 * whole_plans_of_each());
+  RecordProperty("whole", counts.whole);
+  fmt::print("{} random plans in whole mode, {} refused\n", counts.whole, counts.refused);
+}
+
+/// A state that a chain of negations fills from an input.
+constexpr std::string_view kWholeChain = R"(partita graph 1
+graph chain
+input %x: f64[8,16,8]
+state %y: f64[8,16,8] statistic zeros
+%a = neg(%x) : f64[8,16,8]
+%b = neg(%a) : f64[8,16,8]
+%c = neg(%b) : f64[8,16,8]
+%d = neg(%c) : f64[8,16,8]
+%e = neg(%d) : f64[8,16,8]
+%f = neg(%e) : f64[8,16,8]
+store %y = %f
+)";
+
+/// Returns the bytes of the state on rank 0 after a run.
+std::vector<double> end_of_chain(const Program& program, CollectiveMode mode, const Array& input) {
+  std::vector<double> end;
+  on_ranks(static_cast<int>(program.local().mesh.ranks()), [&](Communicator& world) {
+    const auto device = make_device(all_ops(), {.name = "xla:cpu", .index = world.rank(), .collectives = mode});
+    Executor executor(program.local(), program.schedule(), all_ops(), *device, world);
+    Array part(executor.input_type("x"));
+    const LocalGraph& local = program.local();
+    copy_part(input.tensor(),
+              local_ranges(input.type(), local.shardings[local.graph.input("x")], local.mesh,
+                           local.mesh.coordinates(world.rank())),
+              part.data());
+    executor.set_input("x", std::as_const(part).tensor());
+    executor.run();
+    const Array state = executor.state("y");
+    if (world.rank() != 0) return;
+    for (int64_t i = 0; i < state.type().elements(); ++i) end.push_back(state.at(i));
+  });
+  return end;
+}
+
+// Nothing but moves stands between the nodes of a chain, so every bit arrives.
+TEST_F(WholeMode, ReshardsMoveBits) {
+  const Graph graph = parse_graph(kWholeChain, all_ops());
+  const Array input = random_array({DType::f64, {8, 16, 8}}, random_key(1, "x"));
+  const auto device = make_device(all_ops(), {.name = "xla:cpu"});
+  std::vector<double> expected;
+  for (int64_t i = 0; i < input.type().elements(); ++i) expected.push_back(input.at(i));
+  std::map<std::string, int> moves;
+  for (const Mesh& mesh : {Mesh({{"a", 2}, {"b", 2}}), Mesh({{"a", 2}, {"b", 2}, {"c", 2}})}) {
+    for (int seed = 0; seed < 8 * whole_plans_of_each(); ++seed) {
+      const Program program =
+          compile(graph, all_ops(), device->catalog(), {.mesh = mesh, .own_plan = [&](const Graph& given, int64_t) {
+                                                          return random_plan(given, mesh, static_cast<uint64_t>(seed));
+                                                        }});
+      if (refusal_of_whole(program.local())) {
+        ++moves["refused"];
+        continue;
+      }
+      for (const Node& node : program.local().graph.nodes) {
+        if (is_emitted_collective(node, program.local().mesh)) ++moves[node.op];
+      }
+      EXPECT_EQ(end_of_chain(program, CollectiveMode::whole, input), expected) << print(program.local(), all_ops());
+    }
+  }
+  for (const char* kind : {"all_gather", "all_to_all", "slice_shard", "permute"}) {
+    EXPECT_GE(moves[kind], 1) << kind;
+    fmt::print("{} {}, ", moves[kind], kind);
+  }
+  fmt::print("{} refused\n", moves["refused"]);
+}
+
+std::string message_of_training(const Job& job) {
+  try {
+    run_job(job);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(WholeMode, RefusesRanksThatCannotRunOneProgram) {
+  Job job = whole_job("mlp:hidden=16", {1, 6, 5});
+  job.ranks = 3;
+  job.plan = [](const Graph& graph) {
+    return make_plan(graph, all_ops(), Mesh({{"data", 3}}), {.parallel = Parallel::hybrid});
+  };
+  const std::string uneven = message_of_training(job);
+  EXPECT_TRUE(uneven.starts_with("[collectives] ranks that cannot run one program, got a graph in which ")) << uneven;
+  EXPECT_TRUE(uneven.ends_with(" on rank 2, expected equal shards, or --collectives cut")) << uneven;
+  job = model_job("mlp:hidden=18", {.image = {1, 6, 5}, .batch = 18});
+  job.device_name = "xla:cpu";
+  job.collectives = CollectiveMode::whole;
+  job.ranks = 9;
+  EXPECT_EQ(message_of_training(job),
+            "[collectives] ranks that share a device, got 9 ranks on 8 devices, expected a device for each, or "
+            "--collectives cut");
+  job.collectives = CollectiveMode::cut;
+  EXPECT_EQ(message_of_training(job), "");
+}
+
+TEST_F(WholeMode, ABadNumberNamesItsNode) {
+  Job job = whole_job("mlp:hidden=16", {1, 6, 5});
+  const std::function<Arrays(int)> rows = job.batch;
+  job.batch = [&](int step) {
+    Arrays batch = rows(step);
+    if (step == 1) batch.at("image").set(0, NAN);
+    return batch;
+  };
+  job.ranks = 4;
+  const std::string whole = message_of_training(job);
+  job.collectives = CollectiveMode::cut;
+  EXPECT_EQ(message_of_training(job), whole);
+  EXPECT_NE(whole.find("first made by "), std::string::npos) << whole;
+  EXPECT_NE(whole.find(" on rank 0"), std::string::npos) << whole;
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "support/random_plan.h"
 
+#include <gtest/gtest.h>
+
+#include "compiler/plan/cut_micro_batches.h"
+#include "compiler/plan/shard_optimizer.h"
 #include "ir/graph/rules.h"
 #include "ir/ops/registry.h"
 
@@ -39,6 +43,22 @@ Plan random_plan(const Graph& graph, const Mesh& mesh, uint64_t seed) {
   for (const Node& node : graph.nodes) {
     const bool expandable = all_ops().at(node.op).expand != nullptr;
     plan.cuts.push_back(random_cut(rule_of(graph, node, all_ops()), mesh, expandable, dice));
+  }
+  return plan;
+}
+
+Plan random_plan_in_time(const Graph& graph, const Mesh& mesh, uint64_t seed) {
+  const Rules rules(graph, all_ops());
+  const OptimizerSharding zero{.level = static_cast<int64_t>((seed + 3) % 4), .threshold = 0};
+  const Plan plan = shard_optimizer(random_plan(graph, mesh, seed), graph, rules, zero);
+  const int64_t batch = graph.type(graph.inputs.front().value).shape[0];
+  for (const int64_t count : {6, 4, 3, 2}) {
+    if (batch % count != 0) continue;
+    try {
+      return cut_micro_batches(plan, graph, rules, count);
+    } catch (const InvalidArgument& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with("[micro-batches] ")) << error.what();
+    }
   }
   return plan;
 }

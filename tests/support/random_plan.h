@@ -22,4 +22,8 @@ Cut random_cut(const ShardingRule& rule, const Mesh& mesh, bool expandable, Dice
 
 Plan random_plan(const Graph& graph, const Mesh& mesh, uint64_t seed);
 
+/// A random plan with its optimizer sharded, whose batch runs in two micro-batches or more where it can be cut so:
+/// where no rank would be without rows, and no random cut of a node needs the whole batch.
+Plan random_plan_in_time(const Graph& graph, const Mesh& mesh, uint64_t seed);
+
 }  // namespace partita

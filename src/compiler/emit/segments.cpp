@@ -39,7 +39,7 @@ class Segmenter::Writer {
   std::string module() {
     std::string parameters;
     for (size_t i = 0; i < segment_.inputs.size(); ++i) parameters += (i == 0 ? "" : ", ") + parameter(i);
-    if (segment_.accumulates) parameters += (parameters.empty() ? "" : ", ") + std::string("%first: tensor<i1>");
+    if (segment_.accumulates) parameters += (parameters.empty() ? "" : ", ") + std::string("%is_first: tensor<i1>");
     for (size_t i = segment_.begin; i < segment_.end; ++i) write(i);
     std::vector<Hlo> results;
     for (const int place : segment_.outputs) results.push_back(values_.at(place));
@@ -115,17 +115,15 @@ class Segmenter::Writer {
     return all;
   }
 
-  /// Writes a collective. The sums of a bucket are written where it starts, another collective where it ends: the
-  /// compiler starts and ends them as it likes.
+  /// Writes a collective where it starts. The compiler moves its end to where its result is needed.
   void communicate(const Instruction& instruction) {
     const auto write_one = [&](NodeId node, int from, int to) {
       values_[places_[to]] = emit_collective(body_, local_, node, values_.at(places_[from]), type_of(to));
     };
+    if (instruction.kind == Instruction::wait) return;
     if (instruction.bucket < 0) {
-      const std::vector<int>& inputs = instruction.inputs;
-      if (instruction.kind == Instruction::collective) write_one(instruction.node, inputs[0], instruction.outputs[0]);
-      if (instruction.kind == Instruction::wait) write_one(instruction.node, inputs[0], inputs[1]);
-    } else if (instruction.kind != Instruction::wait) {
+      write_one(instruction.node, instruction.inputs[0], instruction.outputs[0]);
+    } else {
       const Bucket& bucket = schedule_.buckets[instruction.bucket];
       for (size_t k = 0; k < bucket.nodes.size(); ++k) write_one(bucket.nodes[k], bucket.buffers[k], bucket.buffers[k]);
     }
@@ -137,7 +135,7 @@ class Segmenter::Writer {
     const OpDef& op = ops_.at(accumulating_op(reduce));
     const Hlo joined = emit_node(body_, ops_, op, op.attrs, {sum, part}, {sum.type})[0];
     const Type flags{DType::boolean, sum.type.shape};
-    const Hlo first = EmitCall{body_, op.attrs, {}, {}}.broadcast({"%first", {DType::boolean, {}}}, flags.shape);
+    const Hlo first = EmitCall{body_, op.attrs, {}, {}}.broadcast({"%is_first", {DType::boolean, {}}}, flags.shape);
     return EmitCall{body_, op.attrs, {}, {}}.select(first, part, joined);
   }
 
@@ -203,6 +201,7 @@ Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const Op
 /// Places that an instruction reads. A sum over micro-batches and a stack of them read their result; a message of a
 /// bucket reads its buffers.
 std::vector<int> Segmenter::reads_of(const Instruction& instruction) const {
+  if (is_done(instruction)) return {};
   std::vector<int> read;
   for (const int buffer : instruction.inputs) read.push_back(places_[buffer]);
   const bool is_stack =
@@ -214,6 +213,7 @@ std::vector<int> Segmenter::reads_of(const Instruction& instruction) const {
 }
 
 std::vector<int> Segmenter::writes_of(const Instruction& instruction) const {
+  if (is_done(instruction)) return {};
   std::vector<int> written;
   for (const int buffer : instruction.outputs) written.push_back(places_[buffer]);
   if (instruction.bucket >= 0) {

@@ -73,6 +73,10 @@ class Segmenter {
     std::vector<size_t> readers, writers;  // instructions, in order
   };
 
+  /// Whether an instruction does nothing: in a program, the wait for a collective.
+  bool is_done(const Instruction& instruction) const {
+    return mode_ == CollectiveMode::whole && instruction.kind == Instruction::wait;
+  }
   std::vector<int> reads_of(const Instruction& instruction) const;
   std::vector<int> writes_of(const Instruction& instruction) const;
   Segment segment(size_t begin, size_t end, bool gives_all) const;

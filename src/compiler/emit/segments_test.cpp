@@ -272,7 +272,7 @@ TEST(Segments, ModulesHaveTheirOperandsAndResults) {
     const std::string_view parameters = std::string_view(text).substr(0, arrow);
     const std::string_view results = std::string_view(text).substr(arrow, text.find('\n', arrow) - arrow);
     EXPECT_EQ(count_of(parameters, ": tensor<"), static_cast<int>(segment.inputs.size()) + segment.accumulates) << text;
-    EXPECT_EQ(count_of(parameters, "%first: tensor<i1>"), static_cast<int>(segment.accumulates)) << text;
+    EXPECT_EQ(count_of(parameters, "%is_first: tensor<i1>"), static_cast<int>(segment.accumulates)) << text;
     EXPECT_EQ(count_of(results, "tensor<"), static_cast<int>(segment.outputs.size())) << text;
     accumulating += static_cast<int>(segment.accumulates);
     for (size_t k = 0; k < segment.outputs.size(); ++k) {

@@ -159,10 +159,18 @@ class FakePlugin {
     });
     add<F::client_destroy, ClientArgs>([](ClientArgs& args) -> void* { return destroy(args.client), nullptr; });
     add<F::client_addressable_devices, ClientDevicesArgs>([](ClientDevicesArgs& args) -> void* {
-      static int memory[2];
+      static int memory[] = {0, 1};
       static Device* const devices[] = {reinterpret_cast<Device*>(&memory[0]), reinterpret_cast<Device*>(&memory[1])};
       args.devices = devices;
       args.num_devices = 2;
+      return nullptr;
+    });
+    add<F::device_get_description, DeviceArgs>([](DeviceArgs& args) -> void* {
+      args.description = reinterpret_cast<DeviceDescription*>(args.device);
+      return nullptr;
+    });
+    add<F::device_description_id, DeviceIdArgs>([](DeviceIdArgs& args) -> void* {
+      args.id = *reinterpret_cast<int*>(args.description);
       return nullptr;
     });
     add<F::device_memory_stats, DeviceMemoryArgs>([](DeviceMemoryArgs& args) -> void* {

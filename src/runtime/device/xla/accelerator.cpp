@@ -11,8 +11,6 @@
 namespace partita {
 namespace {
 
-/// Devices of the plugin for CPUs, all of which are the processor: for that many ranks with collectives in programs.
-constexpr int64_t kCpuDevices = 8;
 constexpr std::string_view kDataFlag = "xla_gpu_cuda_data_dir";
 
 /// Returns the flags that every program of a vendor needs: the folder of ptxas and libdevice, unless the user names
@@ -46,20 +44,21 @@ struct Accelerator::Shared {
   std::map<std::pair<std::string, std::vector<int64_t>>, std::shared_ptr<Program>> programs{};
 };
 
-Accelerator Accelerator::open(std::string_view name, int index) {
+Accelerator Accelerator::open(std::string_view name, int index, CollectiveMode collectives) {
   // Plugins cannot be unloaded, and threads of theirs outlive all else: what is shared is never released.
   static std::mutex mutex;
-  static auto& opened = *new std::map<std::string, std::shared_ptr<Shared>>;
+  static auto& opened = *new std::map<std::pair<std::string, bool>, std::shared_ptr<Shared>>;
   const auto [vendor, named] = parse_accelerator(name);
   const std::lock_guard lock(mutex);
-  std::shared_ptr<Shared>& shared = opened[std::string(vendor->name)];
+  const bool has_several = vendor->platform == "cpu" && collectives == CollectiveMode::whole;
+  std::shared_ptr<Shared>& shared = opened[{std::string(vendor->name), has_several}];
   if (shared == nullptr) {
     const std::string path = find_plugin(name);
     if (vendor->name == "cuda") load_libraries(path);
     const pjrt::Plugin plugin = pjrt::Plugin::load(path);
     pjrt::NamedOptions options;
     if (vendor->platform != "cpu" && vendor->platform != "tpu") options["preallocate"] = false;
-    if (vendor->platform == "cpu") options["cpu_device_count"] = kCpuDevices;
+    if (has_several) options["cpu_device_count"] = kCpuDevices;
     pjrt::Client client = plugin.make_client(options);
     if (client.platform() != vendor->platform) {
       throw RuntimeFailure(ExitCode::usage, fmt::format("[device] a plugin for other devices, got {} for {}, expected "

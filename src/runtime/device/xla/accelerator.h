@@ -5,18 +5,23 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/emit/collective_mode.h"
 #include "runtime/device/xla/plugin_search.h"
 #include "runtime/pjrt/plugin.h"
 
 namespace partita {
+
+/// Devices of the plugin for CPUs in whole mode, and so the largest number of ranks.
+inline constexpr int64_t kCpuDevices = 8;
 
 /// One device of a client that all ranks of the process share. Copies share it. Threads may use it at the same time.
 class Accelerator {
  public:
   /// Takes device `index` of the plugin for `name`, modulo their number, or the one that "NAME:INDEX" names. Loads the
   /// plugin for the first device of a process. Throws RuntimeFailure(usage) if there is no plugin, device or driver, if
-  /// the plugin serves other devices or another index is named, RuntimeFailure(out_of_memory) without memory.
-  static Accelerator open(std::string_view name, int index);
+  /// the plugin serves other devices or another index is named, RuntimeFailure(out_of_memory) without memory. In whole
+  /// mode xla:cpu has kCpuDevices, all of which are the processor, else one.
+  static Accelerator open(std::string_view name, int index, CollectiveMode collectives = CollectiveMode::cut);
   /// Takes device `device` of a client, which only copies of the result share.
   static Accelerator of(pjrt::Client client, size_t device);
 

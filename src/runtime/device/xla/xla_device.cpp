@@ -90,7 +90,7 @@ class XlaDevice final : public Device {
   void enter_thread() override { host_->enter_thread(); }
   void set_subnormals(SubnormalSetting setting) override { host_->set_subnormals(setting); }
   const Accelerator* accelerator() override {
-    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_);
+    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_, collectives_);
     return &*accelerator_;
   }
   CollectiveMode collectives() const override { return collectives_; }

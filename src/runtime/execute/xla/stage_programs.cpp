@@ -160,7 +160,7 @@ void StagePrograms::require_ids_of(const Loaded& loaded) {
 }
 
 void StagePrograms::launch(const Loaded& loaded) {
-  if (loaded.segment.outputs.empty()) return;  // the start of a message that its wait performs
+  if (loaded.segment.outputs.empty()) return;  // nothing but waits
   require_ids_of(loaded);
   try {
     with_place([&](const Error& error) { return place_of(loaded, error); }, [&] { enqueue(loaded); });
