@@ -1,5 +1,5 @@
-// Law 11 for 16 bits: a loop that takes and makes 16-bit floats among wider ones has the bits of the same loop in f32
-// between casts. Any operands and results that it accepts may have 16 bits.
+// Law 11 for 16 bits: a loop, or attention, that takes and makes 16-bit floats among wider ones has the bits of the
+// same kernel in f32 between casts. Any operands and results that it accepts may have 16 bits.
 
 #include <gtest/gtest.h>
 
@@ -119,12 +119,17 @@ class HalfCheck {
   std::vector<Array> wide_inputs_, narrow_inputs_;
 };
 
+/// Whether a kernel computes as it does in f32. Products of 16 bits sum in other orders.
+bool has_bits_of_casts(const KernelDef& def) {
+  return def.name.starts_with("loops.") || def.name == "onednn.attention";
+}
+
 TEST(HalfKernels, HaveTheBitsOfCasts) {
   std::map<std::string, std::set<std::string>> mixed;
   uint64_t random = 0;
   make_cpu_device(all_ops(), 3)->enter_thread();
   for (const KernelDef& def : fast_kernels()) {
-    if (!def.mixes_halves || !def.name.starts_with("loops.")) continue;  // products sum in other orders
+    if (!def.mixes_halves || !has_bits_of_casts(def)) continue;
     const std::set<std::string> ops(def.ops.begin(), def.ops.end());
     for (const auto& [name, node] : all_cases()) {
       if (!ops.contains(node.op.name) || is_f64(node)) continue;
@@ -148,6 +153,7 @@ TEST(HalfKernels, HaveTheBitsOfCasts) {
   }
   EXPECT_GT(mixed["loops.pointwise"].size(), 20u);
   EXPECT_EQ(mixed["loops.row_norm"].size(), 4u);
+  EXPECT_EQ(mixed["onednn.attention"].size(), 4u);
 }
 
 /// Whether these types are the op's own.

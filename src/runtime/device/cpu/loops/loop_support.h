@@ -18,6 +18,9 @@ inline int64_t range_begin(int64_t rows, int64_t ranges, int64_t range) { return
 /// thread may use; 1 if they need none. Throws InternalError if there is not even room for one.
 int threads_within(int64_t own, int64_t scratch_bytes);
 
+/// Whether an operand or a result has 16 bits.
+bool has_halves(const KernelQuery& query);
+
 /// Which operands and results of a loop in f32 may have 16 bits: it widens and rounds them (halves.h).
 struct HalfPlaces {
   std::vector<size_t> operands, results;

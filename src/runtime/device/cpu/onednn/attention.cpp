@@ -1,9 +1,10 @@
-// Attention of f32 with matrix products of oneDNN.
+// Attention in f32 with matrix products of oneDNN. Operands and results may have 16 bits.
 
 #include "runtime/device/cpu/loops/attention.h"
 
 #include <dnnl.h>
 
+#include "runtime/device/cpu/loops/loop_support.h"
 #include "runtime/device/cpu/onednn/engine.h"
 
 namespace partita {
@@ -27,8 +28,23 @@ struct Sgemm {
 
 using SgemmAttention = AttentionKernel<float, Sgemm>;
 
+void widen(Type& type) {
+  if (is_half(type.dtype)) type.dtype = DType::f32;
+}
+
+/// Operands and results that may have 16 bits: all but lse and the sums of scores.
+HalfPlaces halves_of_attention(const std::string& op) {
+  if (op == "attention_grad") return {.operands = {0, 1, 2, 3, 5}, .results = {0, 1, 2}};
+  if (op == "attention_max") return {.operands = {0, 1}, .results = {}};
+  return {.operands = {0, 1, 2}, .results = {0}};
+}
+
 KernelChoice propose_attention_onednn(const KernelQuery& query) {
-  if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
+  const HalfPlaces places = halves_of_attention(query.op);
+  KernelQuery wide = query;
+  for (const size_t i : places.operands) widen(wide.inputs[i]);
+  for (const size_t k : places.results) widen(wide.outputs[k]);
+  if (std::string reason = unsupported_by_onednn(wide); !reason.empty()) return refuse(reason);
   return {.kernel = kAttentionOnednn,
           .inputs = std::vector<MemoryFormat>(query.inputs.size()),
           .outputs = std::vector<MemoryFormat>(query.outputs.size()),
@@ -45,7 +61,8 @@ std::vector<KernelDef> attention_kernels() {
   return {{kAttentionOnednn,
            {"attention", "attention_grad", "attention_max", "attention_sums"},
            propose_attention_onednn,
-           make_attention_onednn}};
+           make_attention_onednn,
+           /*mixes_halves=*/true}};
 }
 
 }  // namespace partita
