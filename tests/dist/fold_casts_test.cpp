@@ -57,7 +57,7 @@ int64_t mixing_of(const Program& program) {
   });
 }
 
-/// The products that take operands of 16 bits. Attention computes in f32.
+/// The products that take operands of 16 bits, next to those in attention, which also takes them on other processors.
 int64_t halved_products_of(const Program& program) {
   int64_t count = 0;
   for (const StageProgram& stage : program.stages) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "base/first_error.h"
 #include "base/vector_math.h"
@@ -21,7 +22,9 @@ namespace partita {
 /// `Product` is constructed with a thread's scratch memory, of Product::scratch_bytes(sizes) bytes. It computes
 ///   product(transpose_a, transpose_b, m, n, k, alpha, a, stride_a, b, stride_b, add, c, stride_c):
 ///   c[m, n] = alpha op(a) op(b), plus c if `add`, all row-major with a stride between rows
-/// in a parallel loop. The first exception is rethrown after the loop. Tensors of 16 bits are widened and rounded head
+/// in a parallel loop. The first exception is rethrown after the loop. A product of floats may also have
+///   product.multiply_halves(m, n, k, alpha, a, stride_a, b, stride_b, c): c[m, n] = alpha a b^T, a and b of bf16,
+/// if Product::multiplies_halves(). Tensors of 16 bits are widened and rounded head
 /// by head; `has_halves` says whether there are any.
 template <class T, class Product>
 class Attention {
@@ -78,8 +81,8 @@ class Attention {
   void backward(const Operands& in, const Gradients& d, void* scratch) const {
     for_heads(sizes_.group(), scratch, [&](int64_t pair, const Product& product, const Room& room) {
       const AttentionHead first = sizes_.head(pair);
-      const Keys keys{in.k.read(first.k, sizes_.keys, room.operands.k),
-                      in.v.read(first.v, sizes_.keys, room.operands.v)};
+      T* room_v = multiplies_halves(in.d_y, in.v) ? nullptr : room.operands.v;
+      const Keys keys{in.k.read(first.k, sizes_.keys, room.operands.k), in.v.read(first.v, sizes_.keys, room_v)};
       d.k.clear(first.k, sizes_.keys, room.gradients.k);
       d.v.clear(first.v, sizes_.keys, room.gradients.v);
       for (int64_t i = 0; i < sizes_.group(); ++i) backward_head(sizes_.head(pair + i), in, keys, d, product, room);
@@ -148,9 +151,21 @@ class Attention {
     }
   }
 
+  /// Whether `multiply_rows` reads rows of both operands as they are stored, not widened.
+  static bool multiplies_halves(const HeadOperand<T>& a, const HeadOperand<T>& b) {
+    if constexpr (std::is_same_v<T, float>) {
+      return a.dtype() == DType::bf16 && b.dtype() == DType::bf16 && Product::multiplies_halves();
+    }
+    return false;
+  }
   /// Computes c[m, n] = alpha a b^T for `m` rows of a and `n` rows of b. Throws what `product` throws.
   static void multiply_rows(const Product& product, int64_t m, int64_t n, int64_t width, T alpha,
                             const HeadRows<const T>& a, const HeadRows<const T>& b, T* c) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (a.halves != nullptr && b.halves != nullptr && Product::multiplies_halves()) {
+        return product.multiply_halves(m, n, width, alpha, a.halves, a.halves_stride, b.halves, b.halves_stride, c);
+      }
+    }
     product(false, true, m, n, width, alpha, a.data, a.stride, b.data, b.stride, false, c, n);
   }
 
@@ -160,17 +175,22 @@ class Attention {
     product(false, false, count, sizes_.value_width, keys, T{1}, p, keys, v.data, v.stride, false, y.data, y.stride);
   }
 
+  /// Returns the keys of a head, widened unless `score` reads them as they are stored.
+  HeadRows<const T> keys_to_score(const AttentionHead& at, const Operands& in, const Room& room) const {
+    return in.k.read(at.k, sizes_.keys, multiplies_halves(in.q, in.k) ? nullptr : room.operands.k);
+  }
   /// Computes the scaled scores of `count` queries from `first` on against the first `keys` keys: [count, keys]. Throws
   /// what `product` throws.
   void score(const AttentionHead& at, const Operands& in, const HeadRows<const T>& k, const Product& product,
              int64_t first, int64_t count, int64_t keys, const Room& room) const {
-    const HeadRows<const T> q = in.q.read(at.q + first * sizes_.q_row(), count, room.operands.q);
+    T* room_q = multiplies_halves(in.q, in.k) ? nullptr : room.operands.q;
+    const HeadRows<const T> q = in.q.read(at.q + first * sizes_.q_row(), count, room_q);
     multiply_rows(product, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)), q, k, room.scores);
   }
 
   void forward_head(const AttentionHead& at, const Operands& in, const Results& out, const Product& product,
                     const Room& room) const {
-    const HeadRows<const T> k = in.k.read(at.k, sizes_.keys, room.operands.k);
+    const HeadRows<const T> k = keys_to_score(at, in, room);
     const HeadRows<const T> v = in.v.read(at.v, sizes_.keys, room.operands.v);
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
       score(at, in, k, product, first, count, keys, room);
@@ -186,7 +206,7 @@ class Attention {
 
   void largest_of_head(const AttentionHead& at, const Operands& in, T* out, const Product& product,
                        const Room& room) const {
-    const HeadRows<const T> k = in.k.read(at.k, sizes_.keys, room.operands.k);
+    const HeadRows<const T> k = keys_to_score(at, in, room);
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
       if (keys > 0) score(at, in, k, product, first, count, keys, room);
       for (int64_t i = 0; i < count; ++i) {
@@ -201,7 +221,7 @@ class Attention {
 
   void sums_of_head(const AttentionHead& at, const Operands& in, const Sums& out, const Product& product,
                     const Room& room) const {
-    const HeadRows<const T> k = in.k.read(at.k, sizes_.keys, room.operands.k);
+    const HeadRows<const T> k = keys_to_score(at, in, room);
     const HeadRows<const T> v = in.v.read(at.v, sizes_.keys, room.operands.v);
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
       if (keys > 0) score(at, in, k, product, first, count, keys, room);

@@ -7,12 +7,20 @@
 #include "runtime/device/cpu/loops/loop_support.h"
 #include "runtime/device/cpu/onednn/engine.h"
 
+// oneDNN exports this product of bf16 with sums in f32, but declares it in none of its headers. A build of the library
+// may lack it.
+extern "C" __attribute__((weak)) dnnl_status_t dnnl_gemm_bf16bf16f32(char transpose_a, char transpose_b, dnnl_dim_t m,
+                                                                     dnnl_dim_t n, dnnl_dim_t k, float alpha,
+                                                                     const uint16_t* a, dnnl_dim_t stride_a,
+                                                                     const uint16_t* b, dnnl_dim_t stride_b, float beta,
+                                                                     float* c, dnnl_dim_t stride_c);
+
 namespace partita {
 namespace {
 
 constexpr auto kAttentionOnednn = "onednn.attention";
 
-/// The matrix product of AttentionKernel. Throws RuntimeFailure(out_of_memory) without memory for copies of the
+/// The matrix products of AttentionKernel. Throws RuntimeFailure(out_of_memory) without memory for copies of the
 /// matrices.
 struct Sgemm {
   explicit Sgemm(void*) {}
@@ -23,6 +31,14 @@ struct Sgemm {
     const dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a,
                                             stride_a, b, stride_b, add ? 1.0F : 0.0F, c, stride_c);
     if (status != dnnl_success) throw_onednn(status, "could not multiply matrices");
+  }
+
+  static bool multiplies_halves() { return dnnl_gemm_bf16bf16f32 != nullptr && multiplies_bf16(); }
+  void multiply_halves(int64_t m, int64_t n, int64_t k, float alpha, const bf16* a, int64_t stride_a, const bf16* b,
+                       int64_t stride_b, float* c) const {
+    const dnnl_status_t status =
+        dnnl_gemm_bf16bf16f32('N', 'T', m, n, k, alpha, &a->bits, stride_a, &b->bits, stride_b, 0.0F, c, n);
+    if (status != dnnl_success) throw_onednn(status, "could not multiply matrices of 16 bits");
   }
 };
 
