@@ -213,7 +213,7 @@ class Attention {
         const int64_t seen = sizes_.seen(attrs_, first + i);
         T largest = std::numeric_limits<T>::lowest();
 #pragma omp simd reduction(max : largest)
-        for (int64_t j = 0; j < seen; ++j) largest = std::max(largest, room.scores[i * keys + j]);
+        for (int64_t j = 0; j < seen; ++j) largest = larger(room.scores[i * keys + j], largest);
         out[at.lse + first + i] = largest;
       }
     });
@@ -252,7 +252,7 @@ class Attention {
   static T softmax_row(T* scores, int64_t seen, int64_t keys) {
     T largest = scores[0];
 #pragma omp simd reduction(max : largest)
-    for (int64_t j = 1; j < seen; ++j) largest = std::max(largest, scores[j]);
+    for (int64_t j = 1; j < seen; ++j) largest = larger(scores[j], largest);
     T sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t j = 0; j < seen; ++j) {

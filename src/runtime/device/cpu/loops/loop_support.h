@@ -14,6 +14,13 @@ int64_t ranges_of(int64_t rows);
 /// First row of a range; `rows` for range number `ranges`.
 inline int64_t range_begin(int64_t rows, int64_t ranges, int64_t range) { return rows * range / ranges; }
 
+/// Returns `a` if it is larger, else `b`. GCC vectorizes loops over it, but not those over std::max, which returns a
+/// reference.
+template <class T>
+T larger(T a, T b) {
+  return a > b ? a : b;
+}
+
 /// Number of threads that have room for `own` bytes each in a kernel's scratch memory, at most those that the calling
 /// thread may use; 1 if they need none. Throws InternalError if there is not even room for one.
 int threads_within(int64_t own, int64_t scratch_bytes);
