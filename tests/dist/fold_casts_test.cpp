@@ -57,12 +57,13 @@ int64_t mixing_of(const Program& program) {
   });
 }
 
-/// The products that take operands of 16 bits.
+/// The products that take operands of 16 bits, next to those in attention, which also takes them on other processors.
 int64_t halved_products_of(const Program& program) {
   int64_t count = 0;
   for (const StageProgram& stage : program.stages) {
     for (const Instruction& instruction : stage.schedule.instructions) {
-      if (!instruction.choice.kernel.starts_with("onednn.")) continue;
+      const std::string& kernel = instruction.choice.kernel;
+      if (!kernel.starts_with("onednn.") || kernel == "onednn.attention") continue;
       const ValueId operand = stage.schedule.buffers[instruction.inputs.at(0)].value;
       count += stage.local.graph.type(operand).dtype == DType::bf16 ? 1 : 0;
     }

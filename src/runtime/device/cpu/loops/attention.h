@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "base/first_error.h"
 #include "base/vector_math.h"
 #include "ir/ops/attention/attention.h"
+#include "runtime/device/cpu/loops/head_rows.h"
+#include "runtime/device/cpu/loops/loop_support.h"
 #include "runtime/device/kernel.h"
 
 namespace partita {
@@ -19,71 +22,111 @@ namespace partita {
 /// `Product` is constructed with a thread's scratch memory, of Product::scratch_bytes(sizes) bytes. It computes
 ///   product(transpose_a, transpose_b, m, n, k, alpha, a, stride_a, b, stride_b, add, c, stride_c):
 ///   c[m, n] = alpha op(a) op(b), plus c if `add`, all row-major with a stride between rows
-/// in a parallel loop. The first exception is rethrown after the loop.
+/// in a parallel loop. The first exception is rethrown after the loop. A product of floats may also have
+///   product.multiply_halves(m, n, k, alpha, a, stride_a, b, stride_b, c): c[m, n] = alpha a b^T, a and b of bf16,
+/// if Product::multiplies_halves(). Tensors of 16 bits are widened and rounded head
+/// by head; `has_halves` says whether there are any.
 template <class T, class Product>
 class Attention {
  public:
-  Attention(const AttentionAttrs& attrs, const AttentionSizes& sizes, int64_t blocks)
-      : attrs_(attrs), sizes_(sizes), blocks_(blocks) {}
+  Attention(const AttentionAttrs& attrs, const AttentionSizes& sizes, int64_t blocks, bool has_halves)
+      : attrs_(attrs), sizes_(sizes), blocks_(blocks), has_halves_(has_halves) {}
 
+  const AttentionSizes& sizes() const { return sizes_; }
   /// Bytes of scratch memory per thread.
   int64_t scratch_bytes() const {
     return whole_lines(Product::scratch_bytes(sizes_)) +
-           whole_lines(blocks_ * block_size() * static_cast<int64_t>(sizeof(T)));
+           whole_lines(blocks_ * (block_size() + rooms_size()) * static_cast<int64_t>(sizeof(T)));
   }
   void set_threads(int threads) { threads_ = threads; }
 
   struct Operands {
-    const T *q, *k, *v;
-    const T *y = nullptr, *lse = nullptr, *d_y = nullptr;  // for the gradient
+    HeadOperand<T> q, k, v;
+    HeadOperand<T> y = {}, d_y = {};  // for the gradient
+    const T* lse = nullptr;
   };
   struct Results {
-    T *y, *lse;
+    HeadResult<T> y;
+    T* lse;
   };
   struct Sums {
     const T* largest;
-    T *weighted, *sums;
+    HeadResult<T> weighted;
+    T* sums;
   };
   struct Gradients {
-    T *q, *k, *v;
+    HeadResult<T> q, k, v;
   };
 
   void forward(const Operands& in, const Results& out, void* scratch) const {
-    for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
-      forward_head(sizes_.head(pair), in, out, product, scores);
+    for_heads(1, scratch, [&](int64_t pair, const Product& product, const Room& room) {
+      forward_head(sizes_.head(pair), in, out, product, room);
     });
   }
   /// Computes a part of attention with sharded keys: each query's largest score among the keys of this shard, the
   /// lowest number if it sees none. Throws what `Product` throws.
   void largest(const Operands& in, T* out, void* scratch) const {
-    for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
-      largest_of_head(sizes_.head(pair), in, out, product, scores);
+    for_heads(1, scratch, [&](int64_t pair, const Product& product, const Room& room) {
+      largest_of_head(sizes_.head(pair), in, out, product, room);
     });
   }
   /// Computes a part of attention with sharded keys: for each query, the sum of exp(score - largest score of all
   /// shards) over the keys of this shard that it sees, and the sum of the values weighted by that; 0 if it sees none.
   /// Throws what `Product` throws.
   void sums(const Operands& in, const Sums& out, void* scratch) const {
-    for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
-      sums_of_head(sizes_.head(pair), in, out, product, scores);
+    for_heads(1, scratch, [&](int64_t pair, const Product& product, const Room& room) {
+      sums_of_head(sizes_.head(pair), in, out, product, room);
     });
   }
   void backward(const Operands& in, const Gradients& d, void* scratch) const {
-    for_heads(sizes_.group(), scratch, [&](int64_t pair, const Product& product, T* scores) {
-      clear_gradients(sizes_.head(pair), d);
-      for (int64_t i = 0; i < sizes_.group(); ++i) backward_head(sizes_.head(pair + i), in, d, product, scores);
+    for_heads(sizes_.group(), scratch, [&](int64_t pair, const Product& product, const Room& room) {
+      const AttentionHead first = sizes_.head(pair);
+      T* room_v = multiplies_halves(in.d_y, in.v) ? nullptr : room.operands.v;
+      const Keys keys{in.k.read(first.k, sizes_.keys, room.operands.k), in.v.read(first.v, sizes_.keys, room_v)};
+      d.k.clear(first.k, sizes_.keys, room.gradients.k);
+      d.v.clear(first.v, sizes_.keys, room.gradients.v);
+      for (int64_t i = 0; i < sizes_.group(); ++i) backward_head(sizes_.head(pair + i), in, keys, d, product, room);
+      d.k.store(first.k, sizes_.keys, room.gradients.k);
+      d.v.store(first.v, sizes_.keys, room.gradients.v);
     });
   }
 
  private:
   static constexpr int64_t kBlock = 128;  // queries per block
 
+  /// Scratch memory of a thread.
+  struct Room {
+    T *scores, *d_scores;  // of a block of queries against all keys; `d_scores` for the gradient
+    HeadRooms<T> operands, gradients;
+  };
+  /// Keys and values of a head.
+  struct Keys {
+    HeadRows<const T> k, v;
+  };
+
   static int64_t whole_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+  /// Number of queries in a block.
+  int64_t block_rows() const { return std::min(kBlock, sizes_.queries); }
   /// Number of scores of a block of queries against all keys.
-  int64_t block_size() const { return std::min(kBlock, sizes_.queries) * sizes_.keys; }
+  int64_t block_size() const { return block_rows() * sizes_.keys; }
+  /// Number of elements in the rooms for q, k, v and y, or for d_q, d_k, d_v and d_y; 0 without 16-bit floats.
+  int64_t rooms_size() const {
+    return has_halves_ ? (block_rows() + sizes_.keys) * (sizes_.width + sizes_.value_width) : 0;
+  }
 
-  /// Calls fn(pair, product, scratch for blocks of scores) for the pairs of batch row and head with the numbers 0,
+  Room room_at(T* begin) const {
+    Room room{.scores = begin, .d_scores = begin + block_size()};
+    if (!has_halves_) return room;
+    T* rooms = begin + blocks_ * block_size();
+    for (HeadRooms<T>* one : {&room.operands, &room.gradients}) {
+      rooms = one->place(rooms, block_rows(), sizes_.keys, sizes_.width, sizes_.value_width);
+      if (blocks_ == 1) break;
+    }
+    return room;
+  }
+
+  /// Calls fn(pair, product, scratch memory of the thread) for the pairs of batch row and head with the numbers 0,
   /// `step`, 2 * `step` and so on, in parallel. Rethrows the first exception after all have ended.
   template <class Fn>
   void for_heads(int64_t step, void* scratch, const Fn& fn) const {
@@ -92,8 +135,9 @@ class Attention {
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (int64_t pair = 0; pair < pairs; pair += step) {
       std::byte* own = static_cast<std::byte*>(scratch) + omp_get_thread_num() * scratch_bytes();
-      failure.run(
-          [&] { fn(pair, Product(own), reinterpret_cast<T*>(own + whole_lines(Product::scratch_bytes(sizes_)))); });
+      failure.run([&] {
+        fn(pair, Product(own), room_at(reinterpret_cast<T*>(own + whole_lines(Product::scratch_bytes(sizes_)))));
+      });
     }
     failure.rethrow();
   }
@@ -107,51 +151,84 @@ class Attention {
     }
   }
 
+  /// Whether `multiply_rows` reads rows of both operands as they are stored, not widened.
+  static bool multiplies_halves(const HeadOperand<T>& a, const HeadOperand<T>& b) {
+    if constexpr (std::is_same_v<T, float>) {
+      return a.dtype() == DType::bf16 && b.dtype() == DType::bf16 && Product::multiplies_halves();
+    }
+    return false;
+  }
+  /// Computes c[m, n] = alpha a b^T for `m` rows of a and `n` rows of b. Throws what `product` throws.
+  static void multiply_rows(const Product& product, int64_t m, int64_t n, int64_t width, T alpha,
+                            const HeadRows<const T>& a, const HeadRows<const T>& b, T* c) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (a.halves != nullptr && b.halves != nullptr && Product::multiplies_halves()) {
+        return product.multiply_halves(m, n, width, alpha, a.halves, a.halves_stride, b.halves, b.halves_stride, c);
+      }
+    }
+    product(false, true, m, n, width, alpha, a.data, a.stride, b.data, b.stride, false, c, n);
+  }
+
+  /// Computes y = p v, sums of values, for a block of queries. Throws what `product` throws.
+  void sum_values(const Product& product, int64_t count, int64_t keys, const T* p, const HeadRows<const T>& v,
+                  const HeadRows<T>& y) const {
+    product(false, false, count, sizes_.value_width, keys, T{1}, p, keys, v.data, v.stride, false, y.data, y.stride);
+  }
+
+  /// Returns the keys of a head, widened unless `score` reads them as they are stored.
+  HeadRows<const T> keys_to_score(const AttentionHead& at, const Operands& in, const Room& room) const {
+    return in.k.read(at.k, sizes_.keys, multiplies_halves(in.q, in.k) ? nullptr : room.operands.k);
+  }
+  /// Computes the scaled scores of `count` queries from `first` on against the first `keys` keys: [count, keys]. Throws
+  /// what `product` throws.
+  void score(const AttentionHead& at, const Operands& in, const HeadRows<const T>& k, const Product& product,
+             int64_t first, int64_t count, int64_t keys, const Room& room) const {
+    T* room_q = multiplies_halves(in.q, in.k) ? nullptr : room.operands.q;
+    const HeadRows<const T> q = in.q.read(at.q + first * sizes_.q_row(), count, room_q);
+    multiply_rows(product, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)), q, k, room.scores);
+  }
+
   void forward_head(const AttentionHead& at, const Operands& in, const Results& out, const Product& product,
-                    T* scores) const {
-    const int64_t v_row = sizes_.v_row(), y_row = sizes_.y_row();
+                    const Room& room) const {
+    const HeadRows<const T> k = keys_to_score(at, in, room);
+    const HeadRows<const T> v = in.v.read(at.v, sizes_.keys, room.operands.v);
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
-      score(at, in, product, first, count, keys, scores);
+      score(at, in, k, product, first, count, keys, room);
       for (int64_t i = 0; i < count; ++i) {
         const int64_t seen = sizes_.seen(attrs_, first + i);
-        out.lse[at.lse + first + i] = softmax_row(scores + i * keys, seen, keys);
+        out.lse[at.lse + first + i] = softmax_row(room.scores + i * keys, seen, keys);
       }
-      product(false, false, count, sizes_.value_width, keys, T{1}, scores, keys, in.v + at.v, v_row, false,
-              out.y + at.y + first * y_row, y_row);
+      const int64_t y = at.y + first * sizes_.y_row();
+      sum_values(product, count, keys, room.scores, v, out.y.place(y, room.operands.y));
+      out.y.store(y, count, room.operands.y);
     });
   }
 
-  /// Computes the scaled scores of `count` queries from `first` on against the first `keys` keys: [count, keys]. Throws
-  /// what `product` throws.
-  void score(const AttentionHead& at, const Operands& in, const Product& product, int64_t first, int64_t count,
-             int64_t keys, T* scores) const {
-    product(false, true, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)),
-            in.q + at.q + first * sizes_.q_row(), sizes_.q_row(), in.k + at.k, sizes_.k_row(), false, scores, keys);
-  }
-
-  void largest_of_head(const AttentionHead& at, const Operands& in, T* out, const Product& product, T* scores) const {
+  void largest_of_head(const AttentionHead& at, const Operands& in, T* out, const Product& product,
+                       const Room& room) const {
+    const HeadRows<const T> k = keys_to_score(at, in, room);
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
-      if (keys > 0) score(at, in, product, first, count, keys, scores);
+      if (keys > 0) score(at, in, k, product, first, count, keys, room);
       for (int64_t i = 0; i < count; ++i) {
         const int64_t seen = sizes_.seen(attrs_, first + i);
         T largest = std::numeric_limits<T>::lowest();
 #pragma omp simd reduction(max : largest)
-        for (int64_t j = 0; j < seen; ++j) largest = std::max(largest, scores[i * keys + j]);
+        for (int64_t j = 0; j < seen; ++j) largest = larger(room.scores[i * keys + j], largest);
         out[at.lse + first + i] = largest;
       }
     });
   }
 
   void sums_of_head(const AttentionHead& at, const Operands& in, const Sums& out, const Product& product,
-                    T* scores) const {
-    const int64_t v_row = sizes_.v_row(), y_row = sizes_.y_row();
+                    const Room& room) const {
+    const HeadRows<const T> k = keys_to_score(at, in, room);
+    const HeadRows<const T> v = in.v.read(at.v, sizes_.keys, room.operands.v);
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
-      T* weighted = out.weighted + at.y + first * y_row;
-      if (keys > 0) score(at, in, product, first, count, keys, scores);
+      if (keys > 0) score(at, in, k, product, first, count, keys, room);
       for (int64_t i = 0; i < count; ++i) {
         const int64_t seen = sizes_.seen(attrs_, first + i);
         const T largest = out.largest[at.lse + first + i];
-        T *row = scores + i * keys, sum = 0;
+        T *row = room.scores + i * keys, sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (int64_t j = 0; j < seen; ++j) {
           row[j] = exp_of(row[j] - largest);
@@ -159,11 +236,14 @@ class Attention {
         }
         std::fill(row + seen, row + keys, T{});
         out.sums[at.lse + first + i] = sum;
-        if (keys == 0) std::fill_n(weighted + i * y_row, sizes_.value_width, T{});
       }
-      if (keys == 0) return;
-      product(false, false, count, sizes_.value_width, keys, T{1}, scores, keys, in.v + at.v, v_row, false, weighted,
-              y_row);
+      const int64_t y = at.y + first * sizes_.y_row();
+      if (keys == 0) {
+        out.weighted.clear(y, count, room.operands.y);
+      } else {
+        sum_values(product, count, keys, room.scores, v, out.weighted.place(y, room.operands.y));
+      }
+      out.weighted.store(y, count, room.operands.y);
     });
   }
 
@@ -172,7 +252,7 @@ class Attention {
   static T softmax_row(T* scores, int64_t seen, int64_t keys) {
     T largest = scores[0];
 #pragma omp simd reduction(max : largest)
-    for (int64_t j = 1; j < seen; ++j) largest = std::max(largest, scores[j]);
+    for (int64_t j = 1; j < seen; ++j) largest = larger(scores[j], largest);
     T sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t j = 0; j < seen; ++j) {
@@ -186,40 +266,39 @@ class Attention {
     return largest + std::log(sum);
   }
 
-  void clear_gradients(const AttentionHead& at, const Gradients& d) const {
-    for (int64_t j = 0; j < sizes_.keys; ++j) {
-      std::fill_n(d.k + at.k + j * sizes_.k_row(), sizes_.width, T{});
-      std::fill_n(d.v + at.v + j * sizes_.v_row(), sizes_.value_width, T{});
-    }
-  }
-
   /// Computes d_q of a head and adds to d_k and d_v, which several heads of q may share. Throws what `product` throws.
-  void backward_head(const AttentionHead& at, const Operands& in, const Gradients& d, const Product& product,
-                     T* scratch) const {
-    T *p = scratch, *d_scores = scratch + block_size();
+  void backward_head(const AttentionHead& at, const Operands& in, const Keys& of, const Gradients& d,
+                     const Product& product, const Room& room) const {
+    T *p = room.scores, *d_scores = room.d_scores;
     const auto scale = static_cast<T>(sizes_.scale(attrs_));
-    const int64_t q_row = sizes_.q_row(), k_row = sizes_.k_row(), v_row = sizes_.v_row(), y_row = sizes_.y_row();
+    const HeadRows<T> d_k = d.k.place(at.k, room.gradients.k), d_v = d.v.place(at.v, room.gradients.v);
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
+      const int64_t q_at = at.q + first * sizes_.q_row(), y_at = at.y + first * sizes_.y_row();
       if (keys == 0) {
-        for (int64_t i = first; i < first + count; ++i) std::fill_n(d.q + at.q + i * q_row, sizes_.width, T{});
-        return;
+        d.q.clear(q_at, count, room.gradients.q);
+        return d.q.store(q_at, count, room.gradients.q);
       }
-      const T *q = in.q + at.q + first * q_row, *d_y = in.d_y + at.y + first * y_row;
-      product(false, true, count, keys, sizes_.width, scale, q, q_row, in.k + at.k, k_row, false, p, keys);
-      product(false, true, count, keys, sizes_.value_width, T{1}, d_y, y_row, in.v + at.v, v_row, false, d_scores,
-              keys);
+      const HeadRows<const T> q = in.q.read(q_at, count, room.operands.q);
+      const HeadRows<const T> y = in.y.read(y_at, count, room.operands.y);
+      const HeadRows<const T> d_y = in.d_y.read(y_at, count, room.gradients.y);
+      multiply_rows(product, count, keys, sizes_.width, scale, q, of.k, p);
+      multiply_rows(product, count, keys, sizes_.value_width, T{1}, d_y, of.v, d_scores);
       for (int64_t i = 0; i < count; ++i) {
-        const int64_t row = at.y + (first + i) * y_row;
+        const T *d_y_row = d_y.row(i), *y_row = y.row(i);
         T shared = 0;
 #pragma omp simd reduction(+ : shared)
-        for (int64_t e = 0; e < sizes_.value_width; ++e) shared += in.d_y[row + e] * in.y[row + e];
+        for (int64_t e = 0; e < sizes_.value_width; ++e) shared += d_y_row[e] * y_row[e];
         differentiate_row(p + i * keys, d_scores + i * keys, sizes_.seen(attrs_, first + i), keys,
                           in.lse[at.lse + first + i], shared);
       }
-      product(false, false, count, sizes_.width, keys, scale, d_scores, keys, in.k + at.k, k_row, false,
-              d.q + at.q + first * q_row, q_row);
-      product(true, false, keys, sizes_.width, count, scale, d_scores, keys, q, q_row, true, d.k + at.k, k_row);
-      product(true, false, keys, sizes_.value_width, count, T{1}, p, keys, d_y, y_row, true, d.v + at.v, v_row);
+      const HeadRows<T> d_q = d.q.place(q_at, room.gradients.q);
+      product(false, false, count, sizes_.width, keys, scale, d_scores, keys, of.k.data, of.k.stride, false, d_q.data,
+              d_q.stride);
+      d.q.store(q_at, count, room.gradients.q);
+      product(true, false, keys, sizes_.width, count, scale, d_scores, keys, q.data, q.stride, true, d_k.data,
+              d_k.stride);
+      product(true, false, keys, sizes_.value_width, count, T{1}, p, keys, d_y.data, d_y.stride, true, d_v.data,
+              d_v.stride);
     });
   }
 
@@ -237,7 +316,8 @@ class Attention {
 
   AttentionAttrs attrs_;
   AttentionSizes sizes_;
-  int64_t blocks_;
+  int64_t blocks_;  // blocks of scores per thread: 2 for the gradient, else 1
+  bool has_halves_;
   int threads_ = 1;
 };
 
@@ -245,7 +325,8 @@ class Attention {
 template <class T, class Product>
 class AttentionKernel final : public Kernel {
  public:
-  AttentionKernel(const KernelQuery& query, const KernelChoice& choice) : attention_(describe(query)), op_(query.op) {
+  AttentionKernel(const KernelQuery& query, const KernelChoice& choice)
+      : attention_(describe(query)), op_(query.op), in_(dtypes_of(query.inputs)), out_(dtypes_of(query.outputs)) {
     const int64_t own = attention_.scratch_bytes();
     PARTITA_CHECK(own <= choice.scratch_bytes, "{} bytes of scratch, {} were asked for", own, choice.scratch_bytes);
     attention_.set_threads(static_cast<int>(std::min<int64_t>(choice.scratch_bytes / own, omp_get_max_threads())));
@@ -256,16 +337,27 @@ class AttentionKernel final : public Kernel {
   }
 
   void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    const AttentionSizes& sizes = attention_.sizes();
+    const auto q = [&](size_t i) { return HeadOperand<T>(inputs[i], in_[i], sizes.q_row(), sizes.width); };
+    const auto k = [&](size_t i) { return HeadOperand<T>(inputs[i], in_[i], sizes.k_row(), sizes.width); };
+    const auto v = [&](size_t i) { return HeadOperand<T>(inputs[i], in_[i], sizes.v_row(), sizes.value_width); };
+    const auto y = [&](size_t i) { return HeadOperand<T>(inputs[i], in_[i], sizes.y_row(), sizes.value_width); };
+    const auto result = [&](size_t i, int64_t row, int64_t width) {
+      return HeadResult<T>(outputs[i], out_[i], row, width);
+    };
     const auto in = [&](size_t i) { return static_cast<const T*>(inputs[i]); };
     const auto out = [&](size_t i) { return static_cast<T*>(outputs[i]); };
     if (op_ == "attention_grad") {
-      attention_.backward({in(0), in(1), in(2), in(3), in(4), in(5)}, {out(0), out(1), out(2)}, scratch);
+      attention_.backward({q(0), k(1), v(2), y(3), y(5), in(4)},
+                          {result(0, sizes.q_row(), sizes.width), result(1, sizes.k_row(), sizes.width),
+                           result(2, sizes.v_row(), sizes.value_width)},
+                          scratch);
     } else if (op_ == "attention_max") {
-      attention_.largest({in(0), in(1), nullptr}, out(0), scratch);
+      attention_.largest({q(0), k(1), {}}, out(0), scratch);
     } else if (op_ == "attention_sums") {
-      attention_.sums({in(0), in(1), in(2)}, {in(3), out(0), out(1)}, scratch);
+      attention_.sums({q(0), k(1), v(2)}, {in(3), result(0, sizes.y_row(), sizes.value_width), out(1)}, scratch);
     } else {
-      attention_.forward({in(0), in(1), in(2)}, {out(0), out(1)}, scratch);
+      attention_.forward({q(0), k(1), v(2)}, {result(0, sizes.y_row(), sizes.value_width), out(1)}, scratch);
     }
   }
 
@@ -273,11 +365,19 @@ class AttentionKernel final : public Kernel {
   static Attention<T, Product> describe(const KernelQuery& query) {
     const auto& attrs = query.attrs.as<AttentionAttrs>();
     const Type& v = query.inputs[query.op == "attention_max" ? 1 : 2];
-    return {attrs, attention_sizes(attrs, query.inputs[0], query.inputs[1], v), query.op == "attention_grad" ? 2 : 1};
+    return {attrs, attention_sizes(attrs, query.inputs[0], query.inputs[1], v), query.op == "attention_grad" ? 2 : 1,
+            has_halves(query)};
+  }
+
+  static std::vector<DType> dtypes_of(const std::vector<Type>& types) {
+    std::vector<DType> dtypes;
+    for (const Type& type : types) dtypes.push_back(type.dtype);
+    return dtypes;
   }
 
   Attention<T, Product> attention_;
   const std::string op_;
+  const std::vector<DType> in_, out_;
 };
 
 }  // namespace partita

@@ -32,7 +32,7 @@ LoopFn bind_loss(const KernelQuery& query) {
       const T* x = logits + row * rows.size;
       T largest = x[0];
 #pragma omp simd reduction(max : largest)
-      for (int64_t z = 1; z < rows.size; ++z) largest = std::max(largest, x[z]);
+      for (int64_t z = 1; z < rows.size; ++z) largest = larger(x[z], largest);
       double sum = 0;
 #pragma omp simd reduction(+ : sum)
       for (int64_t z = 0; z < rows.size; ++z) sum += static_cast<double>(exp_of(x[z] - largest));

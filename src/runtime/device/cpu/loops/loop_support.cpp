@@ -49,14 +49,13 @@ class UnlessInfinite final : public Kernel {
   std::vector<size_t> operands_;
 };
 
-/// Whether an operand or a result has 16 bits.
+}  // namespace
+
 bool has_halves(const KernelQuery& query) {
   const auto half = [](const Type& type) { return is_half(type.dtype); };
   return std::any_of(query.inputs.begin(), query.inputs.end(), half) ||
          std::any_of(query.outputs.begin(), query.outputs.end(), half);
 }
-
-}  // namespace
 
 int64_t ranges_of(int64_t rows) {
   constexpr int64_t kRowsOfRange = 16, kMaxRanges = 64;

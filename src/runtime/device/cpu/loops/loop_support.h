@@ -14,9 +14,19 @@ int64_t ranges_of(int64_t rows);
 /// First row of a range; `rows` for range number `ranges`.
 inline int64_t range_begin(int64_t rows, int64_t ranges, int64_t range) { return rows * range / ranges; }
 
+/// Returns `a` if it is larger, else `b`. GCC vectorizes loops over it, but not those over std::max, which returns a
+/// reference.
+template <class T>
+T larger(T a, T b) {
+  return a > b ? a : b;
+}
+
 /// Number of threads that have room for `own` bytes each in a kernel's scratch memory, at most those that the calling
 /// thread may use; 1 if they need none. Throws InternalError if there is not even room for one.
 int threads_within(int64_t own, int64_t scratch_bytes);
+
+/// Whether an operand or a result has 16 bits.
+bool has_halves(const KernelQuery& query);
 
 /// Which operands and results of a loop in f32 may have 16 bits: it widens and rounds them (halves.h).
 struct HalfPlaces {

@@ -16,7 +16,7 @@ void softmax_row(int64_t size, const T* x, T* y, bool logarithm) {
   if (size == 0) return;
   T largest = x[0];
 #pragma omp simd reduction(max : largest)
-  for (int64_t z = 1; z < size; ++z) largest = std::max(largest, x[z]);
+  for (int64_t z = 1; z < size; ++z) largest = larger(x[z], largest);
   double sum = 0;
   if (logarithm) {
 #pragma omp simd reduction(+ : sum)

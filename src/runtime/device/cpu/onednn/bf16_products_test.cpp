@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/philox.h"
+#include "ir/ops/attention/attention.h"
 #include "ir/ops/conv/conv2d.h"
 #include "ir/ops/matmul/matmul.h"
 #include "ir/ops/registry.h"
@@ -187,6 +188,77 @@ TEST(Bf16Products, AreSumsInF32RoundedOnce) {
       int own = 0;
       for (const Bf16Case& one : cases_of(conv)) own += expect_exact(*device, one);
       EXPECT_TRUE(own == 6 || conv.attrs.groups > 1 || conv.x[1] < 16) << "some convolutions have no kernel";
+    }
+  }
+}
+
+Array as_dtype(const Array& array, DType dtype) {
+  Array result(Type{dtype, array.type().shape});
+  for (int64_t i = 0; i < result.type().elements(); ++i) result.set(i, array.at(i));
+  return result;
+}
+
+/// The results of an op in f64.
+std::vector<Array> exact_results(const std::string& name, const Attrs& attrs, const std::vector<Array>& operands) {
+  const OpDef& op = all_ops().at(name);
+  std::vector<Array> wide, results;
+  std::vector<Type> types, none;
+  for (const Array& operand : operands) types.push_back(wide.emplace_back(as_dtype(operand, DType::f64)).type());
+  for (const Type& type : op.infer({attrs, types, none})) results.emplace_back(type);
+  std::vector<ConstTensor> in;
+  std::vector<Tensor> out;
+  for (const Array& operand : wide) in.push_back(operand.tensor());
+  for (Array& result : results) out.push_back(result.tensor());
+  op.kernel(attrs, in, out);
+  return results;
+}
+
+/// Expects that the device's kernel of attention computes `wanted` in f32 from operands that may be of bf16.
+void expect_attention(Device& device, KernelQuery query, const std::vector<Array>& operands,
+                      const std::vector<Array>& wanted) {
+  std::vector<Array> results;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (const Array& operand : operands) {
+    query.inputs.push_back(operand.type());
+    in.push_back(operand.data());
+  }
+  for (const Array& one : wanted) {
+    query.outputs.push_back(results.emplace_back(Type{DType::f32, one.type().shape}).type());
+  }
+  for (Array& result : results) out.push_back(result.data());
+  query.input_formats.resize(operands.size());
+  const KernelChoice choice = device.catalog().choose(query);
+  ASSERT_EQ(choice.kernel, "onednn.attention") << choice.reason;
+  const auto scratch = device.allocate(choice.scratch_bytes);
+  device.make_kernel(query, choice)->run(in, out, scratch.get());
+  for (size_t k = 0; k < results.size(); ++k) {
+    double largest = 0, error = 0;
+    for (int64_t i = 0; i < results[k].type().elements(); ++i) {
+      largest = std::max(largest, std::abs(wanted[k].at(i)));
+      error = std::max(error, std::abs(results[k].at(i) - wanted[k].at(i)));
+    }
+    EXPECT_LE(error, 1e-5 * largest) << query.op << query.attrs.print() << print(query.inputs) << " result " << k;
+  }
+}
+
+// Only operands have 16 bits: probabilities that were rounded to bf16 would be 100 times as far from the reference.
+TEST(Bf16Products, OfAttentionAreSumsInF32) {
+  const auto device = make_cpu_device(all_ops(), 3);
+  device->enter_thread();
+  for (const bool causal : {false, true}) {
+    for (const int64_t group : {1, 2}) {
+      const Attrs attrs(AttentionAttrs{.heads = 3 * group, .causal = causal, .scale = 0.3, .kv_heads = 3});
+      const std::vector<Array> operands{random_halves({2, 150, 3 * group * 17}, 1), random_halves({2, 201, 3 * 17}, 2),
+                                        random_halves({2, 201, 3 * 9}, 3)};
+      const std::vector<Array> results = exact_results("attention", attrs, operands);
+      expect_attention(*device, {.op = "attention", .attrs = attrs}, operands, results);
+      std::vector<Array> kept = operands;
+      kept.push_back(as_dtype(results[0], DType::bf16));
+      kept.push_back(as_dtype(results[1], DType::f32));
+      kept.push_back(random_halves(results[0].type().shape, 4));
+      expect_attention(*device, {.op = "attention_grad", .attrs = attrs}, kept,
+                       exact_results("attention_grad", attrs, kept));
     }
   }
 }
