@@ -1,7 +1,26 @@
 """How `Model` scales the loss while it is differentiated."""
 
+import math
+import numbers
 
 _LARGEST_FIRST_SCALE = 2.0**40  # that a training begins with
+
+
+def require_scale(where, what, value, least=1, most=math.inf):
+    """Raises TypeError unless the value is a number, ValueError unless it is finite and within the limits."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"[{where}] {what} is not a number, got {value!r}, expected a number from {least}")
+    if not (math.isfinite(value) and least <= value <= most):
+        limit = "" if most == math.inf else f" to {most:g}"
+        raise ValueError(f"[{where}] bad {what}, got {value}, expected a number from {least}{limit}")
+
+
+def require_window(where, value):
+    """Raises TypeError unless the value is an integer, ValueError unless it is positive."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"[{where}] scale_window is not an integer, got {value!r}, expected one from 1")
+    if value < 1:
+        raise ValueError(f"[{where}] bad scale_window, got {value}, expected an integer from 1")
 
 
 class LossScaleManager:
@@ -19,8 +38,12 @@ class FixedLossScaleManager(LossScaleManager):
     the training."""
 
     def __init__(self, loss_scale=128.0, drop_overflow_update=True):
-        if loss_scale < 1:
-            raise ValueError(f"[FixedLossScaleManager] bad loss_scale, got {loss_scale}, expected a number from 1")
+        require_scale(type(self).__name__, "loss_scale", loss_scale, most=_LARGEST_FIRST_SCALE)
+        if not isinstance(drop_overflow_update, bool):
+            raise TypeError(
+                f"[{type(self).__name__}] drop_overflow_update is no bool, got {drop_overflow_update!r}, "
+                "expected True or False"
+            )
         self._loss_scale, self._drop_overflow_update = loss_scale, drop_overflow_update
 
     def get_loss_scale(self):
@@ -49,10 +72,10 @@ class DynamicLossScaleManager(LossScaleManager):
     and the count of its checkpoint."""
 
     def __init__(self, init_loss_scale=2**24, scale_factor=2, scale_window=2000):
-        if init_loss_scale < 1:
-            raise ValueError(
-                f"[DynamicLossScaleManager] bad init_loss_scale, got {init_loss_scale}, expected a number from 1"
-            )
+        where = type(self).__name__
+        require_scale(where, "init_loss_scale", init_loss_scale, most=_LARGEST_FIRST_SCALE)
+        require_scale(where, "scale_factor", scale_factor, 1.001, 65536)
+        require_window(where, scale_window)
         self.loss_scale, self.scale_factor, self.scale_window = init_loss_scale, scale_factor, scale_window
         self.good_steps = 0
 

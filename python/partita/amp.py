@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from partita import _loss_scale
 from partita._loss_scale import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager  # noqa: F401
 from partita._names import refuse_missing
 from partita._precision import precision_of
@@ -15,14 +16,14 @@ from partita.ops import functional as F
 
 
 _numbers = itertools.count()
+_LARGEST_SCALE = float(np.finfo(np.float32).max)  # the scale is a float32
 
 
 class LossScaler:
     """The base of loss scalers. The scale is a parameter, so that programs that use it stay when it changes."""
 
     def __init__(self, scale_value):
-        if isinstance(scale_value, bool) or not isinstance(scale_value, (int, float)) or scale_value < 1:
-            raise ValueError(f"[{type(self).__name__}] bad scale_value, got {scale_value!r}, expected a number from 1")
+        _loss_scale.require_scale(type(self).__name__, "scale_value", scale_value, most=_LARGEST_SCALE)
         number = next(_numbers)
         name = f"scale_value.{number}" if number else "scale_value"
         self.scale_value = Parameter(Tensor(float(scale_value)), name=name, requires_grad=False)
@@ -53,6 +54,9 @@ class DynamicLossScaler(LossScaler):
     gradients, as long as it stays finite. It is divided by the factor, down to 1, when gradients are not finite."""
 
     def __init__(self, scale_value, scale_factor, scale_window):
+        where = type(self).__name__
+        _loss_scale.require_scale(where, "scale_factor", scale_factor)
+        _loss_scale.require_window(where, scale_window)
         super().__init__(scale_value)
         self.scale_factor, self.scale_window, self.counter = scale_factor, scale_window, 0
 
@@ -63,7 +67,7 @@ class DynamicLossScaler(LossScaler):
             self.counter += 1
             if self.counter >= self.scale_window:
                 grown, self.counter = scale * self.scale_factor, 0
-                scale = grown if grown <= np.finfo(np.float32).max else scale
+                scale = grown if grown <= _LARGEST_SCALE else scale
         else:
             scale, self.counter = max(1.0, scale / self.scale_factor), 0
         self.scale_value.set_data(Tensor(scale))

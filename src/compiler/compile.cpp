@@ -99,6 +99,13 @@ std::optional<DType> wire_of(const CompileOptions& options) {
   return options.training ? options.training->precision.reductions : std::nullopt;
 }
 
+/// Returns the options of a plan, whose gradients are priced as they are sent.
+PlanOptions priced(const CompileOptions& options) {
+  PlanOptions plan = options.plan;
+  if (wire_of(options)) plan.gradient_share = 0.5;  // 16 bits of 32
+  return plan;
+}
+
 // Steps of other passes, which can be left out.
 constexpr std::string_view kPartialSums = "partial_sums", kPackReductions = "pack_reductions",
                            kOverlapCollectives = "overlap_collectives", kFoldCasts = "fold_casts";
@@ -290,7 +297,7 @@ void Flow::cut_nodes() {
           std::string warning = options_.own_plan ? "" : ignored_annotations(program_.graph, mesh, options_.plan);
           if (!warning.empty()) program_.warnings.push_back(std::move(warning));
           plans.emplace(ranks, options_.own_plan ? options_.own_plan(program_.graph, ranks)
-                                                 : make_plan(program_.graph, *rules_, ops_, mesh, options_.plan));
+                                                 : make_plan(program_.graph, *rules_, ops_, mesh, priced(options_)));
         }
         return plans;
       },

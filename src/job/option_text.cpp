@@ -16,7 +16,8 @@ namespace {
 template <class T>
 std::optional<T> number(std::string_view text, std::errc& failure) {
   T value{};
-  const char *begin = text.data() + (text.starts_with('+') ? 1 : 0), *end = text.data() + text.size();
+  const bool has_plus = text.starts_with('+') && !text.starts_with("+-");
+  const char *begin = text.data() + (has_plus ? 1 : 0), *end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(begin, end, value);
   failure = rest == end && begin != end ? error : std::errc::invalid_argument;
   return failure == std::errc() ? std::optional(value) : std::nullopt;

@@ -102,12 +102,13 @@ TEST(JobOptions, DifferencesNameTheOption) {
 
 TEST(JobOptions, BadValuesAreRefused) {
   EXPECT_EQ(refusal_of("training.batch", "0"), "[--batch] out of range, got 0, expected 1 to 1099511627776");
-  for (const char* text : {"", " 1", "1 ", "1.0", "1e3", "0x1", "+", "one"}) {
+  for (const char* text : {"", " 1", "1 ", "1.0", "1e3", "0x1", "+", "+-5", "-+5", "++5", "one"}) {
     EXPECT_NE(refusal_of("training.batch", text).find("[--batch] not a number, got"), std::string::npos) << text;
   }
   EXPECT_NE(refusal_of("training.batch", "9223372036854775808").find("[--batch] out of range"), std::string::npos);
   EXPECT_EQ(refusal_of("training.batch", "+8"), "");
   EXPECT_NE(refusal_of("schedule.learning_rate", "1e999").find("[--lr] out of range, got 1e999"), std::string::npos);
+  EXPECT_EQ(refusal_of("optimizer.momentum", "+-0.5"), "[--momentum] not a number, got '+-0.5', expected a number");
   EXPECT_NE(refusal_of("training.seed", "-1").find("[--seed] not a whole number"), std::string::npos);
   EXPECT_NE(refusal_of("schedule.warmup_steps", "9223372036854775807").find("out of range"), std::string::npos);
   EXPECT_EQ(refusal_of("optimizer.momentum", "2"), "[--momentum] out of range, got 2, expected 0 to 1");

@@ -6,6 +6,8 @@
 #include "compiler/plan/outputs.h"
 #include "compiler/search/data_parallel.h"
 #include "compiler/search/named_cuts.h"
+#include "ir/graph/layer_path.h"
+#include "ir/ops/constant.h"
 #include "ir/ops/registry.h"
 #include "job/loss_scaling.h"
 #include "job/norm_values.h"
@@ -147,6 +149,29 @@ PrecisionOptions precision_of(const JobConfig& config, const ProgramRequest& req
   return precision_options(config.training, request.network.precisions());
 }
 
+/// Checks the layers of `--precision-of` for a program that is no training, by the forward graph of one. Throws
+/// InvalidArgument for a path that names no layer.
+void require_precise_layers(const JobConfig& config, const ProgramRequest& request) {
+  PrecisionOptions options = precision_of(config, request);
+  // Rows of a prediction may lack labels, so that its graph has no loss, nor layers that a network has in its loss.
+  const bool has_loss = request.purpose == Purpose::evaluation;
+  std::erase_if(options.layers, [&](const LayerPrecision& layer) {
+    return !has_loss && matches_layer(layer.layers.substr(0, layer.layers.find('/')), "loss");
+  });
+  if (std::none_of(options.layers.begin(), options.layers.end(),
+                   [](const LayerPrecision& layer) { return layer.is_required; })) {
+    return;
+  }
+  const Network without_loss(request.network.name(), request.network.forward(),
+                             [](Context& context, Columns&, const NamedValues&) -> NamedValues {
+                               return {{"loss", constant(context.builder(), 0, {context.options().dtype, {}})}};
+                             });
+  BuildOptions building = build_options(config, request, /*groups=*/1);
+  building.purpose = Purpose::training;
+  require_precise_layers(build_graph(has_loss ? request.network : without_loss, all_ops(), building), all_ops(),
+                         options);
+}
+
 TrainingOptions training_options(const JobConfig& config, const ProgramRequest& request) {
   TrainingOptions options{.optimizer = config.optimizer,
                           .own_update = request.own_update,
@@ -197,6 +222,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
                          .last = request.last};
   if (!training) {
     options.precision = precision_of(config, request);
+    if (request.training == nullptr) require_precise_layers(config, request);
     options.plan.micro_batches = 1;
     options.plan.zero = {};
     options.stages = evaluation ? stages_of_evaluation(config, request) : NamedStages{};

@@ -10,6 +10,10 @@
 #include "frontend/data/readers/test_files.h"
 #include "frontend/network/functions.h"
 #include "frontend/network/layers/layers.h"
+#include "runtime/comm/inproc/inproc.h"
+#include "training/model_job.h"
+#include "training/model_states.h"
+#include "training/rank_run.h"
 #include "training/test_training.h"
 
 namespace partita {
@@ -278,6 +282,22 @@ TEST(LossScale, RefusesWhatHasNoEffect) {
             "training.loss_scaling = dynamic");
 }
 
+TEST(LossScale, IsANumberOfTheLoss) {
+  const Place place{.cores = 1};
+  JobConfig config = scaled_config(1);
+  config.training.dtype = DType::f32;
+  const ModelJob job{scaled_network(), completed(config, place), place, nullptr, [](const std::string&) {}};
+  const std::vector<Column> columns{{"x", {DType::f32, {5}}}, {"y", {DType::f32, {2}}}};
+  const Program program = job.program(columns, kScaledBatch, /*ranks=*/1, Purpose::training);
+  ModelStates states;
+  states.prepare(program.graph, /*seed=*/1, /*makes_them=*/true, /*resumes=*/false);
+  const auto world = make_inproc_world(1);
+  RankRun rank(program, states.all(), job.rank_options(), *world[0]);
+  rank.feed_loss_scale(LossScaleState::kMaxScale);
+  expect_error<InvalidArgument>([&] { rank.feed_loss_scale(1e39); },
+                                "[loss scale] infinite in f32, got 1e+39, expected a number that it can hold");
+}
+
 TEST(LossScale, WarnsOfF16WithoutAScale) {
   JobConfig config = small_config(1);
   config.training.precision = MixedPrecision::f16;
@@ -287,6 +307,29 @@ TEST(LossScale, WarnsOfF16WithoutAScale) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("[--precision] losses are not scaled, got f16: gradients below "
                                                         "6e-8 become 0, expected --loss-scaling dynamic, or bf16"),
             std::string::npos);
+}
+
+/// Returns the warnings of a training of one step in bf16 of a network of this layer before a loss.
+std::string warnings_in_bf16(const LayerPtr& layer) {
+  JobConfig config = small_config(1);
+  config.training.precision = MixedPrecision::bf16;
+  config.training.batch = kScaledBatch;
+  const auto forward = [=](Context& context, Columns& rows) -> NamedValues {
+    return {{"out", context.call("layer", *layer, rows.at("x"))}};
+  };
+  const auto loss = [](Context&, Columns&, const NamedValues& out) -> NamedValues {
+    return {{"loss", reduce_mean(square(find_output(out, "out")))}};
+  };
+  testing::internal::CaptureStderr();
+  Model(Network("one", forward, loss), config, Place{.cores = 1})
+      .train(rows_with_overflow(), {.epochs = 1, .max_steps = 1});
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(LossScale, WarnsOfAPrecisionWithoutProducts) {
+  const char* warning = "[--precision] has no effect, got bf16: the network has no products, expected f32";
+  EXPECT_NE(warnings_in_bf16(layer_norm()).find(warning), std::string::npos);
+  EXPECT_EQ(warnings_in_bf16(dense(3)).find(warning), std::string::npos);
 }
 
 TEST(LossScale, AStepThatIsLeftOutIsNamed) {

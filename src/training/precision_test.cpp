@@ -128,5 +128,44 @@ TEST(ModelPrecision, RefusesWhatItCannotMean) {
             std::string::npos);
 }
 
+TEST(ModelPrecision, RefusesALayerWithoutProducts) {
+  EXPECT_EQ(refusal_of_precision({"net/relu1=f16"}, MixedPrecision::f32),
+            "[--precision-of] has no effect, got net/relu1=f16, a layer without products that no value of 16 bits "
+            "enters, expected a layer with products");
+  EXPECT_EQ(refusal_of_precision({"net/relu1=f32"}, MixedPrecision::bf16), "accepted")
+      << "a value of 16 bits enters it";
+  EXPECT_EQ(refusal_of_precision({"net/relu1=bf16", "net/fc1=bf16"}, MixedPrecision::f32), "accepted");
+  EXPECT_EQ(refusal_of_precision({"net/dropout1=bf16", "net/fc2=bf16"}, MixedPrecision::f32), "accepted")
+      << "the gradient that enters it has 16 bits";
+  EXPECT_EQ(refusal_of_precision({"net/fc1=f32", "net/fc1/*=bf16"}, MixedPrecision::f32), "accepted")
+      << "all nodes of a path have longer ones";
+}
+
+// Evaluations and predictions know the layers of a training, which they may lack themselves.
+TEST(ModelPrecision, EvaluationsAndPredictionsRefuseUnknownLayers) {
+  const std::vector<Column> with_labels = rows_of(Split::test)->columns(), rows{with_labels.at(0)};
+  for (const bool is_known : {false, true}) {
+    JobConfig config = mixed_config(1, MixedPrecision::bf16);
+    config.training.precision_of = {is_known ? "net/dropout1=f32" : "net/dropuot1=f32"};
+    const auto refusal_of = [](const std::function<void()>& call) -> std::string {
+      try {
+        call();
+      } catch (const InvalidArgument& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::key);
+        return error.what();
+      }
+      return "accepted";
+    };
+    const std::string expected = is_known ? "accepted"
+                                          : "[--precision-of] unknown layer, got 'net/dropuot1', expected one of the 5 "
+                                            "scopes of graph mlp, did you mean 'net/dropout1'?";
+    Model model(small_network(), config, Place{.cores = 1});
+    EXPECT_EQ(refusal_of([&] { model.eval(rows_of(Split::test)); }), expected);
+    EXPECT_EQ(refusal_of([&] { model.predictor(with_labels, /*rows=*/1); }), expected);
+    EXPECT_EQ(refusal_of([&] { model.predictor(rows, /*rows=*/1); }), expected) << "rows without labels";
+    EXPECT_EQ(refusal_of([&] { model.train(rows_of(Split::train), {.epochs = 1, .max_steps = 1}); }), expected);
+  }
+}
+
 }  // namespace
 }  // namespace partita

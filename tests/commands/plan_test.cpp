@@ -56,7 +56,8 @@ TEST(Plan, PricesReductionsAndCastsIn16Bits) {
         .get<double>();
   };
   EXPECT_LT(step_on("a100-80", "bf16"), 0.8 * step_on("a100-80", "f32"));
-  EXPECT_GT(step_on("cpu", "bf16"), step_on("cpu", "f32"));  // a processor that computes in f32 casts
+  // A processor that computes products in f32 casts their operands. What follows them moves 16 bits without casts.
+  EXPECT_NEAR(step_on("cpu", "bf16") / step_on("cpu", "f32"), 1, 0.05);
   const Outcome refused = run_program({"plan", kNetwork, "--dtype", "f64", "--reduce-dtype", "bf16"});
   EXPECT_EQ(refused.exit_code, 64);
   EXPECT_EQ(refused.lines,

@@ -166,6 +166,29 @@ TEST(CommandLineErrors, BadMomentum) {
   expect_usage({"train", "mlp", "--weight-decay=-1"}, {"[--weight-decay]", "got -1", "expected 0 to 1"});
 }
 
+TEST(CommandLineErrors, BadPrecision) {
+  const auto refused = [](const std::vector<std::string>& flags, const std::vector<std::string>& message) {
+    std::vector<std::string> arguments{"train", "mlp:hidden=4", "--steps", "1"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    expect_usage(arguments, message);
+  };
+  refused({"--precision", "f8"}, {"[--precision]", "got 'f8'", "expected one of f32 bf16 f16"});
+  refused({"--residual", "bf16"}, {"[--residual]", "got 'bf16'", "expected one of half f32"});
+  refused({"--reduce-dtype", "f16"}, {"[--reduce-dtype]", "got 'f16'", "expected one of f32 bf16"});
+  refused({"--loss-scaling", "fixed"}, {"[--loss-scaling]", "got 'fixed'", "expected one of auto off static dynamic"});
+  refused({"--on-nan", "ignore"}, {"[--on-nan]", "got 'ignore'", "expected one of stop skip"});
+  for (const char* scale : {"inf", "nan", "0.5", "1e39"}) {
+    refused({"--loss-scale", scale}, {fmt::format("[--loss-scale] out of range, got {}, expected 1 to ", scale)});
+  }
+  refused({"--loss-scale-factor", "1", "--loss-scaling", "dynamic"},
+          {"[--loss-scale-factor] out of range, got 1, expected 1.001 to 65536"});
+  refused({"--loss-scale-window", "0", "--loss-scaling", "dynamic"}, {"[--loss-scale-window] out of range, got 0"});
+  refused({"--loss-scaling", "static"},
+          {"[--loss-scaling] no scale, got static, expected --loss-scale NUMBER, or dynamic"});
+  refused({"--precision-of", "net/fc1=f32"}, {"[--precision-of] has no effect, got net/fc1=f32 with --precision f32"});
+  refused({"--residual", "f32"}, {"[--residual] has no effect, got f32 with --precision f32"});
+}
+
 TEST(CommandLineErrors, FlagsWithoutEffect) {
   expect_usage({"train", "mlp", "--optimizer", "sgd", "--momentum", "0.5"},
                {"[--momentum] has no effect", "got --optimizer sgd", "expected --optimizer momentum"});
@@ -193,6 +216,19 @@ TEST(CommandLineErrors, FlagsWithoutEffect) {
           "[--micro-loss sum] has no effect, got --micro-batches 1, expected 2 micro-batches or more, or --micro-loss "
           "mean");
   refused({"--gradients", "sum"}, "[--gradients] has no effect, got --ranks 1, expected 2 ranks or more");
+  refused({"--on-nan", "stop", "--precision", "f16"},
+          "[--on-nan] has no effect, got --loss-scaling dynamic, expected --loss-scaling static, or off");
+  refused({"--on-nan", "stop", "--loss-scaling", "dynamic"},
+          "[--on-nan] has no effect, got --loss-scaling dynamic, expected --loss-scaling static, or off");
+  refused({"--loss-scale-window", "9", "--precision", "bf16"},
+          "[--loss-scale-window] has no effect, got --loss-scaling off, expected --loss-scaling dynamic");
+  refused({"--loss-scale-factor", "3", "--loss-scale", "8"},
+          "[--loss-scale-factor] has no effect, got --loss-scaling static, expected --loss-scaling dynamic");
+  refused({"--loss-scale", "8", "--loss-scaling", "off"},
+          "[--loss-scale] has no effect, got --loss-scaling off, expected --loss-scaling static");
+  refused({"--reduce-dtype", "bf16"}, "[--reduce-dtype] has no effect, got --ranks 1, expected 2 ranks or more");
+  refused({"--reduce-dtype", "bf16", "--ranks", "2", "--dtype", "f64"},
+          "[--reduce-dtype] has no effect, got --dtype f64, expected --dtype f32");
   EXPECT_EQ(run_program({"train", "mlp:hidden=4", "--steps", "1", "--gradients", "mean", "--no-eval", "--validate",
                          "--eval-batch", "500", "--lr-schedule", "cosine", "--schedule-steps", "9"})
                 .exit_code,

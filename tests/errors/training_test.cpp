@@ -61,6 +61,21 @@ TEST(TrainingErrors, BatchNormsOverOneValue) {
   }
 }
 
+TEST(TrainingErrors, PrecisionsOfUnknownLayersWhereverANetworkRuns) {
+  const TempDir folder;
+  const std::string config = (folder.path() / "half.toml").string(), text = (folder.path() / "gpt").string();
+  write_text(config, "[training]\nprecision = \"bf16\"\nprecision_of = [\"net/fc9=f32\"]\n");
+  const Weights weights;
+  for (const char* command : {"train", "eval"}) {
+    expect_refusal({command, kModel, "--load", weights.path(), "--config", config}, ExitCode::usage,
+                   {"[--precision-of] unknown layer, got 'net/fc9', expected one of ", "did you mean 'net/fc1'?"});
+  }
+  const char* gpt = "gpt:layers=1,hidden=8,heads=2,seq=8";
+  EXPECT_EQ(run_program({"train", gpt, "--steps", "1", "--save", text}).exit_code, 0);
+  expect_refusal({"generate", gpt, "--load", text, "--config", config}, ExitCode::usage,
+                 {"[--precision-of] unknown layer, got 'net/fc9', expected one of "});
+}
+
 /// Trains `ranks` ranks into a loss that is not a number, over weights that were saved before.
 void expect_not_finite(int ranks) {
   const Weights weights;

@@ -166,3 +166,30 @@ class MixedPrecision(Case):
         with self.refuses(TypeError, "[Model] not a manager of loss scales, got int, expected amp.Fixed"):
             losses_of(loss_scale_manager=3)
 
+    def test_refuses_bad_scales_when_built(self):
+        fixed, dynamic = amp.FixedLossScaleManager, amp.DynamicLossScaleManager
+        static, scaler = amp.StaticLossScaler, amp.DynamicLossScaler
+        for kind, build, text in (
+            (ValueError, lambda: fixed(0.5), "[FixedLossScaleManager] bad loss_scale, got 0.5, expected a number from"),
+            (ValueError, lambda: fixed(np.inf), "[FixedLossScaleManager] bad loss_scale, got inf, expected a number"),
+            (ValueError, lambda: fixed(np.nan), "[FixedLossScaleManager] bad loss_scale, got nan, expected a number"),
+            (ValueError, lambda: fixed(2.0**41), "got 2199023255552.0, expected a number from 1 to 1.09951e+12"),
+            (TypeError, lambda: fixed("2"), "[FixedLossScaleManager] loss_scale is not a number, got '2', expected a"),
+            (TypeError, lambda: fixed(2, 1), "[FixedLossScaleManager] drop_overflow_update is no bool, got 1,"),
+            (ValueError, lambda: dynamic(0), "[DynamicLossScaleManager] bad init_loss_scale, got 0, expected a number"),
+            (TypeError, lambda: dynamic(True), "init_loss_scale is not a number, got True, expected a number from 1"),
+            (ValueError, lambda: dynamic(8, 0), "[DynamicLossScaleManager] bad scale_factor, got 0, expected a number"),
+            (TypeError, lambda: dynamic(8, None), "scale_factor is not a number, got None, expected a number from"),
+            (ValueError, lambda: dynamic(8, 2, 0), "[DynamicLossScaleManager] bad scale_window, got 0, expected an"),
+            (TypeError, lambda: dynamic(8, 2, 2.5), "scale_window is not an integer, got 2.5, expected one from 1"),
+            (ValueError, lambda: static(0.5), "[StaticLossScaler] bad scale_value, got 0.5, expected a number from 1"),
+            (ValueError, lambda: static(1e39), "[StaticLossScaler] bad scale_value, got 1e+39, expected a number from"),
+            (TypeError, lambda: static("8"), "[StaticLossScaler] scale_value is not a number, got '8', expected a"),
+            (ValueError, lambda: scaler(np.inf, 2, 9), "[DynamicLossScaler] bad scale_value, got inf, expected a"),
+            (ValueError, lambda: scaler(8, 0, 9), "[DynamicLossScaler] bad scale_factor, got 0, expected a number"),
+            (TypeError, lambda: scaler(8, "2", 9), "[DynamicLossScaler] scale_factor is not a number, got '2',"),
+            (ValueError, lambda: scaler(8, 2, 0), "[DynamicLossScaler] bad scale_window, got 0, expected an integer"),
+            (TypeError, lambda: scaler(8, 2, 9.0), "[DynamicLossScaler] scale_window is not an integer, got 9.0"),
+        ):
+            with self.subTest(text), self.refuses(kind, text):
+                build()

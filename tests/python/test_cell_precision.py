@@ -295,6 +295,25 @@ class LayerTypes(Case):
                     if isinstance(full, (nn.Dense, nn.Conv2d, nn.Embedding)):
                         self.assertFalse(np.array_equal(got.asnumpy(), expected.asnumpy()))
 
+    def test_is_one_of_floats(self):
+        for build in (
+            lambda dtype: nn.Dense(4, 3, dtype=dtype),
+            lambda dtype: nn.Conv2d(4, 5, 3, dtype=dtype),
+            lambda dtype: nn.Dropout(p=0.5, dtype=dtype),
+            lambda dtype: nn.Embedding(5, 4, dtype=dtype),
+            lambda dtype: nn.LayerNorm((6,), dtype=dtype),
+            lambda dtype: nn.BatchNorm1d(4, dtype=dtype),
+            lambda dtype: nn.BatchNorm2d(4, dtype=dtype),
+        ):
+            where = type(build(ms.float64)).__name__
+            for dtype in (ms.int32, int, np.uint8, ms.bool_):
+                with self.subTest(layer=where), self.refuses(
+                    TypeError,
+                    f"[{where}] dtype is not a type of floats, got ",
+                    ", expected float16, bfloat16, float32 or float64",
+                ):
+                    build(dtype)
+
     def test_is_that_of_to_float(self):
         loss = nn.CrossEntropyLoss()
         found = []

@@ -92,9 +92,20 @@ class CellSettings:
         self._count_change()
         self.__dict__["_precision"] = precision
 
-    def _with_masters(self, dtype):
-        """The type of the parameters of a layer that computes in `dtype`: float32 if that has 16 bits."""
+    def _float_type(self, dtype):
+        """The element type that a layer is given. Raises TypeError unless it is one of floats."""
         dtype = mstype.to_dtype(dtype)
+        if not mstype.is_float(dtype):
+            raise TypeError(
+                f"[{type(self).__name__}] dtype is not a type of floats, got {dtype}, "
+                "expected float16, bfloat16, float32 or float64"
+            )
+        return dtype
+
+    def _with_masters(self, dtype):
+        """The type of the parameters of a layer that computes in `dtype`: float32 if that has 16 bits. Raises TypeError
+        unless it is a type of floats."""
+        dtype = self._float_type(dtype)
         if not is_half(dtype.core):
             return dtype
         self._set_precision(dtype.core)

@@ -224,6 +224,7 @@ class Dropout(Cell):
 
     def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
         super().__init__()
+        self._float_type(dtype)
         self.p = 1.0 - keep_prob if p is None else p
         if not 0 <= self.p < 1:
             raise ValueError(f"[Dropout] probability out of range, got {self.p}, expected 0 <= p < 1")

@@ -115,4 +115,10 @@ Graph mixed_precision(Graph graph, const OpSet& ops, const PrecisionOptions& opt
   return remove_dead_nodes(Mixer(graph, ops, options).run());
 }
 
+void require_precise_layers(const Graph& training, const OpSet& ops, const PrecisionOptions& options) {
+  if (!has_halves(options)) return;
+  const Graph graph = remove_dead_nodes(training);
+  Roundings(graph, ops, options).require_layers();
+}
+
 }  // namespace partita

@@ -23,7 +23,12 @@ namespace partita {
 /// values stay f64, and `round` takes the place of both casts.
 ///
 /// Throws InvalidArgument if two paths of equally many parts give a node different precisions. If the graph has a
-/// backward, also for a path that names no forward node outside of the loss, with the nearest scope.
+/// backward, also as `require_precise_layers` does, and for a path that has no effect.
 Graph mixed_precision(Graph graph, const OpSet& ops, const PrecisionOptions& options);
+
+/// Checks paths of layers for a forward graph that is not trained. `training` is the forward graph of a training, which
+/// has layers that an evaluation lacks, such as dropout. Throws InvalidArgument for a path that names no node outside
+/// of the loss, with the nearest scope. Checks nothing if no layer has 16 bits.
+void require_precise_layers(const Graph& training, const OpSet& ops, const PrecisionOptions& options);
 
 }  // namespace partita

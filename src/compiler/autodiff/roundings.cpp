@@ -44,6 +44,7 @@ Roundings::Roundings(const Graph& graph, const OpSet& ops, const PrecisionOption
                                        [](const Node& node) { return node.phase == Phase::backward; });
   if (is_training) require_layers();
   find_precisions();
+  if (is_training) require_effects();
   find_rounded();
 }
 
@@ -71,9 +72,9 @@ void Roundings::require_layers() const {
   }
 }
 
-/// Returns the precision of the nodes of `scope` at `path`: that of the path or scope with the most parts among those
-/// that name them. Throws InvalidArgument if two of them differ.
-MixedPrecision Roundings::precision_at(const std::string& path, std::string_view scope) const {
+/// Returns the path or scope with the most parts among those that name the nodes of `scope` at `path`, or null. Throws
+/// InvalidArgument if two of them have different precisions.
+const LayerPrecision* Roundings::layer_at(const std::string& path, std::string_view scope) const {
   const LayerPrecision* chosen = nullptr;
   for (const LayerPrecision& layer : options_.layers) {
     if (layer.is_required ? !matches_layer(layer.layers, path) : !is_within(scope, layer.layers)) continue;
@@ -85,27 +86,56 @@ MixedPrecision Roundings::precision_at(const std::string& path, std::string_view
     }
     if (chosen == nullptr || parts_of(layer) > parts_of(*chosen)) chosen = &layer;
   }
-  return chosen == nullptr ? options_.precision : chosen->precision;
+  return chosen;
 }
 
-/// Sets `precisions_`. A gradient node has the precision of its forward node.
+/// Sets `precisions_` and `layers_`. A gradient node has the precision of its forward node.
 void Roundings::find_precisions() {
-  std::unordered_map<std::string, MixedPrecision> of_paths, of_nodes;
-  for (const Node& node : graph_.nodes) {
+  struct Chosen {
     MixedPrecision precision = MixedPrecision::f32;
+    const LayerPrecision* layer = nullptr;
+  };
+  std::unordered_map<std::string, Chosen> of_paths, of_nodes;
+  for (const Node& node : graph_.nodes) {
+    Chosen chosen;
     if (node.phase != Phase::update && !is_loss(node.scope)) {
       const auto origin = of_nodes.find(node.origin);
       const std::string path = path_of_node(node), place = path + '\n' + node.scope;
       if (origin != of_nodes.end()) {
-        precision = origin->second;
+        chosen = origin->second;
       } else if (const auto known = of_paths.find(place); known != of_paths.end()) {
-        precision = known->second;
+        chosen = known->second;
       } else {
-        precision = of_paths[place] = precision_at(path, node.scope);
+        const LayerPrecision* layer = layer_at(path, node.scope);
+        chosen = of_paths[place] = {layer == nullptr ? options_.precision : layer->precision, layer};
       }
     }
-    precisions_.push_back(precision);
-    if (node.phase == Phase::forward) of_nodes.emplace(node.name, precision);
+    precisions_.push_back(chosen.precision);
+    layers_.push_back(chosen.layer);
+    if (node.phase == Phase::forward) of_nodes.emplace(node.name, chosen);
+  }
+}
+
+/// Checks that each path that counts for some nodes can decide a rounding of one of them. A path all of whose nodes
+/// others with more parts name is accepted. Throws InvalidArgument if one cannot.
+void Roundings::require_effects() const {
+  if (options_.layers.empty()) return;
+  const std::vector<bool> follows = following_values();
+  std::set<const LayerPrecision*> idle, effective;
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const LayerPrecision* layer = layers_[n];
+    if (layer == nullptr || !layer->is_required) continue;
+    const Node& node = graph_.nodes[n];
+    const Halves& halves = ops_.at(node.op).traits.halves;
+    const bool has_half = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return follows[v]; });
+    (halves.operands.empty() && !(halves.follow && has_half) ? idle : effective).insert(layer);
+  }
+  for (const LayerPrecision& layer : options_.layers) {
+    if (!idle.contains(&layer) || effective.contains(&layer)) continue;
+    throw InvalidArgument(
+        fmt::format("[--precision-of] has no effect, got {}, a layer without products that no value of 16 bits enters, "
+                    "expected a layer with products",
+                    print(layer)));
   }
 }
 

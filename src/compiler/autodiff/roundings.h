@@ -13,10 +13,14 @@ namespace partita {
 class Roundings {
  public:
   /// `graph` has no nodes that nothing needs. The arguments must outlive the object. Throws InvalidArgument if two
-  /// paths of equally many parts give a node different precisions and, if the graph has a backward, for a path that
-  /// names no forward node outside of the loss, with the nearest scope.
+  /// paths of equally many parts give a node different precisions. If the graph has a backward, also as
+  /// `require_layers` does, and for a path that has no effect: none of its nodes is a product or has an operand that
+  /// follows from one in a layer of 16 bits.
   Roundings(const Graph& graph, const OpSet& ops, const PrecisionOptions& options);
 
+  /// Checks that each path names a forward node outside of the loss. Throws InvalidArgument with the nearest scope if
+  /// not.
+  void require_layers() const;
   /// Returns the 16-bit type of the layer of a node. Returns none if the layer keeps the precision of the parameters,
   /// in the loss and in updates.
   std::optional<DType> half_of(const Node& node) const;
@@ -33,9 +37,9 @@ class Roundings {
   /// Whether a scope belongs to the loss. A network that gives its loss itself lies in the scope of the loss, too:
   /// there the scope of all products does not belong to the loss.
   bool is_loss(std::string_view scope) const;
-  void require_layers() const;
-  MixedPrecision precision_at(const std::string& path, std::string_view scope) const;
+  const LayerPrecision* layer_at(const std::string& path, std::string_view scope) const;
   void find_precisions();
+  void require_effects() const;
   std::vector<bool> wide_values() const;
   std::vector<bool> following_values() const;
   void find_rounded();
@@ -43,8 +47,9 @@ class Roundings {
   const Graph& graph_;
   const OpSet& ops_;
   const PrecisionOptions& options_;
-  std::string products_;                    // innermost scope of all products
-  std::vector<MixedPrecision> precisions_;  // per node
+  std::string products_;                       // innermost scope of all products
+  std::vector<MixedPrecision> precisions_;     // per node
+  std::vector<const LayerPrecision*> layers_;  // per node: the path or scope that counts, or null
   std::vector<bool> is_rounded_, is_copied_;
 };
 

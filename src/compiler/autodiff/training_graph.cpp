@@ -90,6 +90,23 @@ void count_step(Builder& builder) {
   builder.store(value, builder.apply("add", {value, constant(builder, 1, value.type())}));
 }
 
+/// Adds warnings of 16 bits that no product could have, and of f16 without a scale.
+void warn_of_precision(const Graph& graph, const OpSet& ops, const TrainingOptions& options,
+                       std::vector<std::string>& warnings) {
+  const PrecisionOptions& precision = options.precision;
+  const auto is_product = [&](const Node& node) { return !ops.at(node.op).traits.halves.operands.empty(); };
+  const bool has_products = std::any_of(graph.nodes.begin(), graph.nodes.end(), is_product);
+  if (precision.precision != MixedPrecision::f32 && !has_products) {
+    warnings.push_back(fmt::format("[--precision] has no effect, got {}: the network has no products, expected f32",
+                                   name_of(precision.precision)));
+  }
+  if (uses(precision, MixedPrecision::f16) && !options.scales_loss) {
+    warnings.push_back(
+        "[--precision] losses are not scaled, got f16: gradients below 6e-8 become 0, expected --loss-scaling dynamic, "
+        "or bf16, which keeps them");
+  }
+}
+
 }  // namespace
 
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options) {
@@ -143,11 +160,7 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
   count_step(builder);
   Graph training = builder.take();
   training.own_gradients.clear();
-  if (uses(options.precision, MixedPrecision::f16) && !options.scales_loss) {
-    warnings.push_back(
-        "[--precision] losses are not scaled, got f16: gradients below 6e-8 become 0, expected --loss-scaling dynamic, "
-        "or bf16, which keeps them");
-  }
+  warn_of_precision(training, ops, options, warnings);
   return {finish_training_graph(remove_dead_nodes(std::move(training)), ops, options.precision), std::move(warnings)};
 }
 

@@ -64,7 +64,8 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
 
 CutSearch cut_search(const Mesh& mesh, const PlanOptions& options) {
   return {.kind = options.search,
-          .costs = options.costs ? options.costs(mesh) : PlanCosts::bytes(mesh),
+          .costs =
+              options.costs ? options.costs(mesh) : PlanCosts::bytes(mesh, options.value_share, options.gradient_share),
           .uneven = options.uneven == Uneven::allow,
           .squeeze = options.blocks.squeeze};
 }
@@ -173,7 +174,9 @@ Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const Pla
 Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
   if (mesh.ranks() > 1 && uses_annotations(options.parallel) && has_roundings(graph, ops)) {
     const Graph plain = without_roundings(graph, ops);
-    return with_roundings(make_plan(plain, ops, mesh, options), plain, graph, rules);
+    PlanOptions priced = options;
+    priced.value_share = share_of_rounded(graph, ops);
+    return with_roundings(make_plan(plain, ops, mesh, priced), plain, graph, rules);
   }
   const bool may_be_uneven = options.uneven == Uneven::allow;
   if (options.blocks.sequence && options.blocks.tensor == 1) {

@@ -288,7 +288,7 @@ StateCosts state_costs(const ForwardNodes& nodes, size_t s, const std::vector<Ax
   const double part = largest_part(nodes.graph().type(state.entry), dims, mesh);
   if (!nodes.is_trained(state)) return {0, part};
   const double kept = static_cast<double>(nodes.optimizer_states(state));
-  return {part * (3 + 2 * kept) * costs.byte_seconds + costs.node_seconds, part * (2 + kept)};
+  return {part * (3 + 2 * kept) * costs.byte_seconds * costs.state_share + costs.node_seconds, part * (2 + kept)};
 }
 
 void add_entry_key(std::string& key, const ForwardNodes& nodes, ValueId value, const PartialPlan& pinned) {

@@ -160,6 +160,27 @@ Graph without_roundings(const Graph& graph, const OpSet& ops) {
   return rewrite.finish();
 }
 
+double share_of_rounded(const Graph& graph, const OpSet& ops) {
+  const std::vector<bool> is_conversion = find_conversions(graph, ops);
+  const std::vector<std::vector<NodeId>> users = graph.users();
+  double bytes = 0, passed = 0;
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    const NodeId producer = graph.values[v].producer;
+    const auto is_update = [&](NodeId user) { return graph.nodes[user].phase == Phase::update; };
+    if (producer < 0 || is_conversion[producer] || is_update(producer) || users[v].empty()) continue;
+    if (std::any_of(users[v].begin(), users[v].end(), is_update)) continue;
+    const auto whole = static_cast<double>(graph.type(static_cast<ValueId>(v)).bytes());
+    double most = 0;  // bytes that one of the users takes
+    for (const NodeId user : users[v]) {
+      const bool rounds = is_conversion[user];
+      most = std::max(most, rounds ? static_cast<double>(graph.type(graph.nodes[user].outputs[0]).bytes()) : whole);
+    }
+    bytes += whole;
+    passed += most;
+  }
+  return bytes == 0 ? 1 : passed / bytes;
+}
+
 Plan with_roundings(const Plan& plan, const Graph& plain, const Graph& graph, const Rules& rules) {
   std::unordered_map<std::string_view, size_t> nodes, values;
   for (size_t n = 0; n < graph.nodes.size(); ++n) nodes.emplace(graph.nodes[n].name, n);

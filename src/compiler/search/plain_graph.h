@@ -13,6 +13,10 @@ bool has_roundings(const Graph& graph, const OpSet& ops);
 /// and states keep their names and their order.
 Graph without_roundings(const Graph& graph, const OpSet& ops);
 
+/// Returns the bytes of the values that nodes pass to others, per byte of those in the graph without roundings: less
+/// than 1 if values have 16 bits. Gradients that an update uses do not count, nor do states.
+double share_of_rounded(const Graph& graph, const OpSet& ops);
+
 /// Returns a plan of `graph` from one of `plain`, its graph without roundings. Nodes of both have the same cuts. A
 /// rounding is cut as its operand is made, or as a user of the operand needs it if all users of the rounding get theirs
 /// from that by gathering. If the operand is a sum of parts that is still to be reduced, the rounding is cut as the

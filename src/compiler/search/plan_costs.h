@@ -15,12 +15,15 @@ struct PlanCosts {
   std::optional<LinkCosts> gradient_links = std::nullopt;
   double flop_seconds = 0;  // per floating-point operation
   double byte_seconds = 0;  // per byte that a node reads or writes
+  double state_share = 1;   // cost of a byte of a state that an update reads or writes, relative to `byte_seconds`
   double node_seconds = 0;  // per node started, whatever its size
   double kept_share = 1;    // share of the bytes of values kept for the backward that counts as memory of a rank
 
   /// Returns costs whose unit is a byte that a rank receives. In the same time a rank moves ten bytes in its memory or
   /// computes a thousand floating-point operations, as is usual for ranks that share a host or a fast network.
-  static PlanCosts bytes(const Mesh& mesh);
+  /// Of each byte in the graph, `value_share` is received and moved in memory, or `gradient_share` received if it is of
+  /// a parameter's gradient.
+  static PlanCosts bytes(const Mesh& mesh, double value_share = 1, double gradient_share = 1);
 };
 
 }  // namespace partita

@@ -68,6 +68,9 @@ struct PlanOptions {
   BlockSharding blocks{};  // sharding of transformer blocks, under auto parallelism
   /// Returns the costs that a search uses on a mesh; null: bytes.
   std::function<PlanCosts(const Mesh&)> costs = nullptr;
+  /// Bytes of values and of parameters' gradients that are moved, per byte that they have in the graph, for a search
+  /// without `costs`. `make_plan` sets the first for a graph with the roundings of mixed precision.
+  double value_share = 1, gradient_share = 1;
 };
 
 }  // namespace partita

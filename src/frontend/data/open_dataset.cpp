@@ -21,10 +21,23 @@ constexpr int64_t kMaxSyntheticBytes = int64_t{64} << 20;  // maximum bytes of s
 
 int64_t synthetic_rows(Split split) { return split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows; }
 
+/// Returns the type of images before they are prepared. Throws InvalidArgument if generated images have other
+/// dimensions than height, width and channels.
+const Type& image_type(const DataSource& source, const RowFormat& format) {
+  if (source.kind == DataKind::mnist) return kMnistImage;
+  if (source.kind == DataKind::cifar10) return kCifar10Image;
+  if (format.image.rank() == 3) return format.image;
+  throw InvalidArgument(
+      fmt::format("[data] generated images have another number of dimensions, got {}, expected "
+                  "u8[height,width,channels]",
+                  print(format.image)));
+}
+
 DatasetPtr read_images(const DataSource& source, Split split, const RowFormat& format) {
   if (source.kind == DataKind::mnist) return read_mnist(source.paths[0], split);
   if (source.kind == DataKind::cifar10) return read_cifar10(source.paths[0], split);
-  return make_synthetic(format.image, static_cast<int>(format.classes), synthetic_rows(split), kSyntheticSeed, split);
+  return make_synthetic(image_type(source, format), static_cast<int>(format.classes), synthetic_rows(split),
+                        kSyntheticSeed, split);
 }
 
 ChannelScaling scaling_of(DataKind kind, int64_t channels) {
@@ -38,7 +51,7 @@ ChannelScaling scaling_of(DataKind kind, int64_t channels) {
 /// with `augment` a crop and a flip, then resizing if asked for, scaling, the change of order, and the network's type.
 /// Throws InvalidArgument for sides that `random_crop` or `resize` does not take.
 std::vector<ValueMapPtr> image_maps(const Type& image, DataKind kind, Split split, const RowFormat& format) {
-  const ChannelScaling scaling = scaling_of(kind, image.shape.at(2));
+  const ChannelScaling scaling = scaling_of(kind, image.shape[2]);
   std::vector<ValueMapPtr> maps;
   if (split == Split::train && format.augment) {
     maps.push_back(random_crop(image.shape[0], image.shape[1], CropPadding{4, 4, 4, 4}, format.seed));
@@ -132,13 +145,10 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
   }
   if (format.is_text()) return token_columns(format.text);
   if (format.is_records()) return with_floats(record_columns(format.records), format.dtype);
-  const Type image = source.kind == DataKind::mnist     ? kMnistImage
-                     : source.kind == DataKind::cifar10 ? kCifar10Image
-                                                        : format.image;
-  const Shape& shape = image.shape;
-  const int64_t height = format.resize > 0 ? format.resize : shape.at(0);
-  const int64_t width = format.resize > 0 ? format.resize : shape.at(1);
-  const std::vector<Column> columns{{format.input, {format.dtype, {shape.at(2), height, width}}},
+  const Shape& shape = image_type(source, format).shape;
+  const int64_t height = format.resize > 0 ? format.resize : shape[0];
+  const int64_t width = format.resize > 0 ? format.resize : shape[1];
+  const std::vector<Column> columns{{format.input, {format.dtype, {shape[2], height, width}}},
                                     {"label", {DType::i32, {}}}};
   require_declared(columns, format, source);
   return columns;

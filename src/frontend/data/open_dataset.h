@@ -37,7 +37,8 @@ inline constexpr int64_t kSyntheticTestRows = 1000;
 
 /// Returns the columns that `open_dataset` gives for training rows, but with images of all sources called `input`.
 /// Opens files only for NumPy sources; for these throws as `open_dataset` does. For others throws InvalidArgument if
-/// `format` is of images and the network does not read images of the source's shape.
+/// `format` is of images and the network does not read images of the source's shape, or generated images have other
+/// dimensions than height, width and channels.
 std::vector<Column> columns_of(const DataSource& source, const RowFormat& format);
 
 /// Whether the source has rows of the split. mnist, cifar10: a file of them exists. npz, npy: rows are named; a single

@@ -33,6 +33,14 @@ TEST(OpenDataset, ColumnsAreKnownWithoutOpening) {
   EXPECT_EQ(print(columns_of({DataKind::cifar10, {"none"}}, kImageRows)), "image f32[3,32,32], label i32[]");
 }
 
+TEST(OpenDataset, GeneratedImagesHaveThreeDimensions) {
+  const RowFormat format{.image = Type{DType::u8, {12, 12}}};
+  const char* expected =
+      "[data] generated images have another number of dimensions, got u8[12,12], expected u8[height,width,channels]";
+  expect_error<InvalidArgument>([&] { columns_of(DataSource(), format); }, expected);
+  expect_error<InvalidArgument>([&] { open_dataset(DataSource(), Split::train, format); }, expected);
+}
+
 TEST(OpenDataset, RowsOfAnotherKindAreRefused) {
   expect_error<InvalidArgument>(
       [] {

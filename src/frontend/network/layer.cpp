@@ -141,6 +141,19 @@ Value Context::statistic(const std::string& name, const Shape& shape, const Init
   return known.exit ? known.exit : known.entry;
 }
 
+void Context::update_statistic(const std::string& name, Value next) {
+  const auto found = statistics_.find(scoped(name));
+  if (found != statistics_.end()) {
+    found->second.exit = next;
+    return;
+  }
+  std::vector<std::string> names;
+  for (const auto& [known, statistic] : statistics_) names.push_back(known);
+  throw InvalidArgument(fmt::format("[layer] unknown statistic, got '{}', expected one that statistic() has returned{}",
+                                    scoped(name), did_you_mean(scoped(name), names)),
+                        ErrorKind::key);
+}
+
 void Context::add_loss(const std::string& name, Value mean, double weight) {
   if (!mean || mean.type().rank() != 0 || !is_float(mean.dtype())) {
     throw InvalidArgument(fmt::format("[loss] '{}' is not a mean over the batch, got {}, expected a scalar float", name,

@@ -69,9 +69,9 @@ class Context {
   /// InvalidArgument as `parameter` does.
   Value statistic(const std::string& name, const Shape& shape, const Initializer& init);
   /// Sets the value that the statistic `name` of the layer that is being built has after the step, in place of an
-  /// earlier one. `statistic` must have returned this statistic before. `store_statistics` checks the type of the
-  /// value.
-  void update_statistic(const std::string& name, Value next) { statistics_.at(scoped(name)).exit = next; }
+  /// earlier one. `store_statistics` checks the type of the value. Throws InvalidArgument unless `statistic` has
+  /// returned this statistic before.
+  void update_statistic(const std::string& name, Value next);
   /// Adds `mean`, a scalar mean over the samples of the global batch, to the losses called `name`. A training minimizes
   /// `weight` times it in addition to the network's loss. Trainings and evaluations show the unweighted sum of the
   /// losses of one name next to that loss. Throws InvalidArgument unless `mean` is a scalar float.

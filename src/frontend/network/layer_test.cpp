@@ -98,6 +98,21 @@ TEST(Layer, ATiedNormMovesItsStatisticsTwice) {
   EXPECT_EQ(graph.find_state("a.running_var")->exit, moves[1]->outputs[1]);
 }
 
+TEST(Layer, OnlyKnownStatisticsAreUpdated) {
+  const auto update = [](const std::string& name) {
+    return lambda([=](Context& context, Value x) {
+      context.update_statistic(name, context.statistic("count", {}, constant_initializer(0)));
+      return x;
+    });
+  };
+  EXPECT_EQ(state_names(build_of_layer(update("count"), {7})), std::vector<std::string>{"count"});
+  const std::string error = error_of(update("cuont"), {7});
+  EXPECT_TRUE(
+      error.starts_with("[layer] unknown statistic, got 'cuont', expected one that statistic() has returned, "
+                        "did you mean 'count'?"))
+      << error;
+}
+
 TEST(Layer, TwoLayersOfOneNameAreRefused) {
   const std::string error = error_of(sequential(Named{{"fc", dense(7)}, {"fc", dense(7)}}), {7});
   EXPECT_TRUE(error.starts_with("[layer] two layers are called 'fc'")) << error;

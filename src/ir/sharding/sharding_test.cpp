@@ -88,6 +88,9 @@ TEST(Sharding, BadTextsAreRefused) {
   EXPECT_EQ(refused("f32[8{modal},6]"),
             "[mesh] unknown axis, got 'modal', expected one of data.0 data.1 model, did you mean 'model'?");
   EXPECT_EQ(refused("f32[8{model|s1d1k3},6]"), "[sharding] unexpected text, got '},6]', expected 'p'");
+  EXPECT_EQ(refused("f32[8,6] +none{model}"), "[sharding] not a reduction, got 'none', expected sum, max or min");
+  EXPECT_EQ(refused("f32[8,6] +sum{}"),
+            "[sharding] a reduction over no axis, got 'f32[8,6] +sum{}', expected at least one axis");
   EXPECT_EQ(refused("f32[8,6] +mean{model}"), "[attribute] bad value, got mean, expected sum, max or min");
   EXPECT_EQ(refused("f32[8,6] +max{model} more"),
             "[sharding] unexpected text, got 'more', expected the end of the line");

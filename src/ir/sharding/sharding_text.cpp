@@ -56,7 +56,9 @@ class ShardingReader : public Cursor {
     if (take("+")) {
       sharding.kind = Reduce::none;
       from_text(word(), sharding.kind);
+      if (sharding.kind == Reduce::none) fail("not a reduction", "none", "sum, max or min");
       sharding.partial = braced();
+      if (sharding.partial.empty()) fail("a reduction over no axis", text_, "at least one axis");
       std::sort(sharding.partial.begin(), sharding.partial.end());
     }
     end();

@@ -24,7 +24,8 @@ PlanCosts cluster_costs(const Mesh& mesh, const Cluster& cluster, const Precisio
   constexpr double kLarge = 1e12;  // operations or bytes
   const DeviceSpec device = cluster.rank_device();
   const double in_graph = precision.compute == DType::f64 ? 8 : 4;  // bytes of a float in the graph
-  const double narrower = precision.activation / in_graph, moved = precision.moved / in_graph;
+  const double narrower = precision.activation / in_graph,
+               moved = precision.folded / in_graph;  // products count by flops
   const LinkCosts links = link_costs(mesh, 0, cluster);
   PlanCosts costs{
       .links = links,

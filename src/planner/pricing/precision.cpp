@@ -11,9 +11,16 @@ Precision Precision::of(DType dtype) {
             .gradient = bytes,
             .state = bytes,
             .sent_gradient = bytes,
-            .moved = bytes};
+            .moved = bytes,
+            .folded = bytes};
   }
-  return {.compute = dtype, .activation = bytes, .weight = bytes, .gradient = 4, .master = 4, .moved = bytes};
+  return {.compute = dtype,
+          .activation = bytes,
+          .weight = bytes,
+          .gradient = 4,
+          .master = 4,
+          .moved = bytes,
+          .folded = bytes};
 }
 
 Precision Precision::on(const DeviceSpec& device, DType dtype, ReduceDType reductions) {
@@ -25,6 +32,10 @@ Precision Precision::on(const DeviceSpec& device, DType dtype, ReduceDType reduc
     precision.moved = 4 + (4 + precision.activation);
   }
   return precision;
+}
+
+bool folds_casts(WorkKind kind) {
+  return kind == WorkKind::pointwise || kind == WorkKind::normalisation || kind == WorkKind::reduction;
 }
 
 }  // namespace partita

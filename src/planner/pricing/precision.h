@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "compiler/autodiff/precision.h"
+#include "ir/work/work.h"
 #include "planner/cluster/cluster.h"
 
 namespace partita {
@@ -14,7 +15,8 @@ struct Precision {
   double master = 0;                                // bytes of the master copy of a parameter; 0: no copy
   double state = 4;                                 // bytes of an optimizer state
   double sent_gradient = 4;                         // bytes of a gradient that is summed over ranks
-  double moved = 4;  // bytes that a kernel reads or writes of an activation, with those of its casts
+  double moved = 4;   // bytes that a kernel reads or writes of an activation, with those of its casts
+  double folded = 4;  // bytes of an activation for a kernel that takes and makes 16 bits without casts (`folds_casts`)
   /// The precision for a compute type. f32 and f64 use the same type for everything. 16-bit types use f32 gradients,
   /// masters and optimizer states, as usual in mixed precision (Micikevicius et al., 2018).
   static Precision of(DType dtype);
@@ -22,5 +24,9 @@ struct Precision {
   /// rate of 16-bit products computes in f32 on operands that it casts, and casts the results.
   static Precision on(const DeviceSpec& device, DType dtype, ReduceDType reductions);
 };
+
+/// Whether kernels of this kind take and make 16 bits on every processor: those that the pass `fold_casts` frees of
+/// their casts.
+bool folds_casts(WorkKind kind);
 
 }  // namespace partita

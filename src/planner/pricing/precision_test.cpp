@@ -13,9 +13,15 @@ TEST(Precision, CountsTheCastsOfDevicesWithout16BitProducts) {
     EXPECT_EQ(Precision::on(h100, half, ReduceDType::f32).moved, 2);
     // f32 that the kernel moves, and the two types of a cast.
     EXPECT_EQ(Precision::on(cpu, half, ReduceDType::f32).moved, 4 + 4 + 2);
+    EXPECT_EQ(Precision::on(cpu, half, ReduceDType::f32).folded, 2) << "fold_casts leaves these casts out";
   }
   EXPECT_EQ(Precision::on(cpu, DType::f32, ReduceDType::f32).moved, 4);
   EXPECT_EQ(Precision::on(cpu, DType::f64, ReduceDType::f32).moved, 8);
+  EXPECT_EQ(Precision::on(cpu, DType::f64, ReduceDType::f32).folded, 8);
+  for (const WorkKind kind : {WorkKind::pointwise, WorkKind::normalisation, WorkKind::reduction})
+    EXPECT_TRUE(folds_casts(kind));
+  for (const WorkKind kind : {WorkKind::product, WorkKind::convolution, WorkKind::attention, WorkKind::lookup})
+    EXPECT_FALSE(folds_casts(kind));
 }
 
 TEST(Precision, SendsGradientsInTheTypeOfReductions) {

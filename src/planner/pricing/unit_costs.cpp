@@ -73,10 +73,11 @@ class LayerLowering {
       kernel.factor = factor->second;
     if (kernel.work.dtype == DType::f32) kernel.work.dtype = request_.precision.compute;
     kernel.work.repeated = request_.folded.units[kernel.unit].is_copy;
+    const double moved = folds_casts(kernel.work.kind) ? request_.precision.folded : request_.precision.moved;
     for (const auto* values : {&node.inputs, &node.outputs}) {
       for (ValueId value : *values) {
         const bool is_float32 = graph_.type(value).dtype == DType::f32;
-        const double times = is_float32 ? request_.precision.moved / request_.precision.activation : 1;
+        const double times = is_float32 ? moved / request_.precision.activation : 1;
         kernel.bytes.add(values_.bytes_of(value), times);
       }
     }

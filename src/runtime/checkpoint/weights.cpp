@@ -16,6 +16,8 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "runtime/checkpoint/checksum.h"
@@ -157,6 +159,32 @@ class TemporaryFile {
   File file_;
 };
 
+/// The contents that a path has before it is replaced.
+class FormerFile {
+ public:
+  /// Reads the file, if there is one. Throws RuntimeFailure(cannot_write) if a link leads nowhere.
+  explicit FormerFile(const std::string& path) : target_(follow_links(path)) {
+    std::error_code failure;
+    exists_ = std::filesystem::exists(target_, failure);
+    std::ifstream file(target_, std::ios::binary);
+    if (file) text_.emplace(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  /// Brings the file back, or removes the new one if there was none. Ignores errors.
+  void restore() const {
+    if (!exists_) ::unlink(target_.c_str());
+    if (!text_) return;
+    try {
+      save_text(target_, *text_);
+    } catch (const RuntimeFailure&) {  // the failure that led here is reported
+    }
+  }
+
+ private:
+  std::string target_;
+  bool exists_ = false;
+  std::optional<std::string> text_;  // none: there is no file, or it cannot be read
+};
+
 /// Metadata key of the checksums: one of the header, then one per tensor in the order of their places.
 constexpr const char* kChecksums = "partita.checksums";
 
@@ -257,11 +285,20 @@ void save_text(const std::string& path, std::string_view text) {
 
 void save_texts(const std::vector<std::pair<std::string, std::string>>& texts) {
   std::deque<TemporaryFile> files;
+  std::vector<FormerFile> former;
   for (const auto& [path, text] : texts) {
+    former.emplace_back(path);
     files.emplace_back(path).write(text.data(), text.size());
     files.back().finish();
   }
-  for (TemporaryFile& file : files) file.replace();
+  for (size_t i = 0; i < files.size(); ++i) {
+    try {
+      files[i].replace();
+    } catch (const RuntimeFailure&) {
+      for (size_t k = 0; k <= i; ++k) former[k].restore();
+      throw;
+    }
+  }
 }
 
 void save_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,

@@ -29,8 +29,8 @@ void save_tensors(const std::string& path, const std::vector<std::pair<std::stri
 /// Writes a text file, replacing `path` as save_weights does. Throws RuntimeFailure(cannot_write) as save_weights does.
 void save_text(const std::string& path, std::string_view text);
 /// Writes several texts, given as pairs of path and text. All are on the disk under temporary names before the first
-/// path is replaced. Throws RuntimeFailure(cannot_write) if one cannot be written; no path is replaced then, unless it
-/// is a renaming that fails, which leaves the paths before it replaced.
+/// path is replaced. Throws RuntimeFailure(cannot_write) if one cannot be written. All paths then have their former
+/// contents, or no file, as before; those that cannot be read keep the new one. Not atomic if the process is killed.
 void save_texts(const std::vector<std::pair<std::string, std::string>>& texts);
 
 /// Checks that save_weights could write `path`. Adds nothing to the file system, but removes the temporary files of

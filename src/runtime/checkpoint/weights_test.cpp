@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "base/error.h"
 
@@ -293,6 +294,40 @@ TEST_F(WeightsTest, PermissionsAreThoseOfTheOldFileOrOfAnyNewOne) {
   ASSERT_EQ(::chmod(path_.c_str(), 0604), 0);
   save_weights(path_, some_weights());
   EXPECT_EQ(mode(), 0604);
+}
+
+/// Makes a folder of the path once a file is being written for it, so that the file cannot be renamed.
+std::thread folder_instead_of(const std::filesystem::path& path) {
+  return std::thread([path] {
+    for (int tries = 0; tries < 5'000'000; ++tries) {
+      for (const auto& entry : std::filesystem::directory_iterator(path.parent_path())) {
+        if (!entry.path().filename().string().starts_with(path.filename().string() + ".tmp-")) continue;
+        std::filesystem::create_directory(path);
+        return;
+      }
+    }
+  });
+}
+
+TEST_F(WeightsTest, AllTextsAreWrittenOrNone) {
+  const std::filesystem::path old = folder_ / "old", fresh = folder_ / "new", last = folder_ / "last";
+  const auto text_of = [](const std::filesystem::path& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  };
+  save_texts({{old.string(), "1"}, {last.string(), "2"}});
+  EXPECT_EQ(text_of(old) + text_of(last), "12");
+  ASSERT_EQ(::chmod(old.c_str(), 0604), 0);
+  std::filesystem::remove(last);
+  std::thread other = folder_instead_of(last);
+  const std::string long_text(size_t{64} << 20, 'a');  // takes longer to write than it takes to make a folder
+  EXPECT_THROW(save_texts({{old.string(), "3"}, {fresh.string(), "4"}, {last.string(), long_text}}), RuntimeFailure);
+  other.join();
+  EXPECT_EQ(text_of(old), "1");
+  EXPECT_EQ(static_cast<int>(std::filesystem::status(old).permissions()), 0604);
+  EXPECT_FALSE(std::filesystem::exists(fresh));
+  std::filesystem::remove(last);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "temporary files are removed";
 }
 
 TEST_F(WeightsTest, CheckingLeavesNothingBehind) {

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Run by hand: final losses in 16 bits next to those in f32, on real data.
+#   tests/soak/final_losses.sh DATA [SEEDS=3] [MODELS=all: lenet, gpt or resnet18] [PRECISION=bf16] [EPOCHS]
+# DATA has the folders mnist, cifar10 and tinyshakespeare. Prints, per model, seed and precision, the mean training loss
+# of the last epoch and the loss on the test rows. Then prints their means over the seeds with their ranges, and the
+# mean of the differences of one seed with its standard error. Fails if a training loss in 16 bits is higher than in
+# f32 by more than 1 % and two standard errors.
+set -euo pipefail
+partita=${PARTITA:-$(dirname "$0")/../../build/release/partita}
+data=$1 seeds=${2:-3} models=${3:-all} half=${4:-bf16} own_epochs=${5:-}
+[[ $models == all ]] && models="lenet gpt resnet18"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Arguments and epochs of a model: minutes at one thread.
+arguments() {
+  case $1 in
+    lenet) echo "3 lenet --data mnist:$data/mnist" ;;
+    gpt) echo "3 gpt:layers=4,hidden=128,heads=4,seq=64 --data text:$data/tinyshakespeare/input.txt" ;;
+    resnet18) echo "4 resnet18:width=16 --data cifar10:$data/cifar10 --batch 64" ;;
+    *) echo "unknown model, got '$1', expected lenet, gpt or resnet18" >&2; return 1 ;;
+  esac
+}
+
+# Prints "MODEL SEED PRECISION TRAINING-LOSS TEST-LOSS" of a training.
+train() {
+  local model=$1 seed=$2 precision=$3 epochs given
+  read -r epochs given <<<"$(arguments "$model")"
+  epochs=${own_epochs:-$epochs}
+  : >"$log"
+  # shellcheck disable=SC2086  # words of their own
+  "$partita" train $given --precision "$precision" --seed "$seed" --epochs "$epochs" --validate --no-eval --threads 1 \
+    --quiet --log "$log" >/dev/null
+  grep "\"epoch\":$epochs," "$log" | awk -v run="$model $seed $precision" '
+    match($0, /"validation_loss":[^,}]*/) { test = substr($0, RSTART + 18, RLENGTH - 18); next }
+    match($0, /"loss":[^,}]*/) { sum += substr($0, RSTART + 7, RLENGTH - 7); ++steps }
+    END { if (!steps || test == "") exit 1; printf "%s %.4f %.4f\n", run, sum / steps, test }'
+}
+
+# Prints the means of a model's runs. Fails as the header says.
+summary() {
+  awk -v half="$1" '
+    { model = $1; seed[$2]; for (k = 4; k <= 5; ++k) loss[$3, k, $2] = $k }
+    function mean_of(precision, k,    s, n, sum, low, high) {
+      for (s in seed) {
+        one = loss[precision, k, s]; sum += one
+        if (++n == 1 || one < low) low = one
+        if (n == 1 || one > high) high = one
+      }
+      return sprintf("%s %.4f (%.4f to %.4f)", precision, sum / n, low, high)
+    }
+    function show(k, name,    s, n, sum, squares, one, error) {
+      for (s in seed) {
+        one = 100 * (loss[half, k, s] / loss["f32", k, s] - 1)
+        ++n; sum += one; squares += one * one
+      }
+      error = n > 1 ? sqrt((squares - sum * sum / n) / (n - 1) / n) : 0
+      printf "%s, %d seeds, %s loss: %s, %s, %+.2f +- %.2f %%\n", model, n, name, mean_of("f32", k), mean_of(half, k),
+             sum / n, error
+      return sum / n - 2 * error
+    }
+    END { worse = show(4, "training"); show(5, "test"); exit worse > 1 }'
+}
+
+failed=0
+for model in $models; do
+  arguments "$model" >/dev/null
+  runs=$(for ((seed = 1; seed <= seeds; ++seed)); do
+    for precision in f32 "$half"; do
+      line=$(train "$model" "$seed" "$precision") || exit 1
+      echo "$line"
+      echo "$line" >&2
+    done
+  done)
+  summary "$half" <<<"$runs" || failed=1
+done
+exit "$failed"
