@@ -18,8 +18,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "runtime/checkpoint/checksum.h"
-#include "runtime/checkpoint/files.h"
+#include "base/checksum.h"
+#include "base/files.h"
 #include "runtime/checkpoint/safetensors_header.h"
 
 namespace partita {
