@@ -8,6 +8,7 @@
 #include "ir/sharding/micro.h"
 #include "runtime/checkpoint/shard_file.h"
 #include "runtime/device/xla/xla_device.h"
+#include "runtime/launch/warn.h"
 
 namespace partita {
 namespace {
@@ -21,8 +22,9 @@ struct Share {
 };
 
 std::unique_ptr<Device> device_of(const RankOptions& options, int rank) {
-  return make_device(all_ops(),
-                     {.name = options.device, .index = rank, .threads = options.threads, .kernels = options.kernels});
+  return make_device(
+      all_ops(),
+      {.name = options.device, .index = rank, .threads = options.threads, .kernels = options.kernels, .warn = warn});
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ class XlaDevice final : public Device {
   XlaDevice(const OpSet& ops, const DeviceOptions& options)
       : name_(options.name),
         index_(options.index),
+        warn_(options.warn),
         catalog_(ops),
         host_(make_cpu_device(ops, options.threads, KernelSet::reference)) {}
   XlaDevice(const OpSet& ops, Accelerator accelerator, int threads)
@@ -89,13 +90,14 @@ class XlaDevice final : public Device {
   void enter_thread() override { host_->enter_thread(); }
   void set_subnormals(SubnormalSetting setting) override { host_->set_subnormals(setting); }
   const Accelerator* accelerator() override {
-    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_);
+    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_, warn_);
     return &*accelerator_;
   }
 
  private:
   const std::string name_;
   const int index_;
+  const Warn warn_;
   const XlaCatalog catalog_;
   const std::unique_ptr<Device> host_;
   std::optional<Accelerator> accelerator_;

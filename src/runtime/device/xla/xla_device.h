@@ -13,6 +13,7 @@ struct DeviceOptions {
   int index = 0;             // device of an accelerator whose name has no index
   int threads = 1;           // compute threads
   KernelSet kernels = KernelSet::fast;
+  Warn warn = nullptr;  // for what costs no more than time
 };
 
 /// Makes a device for the rank that owns it. An accelerator opens its plugin when a program is first bound, so that
