@@ -10,8 +10,6 @@
 namespace partita {
 namespace {
 
-constexpr std::string_view kDataFlag = "xla_gpu_cuda_data_dir";
-
 /// Returns the cache of a plugin's programs; null if there is none.
 std::shared_ptr<ProgramCache> cache_of(const pjrt::Client& client, const std::string& plugin, const Warn& warn) {
   const std::string folder = program_folder();
@@ -23,19 +21,6 @@ std::shared_ptr<ProgramCache> cache_of(const pjrt::Client& client, const std::st
     if (warn) warn(fmt::format("{}; compiled programs are not kept", error.what()));
   }
   return nullptr;
-}
-
-/// Returns the flags that every program of a vendor needs: the folder of ptxas and libdevice, unless the user names
-/// one.
-std::map<std::string, pjrt::Flag> flags_of(const Vendor& vendor, const std::string& plugin) {
-  const char* given = std::getenv("XLA_FLAGS");
-  if (vendor.name != "cuda" ||
-      (given != nullptr && std::string_view(given).find(kDataFlag) != std::string_view::npos)) {
-    return {};
-  }
-  const std::string folder = cuda_data_folder(plugin);
-  if (folder.empty()) return {};
-  return {{std::string(kDataFlag), folder}};
 }
 
 }  // namespace
@@ -84,7 +69,7 @@ Accelerator Accelerator::open(std::string_view name, int index, Warn warn) {
                                                         path, client.platform(), vendor->name));
     }
     shared = std::make_shared<Shared>(std::move(client));
-    shared->flags = flags_of(*vendor, path);
+    shared->flags = compile_flags(vendor->name, path);
     shared->plugin = path;
   }
   const auto count = static_cast<int>(shared->client.devices());
