@@ -47,6 +47,7 @@ class KeptPrograms : public testing::Test {
     const Outcome outcome = run_program(words, [&] { ::setenv("PARTITA_CACHE", cache.c_str(), 1); });
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_FALSE(has_warning(outcome, "[cache]"));
+    EXPECT_TRUE(outcome.lines.empty()) << outcome.lines[0];
     return read_text(weights);
   }
 
