@@ -14,6 +14,8 @@ struct Target {
   NamedOptions options;     // options with which the topology is made
   /// Flags of a compilation that has no chip, on which nothing can be timed.
   std::map<std::string, Flag> flags;
+  /// Variables that the plugin reads: for which machine of a cloud it compiles.
+  std::map<std::string, std::string> variables{};
 };
 
 /// Returns all targets.

@@ -14,7 +14,8 @@
 namespace partita {
 namespace {
 
-constexpr std::string_view kVariables[] = {"PARTITA_PJRT_PLUGIN", "PYTHONPATH", "VIRTUAL_ENV", "HOME", "PATH"};
+constexpr std::string_view kVariables[] = {
+    "PARTITA_PJRT_PLUGIN", "PYTHONPATH", "VIRTUAL_ENV", "HOME", "PATH", "XLA_FLAGS"};
 
 /// Gives the variables that say where plugins are other values, and at the end those that they had.
 class Accelerators : public testing::Test {
@@ -26,6 +27,7 @@ class Accelerators : public testing::Test {
     }
     ::unsetenv("PARTITA_PJRT_PLUGIN");
     ::unsetenv("VIRTUAL_ENV");
+    ::unsetenv("XLA_FLAGS");
     search_packages_in({});
     set("HOME", empty_.path());
     set("PYTHONPATH", empty_.path());
@@ -181,6 +183,22 @@ TEST_F(Accelerators, PtxasIsThatOfThePackagesOrInPath) {
   EXPECT_EQ(cuda_data_folder(plugin), packages_.path() / "toolkit");
   make_library(packages_.path() / "nvidia/cu13/bin/ptxas");
   EXPECT_EQ(cuda_data_folder(plugin), packages_.path() / "nvidia/cu13");
+}
+
+TEST_F(Accelerators, CompilationsForGpusNameTheFolderOfPtxas) {
+  const std::string plugin = make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
+  set("PATH", empty_.path());
+  EXPECT_TRUE(compile_flags("cuda", plugin).empty());
+  make_library(packages_.path() / "nvidia/cu13/bin/ptxas");
+  const std::map<std::string, pjrt::Flag> expected{
+      {"xla_gpu_cuda_data_dir", (packages_.path() / "nvidia/cu13").string()}};
+  EXPECT_EQ(compile_flags("cuda", plugin), expected);
+  EXPECT_EQ(compile_flags("cuda:1", plugin), expected);
+  for (const std::string other : {"xla:cpu", "tpu", "rocm"}) EXPECT_TRUE(compile_flags(other, plugin).empty());
+  set("XLA_FLAGS", "--xla_gpu_autotune_level=0");
+  EXPECT_EQ(compile_flags("cuda", plugin), expected);
+  set("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/mine");
+  EXPECT_TRUE(compile_flags("cuda", plugin).empty());
 }
 
 TEST_F(Accelerators, OneCommandInstallsWhatIsMissing) {

@@ -14,6 +14,7 @@ struct DeviceOptions {
   int threads = 1;           // compute threads
   KernelSet kernels = KernelSet::fast;
   CollectiveMode collectives = CollectiveMode::cut;  // of an accelerator
+  Warn warn = nullptr;                               // for what costs no more than time
 };
 
 /// Makes a device for the rank that owns it. An accelerator opens its plugin when a program is first bound, so that
