@@ -89,7 +89,7 @@ Hlo converted(HloBody& body, const Hlo& value, DType dtype) {
 Hlo reduced(HloBody& body, std::string_view op, const std::string& details, Reduce reduce, const Hlo& operand,
             const Type& result) {
   const std::string scalar = hlo_type({operand.type.dtype, {}});
-  const std::string_view joins = reduce == Reduce::sum ? "add" : reduce == Reduce::max ? "maximum" : "minimum";
+  const std::string joins = accumulating_op(reduce);  // StableHLO has the same name
   return body.add(fmt::format("\"{}\"({}) <{{{}}}> ({{\n    ^bb0(%one: {}, %other: {}):\n"
                               "      %both = stablehlo.{} %one, %other : {}\n      stablehlo.return %both : {}\n"
                               "    }}) : ({}) -> {}",

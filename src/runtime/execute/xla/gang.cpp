@@ -39,7 +39,8 @@ class Meeting {
 
 }  // namespace
 
-/// What the ranks hand to the first one, and what it hands back. A barrier lies between each write and its reads.
+/// Arguments that the ranks hand to the first one, and the results that it hands back. A barrier lies between each
+/// write and its reads.
 struct Gang::Table {
   std::vector<std::vector<const pjrt::Buffer*>> arguments;  // by rank
   std::vector<std::optional<pjrt::Results>> results;        // by rank

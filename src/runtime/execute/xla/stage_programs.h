@@ -28,7 +28,7 @@ class StagePrograms {
     const StageBuffers& buffers;
     const Accelerator& accelerator;
     CollectiveMode collectives = CollectiveMode::cut;
-    Communicator* ranks = nullptr;  // of the stage; needed in whole mode
+    Communicator* ranks = nullptr;  // those of the stage; needed in whole mode
   };
 
   /// Compiles the segments. In whole mode a collective call over the ranks of the stage, as are `run` and `finish`
