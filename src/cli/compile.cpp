@@ -62,11 +62,20 @@ std::vector<int64_t> compiled_ranks(const CompileFlags& flags, const Pipeline& p
   return ranks;
 }
 
-void compile_ranks(const CompileFlags& flags, const Program& program, const pjrt::Topology& topology,
-                   CompiledJob& compiled) {
+/// Returns the chips that the ranks of a stage have together in whole mode.
+int64_t chips_of(const Program& program, CollectiveMode mode) {
+  int64_t chips = 1;
+  for (const StageProgram& stage : program.stages) {
+    if (mode == CollectiveMode::whole) chips = std::max(chips, stage.local.mesh.ranks());
+  }
+  return chips;
+}
+
+void compile_ranks(const CompileFlags& flags, const Program& program, CollectiveMode mode,
+                   const pjrt::Topology& topology, CompiledJob& compiled) {
   std::set<std::string> known;
   for (const int64_t rank : compiled_ranks(flags, program.pipeline)) {
-    RankPrograms own = programs_of_rank(program.pipeline, program.stages, all_ops(), rank);
+    RankPrograms own = programs_of_rank(program.pipeline, program.stages, all_ops(), rank, mode);
     compiled.host_ops += own.host_ops;
     compiled.messages += own.messages;
     for (RankProgram& one : own.programs) {
@@ -88,14 +97,15 @@ void run_compile(const CompileFlags& flags) {
   const std::string path = find_plugin(target.accelerator);
   target.flags.merge(compile_flags(target.accelerator, path));
   const pjrt::Plugin plugin = pjrt::Plugin::load(path);
-  const pjrt::Topology topology = topology_of(plugin, target);
   require_folder(flags.out);
   const Program program = job.program(Purpose::training);
   for (const std::string& warning : program.warnings) warn(warning);
+  const CollectiveMode mode = config.ranks.collectives;
+  const pjrt::Topology topology = topology_of(plugin, target, chips_of(program, mode));
   CompiledJob compiled{.model = job.config().model,
                        .plugin = fmt::format("{}.{}", plugin.version().major, plugin.version().minor),
                        .target = &target};
-  compile_ranks(flags, program, topology, compiled);
+  compile_ranks(flags, program, mode, topology, compiled);
   std::cout << (flags.json ? to_json(compiled) : print_table(compiled));
   if (!compiled.programs.empty() && compiled.largest().bytes() > target.memory) {
     warn(fmt::format("[compile] the largest program does not fit the chip, got {}, expected at most {}",

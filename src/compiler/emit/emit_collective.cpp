@@ -136,6 +136,15 @@ std::optional<std::string> refusal_of_whole(const LocalGraph& local) {
   return std::nullopt;
 }
 
+void require_whole(const LocalGraph& local) {
+  const std::optional<std::string> refusal = refusal_of_whole(local);
+  if (!refusal) return;
+  throw InvalidArgument(
+      fmt::format("[collectives] ranks that cannot run one program, got a graph in which {}, "
+                  "expected equal shards, or --collectives cut",
+                  *refusal));
+}
+
 bool is_emitted_collective(const Node& node, const Mesh& mesh) {
   const std::optional<Collective> kind = collective_of(node);
   if (!kind || joins_micro_batches(*kind)) return false;

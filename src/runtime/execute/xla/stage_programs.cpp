@@ -37,12 +37,7 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
 
 std::optional<Gang> StagePrograms::gang_of(const Parts& parts) {
   if (parts.collectives == CollectiveMode::cut || parts.local.mesh.ranks() == 1) return std::nullopt;
-  if (const std::optional<std::string> refusal = refusal_of_whole(parts.local)) {
-    throw InvalidArgument(
-        fmt::format("[collectives] ranks that cannot run one program, got a graph in which {}, "
-                    "expected equal shards, or --collectives cut",
-                    *refusal));
-  }
+  require_whole(parts.local);
   return std::optional<Gang>(std::in_place, *parts.ranks, parts.accelerator);
 }
 
