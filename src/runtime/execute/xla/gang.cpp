@@ -45,6 +45,8 @@ struct Gang::Table {
   std::vector<std::vector<const pjrt::Buffer*>> arguments;  // by rank
   std::vector<std::optional<pjrt::Results>> results;        // by rank
   std::exception_ptr error;
+  std::mutex start;         // held while a program is started
+  bool has_failed = false;  // guarded by `start`: some rank has left, and with it its arguments
 };
 
 std::shared_ptr<Gang::Table> Gang::meet() const {
@@ -85,24 +87,41 @@ Gang::Gang(Communicator& ranks, const Accelerator& accelerator)
       ranks.size(), count, count == 1 ? "" : "s"));
 }
 
+/// Waits for all ranks. A rank that leaves by an exception first waits until no program takes its arguments.
+void Gang::meet_again() {
+  try {
+    ranks_.barrier();
+  } catch (...) {
+    const std::lock_guard lock(table_->start);
+    table_->has_failed = true;
+    throw;
+  }
+}
+
 pjrt::Results Gang::run(const pjrt::Executable& program, std::vector<const pjrt::Buffer*> arguments) {
   const auto rank = static_cast<size_t>(ranks_.rank());
   table_->arguments[rank] = std::move(arguments);
-  ranks_.barrier();
-  if (rank == 0) {
-    table_->error = nullptr;
-    try {
-      std::vector<pjrt::Results> all = program.run_all(table_->arguments, accelerator_.next_run());
-      for (size_t r = 0; r < all.size(); ++r) table_->results[r].emplace(std::move(all[r]));
-    } catch (const Error&) {
-      table_->error = std::current_exception();
-    }
-  }
-  ranks_.barrier();
+  meet_again();
+  if (rank == 0) start(program);
+  meet_again();
   if (table_->error != nullptr) std::rethrow_exception(table_->error);
+  PARTITA_CHECK(table_->results[rank].has_value(), "no results of rank {}", rank);
   pjrt::Results own = std::move(*table_->results[rank]);
   table_->results[rank].reset();
   return own;
+}
+
+/// Starts the program for all ranks, unless one has left: then the next meeting fails.
+void Gang::start(const pjrt::Executable& program) {
+  const std::lock_guard lock(table_->start);
+  table_->error = nullptr;
+  if (table_->has_failed) return;
+  try {
+    std::vector<pjrt::Results> all = program.run_all(table_->arguments, accelerator_.next_run());
+    for (size_t r = 0; r < all.size(); ++r) table_->results[r].emplace(std::move(all[r]));
+  } catch (const Error&) {
+    table_->error = std::current_exception();
+  }
 }
 
 }  // namespace partita

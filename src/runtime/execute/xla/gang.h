@@ -26,6 +26,8 @@ class Gang {
  private:
   struct Table;
   std::shared_ptr<Table> meet() const;
+  void meet_again();
+  void start(const pjrt::Executable& program);
 
   Communicator& ranks_;
   const Accelerator& accelerator_;
