@@ -96,8 +96,8 @@ struct Executor::Impl {
 
   ProgramCuts cuts_of(size_t stage) const {
     ProgramCuts cuts{.borders = borders_of(pipeline, stages, stage)};
-    if (stages.size() > 1) cuts.place = fmt::format(" on stage {}", stage);
-    if (world.size() > 1) cuts.place += fmt::format(" on rank {}", world.rank());
+    if (stages.size() > 1) cuts.owner = fmt::format(" on stage {}", stage);
+    if (world.size() > 1) cuts.owner += fmt::format(" on rank {}", world.rank());
     return cuts;
   }
 

@@ -176,10 +176,6 @@ class FakePlugin : FakeObjects<FakePlugin> {
       args.size = 6;
       return nullptr;
     });
-    add<F::device_get_description, DeviceArgs>([](DeviceArgs& args) -> void* {
-      args.description = reinterpret_cast<DeviceDescription*>(args.device);
-      return nullptr;
-    });
     add<F::device_description_kind, DeviceKindArgs>([](DeviceKindArgs& args) -> void* {
       args.kind = "fake chip";
       args.size = 9;

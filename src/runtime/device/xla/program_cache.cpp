@@ -36,6 +36,7 @@ std::string content_of(const std::string& path) {
   int64_t bytes = 0;
   while (true) {
     const ssize_t count = file.is_open() ? ::read(file.fd(), block.data(), block.size()) : -1;
+    if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       throw MissingFile(fmt::format("[cache] cannot read {}: {}", path, std::strerror(errno)));
     }

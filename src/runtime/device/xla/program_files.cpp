@@ -205,22 +205,20 @@ void ProgramFiles::trim() const {
   }
 }
 
-/// Tries to take a lock. Returns false if another one has it.
+/// Tries to take a lock. Returns false if another one has it, or had it until now.
 bool ProgramFiles::hold(Lock& lock) const {
-  while (true) {
-    File file(::openat(lock.folder_, lock.name_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-    if (!file.is_open()) return true;
-    if (::flock(file.fd(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
-    // Whoever had the lock may have removed its file before it was taken here.
-    struct stat own {
-    }, named{};
-    if (::fstat(file.fd(), &own) == 0 &&
-        ::fstatat(lock.folder_, lock.name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && own.st_ino == named.st_ino &&
-        own.st_dev == named.st_dev) {
-      lock.file_ = std::move(file);
-      return true;
-    }
+  File file(::openat(lock.folder_, lock.name_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!file.is_open()) return true;
+  if (::flock(file.fd(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+  // Whoever had the lock may have removed its file before it was taken here.
+  struct stat own {
+  }, named{};
+  if (::fstat(file.fd(), &own) != 0 || ::fstatat(lock.folder_, lock.name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+      own.st_ino != named.st_ino || own.st_dev != named.st_dev) {
+    return false;
   }
+  lock.file_ = std::move(file);
+  return true;
 }
 
 ProgramFiles::Lock ProgramFiles::lock(std::string_view key, std::chrono::milliseconds patience) const {

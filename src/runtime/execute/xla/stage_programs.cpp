@@ -14,14 +14,27 @@ namespace {
 
 constexpr size_t kMaxInFlight = 64;  // runs; plugins may hold the results of all of them
 
+/// Names the first and the last node of a segment: "first (matmul in net) to loss (reduce)".
+std::string nodes_of(const StagePrograms::Parts& parts, const Segment& segment) {
+  const auto text_of = [&](size_t i) {
+    const Instruction& instruction = parts.schedule.instructions[i];
+    const Graph& graph = parts.local.graph;
+    if (instruction.node < 0) return graph.values[parts.schedule.buffers[instruction.outputs[0]].value].name;
+    const Node& node = graph.nodes[instruction.node];
+    return fmt::format("{} ({}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope);
+  };
+  const std::string first = text_of(segment.begin);
+  return segment.end == segment.begin + 1 ? first : fmt::format("{} to {}", first, text_of(segment.end - 1));
+}
+
 }  // namespace
 
 StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder)
     : parts_(parts),
-      place_(cuts.place),
+      owner_(cuts.owner),
       segmenter_(parts.schedule, parts.local, parts.ops, parts.collectives),
       gang_(gang_of(parts)),
-      values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.place},
+      values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner},
               holder == nullptr ? nullptr : &holder->values_),
       by_instruction_(parts.schedule.instructions.size(), -1) {
   for (const bool flag : {false, true}) {
@@ -57,7 +70,8 @@ void StagePrograms::require_room() const {
                   "model, or more devices",
                   print_bytes(most->bytes()), print_bytes(most->states), print_bytes(most->values),
                   print_bytes(most->temporaries),
-                  nodes_of(segments_[static_cast<size_t>(most - needs.begin())].segment), place_, print_bytes(*limit)));
+                  nodes_of(parts_, segments_[static_cast<size_t>(most - needs.begin())].segment), owner_,
+                  print_bytes(*limit)));
 }
 
 std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() const {
@@ -110,7 +124,7 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
     if (std::find(inputs.begin(), inputs.end(), place) != inputs.end()) loaded.ids.emplace_back(i, place);
   }
   const std::vector<int64_t> replicas = gang_ ? gang_->devices() : std::vector<int64_t>{};
-  with_place([&](const Error& error) { return place_of(loaded, error); },
+  with_place([&](const Error& error) { return description_of(loaded, error); },
              [&] {
                for (const std::string& text : texts)
                  loaded.programs.push_back(parts_.accelerator.compile(text, replicas));
@@ -125,11 +139,20 @@ void StagePrograms::run(size_t i) {
   launch(at->second);
 }
 
+void StagePrograms::run_singly(bool singly) {
+  release_pending();  // a later step may have values in these places when it has run its first instruction
+  singly_ = singly;
+}
+
+void StagePrograms::release_pending() {
+  if (pending_) values_.release_after(pending_->first, pending_->second);
+  pending_.reset();
+}
+
 void StagePrograms::ran(size_t i) {
-  if (to_release_) values_.release_after(to_release_->first, to_release_->second);
-  to_release_.reset();
+  release_pending();
   if (singly_) {  // its results are looked at before the next one runs
-    to_release_.emplace(i, parts_.buffers.micro_batch());
+    pending_.emplace(i, parts_.buffers.micro_batch());
   } else {
     values_.release_after(i, parts_.buffers.micro_batch());
   }
@@ -158,7 +181,7 @@ void StagePrograms::launch(const Loaded& loaded) {
   if (loaded.segment.outputs.empty()) return;  // nothing but waits
   require_ids_of(loaded);
   try {
-    with_place([&](const Error& error) { return place_of(loaded, error); }, [&] { enqueue(loaded); });
+    with_place([&](const Error& error) { return description_of(loaded, error); }, [&] { enqueue(loaded); });
   } catch (const Error&) {
     const std::exception_ptr error = std::current_exception(), earlier = await_all();
     fail(earlier != nullptr ? earlier : error);
@@ -191,7 +214,7 @@ std::exception_ptr StagePrograms::await_oldest() {
   Launched oldest = std::move(in_flight_.front());
   in_flight_.pop_front();
   try {
-    with_place([&](const Error& error) { return place_of(*oldest.loaded, error); }, [&] { oldest.done.wait(); });
+    with_place([&](const Error& error) { return description_of(*oldest.loaded, error); }, [&] { oldest.done.wait(); });
   } catch (const Error&) {
     return std::current_exception();
   }
@@ -221,8 +244,8 @@ void StagePrograms::fail(const std::exception_ptr& error) {
   }
 }
 
-std::string StagePrograms::place_of(const Loaded& loaded, const Error& error) const {
-  std::string text = "in the program of " + nodes_of(loaded.segment);
+std::string StagePrograms::description_of(const Loaded& loaded, const Error& error) const {
+  std::string text = "in the program of " + nodes_of(parts_, loaded.segment);
   if (error.code() == ExitCode::out_of_memory && !loaded.programs.empty()) {
     try {
       const pjrt::MemoryUse use = loaded.programs[0]->memory();
@@ -232,19 +255,7 @@ std::string StagePrograms::place_of(const Loaded& loaded, const Error& error) co
     } catch (const Error&) {  // the plugin does not know
     }
   }
-  return text + place_;
-}
-
-std::string StagePrograms::nodes_of(const Segment& segment) const {
-  const auto text_of = [&](size_t i) {
-    const Instruction& instruction = parts_.schedule.instructions[i];
-    const Graph& graph = parts_.local.graph;
-    if (instruction.node < 0) return graph.values[parts_.schedule.buffers[instruction.outputs[0]].value].name;
-    const Node& node = graph.nodes[instruction.node];
-    return fmt::format("{} ({}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope);
-  };
-  const std::string first = text_of(segment.begin);
-  return segment.end == segment.begin + 1 ? first : fmt::format("{} to {}", first, text_of(segment.end - 1));
+  return text + owner_;
 }
 
 }  // namespace partita
