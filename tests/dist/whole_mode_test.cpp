@@ -230,11 +230,21 @@ TEST_F(WholeMode, RefusesRanksThatCannotRunOneProgram) {
   job.device_name = "xla:cpu";
   job.collectives = CollectiveMode::whole;
   job.ranks = 9;
-  EXPECT_EQ(message_of_training(job),
-            "[collectives] ranks that share a device, got 9 ranks on 8 devices, expected a device for each, or "
-            "--collectives cut");
+  EXPECT_EQ(
+      message_of_training(job),
+      "[collectives] ranks that share a device, got 9 ranks on 8 of 8 devices, expected a device for each and no index "
+      "in --device, or --collectives cut");
   job.collectives = CollectiveMode::cut;
   EXPECT_EQ(message_of_training(job), "");
+  // Each stage has devices enough, but the stages would share them.
+  Job staged = whole_job(kWholeGpt);
+  staged.ranks = 16;
+  staged.micro_batches = 2;
+  staged.pipeline = {.stages = 2, .order = Order::gpipe};
+  EXPECT_EQ(message_of_training(staged),
+            "[collectives] ranks that share a device, got 16 ranks on 8 of 8 devices, expected a device for each and "
+            "no index "
+            "in --device, or --collectives cut");
 }
 
 TEST_F(WholeMode, ABadNumberNamesItsNode) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "base/error.h"
 #include "runtime/device/xla/plugin_search.h"
@@ -41,7 +42,20 @@ struct Accelerator::Shared {
     return cache == nullptr ? client.compile(text, options) : cache->program_of(client, text, options, warn);
   }
 
+  /// Keeps a program that nobody uses any more until the next compilation. So the last reference to it is not held by
+  /// a thread of the plugin that has just run it, which would delete the program while the process exits.
+  void retire(std::unique_ptr<const pjrt::Executable> program) {
+    const std::lock_guard lock(retiring);
+    retired.push_back(std::move(program));
+  }
+  void release_retired() {
+    const std::lock_guard lock(retiring);
+    retired.clear();
+  }
+
   const pjrt::Client client;
+  std::mutex retiring{};  // guards `retired`
+  std::vector<std::unique_ptr<const pjrt::Executable>> retired{};
   std::map<std::string, pjrt::Flag> flags{};  // flags of each compilation
   std::string plugin{};                       // path of the plugin whose programs are kept
   std::once_flag looks_for_cache{};           // it reads the plugin's file, so only once it compiles
@@ -116,7 +130,12 @@ std::shared_ptr<const pjrt::Executable> Accelerator::compile(const std::string& 
       options.replicas = static_cast<int64_t>(replicas.size());
       options.devices = replicas;
     }
-    program = std::make_shared<const pjrt::Executable>(shared_->make(text, options, warn_));
+    shared_->release_retired();
+    const auto retire = [weak = std::weak_ptr(shared_)](const pjrt::Executable* unused) {
+      std::unique_ptr<const pjrt::Executable> owned(unused);
+      if (const auto shared = weak.lock()) shared->retire(std::move(owned));
+    };
+    program = {new pjrt::Executable(shared_->make(text, options, warn_)), retire};
     entry->made = program;
   }
   return program;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "frontend/data/readers/test_files.h"
+#include "runtime/pjrt/test_fake_plugin.h"
 
 namespace partita {
 namespace {
@@ -90,6 +91,21 @@ TEST_F(Accelerators, OtherNamesAreRefused) {
     EXPECT_EQ(accelerator_error([&] { find_plugin(name); }), expected);
     EXPECT_EQ(accelerator_error([&] { Accelerator::open(name, 0); }), expected);
   }
+}
+
+// A thread of the plugin would delete the program otherwise, perhaps while the process exits.
+TEST_F(Accelerators, AProgramIsReleasedByTheNextCompilation) {
+  pjrt::FakePlugin fake;
+  {
+    const Accelerator accelerator = Accelerator::of(pjrt::Plugin(fake.table(), "fake.so").make_client(), 0);
+    accelerator.compile("module {}").reset();
+    const size_t kept = fake.alive.size();
+    accelerator.compile("module { }").reset();
+    EXPECT_EQ(fake.alive.size(), kept) << "one program is kept, not two";
+    const auto used = accelerator.compile("module {  }");
+    EXPECT_EQ(fake.alive.size(), kept);
+  }
+  EXPECT_TRUE(fake.alive.empty());
 }
 
 TEST_F(Accelerators, AMissingPluginSaysHowToInstallIt) {

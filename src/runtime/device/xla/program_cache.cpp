@@ -96,6 +96,10 @@ std::string nvidia_text(const std::string& plugin) {
 std::string program_folder() {
   const std::string given = variable("PARTITA_CACHE");
   if (given == "off") return "";
+  if (!given.empty() && !given.starts_with('/')) {
+    throw InvalidArgument(
+        fmt::format("[cache] PARTITA_CACHE names no folder, got '{}', expected an absolute path, or off", given));
+  }
   if (!given.empty()) return given;
   // A relative path is no base folder (freedesktop.org, XDG Base Directory Specification).
   if (const std::string base = variable("XDG_CACHE_HOME"); base.starts_with('/')) return base + "/partita/programs";

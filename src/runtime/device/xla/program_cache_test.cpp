@@ -488,6 +488,17 @@ TEST(ProgramFolder, IsThatOfTheVariables) {
   EXPECT_EQ(program_folder(), "/caches/partita/programs");
   const SetVariable own("PARTITA_CACHE", "/own");
   EXPECT_EQ(program_folder(), "/own");
+  for (const char* wrong : {"OFF", "0", " ", "~/cache", "cache", "./cache"}) {
+    const SetVariable named("PARTITA_CACHE", wrong);
+    try {
+      program_folder();
+      FAIL() << wrong;
+    } catch (const InvalidArgument& error) {
+      EXPECT_EQ(
+          std::string(error.what()),
+          fmt::format("[cache] PARTITA_CACHE names no folder, got '{}', expected an absolute path, or off", wrong));
+    }
+  }
   const SetVariable off("PARTITA_CACHE", "off");
   EXPECT_EQ(program_folder(), "");
   const SetVariable unset("PARTITA_CACHE", nullptr), no_base("XDG_CACHE_HOME", nullptr), no_home("HOME", nullptr);

@@ -1,11 +1,13 @@
 #include "runtime/execute/xla/gang.h"
 
-#include <algorithm>
+#include <unistd.h>
+
 #include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 
 namespace partita {
 namespace {
@@ -37,7 +39,30 @@ class Meeting {
   std::map<int64_t, std::weak_ptr<Table>> tables_;
 };
 
+/// Returns the ids of the ranks' devices. A collective call.
+std::vector<int64_t> device_ids(Communicator& ranks, const Accelerator& accelerator) {
+  const int64_t own = accelerator.client().id(accelerator.device());
+  std::vector<int64_t> ids(static_cast<size_t>(ranks.size()));
+  ranks.all_gather(&own, ids.data(), std::vector<int64_t>(ids.size(), 1), DType::i64);
+  return ids;
+}
+
 }  // namespace
+
+void require_own_devices(Communicator& world, const Accelerator& accelerator) {
+  const std::vector<int64_t> ids = device_ids(world, accelerator);
+  const int64_t own = ::getpid();
+  std::vector<int64_t> processes(ids.size());
+  world.all_gather(&own, processes.data(), std::vector<int64_t>(ids.size(), 1), DType::i64);
+  std::set<std::pair<int64_t, int64_t>> used;  // process and device
+  for (size_t rank = 0; rank < ids.size(); ++rank) used.emplace(processes[rank], ids[rank]);
+  if (used.size() == ids.size()) return;
+  const auto count = static_cast<int64_t>(accelerator.client().devices());
+  throw InvalidArgument(fmt::format(
+      "[collectives] ranks that share a device, got {} ranks on {} of {} device{}, expected a device for each and no "
+      "index in --device, or --collectives cut",
+      ids.size(), used.size(), count, count == 1 ? "" : "s"));
+}
 
 /// Arguments that the ranks hand to the first one, and the results that it hands back. A barrier lies between each
 /// write and its reads.
@@ -73,19 +98,7 @@ std::shared_ptr<Gang::Table> Gang::meet() const {
 }
 
 Gang::Gang(Communicator& ranks, const Accelerator& accelerator)
-    : ranks_(ranks), accelerator_(accelerator), table_(meet()), devices_(static_cast<size_t>(ranks.size())) {
-  const auto count = static_cast<int64_t>(accelerator.client().devices());
-  const int64_t own = accelerator.client().id(accelerator.device());
-  const std::vector<int64_t> counts(devices_.size(), 1);
-  ranks.all_gather(&own, devices_.data(), counts, DType::i64);
-  std::vector<int64_t> sorted = devices_;
-  std::sort(sorted.begin(), sorted.end());
-  if (std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return;
-  throw InvalidArgument(fmt::format(
-      "[collectives] ranks that share a device, got {} ranks on {} device{}, expected a device for each, or "
-      "--collectives cut",
-      ranks.size(), count, count == 1 ? "" : "s"));
-}
+    : ranks_(ranks), accelerator_(accelerator), table_(meet()), devices_(device_ids(ranks, accelerator)) {}
 
 /// Waits for all ranks. A rank that leaves by an exception first waits until no program takes its arguments.
 void Gang::meet_again() {

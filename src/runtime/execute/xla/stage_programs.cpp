@@ -32,8 +32,8 @@ std::string nodes_of(const StagePrograms::Parts& parts, const Segment& segment) 
 StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder)
     : parts_(parts),
       owner_(cuts.owner),
-      segmenter_(parts.schedule, parts.local, parts.ops, parts.collectives),
-      gang_(gang_of(parts)),
+      segmenter_(parts.schedule, parts.local, parts.ops, mode_of(parts)),
+      gang_(gang_of(parts, segmenter_.mode())),
       values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner},
               holder == nullptr ? nullptr : &holder->values_),
       by_instruction_(parts.schedule.instructions.size(), -1) {
@@ -48,9 +48,18 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
   values_.on_failure([this] { finish(); });
 }
 
-std::optional<Gang> StagePrograms::gang_of(const Parts& parts) {
-  if (parts.collectives == CollectiveMode::cut || parts.local.mesh.ranks() == 1) return std::nullopt;
+/// One rank needs no whole mode. What updates nothing, such as an evaluation, does without it if shards are uneven: the
+/// last rows of a dataset often are.
+CollectiveMode StagePrograms::mode_of(const Parts& parts) {
+  if (parts.collectives == CollectiveMode::cut || parts.local.mesh.ranks() == 1) return CollectiveMode::cut;
+  const bool updates = parts.schedule.update() < parts.schedule.instructions.size();
+  if (!updates && refusal_of_whole(parts.local)) return CollectiveMode::cut;
   require_whole(parts.local);
+  return CollectiveMode::whole;
+}
+
+std::optional<Gang> StagePrograms::gang_of(const Parts& parts, CollectiveMode mode) {
+  if (mode == CollectiveMode::cut) return std::nullopt;
   return std::optional<Gang>(std::in_place, *parts.ranks, parts.accelerator);
 }
 
@@ -94,6 +103,7 @@ std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() co
     ProgramMemory need;
     for (const int place : states) need.states += bytes_of(place);
     for (const int place : live) need.values += states.contains(place) ? 0 : bytes_of(place);
+    if (loaded.programs.empty()) continue;
     try {
       need.temporaries = loaded.programs[0]->memory().temporaries;
     } catch (const Error&) {  // the plugin does not say
@@ -104,6 +114,7 @@ std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() co
 }
 
 StagePrograms::Loaded StagePrograms::load(Segment segment) const {
+  if (segment.outputs.empty()) return {.segment = std::move(segment)};  // nothing but waits
   const std::vector<std::string> texts = segmenter_.modules_of(segment, parts_.rank);
   Loaded loaded{.segment = std::move(segment)};
   for (const int entry : parts_.schedule.entry) {
@@ -178,7 +189,7 @@ void StagePrograms::require_ids_of(const Loaded& loaded) {
 }
 
 void StagePrograms::launch(const Loaded& loaded) {
-  if (loaded.segment.outputs.empty()) return;  // nothing but waits
+  if (loaded.programs.empty()) return;  // nothing but waits
   require_ids_of(loaded);
   try {
     with_place([&](const Error& error) { return description_of(loaded, error); }, [&] { enqueue(loaded); });

@@ -73,7 +73,8 @@ class StagePrograms {
     const Loaded* loaded;
     pjrt::Completion done;
   };
-  static std::optional<Gang> gang_of(const Parts& parts);
+  static CollectiveMode mode_of(const Parts& parts);
+  static std::optional<Gang> gang_of(const Parts& parts, CollectiveMode mode);
   void release_pending();
   Loaded load(Segment segment) const;
   void launch(const Loaded& loaded);
