@@ -138,7 +138,6 @@ TEST_F(WholeMode, RandomPlans) {
   PlanCounts counts;
   for (const WholeCase& one : whole_cases()) run_random_plans(one, counts);
   EXPECT_GE(counts.whole, 2 * whole_plans_of_each());
-  RecordProperty("whole", counts.whole);
   fmt::print("{} random plans in whole mode, {} refused\n", counts.whole, counts.refused);
 }
 

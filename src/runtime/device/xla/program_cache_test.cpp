@@ -519,7 +519,7 @@ TEST(CompilerIdentity, ChangesWithWhateverTheCompilerReads) {
   }
   EXPECT_TRUE(first.starts_with("partita ")) << first;
   std::set<std::string> seen{first};
-  // The same size at the same time, as of a plugin that is built anew and unpacked with its old date.
+  // Size and time stay the same, as they do if a plugin is built anew and unpacked with its old date.
   const auto time = fs::last_write_time(plugin);
   put_bytes(plugin, "two");
   fs::last_write_time(plugin, time);
