@@ -279,8 +279,8 @@ TEST(MixedPrecision, GradientsOfRanksAreAsGoodAsThoseOfOne) {
     const Job exact = mixed_job(plain, MixedPrecision::f32, DType::f64, 1);
     const Arrays best = interpret_job(exact).gradients;
     Job job = mixed_job(plain, MixedPrecision::bf16, DType::f32, 20);
-    // The loss of this one doubles any difference with each step, in f32 as well.
-    if (plain.spec.starts_with("resnet")) job.steps = 6;
+    // At larger rates the loss of this one doubles any difference with each step, in f32 as well.
+    if (plain.spec.starts_with("resnet")) job.learning_rate = 1e-4;
     job.states = as_f32(exact.states);
     const auto batch = exact.batch;
     job.batch = [batch](int step) { return as_f32(batch(step)); };

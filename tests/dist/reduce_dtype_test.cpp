@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "compiler/partition/collectives.h"
 #include "compiler/plan/complete_plan.h"
@@ -71,7 +72,10 @@ Arrays exact_gradients(const ReducedCase& one, const Job& job) {
 TEST(ReduceDType, GradientsAreNearThoseOfOneRank) {
   for (const ReducedCase& one : reduced_cases()) {
     for (const MixedPrecision precision : {MixedPrecision::f32, MixedPrecision::bf16}) {
-      Job job = reduced_job(one, precision, one.spec.starts_with("resnet") ? 2 : 20);
+      Job job = reduced_job(one, precision, 20);
+      // At larger rates the losses of images move apart with each step, in f32 as well.
+      if (one.spec.starts_with("resnet")) job.learning_rate = 1e-4;
+      if (one.spec == "lenet") job.learning_rate = 2e-3;
       const Arrays best = exact_gradients(one, job);
       const JobResult single = run_job(job);
       job.training.precision.reductions = DType::bf16;
@@ -94,12 +98,13 @@ TEST(ReduceDType, GradientsAreNearThoseOfOneRank) {
                 << what << ": " << name;
           }
         }
-        // The losses of LeNet on random labels move apart with each step, those of the residual network double a
-        // difference.
-        const double apart = one.spec == "lenet" ? 3e-2 : 5e-3;
+        // The loss of 24 images in bf16 changes by up to a percent when their activations round to other neighbours.
+        const double apart = one.image.size() == 3 && !one.spec.starts_with("mlp") ? 1.5e-2 : 5e-3;
         for (size_t i = 0; i < single.losses.size(); ++i) {
           EXPECT_NEAR(several.losses[i], single.losses[i], apart * single.losses[i]) << what << ", step " << i;
         }
+        const double sum = std::accumulate(single.losses.begin(), single.losses.end(), 0.0);
+        EXPECT_NEAR(std::accumulate(several.losses.begin(), several.losses.end(), 0.0), sum, 5e-3 * sum) << what;
       }
     }
   }
@@ -112,6 +117,7 @@ TEST(ReduceDType, TrainsUnderLevelsMicroBatchesStagesAndScales) {
       for (const int stages : {1, 2}) {
         if (!can_run(4)) continue;
         Job job = reduced_job(one, level % 2 == 0 ? MixedPrecision::bf16 : MixedPrecision::f16, 5);
+        if (one.spec == "lenet") job.learning_rate = 2e-3;
         const JobResult single = run_job(job);
         job.ranks = 4;
         job.zero = {.level = level, .threshold = 0};
@@ -120,9 +126,8 @@ TEST(ReduceDType, TrainsUnderLevelsMicroBatchesStagesAndScales) {
         job.training.checks_gradients = level == 3;
         job.training.precision.reductions = DType::bf16;
         const JobResult several = run_job(job);
-        const double apart = one.spec == "lenet" ? 3e-2 : 5e-3;
         for (size_t i = 0; i < single.losses.size(); ++i) {
-          EXPECT_NEAR(several.losses[i], single.losses[i], apart * single.losses[i])
+          EXPECT_NEAR(several.losses[i], single.losses[i], 5e-3 * single.losses[i])
               << one.spec << ", level " << level << ", " << stages << " stages, step " << i;
         }
       }
