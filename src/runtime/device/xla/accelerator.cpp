@@ -43,10 +43,14 @@ struct Accelerator::Shared {
   }
 
   /// Keeps a program that nobody uses any more until the next compilation. So the last reference to it is not held by
-  /// a thread of the plugin that has just run it, which would delete the program while the process exits.
-  void retire(std::unique_ptr<const pjrt::Executable> program) {
+  /// a thread of the plugin that has just run it, which would delete the program while the process exits. Deletes it
+  /// if memory is exhausted.
+  void retire(std::unique_ptr<const pjrt::Executable> program) noexcept {
     const std::lock_guard lock(retiring);
-    retired.push_back(std::move(program));
+    try {
+      retired.push_back(std::move(program));
+    } catch (const std::bad_alloc&) {  // `program` ends here
+    }
   }
   void release_retired() {
     const std::lock_guard lock(retiring);
