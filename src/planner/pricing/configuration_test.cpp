@@ -87,7 +87,8 @@ TEST(Configuration, IsCompleted) {
   };
   EXPECT_EQ(refusal("data=4", 8, 32),
             "[--fixed] wrong number of ranks, got data 4 x context 1 x tensor 1 x pipeline 1 = 4, expected 8");
-  EXPECT_EQ(refusal("data=5", 5, 32), "[--fixed] the batch does not divide, got 32 rows for data=5, expected data=4");
+  EXPECT_EQ(refusal("data=5", 5, 32),
+            "[--fixed] the batch does not divide, got 32 rows for data=5, expected data=4 or 8");
   EXPECT_EQ(refusal("data=4,micro_batch=3", 4, 32),
             "[--fixed] the rows of a rank do not divide into micro-batches, got 8 rows for micro_batch=3, expected "
             "micro_batch=2");
