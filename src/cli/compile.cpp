@@ -111,7 +111,7 @@ void run_compile(const CompileFlags& flags) {
   if (flags.rank) check_range("--rank", *flags.rank, 0, job.config().ranks.count - 1);
   set_variables_of(target);
   const std::string path = find_plugin(target.accelerator);
-  require_known_flags(target.accelerator, path);
+  pass_on_flags(target.accelerator, path, warn);
   target.flags.merge(compile_flags(target.accelerator, path));
   const pjrt::Plugin plugin = pjrt::Plugin::load(path);
   require_folder(flags.out);

@@ -81,8 +81,7 @@ Accelerator Accelerator::open(std::string_view name, int index, CollectiveMode c
   std::shared_ptr<Shared>& shared = opened[{std::string(vendor->name), has_several}];
   if (shared == nullptr) {
     const std::string path = find_plugin(name);
-    const std::string flags = require_known_flags(vendor->name, path);
-    if (!flags.empty() && warn) warn(fmt::format("[device] XLA_FLAGS goes to the plugin: {}", flags));
+    pass_on_flags(vendor->name, path, warn);
     if (vendor->name == "cuda") load_libraries(path);
     const pjrt::Plugin plugin = pjrt::Plugin::load(path);
     pjrt::NamedOptions options;

@@ -132,4 +132,10 @@ std::string require_known_flags(std::string_view device, const std::string& plug
   return value;
 }
 
+void pass_on_flags(std::string_view device, const std::string& plugin,
+                   const std::function<void(std::string_view)>& warn) {
+  const std::string flags = require_known_flags(device, plugin);
+  if (!flags.empty() && warn) warn(fmt::format("[device] {} goes to the plugin: {}", kVariable, flags));
+}
+
 }  // namespace partita

@@ -1,6 +1,7 @@
 #pragma once
 // Flags of a plugin's compiler, which end the process if they are wrong.
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,5 +16,8 @@ std::vector<std::string> words_of_flags(std::string_view text);
 /// "" if nothing is set. Checks nothing if the file at `plugin` cannot be read, or `device` is "tpu", whose plugin has
 /// other rules. Throws RuntimeFailure(usage).
 std::string require_known_flags(std::string_view device, const std::string& plugin);
+/// Does this, and tells with `warn`, if given, which flags go to the plugin.
+void pass_on_flags(std::string_view device, const std::string& plugin,
+                   const std::function<void(std::string_view)>& warn);
 
 }  // namespace partita
