@@ -17,6 +17,7 @@
 #include "ir/ops/registry.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/device/xla/accelerator.h"
+#include "runtime/device/xla/xla_flags.h"
 #include "runtime/launch/place.h"
 
 namespace partita {
@@ -71,6 +72,21 @@ int64_t chips_of(const Program& program, CollectiveMode mode) {
   return chips;
 }
 
+/// Returns `chips` chips of the target. Throws RuntimeFailure(usage), with the plugin that they need, if the plugin
+/// does not know them.
+pjrt::Topology topology_for(const pjrt::Plugin& plugin, const pjrt::Target& target, int64_t chips) {
+  try {
+    return topology_of(plugin, target, chips);
+  } catch (const RuntimeFailure& error) {
+    const std::string_view reason = error.what();
+    throw RuntimeFailure(
+        error.code(), fmt::format("[--target] {} needs the plugin for {}, got one that refuses it, expected that of "
+                                  "pip install {}, or a later version: {}",
+                                  target.name, target.accelerator, parse_accelerator(target.accelerator).first->package,
+                                  reason.substr(0, reason.find('\n'))));
+  }
+}
+
 void compile_ranks(const CompileFlags& flags, const Program& program, CollectiveMode mode,
                    const pjrt::Topology& topology, CompiledJob& compiled) {
   std::set<std::string> known;
@@ -95,13 +111,14 @@ void run_compile(const CompileFlags& flags) {
   if (flags.rank) check_range("--rank", *flags.rank, 0, job.config().ranks.count - 1);
   set_variables_of(target);
   const std::string path = find_plugin(target.accelerator);
+  pass_on_flags(target.accelerator, path, warn);
   target.flags.merge(compile_flags(target.accelerator, path));
   const pjrt::Plugin plugin = pjrt::Plugin::load(path);
   require_folder(flags.out);
   const Program program = job.program(Purpose::training);
   for (const std::string& warning : program.warnings) warn(warning);
   const CollectiveMode mode = config.ranks.collectives;
-  const pjrt::Topology topology = topology_of(plugin, target, chips_of(program, mode));
+  const pjrt::Topology topology = topology_for(plugin, target, chips_of(program, mode));
   CompiledJob compiled{.model = job.config().model,
                        .plugin = fmt::format("{}.{}", plugin.version().major, plugin.version().minor),
                        .target = &target};

@@ -17,7 +17,7 @@ bool takes(const JobOption& option) {
     case OptionSection::schedule: return false;
     case OptionSection::training:
       return option.name == "batch" || option.name == "dtype" || option.name == "seed" || option.name == "loss" ||
-             option.name == "ignore_index";
+             option.name == "ignore_index" || rounds_values(option);
     case OptionSection::plan:  // an evaluation runs a batch as a whole
       return option.name != "micro_batches" && option.name != "order" && option.name != "recompute" &&
              !option.name.starts_with("zero");

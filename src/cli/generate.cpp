@@ -95,7 +95,7 @@ void add_generate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "Write text with a trained language model");
   add_job_flags(*command, flags->job, [](const JobOption& option) {
     return option.key() == "files.load" || option.key() == "training.seed" || option.key() == "ranks.threads" ||
-           option.key() == "ranks.device" || option.key() == "training.dtype";
+           option.key() == "ranks.device" || option.key() == "training.dtype" || rounds_values(option);
   });
   command->add_option("--prompt", flags->prompt, "Text to continue")->capture_default_str();
   command->add_option("--length", flags->length, "Bytes to write")->capture_default_str();

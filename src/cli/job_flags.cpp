@@ -187,6 +187,11 @@ bool decides_program(const JobOption& option) {
          option.section != OptionSection::schedule;
 }
 
+bool rounds_values(const JobOption& option) {
+  const std::string key = option.key();
+  return key == "training.precision" || key == "training.precision_of" || key == "training.residual";
+}
+
 std::vector<Assignment> assignments_without_model(const JobFlags& flags) {
   std::vector<Assignment> all = assignments_of(flags);
   std::erase_if(all, names_model);

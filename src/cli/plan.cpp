@@ -104,7 +104,10 @@ void add_plan(CLI::App& app) {
       "--fixed", flags->fixed,
       "Price this configuration: "
       "data=8,tensor=8,pipeline=8,micro_batch=1,interleave=3,recompute=full,sequence_parallel=true,zero=1");
-  command->add_option("--pin", flags->pins, "Keep these and search the rest: tensor=8,recompute=none");
+  command->add_option(
+      "--pin", flags->pins,
+      "Keep these and search the rest: tensor=8,recompute=none. pipeline counts groups of whole layers "
+      "(blocks that repeat, and what comes before and after); --stages of train cuts between any nodes");
   command->add_option("--memory", flags->memory, "GiB of each device; by default the cluster's, less its reserve");
   command->add_option("--search", flags->search, "How op cuts are found: propagation, dynamic, recursive or exact")
       ->capture_default_str();

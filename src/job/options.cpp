@@ -329,7 +329,7 @@ void add_pipeline(List& list) {
            {1, kMaxMicroBatches})
       .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
   list.add("stages", "stages", Effect::placement, PARTITA_FIELD(plan.options.pipeline.stages),
-           "Pipeline stages, each on its own ranks; 0: as the layers say; 1: none", {0, kMaxStages})
+           "Pipeline stages, each of one node or more on its own ranks; 0: as the layers say; 1: none", {0, kMaxStages})
       .synonyms = {"pipeline-stages", "pipeline-model-parallel-size", "pp"};
   JobOption& stage =
       list.add("stage", "stage", Effect::placement, PARTITA_FIELD(plan.options.pipeline.stage_annotations),

@@ -175,6 +175,7 @@ void require_precise_layers(const JobConfig& config, const ProgramRequest& reque
 TrainingOptions training_options(const JobConfig& config, const ProgramRequest& request) {
   TrainingOptions options{.optimizer = config.optimizer,
                           .own_update = request.own_update,
+                          .scalar_outputs = true,  // a training reads its loss alone
                           .recompute = config.plan.recompute,
                           .precision = precision_of(config, request)};
   add_loss_scaling(options, config.training);

@@ -4,6 +4,7 @@
 
 #include "compiler/search/named_cuts.h"
 #include "ir/ops/registry.h"
+#include "planner/cluster/presets.h"
 #include "planner/network_planner.h"
 #include "planner/op_costs.h"
 #include "planner/pricing/quantities.h"
@@ -35,7 +36,7 @@ void require_possible(const Pins& pins, const NetworkPlanner& planner) {
   least.cuts = pins.cuts.value_or(least.squeeze + least.links > 0 ? TensorCuts::searched : TensorCuts::blocks);
   if ((least.sequence_parallel || least.cuts == TensorCuts::searched) && !pins.tensor) least.tensor = 2;
   if (least.interleave > 1 && !pins.pipeline) least.pipeline = 2;
-  completed(least, least.ranks(), planner.batch(), "--pin");
+  completed(least, least.ranks(), planner.batch(), "--pin", planner.cluster().ranks());
 }
 
 /// Measures the time of a search since its construction.
@@ -74,7 +75,8 @@ PlannedJob price(const PlanRequest& request, const Configuration& configuration)
   if (own.ranks == 0) own.ranks = configuration.ranks();
   PlannedJob job{.planner = std::make_shared<NetworkPlanner>(own)};
   NetworkPlanner& planner = *job.planner;
-  job.priced = planner.priced(completed(configuration, own.ranks, planner.batch(), own.where));
+  const int64_t most = request.ranks == 0 ? open_cluster(request.cluster).ranks() : own.ranks;
+  job.priced = planner.priced(completed(configuration, own.ranks, planner.batch(), own.where, most));
   job.priced.search_seconds = watch.seconds();
   job.memory = planner.memory();
   job.fits = job.priced.price.peak_memory() <= job.memory;

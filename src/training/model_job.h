@@ -38,12 +38,7 @@ struct ModelJob {
   /// `training`, checks that it fits, without copies, between the steps of that training, whose states it shares. With
   /// `config.force`, checks nothing. Throws RuntimeFailure(out_of_memory) if it does not fit.
   void require_room(const Program& program, int64_t ranks, int64_t copies, const Program* training = nullptr) const;
-  RankOptions rank_options() const {
-    return {.threads = config.ranks.threads,
-            .kernels = config.ranks.kernels,
-            .device = config.ranks.device,
-            .collectives = config.ranks.collectives};
-  }
+  RankOptions rank_options() const { return rank_options_of(config.ranks); }
   bool writes_files() const { return world == nullptr || world->rank() == 0; }
   /// Returns the label that the network's loss ignores, or that of the configuration if the loss names none; none if
   /// neither does.

@@ -4,6 +4,7 @@
 
 #include "compiler/emit/collective_mode.h"
 #include "ir/kernels/kernel_set.h"
+#include "job/config.h"
 
 namespace partita {
 
@@ -13,5 +14,10 @@ struct RankOptions {
   std::string device = "cpu";  // DeviceOptions::name
   CollectiveMode collectives = CollectiveMode::cut;
 };
+
+inline RankOptions rank_options_of(const RanksConfig& config) {
+  return {
+      .threads = config.threads, .kernels = config.kernels, .device = config.device, .collectives = config.collectives};
+}
 
 }  // namespace partita

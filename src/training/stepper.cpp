@@ -76,12 +76,7 @@ Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
                                         {"values of parameters and constants", print_digest(digest_of(states))}};
     run_process(*world_, [&](Communicator& comm) { require_same_fingerprint(fingerprint, comm); });
   }
-  rank_.emplace(program_, states,
-                RankOptions{.threads = config.ranks.threads,
-                            .kernels = config.ranks.kernels,
-                            .device = config.ranks.device,
-                            .collectives = config.ranks.collectives},
-                *world_);
+  rank_.emplace(program_, states, rank_options_of(config.ranks), *world_);
 }
 
 std::vector<Array> Stepper::run(const NamedArrays& inputs) {

@@ -57,7 +57,12 @@ TEST(Compile, AnotherPluginIsRefused) {
   const std::string plugin = plugin_in("PARTITA_PJRT_PLUGIN");
   if (plugin.empty()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
   expect_refusal({"compile", "mlp", "--target", "h100"}, ExitCode::usage,
-                 {"[device] ", "the plugin does not know the topology, got code 12"});
+                 {"[--target] h100 needs the plugin for cuda, got one that refuses it, expected that of pip install "
+                  "'jax[cuda13]', or a later version: [device] ",
+                  "the plugin does not know the topology, got code 12"});
+  expect_refusal({"compile", "mlp", "--target", "v5e"}, ExitCode::usage,
+                 {"[--target] v5e needs the plugin for tpu, got one that refuses it, expected that of pip install "
+                  "libtpu, or a later version: "});
 }
 
 }  // namespace

@@ -268,6 +268,28 @@ TEST(Summary, TablesThatOtherLayersReadHaveNoResult) {
   EXPECT_EQ(tables, 2) << outcome.output;
 }
 
+TEST(Using, WeightsAreUsedInThePrecisionThatAFlagSays) {
+  const TempDir folder;
+  const std::string weights = folder.path() / "gpt", config = folder.path() / "half.toml";
+  write_text(config, "[training]\nprecision = \"bf16\"\n");
+  ASSERT_EQ(run_program({"train", "gpt:layers=1,hidden=16,heads=2,seq=8", "--steps", "2", "--batch", "4", "--no-eval",
+                         "--quiet", "--save", weights})
+                .exit_code,
+            0);
+  for (const char* command : {"eval", "generate"}) {
+    const auto output = [&](std::vector<std::string> words) {
+      words.insert(words.begin(), {command, "--load", weights});
+      const Outcome outcome = run_program(words);
+      EXPECT_EQ(outcome.exit_code, 0) << command;
+      return outcome.output;
+    };
+    const std::string half = output({"--precision", "bf16"});
+    EXPECT_EQ(half, output({"--config", config}));
+    EXPECT_EQ(output({"--config", config, "--precision", "f32"}), output({}));
+    if (std::string(command) == "eval") EXPECT_NE(half, output({}));
+  }
+}
+
 // A file of weights names its model, so commands that load it need no sizes.
 TEST(Using, WeightsSayTheirModel) {
   const TempDir folder;

@@ -21,6 +21,25 @@ class WholeCommands : public testing::Test {
   }
 };
 
+// XLA would end the process for a flag that it does not know.
+TEST_F(WholeCommands, FlagsOfXlaAreChecked) {
+  const auto outcome_of = [](const char* flags) {
+    return run_program({"train", "mlp:hidden=4", "--steps", "1", "--no-eval", "--quiet", "--device", "xla:cpu"},
+                       [flags] { ::setenv("XLA_FLAGS", flags, 1); });
+  };
+  const Outcome refused = outcome_of("--xla_dump_to=/tmp --xla_cpu_enable_fst_math=true");
+  EXPECT_EQ(refused.exit_code, static_cast<int>(ExitCode::usage));
+  ASSERT_EQ(refused.lines.size(), 1u);
+  EXPECT_NE(refused.lines[0].find("[device] XLA_FLAGS has a flag that the plugin does not know, got "
+                                  "'--xla_cpu_enable_fst_math=true', expected one of "),
+            std::string::npos)
+      << refused.lines[0];
+  EXPECT_TRUE(refused.lines[0].ends_with(", did you mean 'xla_cpu_enable_fast_math'?")) << refused.lines[0];
+  const Outcome passed = outcome_of("--xla_cpu_enable_fast_math=false");
+  EXPECT_EQ(passed.exit_code, 0);
+  EXPECT_TRUE(has_warning(passed, "[device] XLA_FLAGS goes to the plugin: --xla_cpu_enable_fast_math=false"));
+}
+
 // The rows that are left for the last batch of an evaluation rarely divide.
 TEST_F(WholeCommands, EvaluationsOfUnevenRowsAreThoseOfCutMode) {
   const TempDir folder;

@@ -5,116 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <mutex>
-#include <set>
 
 #include "ir/ops/registry.h"
-#include "runtime/device/xla/xla_device.h"
-#include "runtime/execute/executor.h"
-#include "runtime/execute/shard_copy.h"
-#include "runtime/pjrt/test_fake_plugin.h"
+#include "support/fake_accelerated.h"
 #include "support/forwarding_communicator.h"
-#include "support/job.h"
 #include "support/ranks.h"
 
 namespace partita {
 namespace {
-
-using pjrt::ErrorCode;
-using pjrt::FakePlugin;
-using pjrt::Function;
-
-constexpr std::string_view kFourLayers = R"(partita graph 1
-graph layers
-input %x: f64[8,6] batch=0
-state %w: f64[6,6] parameter constant(0.1)
-state %v: f64[6,6] parameter constant(0.2)
-state %u: f64[6,4] parameter constant(0.3)
-%a = matmul(%x, %w) : f64[8,6] ; scope=net/first
-%b = tanh(%a) : f64[8,6] ; scope=net/first
-%c = matmul(%b, %v) : f64[8,6] ; scope=net/second
-%d = tanh(%c) : f64[8,6] ; scope=net/second
-%e = matmul(%d, %u) : f64[8,4] ; scope=net/last
-%f = square(%e) : f64[8,4]
-%loss = reduce(%f) {axes=[0,1], scale=0.1} : f64[]
-output loss = %loss
-)";
-
-/// A fake plugin, and jobs on its first device. Whoever hangs is ended by the alarm.
-class FakeAccelerated : public testing::Test {
- protected:
-  void SetUp() override {
-    if (ranks_are_processes()) GTEST_SKIP() << "a process that fails is ended by its launcher";
-    ::alarm(300);
-    start();
-  }
-  void TearDown() override {
-    ::alarm(0);
-    stop();
-  }
-
-  void start() {
-    stop();
-    fake_ = std::make_unique<FakePlugin>();
-    const pjrt::Client client = pjrt::Plugin(fake_->table(), "fake.so").make_client();
-    accelerator_.emplace(Accelerator::of(client, 0));
-    second_.emplace(Accelerator::of(client, 1));
-  }
-  void stop() {
-    if (fake_ == nullptr) return;
-    accelerator_.reset();
-    second_.reset();
-    EXPECT_TRUE(fake_->alive.empty()) << *fake_->alive.begin();
-    fake_.reset();
-  }
-
-  Job job(int ranks, int64_t micro_batches = 1) {
-    Job job;
-    job.forward = parse_graph(kFourLayers, all_ops());
-    job.training.optimizer = {.kind = OptimizerKind::adamw};
-    job.states = initial_states(job.forward, /*seed=*/3);
-    job.ranks = ranks;
-    job.micro_batches = micro_batches;
-    job.steps = 2;
-    job.batch = [](int) {
-      Arrays batch;
-      batch.emplace("x", random_array({DType::f64, {8, 6}}, 5));
-      return batch;
-    };
-    on_fake(job);
-    return job;
-  }
-
-  void on_fake(Job& job) {
-    job.device = [this](int threads, KernelSet) { return make_device(all_ops(), *accelerator_, threads); };
-  }
-
-  /// A job of two ranks, each on a device of its own, with collectives in programs.
-  Job whole_job() {
-    Job job = this->job(2);
-    job.device = [this](int threads, KernelSet) {
-      return make_device(all_ops(), next_++ % 2 == 0 ? *accelerator_ : *second_, threads, CollectiveMode::whole);
-    };
-    return job;
-  }
-
-  std::unique_ptr<FakePlugin> fake_;
-  std::optional<Accelerator> accelerator_, second_;
-  std::atomic<int> next_ = 0;
-};
-
-/// Returns the message and the exit code of what an action throws; "" and ok if it throws nothing.
-std::pair<std::string, ExitCode> failure_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return {error.what(), error.code()};
-  }
-  return {"", ExitCode::ok};
-}
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST_F(FakeAccelerated, TrainsAndLeavesNothing) {
   for (const int ranks : {1, 2}) {
@@ -200,26 +99,6 @@ TEST_F(FakeAccelerated, ARunThatFailsLateNamesItsProgram) {
   }
 }
 
-/// Sets the states and the inputs of an executor.
-void prepare(Executor& executor, const Program& program, const Job& job) {
-  for (const State& state : program.graph.states) {
-    const std::string& name = program.graph.values[state.entry].name;
-    const auto given = job.states.find(name);
-    executor.set_state(name, given != job.states.end() ? given->second : Array(program.graph.type(state.entry)));
-  }
-  const Array x = job.batch(0).at("x");
-  Array rate({DType::f64, {}});
-  executor.set_input("learning_rate", std::as_const(rate).tensor());
-  const LocalGraph& local = executor.stages()[0]->local();
-  const ValueId value = local.graph.input("x");
-  for (int64_t m = 0; m < local.mesh.micro_batches(); ++m) {
-    std::vector<int64_t> coordinates = executor.stages()[0]->coordinates();
-    if (local.mesh.micro_axis() >= 0) coordinates[static_cast<size_t>(local.mesh.micro_axis())] = m;
-    executor.set_input("x", x.tensor(),
-                       local_ranges(local.graph.type(value), local.shardings[value], local.mesh, coordinates), m);
-  }
-}
-
 TEST_F(FakeAccelerated, OneRankThatFailsEndsTheOther) {
   for (const int failing : {0, 1}) {
     start();
@@ -298,6 +177,90 @@ TEST_F(FakeAccelerated, AFailedUpdateLosesTheStates) {
   }
 }
 
+/// Fails in one call of a kind, on one rank.
+class FailingCommunicator final : public ForwardingCommunicator {
+ public:
+  enum class Kind { reduction, barrier };
+  FailingCommunicator(Communicator& inner, Kind kind, int& left)
+      : ForwardingCommunicator(inner), kind_(kind), left_(left) {}
+  FailingCommunicator(std::unique_ptr<Communicator> inner, Kind kind, int& left)
+      : ForwardingCommunicator(std::move(inner)), kind_(kind), left_(left) {}
+
+  std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override {
+    return std::make_unique<FailingCommunicator>(inner().split(members, timeout), kind_, left_);
+  }
+  void all_reduce(void* data, int64_t count, DType dtype, Reduce reduce, Timeout timeout) override {
+    begin(Kind::reduction);
+    ForwardingCommunicator::all_reduce(data, count, dtype, reduce, timeout);
+  }
+  void barrier(Timeout timeout) override {
+    begin(Kind::barrier);
+    ForwardingCommunicator::barrier(timeout);
+  }
+
+ private:
+  void begin(Kind kind) {
+    if (kind == kind_ && --left_ == 0) throw RuntimeFailure(ExitCode::cannot_write, "[test] as the test wants");
+  }
+
+  const Kind kind_;
+  int& left_;
+};
+
+// Exceptions that are no errors of ours, such as a lack of memory, end a step as an error does.
+TEST_F(FakeAccelerated, WhatIsThrownWhileAProgramStartsLeavesNothingInFlight) {
+  for (const bool whole : {false, true}) {
+    start();
+    run_job(whole ? whole_job() : job(1, 4));
+    const int runs = fake_->calls[Function::loaded_executable_execute];
+    for (int call = 1; call <= runs; ++call) {
+      start();
+      fake_->throwing = {Function::loaded_executable_execute};
+      fake_->failing_call[Function::loaded_executable_execute] = call;
+      EXPECT_THROW(run_job(whole ? whole_job() : job(1, 4)), std::bad_alloc) << call;
+      EXPECT_EQ(fake_->forgotten, 0) << call;
+    }
+  }
+}
+
+// States that an update may have taken are lost, whatever it threw.
+TEST_F(FakeAccelerated, AnUpdateThatThrowsLosesTheStates) {
+  Job job = this->job(1);
+  job.steps = 1;
+  job.end = [&](const Program& program, Executor& executor, Communicator&) {
+    auto& calls = fake_->calls[Function::loaded_executable_execute];
+    const int before = calls;
+    executor.step();
+    fake_->throwing = {Function::loaded_executable_execute};
+    fake_->failing_call[Function::loaded_executable_execute] = calls + (calls - before);
+    EXPECT_THROW(executor.step(), std::bad_alloc);
+    const auto [lost, code] = failure_of([&] { executor.state("w"); });
+    EXPECT_EQ(lost,
+              "[device] a state that is lost, got w, expected one that no failed update was to write: out of memory");
+    EXPECT_EQ(code, ExitCode::out_of_memory);
+    prepare(executor, program, job);
+    EXPECT_EQ(failure_of([&] { executor.step(); }).first, "");
+  };
+  run_job(job);
+}
+
+// A rank that fails elsewhere frees nothing that its programs still use.
+TEST_F(FakeAccelerated, ARankThatFailsWaitsForItsPrograms) {
+  int calls = 0;
+  for (bool fails = true; fails; ++calls) {
+    start();
+    Job failing = job(2, 2);
+    int left = calls + 1;
+    failing.wrap = [&](Communicator& world) -> std::unique_ptr<Communicator> {
+      if (world.rank() != 1) return nullptr;
+      return std::make_unique<FailingCommunicator>(world, FailingCommunicator::Kind::reduction, left);
+    };
+    fails = !failure_of([&] { run_job(failing); }).first.empty();
+    EXPECT_EQ(fake_->forgotten, 0) << calls;
+  }
+  EXPECT_GE(calls, 3);
+}
+
 TEST_F(FakeAccelerated, AForkedProcessUsesNothing) {
   Job job = this->job(1);
   job.end = [](const Program&, Executor& executor, Communicator&) {
@@ -316,25 +279,6 @@ TEST_F(FakeAccelerated, AForkedProcessUsesNothing) {
   run_job(job);
 }
 
-/// Fails in one call of one rank.
-class FailingReduction final : public ForwardingCommunicator {
- public:
-  FailingReduction(Communicator& inner, int& left) : ForwardingCommunicator(inner), left_(left) {}
-  FailingReduction(std::unique_ptr<Communicator> inner, int& left)
-      : ForwardingCommunicator(std::move(inner)), left_(left) {}
-
-  std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override {
-    return std::make_unique<FailingReduction>(inner().split(members, timeout), left_);
-  }
-  void all_reduce(void* data, int64_t count, DType dtype, Reduce reduce, Timeout timeout) override {
-    if (--left_ == 0) throw RuntimeFailure(ExitCode::cannot_write, "[test] as the test wants");
-    ForwardingCommunicator::all_reduce(data, count, dtype, reduce, timeout);
-  }
-
- private:
-  int& left_;
-};
-
 TEST_F(FakeAccelerated, ARankThatThrowsEndsAllRanks) {
   int calls = 0;
   for (bool fails = true; fails; ++calls) {
@@ -344,7 +288,7 @@ TEST_F(FakeAccelerated, ARankThatThrowsEndsAllRanks) {
     int left = calls + 1;
     failing.wrap = [&](Communicator& world) -> std::unique_ptr<Communicator> {
       if (world.rank() != 1) return nullptr;
-      return std::make_unique<FailingReduction>(world, left);
+      return std::make_unique<FailingCommunicator>(world, FailingCommunicator::Kind::reduction, left);
     };
     const auto [message, code] = failure_of([&] { run_job(failing); });
     fails = !message.empty();
@@ -377,27 +321,12 @@ TEST_F(FakeAccelerated, RanksThatStartProgramsTogetherFailTogether) {
         const Expected expected = expected_for(code, Function::loaded_executable_execute);
         EXPECT_EQ(exit, expected.exit) << call << ": " << message;
         EXPECT_TRUE(message.starts_with(expected.begin + "in the program of ")) << call << ": " << message;
+        // The rank that starts the program tells of a start that fails.
+        if (!late) EXPECT_TRUE(message.ends_with(" on rank 0" + expected.end)) << call << ": " << message;
       }
     }
   }
 }
-
-/// Fails at one meeting of one rank.
-class FailingBarrier final : public ForwardingCommunicator {
- public:
-  FailingBarrier(Communicator& inner, int& left) : ForwardingCommunicator(inner), left_(left) {}
-
-  std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override {
-    return inner().split(members, timeout);
-  }
-  void barrier(Timeout timeout) override {
-    if (--left_ == 0) throw RuntimeFailure(ExitCode::cannot_write, "[test] as the test wants");
-    ForwardingCommunicator::barrier(timeout);
-  }
-
- private:
-  int& left_;
-};
 
 TEST_F(FakeAccelerated, NoRankWaitsForOneThatDoesNotStartItsProgram) {
   int calls = 0;
@@ -409,174 +338,15 @@ TEST_F(FakeAccelerated, NoRankWaitsForOneThatDoesNotStartItsProgram) {
       int left = calls + 1;
       job.wrap = [&](Communicator& world) -> std::unique_ptr<Communicator> {
         if (world.rank() != failing) return nullptr;
-        return std::make_unique<FailingBarrier>(world, left);
+        return std::make_unique<FailingCommunicator>(world, FailingCommunicator::Kind::barrier, left);
       };
       const auto [message, code] = failure_of([&] { run_job(job); });
       fails = !message.empty();
-      if (fails) EXPECT_TRUE(message.starts_with("[test] as the test wants: in the program of ")) << message;
+      if (fails) EXPECT_EQ(message, "[test] as the test wants");
       if (fails) EXPECT_EQ(code, ExitCode::cannot_write);
+      EXPECT_EQ(fake_->forgotten, 0);
     }
     EXPECT_GE(calls, 8) << "two meetings for each of four programs";
-  }
-}
-
-/// Bytes on a device after each program of a step without micro-batches: states and outputs that are there, and values
-/// that an instruction after the program reads.
-std::vector<int64_t> expected_bytes(const Program& program) {
-  const Schedule& schedule = program.schedule();
-  const LocalGraph& local = program.local();
-  const std::vector<int> places = places_of(schedule);
-  const auto& list = schedule.instructions;
-  std::set<int> kept;
-  for (const std::vector<int>* buffers : {&schedule.entry, &schedule.outputs}) {
-    for (const int buffer : *buffers) kept.insert(places[static_cast<size_t>(buffer)]);
-  }
-  const auto is_read_from = [&](int place, size_t begin) {
-    return std::any_of(list.begin() + static_cast<std::ptrdiff_t>(begin), list.end(), [&](const Instruction& one) {
-      return std::any_of(one.inputs.begin(), one.inputs.end(),
-                         [&](int buffer) { return places[static_cast<size_t>(buffer)] == place; });
-    });
-  };
-  std::vector<int64_t> bytes;
-  std::set<int> there = kept;  // all states and outputs, in the second step
-  for (const Segment& segment : Segmenter(schedule, local, all_ops()).segments({schedule.update()})) {
-    for (const std::vector<int>* used : {&segment.inputs, &segment.outputs}) there.insert(used->begin(), used->end());
-    // The inputs of a program are there until it has been started.
-    int64_t sum = 2;  // the two flags
-    for (const int place : there) sum += local.type(schedule.buffers[place].value, {}).bytes();
-    bytes.push_back(sum);
-    std::erase_if(there, [&](int place) { return !kept.contains(place) && !is_read_from(place, segment.end); });
-  }
-  return bytes;
-}
-
-TEST_F(FakeAccelerated, ValuesAreReleasedAfterTheirLastReader) {
-  Job job = this->job(1);
-  job.end = [&](const Program& program, Executor& executor, Communicator&) {
-    fake_->bytes_after_runs.clear();
-    executor.step();
-    EXPECT_EQ(fake_->bytes_after_runs, expected_bytes(program));
-    const Schedule& schedule = program.schedule();
-    std::set<int> kept;
-    for (const std::vector<int>* buffers : {&schedule.entry, &schedule.outputs}) {
-      for (const int buffer : *buffers) kept.insert(places_of(schedule)[static_cast<size_t>(buffer)]);
-    }
-    int64_t bytes = 2;
-    for (const int place : kept) bytes += program.local().type(schedule.buffers[place].value, {}).bytes();
-    EXPECT_EQ(fake_->device_bytes, bytes) << "between steps there are states and outputs";
-  };
-  run_job(job);
-}
-
-// Sums of gradients stay, and nothing else that is not there without micro-batches.
-TEST_F(FakeAccelerated, MicroBatchesLeaveTheirSumsAlone) {
-  for (const int64_t micro_batches : {2, 4}) {
-    start();
-    Job job = this->job(1, micro_batches);
-    job.end = [&](const Program& program, Executor&, Communicator&) {
-      const Schedule& schedule = program.schedule();
-      const std::vector<int> places = places_of(schedule);
-      std::set<int> kept;
-      for (const std::vector<int>* buffers : {&schedule.entry, &schedule.outputs}) {
-        for (const int buffer : *buffers) kept.insert(places[static_cast<size_t>(buffer)]);
-      }
-      for (const Instruction& one : schedule.instructions) {
-        if (one.kind == Instruction::accumulate) kept.insert(places[static_cast<size_t>(one.outputs[0])]);
-      }
-      int64_t bytes = 2;
-      for (const int place : kept) bytes += program.local().type(schedule.buffers[place].value, {0}).bytes();
-      EXPECT_EQ(fake_->device_bytes, bytes);
-    };
-    run_job(job);
-  }
-}
-
-TEST_F(FakeAccelerated, ReplaysFindTheirValues) {
-  Job job = this->job(1, 2);
-  job.end = [&](const Program& program, Executor& executor, Communicator&) {
-    Job bad = job;
-    bad.batch = [](int) {
-      Arrays batch;
-      batch.emplace("x", random_array({DType::f64, {8, 6}}, 5));
-      return batch;
-    };
-    for (const auto& stage : executor.stages()) stage->run_singly(true);
-    prepare(executor, program, bad);
-    executor.step();
-    for (const auto& stage : executor.stages()) stage->run_singly(false);
-    executor.step();
-  };
-  run_job(job);
-}
-
-TEST_F(FakeAccelerated, AStepThatDoesNotFitIsRefusedBeforeItBegins) {
-  run_job(job(1));
-  const int64_t needed = fake_->max_device_bytes + 64 - 2;  // with the temporaries of a program, without flags
-  for (const int64_t limit : {needed, needed - 1}) {
-    start();
-    fake_->memory_limit = limit;
-    const auto [message, code] = failure_of([&] { run_job(job(1)); });
-    if (limit == needed) {
-      EXPECT_EQ(message, "");
-      continue;
-    }
-    EXPECT_EQ(code, ExitCode::out_of_memory);
-    EXPECT_TRUE(message.starts_with("[memory] the programs do not fit the device, got ")) << message;
-    EXPECT_TRUE(has(message, " of states, ") && has(message,
-                                                    " of other values, 64 bytes of temporaries) for the "
-                                                    "program of "))
-        << message;
-    EXPECT_EQ(fake_->calls[Function::loaded_executable_execute], 0);
-  }
-}
-
-/// Number of programs that rank 0 of a job runs in a step, and the number of its collectives, of which adjacent ones
-/// count once.
-struct Launches {
-  int programs = 0, cuts = 0;
-};
-
-Launches launches_of(FakePlugin& fake, Job job) {
-  Launches launches;
-  job.steps = 1;
-  int before = 0;
-  const Program program = compile_job(job);
-  job.begin = [&](const Program&, Executor&, Communicator& world) {
-    world.barrier();
-    if (world.rank() == 0) before = fake.calls[Function::loaded_executable_execute];
-    world.barrier();
-  };
-  job.end = [&](const Program&, Executor&, Communicator& world) {
-    world.barrier();
-    if (world.rank() == 0) {
-      launches.programs = (fake.calls[Function::loaded_executable_execute] - before) / world.size();
-    }
-    world.barrier();
-  };
-  run_job(job, program);
-  const Segmenter segmenter(program.schedule(), program.local(), all_ops());
-  bool was_program = true;
-  for (const Instruction& instruction : program.schedule().instructions) {
-    if (was_program && !segmenter.in_program(instruction)) ++launches.cuts;
-    was_program = segmenter.in_program(instruction);
-  }
-  return launches;
-}
-
-TEST_F(FakeAccelerated, AStepRunsAsFewProgramsAsItsCollectivesAllow) {
-  Job mlp = model_job("mlp:layers=3,hidden=64", {.image = {1, 6, 5}, .batch = 12});
-  on_fake(mlp);
-  const Launches alone = launches_of(*fake_, mlp);
-  EXPECT_EQ(alone.cuts, 0);
-  EXPECT_EQ(alone.programs, 2) << "one up to the check of the loss, and the update";
-  for (const int64_t level : {0, 3}) {
-    Job gpt = model_job("gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {.batch = 12});
-    on_fake(gpt);
-    gpt.ranks = 2;
-    gpt.zero = {.level = level, .threshold = 0};
-    const Launches launches = launches_of(*fake_, gpt);
-    EXPECT_GT(launches.cuts, 0);
-    EXPECT_LE(launches.programs, launches.cuts + 2) << "the update begins a program";
   }
 }
 

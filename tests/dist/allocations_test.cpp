@@ -18,6 +18,7 @@
 #include "ir/ops/registry.h"
 #include "runtime/comm/run_ranks.h"
 #include "runtime/execute/executor.h"
+#include "support/fake_accelerated.h"
 #include "support/interpreted.h"
 #include "training/model.h"
 #include "zoo/zoo.h"
@@ -34,6 +35,9 @@ constexpr size_t kLarge = 4096;
 
 std::atomic<bool> counting{false};
 std::atomic<int64_t> large_count{0}, large_total{0}, largest{0};
+
+/// Allocations of this thread that succeed, all of the fake plugin apart; negative: all.
+thread_local int64_t granted = -1;
 
 }  // namespace
 
@@ -72,6 +76,13 @@ AddressRange addresses_of(const char* name) {
 
 AddressRange onednn;  // set before counting begins
 
+/// Whether an allocation of this thread is to fail.
+bool is_refused() {
+  if (granted < 0 || partita::pjrt::FakePlugin::is_inside()) return false;
+  if (granted > 0) --granted;
+  return granted == 0;
+}
+
 void count(size_t bytes, const void* caller) {
   if (!counting.load(std::memory_order_relaxed) || bytes < kLarge || onednn.contains(caller)) return;
   large_count.fetch_add(1);
@@ -91,7 +102,7 @@ void* __libc_memalign(size_t, size_t);
 
 void* malloc(size_t bytes) {
   count(bytes, __builtin_return_address(0));
-  return __libc_malloc(bytes);
+  return is_refused() ? nullptr : __libc_malloc(bytes);
 }
 void* calloc(size_t items, size_t bytes) {
   count(items * bytes, __builtin_return_address(0));
@@ -341,6 +352,43 @@ TEST(Allocations, ValidationGathersNoStates) {
       EXPECT_LT(count.bytes, 4 * weights);  // of four ranks, each with two programs
     }
   }
+}
+
+/// Runs a job of one rank on a fake plugin, whose steps may allocate `allowed` times. Returns whether they ended, and
+/// checks that no run was in flight when its values were freed.
+bool runs_with(int64_t allowed) {
+  pjrt::FakePlugin fake;
+  bool ends = true;
+  {
+    const Accelerator accelerator = Accelerator::of(pjrt::Plugin(fake.table(), "fake.so").make_client(), 0);
+    Job job;
+    job.forward = parse_graph(kFourLayers, all_ops());
+    job.training.optimizer = {.kind = OptimizerKind::adamw};
+    job.states = initial_states(job.forward, /*seed=*/3);
+    job.micro_batches = 4;
+    const Array x = random_array({DType::f64, {8, 6}}, 5);
+    job.batch = [&](int) { return Arrays{{"x", x}}; };
+    job.device = [&](int threads, KernelSet) { return make_device(all_ops(), accelerator, threads); };
+    job.begin = [&](const Program&, Executor&, Communicator&) { granted = allowed; };
+    try {
+      run_job(job);
+      granted = -1;
+    } catch (const std::bad_alloc&) {
+      granted = -1;
+      ends = false;
+    }
+  }
+  EXPECT_EQ(fake.forgotten, 0) << allowed;
+  EXPECT_TRUE(fake.alive.empty()) << allowed << ": " << *fake.alive.begin();
+  return ends;
+}
+
+TEST(Allocations, ALackOfMemoryLeavesNoRunInFlight) {
+  SKIP_UNLESS_COUNTED();
+  int64_t allowed = 1;
+  while (!runs_with(allowed) && allowed < 10'000) ++allowed;
+  EXPECT_GE(allowed, 50) << "a step allocates";
+  EXPECT_LT(allowed, 10'000) << "a step ends";
 }
 
 }  // namespace

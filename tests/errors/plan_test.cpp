@@ -38,16 +38,19 @@ TEST(PlanErrors, Configurations) {
   plan_refused({"--cluster", "v100", "--fixed", "data=16"},
                "[--fixed] more ranks than the cluster has, got 16, expected at most 8 of v100");
   plan_refused({"--cluster", "v100", "--fixed", "data=5"},
-               "[--fixed] the batch does not divide, got 32 rows for data=5, expected data=4");
+               "[--fixed] the batch does not divide, got 32 rows for data=5, expected data=4 or 8");
   plan_refused({"--cluster", "v100", "--fixed", "tensors=5"}, "did you mean 'tensor'?");
-  plan_refused({"--cluster", "v100", "--fixed", "pipeline=8,data=1,interleave=4"},
-               "[pipeline] more stages than layers, got 32, expected at most 6");
+  plan_refused(
+      {"--cluster", "v100", "--fixed", "pipeline=8,data=1,interleave=4"},
+      "[pipeline] more stages than layers, got 32, expected at most 6: a plan moves whole layers, which are blocks "
+      "that repeat and what comes before and after them; stages of partita train without a plan may have one "
+      "node each");
   plan_refused({"--cluster", "v100", "--fixed", "tensor=8"}, "[--tensor-parallel] nothing to cut in graph mlp",
                ExitCode::usage, "mlp");
   plan_refused({"--cluster", "v100", "--fixed", "data=8", "--pin", "zero=1"},
                "[--pin] has no effect, got --fixed, which leaves nothing open, expected only one of the two");
   plan_refused({"--cluster", "v100", "--pin", "data=7"},
-               "[--pin] the batch does not divide, got 32 rows for data=7, expected data=8");
+               "[--pin] the batch does not divide, got 32 rows for data=7, expected data=4 or 8");
   plan_refused(
       {"--cluster", "v100", "--pin", "tensor=4,pipeline=4"},
       "[--pin] more ranks than the cluster has, got data 1 x context 1 x tensor 4 x pipeline 4 = 16, expected at "
@@ -58,7 +61,10 @@ TEST(PlanErrors, Configurations) {
                "[--pin] interleave=2 without stages, got pipeline=1, expected 2 or more");
   plan_refused({"--cluster", "v100", "--pin", "data=4,micro_batch=3"},
                "[--pin] the rows of a rank do not divide into micro-batches, got 8 rows for micro_batch=3, expected "
-               "micro_batch=2");
+               "micro_batch=2 or 4");
+  plan_refused({"--cluster", "v100", "--batch", "49", "--pin", "data=3"}, "49 rows for data=3, expected data=1 or 7");
+  plan_refused({"--cluster", "v100", "--batch", "49", "--pin", "data=8"}, "49 rows for data=8, expected data=7");
+  plan_refused({"--cluster", "v100", "--batch", "3", "--pin", "data=4"}, "3 rows for data=4, expected data=3");
   plan_refused({"--cluster", "v100", "--pin", "pipeline=2", "--batch", "24"},
                "[pipeline] more stages than layers, got ", ExitCode::usage, "lenet");
 }

@@ -74,6 +74,15 @@ TEST(TrainingErrors, PrecisionsOfUnknownLayersWhereverANetworkRuns) {
   EXPECT_EQ(run_program({"train", gpt, "--steps", "1", "--save", text}).exit_code, 0);
   expect_refusal({"generate", gpt, "--load", text, "--config", config}, ExitCode::usage,
                  {"[--precision-of] unknown layer, got 'net/fc9', expected one of "});
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"eval", kModel, "--load", weights.path()}, {"generate", gpt, "--load", text}}) {
+    std::vector<std::string> unused = words, unknown = words;
+    unused.insert(unused.end(), {"--precision-of", "net/fc1=f32"});
+    expect_refusal(unused, ExitCode::usage,
+                   {"[--precision-of] has no effect, got net/fc1=f32 with --precision f32, expected --precision bf16"});
+    unknown.insert(unknown.end(), {"--precision", "bf16", "--precision-of", "net/fc9=f32"});
+    expect_refusal(unknown, ExitCode::usage, {"[--precision-of] unknown layer, got 'net/fc9'"});
+  }
 }
 
 /// Trains `ranks` ranks into a loss that is not a number, over weights that were saved before.

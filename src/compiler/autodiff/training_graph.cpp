@@ -161,7 +161,8 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
   Graph training = builder.take();
   training.own_gradients.clear();
   warn_of_precision(training, ops, options, warnings);
-  return {finish_training_graph(remove_dead_nodes(std::move(training)), ops, options.precision), std::move(warnings)};
+  Graph finished = finish_training_graph(remove_dead_nodes(std::move(training)), ops, options.precision);
+  return {options.scalar_outputs ? with_scalar_outputs(std::move(finished)) : std::move(finished), std::move(warnings)};
 }
 
 Graph finish_training_graph(Graph training, const OpSet& ops, const PrecisionOptions& precision) {

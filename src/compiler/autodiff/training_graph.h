@@ -19,6 +19,7 @@ struct TrainingOptions {
   double gradient_factor = 1;
   /// Whether to add an output "d_NAME" for each updated parameter.
   bool output_gradients = false;
+  bool scalar_outputs = false;  // leaves out all outputs but scalars
   /// Nodes that the backward recomputes, in addition to those marked in the graph.
   Recompute recompute = Recompute::none;
   PrecisionOptions precision = {};

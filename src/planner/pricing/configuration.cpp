@@ -144,13 +144,14 @@ std::vector<std::pair<size_t, std::string_view>> items_of(std::string_view text,
   return items;
 }
 
-/// The divisor of `number` that is nearest to `wanted`, the smaller of two.
-int64_t nearest_divisor(int64_t number, int64_t wanted) {
-  for (int64_t distance = 0;; ++distance) {
-    for (int64_t candidate : {wanted - distance, wanted + distance}) {
-      if (candidate >= 1 && candidate <= number && number % candidate == 0) return candidate;
-    }
-  }
+/// Returns the divisors of `number` next to `wanted`, which is none, as text: "4 or 8". The larger one is left out
+/// above `most`, the smaller one above `number`.
+std::string divisors_near(int64_t number, int64_t wanted, int64_t most) {
+  int64_t below = std::min(wanted, number), above = wanted;
+  while (number % below != 0) --below;
+  while (above < std::min(number, most) && number % above != 0) ++above;
+  const bool has_above = above <= std::min(number, most) && number % above == 0;
+  return has_above ? fmt::format("{} or {}", below, above) : fmt::format("{}", below);
 }
 
 }  // namespace
@@ -214,7 +215,8 @@ namespace {
 
 /// Sets a micro-batch of 0 to all rows of a rank or, with a pipeline, to one row. Throws InvalidArgument for another
 /// number of ranks, for rows that do not divide, and for more than kMaxMicroBatches micro-batches.
-void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, std::string_view where) {
+void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, std::string_view where,
+                    int64_t max_ranks) {
   if (configuration.ranks() != ranks) {
     throw InvalidArgument(
         fmt::format("[{}] wrong number of ranks, got data {} x context {} x tensor {} x pipeline {} = {}, expected {}",
@@ -222,8 +224,9 @@ void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, 
                     configuration.ranks(), ranks));
   }
   if (batch % configuration.data != 0) {
-    throw InvalidArgument(fmt::format("[{}] the batch does not divide, got {} rows for data={}, expected data={}",
-                                      where, batch, configuration.data, nearest_divisor(batch, configuration.data)));
+    throw InvalidArgument(fmt::format(
+        "[{}] the batch does not divide, got {} rows for data={}, expected data={}", where, batch, configuration.data,
+        divisors_near(batch, configuration.data, max_ranks * configuration.data / ranks)));
   }
   const int64_t rows = batch / configuration.data;
   if (configuration.micro_batch == 0) configuration.micro_batch = configuration.pipeline > 1 ? 1 : rows;
@@ -231,7 +234,7 @@ void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, 
     throw InvalidArgument(fmt::format(
         "[{}] the rows of a rank do not divide into micro-batches, got {} rows for micro_batch={}, expected "
         "micro_batch={}",
-        where, rows, configuration.micro_batch, nearest_divisor(rows, configuration.micro_batch)));
+        where, rows, configuration.micro_batch, divisors_near(rows, configuration.micro_batch, rows)));
   }
   if (micro_batches(configuration, batch) > kMaxMicroBatches) {
     throw InvalidArgument(fmt::format("[{}] too many micro-batches, got {} of micro_batch={}, expected at most {}",
@@ -290,8 +293,9 @@ void require_cuts(const Configuration& configuration, std::string_view where) {
 
 }  // namespace
 
-Configuration completed(Configuration configuration, int64_t ranks, int64_t batch, std::string_view where) {
-  complete_batch(configuration, ranks, batch, where);
+Configuration completed(Configuration configuration, int64_t ranks, int64_t batch, std::string_view where,
+                        int64_t max_ranks) {
+  complete_batch(configuration, ranks, batch, where, max_ranks);
   require_stages(configuration, where);
   complete_recomputation(configuration, where);
   require_cuts(configuration, where);

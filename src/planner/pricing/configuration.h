@@ -7,6 +7,7 @@
 #include "compiler/autodiff/recompute.h"
 #include "compiler/plan/block_sharding.h"
 #include "ir/orders/sequence.h"
+#include "ir/sharding/mesh.h"
 #include "planner/pricing/assign_layers.h"
 
 namespace partita {
@@ -80,8 +81,9 @@ std::vector<std::string> keys_of(std::string_view text);
 /// Returns the configuration with its open choices made. A micro-batch of 0 becomes all rows of a rank if pipeline is
 /// 1, else one row. Counts of recomputed layers are written out for each group, or dropped if all are 0, and the order
 /// 1f1b of interleaved stages becomes `interleaved`. Throws InvalidArgument "[where] .." if the configuration does not
-/// use exactly `ranks` ranks, if the batch does not divide (with the nearest legal number) or gives more than
-/// kMaxMicroBatches micro-batches, or if values contradict each other.
-Configuration completed(Configuration configuration, int64_t ranks, int64_t batch, std::string_view where = "--fixed");
+/// use exactly `ranks` ranks, if the batch does not divide (with the nearest legal numbers, those of at most
+/// `max_ranks` ranks) or gives more than kMaxMicroBatches micro-batches, or if values contradict each other.
+Configuration completed(Configuration configuration, int64_t ranks, int64_t batch, std::string_view where = "--fixed",
+                        int64_t max_ranks = kMaxMeshRanks);
 
 }  // namespace partita

@@ -87,10 +87,11 @@ TEST(Configuration, IsCompleted) {
   };
   EXPECT_EQ(refusal("data=4", 8, 32),
             "[--fixed] wrong number of ranks, got data 4 x context 1 x tensor 1 x pipeline 1 = 4, expected 8");
-  EXPECT_EQ(refusal("data=5", 5, 32), "[--fixed] the batch does not divide, got 32 rows for data=5, expected data=4");
+  EXPECT_EQ(refusal("data=5", 5, 32),
+            "[--fixed] the batch does not divide, got 32 rows for data=5, expected data=4 or 8");
   EXPECT_EQ(refusal("data=4,micro_batch=3", 4, 32),
             "[--fixed] the rows of a rank do not divide into micro-batches, got 8 rows for micro_batch=3, expected "
-            "micro_batch=2");
+            "micro_batch=2 or 4");
   EXPECT_EQ(made("micro_batch=2", 1, 131072), "data=1,micro_batch=2");
   EXPECT_EQ(refusal("micro_batch=1", 1, 131072),
             "[--fixed] too many micro-batches, got 131072 of micro_batch=1, expected at most 65536");

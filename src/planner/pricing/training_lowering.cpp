@@ -7,16 +7,15 @@
 
 namespace partita {
 
-TrainingLowering::Training& TrainingLowering::training(Recompute recompute, bool in_micro_batches) {
-  const auto cached = trainings_.find({recompute, in_micro_batches});
+TrainingLowering::Training& TrainingLowering::training(Recompute recompute) {
+  const auto cached = trainings_.find(recompute);
   if (cached != trainings_.end()) return cached->second;
   TrainingOptions options = training_;
   options.recompute = recompute;
+  options.scalar_outputs = true;
   Graph graph = make_training_graph(forward_, table_.ops(), options).graph;
-  if (in_micro_batches) graph = with_scalar_outputs(std::move(graph));
   Rules rules(graph, table_);
-  const std::pair key(recompute, in_micro_batches);
-  return trainings_.emplace(key, Training{std::move(graph), std::move(rules), {}}).first->second;
+  return trainings_.emplace(recompute, Training{std::move(graph), std::move(rules), {}}).first->second;
 }
 
 /// Returns the plan of a training: that of `own_plan` if it is set. Else cuts are searched without recomputation, so
@@ -29,7 +28,7 @@ Plan TrainingLowering::plan_of(const Training& training, const LoweringOptions& 
   const Mesh mesh = make_mesh(graph, options.ranks, options.plan);
   if (options.recompute == Recompute::none || !options.plan.blocks.searched || options.ranks == 1)
     return make_plan(graph, rules, ops, mesh, options.plan);
-  const Training& kept = this->training(Recompute::none, options.plan.micro_batches > 1);
+  const Training& kept = this->training(Recompute::none);
   const Plan plan = make_plan(kept.graph, kept.rules, ops, mesh, options.plan);
   PartialPlan partial(graph);
   for (size_t n = 0; n < graph.nodes.size() && graph.nodes[n].phase == Phase::forward; ++n) {
@@ -46,7 +45,7 @@ Plan TrainingLowering::plan_of(const Training& training, const LoweringOptions& 
 
 LocalGraph TrainingLowering::lower(const LoweringOptions& options) {
   const int64_t micro_batches = options.plan.micro_batches;
-  Training& own = training(options.recompute, micro_batches > 1);
+  Training& own = training(options.recompute);
   auto& [graph, rules, micro_cuts] = own;
   Plan plan = plan_of(own, options);
   if (micro_batches > 1) {

@@ -40,13 +40,13 @@ class TrainingLowering {
     Rules rules;
     std::map<int64_t, MicroCuts> micro_cuts;  // by number of micro-batches
   };
-  Training& training(Recompute recompute, bool in_micro_batches);
+  Training& training(Recompute recompute);
   Plan plan_of(const Training& training, const LoweringOptions& options);
 
   const Graph& forward_;
   const TrainingOptions& training_;
   RuleTable table_;
-  std::map<std::pair<Recompute, bool>, Training> trainings_;  // by policy, and whether it runs in micro-batches
+  std::map<Recompute, Training> trainings_;
 };
 
 }  // namespace partita

@@ -24,6 +24,22 @@ std::vector<StageProgram> as_stage(const LocalGraph& local, const Schedule& sche
   return stages;
 }
 
+/// Lets each instruction of some stages run by itself while this object lives.
+class Singly {
+ public:
+  explicit Singly(const std::vector<std::unique_ptr<StageExecutor>>& stages) : stages_(stages) {
+    for (const auto& stage : stages_) stage->run_singly(true);
+  }
+  Singly(const Singly&) = delete;
+  Singly& operator=(const Singly&) = delete;
+  ~Singly() {
+    for (const auto& stage : stages_) stage->run_singly(false);
+  }
+
+ private:
+  const std::vector<std::unique_ptr<StageExecutor>>& stages_;
+};
+
 Pipeline pipeline_of(int ranks) {
   Pipeline pipeline;
   pipeline.groups[0].count = ranks;
@@ -210,12 +226,13 @@ struct Executor::Impl {
   /// `run_before_update` does.
   int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
-    for (const auto& stage : own) stage->run_singly(true);
-    run_before_update(threads, [&](const Run& run, size_t instruction) {
-      const int64_t place = place_of(static_cast<size_t>(run.stage), instruction);
-      if (place < bad && !by_stage[static_cast<size_t>(run.stage)]->makes_finite(instruction)) bad = place;
-    });
-    for (const auto& stage : own) stage->run_singly(false);
+    {
+      const Singly singly(own);
+      run_before_update(threads, [&](const Run& run, size_t instruction) {
+        const int64_t place = place_of(static_cast<size_t>(run.stage), instruction);
+        if (place < bad && !by_stage[static_cast<size_t>(run.stage)]->makes_finite(instruction)) bad = place;
+      });
+    }
     if (bad != kNone) bad = bad * world.size() + world.rank();
     world.all_reduce(&bad, 1, DType::i64, Reduce::min);
     return bad;

@@ -1,8 +1,12 @@
 #include "runtime/launch/signals.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace partita {
 namespace {
@@ -11,6 +15,7 @@ constexpr std::array<int, 4> kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
 std::atomic<int> stop_signal{0};
 std::atomic<int64_t> save_signals{0};
+std::atomic<bool> has_reader{false};  // whether a person reads what the process prints
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free,
               "set in a signal handler");
 
@@ -20,7 +25,16 @@ void on_signal(int signal) {
     return;
   }
   int none = 0;
-  if (stop_signal.compare_exchange_strong(none, signal, std::memory_order_relaxed)) return;
+  if (stop_signal.compare_exchange_strong(none, signal, std::memory_order_relaxed)) {
+    if (signal != SIGINT || !has_reader.load(std::memory_order_relaxed)) return;
+    constexpr std::string_view kText =
+        "\npartita: stopping after the present step, or the programs that are being compiled; Ctrl-C again ends at "
+        "once\n";
+    const int before = errno;
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
+    errno = before;
+    return;
+  }
   // A second signal acts as without a guard. It is blocked during this function and delivered afterwards.
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
@@ -33,6 +47,7 @@ void on_signal(int signal) {
 SignalGuard::SignalGuard() {
   stop_signal = 0;
   save_signals = 0;
+  has_reader = ::isatty(STDERR_FILENO) == 1;
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;

@@ -13,7 +13,8 @@ struct SignalRequests {
 };
 
 /// While one lives, the first SIGINT, SIGTERM or SIGHUP is kept. A second one of any of them ends the process at once,
-/// as it would without this object. SIGUSR1 is counted. One per process. Signals that were ignored when the process
+/// as it would without this object. The first SIGINT prints a line at once if standard error is a terminal, since a
+/// step or a compilation may take long. SIGUSR1 is counted. One per process. Signals that were ignored when the process
 /// started (nohup) stay ignored.
 class SignalGuard {
  public:

@@ -1,11 +1,16 @@
 #include "runtime/launch/signals.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstdlib>
 #include <functional>
+#include <string>
 
 namespace partita {
 namespace {
@@ -35,6 +40,35 @@ TEST(Signals, TheFirstIsKeptAndTheSecondEndsAtOnce) {
     EXPECT_TRUE(WIFSIGNALED(status));
     EXPECT_EQ(WTERMSIG(status), second);
   }
+}
+
+/// Returns what a signal prints on a terminal before anybody asks for signals.
+std::string printed_by(int signal) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return "no terminal";
+  const int other_end = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY);
+  EXPECT_EQ(status_of([&] {
+              ::dup2(other_end, STDERR_FILENO);
+              const SignalGuard guard;
+              ::raise(signal);
+            }),
+            0);
+  std::array<char, 1024> bytes{};
+  ::fcntl(terminal, F_SETFL, O_NONBLOCK);
+  const ssize_t count = ::read(terminal, bytes.data(), bytes.size());
+  ::close(other_end);
+  ::close(terminal);
+  return {bytes.data(), static_cast<size_t>(std::max<ssize_t>(count, 0))};
+}
+
+TEST(Signals, CtrlCOnATerminalIsAnsweredAtOnce) {
+  const std::string printed = printed_by(SIGINT);
+  if (printed == "no terminal") GTEST_SKIP() << printed;
+  EXPECT_NE(printed.find("partita: stopping after the present step, or the programs that are being compiled; Ctrl-C "
+                         "again ends at once"),
+            std::string::npos)
+      << printed;
+  EXPECT_EQ(printed_by(SIGTERM), "");
 }
 
 TEST(Signals, OfOneTrainingAreNotThoseOfTheNext) {

@@ -57,7 +57,7 @@ class Buffer {
   BufferHandle* handle_;
 };
 
-/// The end of a run on one device. Move only.
+/// The end of a run on one device. Move only. The destructor waits for the run and ignores its error.
 class Completion {
  public:
   Completion(std::shared_ptr<const ClientState> state, Event* event) : state_(std::move(state)), event_(event) {}

@@ -28,9 +28,10 @@ std::string serialized_of(const Api& api, CompiledExecutable* compiled) {
 
 Completion::~Completion() {
   if (event_ == nullptr) return;
-  EventArgs args;
-  args.event = event_;
-  state_->release(Function::event_destroy, args);
+  try {
+    wait();
+  } catch (...) {  // nobody is left to be told, or this is a forked process
+  }
 }
 
 void Completion::wait() {
@@ -118,7 +119,10 @@ std::vector<Results> Executable::launch(std::span<const std::vector<BufferHandle
   std::vector<BufferHandle* const*> argument_lists;
   std::vector<BufferHandle**> output_lists;
   std::vector<Event*> events(devices, nullptr);
+  std::vector<Results> results;  // with room for all: nothing may throw once the program runs
+  results.reserve(devices);
   for (size_t d = 0; d < devices; ++d) {
+    results.emplace_back(Results{{}, Completion(state_, nullptr)}).buffers.reserve(outputs_);
     PARTITA_CHECK(arguments[d].size() == arguments[0].size(), "{} and {} arguments", arguments[0].size(),
                   arguments[d].size());
     argument_lists.push_back(arguments[d].data());
@@ -137,10 +141,9 @@ std::vector<Results> Executable::launch(std::span<const std::vector<BufferHandle
   args.events = events.data();
   args.device = device;
   state_->api->call(Function::loaded_executable_execute, args);
-  std::vector<Results> results;
   for (size_t d = 0; d < devices; ++d) {
-    Results& one = results.emplace_back(Results{{}, Completion(state_, events[d])});
-    for (BufferHandle* output : outputs[d]) one.buffers.emplace_back(state_, output);
+    results[d].done = Completion(state_, events[d]);
+    for (BufferHandle* output : outputs[d]) results[d].buffers.emplace_back(state_, output);
   }
   return results;
 }

@@ -21,7 +21,7 @@ class FakeObjects {
   struct Object {
     std::string kind;
     int code = 0;  // code of an error, or of the error that an event or the values of a buffer stand for
-    bool is_run = false;
+    bool is_run = false, is_awaited = false;  // for events
     bool is_donated = false;
     std::vector<char> bytes = {};
     std::vector<int64_t> dims = {};
@@ -34,6 +34,16 @@ class FakeObjects {
     static Plugin* plugin = nullptr;
     return plugin;
   }
+
+  /// Whether this thread runs a function of a plugin.
+  static bool& is_inside() {
+    static thread_local bool inside = false;
+    return inside;
+  }
+  struct Inside {
+    Inside() { is_inside() = true; }
+    ~Inside() { is_inside() = false; }
+  };
 
   static std::mutex& mutex() {
     static std::mutex all;
@@ -70,6 +80,7 @@ class FakeObjects {
   static void destroy(Handle* handle) {
     current()->alive.erase(current()->alive.find(object(handle)->kind));
     if (object(handle)->is_run) --current()->in_flight;
+    if (object(handle)->is_run && !object(handle)->is_awaited) ++current()->forgotten;
     drop(*object(handle));
     delete object(handle);
   }

@@ -1,7 +1,7 @@
 #pragma once
 // A plugin of a few lines for error paths. Its programs compute nothing: a result that takes the place of an argument
-// is that argument, others are full of ones. Each function can be made to fail, be missing, or give an event that
-// fails.
+// is that argument, others are full of ones. Each function can be made to fail, throw, be missing, or give an event
+// that fails.
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string>
 #include <string_view>
@@ -46,11 +47,16 @@ class FakePlugin : FakeObjects<FakePlugin> {
   std::multiset<std::string> alive = {};             // "buffer", "client", ..: made and not destroyed
   int launch = -1;                                   // RunId of the last run
   int in_flight = 0, max_in_flight = 0;              // runs whose event nobody has waited for
+  int forgotten = 0;                                 // runs whose event was destroyed before anybody waited for it
+  std::set<Function> throwing = {};                  // functions that throw std::bad_alloc in the call that fails
+  double fill = 1;                                   // elements of results that take the place of no argument
   int64_t device_bytes = 0, max_device_bytes = 0;    // in buffers
   std::string platform = "fake";                     // platform of clients
   std::chrono::milliseconds compilation{0};          // duration of a compilation
   std::vector<int64_t> bytes_after_runs = {};        // in buffers, after each run
   int64_t memory_limit = 0;                          // bytes that device_memory_stats gives; 0: none
+
+  using FakeObjects::is_inside;
 
  private:
   static constexpr size_t kFunctions = 128;
@@ -65,9 +71,11 @@ class FakePlugin : FakeObjects<FakePlugin> {
   static int code_in(const std::map<Function, ErrorCode>& failing, Function function) {
     const auto found = failing.find(function);
     if (found == failing.end()) return 0;
+    return is_failing_call(function) ? static_cast<int>(found->second) : 0;
+  }
+  static bool is_failing_call(Function function) {
     const auto call = current()->failing_call.find(function);
-    const bool fails = call == current()->failing_call.end() || call->second == current()->calls[function];
-    return fails ? static_cast<int>(found->second) : 0;
+    return call == current()->failing_call.end() || call->second == current()->calls[function];
   }
   static Event* event(Function cause, int code = 0) {
     return make<Event>("event", code != 0 ? code : code_in(current()->failing_later, cause));
@@ -78,8 +86,10 @@ class FakePlugin : FakeObjects<FakePlugin> {
   void add(Run) {
     table_.functions[static_cast<size_t>(function)] = [](void* given) -> void* {
       const std::lock_guard lock(mutex());
+      const Inside inside;
       auto* args = static_cast<Args*>(given);
       ++current()->calls[function];
+      if (current()->throwing.contains(function) && is_failing_call(function)) throw std::bad_alloc();
       if (args->struct_size != sizeof(Args)) return make<Error>("error", static_cast<int>(ErrorCode::data_loss));
       if (const int code = code_in(current()->failing, function); code != 0) return make<Error>("error", code);
       return Run()(*args);
@@ -100,6 +110,7 @@ class FakePlugin : FakeObjects<FakePlugin> {
     add<F::event_destroy, EventArgs>([](EventArgs& args) -> void* { return destroy(args.event), nullptr; });
     add<F::event_await, EventArgs>([](EventArgs& args) -> void* {
       const int code = object(args.event)->code;
+      object(args.event)->is_awaited = true;
       return code == 0 ? nullptr : make<Error>("error", code);
     });
     add_client_functions();
@@ -258,7 +269,7 @@ class FakePlugin : FakeObjects<FakePlugin> {
         made.type = types.results[k].type;
         made.dims = types.results[k].dims;
         hold(made, types.results[k].bytes());
-        types.results[k].fill(made.bytes);
+        types.results[k].fill(made.bytes, plugin.fill);
       }
       args.outputs[device][k] = result;
     }

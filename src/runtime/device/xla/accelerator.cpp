@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "runtime/device/xla/plugin_search.h"
+#include "runtime/device/xla/xla_flags.h"
 
 namespace partita {
 namespace {
@@ -43,10 +44,14 @@ struct Accelerator::Shared {
   }
 
   /// Keeps a program that nobody uses any more until the next compilation. So the last reference to it is not held by
-  /// a thread of the plugin that has just run it, which would delete the program while the process exits.
-  void retire(std::unique_ptr<const pjrt::Executable> program) {
+  /// a thread of the plugin that has just run it, which would delete the program while the process exits. Deletes it
+  /// if memory is exhausted.
+  void retire(std::unique_ptr<const pjrt::Executable> program) noexcept {
     const std::lock_guard lock(retiring);
-    retired.push_back(std::move(program));
+    try {
+      retired.push_back(std::move(program));
+    } catch (const std::bad_alloc&) {  // `program` ends here
+    }
   }
   void release_retired() {
     const std::lock_guard lock(retiring);
@@ -76,6 +81,7 @@ Accelerator Accelerator::open(std::string_view name, int index, CollectiveMode c
   std::shared_ptr<Shared>& shared = opened[{std::string(vendor->name), has_several}];
   if (shared == nullptr) {
     const std::string path = find_plugin(name);
+    pass_on_flags(vendor->name, path, warn);
     if (vendor->name == "cuda") load_libraries(path);
     const pjrt::Plugin plugin = pjrt::Plugin::load(path);
     pjrt::NamedOptions options;

@@ -133,7 +133,8 @@ std::vector<PluginReport> probe_plugins(int seconds) {
     } catch (const RuntimeFailure& error) {
       report.missing = error.what();
     }
-    if (!report.missing.empty()) report.remedy = device_remedy(vendor.name);
+    const bool has_flags = report.missing.starts_with("[device] XLA_FLAGS ");
+    if (!report.missing.empty()) report.remedy = has_flags ? "unset XLA_FLAGS" : device_remedy(vendor.name);
     reports.push_back(std::move(report));
   }
   return reports;

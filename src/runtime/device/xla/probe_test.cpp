@@ -44,6 +44,17 @@ const PluginReport& report_of(const std::vector<PluginReport>& reports, const st
   throw std::out_of_range(device);
 }
 
+TEST_F(Probe, UnknownFlagsOfXlaAreAReport) {
+  ::setenv("XLA_FLAGS", "--nonsense", 1);
+  const PluginReport report = report_of(reports_of("crashes"), "rocm");
+  ::unsetenv("XLA_FLAGS");
+  EXPECT_EQ(
+      report.missing,
+      fmt::format("[device] XLA_FLAGS has a flag that the plugin does not know, got '--nonsense', expected one of {}",
+                  (folder_.path() / "rocm.so").string()));
+  EXPECT_EQ(report.remedy, "unset XLA_FLAGS");
+}
+
 TEST_F(Probe, APluginThatEndsTheProcessIsAReport) {
   const auto crashes = reports_of("crashes");
   EXPECT_EQ(report_of(crashes, "rocm").missing,

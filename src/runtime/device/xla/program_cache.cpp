@@ -165,6 +165,12 @@ std::optional<pjrt::Executable> ProgramCache::load(const pjrt::Client& client, c
 }
 
 void ProgramCache::keep(const std::string& key, const pjrt::Executable& program, const Warn& warn) {
+  if (const std::string path = files_->obstacle(key); !path.empty()) {
+    note(
+        Trouble::obstacle, warn,
+        fmt::format("[cache] a program is not kept, got a folder in place of its file, expected none: rm -r {}", path));
+    return;
+  }
   std::string bytes;
   try {
     bytes = program.serialized();

@@ -48,7 +48,7 @@ class ProgramCache {
                               const Warn& warn);
 
  private:
-  enum class Trouble { folder, damage, load, serialize, write };
+  enum class Trouble { folder, damage, obstacle, load, serialize, write };
 
   std::optional<pjrt::Executable> load(const pjrt::Client& client, const std::string& key, const Warn& warn);
   void keep(const std::string& key, const pjrt::Executable& program, const Warn& warn);

@@ -231,9 +231,19 @@ TEST_F(ProgramCaches, OnlyTheUsersOwnFilesAreTaken) {
                                                              path.string())});
   fs::remove(path);
   fs::create_directory(path);
-  run("module {a}");
-  EXPECT_EQ(compilations(), 4);
-  EXPECT_EQ(warnings().size(), 2u) << "a folder is neither read nor replaced";
+  put_bytes(path / "of_others", "");
+  const pjrt::Client client = pjrt::Plugin(fake_.table(), "fake.so").make_client();
+  ProgramCache cache(options());
+  for (const char* const text : {"module {a}", "module {a}", "module {b}"}) run(cache, client, text);
+  EXPECT_EQ(compilations(), 6);
+  EXPECT_EQ(warnings(), std::vector<std::string>{fmt::format("[cache] a program is not kept, got a folder in place of "
+                                                             "its file, expected none: rm -r {}",
+                                                             path.string())});
+  EXPECT_EQ(files(".program").size(), 2u) << "another program is kept";
+  fs::remove(path / "of_others");
+  for (int i = 0; i < 2; ++i) run("module {a}");
+  EXPECT_EQ(compilations(), 7) << "an empty folder makes room";
+  EXPECT_EQ(warnings(), std::vector<std::string>());
 }
 
 TEST_F(ProgramCaches, AFolderThatOthersMayWriteIsNotUsed) {

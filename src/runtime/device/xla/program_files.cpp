@@ -96,6 +96,7 @@ std::string damage_of_header(std::string_view header, std::string_view key, uint
 /// taken.
 ProgramFiles::Found read_entry(int file, const struct stat& status, std::string_view key, int64_t max_bytes) {
   const auto damaged = [](std::string damage) { return ProgramFiles::Found{{}, std::move(damage)}; };
+  if (S_ISDIR(status.st_mode)) return {};  // an obstacle
   if (!S_ISREG(status.st_mode)) return damaged("no file");
   if (is_of_others(status)) return damaged(print_owner(status));
   const auto bytes = static_cast<uint64_t>(status.st_size);
@@ -187,6 +188,13 @@ void ProgramFiles::write(std::string_view key, std::string_view program) const {
 
 void ProgramFiles::remove(std::string_view key) const {
   ::unlinkat(folder_.fd(), (name_of(key) + std::string(kProgram)).c_str(), 0);
+}
+
+std::string ProgramFiles::obstacle(std::string_view key) const {
+  const std::string name = name_of(key) + std::string(kProgram);
+  struct stat status {};
+  if (::fstatat(folder_.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode)) return "";
+  return ::unlinkat(folder_.fd(), name.c_str(), AT_REMOVEDIR) == 0 ? "" : path_ + "/" + name;
 }
 
 /// Removes files until the rest has at most the folder's bytes, and files of processes that were killed: nobody writes

@@ -29,6 +29,9 @@ class ProgramFiles {
   /// bytes; one that is larger than these is not kept. Throws RuntimeFailure(cannot_write).
   void write(std::string_view key, std::string_view program) const;
   void remove(std::string_view key) const;
+  /// Returns the path of a folder in place of the key's file, which nobody here has made; "" if there is none. Removes
+  /// an empty one.
+  std::string obstacle(std::string_view key) const;
 
   /// The right to make the program of a key. Released by the destructor, and by the system if the process ends.
   class Lock {

@@ -1,5 +1,7 @@
 #include "runtime/execute/xla/device_values.h"
 
+#include <new>
+
 #include "runtime/execute/xla/with_place.h"
 
 namespace partita {
@@ -128,12 +130,23 @@ void DeviceValues::release_after(size_t instruction, int64_t micro_batch) {
   }
 }
 
-void DeviceValues::lose_states(const Error& error) {
+void DeviceValues::lose_states(const std::exception_ptr& error) {
   for (size_t place = 0; place < places_.size(); ++place) {
     if (is_state_[place] && held_[place].holder == nullptr) is_lost_[place] = true;
   }
-  lost_code_ = error.code();
-  lost_by_ = error.what();
+  const auto keep = [&](ExitCode code, const char* message) {
+    lost_code_ = code;
+    lost_by_ = message;
+  };
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& reason) {
+    keep(reason.code(), reason.what());
+  } catch (const std::bad_alloc&) {
+    keep(ExitCode::out_of_memory, "out of memory");
+  } catch (const std::exception& reason) {
+    keep(ExitCode::internal, reason.what());
+  }
 }
 
 void DeviceValues::keep_states_alone() {

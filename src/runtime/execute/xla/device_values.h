@@ -1,6 +1,7 @@
 #pragma once
 // Where the values of a stage are: on the accelerator, in the host's memory, or both.
 
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -41,7 +42,7 @@ class DeviceValues {
   void release_after(size_t instruction, int64_t micro_batch);
   /// Declares that an update failed, with `error`: the states cannot be read until they are written. `on_host` may
   /// call it, with the mutex locked, through `on_failure`.
-  void lose_states(const Error& error);
+  void lose_states(const std::exception_ptr& error);
   /// Sets what is called if a value cannot be read, to throw the error of the run that was to compute it.
   void on_failure(std::function<void()> explain) { explain_ = std::move(explain); }
   /// Sets the value of a place in a micro-batch, which a program computes.

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -67,10 +66,9 @@ void require_own_devices(Communicator& world, const Accelerator& accelerator) {
 /// Arguments that the ranks hand to the first one, and the results that it hands back. A barrier lies between each
 /// write and its reads.
 struct Gang::Table {
-  std::vector<std::vector<const pjrt::Buffer*>> arguments;  // by rank
-  std::vector<std::optional<pjrt::Results>> results;        // by rank
-  std::exception_ptr error;
-  std::mutex start;         // held while a program is started
+  Arguments arguments;                                // by rank
+  std::vector<std::optional<pjrt::Results>> results;  // by rank
+  std::mutex start;                                   // held while a program is started
   bool has_failed = false;  // guarded by `start`: some rank has left, and with it its arguments
 };
 
@@ -98,7 +96,7 @@ std::shared_ptr<Gang::Table> Gang::meet() const {
 }
 
 Gang::Gang(Communicator& ranks, const Accelerator& accelerator)
-    : ranks_(ranks), accelerator_(accelerator), table_(meet()), devices_(device_ids(ranks, accelerator)) {}
+    : ranks_(ranks), table_(meet()), devices_(device_ids(ranks, accelerator)) {}
 
 /// Waits for all ranks. A rank that leaves by an exception first waits until no program takes its arguments.
 void Gang::meet_again() {
@@ -107,17 +105,17 @@ void Gang::meet_again() {
   } catch (...) {
     const std::lock_guard lock(table_->start);
     table_->has_failed = true;
+    table_->results[static_cast<size_t>(ranks_.rank())].reset();  // waits for the run
     throw;
   }
 }
 
-pjrt::Results Gang::run(const pjrt::Executable& program, std::vector<const pjrt::Buffer*> arguments) {
+pjrt::Results Gang::run(std::vector<const pjrt::Buffer*> arguments, const Launch& launch) {
   const auto rank = static_cast<size_t>(ranks_.rank());
   table_->arguments[rank] = std::move(arguments);
   meet_again();
-  if (rank == 0) start(program);
+  if (rank == 0) start(launch);
   meet_again();
-  if (table_->error != nullptr) std::rethrow_exception(table_->error);
   PARTITA_CHECK(table_->results[rank].has_value(), "no results of rank {}", rank);
   pjrt::Results own = std::move(*table_->results[rank]);
   table_->results[rank].reset();
@@ -125,16 +123,11 @@ pjrt::Results Gang::run(const pjrt::Executable& program, std::vector<const pjrt:
 }
 
 /// Starts the program for all ranks, unless one has left: then the next meeting fails.
-void Gang::start(const pjrt::Executable& program) {
+void Gang::start(const Launch& launch) {
   const std::lock_guard lock(table_->start);
-  table_->error = nullptr;
   if (table_->has_failed) return;
-  try {
-    std::vector<pjrt::Results> all = program.run_all(table_->arguments, accelerator_.next_run());
-    for (size_t r = 0; r < all.size(); ++r) table_->results[r].emplace(std::move(all[r]));
-  } catch (const Error&) {
-    table_->error = std::current_exception();
-  }
+  std::vector<pjrt::Results> all = launch(table_->arguments);
+  for (size_t r = 0; r < all.size(); ++r) table_->results[r].emplace(std::move(all[r]));
 }
 
 }  // namespace partita

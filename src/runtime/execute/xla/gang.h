@@ -1,6 +1,7 @@
 #pragma once
 // Ranks that start programs together.
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,24 +18,29 @@ void require_own_devices(Communicator& world, const Accelerator& accelerator);
 /// started on all of them by one call, which the first rank makes. All functions are collective calls.
 class Gang {
  public:
+  using Arguments = std::vector<std::vector<const pjrt::Buffer*>>;  // by rank
+  /// Starts a program on all devices and returns its results by rank.
+  using Launch = std::function<std::vector<pjrt::Results>(const Arguments& arguments)>;
+
   /// Brings the ranks together. `ranks` outlives this object. Throws InvalidArgument on all of them if they are in
   /// several processes; RuntimeFailure if a rank fails, is lost or late.
   Gang(Communicator& ranks, const Accelerator& accelerator);
 
   /// Returns the ids of the ranks' devices.
   const std::vector<int64_t>& devices() const { return devices_; }
-  /// Starts a program, with the arguments of this rank on its device, when all ranks have called this. Throws on all
-  /// ranks what the plugin notices at once; RuntimeFailure if a rank fails, is lost or late.
-  pjrt::Results run(const pjrt::Executable& program, std::vector<const pjrt::Buffer*> arguments);
+  /// Starts a program, with the arguments of this rank on its device, when all ranks have called this: the first rank
+  /// calls its `launch`. Throws what that throws on the first rank alone, so that one rank tells it; the others leave
+  /// as from any rank that fails. Throws RuntimeFailure if a rank fails, is lost or late. A rank that leaves first
+  /// waits for what was started with its arguments.
+  pjrt::Results run(std::vector<const pjrt::Buffer*> arguments, const Launch& launch);
 
  private:
   struct Table;
   std::shared_ptr<Table> meet() const;
   void meet_again();
-  void start(const pjrt::Executable& program);
+  void start(const Launch& launch);
 
   Communicator& ranks_;
-  const Accelerator& accelerator_;
   std::shared_ptr<Table> table_;
   std::vector<int64_t> devices_;
 };

@@ -27,6 +27,21 @@ std::string nodes_of(const StagePrograms::Parts& parts, const Segment& segment) 
   return segment.end == segment.begin + 1 ? first : fmt::format("{} to {}", first, text_of(segment.end - 1));
 }
 
+/// One rank needs no whole mode. What updates nothing, such as an evaluation, does without it if shards are uneven: the
+/// last rows of a dataset often are.
+CollectiveMode mode_of(const StagePrograms::Parts& parts) {
+  if (parts.collectives == CollectiveMode::cut || parts.local.mesh.ranks() == 1) return CollectiveMode::cut;
+  const bool updates = parts.schedule.update() < parts.schedule.instructions.size();
+  if (!updates && refusal_of_whole(parts.local)) return CollectiveMode::cut;
+  require_whole(parts.local);
+  return CollectiveMode::whole;
+}
+
+std::optional<Gang> gang_of(const StagePrograms::Parts& parts, CollectiveMode mode) {
+  if (mode == CollectiveMode::cut) return std::nullopt;
+  return std::optional<Gang>(std::in_place, *parts.ranks, parts.accelerator);
+}
+
 }  // namespace
 
 StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder)
@@ -46,21 +61,6 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
   }
   require_room();
   values_.on_failure([this] { finish(); });
-}
-
-/// One rank needs no whole mode. What updates nothing, such as an evaluation, does without it if shards are uneven: the
-/// last rows of a dataset often are.
-CollectiveMode StagePrograms::mode_of(const Parts& parts) {
-  if (parts.collectives == CollectiveMode::cut || parts.local.mesh.ranks() == 1) return CollectiveMode::cut;
-  const bool updates = parts.schedule.update() < parts.schedule.instructions.size();
-  if (!updates && refusal_of_whole(parts.local)) return CollectiveMode::cut;
-  require_whole(parts.local);
-  return CollectiveMode::whole;
-}
-
-std::optional<Gang> StagePrograms::gang_of(const Parts& parts, CollectiveMode mode) {
-  if (mode == CollectiveMode::cut) return std::nullopt;
-  return std::optional<Gang>(std::in_place, *parts.ranks, parts.accelerator);
 }
 
 /// Checks the program that needs the most: with its temporaries, states, outputs, and values that it uses or that are
@@ -192,8 +192,8 @@ void StagePrograms::launch(const Loaded& loaded) {
   if (loaded.programs.empty()) return;  // nothing but waits
   require_ids_of(loaded);
   try {
-    with_place([&](const Error& error) { return description_of(loaded, error); }, [&] { enqueue(loaded); });
-  } catch (const Error&) {
+    enqueue(loaded);
+  } catch (...) {
     const std::exception_ptr error = std::current_exception(), earlier = await_all();
     fail(earlier != nullptr ? earlier : error);
   }
@@ -207,18 +207,30 @@ void StagePrograms::launch(const Loaded& loaded) {
 void StagePrograms::enqueue(const Loaded& loaded) {
   const int64_t micro_batch = parts_.buffers.micro_batch();
   std::vector<const pjrt::Buffer*> arguments;
-  for (const int place : loaded.segment.inputs) arguments.push_back(&values_.on_device(place, micro_batch));
+  const auto describe = [&](const Error& error) { return description_of(loaded, error); };
+  for (const int place : loaded.segment.inputs) {
+    arguments.push_back(&with_place(
+        describe, [&]() -> const auto& { return values_.on_device(place, micro_batch); }));
+  }
   if (loaded.segment.accumulates) arguments.push_back(&flags_[micro_batch == 0 ? 1 : 0]);
-  const bool is_only = loaded.programs.size() == 1;
-  const auto& program = loaded.programs[is_only ? 0 : static_cast<size_t>(micro_batch)];
   updates_ = updates_ || loaded.writes_states;
   for (const int place : loaded.replaced) values_.release(place, micro_batch);
-  pjrt::Results results =
-      gang_ ? gang_->run(*program, std::move(arguments)) : program->run(parts_.accelerator.device(), arguments);
+  pjrt::Results results = start(loaded, std::move(arguments));
   for (size_t k = 0; k < results.buffers.size(); ++k) {
     values_.set(loaded.segment.outputs[k], micro_batch, std::move(results.buffers[k]));
   }
   in_flight_.push_back({&loaded, std::move(results.done)});
+}
+
+/// Starts a program, on all ranks in whole mode. Errors of the plugin name the rank that makes the call.
+pjrt::Results StagePrograms::start(const Loaded& loaded, std::vector<const pjrt::Buffer*> arguments) {
+  const bool is_only = loaded.programs.size() == 1;
+  const auto& program = loaded.programs[is_only ? 0 : static_cast<size_t>(parts_.buffers.micro_batch())];
+  const auto place = [&](const Error& error) { return description_of(loaded, error); };
+  if (!gang_) return with_place(place, [&] { return program->run(parts_.accelerator.device(), arguments); });
+  return gang_->run(std::move(arguments), [&](const Gang::Arguments& all) {
+    return with_place(place, [&] { return program->run_all(all, parts_.accelerator.next_run()); });
+  });
 }
 
 std::exception_ptr StagePrograms::await_oldest() {
@@ -226,7 +238,7 @@ std::exception_ptr StagePrograms::await_oldest() {
   in_flight_.pop_front();
   try {
     with_place([&](const Error& error) { return description_of(*oldest.loaded, error); }, [&] { oldest.done.wait(); });
-  } catch (const Error&) {
+  } catch (...) {
     return std::current_exception();
   }
   return nullptr;
@@ -247,12 +259,8 @@ void StagePrograms::finish() {
 }
 
 void StagePrograms::fail(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& reason) {
-    if (std::exchange(updates_, false)) values_.lose_states(reason);
-    throw;
-  }
+  if (std::exchange(updates_, false)) values_.lose_states(error);
+  std::rethrow_exception(error);
 }
 
 std::string StagePrograms::description_of(const Loaded& loaded, const Error& error) const {

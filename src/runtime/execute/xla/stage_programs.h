@@ -47,8 +47,9 @@ class StagePrograms {
   void ran(size_t i);
   /// Starts the segment that begins at instruction `i`, in the current micro-batch. While one instruction at a time is
   /// to run, `i` may be any instruction of a segment, and only this one runs. Throws what the plugin notices at once,
-  /// and errors of earlier runs: after one, nothing is in flight. If an update was, the states are lost. Throws
-  /// InvalidArgument, before the segment starts, for an id or a label out of range that the host has.
+  /// and errors of earlier runs. After these, and whatever else stops a start, nothing is in flight; if an update was,
+  /// the states are lost. Throws InvalidArgument, before the segment starts, for an id or a label out of range that
+  /// the host has.
   void run(size_t i);
   /// Whether each instruction runs by itself, so that all results can be looked at.
   void run_singly(bool singly);
@@ -73,8 +74,6 @@ class StagePrograms {
     const Loaded* loaded;
     pjrt::Completion done;
   };
-  static CollectiveMode mode_of(const Parts& parts);
-  static std::optional<Gang> gang_of(const Parts& parts, CollectiveMode mode);
   void release_pending();
   Loaded load(Segment segment) const;
   void launch(const Loaded& loaded);
@@ -82,6 +81,7 @@ class StagePrograms {
   std::vector<ProgramMemory> memory_of_segments() const;
   void require_ids_of(const Loaded& loaded);
   void enqueue(const Loaded& loaded);
+  pjrt::Results start(const Loaded& loaded, std::vector<const pjrt::Buffer*> arguments);
   std::exception_ptr await_oldest();
   std::exception_ptr await_all();
   [[noreturn]] void fail(const std::exception_ptr& error);
