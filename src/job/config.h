@@ -104,7 +104,7 @@ struct RanksConfig {
   KernelSet kernels = KernelSet::fast;
   std::string device = "cpu";  // device of each rank: "cpu", or an accelerator (runtime/device/xla/accelerator.h)
   CollectiveMode collectives = CollectiveMode::cut;   // communication of accelerators
-  AttentionMode attention = AttentionMode::composed;  // of accelerators of kind cuda
+  AttentionMode attention = AttentionMode::composed;  // how GPUs of NVIDIA compute it
 };
 
 struct PlanConfig {

@@ -27,15 +27,17 @@ std::string warning_of_composed(const Program& program) {
       if (instruction.choice.kernel == kCudnnKernel) {
         ++fused;
       } else if (example.empty()) {
-        example = fmt::format("{} in {}", instruction.choice.reason, node.name);
+        const bool is_sum = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                        [&](ValueId output) { return !stage.local.shardings[output].partial.empty(); });
+        example = fmt::format("{} in {}", is_sum ? "parts of sums over ranks" : instruction.choice.reason, node.name);
       }
     }
   }
   if (fused >= all) return "";
   return fmt::format(
       "[--attention] fused has no effect on {} of {} attentions and their gradients, got {}, expected 16 bits "
-      "(--precision), heads of q and v of one width, a multiple of 8 up to 256, and ranks that have all keys and "
-      "queries of a head",
+      "(--precision), heads of q and v of one width, a multiple of 8 up to 256, an even number of queries and keys, "
+      "and ranks that have all of them",
       all - fused, all, example.empty() ? "keys that ranks share" : example);
 }
 

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMaxCudnnWidth = 256;  // of heads, from Hopper on; 128 on older GPUs
+constexpr int64_t kMaxCudnnWidth = 256;  // widest heads, from Hopper on; before, 128
 
 /// Operands of the gradient that have 16 bits: all but lse. Those of attention are the first three.
 constexpr int64_t kCudnnHalves[] = {0, 1, 2, 3, 5};
@@ -26,6 +26,9 @@ std::string refusal_of_cudnn(const OpCall& call) {
   if (attrs.causal && (attrs.begin != 0 || sizes.queries != sizes.keys)) {
     return fmt::format("{} queries from position {} on, which see some of {} keys", sizes.queries, attrs.begin,
                        sizes.keys);
+  }
+  if (sizes.queries % 2 != 0 || sizes.keys % 2 != 0) {  // JAX, whose calls these are, makes none of them either
+    return fmt::format("{} queries and {} keys", sizes.queries, sizes.keys);
   }
   if (sizes.scale(attrs) < 0) return fmt::format("the scale {}", sizes.scale(attrs));
   if (in[0].elements() == 0 || in[1].elements() == 0) return "no elements";

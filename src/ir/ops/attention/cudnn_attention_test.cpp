@@ -7,7 +7,6 @@
 #include <regex>
 
 #include "base/philox.h"
-#include "compiler/emit/emit_node.h"
 #include "ir/ops/attention/attention.h"
 #include "ir/ops/registry.h"
 
@@ -18,7 +17,7 @@ using Json = nlohmann::json;
 
 /// An attention of cuDNN, small.
 struct CudnnCase {
-  int64_t batch = 2, queries = 5, keys = 5, heads = 2, kv_heads = 2, width = 8;
+  int64_t batch = 2, queries = 6, keys = 6, heads = 2, kv_heads = 2, width = 8;
   bool causal = false;
   double scale = 0;
   DType dtype = DType::bf16;
@@ -36,7 +35,10 @@ std::string call_text(const OpDef& op, const Attrs& attrs, const std::vector<Typ
   HloBody body;
   std::vector<Hlo> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) arguments.push_back({fmt::format("%arg{}", i), inputs[i]});
-  return module_text("call", "", op.cudnn->emit({body, attrs, arguments, outputs}), body);
+  const std::vector<Hlo> results = op.cudnn->emit({body, attrs, arguments, outputs});
+  std::string names;
+  for (const Hlo& result : results) names += (names.empty() ? "" : ", ") + result.name;
+  return fmt::format("{}    return {} : {}\n", body.text(), names, hlo_types(results));
 }
 
 std::string forward_text(const CudnnCase& of) {
@@ -150,9 +152,9 @@ class CallInterpreter {
 
   void call(const std::string& line) {
     std::smatch found;
-    const std::regex form(
-        R"re( *(%\d+):(\d+) = stablehlo\.custom_call @(\S+)\((.*?)\) \{api_version = 2 : i32, backend_config = "(.*)", )re"
-        R"re(operand_layouts = \[(.*)\], result_layouts = \[(.*)\]\} : \((.*)\) -> \((.*)\))re");
+    const std::regex form(R"re( *(%\d+):(\d+) = stablehlo\.custom_call @(\S+)\((.*?)\) \{api_version = 2 : i32, )re"
+                          R"re(backend_config = "(.*)", )re"
+                          R"re(operand_layouts = \[(.*)\], result_layouts = \[(.*)\]\} : \((.*)\) -> \((.*)\))re");
     ASSERT_TRUE(std::regex_match(line, found, form)) << line;
     const std::string target = found[3].str();
     const Json config =
@@ -320,8 +322,8 @@ const std::vector<CudnnCase>& cudnn_cases() {
   static const std::vector<CudnnCase> cases{
       {.causal = true},
       {.causal = true, .scale = 0.3, .dtype = DType::f16},
-      {.keys = 7},
-      {.queries = 3, .keys = 4, .heads = 6, .kv_heads = 2, .width = 16, .scale = 0.5},
+      {.keys = 8},
+      {.queries = 2, .keys = 4, .heads = 6, .kv_heads = 2, .width = 16, .scale = 0.5},
       {.batch = 1, .queries = 4, .keys = 4, .heads = 4, .kv_heads = 1, .causal = true},
   };
   return cases;
@@ -339,15 +341,172 @@ TEST(CudnnAttention, CallsComputeWhatTheReferenceComputes) {
   }
 }
 
+/// Returns a text with ' in place of each quotation mark of the configuration.
+std::string readable(const std::string& text) { return std::regex_replace(text, std::regex(R"(\\")"), "'"); }
+
+// With quotation marks as `readable` writes them.
+constexpr auto kForwardCausal =
+    "    %0 = stablehlo.reshape %arg0 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
+    "    %1 = stablehlo.reshape %arg1 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
+    "    %2 = stablehlo.reshape %arg2 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
+    "    %3:3 = stablehlo.custom_call @__cudnn$fmhaSoftmax(%0, %1, %2) {api_version = 2 : "
+    "i32, backend_config = \"{'operation_queue_id': '0', 'cudnn_fmha_backend_config': "
+    "{'algorithm': {'algo_id': '0', 'math_type': 'TENSOR_OP_MATH', 'tuning_knobs': {'17': "
+    "'1', '24': '0'}, 'is_cudnn_frontend': true, 'workspace_size': '0'}, 'fmha_scale': 0.25, "
+    "'dropout_rate': 0.0, 'seed': 42, 'is_flash_attention': true, 'mask_type': 'CAUSAL', "
+    "'sliding_window_length': 0, 'max_seg_per_batch': 1, 'is_paged_attention': false, "
+    "'intermediate_tensor_shape': {'element_type': 'BF16', 'dimensions': ['2', '2', '6', "
+    "'6'], 'layout': {'minor_to_major': ['3', '2', '1', '0']}, 'is_dynamic_dimension': "
+    "[false, false, false, false]}, 'bmm1_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['3'], "
+    "'lhs_batch_dimensions': ['0', '2'], 'rhs_batch_dimensions': ['0', '2']}, "
+    "'bmm2_dot_dimension_numbers': {'lhs_contracting_dimensions': ['3'], "
+    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
+    "'rhs_batch_dimensions': ['0', '2']}}}\", operand_layouts = [dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>], result_layouts = [dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<[2, 1, "
+    "0]> : tensor<3xindex>, dense<0> : tensor<1xindex>]} : (tensor<2x6x2x8xbf16>, "
+    "tensor<2x6x2x8xbf16>, tensor<2x6x2x8xbf16>) -> (tensor<2x2x6x8xbf16>, "
+    "tensor<2x2x6xf32>, tensor<0xui8>)\n"
+    "    %4 = stablehlo.transpose %3#0, dims = [0, 2, 1, 3] : (tensor<2x2x6x8xbf16>) -> "
+    "tensor<2x6x2x8xbf16>\n"
+    "    %5 = stablehlo.reshape %4 : (tensor<2x6x2x8xbf16>) -> tensor<2x6x16xbf16>\n"
+    "    return %5, %3#1 : (tensor<2x6x16xbf16>, tensor<2x2x6xf32>)\n";
+
+constexpr auto kBackwardCausal =
+    "    %0 = stablehlo.reshape %arg0 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
+    "    %1 = stablehlo.reshape %arg1 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
+    "    %2 = stablehlo.reshape %arg2 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
+    "    %3 = stablehlo.reshape %arg5 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
+    "    %4 = stablehlo.reshape %arg3 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
+    "    %5:4 = stablehlo.custom_call @__cudnn$fmhaSoftmaxBackward(%0, %1, %2, %arg4, %3, "
+    "%4) {api_version = 2 : i32, backend_config = \"{'operation_queue_id': '0', "
+    "'cudnn_fmha_backend_config': {'algorithm': {'algo_id': '0', 'math_type': "
+    "'TENSOR_OP_MATH', 'tuning_knobs': {'17': '1', '24': '0'}, 'is_cudnn_frontend': true, "
+    "'workspace_size': '0'}, 'fmha_scale': 0.25, 'dropout_rate': 0.0, 'seed': 42, "
+    "'is_flash_attention': true, 'mask_type': 'CAUSAL', 'sliding_window_length': 0, "
+    "'max_seg_per_batch': 1, 'is_paged_attention': false, 'intermediate_tensor_shape': "
+    "{'element_type': 'BF16', 'dimensions': ['2', '2', '6', '6'], 'layout': "
+    "{'minor_to_major': ['3', '2', '1', '0']}, 'is_dynamic_dimension': [false, false, false, "
+    "false]}, 'bmm1_grad_gemm1_dot_dimension_numbers': {'lhs_contracting_dimensions': ['2'], "
+    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
+    "'rhs_batch_dimensions': ['0', '2']}, 'bmm1_grad_gemm2_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['1'], "
+    "'lhs_batch_dimensions': ['0', '1'], 'rhs_batch_dimensions': ['0', '2']}, "
+    "'bmm2_grad_gemm1_dot_dimension_numbers': {'lhs_contracting_dimensions': ['2'], "
+    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
+    "'rhs_batch_dimensions': ['0', '2']}, 'bmm2_grad_gemm2_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['3'], "
+    "'lhs_batch_dimensions': ['0', '2'], 'rhs_batch_dimensions': ['0', '2']}}}\", "
+    "operand_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[2, 1, 0]> : "
+    "tensor<3xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>], result_layouts = [dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<[3, 1, "
+    "2, 0]> : tensor<4xindex>, dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<0> : "
+    "tensor<1xindex>]} : (tensor<2x6x2x8xbf16>, tensor<2x6x2x8xbf16>, tensor<2x6x2x8xbf16>, "
+    "tensor<2x2x6xf32>, tensor<2x6x2x8xbf16>, tensor<2x6x2x8xbf16>) -> "
+    "(tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<0xui8>)\n"
+    "    %6 = stablehlo.transpose %5#0, dims = [0, 2, 1, 3] : (tensor<2x2x6x8xbf16>) -> "
+    "tensor<2x6x2x8xbf16>\n"
+    "    %7 = stablehlo.reshape %6 : (tensor<2x6x2x8xbf16>) -> tensor<2x6x16xbf16>\n"
+    "    %8 = stablehlo.transpose %5#1, dims = [0, 2, 1, 3] : (tensor<2x2x6x8xbf16>) -> "
+    "tensor<2x6x2x8xbf16>\n"
+    "    %9 = stablehlo.reshape %8 : (tensor<2x6x2x8xbf16>) -> tensor<2x6x16xbf16>\n"
+    "    %10 = stablehlo.transpose %5#2, dims = [0, 2, 1, 3] : (tensor<2x2x6x8xbf16>) -> "
+    "tensor<2x6x2x8xbf16>\n"
+    "    %11 = stablehlo.reshape %10 : (tensor<2x6x2x8xbf16>) -> tensor<2x6x16xbf16>\n"
+    "    return %7, %9, %11 : (tensor<2x6x16xbf16>, tensor<2x6x16xbf16>, tensor<2x6x16xbf16>)\n";
+
+constexpr auto kForwardGrouped =
+    "    %0 = stablehlo.reshape %arg0 : (tensor<1x6x64xf16>) -> tensor<1x6x4x16xf16>\n"
+    "    %1 = stablehlo.reshape %arg1 : (tensor<1x4x32xf16>) -> tensor<1x4x2x16xf16>\n"
+    "    %2 = stablehlo.reshape %arg2 : (tensor<1x4x32xf16>) -> tensor<1x4x2x16xf16>\n"
+    "    %3:3 = stablehlo.custom_call @__cudnn$fmhaSoftmax(%0, %1, %2) {api_version = 2 : "
+    "i32, backend_config = \"{'operation_queue_id': '0', 'cudnn_fmha_backend_config': "
+    "{'algorithm': {'algo_id': '0', 'math_type': 'TENSOR_OP_MATH', 'tuning_knobs': {'17': "
+    "'1', '24': '0'}, 'is_cudnn_frontend': true, 'workspace_size': '0'}, 'fmha_scale': 0.25, "
+    "'dropout_rate': 0.0, 'seed': 42, 'is_flash_attention': true, 'mask_type': 'NO_MASK', "
+    "'sliding_window_length': 0, 'max_seg_per_batch': 1, 'is_paged_attention': false, "
+    "'intermediate_tensor_shape': {'element_type': 'F16', 'dimensions': ['1', '4', '6', "
+    "'4'], 'layout': {'minor_to_major': ['3', '2', '1', '0']}, 'is_dynamic_dimension': "
+    "[false, false, false, false]}, 'bmm1_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['3'], "
+    "'lhs_batch_dimensions': ['0', '2'], 'rhs_batch_dimensions': ['0', '2']}, "
+    "'bmm2_dot_dimension_numbers': {'lhs_contracting_dimensions': ['3'], "
+    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
+    "'rhs_batch_dimensions': ['0', '2']}}}\", operand_layouts = [dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>], result_layouts = [dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<[2, 1, "
+    "0]> : tensor<3xindex>, dense<0> : tensor<1xindex>]} : (tensor<1x6x4x16xf16>, "
+    "tensor<1x4x2x16xf16>, tensor<1x4x2x16xf16>) -> (tensor<1x4x6x16xf16>, "
+    "tensor<1x4x6xf32>, tensor<0xui8>)\n"
+    "    %4 = stablehlo.transpose %3#0, dims = [0, 2, 1, 3] : (tensor<1x4x6x16xf16>) -> "
+    "tensor<1x6x4x16xf16>\n"
+    "    %5 = stablehlo.reshape %4 : (tensor<1x6x4x16xf16>) -> tensor<1x6x64xf16>\n"
+    "    return %5, %3#1 : (tensor<1x6x64xf16>, tensor<1x4x6xf32>)\n";
+
+constexpr auto kBackwardGrouped =
+    "    %0 = stablehlo.reshape %arg0 : (tensor<1x6x64xf16>) -> tensor<1x6x4x16xf16>\n"
+    "    %1 = stablehlo.reshape %arg1 : (tensor<1x4x32xf16>) -> tensor<1x4x2x16xf16>\n"
+    "    %2 = stablehlo.reshape %arg2 : (tensor<1x4x32xf16>) -> tensor<1x4x2x16xf16>\n"
+    "    %3 = stablehlo.reshape %arg5 : (tensor<1x6x64xf16>) -> tensor<1x6x4x16xf16>\n"
+    "    %4 = stablehlo.reshape %arg3 : (tensor<1x6x64xf16>) -> tensor<1x6x4x16xf16>\n"
+    "    %5:4 = stablehlo.custom_call @__cudnn$fmhaSoftmaxBackward(%0, %1, %2, %arg4, %3, "
+    "%4) {api_version = 2 : i32, backend_config = \"{'operation_queue_id': '0', "
+    "'cudnn_fmha_backend_config': {'algorithm': {'algo_id': '0', 'math_type': "
+    "'TENSOR_OP_MATH', 'tuning_knobs': {'17': '1', '24': '0'}, 'is_cudnn_frontend': true, "
+    "'workspace_size': '0'}, 'fmha_scale': 0.25, 'dropout_rate': 0.0, 'seed': 42, "
+    "'is_flash_attention': true, 'mask_type': 'NO_MASK', 'sliding_window_length': 0, "
+    "'max_seg_per_batch': 1, 'is_paged_attention': false, 'intermediate_tensor_shape': "
+    "{'element_type': 'F16', 'dimensions': ['1', '4', '6', '4'], 'layout': "
+    "{'minor_to_major': ['3', '2', '1', '0']}, 'is_dynamic_dimension': [false, false, false, "
+    "false]}, 'bmm1_grad_gemm1_dot_dimension_numbers': {'lhs_contracting_dimensions': ['2'], "
+    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
+    "'rhs_batch_dimensions': ['0', '2']}, 'bmm1_grad_gemm2_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['1'], "
+    "'lhs_batch_dimensions': ['0', '1'], 'rhs_batch_dimensions': ['0', '2']}, "
+    "'bmm2_grad_gemm1_dot_dimension_numbers': {'lhs_contracting_dimensions': ['2'], "
+    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
+    "'rhs_batch_dimensions': ['0', '2']}, 'bmm2_grad_gemm2_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['3'], "
+    "'lhs_batch_dimensions': ['0', '2'], 'rhs_batch_dimensions': ['0', '2']}}}\", "
+    "operand_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[2, 1, 0]> : "
+    "tensor<3xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>], result_layouts = [dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<[3, 1, "
+    "2, 0]> : tensor<4xindex>, dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<0> : "
+    "tensor<1xindex>]} : (tensor<1x6x4x16xf16>, tensor<1x4x2x16xf16>, tensor<1x4x2x16xf16>, "
+    "tensor<1x4x6xf32>, tensor<1x6x4x16xf16>, tensor<1x6x4x16xf16>) -> "
+    "(tensor<1x4x6x16xf16>, tensor<1x2x4x16xf16>, tensor<1x2x4x16xf16>, tensor<0xui8>)\n"
+    "    %6 = stablehlo.transpose %5#0, dims = [0, 2, 1, 3] : (tensor<1x4x6x16xf16>) -> "
+    "tensor<1x6x4x16xf16>\n"
+    "    %7 = stablehlo.reshape %6 : (tensor<1x6x4x16xf16>) -> tensor<1x6x64xf16>\n"
+    "    %8 = stablehlo.transpose %5#1, dims = [0, 2, 1, 3] : (tensor<1x2x4x16xf16>) -> "
+    "tensor<1x4x2x16xf16>\n"
+    "    %9 = stablehlo.reshape %8 : (tensor<1x4x2x16xf16>) -> tensor<1x4x32xf16>\n"
+    "    %10 = stablehlo.transpose %5#2, dims = [0, 2, 1, 3] : (tensor<1x2x4x16xf16>) -> "
+    "tensor<1x4x2x16xf16>\n"
+    "    %11 = stablehlo.reshape %10 : (tensor<1x4x2x16xf16>) -> tensor<1x4x32xf16>\n"
+    "    return %7, %9, %11 : (tensor<1x6x64xf16>, tensor<1x4x32xf16>, tensor<1x4x32xf16>)\n";
+
+TEST(CudnnAttention, CallsHaveTheseTexts) {
+  const CudnnCase causal{.causal = true, .scale = 0.25};
+  const CudnnCase grouped{.batch = 1, .keys = 4, .heads = 4, .width = 16, .scale = 0.25, .dtype = DType::f16};
+  EXPECT_EQ(readable(forward_text(causal)), kForwardCausal);
+  EXPECT_EQ(readable(backward_text(causal)), kBackwardCausal);
+  EXPECT_EQ(readable(forward_text(grouped)), kForwardGrouped);
+  EXPECT_EQ(readable(backward_text(grouped)), kBackwardGrouped);
+}
+
 TEST(CudnnAttention, ResultsAreWidenedWhereTheNodeHasWideOnes) {
   const CudnnCase of{.causal = true};
   const Type q = of.q(DType::bf16), k = of.k(DType::bf16), wide_q = of.q(DType::f32), wide_k = of.k(DType::f32);
   const std::string forward = call_text(all_ops().at("attention"), of.attrs(), {q, k, k}, {wide_q, of.lse(DType::f32)});
-  EXPECT_NE(forward.find("stablehlo.convert %5 : (tensor<2x5x16xbf16>) -> tensor<2x5x16xf32>"), std::string::npos)
+  EXPECT_NE(forward.find("stablehlo.convert %5 : (tensor<2x6x16xbf16>) -> tensor<2x6x16xf32>"), std::string::npos)
       << forward;
   const std::string backward =
       call_text(all_ops().at("attention_grad"), of.attrs(), {q, k, k, q, of.lse(DType::f32), q}, {q, wide_k, wide_k});
-  EXPECT_NE(backward.find("-> (tensor<2x2x5x8xbf16>, tensor<2x2x5x8xbf16>, tensor<2x2x5x8xbf16>, tensor<0xui8>)"),
+  EXPECT_NE(backward.find("-> (tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<0xui8>)"),
             std::string::npos)
       << backward;
 }
@@ -362,14 +521,16 @@ TEST(CudnnAttention, IsRefusedWithAReason) {
     return all_ops().at("attention").cudnn->refusal({Attrs(attrs), inputs, {}});
   };
   EXPECT_EQ(refusal({}, {}), "");
-  EXPECT_EQ(refusal({.keys = 9}, {}), "");
+  EXPECT_EQ(refusal({.keys = 10}, {}), "");
   EXPECT_EQ(refusal({.width = 256}, {.causal = true}), "");
   EXPECT_EQ(refusal({.heads = 6}, {.begin = 3}), "") << "a position counts only if causal";
   EXPECT_EQ(refusal({.width = 264}, {}), "heads of width 264");
   EXPECT_EQ(refusal({.width = 12}, {}), "heads of width 12");
   EXPECT_EQ(refusal({}, {}, DType::bf16, 16), "heads of width 8 in q and 16 in v");
-  EXPECT_EQ(refusal({.keys = 9}, {.causal = true}), "5 queries from position 0 on, which see some of 9 keys");
-  EXPECT_EQ(refusal({}, {.causal = true, .begin = 2}), "5 queries from position 2 on, which see some of 5 keys");
+  EXPECT_EQ(refusal({.keys = 10}, {.causal = true}), "6 queries from position 0 on, which see some of 10 keys");
+  EXPECT_EQ(refusal({}, {.causal = true, .begin = 2}), "6 queries from position 2 on, which see some of 6 keys");
+  EXPECT_EQ(refusal({.keys = 9}, {}), "6 queries and 9 keys");
+  EXPECT_EQ(refusal({.queries = 5}, {}), "5 queries and 6 keys");
   EXPECT_EQ(refusal({}, {.scale = -1}), "the scale -1");
   EXPECT_EQ(refusal({.batch = 0}, {}), "no elements");
   EXPECT_EQ(refusal({.dtype = DType::f32}, {}), "operands of f32");

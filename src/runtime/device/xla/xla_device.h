@@ -15,7 +15,7 @@ struct DeviceOptions {
   int threads = 1;           // compute threads
   KernelSet kernels = KernelSet::fast;
   CollectiveMode collectives = CollectiveMode::cut;   // communication of an accelerator
-  AttentionMode attention = AttentionMode::composed;  // of an accelerator of kind cuda
+  AttentionMode attention = AttentionMode::composed;  // how a GPU of NVIDIA computes it
   Warn warn = nullptr;                                // for what costs no more than time
 };
 
