@@ -7,6 +7,8 @@
 #include "compiler/emit/rank_programs.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/xla/xla_device.h"
+#include "runtime/launch/place.h"
+#include "zoo/zoo_job.h"
 
 namespace partita {
 namespace {
@@ -84,6 +86,23 @@ TEST(FusedAttention, WarnsOfWhatIsComposed) {
   EXPECT_EQ(warning(train_fused(parse_graph(no_attention, all_ops()), AttentionMode::fused, MixedPrecision::bf16)),
             "[--attention] has no effect, got fused: the network has no attention, expected composed or no "
             "--attention");
+}
+
+TEST(FusedAttention, TrainingsWarn) {
+  JobConfig config;
+  config.model = "gpt:layers=1,hidden=16,heads=2,seq=8,vocab=16";
+  config.ranks.device = "cuda";
+  for (const AttentionMode mode : {AttentionMode::composed, AttentionMode::fused}) {
+    for (const MixedPrecision precision : {MixedPrecision::f32, MixedPrecision::bf16}) {
+      config.ranks.attention = mode;
+      config.training.precision = precision;
+      const Program program = ZooJob(config, Place{}).program(Purpose::training);
+      std::string all;
+      for (const std::string& warning : program.warnings) all += warning + "\n";
+      const bool warns = mode == AttentionMode::fused && precision == MixedPrecision::f32;
+      EXPECT_EQ(all.find("[--attention] fused has no effect on 2 of 2 ") != std::string::npos, warns) << all;
+    }
+  }
 }
 
 /// The gradient of an attention with one head of keys, whose 2 heads of queries are cut if `cut` says so.
