@@ -20,7 +20,7 @@ WORDS = {
     "optimizer.cpp": {"momentum"}, "optimizer_options.h": {"momentum", "sgd", "adam"},
     "graph.h": {"constant"}, "lr_schedule.h": {"constant"},  # kinds of initial values, and of learning rates
     "ineffective.cpp": {"momentum", "sgd"},
-    "options.cpp": {"momentum", "log", "batch_norm"}, "jsonl.cpp": {"log"},  # options
+    "options.cpp": {"momentum", "log", "batch_norm", "attention"}, "jsonl.cpp": {"log"},  # options
     "charts.cpp": {"reduce"}, "parse.cpp": {"reduce"},  # kinds of spans, and of instructions
     "collectives.h": {"reduce"},  # a field
     "work.h": {"attention"},  # a kind of work

@@ -40,6 +40,12 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
         "[--collectives] programs with collectives run on accelerators, got whole on cpu, expected cut, "
         "or --device xla:cpu, cuda, rocm, oneapi or tpu");
   }
+  if (ranks.attention == AttentionMode::fused && device_kind(ranks.device) != "cuda") {
+    throw InvalidArgument(
+        fmt::format("[--attention] fused attention is that of cuDNN, got fused on {}, expected "
+                    "composed, or --device cuda",
+                    ranks.device));
+  }
   const int here = is_process ? place.ranks_here() : ranks.count;
   if (ranks.threads == 0) ranks.threads = std::max(1, std::min(place.cores / here, place.team_threads));
 }

@@ -5,6 +5,7 @@
 
 #include "compiler/autodiff/optimizer_options.h"
 #include "compiler/autodiff/precision.h"
+#include "compiler/emit/attention_mode.h"
 #include "compiler/emit/collective_mode.h"
 #include "compiler/search/given_plan.h"
 #include "compiler/search/plan_options.h"
@@ -102,7 +103,8 @@ struct RanksConfig {
   int threads = 0;  // compute threads of each rank; 0: an equal share of the cores
   KernelSet kernels = KernelSet::fast;
   std::string device = "cpu";  // device of each rank: "cpu", or an accelerator (runtime/device/xla/accelerator.h)
-  CollectiveMode collectives = CollectiveMode::cut;  // communication of accelerators
+  CollectiveMode collectives = CollectiveMode::cut;   // communication of accelerators
+  AttentionMode attention = AttentionMode::composed;  // how GPUs of NVIDIA compute it
 };
 
 struct PlanConfig {

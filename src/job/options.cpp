@@ -301,6 +301,9 @@ void add_ranks(List& list) {
       "collectives", "collectives", Effect::placement, PARTITA_FIELD(ranks.collectives),
       "Where programs of accelerators communicate. cut: the host, between programs; whole: the devices, in programs "
       "that ranks with a device each start together");
+  list.add("attention", "attention", Effect::placement, PARTITA_FIELD(ranks.attention),
+           "How attention is computed on GPUs of NVIDIA. composed: by products and a softmax; fused: by cuDNN from 16 "
+           "bits, which has not run yet");
 }
 
 void add_plan(List& list) {

@@ -9,6 +9,7 @@
 #include "ir/graph/layer_path.h"
 #include "ir/ops/constant.h"
 #include "ir/ops/registry.h"
+#include "job/fused_attention.h"
 #include "job/loss_scaling.h"
 #include "job/norm_values.h"
 #include "job/precision_options.h"
@@ -19,7 +20,7 @@ namespace partita {
 namespace {
 
 DeviceOptions device_options(const RanksConfig& ranks) {
-  return {.name = ranks.device, .threads = ranks.threads, .kernels = ranks.kernels};
+  return {.name = ranks.device, .threads = ranks.threads, .kernels = ranks.kernels, .attention = ranks.attention};
 }
 
 BuildOptions build_options(const JobConfig& config, const ProgramRequest& request, int64_t groups) {
@@ -260,6 +261,10 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   Program program = compile(forward, all_ops(), device->catalog(), options);
   if (options.own_plan && request.last >= Stage::plan) {
     std::string warning = ignored_annotations(program.graph, program.stages.front().plan.mesh, config.plan.options);
+    if (!warning.empty()) program.warnings.push_back(std::move(warning));
+  }
+  if (training && request.last == Stage::schedule && config.ranks.attention == AttentionMode::fused) {
+    std::string warning = warning_of_composed(program);
     if (!warning.empty()) program.warnings.push_back(std::move(warning));
   }
   return program;

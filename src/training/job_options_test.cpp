@@ -269,6 +269,7 @@ std::vector<OptionCase> computed_cases() {
       {"ranks.threads", {"2"}, Seen::warnings, {}, false, "1 ranks x 2 threads share 1 cores"},
       {"ranks.kernels", {"reference"}, Seen::program},
       {"ranks.collectives", {"whole"}, Seen::error, {}, false, "[--collectives] programs with collectives run on"},
+      {"ranks.attention", {"fused"}, Seen::error, {}, false, "[--attention] fused attention is that of cuDNN, got"},
       {"ranks.device", {"gpu"}, Seen::error, {}, false, "[device] a device that does not exist, got gpu"},
   };
 }

@@ -40,6 +40,23 @@ TEST(Compile, MemoryOfAStepOnAGpu) {
   }
 }
 
+TEST(Compile, FusedAttentionIsCallsOfCudnn) {
+  const std::string plugin = plugin_in("PARTITA_CUDA_PLUGIN");
+  if (plugin.empty()) GTEST_SKIP() << "no PARTITA_CUDA_PLUGIN";
+  const auto of = [&](const std::string& attention) {
+    const Outcome outcome =
+        run_compiler({"gpt:layers=2,hidden=128,heads=2,seq=256,vocab=64", "--batch", "8", "--precision", "bf16",
+                      "--target", "h100", "--json", "--attention", attention},
+                     plugin);
+    EXPECT_EQ(outcome.exit_code, 0);
+    return nlohmann::json::parse(outcome.output)["sum"];
+  };
+  const auto composed = of("composed"), fused = of("fused");
+  EXPECT_EQ(composed["library_calls"], 0);
+  EXPECT_EQ(fused["library_calls"], 4) << "forward and backward of 2 layers, none of them twice";
+  EXPECT_LT(fused["temporaries"], composed["temporaries"]);
+}
+
 TEST(Compile, StagesHaveProgramsOfTheirOwn) {
   const std::string plugin = plugin_in("PARTITA_CUDA_PLUGIN");
   if (plugin.empty()) GTEST_SKIP() << "no PARTITA_CUDA_PLUGIN";

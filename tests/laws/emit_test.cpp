@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "compiler/emit/emit_node.h"
+#include "ir/ops/attention/attention.h"
 #include "ir/ops/registry.h"
+#include "ir/ops/support.h"
 #include "ir/ops/wide.h"
 #include "laws/emitted.h"
 
@@ -91,6 +93,54 @@ TEST(Emission, ComputesWhatTheReferenceComputesOnParts) {
           EXPECT_EQ(check_emitted(part_of(node, shard(rule, cut, mesh, {rank}, node.call())), 1e-12), "");
         }
       });
+    }
+  }
+}
+
+/// The module of a node as a call of cuDNN.
+std::string text_of_call(const Case& node) {
+  HloBody body;
+  std::vector<Hlo> arguments;
+  std::string parameters;
+  for (size_t i = 0; i < node.input_types.size(); ++i) {
+    arguments.push_back({fmt::format("%arg{}", i), node.input_types[i]});
+    parameters += fmt::format("{}%arg{}: {}", i == 0 ? "" : ", ", i, hlo_type(node.input_types[i]));
+  }
+  const OpCall types{node.attrs, node.input_types, node.output_types};
+  EXPECT_EQ(node.op.cudnn->refusal(types), "");
+  return module_text("call", parameters, node.op.cudnn->emit({body, node.attrs, arguments, node.output_types}), body);
+}
+
+/// Compares the results of a call with those of the reference, which are rounded once. cuDNN rounds probabilities, too.
+void expect_near(const Case& node) {
+  const std::vector<Array> found = run_text(node, text_of_call(node));
+  ASSERT_EQ(found.size(), node.outputs.size());
+  for (size_t k = 0; k < found.size(); ++k) {
+    ASSERT_EQ(found[k].type(), node.outputs[k].type());
+    double largest = 0, difference = 0;
+    for (int64_t i = 0; i < found[k].type().elements(); ++i) {
+      largest = std::max(largest, std::abs(node.outputs[k].at(i)));
+      difference = std::max(difference, std::abs(node.outputs[k].at(i) - found[k].at(i)));
+    }
+    EXPECT_LE(difference, 0.02 * largest) << node.op.name << node.attrs.print() << " result " << k;
+  }
+}
+
+TEST(Emission, CallsOfCudnnComputeWhatTheReferenceComputes) {
+  if (plugin_platform() != "cuda") GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN for a GPU of NVIDIA";
+  for (const bool causal : {false, true}) {
+    for (const int64_t kv_heads : {1, 2, 4}) {
+      const Attrs attrs(AttentionAttrs{.heads = 4, .causal = causal, .kv_heads = kv_heads});
+      const Shape q{2, 128, 4 * 64}, k{2, causal ? 128 : 64, kv_heads * 64};
+      const OpDef &attention = all_ops().at("attention"), &gradient = all_ops().at("attention_grad");
+      for (const DType dtype : {DType::bf16, DType::f16}) {
+        const Case forward(attention, Sample{{{{dtype, q}}, {{dtype, k}}, {{dtype, k}}}, attrs});
+        expect_near(forward);
+        std::vector<Array> operands = forward.inputs;
+        operands.insert(operands.end(), forward.outputs.begin(), forward.outputs.end());
+        operands.push_back(fill(SampleInput{{dtype, q}}, /*key=*/9));
+        expect_near(Case(gradient, attrs, std::move(operands)));
+      }
     }
   }
 }

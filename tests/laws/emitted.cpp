@@ -33,11 +33,16 @@ void drop_common_nans(Array& a, Array& b) {
 
 bool has_plugin() { return plugin_client() != nullptr; }
 
+std::string plugin_platform() { return has_plugin() ? std::string(plugin_client()->platform()) : ""; }
+
 std::vector<Array> run_emitted(const Case& node) {
+  return run_text(node, module_of_node(all_ops(), node.op, node.attrs, node.input_types, node.output_types));
+}
+
+std::vector<Array> run_text(const Case& node, const std::string& text) {
   pjrt::CompileOptions options;  // CPU plugins compile faster without optimisation
   if (plugin_client()->platform() == "cpu") options.flags = {{"xla_backend_optimization_level", int64_t{0}}};
-  const pjrt::Executable program = plugin_client()->compile(
-      module_of_node(all_ops(), node.op, node.attrs, node.input_types, node.output_types), options);
+  const pjrt::Executable program = plugin_client()->compile(text, options);
   std::vector<pjrt::Buffer> buffers;
   std::vector<const pjrt::Buffer*> arguments;
   buffers.reserve(node.inputs.size());

@@ -6,7 +6,8 @@
 # as some programs make its compiler take all there are) is told as failed. JOBS, a model with its flags on each line,
 # replaces the models. Exit code 1 if one fails for a GPU, if recomputation leaves more than half of the temporaries
 # of GPT-2 there, or if on 8 GPUs optimizer level 3 takes more than level 0 less the parameters, and 3 layers' parameters.
-# For TPUs, whose compiler leaves fewer temporaries in either case, this is not checked.
+# For TPUs, whose compiler leaves fewer temporaries in either case, this is not checked. Exit code 1, too, if GPT-2 with
+# fused attention has fewer calls than one for each layer and direction, or more than 60 % of the temporaries.
 set -uo pipefail
 partita=$(realpath "$1")
 shift
@@ -43,7 +44,7 @@ echo "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"
 for target in "${targets[@]}"; do
   before= level0=
   of_target=("${jobs[@]}")
-  [[ -n ${JOBS:-} || $target == v* ]] || of_target+=("$eight 0" "$eight 3")
+  [[ -n ${JOBS:-} || $target == v* ]] || of_target+=("$gpt2 --batch 32 --attention fused" "$eight 0" "$eight 3")
   for job in "${of_target[@]}"; do
     if ! compile "$target" "$job"; then
       reason=$(grep -o 'partita: error: .*' "$work/error" | cut -c 17-140)
@@ -65,6 +66,11 @@ END
       before=$temporaries
     elif [[ $job == *"--recompute full" && -n $before && $target != v* ]] && ((2 * temporaries > before)); then
       echo "recomputation leaves more than half of the temporaries, got $temporaries, expected at most half of $before" >&2
+      faults=1
+    fi
+    calls=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['sum']['library_calls'])" "$work/json")
+    if [[ $job == "$gpt2 --batch 32 --attention fused" && -n $before ]] && ((calls < 24 || 10 * temporaries > 6 * before)); then
+      echo "fused attention, got $calls calls and temporaries of $temporaries, expected at least 24 and at most 60 % of $before" >&2
       faults=1
     fi
     largest=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['largest_program'])" "$work/json")

@@ -73,17 +73,22 @@ class Segmenter::Writer {
       return;
     }
     inputs = barriers_.guarded(index, inputs, values_, body_);
-    const Node& node = local_.graph.nodes[instruction.node];
     std::vector<Type> types;
     for (const int buffer : instruction.outputs) types.push_back(type_of(buffer));
-    const std::vector<Hlo> results = computed(instruction.node, inputs, types);
+    const std::vector<Hlo> results = computed(instruction, inputs, types);
     barriers_.declare(index, results);
     for (size_t k = 0; k < results.size(); ++k) values_[places_[instruction.outputs[k]]] = results[k];
   }
 
   /// Computes a node. In whole mode, ranks whose shards have other attributes choose among branches.
-  std::vector<Hlo> computed(NodeId id, const std::vector<Hlo>& inputs, const std::vector<Type>& types) {
+  std::vector<Hlo> computed(const Instruction& instruction, const std::vector<Hlo>& inputs,
+                            const std::vector<Type>& types) {
+    const NodeId id = instruction.node;
     const OpDef& op = ops_.at(local_.graph.nodes[id].op);
+    const auto emit = [&](HloBody& body, const Attrs& attrs) {
+      if (instruction.choice.kernel == kCudnnKernel) return op.cudnn->emit({body, attrs, inputs, types});
+      return emit_node(body, ops_, op, attrs, inputs, types);
+    };
     std::vector<Attrs> distinct;
     std::vector<std::string> texts;
     std::vector<int64_t> branch_of;  // by rank
@@ -96,10 +101,10 @@ class Segmenter::Writer {
       distinct.push_back(std::move(attrs));
       texts.push_back(std::move(text));
     }
-    if (distinct.size() == 1) return emit_node(body_, ops_, op, distinct[0], inputs, types);
+    if (distinct.size() == 1) return emit(body_, distinct[0]);
     std::vector<HloBody::Branch> branches;
     for (const Attrs& attrs : distinct) {
-      branches.emplace_back([&](HloBody& body) { return emit_node(body, ops_, op, attrs, inputs, types); });
+      branches.emplace_back([&](HloBody& body) { return emit(body, attrs); });
     }
     return body_.add_case(emit_by_rank(body_, branch_of), branches);
   }
@@ -167,7 +172,8 @@ std::vector<int> places_of(const Schedule& schedule) {
 
 bool Segmenter::in_program(const Instruction& instruction) const {
   switch (instruction.kind) {
-    case Instruction::compute: return instruction.choice.kernel == kProgramKernel;
+    case Instruction::compute:
+      return instruction.choice.kernel == kProgramKernel || instruction.choice.kernel == kCudnnKernel;
     case Instruction::copy:
     case Instruction::accumulate: return true;
     case Instruction::collective:

@@ -8,8 +8,9 @@
 
 namespace partita {
 
-/// Name of the kernel of nodes that run as a part of a program. Nodes with another one run on the host.
-inline constexpr std::string_view kProgramKernel = "xla";
+/// Names of the kernels of nodes that run as a part of a program: as operations, or as a call of cuDNN
+/// (`OpDef::cudnn`). Nodes with another one run on the host.
+inline constexpr std::string_view kProgramKernel = "xla", kCudnnKernel = "cudnn";
 
 /// Consecutive instructions that run as one program. Places are indices of buffers (`places_of`).
 struct Segment {
@@ -41,8 +42,8 @@ class Segmenter {
             CollectiveMode mode = CollectiveMode::cut);
 
   CollectiveMode mode() const { return mode_; }
-  /// Whether an instruction is a part of a program: a computation by kProgramKernel, a copy, a sum over micro-batches,
-  /// and in whole mode a collective (`is_emitted_collective`).
+  /// Whether an instruction is a part of a program: a computation by one of the kernels above, a copy, a sum over
+  /// micro-batches, and in whole mode a collective (`is_emitted_collective`).
   bool in_program(const Instruction& instruction) const;
 
   /// `places_of` the schedule.

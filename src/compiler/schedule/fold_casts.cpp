@@ -118,6 +118,13 @@ class Folder {
     }
   }
 
+  /// Whether one of the first `count` results is a part of a sum in a wider float, which is not to be rounded.
+  bool has_wide_part(const std::vector<ValueId>& outputs, int count) const {
+    return std::any_of(
+        outputs.begin(), outputs.begin() + std::min<std::ptrdiff_t>(count, std::ssize(outputs)),
+        [&](ValueId output) { return is_wide(graph_.type(output)) && !local_.shardings[output].partial.empty(); });
+  }
+
   void fold(NodeId id) {
     const Node& node = graph_.nodes[id];
     const OpDef& op = ops_.at(node.op);
@@ -140,6 +147,7 @@ class Folder {
       }
     }
     if (values.inputs == node.inputs && values.outputs == node.outputs) return;
+    if (choice->rounds && has_wide_part(values.outputs, halves.results)) return;
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       if (values.outputs[k] != node.outputs[k]) folded_.is_left_out[users_[node.outputs[k]][0]] = true;
     }

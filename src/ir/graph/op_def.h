@@ -125,6 +125,15 @@ struct OpTraits {
   std::function<BatchStatistics(const OpCall&)> batch_statistics = nullptr;
 };
 
+/// How cuDNN computes an op, as a call in a program.
+struct CudnnCall {
+  /// Returns why it does not compute the op with these local types and attributes, else "".
+  std::function<std::string(const OpCall&)> refusal;
+  /// Writes the call of an op that `refusal` does not refuse and returns the results. Floats among them may be wider
+  /// than those of the library.
+  std::function<std::vector<Hlo>(const EmitCall&)> emit;
+};
+
 /// Definition of one op. Members without a default are required.
 struct OpDef {
   std::string name;
@@ -155,6 +164,7 @@ struct OpDef {
   /// Optional: writes the op on one shard as StableHLO and returns its results. Without it, a pointwise op is written
   /// by its formula, and others by their expansion.
   std::function<std::vector<Hlo>(const EmitCall&)> emit = nullptr;
+  std::optional<CudnnCall> cudnn = std::nullopt;
   OpTraits traits = {};
   std::vector<Sample> samples;
 };

@@ -158,6 +158,7 @@ OpDef attention_op() {
   op.grad = grad_attention;
   op.expand = expand_attention;
   op.emit = emit_attention;
+  op.cudnn = cudnn_attention();
   op.traits.is_selected_for_recompute = true;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
@@ -247,6 +248,7 @@ OpDef attention_grad_op() {
         .linear_in({5});
   };
   op.emit = emit_attention_grad;
+  op.cudnn = cudnn_attention_grad();
   op.localize = localize_attention;
   op.flops_per_point = 10;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {

@@ -95,6 +95,9 @@ Attrs localize_attention(const Attrs& given, const Shard& shard);
 /// Write attention and its gradient as StableHLO.
 std::vector<Hlo> emit_attention(const EmitCall& call);
 std::vector<Hlo> emit_attention_grad(const EmitCall& call);
+/// Say how cuDNN computes attention and its gradient: in one kernel each, without the scores in memory.
+CudnnCall cudnn_attention();
+CudnnCall cudnn_attention_grad();
 /// Write the parts of attention whose keys are cut.
 std::vector<Hlo> emit_attention_max(const EmitCall& call);
 std::vector<Hlo> emit_attention_sums(const EmitCall& call);

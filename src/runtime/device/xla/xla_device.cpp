@@ -17,19 +17,27 @@ const std::set<std::string_view> kMixing{"conv2d", "conv2d_grad_filter", "conv2d
 /// Every node runs as a part of a program, in plain formats, except what cannot be written: that runs on the host.
 class XlaCatalog final : public KernelCatalog {
  public:
-  explicit XlaCatalog(const OpSet& ops) : ops_(ops) {}
+  XlaCatalog(const OpSet& ops, bool has_cudnn) : ops_(ops), has_cudnn_(has_cudnn) {}
 
   KernelChoice choose(const KernelQuery& query) const override {
     const OpDef& op = ops_.at(query.op);
+    std::string reason;
+    if (has_cudnn_ && op.cudnn && (!query.like || query.like->kernel == kCudnnKernel)) {
+      reason = op.cudnn->refusal({query.attrs, query.inputs, query.outputs});
+      if (reason.empty()) {
+        KernelChoice choice = plain(kCudnnKernel, query);
+        choice.rounds = true;
+        return choice;
+      }
+    }
     KernelChoice choice = propose_reference(op, query);
     if (!choice.accepted()) {  // it mixes floats
       if (!kMixing.contains(op.name) || !are_halves(query.inputs)) return choice;
-      choice = {.inputs = std::vector<MemoryFormat>(query.inputs.size()),
-                .outputs = std::vector<MemoryFormat>(query.outputs.size())};
-      choice.kernel = kProgramKernel;
+      choice = plain(kProgramKernel, query);
     } else if (can_write(op, query)) {
       choice.kernel = kProgramKernel;
     }
+    choice.reason = std::move(reason);
     if (query.like && query.like->kernel != choice.kernel) {
       return refuse(fmt::format("another shard of the node runs as {}", query.like->kernel));
     }
@@ -42,6 +50,12 @@ class XlaCatalog final : public KernelCatalog {
   }
 
  private:
+  static KernelChoice plain(std::string_view kernel, const KernelQuery& query) {
+    return {.kernel = std::string(kernel),
+            .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+            .outputs = std::vector<MemoryFormat>(query.outputs.size())};
+  }
+
   static bool are_halves(const std::vector<Type>& types) {
     return std::all_of(types.begin(), types.end(), [&](const Type& type) {
       return type.dtype == types[0].dtype && (type.dtype == DType::bf16 || type.dtype == DType::f16);
@@ -59,6 +73,7 @@ class XlaCatalog final : public KernelCatalog {
   }
 
   const OpSet& ops_;
+  const bool has_cudnn_;  // whether calls of cuDNN are asked for
 };
 
 /// Keeps what the host needs in memory of the CPU: operands of collectives and of nodes that run there.
@@ -69,7 +84,7 @@ class XlaDevice final : public Device {
         index_(options.index),
         collectives_(options.collectives),
         warn_(options.warn),
-        catalog_(ops),
+        catalog_(ops, options.attention == AttentionMode::fused),
         host_(make_cpu_device(ops, options.threads, KernelSet::reference)) {}
   XlaDevice(const OpSet& ops, Accelerator accelerator, int threads, CollectiveMode collectives)
       : XlaDevice(ops, DeviceOptions{.threads = threads, .collectives = collectives}) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "compiler/emit/attention_mode.h"
 #include "runtime/device/device.h"
 #include "runtime/device/xla/accelerator.h"
 
@@ -13,8 +14,9 @@ struct DeviceOptions {
   int index = 0;             // device of an accelerator whose name has no index
   int threads = 1;           // compute threads
   KernelSet kernels = KernelSet::fast;
-  CollectiveMode collectives = CollectiveMode::cut;  // communication of an accelerator
-  Warn warn = nullptr;                               // for what costs no more than time
+  CollectiveMode collectives = CollectiveMode::cut;   // communication of an accelerator
+  AttentionMode attention = AttentionMode::composed;  // how a GPU of NVIDIA computes it
+  Warn warn = nullptr;                                // for what costs no more than time
 };
 
 /// Makes a device for the rank that owns it. An accelerator opens its plugin when a program is first bound, so that

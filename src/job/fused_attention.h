@@ -1,0 +1,14 @@
+#pragma once
+// What became of fused attention that a configuration asks for.
+
+#include <string>
+
+#include "compiler/compile.h"
+
+namespace partita {
+
+/// Returns a warning if attention of a training, or a gradient of it, is composed although fused was asked for, else
+/// "". It names one and the reason.
+std::string warning_of_composed(const Program& program);
+
+}  // namespace partita
