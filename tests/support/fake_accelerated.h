@@ -1,0 +1,114 @@
+#pragma once
+// Jobs on a fake plugin, whose programs compute nothing (runtime/pjrt/test_fake_plugin.h).
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "ir/ops/registry.h"
+#include "runtime/device/xla/xla_device.h"
+#include "runtime/pjrt/test_fake_plugin.h"
+#include "support/job.h"
+#include "support/ranks.h"
+
+namespace partita {
+
+using pjrt::ErrorCode;
+using pjrt::FakePlugin;
+using pjrt::Function;
+
+inline constexpr std::string_view kFourLayers = R"(partita graph 1
+graph layers
+input %x: f64[8,6] batch=0
+state %w: f64[6,6] parameter constant(0.1)
+state %v: f64[6,6] parameter constant(0.2)
+state %u: f64[6,4] parameter constant(0.3)
+%a = matmul(%x, %w) : f64[8,6] ; scope=net/first
+%b = tanh(%a) : f64[8,6] ; scope=net/first
+%c = matmul(%b, %v) : f64[8,6] ; scope=net/second
+%d = tanh(%c) : f64[8,6] ; scope=net/second
+%e = matmul(%d, %u) : f64[8,4] ; scope=net/last
+%f = square(%e) : f64[8,4]
+%loss = reduce(%f) {axes=[0,1], scale=0.1} : f64[]
+output loss = %loss
+)";
+
+/// A fake plugin, and jobs on its first device. Whoever hangs is ended by the alarm.
+class FakeAccelerated : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (ranks_are_processes()) GTEST_SKIP() << "a process that fails is ended by its launcher";
+    ::alarm(300);
+    start();
+  }
+  void TearDown() override {
+    ::alarm(0);
+    stop();
+  }
+
+  void start() {
+    stop();
+    fake_ = std::make_unique<FakePlugin>();
+    const pjrt::Client client = pjrt::Plugin(fake_->table(), "fake.so").make_client();
+    accelerator_.emplace(Accelerator::of(client, 0));
+    second_.emplace(Accelerator::of(client, 1));
+  }
+  void stop() {
+    if (fake_ == nullptr) return;
+    accelerator_.reset();
+    second_.reset();
+    EXPECT_TRUE(fake_->alive.empty()) << *fake_->alive.begin();
+    fake_.reset();
+  }
+
+  Job job(int ranks, int64_t micro_batches = 1) {
+    Job job;
+    job.forward = parse_graph(kFourLayers, all_ops());
+    job.training.optimizer = {.kind = OptimizerKind::adamw};
+    job.states = initial_states(job.forward, /*seed=*/3);
+    job.ranks = ranks;
+    job.micro_batches = micro_batches;
+    job.steps = 2;
+    job.batch = [](int) {
+      Arrays batch;
+      batch.emplace("x", random_array({DType::f64, {8, 6}}, 5));
+      return batch;
+    };
+    on_fake(job);
+    return job;
+  }
+
+  void on_fake(Job& job) {
+    job.device = [this](int threads, KernelSet) { return make_device(all_ops(), *accelerator_, threads); };
+  }
+
+  /// A job of two ranks, each on a device of its own, with collectives in programs.
+  Job whole_job() {
+    Job job = this->job(2);
+    job.device = [this](int threads, KernelSet) {
+      return make_device(all_ops(), next_++ % 2 == 0 ? *accelerator_ : *second_, threads, CollectiveMode::whole);
+    };
+    return job;
+  }
+
+  std::unique_ptr<FakePlugin> fake_;
+  std::optional<Accelerator> accelerator_, second_;
+  std::atomic<int> next_ = 0;
+};
+
+/// Returns the message and the exit code of what an action throws; "" and ok if it throws nothing.
+inline std::pair<std::string, ExitCode> failure_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return {error.what(), error.code()};
+  }
+  return {"", ExitCode::ok};
+}
+
+inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace partita
