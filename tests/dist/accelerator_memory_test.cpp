@@ -211,56 +211,6 @@ TEST_F(FakeAccelerated, AStepThatDoesNotFitIsRefusedBeforeItBegins) {
   }
 }
 
-/// Number of programs that rank 0 of a job runs in a step, and the number of its collectives, of which adjacent ones
-/// count once.
-struct Launches {
-  int programs = 0, cuts = 0;
-};
-
-Launches launches_of(FakePlugin& fake, Job job) {
-  Launches launches;
-  job.steps = 1;
-  int before = 0;
-  const Program program = compile_job(job);
-  job.begin = [&](const Program&, Executor&, Communicator& world) {
-    world.barrier();
-    if (world.rank() == 0) before = fake.calls[Function::loaded_executable_execute];
-    world.barrier();
-  };
-  job.end = [&](const Program&, Executor&, Communicator& world) {
-    world.barrier();
-    if (world.rank() == 0) {
-      launches.programs = (fake.calls[Function::loaded_executable_execute] - before) / world.size();
-    }
-    world.barrier();
-  };
-  run_job(job, program);
-  const Segmenter segmenter(program.schedule(), program.local(), all_ops());
-  bool was_program = true;
-  for (const Instruction& instruction : program.schedule().instructions) {
-    if (was_program && !segmenter.in_program(instruction)) ++launches.cuts;
-    was_program = segmenter.in_program(instruction);
-  }
-  return launches;
-}
-
-TEST_F(FakeAccelerated, AStepRunsAsFewProgramsAsItsCollectivesAllow) {
-  Job mlp = model_job("mlp:layers=3,hidden=64", {.image = {1, 6, 5}, .batch = 12});
-  on_fake(mlp);
-  const Launches alone = launches_of(*fake_, mlp);
-  EXPECT_EQ(alone.cuts, 0);
-  EXPECT_EQ(alone.programs, 2) << "one up to the check of the loss, and the update";
-  for (const int64_t level : {0, 3}) {
-    Job gpt = model_job("gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {.batch = 12});
-    on_fake(gpt);
-    gpt.ranks = 2;
-    gpt.zero = {.level = level, .threshold = 0};
-    const Launches launches = launches_of(*fake_, gpt);
-    EXPECT_GT(launches.cuts, 0);
-    EXPECT_LE(launches.programs, launches.cuts + 2) << "the update begins a program";
-  }
-}
-
 // Nobody reads the logits of a training.
 TEST(AcceleratorPrograms, ATrainingReturnsNoLogits) {
   for (const Purpose purpose : {Purpose::training, Purpose::evaluation}) {

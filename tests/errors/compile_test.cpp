@@ -44,5 +44,13 @@ TEST(CompileErrors, Plugins) {
   compile_refused({"--target", "h100", "--device", "cuda"}, "[compile] unknown flag, got '--device'");
 }
 
+// Runs if PARTITA_PJRT_PLUGIN names a plugin for CPUs (tools/xla/get_plugin.sh).
+TEST(CompileErrors, APluginForOtherDevices) {
+  const char* path = std::getenv("PARTITA_PJRT_PLUGIN");
+  if (path == nullptr || *path == '\0') GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
+  expect_refusal({"train", "mlp", "--device", "tpu", "--steps", "1"}, ExitCode::usage,
+                 {std::string("[device] a plugin for other devices, got ") + path + " for cpu, expected one for tpu"});
+}
+
 }  // namespace
 }  // namespace partita

@@ -1,6 +1,11 @@
 #include "golden/golden_programs.h"
 
+#include <algorithm>
+#include <map>
+#include <regex>
+
 #include "cli/job_flags.h"
+#include "compiler/emit/rank_programs.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
 #include "runtime/launch/place.h"
@@ -27,12 +32,15 @@ class GoldenProgram {
     app_.add_option("--rank", rank_);
     app_.add_flag("--training", training_);
     app_.add_flag("--forward", forward_);
+    app_.add_flag("--counts", counts_);
     app_.parse(words_);
   }
 
   bool has_model() const { return !flags_.model.empty(); }
   const std::string& words() const { return words_; }
   int64_t rank() const { return rank_; }
+  bool has_counts() const { return counts_; }
+  CollectiveMode collectives() const { return configuration(flags_).ranks.collectives; }
 
   /// Compiles with one thread and, unless a flag says otherwise, the reference kernels, which are the same on every
   /// processor.
@@ -74,8 +82,41 @@ class GoldenProgram {
   JobFlags flags_;
   std::string words_, graph_, plan_;
   int64_t rank_ = 0;
-  bool training_ = false, forward_ = false;
+  bool training_ = false, forward_ = false, counts_ = false;
 };
+
+/// Prints words with their counts, most frequent first, one a line: "  3 tensor<4xf32>".
+std::string print_counts(const std::vector<std::string>& words) {
+  std::map<std::string, int> counts;
+  for (const std::string& word : words) ++counts[word];
+  std::vector<std::pair<int, std::string>> sorted;
+  for (const auto& [word, count] : counts) sorted.emplace_back(-count, word);
+  std::sort(sorted.begin(), sorted.end());
+  std::string text;
+  for (const auto& [count, word] : sorted) text += fmt::format("  {} {}\n", -count, word);
+  return text;
+}
+
+/// Returns the parts of a text that match an expression.
+std::vector<std::string> parts_of(const std::string& text, const std::string& expression) {
+  const std::regex regex(expression);
+  std::vector<std::string> parts;
+  for (std::sregex_iterator part(text.begin(), text.end(), regex), end; part != end; ++part) {
+    parts.push_back((*part)[1]);
+  }
+  return parts;
+}
+
+/// Prints the types of a program's arguments and results, and its operations, each with its count.
+std::string summary_of(const std::string& text) {
+  const size_t main = text.find("@main("), results = text.find(") -> (", main), body = text.find(" {\n", results);
+  const std::string arguments = text.substr(main, results - main);
+  const std::string type = "(tensor<[^>]*>)";
+  return fmt::format("arguments\n{}results, {} of them in place of an argument\n{}operations\n{}",
+                     print_counts(parts_of(arguments, type)), parts_of(arguments, "(tf.aliasing_output)").size(),
+                     print_counts(parts_of(text.substr(results, body - results), type)),
+                     print_counts(parts_of(text, "= \"?([a-z]+\\.[a-z_]+)")));
+}
 
 std::string print_warnings(const Program& program) {
   std::string text;
@@ -96,6 +137,21 @@ std::string partition_of_golden(const std::string& input) {
   GoldenProgram golden(input);
   const Program program = golden.compile_to(Stage::partition);
   return print_warnings(program) + print_rank(program, all_ops(), golden.rank());
+}
+
+std::string programs_of_golden(const std::string& input) {
+  GoldenProgram golden(input);
+  const Program program = golden.compile_to(Stage::schedule);
+  const RankPrograms found =
+      programs_of_rank(program.pipeline, program.stages, all_ops(), golden.rank(), golden.collectives());
+  std::string text = print_warnings(program);
+  text += fmt::format("{} programs, {} messages between them\n", found.programs.size(), found.messages);
+  for (const RankProgram& one : found.programs) {
+    text += fmt::format("\nstage {}, {}, {} to {}: {} ops, run {} times by {} ranks together\n{}", one.stage,
+                        name_of(one.section), one.first, one.last, one.ops, one.segments, one.replicas,
+                        golden.has_counts() ? summary_of(one.text) : one.text);
+  }
+  return text;
 }
 
 std::string schedule_of_golden(const std::string& input) {

@@ -13,6 +13,9 @@ std::string plan_of_golden(const std::string& input);
 std::string partition_of_golden(const std::string& input);
 /// Returns the schedule of a graph's program or, for a model, what `partita schedule` prints.
 std::string schedule_of_golden(const std::string& input);
+/// Returns the programs of --rank in StableHLO, as accelerators run them. --counts: in place of each text, the types of
+/// its arguments and results, and its operations, with their counts.
+std::string programs_of_golden(const std::string& input);
 /// Returns the moves of a rank from one sharding to another, and the bytes that a rank receives, by which they are
 /// chosen: a mean where parts differ. The input has lines "mesh ..", "from TYPE", "to TYPE" and, if the rank is not 0,
 /// "rank N".

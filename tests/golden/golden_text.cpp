@@ -57,7 +57,7 @@ std::string print(const GoldenText& golden) {
   return fmt::format("# {}\n{}{}{}", golden.title, golden.input, kSeparator, golden.result);
 }
 
-std::string fault_of_form(const std::string& text) {
+std::string fault_of_form(const std::string& text, size_t max_lines) {
   try {
     const GoldenText golden = parse_golden(text);
     const auto words = 1 + std::count(golden.title.begin(), golden.title.end(), ' ');
@@ -66,8 +66,8 @@ std::string fault_of_form(const std::string& text) {
     }
     for (const auto& [name, part] : {std::pair("input", &golden.input), std::pair("result", &golden.result)}) {
       const size_t lines = lines_of(*part).size();
-      if (lines == 0 || lines > kMaxGoldenLines) {
-        return fmt::format("the {} has {} lines, expected 1 to {}", name, lines, kMaxGoldenLines);
+      if (lines == 0 || lines > max_lines) {
+        return fmt::format("the {} has {} lines, expected 1 to {}", name, lines, max_lines);
       }
     }
   } catch (const InvalidArgument& error) {

@@ -26,8 +26,9 @@ struct GoldenText {
 GoldenText parse_golden(const std::string& text);
 /// Returns the text that `parse_golden` reads.
 std::string print(const GoldenText& golden);
-/// Returns what is wrong with the form of a file: no sentence, or too many lines. "" if nothing is.
-std::string fault_of_form(const std::string& text);
+/// Returns what is wrong with the form of a file: no sentence, or more than `max_lines` lines of an input or a result.
+/// "" if nothing is.
+std::string fault_of_form(const std::string& text, size_t max_lines = kMaxGoldenLines);
 
 /// Returns the lines of both texts: those of `expected` alone after "- ", those of `got` alone after "+ ".
 std::string line_differences(const std::string& expected, const std::string& got);

@@ -20,6 +20,8 @@ const fs::path kGolden = fs::path(PARTITA_SOURCE_DIR) / "tests/golden";
 struct GoldenFolder {
   const char* name;
   std::string (*run)(const std::string& input);
+  size_t max_lines = kMaxGoldenLines;
+  size_t min_files = 12;
 };
 
 constexpr GoldenFolder kFolders[] = {
@@ -27,12 +29,13 @@ constexpr GoldenFolder kFolders[] = {
     {"reshard", reshard_of_golden},
     {"partition", partition_of_golden},
     {"schedule", schedule_of_golden},
+    {"stablehlo", programs_of_golden, /*max_lines=*/400, /*min_files=*/9},
 };
 
 class GoldenTexts : public testing::TestWithParam<GoldenFolder> {};
 
 TEST_P(GoldenTexts, AreWhatTheirInputsGive) {
-  const auto& [name, run] = GetParam();
+  const auto& [name, run, max_lines, min_files] = GetParam();
   for (const std::string& message : check_golden_texts(kGolden / name, run, renews_golden_texts())) {
     ADD_FAILURE() << message;
   }
@@ -46,10 +49,10 @@ TEST(GoldenFiles, AreShortAndSayWhatTheyShow) {
   std::set<std::string> titles;
   for (const GoldenFolder& folder : kFolders) {
     const auto files = files_of(kGolden / folder.name);
-    EXPECT_GE(files.size(), 12U) << folder.name;
+    EXPECT_GE(files.size(), folder.min_files) << folder.name;
     for (const fs::path& path : files) {
       const std::string text = read_text(path);
-      EXPECT_EQ(fault_of_form(text), "") << path;
+      EXPECT_EQ(fault_of_form(text, folder.max_lines), "") << path;
       EXPECT_TRUE(titles.insert(parse_golden(text).title).second) << path << " has the sentence of another file";
       ++count;
     }
@@ -137,6 +140,7 @@ TEST_F(GoldenHarness, FaultsOfFormAreFound) {
   EXPECT_EQ(fault_of_form(title + lines + "---\n" + lines), "");
   has(title + lines + "a\n---\nb\n", "the input has 41 lines, expected 1 to 40");
   has(title + "a\n---\n" + lines + "b\n", "the result has 41 lines, expected 1 to 40");
+  EXPECT_EQ(fault_of_form(title + "a\n---\n" + lines + "b\n", kMaxGoldenLines + 1), "");
 }
 
 TEST(GoldenRenewal, IsRefusedInCi) {

@@ -67,7 +67,6 @@ FUNCTION(buffer_ready_event, PJRT_Buffer_ReadyEvent);
 FUNCTION(topology_create, PJRT_TopologyDescription_Create);
 FUNCTION(topology_destroy, PJRT_TopologyDescription_Destroy);
 FUNCTION(topology_platform_name, PJRT_TopologyDescription_PlatformName);
-FUNCTION(topology_device_descriptions, PJRT_TopologyDescription_GetDeviceDescriptions);
 FUNCTION(compile, PJRT_Compile);
 FUNCTION(executable_memory_stats, PJRT_Executable_GetCompiledMemoryStats);
 CODE(cancelled, CANCELLED);
@@ -176,7 +175,6 @@ SIZES(TopologyArgs, PJRT_TopologyDescription_Destroy_Args);
 SIZES(TopologyTextArgs, PJRT_TopologyDescription_PlatformName_Args);
 FIELD(TopologyTextArgs, text, PJRT_TopologyDescription_PlatformName_Args, platform_name);
 FIELD(TopologyTextArgs, size, PJRT_TopologyDescription_PlatformName_Args, platform_name_size);
-SIZES(TopologyDevicesArgs, PJRT_TopologyDescription_GetDeviceDescriptions_Args);
 SIZES(CompileArgs, PJRT_Compile_Args);
 FIELD(CompileArgs, executable, PJRT_Compile_Args, executable);
 END

@@ -85,6 +85,64 @@ TEST(RankPrograms, WholeProgramsHaveTheCollectives) {
   EXPECT_THROW(programs_of_rank(uneven.pipeline, uneven.stages, all_ops(), 0, CollectiveMode::whole), InvalidArgument);
 }
 
+/// Compiles a graph for accelerators by the text of its plan.
+Program planned_program(std::string_view graph, const std::string& plan) {
+  const auto device = make_device(all_ops(), {.name = "xla:cpu"});
+  return compile(
+      parse_graph(std::string(graph), all_ops()), all_ops(), device->catalog(),
+      {.ranks = 2, .own_plan = [&](const Graph& given, int64_t) { return parse_plan(plan, given, all_ops()); }});
+}
+
+// Rows are cut, then columns, then rows again.
+TEST(RankPrograms, AnEqualTextIsOneProgram) {
+  const Program program = planned_program(R"(partita graph 1
+graph chain
+input %x: f64[4,4]
+%a = neg(%x) : f64[4,4]
+%b = neg(%a) : f64[4,4]
+%c = neg(%b) : f64[4,4]
+output c = %c
+)",
+                                          R"(partita plan 1
+mesh data=2
+input %x {data} {}
+node a a={data}
+node b b={data}
+node c a={data}
+output c {data} {}
+)");
+  const RankPrograms found = programs_of_rank(program.pipeline, program.stages, all_ops(), 0);
+  ASSERT_EQ(found.programs.size(), 2u);
+  EXPECT_EQ(found.programs[0].segments, 2);
+  EXPECT_EQ(found.programs[1].segments, 1);
+  EXPECT_EQ(found.messages, 2);
+}
+
+TEST(RankPrograms, WholeModeRefusesPartsOfNeighbours) {
+  const Program program = planned_program(R"(partita graph 1
+graph images
+input %x: f32[1,3,16,16]
+state %w: f32[4,3,3,3] parameter
+%conv = conv2d(%x, %w) {pads=[1,1,1,1]}
+output conv = %conv
+)",
+                                          R"(partita plan 1
+mesh data=2
+input %x {} {} {data} {}
+node conv h={data}
+output conv {} {} {data} {}
+)");
+  try {
+    programs_of_rank(program.pipeline, program.stages, all_ops(), 0, CollectiveMode::whole);
+    ADD_FAILURE() << "no refusal";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "[collectives] ranks that cannot run one program, got a graph in which x.halo_exchange "
+                 "(halo_exchange) moves parts that no operation of StableHLO moves, expected equal shards, or "
+                 "--collectives cut");
+  }
+}
+
 TEST(RankPrograms, OneRankSendsNothing) {
   const Program program = staged_program(1, 1, 1);
   const RankPrograms found = programs_of_rank(program.pipeline, program.stages, all_ops(), 0);

@@ -43,7 +43,6 @@ constexpr std::pair<Function, std::string_view> kFunctions[] = {
     {Function::topology_create, "PJRT_TopologyDescription_Create"},
     {Function::topology_destroy, "PJRT_TopologyDescription_Destroy"},
     {Function::topology_platform_name, "PJRT_TopologyDescription_PlatformName"},
-    {Function::topology_device_descriptions, "PJRT_TopologyDescription_GetDeviceDescriptions"},
     {Function::compile, "PJRT_Compile"},
     {Function::executable_memory_stats, "PJRT_Executable_GetCompiledMemoryStats"},
 };

@@ -102,7 +102,6 @@ enum class Function : size_t {
   topology_create = 82,
   topology_destroy = 83,
   topology_platform_name = 84,
-  topology_device_descriptions = 86,
   compile = 89,
   executable_memory_stats = 96,
 };
@@ -334,10 +333,6 @@ struct TopologyArgs : Header {  // topology_destroy
 struct TopologyTextArgs : TopologyArgs {  // topology_platform_name
   const char* text = nullptr;
   size_t size = 0;
-};
-struct TopologyDevicesArgs : TopologyArgs {
-  DeviceDescription* const* descriptions = nullptr;
-  size_t num_descriptions = 0;
 };
 struct CompileArgs : Header {
   const TopologyHandle* topology = nullptr;

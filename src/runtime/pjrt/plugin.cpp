@@ -90,13 +90,6 @@ std::string Topology::platform() const {
   return {args.text, args.size};
 }
 
-size_t Topology::devices() const {
-  TopologyDevicesArgs args;
-  args.topology = handle_;
-  api_->call(Function::topology_device_descriptions, args);
-  return args.num_descriptions;
-}
-
 Compiled Topology::compile(std::string_view text, const CompileOptions& options) const {
   const ProgramText program = program_text(text);
   const std::string bytes = pjrt::serialized(options);

@@ -52,7 +52,6 @@ class Topology {
 
   /// Name of the platform: "cuda", "tpu".
   std::string platform() const;
-  size_t devices() const;
   /// Compiles a module of StableHLO. Throws RuntimeFailure(out_of_memory), or InternalError with the plugin's message.
   Compiled compile(std::string_view text, const CompileOptions& options) const;
 

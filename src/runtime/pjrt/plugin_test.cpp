@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "runtime/pjrt/element_type.h"
 #include "runtime/pjrt/test_fake_plugin.h"
 
 namespace partita::pjrt {
@@ -218,6 +219,27 @@ TEST(Plugin, SaysWhyALibraryIsNone) {
   EXPECT_EQ(exit, ExitCode::usage);
   EXPECT_EQ(error_of([] { Plugin::load("libm.so.6"); }).first,
             "[device] no PJRT plugin, got libm.so.6 without GetPjrtApi, expected the path of a plugin's library");
+}
+
+TEST(Plugin, AnAssignedBufferReplacesTheOther) {
+  FakePlugin fake;
+  const Client client = Plugin(fake.table(), "fake.so").make_client();
+  const float values[] = {1, 2};
+  Buffer first = client.upload(0, {{DType::f32, {}}, values});
+  {
+    Buffer second = client.upload(0, {{DType::f32, {2}}, values});
+    first = std::move(second);
+  }
+  EXPECT_EQ(first.type(), (Type{DType::f32, {2}}));
+  EXPECT_EQ(fake.alive.count("buffer"), 1U);
+}
+
+TEST(ElementTypes, AreThoseOfPlugins) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8,
+                            DType::u32, DType::boolean}) {
+    EXPECT_EQ(dtype_of(static_cast<int>(element_type(dtype))), dtype);
+  }
+  EXPECT_EQ(error_of([] { dtype_of(99); }).first, "[device] an element type of a plugin that is unknown here, got 99");
 }
 
 TEST(CompileOptions, AreMessagesOfProtocolBuffers) {

@@ -116,6 +116,14 @@ TEST(OptimizedPrograms, CountKernelsOutsideOfFusions) {
   for (const size_t size : {module.size() - 1, module.size() - 3}) {
     EXPECT_EQ(count_kernels({"hlo", module.substr(0, size)}), std::nullopt) << size;
   }
+  // Fields of 8 and of 4 bytes are passed over; a group, and a number without an end, are malformed.
+  const auto wide = [](int kind, size_t bytes) {
+    return std::string(1, static_cast<char>(15 << 3 | kind)) + std::string(bytes, '\x07');
+  };
+  EXPECT_EQ(count_kernels({"hlo", wide(1, 8) + wide(5, 4) + module}), (KernelCounts{.fused = 2, .library = 1}));
+  for (const std::string& begin : {wide(3, 0), std::string(1, '\x08') + std::string(10, '\xff')}) {
+    EXPECT_EQ(count_kernels({"hlo", begin + module}), std::nullopt);
+  }
 }
 
 }  // namespace

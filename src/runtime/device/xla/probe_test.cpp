@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <optional>
@@ -82,6 +85,40 @@ TEST_F(Probe, APluginThatCannotBeUsedIsAReport) {
         << report.missing;
     EXPECT_EQ(report.devices, 0);
   }
+}
+
+/// Runs a body in a new process. Returns whether it ended well.
+template <class Body>
+bool succeeds_apart(const Body& body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body() ? 0 : 1);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return status == 0;
+}
+
+bool reports(const std::vector<PluginReport>& reports, const std::string& message) {
+  const std::string found = report_of(reports, "tpu").missing;
+  if (found != message) fmt::print("{}\n", found);
+  return found == message;
+}
+
+TEST_F(Probe, WithoutFilesOrProcessesNoPluginIsTried) {
+  ::setenv("PARTITA_PJRT_PLUGIN", "/nowhere/libtpu.so", 1);
+  EXPECT_TRUE(succeeds_apart([] {
+    const int next = ::dup(STDIN_FILENO);
+    ::close(next);
+    const rlimit limit{static_cast<rlim_t>(next), static_cast<rlim_t>(next)};
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+    return reports(probe_plugins(), "[device] cannot try the plugin, got no pipe, expected free files (ulimit -n)");
+  }));
+  if (::geteuid() != 0) GTEST_SKIP() << "processes of the user may run";
+  EXPECT_TRUE(succeeds_apart([] {
+    const rlimit limit{0, 0};
+    if (::setrlimit(RLIMIT_NPROC, &limit) != 0 || ::setuid(65534) != 0) return false;
+    return reports(probe_plugins(),
+                   "[device] cannot try the plugin, got no process, expected free processes (ulimit -u)");
+  }));
 }
 
 TEST_F(Probe, APluginThatIsNotThereIsAReport) {

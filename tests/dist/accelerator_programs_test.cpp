@@ -1,0 +1,152 @@
+// Programs that a step runs on an accelerator, with a fake plugin: how many, and errors of those in flight.
+
+#include <gtest/gtest.h>
+
+#include "compiler/emit/segments.h"
+#include "runtime/execute/executor.h"
+#include "runtime/execute/xla/gang.h"
+#include "support/fake_accelerated.h"
+#include "support/forwarding_communicator.h"
+
+namespace partita {
+namespace {
+
+/// Number of programs that rank 0 of a job runs in a step, and the number of its collectives, of which adjacent ones
+/// count once.
+struct Launches {
+  int programs = 0, cuts = 0;
+};
+
+Launches launches_of(FakePlugin& fake, Job job) {
+  Launches launches;
+  job.steps = 1;
+  int before = 0;
+  const Program program = compile_job(job);
+  job.begin = [&](const Program&, Executor&, Communicator& world) {
+    world.barrier();
+    if (world.rank() == 0) before = fake.calls[Function::loaded_executable_execute];
+    world.barrier();
+  };
+  job.end = [&](const Program&, Executor&, Communicator& world) {
+    world.barrier();
+    if (world.rank() == 0) {
+      launches.programs = (fake.calls[Function::loaded_executable_execute] - before) / world.size();
+    }
+    world.barrier();
+  };
+  run_job(job, program);
+  const Segmenter segmenter(program.schedule(), program.local(), all_ops());
+  bool was_program = true;
+  for (const Instruction& instruction : program.schedule().instructions) {
+    if (was_program && !segmenter.in_program(instruction)) ++launches.cuts;
+    was_program = segmenter.in_program(instruction);
+  }
+  return launches;
+}
+
+TEST_F(FakeAccelerated, AStepRunsAsFewProgramsAsItsCollectivesAllow) {
+  Job mlp = model_job("mlp:layers=3,hidden=64", {.image = {1, 6, 5}, .batch = 12});
+  on_fake(mlp);
+  const Launches alone = launches_of(*fake_, mlp);
+  EXPECT_EQ(alone.cuts, 0);
+  EXPECT_EQ(alone.programs, 2) << "one up to the check of the loss, and the update";
+  mlp.micro_batches = 4;
+  EXPECT_EQ(launches_of(*fake_, mlp).programs, 6) << "one before the micro-batches, one in each, and the update";
+  for (const int64_t level : {0, 3}) {
+    Job gpt = model_job("gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {.batch = 12});
+    on_fake(gpt);
+    gpt.ranks = 2;
+    gpt.zero = {.level = level, .threshold = 0};
+    const Launches launches = launches_of(*fake_, gpt);
+    EXPECT_GT(launches.cuts, 0);
+    EXPECT_LE(launches.programs, launches.cuts + 2) << "the update begins a program";
+  }
+}
+
+// Ranks count: in whole mode the first one starts a program for all of them.
+TEST_F(FakeAccelerated, InWholeModeAStepRunsTwoPrograms) {
+  for (const int64_t level : {0, 3}) {
+    Job gpt = model_job("gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {.batch = 12});
+    gpt.ranks = 2;
+    gpt.zero = {.level = level, .threshold = 0};
+    gpt.device = whole_job().device;
+    gpt.collectives = CollectiveMode::whole;
+    gpt.steps = 3;
+    const int before = fake_->calls[Function::loaded_executable_execute];
+    run_job(gpt);
+    EXPECT_EQ(fake_->calls[Function::loaded_executable_execute] - before, 2 * gpt.steps) << "level " << level;
+  }
+}
+
+/// A job of 80 micro-batches, each of one row and one program.
+Job long_job(Job job) {
+  std::string text(kFourLayers);
+  for (size_t at = text.find("f64[8,"); at != text.npos; at = text.find("f64[8,", at)) text.replace(at, 6, "f64[80,");
+  job.forward = parse_graph(text, all_ops());
+  job.micro_batches = 80;
+  job.steps = 1;
+  job.batch = [](int) {
+    Arrays batch;
+    batch.emplace("x", random_array({DType::f64, {80, 6}}, 5));
+    return batch;
+  };
+  return job;
+}
+
+// The host waits for the oldest of many runs, so an error is thrown before the step ends.
+TEST_F(FakeAccelerated, AnErrorOfTheOldestRunEndsTheStep) {
+  run_job(long_job(job(1)));
+  const int runs = fake_->calls[Function::loaded_executable_execute];
+  ASSERT_GT(runs, 80);
+  start();
+  fake_->failing_later[Function::loaded_executable_execute] = ErrorCode::unavailable;
+  fake_->failing_call[Function::loaded_executable_execute] = 3;
+  const auto [message, code] = failure_of([&] { run_job(long_job(job(1))); });
+  EXPECT_EQ(code, ExitCode::peer_lost);
+  EXPECT_TRUE(has(message, "in the program of ")) << message;
+  EXPECT_LT(fake_->calls[Function::loaded_executable_execute], runs);
+}
+
+TEST_F(FakeAccelerated, ErrorsOfMemoryDoWithoutThePluginsNumbers) {
+  fake_->failing[Function::executable_memory_stats] = ErrorCode::unimplemented;
+  fake_->failing[Function::loaded_executable_execute] = ErrorCode::resource_exhausted;
+  const std::string message = failure_of([&] { run_job(job(1)); }).first;
+  EXPECT_TRUE(message.starts_with("[memory] out of memory: the device: as the test wants: in the program of "))
+      << message;
+  EXPECT_FALSE(has(message, "temporaries")) << message;
+  fake_->failing.erase(Function::loaded_executable_execute);
+  fake_->memory_limit = 100;
+  const auto [refusal, code] = failure_of([&] { run_job(job(1)); });
+  EXPECT_EQ(code, ExitCode::out_of_memory);
+  EXPECT_TRUE(has(refusal, ", 0 bytes of temporaries) for the program of ")) << refusal;
+}
+
+/// Gives a rank another number than the one that its peer has sent, as if it were in a process of its own.
+class OtherProcess final : public ForwardingCommunicator {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+  std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override {
+    return inner().split(members, timeout);
+  }
+  void broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout) override {
+    ForwardingCommunicator::broadcast(data, count, dtype, root, timeout);
+    *static_cast<int64_t*>(data) ^= 1;
+  }
+};
+
+TEST_F(FakeAccelerated, RanksOfSeveralProcessesDoNotStartProgramsTogether) {
+  std::atomic<int> refusals = 0;
+  on_ranks(2, [&](Communicator& world) {
+    OtherProcess other(world);
+    const auto [message, code] =
+        failure_of([&] { Gang(world.rank() == 1 ? other : world, world.rank() == 0 ? *accelerator_ : *second_); });
+    EXPECT_EQ(message,
+              "[collectives] collectives in programs of several processes, got ranks that are not in one process, "
+              "expected ranks that are threads (--ranks), or --collectives cut");
+    refusals += code == ExitCode::usage;
+  });
+  EXPECT_EQ(refusals, 2);
+}
+
+}  // namespace
+}  // namespace partita
