@@ -74,7 +74,9 @@ TEST_F(KnownXlaFlags, OthersAreRefused) {
   EXPECT_EQ(outcome_of("--xla_dump_to=/tmp --nonsense=3"), refusal_of("--nonsense=3", "one of " + plugin_));
   EXPECT_EQ(outcome_of("--xla_dmp_to"),
             refusal_of("--xla_dmp_to", "one of " + plugin_ + ", did you mean 'xla_dump_to'?"));
-  EXPECT_EQ(outcome_of("--xla_gpu"), refusal_of("--xla_gpu", "one of " + plugin_)) << "a part of a name";
+  EXPECT_EQ(outcome_of("--xla_gpu"),
+            refusal_of("--xla_gpu", "one of " + plugin_ + ", did you mean 'xla_gpu_autotune_level'?"))
+      << "a part of a name";
   EXPECT_EQ(outcome_of("--"), refusal_of("--", "one of " + plugin_));
   EXPECT_EQ(outcome_of("-xla_dump_to=1"), refusal_of("-xla_dump_to=1", "flags that begin with '--'"));
 }
