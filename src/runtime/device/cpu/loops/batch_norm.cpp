@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "runtime/device/cpu/loops/blocks.h"
+#include "runtime/device/cpu/loops/halves.h"
 #include "runtime/device/cpu/loops/loop_support.h"
 
 namespace partita {
@@ -50,20 +51,36 @@ Tile tile_of(const NormSizes& sizes, int64_t group, int64_t begin) {
   return tile;
 }
 
-/// Calls fn(lane, element) for all elements of a tile, padding included.
+/// Elements of a tile at one position, padding included.
+template <int64_t kArrangement>
+int64_t lanes_in(const Tile& tile) {
+  return kArrangement == rows ? tile.size() : kArrangement;
+}
+
+/// Calls fn(first element, positions) for the runs of a tile in order: adjacent positions, at most kHalfBlock elements.
 template <int64_t kArrangement, class Fn>
-void map_tile(const Tile& tile, const Fn& fn) {
-  const int64_t lanes = kArrangement == rows ? tile.size() : kArrangement;
+void for_runs(const Tile& tile, const Fn& fn) {
+  static_assert(kMaxChannels <= kHalfBlock);
+  const int64_t lanes = lanes_in<kArrangement>(tile);
+  const int64_t step = tile.position_stride == lanes ? kHalfBlock / lanes : 1;
   for (int64_t member = 0; member < tile.members; ++member) {
-    const int64_t at = tile.first + member * tile.member_stride;
-    if constexpr (kArrangement == planes) {
+    const int64_t first = tile.first + member * tile.member_stride;
+    for (int64_t i = 0; i < tile.positions; i += step) {
+      fn(first + i * tile.position_stride, std::min(step, tile.positions - i));
+    }
+  }
+}
+
+/// Calls fn(lane, element of the run) for all elements of a run.
+template <int64_t kArrangement, class Fn>
+void map_run(int64_t positions, int64_t lanes, const Fn& fn) {
+  if constexpr (kArrangement == planes) {
 #pragma omp simd
-      for (int64_t i = 0; i < tile.positions; ++i) fn(0, at + i);
-    } else {
-      for (int64_t i = 0; i < tile.positions; ++i) {
+    for (int64_t i = 0; i < positions; ++i) fn(0, i);
+  } else {
+    for (int64_t i = 0; i < positions; ++i) {
 #pragma omp simd
-        for (int64_t lane = 0; lane < lanes; ++lane) fn(lane, at + i * tile.position_stride + lane);
-      }
+      for (int64_t lane = 0; lane < lanes; ++lane) fn(lane, i * lanes + lane);
     }
   }
 }
@@ -72,36 +89,30 @@ struct Sums {
   double a[kMaxChannels], b[kMaxChannels];
 };
 
-/// Returns for each lane the sums a and b of the first and the second number that term(lane, element) returns, over the
-/// elements of the lane in the tile.
+/// Adds to the sums a and b of each lane the first and the second number that term(lane, element of the run) returns,
+/// over the elements of the lane in the run.
 template <int64_t kArrangement, class Term>
-Sums sum_tile(const Tile& tile, const Term& term) {
-  Sums sums{};
-  const int64_t lanes = kArrangement == rows ? tile.size() : kArrangement;
-  for (int64_t member = 0; member < tile.members; ++member) {
-    const int64_t at = tile.first + member * tile.member_stride;
-    if constexpr (kArrangement == planes) {
-      double a = 0, b = 0;
+void add_run(int64_t positions, int64_t lanes, Sums& sums, const Term& term) {
+  if constexpr (kArrangement == planes) {
+    double a = 0, b = 0;
 #pragma omp simd reduction(+ : a, b)
-      for (int64_t i = 0; i < tile.positions; ++i) {
-        const auto [first, second] = term(0, at + i);
-        a += first;
-        b += second;
-      }
-      sums.a[0] += a;
-      sums.b[0] += b;
-    } else {
-      for (int64_t i = 0; i < tile.positions; ++i) {
+    for (int64_t i = 0; i < positions; ++i) {
+      const auto [first, second] = term(0, i);
+      a += first;
+      b += second;
+    }
+    sums.a[0] += a;
+    sums.b[0] += b;
+  } else {
+    for (int64_t i = 0; i < positions; ++i) {
 #pragma omp simd
-        for (int64_t lane = 0; lane < lanes; ++lane) {
-          const auto [first, second] = term(lane, at + i * tile.position_stride + lane);
-          sums.a[lane] += first;
-          sums.b[lane] += second;
-        }
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        const auto [first, second] = term(lane, i * lanes + lane);
+        sums.a[lane] += first;
+        sums.b[lane] += second;
       }
     }
   }
-  return sums;
 }
 
 /// Terms of the two sums.
@@ -120,10 +131,16 @@ struct PerLane {
   T operator[](int64_t lane) const { return at[lane]; }
 };
 
+/// The element types that may have 16 bits: of x, of d_y, and of y or d_x.
+struct NormTypes {
+  DType x, d_y, result;
+};
+
 /// The loops over one arrangement. All pointers are to whole tensors; statistics are [groups, channels].
 template <class T, int64_t kArrangement>
 struct Norm {
   NormSizes sizes;
+  NormTypes types;
 
   /// Calls fn(tile) for all tiles in parallel; one thread handles all groups of the same channels, in order.
   template <class Fn>
@@ -139,13 +156,15 @@ struct Norm {
   /// Computes mean and rstd, 1 / sqrt(variance + epsilon), of a tile's channels, in one pass over the differences from
   /// the first element. If the first element of a channel is far from its mean (`is_far`), makes a second pass over the
   /// differences from the means of the first pass. Without elements mean and variance are 0.
-  void find_statistics(const Tile& tile, double epsilon, const T* x, T* mean, T* rstd) const {
+  void find_statistics(const Tile& tile, double epsilon, const LoopOperand<T>& x, T* mean, T* rstd) const {
     if (sizes.count() == 0) {
       std::fill_n(mean + tile.statistics, tile.size(), T{});
       std::fill_n(rstd + tile.statistics, tile.size(), static_cast<T>(1 / std::sqrt(epsilon)));
       return;
     }
-    PerLane<double> near(tile, [&](int64_t lane) { return x[tile.first + lane]; });
+    T room[kMaxChannels];
+    const T* first = x.read(tile.first, tile.size(), room);
+    PerLane<double> near(tile, [&](int64_t lane) { return first[lane]; });
     Sums sums = deviations(tile, x, near);
     const auto moments = [&](int64_t lane) {
       return moments_near(near[lane], sums.a[lane], sums.b[lane], sizes.count());
@@ -164,28 +183,53 @@ struct Norm {
     }
   }
 
-  void apply(const Tile& tile, const T* x, const T* gamma, const T* beta, const T* mean, const T* rstd, T* y) const {
-    const PerLane<T> scale(tile, [&](int64_t c) { return rstd[tile.statistics + c] * gamma[tile.begin + c]; });
+  /// Computes y = (x - mean) * rstd * gamma + beta of a tile.
+  void apply(const Tile& tile, const LoopOperand<T>& x, const T* gamma, const T* beta, const T* mean,
+             const PerLane<T>& rstd, const LoopResult<T>& y) const {
+    const PerLane<T> scale(tile, [&](int64_t c) { return rstd[c] * gamma[tile.begin + c]; });
     const PerLane<T> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
     const PerLane<T> shift(tile, [&](int64_t c) { return beta[tile.begin + c]; });
-    map_tile<kArrangement>(
-        tile, [&](int64_t lane, int64_t at) { y[at] = (x[at] - middle[lane]) * scale[lane] + shift[lane]; });
-  }
-
-  /// Returns, for each channel of the tile, the sum of x - near and the sum of its square over the channel's elements.
-  Sums deviations(const Tile& tile, const T* x, const PerLane<double>& near) const {
-    return sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
-      const double difference = static_cast<double>(x[at]) - near[lane];
-      return BatchNormTerms{difference, difference * difference};
+    const int64_t lanes = lanes_in<kArrangement>(tile);
+    alignas(64) T rooms[2][kHalfBlock];
+    for_runs<kArrangement>(tile, [&](int64_t at, int64_t positions) {
+      const T* from = x.read(at, positions * lanes, rooms[0]);
+      T* to = y.place(at, rooms[1]);
+      map_run<kArrangement>(positions, lanes, [&](int64_t lane, int64_t i) {
+        to[i] = (from[i] - middle[lane]) * scale[lane] + shift[lane];
+      });
+      y.store(at, positions * lanes, rooms[1]);
     });
   }
 
+  /// Returns, for each channel of the tile, the sum of x - near and the sum of its square over the channel's elements.
+  Sums deviations(const Tile& tile, const LoopOperand<T>& x, const PerLane<double>& near) const {
+    Sums sums{};
+    const int64_t lanes = lanes_in<kArrangement>(tile);
+    alignas(64) T room[kHalfBlock];
+    for_runs<kArrangement>(tile, [&](int64_t at, int64_t positions) {
+      const T* from = x.read(at, positions * lanes, room);
+      add_run<kArrangement>(positions, lanes, sums, [&](int64_t lane, int64_t i) {
+        const double difference = static_cast<double>(from[i]) - near[lane];
+        return BatchNormTerms{difference, difference * difference};
+      });
+    });
+    return sums;
+  }
+
   /// Returns, for each channel of the tile, the sum of d_y and the sum of d_y * (x - mean) * rstd over its elements.
-  Sums grad_sums(const Tile& tile, const T* x, const T* mean, const T* rstd, const T* d_y) const {
+  Sums grad_sums(const Tile& tile, const LoopOperand<T>& x, const T* mean, const T* rstd,
+                 const LoopOperand<T>& d_y) const {
     const PerLane<double> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
-    Sums sums = sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
-      const auto gradient = static_cast<double>(d_y[at]);
-      return BatchNormTerms{gradient, gradient * (static_cast<double>(x[at]) - middle[lane])};
+    Sums sums{};
+    const int64_t lanes = lanes_in<kArrangement>(tile);
+    alignas(64) T rooms[2][kHalfBlock];
+    for_runs<kArrangement>(tile, [&](int64_t at, int64_t positions) {
+      const T* from = x.read(at, positions * lanes, rooms[0]);
+      const T* gradients = d_y.read(at, positions * lanes, rooms[1]);
+      add_run<kArrangement>(positions, lanes, sums, [&](int64_t lane, int64_t i) {
+        const auto gradient = static_cast<double>(gradients[i]);
+        return BatchNormTerms{gradient, gradient * (static_cast<double>(from[i]) - middle[lane])};
+      });
     });
     for (int64_t c = 0; c < tile.size(); ++c) sums.b[c] *= static_cast<double>(rstd[tile.statistics + c]);
     return sums;
@@ -193,19 +237,34 @@ struct Norm {
 
   /// Computes d_x = gamma * rstd * (d_y - sum / count - (x - mean) * rstd * projection / count) of a tile. `sum` and
   /// `projection` have the two sums of `grad_sums` for each of its channels, over `count` elements each.
-  void grad_apply(const Tile& tile, int64_t count, const T* x, const T* gamma, const T* mean, const T* rstd,
-                  const T* d_y, const double* sum, const double* projection, T* d_x) const {
+  void grad_apply(const Tile& tile, int64_t count, const LoopOperand<T>& x, const T* gamma, const T* mean,
+                  const T* rstd, const LoopOperand<T>& d_y, const double* sum, const double* projection,
+                  const LoopResult<T>& d_x) const {
     const auto n = static_cast<double>(count);
     const PerLane<T> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
     const PerLane<T> scale(tile, [&](int64_t c) { return gamma[tile.begin + c] * rstd[tile.statistics + c]; });
     const PerLane<T> shift(tile, [&](int64_t c) { return sum[c] / n; });
     const PerLane<T> slope(
         tile, [&](int64_t c) { return projection[c] / n * static_cast<double>(rstd[tile.statistics + c]); });
-    map_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
-      d_x[at] = scale[lane] * (d_y[at] - shift[lane] - (x[at] - middle[lane]) * slope[lane]);
+    const int64_t lanes = lanes_in<kArrangement>(tile);
+    alignas(64) T rooms[3][kHalfBlock];
+    for_runs<kArrangement>(tile, [&](int64_t at, int64_t positions) {
+      const T* from = x.read(at, positions * lanes, rooms[0]);
+      const T* gradients = d_y.read(at, positions * lanes, rooms[1]);
+      T* to = d_x.place(at, rooms[2]);
+      map_run<kArrangement>(positions, lanes, [&](int64_t lane, int64_t i) {
+        to[i] = scale[lane] * (gradients[i] - shift[lane] - (from[i] - middle[lane]) * slope[lane]);
+      });
+      d_x.store(at, positions * lanes, rooms[2]);
     });
   }
 };
+
+/// Returns the numbers of a tile's channels among statistics, [groups, channels].
+template <class T>
+PerLane<T> per_lane(const Tile& tile, const T* statistics) {
+  return PerLane<T>(tile, [=](int64_t lane) { return statistics[tile.statistics + lane]; });
+}
 
 template <class T>
 const T* read(std::span<const void* const> inputs, size_t i) {
@@ -219,10 +278,12 @@ T* write(std::span<void* const> outputs, size_t i) {
 template <class T, int64_t kArrangement>
 LoopFn bind_norm_batch_norm(const Norm<T, kArrangement>& norm, double epsilon) {
   return [=](auto in, auto out, void*) {
+    const LoopOperand<T> x(in[0], norm.types.x);
+    const LoopResult<T> y(out[0], norm.types.result);
+    T *mean = write<T>(out, 1), *rstd = write<T>(out, 2);
     norm.for_tiles([&](const Tile& tile) {
-      norm.find_statistics(tile, epsilon, read<T>(in, 0), write<T>(out, 1), write<T>(out, 2));
-      norm.apply(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), write<T>(out, 1), write<T>(out, 2),
-                 write<T>(out, 0));
+      norm.find_statistics(tile, epsilon, x, mean, rstd);
+      norm.apply(tile, x, read<T>(in, 1), read<T>(in, 2), mean, per_lane<T>(tile, rstd), y);
     });
   };
 }
@@ -230,9 +291,25 @@ LoopFn bind_norm_batch_norm(const Norm<T, kArrangement>& norm, double epsilon) {
 template <class T, int64_t kArrangement>
 LoopFn bind_apply(const Norm<T, kArrangement>& norm) {
   return [=](auto in, auto out, void*) {
+    const LoopOperand<T> x(in[0], norm.types.x);
+    const LoopResult<T> y(out[0], norm.types.result);
     norm.for_tiles([&](const Tile& tile) {
-      norm.apply(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), read<T>(in, 4),
-                 write<T>(out, 0));
+      norm.apply(tile, x, read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), per_lane<T>(tile, read<T>(in, 4)), y);
+    });
+  };
+}
+
+/// Binds a loop that takes the variances of the channels in place of rstd.
+template <class T, int64_t kArrangement>
+LoopFn bind_inference(const Norm<T, kArrangement>& norm, double epsilon) {
+  return [=](auto in, auto out, void*) {
+    const LoopOperand<T> x(in[0], norm.types.x);
+    const LoopResult<T> y(out[0], norm.types.result);
+    const T* variance = read<T>(in, 4);
+    norm.for_tiles([&](const Tile& tile) {
+      const PerLane<T> rstd(
+          tile, [&](int64_t c) { return 1 / std::sqrt(static_cast<double>(variance[tile.begin + c]) + epsilon); });
+      norm.apply(tile, x, read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), rstd, y);
     });
   };
 }
@@ -240,14 +317,15 @@ LoopFn bind_apply(const Norm<T, kArrangement>& norm) {
 template <class T, int64_t kArrangement>
 LoopFn bind_grad_batch_norm(const Norm<T, kArrangement>& norm) {
   return [=](auto in, auto out, void*) {
-    const T *x = read<T>(in, 0), *gamma = read<T>(in, 1), *mean = read<T>(in, 2), *rstd = read<T>(in, 3);
-    const T* d_y = read<T>(in, 4);
+    const LoopOperand<T> x(in[0], norm.types.x), d_y(in[4], norm.types.d_y);
+    const LoopResult<T> d_x(out[0], norm.types.result);
+    const T *gamma = read<T>(in, 1), *mean = read<T>(in, 2), *rstd = read<T>(in, 3);
     T *d_gamma = write<T>(out, 1), *d_beta = write<T>(out, 2);
     std::fill_n(d_gamma, norm.sizes.channels, T{});
     std::fill_n(d_beta, norm.sizes.channels, T{});
     norm.for_tiles([&](const Tile& tile) {
       const Sums sums = norm.grad_sums(tile, x, mean, rstd, d_y);
-      norm.grad_apply(tile, norm.sizes.count(), x, gamma, mean, rstd, d_y, sums.a, sums.b, write<T>(out, 0));
+      norm.grad_apply(tile, norm.sizes.count(), x, gamma, mean, rstd, d_y, sums.a, sums.b, d_x);
       for (int64_t c = 0; c < tile.size(); ++c) {
         d_gamma[tile.begin + c] += static_cast<T>(sums.b[c]);
         d_beta[tile.begin + c] += static_cast<T>(sums.a[c]);
@@ -259,9 +337,11 @@ LoopFn bind_grad_batch_norm(const Norm<T, kArrangement>& norm) {
 template <class T, int64_t kArrangement>
 LoopFn bind_grad_apply(const Norm<T, kArrangement>& norm, int64_t count) {
   return [=](auto in, auto out, void*) {
+    const LoopOperand<T> x(in[0], norm.types.x), d_y(in[4], norm.types.d_y);
+    const LoopResult<T> d_x(out[0], norm.types.result);
     norm.for_tiles([&](const Tile& tile) {
-      norm.grad_apply(tile, count, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), read<T>(in, 4),
-                      read<double>(in, 5) + tile.statistics, read<double>(in, 6) + tile.statistics, write<T>(out, 0));
+      norm.grad_apply(tile, count, x, read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), d_y,
+                      read<double>(in, 5) + tile.statistics, read<double>(in, 6) + tile.statistics, d_x);
     });
   };
 }
@@ -282,34 +362,62 @@ LoopFn bind_sums(const Norm<T, kArrangement>& norm, const MakeSums& make_sums) {
 template <class T, int64_t kArrangement>
 LoopFn bind_moments_sum(const Norm<T, kArrangement>& norm) {
   return bind_sums(norm, [=](const Tile& tile, auto in) {
-    return norm.deviations(tile, read<T>(in, 0), PerLane<double>(tile, [](int64_t) { return 0; }));
+    const LoopOperand<T> x(in[0], norm.types.x);
+    return norm.deviations(tile, x, PerLane<double>(tile, [](int64_t) { return 0; }));
   });
 }
 
 template <class T, int64_t kArrangement>
 LoopFn bind_moments_deviations(const Norm<T, kArrangement>& norm) {
   return bind_sums(norm, [=](const Tile& tile, auto in) {
-    const double* near = read<double>(in, 1) + tile.statistics;
-    return norm.deviations(tile, read<T>(in, 0), PerLane<double>(tile, [=](int64_t lane) { return near[lane]; }));
+    return norm.deviations(tile, LoopOperand<T>(in[0], norm.types.x), per_lane<double>(tile, read<double>(in, 1)));
   });
 }
 
 template <class T, int64_t kArrangement>
 LoopFn bind_grad_sums(const Norm<T, kArrangement>& norm) {
   return bind_sums(norm, [=](const Tile& tile, auto in) {
-    return norm.grad_sums(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3));
+    const LoopOperand<T> x(in[0], norm.types.x), d_y(in[3], norm.types.d_y);
+    return norm.grad_sums(tile, x, read<T>(in, 1), read<T>(in, 2), d_y);
   });
+}
+
+/// Index of the operand d_y of a gradient, 0 for other ops.
+size_t gradient_of(const std::string& op) {
+  return op == "batch_norm_grad" || op == "batch_norm_grad_apply" ? 4 : op == "batch_norm_grad_sums" ? 3 : 0;
+}
+
+/// Whether the first result has the shape of x.
+bool maps(const std::string& op) { return !op.starts_with("moments") && op != "batch_norm_grad_sums"; }
+
+/// x, d_y, y and d_x may have 16 bits. Parts of an op hand each other sums in f64.
+HalfPlaces halves_of_batch_norm(const std::string& op) {
+  HalfPlaces places{.operands = {0, gradient_of(op)}, .results = {}};
+  if (maps(op)) {
+    places.results = {0};
+  } else {
+    places.f64_results = {0, 1};
+  }
+  if (op == "moments_deviations") places.f64_operands = {1};
+  if (op == "batch_norm_grad_apply") places.f64_operands = {5, 6};
+  return places;
 }
 
 template <class T, int64_t kArrangement>
 LoopFn bind_batch_norm(const KernelQuery& query) {
-  const auto norm = [&](int64_t groups) { return Norm<T, kArrangement>{norm_sizes(query.inputs[0].shape, groups)}; };
+  const NormTypes types{query.inputs[0].dtype, query.inputs[gradient_of(query.op)].dtype, query.outputs[0].dtype};
+  const auto norm = [&](int64_t groups) {
+    return Norm<T, kArrangement>{norm_sizes(query.inputs[0].shape, groups), types};
+  };
   const auto groups_of = [&](size_t statistics) { return query.inputs[statistics].shape[0]; };
   if (query.op == "batch_norm") {
     const auto& attrs = query.attrs.as<BatchNormAttrs>();
     return bind_norm_batch_norm(norm(attrs.groups), attrs.epsilon);
   }
   if (query.op == "batch_norm_apply") return bind_apply(norm(groups_of(3)));
+  if (query.op == "batch_norm_inference") {
+    return bind_inference(norm(1), query.attrs.as<BatchNormInferenceAttrs>().epsilon);
+  }
   if (query.op == "batch_norm_grad") return bind_grad_batch_norm(norm(groups_of(2)));
   if (query.op == "batch_norm_grad_apply") {
     return bind_grad_apply(norm(groups_of(2)), query.attrs.as<BatchNormGradApplyAttrs>().count);
@@ -319,29 +427,24 @@ LoopFn bind_batch_norm(const KernelQuery& query) {
   return bind_grad_sums(norm(groups_of(1)));
 }
 
-/// Index of the operand d_y of a gradient, -1 for other ops.
-int gradient_of(const std::string& op) {
-  return op == "batch_norm_grad" || op == "batch_norm_grad_apply" ? 4 : op == "batch_norm_grad_sums" ? 3 : -1;
-}
-
-/// Accepts f32 and f64, refuses other types. x, d_y, y and d_x have one memory format: that of the first of x and d_y
-/// with channels innermost, else plain.
+/// Accepts f32 and f64, and 16 bits next to f32, refuses other types. x, d_y, y and d_x have one memory format: that of
+/// the first of x and d_y with channels innermost, else plain.
 KernelChoice propose_batch_norm(const KernelQuery& query) {
-  KernelChoice choice = propose_dense(kBatchNorm, query);
+  const size_t gradient = gradient_of(query.op);
+  std::vector<std::pair<int, int>> in_place;
+  if (maps(query.op)) in_place.emplace_back(0, 0);
+  if (maps(query.op) && gradient > 0) in_place.emplace_back(static_cast<int>(gradient), 0);
+  KernelChoice choice = propose_dense(kBatchNorm, query, std::move(in_place), halves_of_batch_norm(query.op));
   if (!choice.accepted()) return choice;
-  const int gradient = gradient_of(query.op);
-  const bool maps = !query.op.starts_with("moments") && query.op != "batch_norm_grad_sums";
-  MemoryFormat format;
-  for (const int operand : {0, gradient}) {
-    if (operand < 0 || !format.plain()) continue;
+  for (const size_t operand : {size_t{0}, gradient}) {
+    const Type& type = query.inputs[operand];
     const MemoryFormat& given = query.input_formats[operand];
-    if (lanes_of(query.inputs[0], given) > 0 || channels_last(query.inputs[0], given)) format = given;
+    if (lanes_of(type, given) == 0 && !channels_last(type, given)) continue;
+    choice.inputs[0] = format_of_type(given, type, query.inputs[0]);
+    choice.inputs[gradient] = format_of_type(given, type, query.inputs[gradient]);
+    if (maps(query.op)) choice.outputs[0] = format_of_type(given, type, query.outputs[0]);
+    break;
   }
-  choice.inputs[0] = format;
-  if (gradient > 0) choice.inputs[gradient] = format;
-  if (maps) choice.outputs[0] = format;
-  if (maps) choice.in_place = {{0, 0}};
-  if (maps && gradient > 0) choice.in_place.emplace_back(gradient, 0);
   return choice;
 }
 
@@ -363,10 +466,11 @@ std::unique_ptr<Kernel> make_batch_norm(const KernelQuery& query, const KernelCh
 
 std::vector<KernelDef> batch_norm_kernels() {
   return {{kBatchNorm,
-           {"batch_norm", "batch_norm_apply", "batch_norm_grad", "batch_norm_grad_apply", "moments_sum",
-            "moments_deviations", "batch_norm_grad_sums"},
+           {"batch_norm", "batch_norm_apply", "batch_norm_inference", "batch_norm_grad", "batch_norm_grad_apply",
+            "moments_sum", "moments_deviations", "batch_norm_grad_sums"},
            propose_batch_norm,
-           make_batch_norm}};
+           make_batch_norm,
+           /*mixes_halves=*/true}};
 }
 
 }  // namespace partita
