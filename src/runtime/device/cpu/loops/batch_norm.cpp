@@ -78,9 +78,10 @@ void map_run(int64_t positions, int64_t lanes, const Fn& fn) {
 #pragma omp simd
     for (int64_t i = 0; i < positions; ++i) fn(0, i);
   } else {
+    const int64_t width = kArrangement == rows ? lanes : kArrangement;
     for (int64_t i = 0; i < positions; ++i) {
 #pragma omp simd
-      for (int64_t lane = 0; lane < lanes; ++lane) fn(lane, i * lanes + lane);
+      for (int64_t lane = 0; lane < width; ++lane) fn(lane, i * width + lane);
     }
   }
 }
@@ -103,6 +104,20 @@ void add_run(int64_t positions, int64_t lanes, Sums& sums, const Term& term) {
     }
     sums.a[0] += a;
     sums.b[0] += b;
+  } else if constexpr (kArrangement != rows) {
+    double a[kArrangement], b[kArrangement];  // in registers
+    std::copy_n(sums.a, kArrangement, a);
+    std::copy_n(sums.b, kArrangement, b);
+    for (int64_t i = 0; i < positions; ++i) {
+#pragma omp simd
+      for (int64_t lane = 0; lane < kArrangement; ++lane) {
+        const auto [first, second] = term(lane, i * kArrangement + lane);
+        a[lane] += first;
+        b[lane] += second;
+      }
+    }
+    std::copy_n(a, kArrangement, sums.a);
+    std::copy_n(b, kArrangement, sums.b);
   } else {
     for (int64_t i = 0; i < positions; ++i) {
 #pragma omp simd
