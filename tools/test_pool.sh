@@ -2,6 +2,7 @@
 # behind finish_tests.
 passed=0
 failed=0
+export PARTITA_CACHE=${PARTITA_CACHE:-off}  # the user's compiled programs are neither used nor added to
 results=$(mktemp -d)
 test_parts=0
 running_tests=()

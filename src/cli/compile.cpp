@@ -35,15 +35,11 @@ std::string target_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Sets variables that plugins read, unless they have a value: libtpu would ask for minutes on which virtual machine of
-/// a cloud it is, and lets one process at a time load it; plugins print notes.
-void set_variables_of_plugins() {
-  for (const auto& [name, value] :
-       {std::pair("TPU_SKIP_MDS_QUERY", "1"), std::pair("ALLOW_MULTIPLE_LIBTPU_LOAD", "1"),
-        std::pair("TPU_ACCELERATOR_TYPE", "v5litepod-1"), std::pair("TPU_WORKER_HOSTNAMES", "localhost"),
-        std::pair("TPU_WORKER_ID", "0"), std::pair("TF_CPP_MIN_LOG_LEVEL", "2")}) {
-    ::setenv(name, value, /*overwrite=*/0);
-  }
+/// Sets variables that the plugin reads, unless they have a value: libtpu would ask for minutes on which machine of a
+/// cloud it is, and lets one process at a time load it; plugins print notes.
+void set_variables_of(const pjrt::Target& target) {
+  ::setenv("TF_CPP_MIN_LOG_LEVEL", "2", /*overwrite=*/0);
+  for (const auto& [name, value] : target.variables) ::setenv(name.c_str(), value.c_str(), /*overwrite=*/0);
 }
 
 /// Makes the folder if there is none. Throws RuntimeFailure(cannot_write) if files cannot be written there.
@@ -66,11 +62,20 @@ std::vector<int64_t> compiled_ranks(const CompileFlags& flags, const Pipeline& p
   return ranks;
 }
 
-void compile_ranks(const CompileFlags& flags, const Program& program, const pjrt::Topology& topology,
-                   CompiledJob& compiled) {
+/// Returns the chips that the ranks of a stage have together in whole mode.
+int64_t chips_of(const Program& program, CollectiveMode mode) {
+  int64_t chips = 1;
+  for (const StageProgram& stage : program.stages) {
+    if (mode == CollectiveMode::whole) chips = std::max(chips, stage.local.mesh.ranks());
+  }
+  return chips;
+}
+
+void compile_ranks(const CompileFlags& flags, const Program& program, CollectiveMode mode,
+                   const pjrt::Topology& topology, CompiledJob& compiled) {
   std::set<std::string> known;
   for (const int64_t rank : compiled_ranks(flags, program.pipeline)) {
-    RankPrograms own = programs_of_rank(program.pipeline, program.stages, all_ops(), rank);
+    RankPrograms own = programs_of_rank(program.pipeline, program.stages, all_ops(), rank, mode);
     compiled.host_ops += own.host_ops;
     compiled.messages += own.messages;
     for (RankProgram& one : own.programs) {
@@ -82,22 +87,25 @@ void compile_ranks(const CompileFlags& flags, const Program& program, const pjrt
 }
 
 void run_compile(const CompileFlags& flags) {
-  const pjrt::Target& target = pjrt::target_named(flags.target);
+  pjrt::Target target = pjrt::target_named(flags.target);
   JobConfig config = configuration(flags.job);
   config.ranks.device = target.accelerator;
   const ZooJob job(config, Place{.cores = this_place().cores});
   if (printed_config(flags.job, job.config())) return;
   if (flags.rank) check_range("--rank", *flags.rank, 0, job.config().ranks.count - 1);
-  set_variables_of_plugins();
-  const pjrt::Plugin plugin = pjrt::Plugin::load(find_plugin(target.accelerator));
-  const pjrt::Topology topology = topology_of(plugin, target);
+  set_variables_of(target);
+  const std::string path = find_plugin(target.accelerator);
+  target.flags.merge(compile_flags(target.accelerator, path));
+  const pjrt::Plugin plugin = pjrt::Plugin::load(path);
   require_folder(flags.out);
   const Program program = job.program(Purpose::training);
   for (const std::string& warning : program.warnings) warn(warning);
+  const CollectiveMode mode = config.ranks.collectives;
+  const pjrt::Topology topology = topology_of(plugin, target, chips_of(program, mode));
   CompiledJob compiled{.model = job.config().model,
                        .plugin = fmt::format("{}.{}", plugin.version().major, plugin.version().minor),
                        .target = &target};
-  compile_ranks(flags, program, topology, compiled);
+  compile_ranks(flags, program, mode, topology, compiled);
   std::cout << (flags.json ? to_json(compiled) : print_table(compiled));
   if (!compiled.programs.empty() && compiled.largest().bytes() > target.memory) {
     warn(fmt::format("[compile] the largest program does not fit the chip, got {}, expected at most {}",

@@ -17,12 +17,14 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 /// Compiles the text. If the plugin refuses, saves the text to `path` and says so.
-pjrt::Compiled compile_or_save(const pjrt::Topology& topology, const pjrt::Target& target, const std::string& text,
+pjrt::Compiled compile_or_save(const pjrt::Topology& topology, const pjrt::Target& target, const RankProgram& program,
                                const std::string& path) {
+  pjrt::CompileOptions options{.replicas = program.replicas, .flags = target.flags};
+  for (int64_t chip = 0; chip < program.replicas && program.replicas > 1; ++chip) options.devices.push_back(chip);
   try {
-    return topology.compile(text, {.flags = target.flags});
+    return topology.compile(program.text, options);
   } catch (const Error& error) {
-    save_text(path, text);
+    save_text(path, program.text);
     throw RuntimeFailure(error.code(), fmt::format("{}; the program is in {}", error.what(), path));
   }
 }
@@ -109,7 +111,7 @@ CompiledProgram compile_program(const pjrt::Topology& topology, const pjrt::Targ
   const std::string path = path_of_text(folder, index);
   if (!folder.empty()) save_text(path, program.text);
   const auto begin = std::chrono::steady_clock::now();
-  const pjrt::Compiled compiled = compile_or_save(topology, target, program.text, path);
+  const pjrt::Compiled compiled = compile_or_save(topology, target, program, path);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
   const pjrt::Optimized optimized = compiled.optimized();
   CompiledProgram made{.rank = rank,

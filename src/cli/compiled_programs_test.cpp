@@ -55,6 +55,22 @@ TEST_F(CompiledPrograms, AreWrittenToTheFolder) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "program_8.mlir"));
 }
 
+TEST_F(CompiledPrograms, SeveralChipsAreThoseOfGpus) {
+  try {
+    topology_of(plugin, target, 2);
+    FAIL() << "a topology that nobody gave";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "[--target] programs for several chips, got 2 of chip, expected GPUs, or --collectives cut");
+  }
+  pjrt::Target gpus = target;
+  gpus.options = {{"topology", "1x1x1"}};
+  const pjrt::Topology two = topology_of(plugin, gpus, 2);
+  RankProgram program = small_program();
+  program.replicas = 2;
+  EXPECT_EQ(compile_program(two, gpus, 0, program, 0, "").memory.temporaries, 64);
+}
+
 TEST_F(CompiledPrograms, ARefusedProgramIsKept) {
   for (const auto& [code, exit, begin] :
        {std::tuple(pjrt::ErrorCode::unavailable, ExitCode::internal,

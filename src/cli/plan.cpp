@@ -6,6 +6,7 @@
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/output_files.h"
+#include "planner/cluster/presets.h"
 #include "planner/planner.h"
 #include "planner/pricing/quantities.h"
 #include "runtime/checkpoint/weights.h"
@@ -15,7 +16,7 @@ namespace {
 
 struct PlanFlags {
   PlanRequest request;
-  std::string dtype = "f32", reduce_dtype = "f32", search = "exact", fixed, pins, out, html;
+  std::string dtype = "f32", reduce_dtype = "f32", search = "exact", target, fixed, pins, out, html;
   double memory = 0;  // GiB
   bool json = false;
 };
@@ -31,6 +32,7 @@ void write_files(const PlannedJob& job, const PlanFlags& flags) {
 
 PlanRequest request_of(const PlanFlags& flags) {
   PlanRequest request = flags.request;
+  if (!flags.target.empty()) request.cluster = cluster_of_target(flags.target);
   if (request.batch != 0) check_range("--batch", request.batch, 1);
   if (!flags.fixed.empty() && !flags.pins.empty()) {
     throw InvalidArgument(
@@ -82,6 +84,11 @@ void add_plan(CLI::App& app) {
       ->required();
   command->add_option("--cluster", flags->request.cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--target", flags->target,
+          "CHIP[:NODES][@SOFTWARE]: the preset of a chip for which partita compile compiles, instead of --cluster")
+      ->type_name("CHIP");
   command->add_option("--batch", flags->request.batch, "Rows of the global batch; by default the model's");
   command->add_option("--dtype,--precision", flags->dtype, "Type of activations and products: f32, f64, bf16 or f16")
       ->capture_default_str();
@@ -108,6 +115,12 @@ void add_plan(CLI::App& app) {
       "Example: partita plan gpt:layers=24,hidden=2048,heads=16 --cluster a100-80:4 --fixed data=8,tensor=4");
   command->callback([command, flags] {
     refuse_empty(*command);
+    if (!flags->target.empty() && command->count("--cluster") > 0) {
+      throw InvalidArgument(
+          fmt::format("[--target] --cluster names the devices, too, got {} and {}, expected only one "
+                      "of the two",
+                      flags->target, flags->request.cluster));
+    }
     run_plan(*flags);
   });
 }

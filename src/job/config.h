@@ -102,7 +102,7 @@ struct RanksConfig {
   int threads = 0;  // compute threads of each rank; 0: an equal share of the cores
   KernelSet kernels = KernelSet::fast;
   std::string device = "cpu";  // device of each rank: "cpu", or an accelerator (runtime/device/xla/accelerator.h)
-  CollectiveMode collectives = CollectiveMode::cut;  // of an accelerator
+  CollectiveMode collectives = CollectiveMode::cut;  // communication of accelerators
 };
 
 struct PlanConfig {

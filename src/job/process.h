@@ -7,9 +7,10 @@
 
 namespace partita {
 
-/// Process-wide state of a running job: which ranks print (console.ranks), the log of what they print (files.log_dir)
-/// and the folder of the flight record (files.flight_record). Create it before the world of processes, which starts the
-/// flight records. The destructor restores the environment.
+/// Process-wide state of a running job: which ranks print (console.ranks), the log of what they print (files.log_dir),
+/// the folder of the flight record (files.flight_record), and for xla:cpu the variable that says what its plugin logs.
+/// Create it before the world of processes, which starts the flight records. The destructor restores the environment
+/// but for the last, since a plugin stays loaded.
 class JobProcess {
  public:
   /// Opens the log and locks the flight record, whose folder it creates and puts into the environment, if the

@@ -8,6 +8,7 @@
 #include "ir/sharding/micro.h"
 #include "runtime/checkpoint/shard_file.h"
 #include "runtime/device/xla/xla_device.h"
+#include "runtime/launch/warn.h"
 
 namespace partita {
 namespace {
@@ -25,7 +26,8 @@ std::unique_ptr<Device> device_of(const RankOptions& options, int rank) {
                                  .index = rank,
                                  .threads = options.threads,
                                  .kernels = options.kernels,
-                                 .collectives = options.collectives});
+                                 .collectives = options.collectives,
+                                 .warn = warn});
 }
 
 }  // namespace

@@ -296,7 +296,8 @@ TEST(Checkpointing, KillsLoseNothing) {
     const Running training(with(train, {"--checkpoint", run, "--resume", "latest"}), folder.path() / "out");
     ASSERT_TRUE(wait_until([&] {
       const auto steps = steps_in(run);
-      return !steps.empty() && static_cast<size_t>(steps.back()) >= before + 2;
+      // On a busy machine an earlier training may have ended before it was killed.
+      return !steps.empty() && static_cast<size_t>(steps.back()) >= std::min<size_t>(before + 2, kSteps);
     })) << read_text(folder.path() / "out");
     std::this_thread::sleep_for(std::chrono::microseconds(700 * kill));
     training.signal(SIGKILL);

@@ -1,5 +1,5 @@
 // Programs compiled for a chip that is not there. They need a plugin: PARTITA_CUDA_PLUGIN names that of NVIDIA, with
-// ptxas in PATH, PARTITA_PJRT_PLUGIN one for CPUs (tools/xla/get_plugin.sh).
+// ptxas in its packages or in PATH, PARTITA_PJRT_PLUGIN one for CPUs (tools/xla/get_plugin.sh).
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// What goes wrong on an accelerator ends the step on every rank, with a message that says where. The plugin is a fake
+// Failures of an accelerator end the step on every rank, with a message that says where. The plugin is a fake
 // one, whose programs compute nothing (runtime/pjrt/test_fake_plugin.h).
 
 #include <gtest/gtest.h>

@@ -138,7 +138,6 @@ TEST_F(WholeMode, RandomPlans) {
   PlanCounts counts;
   for (const WholeCase& one : whole_cases()) run_random_plans(one, counts);
   EXPECT_GE(counts.whole, 2 * whole_plans_of_each());
-  RecordProperty("whole", counts.whole);
   fmt::print("{} random plans in whole mode, {} refused\n", counts.whole, counts.refused);
 }
 
@@ -230,11 +229,21 @@ TEST_F(WholeMode, RefusesRanksThatCannotRunOneProgram) {
   job.device_name = "xla:cpu";
   job.collectives = CollectiveMode::whole;
   job.ranks = 9;
-  EXPECT_EQ(message_of_training(job),
-            "[collectives] ranks that share a device, got 9 ranks on 8 devices, expected a device for each, or "
-            "--collectives cut");
+  EXPECT_EQ(
+      message_of_training(job),
+      "[collectives] ranks that share a device, got 9 ranks on 8 of 8 devices, expected a device for each and no index "
+      "in --device, or --collectives cut");
   job.collectives = CollectiveMode::cut;
   EXPECT_EQ(message_of_training(job), "");
+  // Each stage has devices enough, but the stages would share them.
+  Job staged = whole_job(kWholeGpt);
+  staged.ranks = 16;
+  staged.micro_batches = 2;
+  staged.pipeline = {.stages = 2, .order = Order::gpipe};
+  EXPECT_EQ(message_of_training(staged),
+            "[collectives] ranks that share a device, got 16 ranks on 8 of 8 devices, expected a device for each and "
+            "no index "
+            "in --device, or --collectives cut");
 }
 
 TEST_F(WholeMode, ABadNumberNamesItsNode) {

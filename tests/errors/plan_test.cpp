@@ -23,6 +23,17 @@ TEST(PlanErrors, Clusters) {
   plan_refused({"--cluster", path}, "bad.toml", ExitCode::bad_input);
 }
 
+TEST(PlanErrors, Targets) {
+  plan_refused(
+      {"--target", "h10"},
+      "[--target] unknown chip, got 'h10', expected one of a100-40 a100-80 h100 h200 b200 v5e v5p v6e, did you "
+      "mean 'h100'?");
+  plan_refused({"--target", "cpu"}, "[--target] unknown chip, got 'cpu', expected one of ");
+  plan_refused({"--target", "h100:0"}, "[cluster] bad number of nodes in 'h100:0', got '0', expected 1 to ");
+  plan_refused({"--target", "h100", "--cluster", "v100"},
+               "[--target] --cluster names the devices, too, got h100 and v100, expected only one of the two");
+}
+
 TEST(PlanErrors, Configurations) {
   plan_refused({"--cluster", "v100", "--fixed", "data=16"},
                "[--fixed] more ranks than the cluster has, got 16, expected at most 8 of v100");

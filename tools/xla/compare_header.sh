@@ -41,6 +41,7 @@ FUNCTION(event_await, PJRT_Event_Await);
 FUNCTION(client_create, PJRT_Client_Create);
 FUNCTION(client_destroy, PJRT_Client_Destroy);
 FUNCTION(client_platform_name, PJRT_Client_PlatformName);
+FUNCTION(client_platform_version, PJRT_Client_PlatformVersion);
 FUNCTION(client_addressable_devices, PJRT_Client_AddressableDevices);
 FUNCTION(client_compile, PJRT_Client_Compile);
 FUNCTION(client_buffer_from_host, PJRT_Client_BufferFromHostBuffer);

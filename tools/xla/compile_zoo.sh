@@ -4,8 +4,9 @@
 # PARTITA_CUDA_PLUGIN and PARTITA_TPU_PLUGIN name the plugins; without them those of Python packages are taken. A
 # compilation that takes more than LIMIT seconds (600) or MEMORY KiB of addresses (CUDA: 40,000,000, TPU: 14,000,000,
 # as some programs make its compiler take all there are) is told as failed. JOBS, a model with its flags on each line,
-# replaces the models. Exit code 1 if one fails for a GPU, or if recomputation leaves more than half of the temporaries
-# of GPT-2 there. For TPUs, whose compiler leaves fewer of them in either case, this is not checked.
+# replaces the models. Exit code 1 if one fails for a GPU, if recomputation leaves more than half of the temporaries
+# of GPT-2 there, or if on 8 GPUs optimizer level 3 takes more than level 0 less the parameters, and 3 layers' parameters.
+# For TPUs, whose compiler leaves fewer temporaries in either case, this is not checked.
 set -uo pipefail
 partita=$(realpath "$1")
 shift
@@ -14,6 +15,10 @@ targets=("$@")
 gpt2=gpt:layers=12,hidden=768,heads=12,seq=1024,vocab=50257
 jobs=(mlp lenet resnet18 resnet50 resnet101 resnet152 wide_resnet inception vit gpt moe llama bert t5 recommender quickstart
   "resnet50:classes=1000,size=224 --batch 256" "$gpt2 --batch 32" "$gpt2 --batch 32 --recompute full")
+eight="$gpt2 --batch 32 --ranks 8 --collectives whole --zero"
+# Bytes of parameters in f32: 12 layers of 7,087,872, tables of 50,257 and 1,024 rows, the last norm.
+layer=$((4 * 7087872))
+parameters=$((12 * layer + 4 * (768 * (50257 + 1024) + 2 * 768)))
 if [[ -n ${JOBS:-} ]]; then
   mapfile -t jobs <<<"$JOBS"
 fi
@@ -36,8 +41,10 @@ compile() {
 echo "| model | chip | programs | ops | fused | library | arguments MiB | temporaries MiB | largest program MiB | seconds |"
 echo "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"
 for target in "${targets[@]}"; do
-  before=
-  for job in "${jobs[@]}"; do
+  before= level0=
+  of_target=("${jobs[@]}")
+  [[ -n ${JOBS:-} || $target == v* ]] || of_target+=("$eight 0" "$eight 3")
+  for job in "${of_target[@]}"; do
     if ! compile "$target" "$job"; then
       reason=$(grep -o 'partita: error: .*' "$work/error" | cut -c 17-140)
       echo "| $job | $target | ${reason:-stopped by the limit of time or memory} | | | | | | | |"
@@ -58,6 +65,13 @@ END
       before=$temporaries
     elif [[ $job == *"--recompute full" && -n $before && $target != v* ]] && ((2 * temporaries > before)); then
       echo "recomputation leaves more than half of the temporaries, got $temporaries, expected at most half of $before" >&2
+      faults=1
+    fi
+    largest=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['largest_program'])" "$work/json")
+    if [[ $job == "$eight 0" ]]; then
+      level0=$largest
+    elif [[ $job == "$eight 3" && -n $level0 ]] && ((largest > level0 - parameters + 3 * layer)); then
+      echo "level 3 takes too much, got $largest, expected at most $((level0 - parameters + 3 * layer))" >&2
       faults=1
     fi
   done

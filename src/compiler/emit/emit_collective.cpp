@@ -80,16 +80,11 @@ std::string groups_text(const Mesh& mesh, const Axes& axes) {
   return fmt::format("dense<{}> : tensor<{}x{}xi64>", groups, groups.size(), groups[0].size());
 }
 
-Hlo converted(HloBody& body, const Hlo& value, DType dtype) {
-  if (value.type.dtype == dtype) return value;
-  return body.add_typed("stablehlo.convert", {value}, "", {dtype, value.type.shape});
-}
-
 /// Writes a collective with the region that adds, or takes the larger or smaller of, two scalars.
 Hlo reduced(HloBody& body, std::string_view op, const std::string& details, Reduce reduce, const Hlo& operand,
             const Type& result) {
   const std::string scalar = hlo_type({operand.type.dtype, {}});
-  const std::string_view joins = reduce == Reduce::sum ? "add" : reduce == Reduce::max ? "maximum" : "minimum";
+  const std::string joins = accumulating_op(reduce);  // StableHLO has the same name
   return body.add(fmt::format("\"{}\"({}) <{{{}}}> ({{\n    ^bb0(%one: {}, %other: {}):\n"
                               "      %both = stablehlo.{} %one, %other : {}\n      stablehlo.return %both : {}\n"
                               "    }}) : ({}) -> {}",
@@ -136,6 +131,15 @@ std::optional<std::string> refusal_of_whole(const LocalGraph& local) {
   return std::nullopt;
 }
 
+void require_whole(const LocalGraph& local) {
+  const std::optional<std::string> refusal = refusal_of_whole(local);
+  if (!refusal) return;
+  throw InvalidArgument(
+      fmt::format("[collectives] ranks that cannot run one program, got a graph in which {}, "
+                  "expected equal shards, or --collectives cut",
+                  *refusal));
+}
+
 bool is_emitted_collective(const Node& node, const Mesh& mesh) {
   const std::optional<Collective> kind = collective_of(node);
   if (!kind || joins_micro_batches(*kind)) return false;
@@ -173,12 +177,13 @@ Hlo emit_collective(HloBody& body, const LocalGraph& local, NodeId id, const Hlo
   PARTITA_CHECK(kind == Collective::all_reduce || kind == Collective::reduce_scatter, "{} in a program", node.op);
   // Each rank rounds its part once. Parts are added in the type of the operand, so that sums are rounded once, too.
   Hlo given = operand;
-  if (attrs.wire) given = converted(body, converted(body, operand, *attrs.wire), operand.type.dtype);
+  const EmitCall call{body, node.attrs, {}, {}};
+  if (attrs.wire) given = call.convert(call.convert(operand, *attrs.wire), operand.type.dtype);
   const bool scatters = kind == Collective::reduce_scatter;
   const Hlo sum = reduced(body, scatters ? "stablehlo.reduce_scatter" : "stablehlo.all_reduce",
                           groups + (scatters ? fmt::format(", scatter_dimension = {} : i64", attrs.dim) : ""),
                           attrs.reduce, given, result);
-  return attrs.wire ? converted(body, converted(body, sum, *attrs.wire), operand.type.dtype) : sum;
+  return attrs.wire ? call.convert(call.convert(sum, *attrs.wire), operand.type.dtype) : sum;
 }
 
 Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values) {

@@ -12,6 +12,8 @@ namespace partita {
 /// Says why the ranks of a stage cannot run one program with all of its collectives: shards of different sizes, or a
 /// collective that no operation of StableHLO performs. None: they can.
 std::optional<std::string> refusal_of_whole(const LocalGraph& local);
+/// Checks that the ranks can run one program. Throws InvalidArgument with the reason of `refusal_of_whole` otherwise.
+void require_whole(const LocalGraph& local);
 
 /// Whether a node communicates, or slices, in a program: it is a collective, but none that joins or cuts micro-batches.
 bool is_emitted_collective(const Node& node, const Mesh& mesh);

@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/emit/emit_collective.h"
+
 namespace partita {
 namespace {
 
 /// Collects the programs of a rank, each text once.
 class RankCollector {
  public:
-  RankCollector(const OpSet& ops, int64_t rank) : ops_(ops), rank_(rank) {}
+  RankCollector(const OpSet& ops, int64_t rank, CollectiveMode mode) : ops_(ops), rank_(rank), mode_(mode) {}
 
   void add_stage(int index, const StageProgram& stage, const std::vector<size_t>& borders) {
-    const Segmenter segmenter(stage.schedule, stage.local, ops_);
+    const CollectiveMode mode = stage.local.mesh.ranks() > 1 ? mode_ : CollectiveMode::cut;
+    if (mode == CollectiveMode::whole) require_whole(stage.local);
+    const Segmenter segmenter(stage.schedule, stage.local, ops_, mode);
     for (const Segment& segment : segmenter.segments(borders)) {
       add_segment(index, stage, segment, segmenter.modules_of(segment, rank_));
     }
@@ -47,12 +51,14 @@ class RankCollector {
       program.first = names.empty() ? "" : names.front();
       program.last = names.empty() ? "" : names.back();
       program.ops = ops;
+      if (mode_ == CollectiveMode::whole) program.replicas = stage.local.mesh.ranks();
       program.text = std::move(text);
     }
   }
 
   const OpSet& ops_;
   const int64_t rank_;
+  const CollectiveMode mode_;
   RankPrograms found_;
   std::map<std::string, size_t> by_text_;
 };
@@ -60,11 +66,11 @@ class RankCollector {
 }  // namespace
 
 RankPrograms programs_of_rank(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops,
-                              int64_t rank) {
+                              int64_t rank, CollectiveMode mode) {
   PARTITA_CHECK(rank >= 0 && rank < pipeline.ranks(), "rank {} of {}", rank, pipeline.ranks());
   const auto group = std::find_if(pipeline.groups.begin(), pipeline.groups.end(),
                                   [&](const RankGroup& one) { return one.contains(rank); });
-  RankCollector collector(ops, rank - group->first);
+  RankCollector collector(ops, rank - group->first, mode);
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     if (!pipeline.group_of(static_cast<int>(stage)).contains(rank)) continue;
     collector.add_stage(static_cast<int>(stage), stages[stage], borders_of(pipeline, stages, stage));

@@ -12,6 +12,7 @@ struct RankProgram {
   std::string first, last;  // nodes of its first and last instruction
   int64_t ops = 0;          // computations, and sums over micro-batches
   int64_t segments = 1;     // segments and micro-batches whose text this is
+  int64_t replicas = 1;     // ranks that run it together
   std::string text;         // StableHLO
 };
 
@@ -24,8 +25,9 @@ struct RankPrograms {
 
 /// Returns the programs that `rank` of the world runs in a step of these stages, which were made with a
 /// catalog of accelerators.
-/// Throws InvalidArgument for an op that cannot be written, InternalError for a rank that does not exist.
+/// Throws InvalidArgument for an op that cannot be written, and in whole mode for a stage that `refusal_of_whole`
+/// refuses; InternalError for a rank that does not exist.
 RankPrograms programs_of_rank(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops,
-                              int64_t rank);
+                              int64_t rank, CollectiveMode mode = CollectiveMode::cut);
 
 }  // namespace partita

@@ -13,11 +13,11 @@
 namespace partita {
 namespace {
 
-Program staged_program(int64_t ranks, int64_t stages, int64_t micro_batches) {
+Program staged_program(int64_t ranks, int64_t stages, int64_t micro_batches, Parallel parallel = Parallel::data) {
   const auto device = make_device(all_ops(), {.name = "xla:cpu"});
   TrainingOptions training;
   training.optimizer = {.kind = OptimizerKind::adamw};
-  PlanOptions plan{.micro_batches = micro_batches};
+  PlanOptions plan{.parallel = parallel, .micro_batches = micro_batches};
   plan.pipeline.stages = stages;
   Graph graph = parse_graph(kTwoProducts, all_ops());
   for (size_t n = 0; n < graph.nodes.size(); ++n) graph.nodes[n].stage = n < 2 ? 0 : static_cast<int>(stages - 1);
@@ -58,6 +58,31 @@ TEST(RankPrograms, HaveEachOpOfTheRanksStagesOnce) {
   const Program program = staged_program(4, 1, 1);
   EXPECT_THROW(programs_of_rank(program.pipeline, program.stages, all_ops(), 4), InternalError);
   EXPECT_THROW(programs_of_rank(program.pipeline, program.stages, all_ops(), -1), InternalError);
+}
+
+TEST(RankPrograms, WholeProgramsHaveTheCollectives) {
+  for (const int64_t stages : {1, 2}) {
+    const Program program = staged_program(/*ranks=*/4, stages, /*micro_batches=*/1);
+    std::set<std::string> texts;
+    for (int64_t rank = 0; rank < 4 / stages; ++rank) {
+      const RankPrograms cut = programs_of_rank(program.pipeline, program.stages, all_ops(), rank);
+      const RankPrograms whole =
+          programs_of_rank(program.pipeline, program.stages, all_ops(), rank, CollectiveMode::whole);
+      EXPECT_GT(cut.messages, 0);
+      EXPECT_EQ(whole.messages, 0);
+      EXPECT_LT(whole.programs.size(), cut.programs.size() + cut.messages);
+      std::string all;
+      for (const RankProgram& one : whole.programs) {
+        EXPECT_EQ(one.replicas, 4 / stages);
+        all += one.text;
+      }
+      EXPECT_NE(all.find("stablehlo.all_reduce"), std::string::npos) << all;
+      texts.insert(all);
+    }
+    EXPECT_EQ(texts.size(), 1u) << "all ranks of a stage run one program";
+  }
+  const Program uneven = staged_program(3, 1, 1, Parallel::hybrid);
+  EXPECT_THROW(programs_of_rank(uneven.pipeline, uneven.stages, all_ops(), 0, CollectiveMode::whole), InvalidArgument);
 }
 
 TEST(RankPrograms, OneRankSendsNothing) {

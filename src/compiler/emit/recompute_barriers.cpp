@@ -7,20 +7,14 @@ namespace {
 
 /// Passes values through one barrier and returns its results.
 std::vector<Hlo> barrier(HloBody& body, const std::vector<Hlo>& values) {
-  std::string names, types;
+  std::string names, texts;
+  std::vector<Type> types;
   for (const Hlo& value : values) {
     names += (names.empty() ? "" : ", ") + value.name;
-    types += (types.empty() ? "" : ", ") + hlo_type(value.type);
+    texts += (texts.empty() ? "" : ", ") + hlo_type(value.type);
+    types.push_back(value.type);
   }
-  const bool is_one = values.size() == 1;
-  const std::string count = is_one ? "" : fmt::format(":{} = ", values.size());
-  const Hlo all =
-      body.add(fmt::format("{}stablehlo.optimization_barrier {} : {}", count, names, types), values[0].type);
-  std::vector<Hlo> results;
-  for (size_t k = 0; k < values.size(); ++k) {
-    results.push_back({is_one ? all.name : fmt::format("{}#{}", all.name, k), values[k].type});
-  }
-  return results;
+  return body.add_several(fmt::format("stablehlo.optimization_barrier {} : {}", names, texts), types);
 }
 
 }  // namespace

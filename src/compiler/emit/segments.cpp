@@ -10,7 +10,6 @@
 #include "compiler/partition/collectives.h"
 
 namespace partita {
-
 namespace {
 
 bool communicates(const Instruction& instruction) {
@@ -201,7 +200,7 @@ Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const Op
 /// Places that an instruction reads. A sum over micro-batches and a stack of them read their result; a message of a
 /// bucket reads its buffers.
 std::vector<int> Segmenter::reads_of(const Instruction& instruction) const {
-  if (is_done(instruction)) return {};
+  if (does_nothing(instruction)) return {};
   std::vector<int> read;
   for (const int buffer : instruction.inputs) read.push_back(places_[buffer]);
   const bool is_stack =
@@ -213,7 +212,7 @@ std::vector<int> Segmenter::reads_of(const Instruction& instruction) const {
 }
 
 std::vector<int> Segmenter::writes_of(const Instruction& instruction) const {
-  if (is_done(instruction)) return {};
+  if (does_nothing(instruction)) return {};
   std::vector<int> written;
   for (const int buffer : instruction.outputs) written.push_back(places_[buffer]);
   if (instruction.bucket >= 0) {

@@ -74,7 +74,7 @@ class Segmenter {
   };
 
   /// Whether an instruction does nothing: in a program, the wait for a collective.
-  bool is_done(const Instruction& instruction) const {
+  bool does_nothing(const Instruction& instruction) const {
     return mode_ == CollectiveMode::whole && instruction.kind == Instruction::wait;
   }
   std::vector<int> reads_of(const Instruction& instruction) const;

@@ -73,7 +73,7 @@ Traffic traffic_of(const Program& program) {
   return traffic;
 }
 
-/// The same costs in each precision.
+/// Returns costs that do not depend on the precision.
 const auto kInBytes = [](const Mesh& mesh) { return PlanCosts::bytes(mesh); };
 
 TEST(PlainGraph, SharesAreThoseOfTheTypes) {

@@ -21,8 +21,8 @@ struct PlanCosts {
 
   /// Returns costs whose unit is a byte that a rank receives. In the same time a rank moves ten bytes in its memory or
   /// computes a thousand floating-point operations, as is usual for ranks that share a host or a fast network.
-  /// Of each byte in the graph, `value_share` is received and moved in memory, or `gradient_share` received if it is of
-  /// a parameter's gradient.
+  /// A rank receives, and moves in its memory, `value_share` bytes for each byte that a value has in the graph. Of a
+  /// parameter's gradient it receives `gradient_share` bytes for each.
   static PlanCosts bytes(const Mesh& mesh, double value_share = 1, double gradient_share = 1);
 };
 

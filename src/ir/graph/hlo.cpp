@@ -36,9 +36,17 @@ std::string hlo_types(const std::vector<Hlo>& values) {
 
 Hlo HloBody::add(const std::string& operation, Type type) {
   const std::string name = fmt::format("%{}", next_++);
-  // An operation that begins with a colon says how many results it has.
-  text_ += fmt::format("    {}{}{}\n", name, operation.starts_with(':') ? "" : " = ", operation);
+  text_ += fmt::format("    {} = {}\n", name, operation);
   return {name, std::move(type)};
+}
+
+std::vector<Hlo> HloBody::add_several(const std::string& operation, const std::vector<Type>& types) {
+  if (types.size() == 1) return {add(operation, types[0])};
+  const std::string name = fmt::format("%{}", next_++);
+  text_ += fmt::format("    {}:{} = {}\n", name, types.size(), operation);
+  std::vector<Hlo> results;
+  for (size_t k = 0; k < types.size(); ++k) results.push_back({fmt::format("{}#{}", name, k), types[k]});
+  return results;
 }
 
 Hlo HloBody::add_same(std::string_view op, const std::vector<Hlo>& operands) {
@@ -58,16 +66,11 @@ std::vector<Hlo> HloBody::add_case(const Hlo& index, const std::vector<Branch>& 
     regions += fmt::format("{}{{\n{}    stablehlo.return {} : {}\n    }}", regions.empty() ? "" : ", ", inner.text_,
                            names_of(given), types.substr(1, types.size() - 2));
   }
-  const bool is_one = given.size() == 1;
-  const Hlo all =
-      add(fmt::format("{}\"stablehlo.case\"({}) ({}) : ({}) -> {}", is_one ? "" : fmt::format(":{} = ", given.size()),
-                      index.name, regions, hlo_type(index.type), types),
-          given[0].type);
-  std::vector<Hlo> results;
-  for (size_t k = 0; k < given.size(); ++k) {
-    results.push_back({is_one ? all.name : fmt::format("{}#{}", all.name, k), given[k].type});
-  }
-  return results;
+  std::vector<Type> result_types;
+  for (const Hlo& result : given) result_types.push_back(result.type);
+  return add_several(
+      fmt::format("\"stablehlo.case\"({}) ({}) : ({}) -> {}", index.name, regions, hlo_type(index.type), types),
+      result_types);
 }
 
 Hlo HloBody::add_typed(std::string_view op, const std::vector<Hlo>& operands, std::string_view details, Type type) {

@@ -26,6 +26,8 @@ class HloBody {
  public:
   /// Adds "%N = operation" and returns its result, whose type is `type`.
   Hlo add(const std::string& operation, Type type);
+  /// Adds "%N = operation", or "%N:count = operation" if it has several results, and returns the results.
+  std::vector<Hlo> add_several(const std::string& operation, const std::vector<Type>& types);
   /// Adds "%N = op operands : type". All operands and the result have one type.
   Hlo add_same(std::string_view op, const std::vector<Hlo>& operands);
   /// Adds "%N = op operandsdetails : (types) -> type".

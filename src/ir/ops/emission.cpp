@@ -135,11 +135,4 @@ Hlo hlo_running_sums(const EmitCall& call, const Hlo& x, int64_t axis) {
                                               pad(sums, {.before = 1, .after = size % 2, .between = 1})});
 }
 
-std::vector<Hlo> hlo_results(const EmitCall& call, const std::string& operation, const std::vector<Type>& types) {
-  const Hlo all = call.body.add(fmt::format(":{} = {}", types.size(), operation), types.front());
-  std::vector<Hlo> results;
-  for (size_t k = 0; k < types.size(); ++k) results.push_back({fmt::format("{}#{}", all.name, k), types[k]});
-  return results;
-}
-
 }  // namespace partita

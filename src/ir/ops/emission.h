@@ -34,7 +34,4 @@ Hlo hlo_add_rows(const EmitCall& call, int64_t count, const Hlo& numbers, const 
 /// then spread, so that n elements take about 2 n additions and the order is fixed.
 Hlo hlo_running_sums(const EmitCall& call, const Hlo& x, int64_t axis);
 
-/// Adds an operation with several results of these types: `operation` is its text after the equals sign.
-std::vector<Hlo> hlo_results(const EmitCall& call, const std::string& operation, const std::vector<Type>& types);
-
 }  // namespace partita

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "planner/cluster/presets.h"
+#include "runtime/pjrt/targets.h"
 
 namespace partita {
 namespace {
@@ -121,9 +122,26 @@ TEST(Cluster, RanksThatTakeTurnsOnCores) {
 
 TEST(Presets, Names) {
   for (const std::string& name : preset_names()) {
-    EXPECT_EQ(cluster_named(name).ranks(), 8);
-    EXPECT_EQ(cluster_named(name + ":16").ranks(), 128);
+    const int64_t ranks = name == "v5p" ? 4 : 8;
+    EXPECT_EQ(cluster_named(name).ranks(), ranks);
+    EXPECT_EQ(cluster_named(name + ":16").ranks(), 16 * ranks);
     EXPECT_EQ(cluster_named(name + ":16").name, name + ":16");
+  }
+}
+
+// Programs are compiled for these chips, and plans are made for them.
+TEST(Presets, EachTargetHasOneOfItsMemory) {
+  for (const pjrt::Target& target : pjrt::targets()) {
+    const Cluster cluster = cluster_named(cluster_of_target(target.name));
+    const auto memory = static_cast<double>(target.memory);
+    EXPECT_LE(cluster.device.memory, memory) << target.name;
+    EXPECT_GE(cluster.device.memory, 0.93 * memory) << target.name;
+    EXPECT_EQ(cluster_of_target(target.name + ":4@partita"), target.name + ":4@partita");
+  }
+  EXPECT_EQ(cluster_of_target("a100:2"), "a100-80:2");
+  EXPECT_EQ(cluster_named("v5p:2").device.peak.at(DType::bf16), 459e12);
+  for (const std::string name : {"v5", "cpu", "v100", "", ":4"}) {
+    EXPECT_THROW(cluster_of_target(name), InvalidArgument) << name;
   }
 }
 
@@ -138,8 +156,8 @@ TEST(Presets, UnknownOnes) {
   };
   EXPECT_EQ(
       refusal("a100-4"),
-      "[cluster] unknown preset, got 'a100-4', expected one of v100 a100-40 a100-80 h100 h200 b200 ascend910 cpu with "
-      "':NODES', or a file, did you mean 'a100-40'?");
+      "[cluster] unknown preset, got 'a100-4', expected one of v100 a100-40 a100-80 h100 h200 b200 ascend910 v5e v5p "
+      "v6e cpu with ':NODES', or a file, did you mean 'a100-40'?");
   for (const char* nodes : {"0", "-1", "", "x", "2x", "131073", "99999999999999999999999", "1.5", " 2"}) {
     EXPECT_EQ(refusal(fmt::format("h100:{}", nodes)),
               fmt::format("[cluster] bad number of nodes in 'h100:{}', got '{}', expected 1 to 131072", nodes, nodes));

@@ -112,7 +112,7 @@ TEST(CollectiveSeconds, WhatTakesNoPart) {
 
 TEST(CollectiveSeconds, MoreBytesNeverTakeLessTime) {
   for (const std::string& name : preset_names()) {
-    const Cluster cluster = full(name + ":4");
+    const Cluster cluster = full(name + ":8");
     for (const GroupPlace& place : places(cluster)) {
       for (const Collective kind : kPriced) {
         double before = 0;
@@ -130,7 +130,7 @@ TEST(CollectiveSeconds, SlowerLinksNeverTakeLessTime) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> slower(0.1, 1), exponent(0, 10);
   for (const std::string& name : preset_names()) {
-    const Cluster cluster = full(name + ":4");
+    const Cluster cluster = full(name + ":8");
     const std::vector<GroupPlace> where = places(cluster);
     for (int trial = 0; trial < 300; ++trial) {
       Cluster worse = cluster;

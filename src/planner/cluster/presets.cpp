@@ -8,6 +8,7 @@
 #include "ir/sharding/mesh.h"
 #include "planner/cluster/software.h"
 #include "planner/cluster/toml.h"
+#include "runtime/pjrt/targets.h"
 
 namespace partita {
 namespace {
@@ -228,6 +229,39 @@ Cluster ascend910() {
   return cluster;
 }
 
+/// A TPU: "v5e", its rate of products of bf16, bytes/s of its memory, and its links to others.
+struct TpuFacts {
+  std::string_view name;
+  double bf16_peak, memory_bandwidth;  // flop/s; bytes/s
+  int64_t chips;                       // chips of a host
+  double links;                        // bytes/s of all links of a chip in one direction
+  double outside;                      // bytes/s of the links to other hosts, per chip
+};
+
+/// Hosts of TPUs in one slice, whose links form a torus. Rates, memory and links are those of "System architecture" in
+/// cloud.google.com/tpu/docs/v5e, v5p and v6e, read in 2026: 197, 459 and 918 TFLOP/s of bf16; 819, 2765 and 1638 GB/s;
+/// 400, 1200 and 800 GB/s of a chip in both directions together. Collectives over all axes of the torus use all links
+/// of a chip, as the published all-reduce bandwidth of a pod does; those over one axis are slower than they are priced
+/// here. A host is a block of 2 x 4 chips, of v5p 2 x 2 x 1, which has 12 and 16 links to other hosts. Products of f32
+/// are priced as six of bf16, those of f64 as f32. All other numbers are assumed, and nothing is fitted.
+Cluster tpu(const TpuFacts& facts) {
+  constexpr double kBf16PerF32 = 6;
+  const pjrt::Target& target = pjrt::target_named(facts.name);
+  Cluster cluster;
+  cluster.device = {.name = target.chip,
+                    .peak = {{DType::f32, facts.bf16_peak / kBf16PerF32}, {DType::bf16, facts.bf16_peak}},
+                    .memory = static_cast<double>(target.memory),
+                    .memory_bandwidth = facts.memory_bandwidth,
+                    .launch_overhead = 1e-6,
+                    .efficiency = gpu_efficiency(/*product=*/0.75, /*attention=*/0)};
+  cluster.protocols = {{"ICI", 5e-6, 1}};
+  cluster.levels = {{.name = "chip", .size = facts.chips, .bandwidth = facts.links, .latency = {1e-6}},
+                    {.name = "host", .bandwidth = facts.outside, .links = facts.chips, .latency = {2e-6}}};
+  cluster.software.overlap_slowdown = 1.1;
+  cluster.reserve_memory = 0.5 * kGB;
+  return cluster;
+}
+
 /// Eight cores of a server processor with AVX2, one rank on each, and 25 Gb/s Ethernet between nodes.
 Cluster cpu() {
   Cluster cluster;
@@ -267,6 +301,18 @@ constexpr Preset kPresets[] = {
     {"h200", [] { return hopper("H200-SXM-141GB", 141 * kGB, 4800 * kGB); }},
     {"b200", b200},
     {"ascend910", ascend910},
+    {"v5e",
+     [] {
+       return tpu({"v5e", 197 * kTera, 819 * kGB, 8, 200 * kGB, 75 * kGB});
+     }},
+    {"v5p",
+     [] {
+       return tpu({"v5p", 459 * kTera, 2765 * kGB, 4, 600 * kGB, 400 * kGB});
+     }},
+    {"v6e",
+     [] {
+       return tpu({"v6e", 918 * kTera, 1638 * kGB, 8, 400 * kGB, 150 * kGB});
+     }},
     {"cpu", cpu},
 };
 
@@ -320,6 +366,11 @@ Cluster cluster_named(std::string_view text) {
   throw InvalidArgument(fmt::format("[cluster] unknown preset, got '{}', expected one of {} with ':NODES', or a file{}",
                                     name, fmt::join(names, " "), did_you_mean(name, names)),
                         ErrorKind::key);
+}
+
+std::string cluster_of_target(std::string_view text) {
+  const size_t end = std::min(text.find_first_of(":@"), text.size());
+  return pjrt::target_named(text.substr(0, end)).name + std::string(text.substr(end));
 }
 
 std::string with_more_nodes(std::string_view text, int64_t times) {

@@ -5,14 +5,18 @@
 
 namespace partita {
 
-/// Returns the names of the presets: v100, a100-40, a100-80, h100, h200, b200, ascend910 and cpu. Each is made of nodes
-/// of 8 ranks with their usual network.
+/// Returns the names of the presets: v100, a100-40, a100-80, h100, h200, b200, ascend910, the TPUs v5e, v5p and v6e,
+/// and cpu. Each is made of nodes of 8 ranks (v5p: 4) with their usual network.
 std::vector<std::string> preset_names();
 
 /// Returns a preset by name: "NAME" for one node, "NAME:NODES" for several, either followed by "@SOFTWARE" for other
 /// than its usual software (software.h). Its name is "NAME:NODES". Throws InvalidArgument for a bad number of nodes
 /// and, with the nearest name, for an unknown preset or software.
 Cluster cluster_named(std::string_view text);
+
+/// Returns the name of the preset for a chip of pjrt::targets: "h100:4" of "h100:4", "a100-80" of "a100". What follows
+/// the chip is that of `cluster_named`. Throws InvalidArgument, with the nearest name, for an unknown chip.
+std::string cluster_of_target(std::string_view text);
 
 /// Returns the name of the same preset and software with `times` times as many nodes. Checks neither that the preset
 /// exists nor that it can have as many nodes. Throws InvalidArgument if the number of nodes in `text` is malformed or

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "runtime/checkpoint/files.h"
+#include "base/files.h"
 
 namespace partita {
 namespace {

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "base/bounded_json.h"
-#include "runtime/checkpoint/files.h"
+#include "base/files.h"
 #include "runtime/checkpoint/json_text.h"
 
 namespace partita {

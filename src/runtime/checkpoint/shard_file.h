@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "runtime/checkpoint/files.h"
+#include "base/files.h"
 #include "runtime/checkpoint/shard_format.h"
 
 namespace partita {

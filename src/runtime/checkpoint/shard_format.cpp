@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/finite.h"
 #include "base/past_cache.h"
-#include "runtime/checkpoint/files.h"
 #include "runtime/checkpoint/json_text.h"
 #include "runtime/checkpoint/safetensors_header.h"
 

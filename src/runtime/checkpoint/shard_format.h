@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/checkpoint/checksum.h"
+#include "base/checksum.h"
 #include "runtime/checkpoint/tiles.h"
 
 namespace partita {

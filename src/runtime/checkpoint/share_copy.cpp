@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/first_error.h"
-#include "runtime/checkpoint/files.h"
 
 namespace partita {
 

@@ -20,8 +20,8 @@
 #include <iterator>
 #include <optional>
 
-#include "runtime/checkpoint/checksum.h"
-#include "runtime/checkpoint/files.h"
+#include "base/checksum.h"
+#include "base/files.h"
 #include "runtime/checkpoint/safetensors_header.h"
 
 namespace partita {

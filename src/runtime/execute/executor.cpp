@@ -81,6 +81,9 @@ struct Executor::Impl {
       std::iota(all.begin(), all.end(), 0);
       messengers = world.split(all);
     }
+    if (device.collectives() == CollectiveMode::whole && world.size() > 1) {
+      require_own_devices(world, *device.accelerator());
+    }
     for (size_t stage = 0; stage < stages.size(); ++stage) {
       by_stage.push_back(nullptr);
       if (pipeline.shape.groups[stage] != group) continue;
@@ -96,8 +99,8 @@ struct Executor::Impl {
 
   ProgramCuts cuts_of(size_t stage) const {
     ProgramCuts cuts{.borders = borders_of(pipeline, stages, stage)};
-    if (stages.size() > 1) cuts.place = fmt::format(" on stage {}", stage);
-    if (world.size() > 1) cuts.place += fmt::format(" on rank {}", world.rank());
+    if (stages.size() > 1) cuts.owner = fmt::format(" on stage {}", stage);
+    if (world.size() > 1) cuts.owner += fmt::format(" on rank {}", world.rank());
     return cuts;
   }
 

@@ -17,6 +17,7 @@ constexpr std::pair<Function, std::string_view> kFunctions[] = {
     {Function::client_create, "PJRT_Client_Create"},
     {Function::client_destroy, "PJRT_Client_Destroy"},
     {Function::client_platform_name, "PJRT_Client_PlatformName"},
+    {Function::client_platform_version, "PJRT_Client_PlatformVersion"},
     {Function::client_addressable_devices, "PJRT_Client_AddressableDevices"},
     {Function::client_compile, "PJRT_Client_Compile"},
     {Function::client_buffer_from_host, "PJRT_Client_BufferFromHostBuffer"},

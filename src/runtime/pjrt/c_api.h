@@ -76,6 +76,7 @@ enum class Function : size_t {
   client_create = 10,
   client_destroy = 11,
   client_platform_name = 12,
+  client_platform_version = 14,
   client_addressable_devices = 16,
   client_compile = 20,
   client_buffer_from_host = 22,
@@ -147,7 +148,7 @@ struct ClientCreateArgs : Header {
   ClientHandle* client = nullptr;
   void *kv_try_get = nullptr, *kv_try_get_argument = nullptr;
 };
-struct ClientTextArgs : ClientArgs {  // client_platform_name
+struct ClientTextArgs : ClientArgs {  // client_platform_name, client_platform_version
   const char* text = nullptr;
   size_t size = 0;
 };

@@ -91,6 +91,13 @@ std::string Client::platform() const {
   return {args.text, args.size};
 }
 
+std::string Client::platform_version() const {
+  state_->require_own_process();
+  auto args = of_client<ClientTextArgs>(*state_);
+  state_->api->call(Function::client_platform_version, args);
+  return {args.text, args.size};
+}
+
 ProgramText program_text(std::string_view text) {
   constexpr std::string_view kFormat = "mlir";
   ProgramText program;

@@ -138,6 +138,8 @@ class Client {
   std::optional<int64_t> memory_limit(size_t device) const;
   /// Returns the platform: "cpu", "cuda".
   std::string platform() const;
+  /// Returns what the plugin says about versions of itself and of the libraries that it uses.
+  std::string platform_version() const;
 
   /// Compiles a module of StableHLO in text form and loads it. Throws RuntimeFailure(out_of_memory), or InternalError
   /// with the plugin's message if it refuses the text.

@@ -53,14 +53,20 @@ Target gpu(const GpuFacts& facts) {
           .flags = {{"xla_gpu_autotune_level", int64_t{0}}}};
 }
 
-Target tpu(const std::string& name, const std::string& chips, int64_t memory) {
+/// `type` is that of a machine with these chips (cloud.google.com/tpu/docs, "accelerator type").
+Target tpu(const std::string& name, const std::string& chips, const std::string& type, int64_t memory) {
   return {.name = name,
           .accelerator = "tpu",
           .chip = "TPU " + name,
           .memory = memory,
           .topology = fmt::format("{}:{}", name, chips),
           .options = {},
-          .flags = {}};
+          .flags = {},
+          .variables = {{"TPU_ACCELERATOR_TYPE", type},
+                        {"TPU_SKIP_MDS_QUERY", "1"},
+                        {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
+                        {"TPU_WORKER_HOSTNAMES", "localhost"},
+                        {"TPU_WORKER_ID", "0"}}};
 }
 
 }  // namespace
@@ -76,9 +82,9 @@ const std::vector<Target>& targets() {
       gpu({"h200", "NVIDIA H200 141GB HBM3e", 9, true, 132, 128, 1.98, 151397597184, 4800000000000, 50 * kMiB, 233472,
            232448}),
       gpu({"b200", "NVIDIA B200", 10, true, 148, 128, 1.965, 191514411008, 7672320000000, 132644864, 233472, 232448}),
-      tpu("v5e", "1x1", 16 * kGiB),
-      tpu("v5p", "2x2x1", 95 * kGiB),
-      tpu("v6e", "1x1", 32 * kGiB)};
+      tpu("v5e", "1x1", "v5litepod-1", 16 * kGiB),
+      tpu("v5p", "2x2x1", "v5p-8", 95 * kGiB),
+      tpu("v6e", "1x1", "v6e-1", 32 * kGiB)};
   return all;
 }
 
@@ -92,8 +98,18 @@ const Target& target_named(std::string_view name) {
                                     fmt::join(names, " "), did_you_mean(name, names)));
 }
 
-Topology topology_of(const Plugin& plugin, const Target& target) {
-  Topology topology = plugin.topology(target.topology, target.options);
+Topology topology_of(const Plugin& plugin, const Target& target, int64_t chips) {
+  NamedOptions options = target.options;
+  if (chips > 1) {
+    if (!options.contains("topology")) {
+      throw InvalidArgument(
+          fmt::format("[--target] programs for several chips, got {} of {}, expected GPUs, or "
+                      "--collectives cut",
+                      chips, target.name));
+    }
+    options["topology"] = fmt::format("1x1x{}", chips);
+  }
+  Topology topology = plugin.topology(target.topology, options);
   if (const std::string platform = topology.platform(); platform != target.accelerator) {
     throw RuntimeFailure(ExitCode::usage, fmt::format("[--target] {} needs another plugin, got one for {}, expected "
                                                       "one for {}",

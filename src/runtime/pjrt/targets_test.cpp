@@ -40,6 +40,20 @@ TEST(Targets, HaveDifferentNamesAndAllThatIsNeeded) {
   EXPECT_EQ(std::count(h100.begin(), h100.end(), '{'), std::count(h100.begin(), h100.end(), '}'));
 }
 
+TEST(Targets, TpusHaveTheirOwnMachines) {
+  std::set<std::string> types;
+  for (const Target& target : targets()) {
+    if (target.accelerator != "tpu") {
+      EXPECT_TRUE(target.variables.empty()) << target.name;
+      continue;
+    }
+    const std::string& type = target.variables.at("TPU_ACCELERATOR_TYPE");
+    EXPECT_TRUE(types.insert(type).second) << type;
+    EXPECT_TRUE(type.starts_with(target.name == "v5e" ? "v5litepod-" : target.name + "-")) << type;
+  }
+  EXPECT_EQ(types.size(), 3u);
+}
+
 TEST(Targets, OtherNamesAreRefusedWithTheNearest) {
   EXPECT_EQ(target_error([] { target_named("h10"); }),
             "64: [--target] unknown chip, got 'h10', expected one of a100-40 a100-80 h100 h200 b200 v5e v5p v6e, did "

@@ -6,22 +6,24 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "runtime/pjrt/c_api.h"
-#include "runtime/pjrt/test_program_types.h"
+#include "runtime/pjrt/test_fake_objects.h"
 
 namespace partita::pjrt {
 
 /// The plugin of the test that runs, reached by its functions, which have no other argument of ours. One at a time.
 /// Ranks that are threads may call its functions; the members are for the time before and after.
-class FakePlugin {
+class FakePlugin : FakeObjects<FakePlugin> {
  public:
   FakePlugin() {
     current() = this;
@@ -45,65 +47,19 @@ class FakePlugin {
   int launch = -1;                                   // RunId of the last run
   int in_flight = 0, max_in_flight = 0;              // runs whose event nobody has waited for
   int64_t device_bytes = 0, max_device_bytes = 0;    // in buffers
+  std::string platform = "fake";                     // platform of clients
+  std::chrono::milliseconds compilation{0};          // duration of a compilation
   std::vector<int64_t> bytes_after_runs = {};        // in buffers, after each run
   int64_t memory_limit = 0;                          // bytes that device_memory_stats gives; 0: none
 
  private:
   static constexpr size_t kFunctions = 128;
+  static constexpr std::string_view kSerialized = "serialized ";  // begins programs that are serialized
   using Entry = void* (*)(void*);
   struct {
     Table table;
     std::array<Entry, kFunctions> functions{};
   } table_;
-
-  struct Object {
-    std::string kind;
-    int code = 0;  // code of an error, or of the error that an event or the values of a buffer stand for
-    bool is_run = false;
-    bool is_donated = false;
-    std::vector<char> bytes = {};
-    std::vector<int64_t> dims = {};
-    int type = 0;
-    TestProgramTypes types = {};
-  };
-
-  static FakePlugin*& current() {
-    static FakePlugin* plugin = nullptr;
-    return plugin;
-  }
-
-  static std::mutex& mutex() {
-    static std::mutex all;
-    return all;
-  }
-
-  template <class Handle>
-  static Handle* make(const std::string& kind, int code = 0) {
-    current()->alive.insert(kind);
-    return reinterpret_cast<Handle*>(new Object{.kind = kind, .code = code});
-  }
-  /// Makes room for the values of a buffer.
-  static void hold(Object& buffer, size_t bytes) {
-    buffer.bytes.resize(bytes);
-    FakePlugin& plugin = *current();
-    plugin.device_bytes += static_cast<int64_t>(bytes);
-    plugin.max_device_bytes = std::max(plugin.max_device_bytes, plugin.device_bytes);
-  }
-  static void drop(Object& buffer) {
-    current()->device_bytes -= static_cast<int64_t>(buffer.bytes.size());
-    buffer.bytes.clear();
-  }
-  template <class Handle>
-  static Object* object(Handle* handle) {
-    return reinterpret_cast<Object*>(const_cast<std::remove_const_t<Handle>*>(handle));
-  }
-  template <class Handle>
-  static void destroy(Handle* handle) {
-    current()->alive.erase(current()->alive.find(object(handle)->kind));
-    if (object(handle)->is_run) --current()->in_flight;
-    drop(*object(handle));
-    delete object(handle);
-  }
 
   /// Returns the code of the error that the present call of a function has in a list; 0: none.
   static int code_in(const std::map<Function, ErrorCode>& failing, Function function) {
@@ -147,6 +103,7 @@ class FakePlugin {
       return code == 0 ? nullptr : make<Error>("error", code);
     });
     add_client_functions();
+    add_descriptions();
     add_executable_functions();
     add_buffer_functions();
   }
@@ -179,12 +136,16 @@ class FakePlugin {
       return nullptr;
     });
     add<F::client_compile, ClientCompileArgs>([](ClientCompileArgs& args) -> void* {
-      args.executable = make<LoadedExecutable>("loaded executable");
-      object(args.executable)->types = test_program_types({args.program->code, args.program->code_size});
+      std::this_thread::sleep_for(current()->compilation);
+      args.executable = make_program({args.program->code, args.program->code_size});
       return nullptr;
     });
     add<F::executable_deserialize_and_load, DeserializeArgs>([](DeserializeArgs& args) -> void* {
-      args.executable = make<LoadedExecutable>("loaded executable");
+      const std::string_view bytes(args.bytes, args.size);
+      if (!bytes.starts_with(kSerialized)) {
+        return make<Error>("error", static_cast<int>(ErrorCode::invalid_argument));
+      }
+      args.executable = make_program(bytes.substr(kSerialized.size()));
       return nullptr;
     });
     add<F::topology_create, TopologyCreateArgs>([](TopologyCreateArgs& args) -> void* {
@@ -203,6 +164,25 @@ class FakePlugin {
     });
   }
 
+  void add_descriptions() {
+    using F = Function;
+    add<F::client_platform_name, ClientTextArgs>([](ClientTextArgs& args) -> void* {
+      args.text = current()->platform.data();
+      args.size = current()->platform.size();
+      return nullptr;
+    });
+    add<F::client_platform_version, ClientTextArgs>([](ClientTextArgs& args) -> void* {
+      args.text = "fake 1";
+      args.size = 6;
+      return nullptr;
+    });
+    add<F::device_description_kind, DeviceKindArgs>([](DeviceKindArgs& args) -> void* {
+      args.kind = "fake chip";
+      args.size = 9;
+      return nullptr;
+    });
+  }
+
   void add_executable_functions() {
     using F = Function;
     add<F::loaded_executable_destroy, LoadedExecutableArgs>(
@@ -210,6 +190,7 @@ class FakePlugin {
     add<F::loaded_executable_get_executable, GetExecutableArgs>([](GetExecutableArgs& args) -> void* {
       args.compiled = make<CompiledExecutable>("executable");
       object(args.compiled)->types = object(args.executable)->types;
+      object(args.compiled)->text = object(args.executable)->text;
       return nullptr;
     });
     add<F::executable_destroy, ExecutableArgs>(
@@ -230,9 +211,11 @@ class FakePlugin {
       return nullptr;
     });
     add<F::executable_serialize, SerializeArgs>([](SerializeArgs& args) -> void* {
-      args.bytes = "program";
-      args.size = 7;
       args.serialized = make<SerializedExecutable>("serialized executable");
+      Object& serialized = *object(args.serialized);
+      serialized.text = std::string(kSerialized) + object(args.executable)->text;
+      args.bytes = serialized.text.data();
+      args.size = serialized.text.size();
       args.destroy = [](SerializedExecutable* serialized) { destroy(serialized); };
       return nullptr;
     });

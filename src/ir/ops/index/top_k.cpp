@@ -59,8 +59,7 @@ std::vector<Hlo> emit_top_k(const EmitCall& call) {
         "      %before = stablehlo.or %above, %first : tensor<i1>\n",
         compared);
   }
-  const std::vector<Hlo> sorted = hlo_results(
-      call,
+  const std::vector<Hlo> sorted = call.body.add_several(
       fmt::format(
           "\"stablehlo.sort\"({}, {}) ({{\n    ^bb0(%a: {}, %b: {}, %c: tensor<i32>, %d: tensor<i32>):\n{}"
           "      stablehlo.return %before : tensor<i1>\n    }}) {{dimension = {} : i64, is_stable = true}} : {} "

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "base/error.h"
 #include "runtime/device/xla/plugin_search.h"
@@ -11,19 +12,17 @@
 namespace partita {
 namespace {
 
-constexpr std::string_view kDataFlag = "xla_gpu_cuda_data_dir";
-
-/// Returns the flags that every program of a vendor needs: the folder of ptxas and libdevice, unless the user names
-/// one.
-std::map<std::string, pjrt::Flag> flags_of(const Vendor& vendor, const std::string& plugin) {
-  const char* given = std::getenv("XLA_FLAGS");
-  if (vendor.name != "cuda" ||
-      (given != nullptr && std::string_view(given).find(kDataFlag) != std::string_view::npos)) {
-    return {};
+/// Returns the cache of a plugin's programs; null if there is none.
+std::shared_ptr<ProgramCache> cache_of(const pjrt::Client& client, const std::string& plugin, const Warn& warn) {
+  const std::string folder = program_folder();
+  if (folder.empty()) return nullptr;
+  try {
+    const std::string compiler = compiler_identity(client, plugin);
+    if (!compiler.empty()) return std::make_shared<ProgramCache>(ProgramCache::Options{folder, compiler});
+  } catch (const Error& error) {
+    if (warn) warn(fmt::format("{}; compiled programs are not kept", error.what()));
   }
-  const std::string folder = cuda_data_folder(plugin);
-  if (folder.empty()) return {};
-  return {{std::string(kDataFlag), folder}};
+  return nullptr;
 }
 
 }  // namespace
@@ -33,18 +32,41 @@ struct Accelerator::Shared {
     std::mutex mutex;
     std::weak_ptr<const pjrt::Executable> made;
   };
-  explicit Shared(pjrt::Client made, std::map<std::string, pjrt::Flag> given = {})
-      : client(std::move(made)), flags(std::move(given)) {}
+  explicit Shared(pjrt::Client made) : client(std::move(made)) {}
+
+  /// Returns a program that this process does not have. Throws as `Client::compile` does.
+  pjrt::Executable make(const std::string& text, const pjrt::CompileOptions& options, const Warn& warn) {
+    std::call_once(looks_for_cache, [&] {
+      if (!plugin.empty()) cache = cache_of(client, plugin, warn);
+    });
+    return cache == nullptr ? client.compile(text, options) : cache->program_of(client, text, options, warn);
+  }
+
+  /// Keeps a program that nobody uses any more until the next compilation. So the last reference to it is not held by
+  /// a thread of the plugin that has just run it, which would delete the program while the process exits.
+  void retire(std::unique_ptr<const pjrt::Executable> program) {
+    const std::lock_guard lock(retiring);
+    retired.push_back(std::move(program));
+  }
+  void release_retired() {
+    const std::lock_guard lock(retiring);
+    retired.clear();
+  }
 
   const pjrt::Client client;
-  const std::map<std::string, pjrt::Flag> flags;  // flags of each compilation
+  std::mutex retiring{};  // guards `retired`
+  std::vector<std::unique_ptr<const pjrt::Executable>> retired{};
+  std::map<std::string, pjrt::Flag> flags{};  // flags of each compilation
+  std::string plugin{};                       // path of the plugin whose programs are kept
+  std::once_flag looks_for_cache{};           // it reads the plugin's file, so only once it compiles
+  std::shared_ptr<ProgramCache> cache{};      // null: all programs are compiled
   std::atomic<pjrt::RunId> runs{0};
   std::mutex mutex{};  // guards `programs`
   /// By text, and by the ids of the replicas' devices.
   std::map<std::pair<std::string, std::vector<int64_t>>, std::shared_ptr<Program>> programs{};
 };
 
-Accelerator Accelerator::open(std::string_view name, int index, CollectiveMode collectives) {
+Accelerator Accelerator::open(std::string_view name, int index, CollectiveMode collectives, Warn warn) {
   // Plugins cannot be unloaded, and threads of theirs outlive all else: what is shared is never released.
   static std::mutex mutex;
   static auto& opened = *new std::map<std::pair<std::string, bool>, std::shared_ptr<Shared>>;
@@ -65,18 +87,22 @@ Accelerator Accelerator::open(std::string_view name, int index, CollectiveMode c
                                                         "one for {}",
                                                         path, client.platform(), vendor->name));
     }
-    shared = std::make_shared<Shared>(std::move(client), flags_of(*vendor, path));
+    shared = std::make_shared<Shared>(std::move(client));
+    shared->flags = compile_flags(vendor->name, path);
+    shared->plugin = path;
   }
   const auto count = static_cast<int>(shared->client.devices());
   if (count == 0 || named >= count) {
     throw RuntimeFailure(ExitCode::usage,
                          fmt::format("[device] no such device, got {}, expected one of {} devices", name, count));
   }
-  return {shared, static_cast<size_t>(named >= 0 ? named : index % count)};
+  return {shared, static_cast<size_t>(named >= 0 ? named : index % count), std::move(warn)};
 }
 
-Accelerator Accelerator::of(pjrt::Client client, size_t device) {
-  return {std::make_shared<Shared>(std::move(client)), device};
+Accelerator Accelerator::of(pjrt::Client client, size_t device, std::shared_ptr<ProgramCache> cache, Warn warn) {
+  auto shared = std::make_shared<Shared>(std::move(client));
+  shared->cache = std::move(cache);
+  return {std::move(shared), device, std::move(warn)};
 }
 
 const pjrt::Client& Accelerator::client() const { return shared_->client; }
@@ -104,7 +130,12 @@ std::shared_ptr<const pjrt::Executable> Accelerator::compile(const std::string& 
       options.replicas = static_cast<int64_t>(replicas.size());
       options.devices = replicas;
     }
-    program = std::make_shared<const pjrt::Executable>(shared_->client.compile(text, options));
+    shared_->release_retired();
+    const auto retire = [weak = std::weak_ptr(shared_)](const pjrt::Executable* unused) {
+      std::unique_ptr<const pjrt::Executable> owned(unused);
+      if (const auto shared = weak.lock()) shared->retire(std::move(owned));
+    };
+    program = {new pjrt::Executable(shared_->make(text, options, warn_)), retire};
     entry->made = program;
   }
   return program;

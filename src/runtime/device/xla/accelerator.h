@@ -7,6 +7,7 @@
 
 #include "compiler/emit/collective_mode.h"
 #include "runtime/device/xla/plugin_search.h"
+#include "runtime/device/xla/program_cache.h"
 #include "runtime/pjrt/plugin.h"
 
 namespace partita {
@@ -20,10 +21,13 @@ class Accelerator {
   /// Takes device `index` of the plugin for `name`, modulo their number, or the one that "NAME:INDEX" names. Loads the
   /// plugin for the first device of a process. Throws RuntimeFailure(usage) if there is no plugin, device or driver, if
   /// the plugin serves other devices or another index is named, RuntimeFailure(out_of_memory) without memory. In whole
-  /// mode xla:cpu has kCpuDevices, all of which are the processor, else one.
-  static Accelerator open(std::string_view name, int index, CollectiveMode collectives = CollectiveMode::cut);
-  /// Takes device `device` of a client, which only copies of the result share.
-  static Accelerator of(pjrt::Client client, size_t device);
+  /// mode xla:cpu has kCpuDevices, all of which are the processor, else one. Programs are taken from the folder
+  /// `program_folder` and kept there; `warn` says if that cannot be done.
+  static Accelerator open(std::string_view name, int index, CollectiveMode collectives = CollectiveMode::cut,
+                          Warn warn = nullptr);
+  /// Takes device `device` of a client, which only copies of the result share. Without a cache programs are compiled.
+  static Accelerator of(pjrt::Client client, size_t device, std::shared_ptr<ProgramCache> cache = nullptr,
+                        Warn warn = nullptr);
 
   const pjrt::Client& client() const;
   /// Returns the version of the PJRT interface that the plugin has, such as "0.106".
@@ -39,10 +43,12 @@ class Accelerator {
 
  private:
   struct Shared;
-  Accelerator(std::shared_ptr<Shared> shared, size_t device) : shared_(std::move(shared)), device_(device) {}
+  Accelerator(std::shared_ptr<Shared> shared, size_t device, Warn warn)
+      : shared_(std::move(shared)), device_(device), warn_(std::move(warn)) {}
 
   std::shared_ptr<Shared> shared_;  // lives until the process ends if `open` made it
   size_t device_;
+  Warn warn_;
 };
 
 }  // namespace partita

@@ -10,11 +10,13 @@
 
 #include "base/error.h"
 #include "frontend/data/readers/test_files.h"
+#include "runtime/pjrt/test_fake_plugin.h"
 
 namespace partita {
 namespace {
 
-constexpr std::string_view kVariables[] = {"PARTITA_PJRT_PLUGIN", "PYTHONPATH", "VIRTUAL_ENV", "HOME", "PATH"};
+constexpr std::string_view kVariables[] = {
+    "PARTITA_PJRT_PLUGIN", "PYTHONPATH", "VIRTUAL_ENV", "HOME", "PATH", "XLA_FLAGS"};
 
 /// Gives the variables that say where plugins are other values, and at the end those that they had.
 class Accelerators : public testing::Test {
@@ -26,6 +28,7 @@ class Accelerators : public testing::Test {
     }
     ::unsetenv("PARTITA_PJRT_PLUGIN");
     ::unsetenv("VIRTUAL_ENV");
+    ::unsetenv("XLA_FLAGS");
     search_packages_in({});
     set("HOME", empty_.path());
     set("PYTHONPATH", empty_.path());
@@ -88,6 +91,21 @@ TEST_F(Accelerators, OtherNamesAreRefused) {
     EXPECT_EQ(accelerator_error([&] { find_plugin(name); }), expected);
     EXPECT_EQ(accelerator_error([&] { Accelerator::open(name, 0); }), expected);
   }
+}
+
+// A thread of the plugin would delete the program otherwise, perhaps while the process exits.
+TEST_F(Accelerators, AProgramIsReleasedByTheNextCompilation) {
+  pjrt::FakePlugin fake;
+  {
+    const Accelerator accelerator = Accelerator::of(pjrt::Plugin(fake.table(), "fake.so").make_client(), 0);
+    accelerator.compile("module {}").reset();
+    const size_t kept = fake.alive.size();
+    accelerator.compile("module { }").reset();
+    EXPECT_EQ(fake.alive.size(), kept) << "one program is kept, not two";
+    const auto used = accelerator.compile("module {  }");
+    EXPECT_EQ(fake.alive.size(), kept);
+  }
+  EXPECT_TRUE(fake.alive.empty());
 }
 
 TEST_F(Accelerators, AMissingPluginSaysHowToInstallIt) {
@@ -181,6 +199,22 @@ TEST_F(Accelerators, PtxasIsThatOfThePackagesOrInPath) {
   EXPECT_EQ(cuda_data_folder(plugin), packages_.path() / "toolkit");
   make_library(packages_.path() / "nvidia/cu13/bin/ptxas");
   EXPECT_EQ(cuda_data_folder(plugin), packages_.path() / "nvidia/cu13");
+}
+
+TEST_F(Accelerators, CompilationsForGpusNameTheFolderOfPtxas) {
+  const std::string plugin = make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
+  set("PATH", empty_.path());
+  EXPECT_TRUE(compile_flags("cuda", plugin).empty());
+  make_library(packages_.path() / "nvidia/cu13/bin/ptxas");
+  const std::map<std::string, pjrt::Flag> expected{
+      {"xla_gpu_cuda_data_dir", (packages_.path() / "nvidia/cu13").string()}};
+  EXPECT_EQ(compile_flags("cuda", plugin), expected);
+  EXPECT_EQ(compile_flags("cuda:1", plugin), expected);
+  for (const std::string other : {"xla:cpu", "tpu", "rocm"}) EXPECT_TRUE(compile_flags(other, plugin).empty());
+  set("XLA_FLAGS", "--xla_gpu_autotune_level=0");
+  EXPECT_EQ(compile_flags("cuda", plugin), expected);
+  set("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/mine");
+  EXPECT_TRUE(compile_flags("cuda", plugin).empty());
 }
 
 TEST_F(Accelerators, OneCommandInstallsWhatIsMissing) {

@@ -178,6 +178,15 @@ std::string cuda_data_folder(const std::string& plugin) {
   return "";
 }
 
+std::map<std::string, pjrt::Flag> compile_flags(std::string_view name, const std::string& plugin) {
+  const std::string flag = "xla_gpu_cuda_data_dir";
+  const char* given = std::getenv("XLA_FLAGS");
+  const bool is_given = given != nullptr && std::string_view(given).find(flag) != std::string_view::npos;
+  const std::string folder = device_kind(name) != "cuda" || is_given ? "" : cuda_data_folder(plugin);
+  if (folder.empty()) return {};
+  return {{flag, folder}};
+}
+
 std::string device_remedy(std::string_view name, const std::string& root) {
   const Vendor& vendor = *parse_accelerator(name).first;
   if (const char* path = std::getenv("PARTITA_PJRT_PLUGIN"); path != nullptr && *path != '\0') {

@@ -1,10 +1,13 @@
 #pragma once
 // Names of accelerators, and where their plugins and libraries lie.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "runtime/pjrt/compile_options.h"
 
 namespace partita {
 
@@ -40,6 +43,10 @@ void load_libraries(const std::string& plugin);
 /// Returns the folder that has bin/ptxas, of NVIDIA's Python packages next to a plugin, or of a CUDA toolkit whose
 /// ptxas is in PATH; "" if there is none.
 std::string cuda_data_folder(const std::string& plugin);
+
+/// Returns the flags that every compilation for an accelerator needs: for "cuda" the folder of ptxas and libdevice,
+/// unless XLA_FLAGS names one.
+std::map<std::string, pjrt::Flag> compile_flags(std::string_view name, const std::string& plugin);
 
 /// Returns the one command that installs what a device lacks: the plugin, a driver, or libraries of the plugin's
 /// version. `root` is prepended to paths under /proc, for tests.

@@ -68,6 +68,7 @@ class XlaDevice final : public Device {
       : name_(options.name),
         index_(options.index),
         collectives_(options.collectives),
+        warn_(options.warn),
         catalog_(ops),
         host_(make_cpu_device(ops, options.threads, KernelSet::reference)) {}
   XlaDevice(const OpSet& ops, Accelerator accelerator, int threads, CollectiveMode collectives)
@@ -90,7 +91,7 @@ class XlaDevice final : public Device {
   void enter_thread() override { host_->enter_thread(); }
   void set_subnormals(SubnormalSetting setting) override { host_->set_subnormals(setting); }
   const Accelerator* accelerator() override {
-    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_, collectives_);
+    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_, collectives_, warn_);
     return &*accelerator_;
   }
   CollectiveMode collectives() const override { return collectives_; }
@@ -99,6 +100,7 @@ class XlaDevice final : public Device {
   const std::string name_;
   const int index_;
   const CollectiveMode collectives_;
+  const Warn warn_;
   const XlaCatalog catalog_;
   const std::unique_ptr<Device> host_;
   std::optional<Accelerator> accelerator_;

@@ -13,7 +13,8 @@ struct DeviceOptions {
   int index = 0;             // device of an accelerator whose name has no index
   int threads = 1;           // compute threads
   KernelSet kernels = KernelSet::fast;
-  CollectiveMode collectives = CollectiveMode::cut;  // of an accelerator
+  CollectiveMode collectives = CollectiveMode::cut;  // communication of an accelerator
+  Warn warn = nullptr;                               // for what costs no more than time
 };
 
 /// Makes a device for the rank that owns it. An accelerator opens its plugin when a program is first bound, so that

@@ -55,7 +55,7 @@ const pjrt::Buffer& DeviceValues::on_device(int place, int64_t micro_batch) {
   if (!found.device) {
     const ConstTensor tensor{parts_.buffers.type_of(place), parts_.buffers.copy_of(place, micro_batch)};
     with_place(
-        [&](const Error&) { return fmt::format("{}, which goes to the device{}", name_of(place), parts_.place); },
+        [&](const Error&) { return fmt::format("{}, which goes to the device{}", name_of(place), parts_.owner); },
         [&] { found.device.emplace(parts_.accelerator.client().upload(parts_.accelerator.device(), tensor)); });
   }
   return *found.device;
@@ -76,7 +76,7 @@ void DeviceValues::download(const pjrt::Buffer& from, int place, char* to) {
   } catch (const Error&) {
     if (explain_) explain_();
     with_place(
-        [&](const Error&) { return fmt::format("{}, which comes from the device{}", name_of(place), parts_.place); },
+        [&](const Error&) { return fmt::format("{}, which comes from the device{}", name_of(place), parts_.owner); },
         [] { throw; });
   }
 }

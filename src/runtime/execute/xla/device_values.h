@@ -24,7 +24,7 @@ class DeviceValues {
     const Segmenter& segmenter;
     const StageBuffers& buffers;
     const Accelerator& accelerator;
-    std::string place;  // end of messages: " on rank 2"
+    std::string owner;  // end of messages: " on rank 2"
   };
 
   /// All that `parts` refers to outlives this object. `holder`, if given, has the external states of the schedule.
@@ -39,7 +39,8 @@ class DeviceValues {
   /// Releases the copies on the device that nobody reads in this step after an instruction, which has run in a
   /// micro-batch.
   void release_after(size_t instruction, int64_t micro_batch);
-  /// Declares that an update failed, with `error`: the states cannot be read until they are written.
+  /// Declares that an update failed, with `error`: the states cannot be read until they are written. `on_host` may
+  /// call it, with the mutex locked, through `on_failure`.
   void lose_states(const Error& error);
   /// Sets what is called if a value cannot be read, to throw the error of the run that was to compute it.
   void on_failure(std::function<void()> explain) { explain_ = std::move(explain); }

@@ -9,12 +9,16 @@
 
 namespace partita {
 
+/// Checks that no two ranks of a process use one device: their programs could wait for each other. A collective call.
+/// Throws InvalidArgument on all ranks if two do; RuntimeFailure if a rank fails, is lost or late.
+void require_own_devices(Communicator& world, const Accelerator& accelerator);
+
 /// The ranks of a stage, threads of one process with a device each. Programs that communicate among devices have to be
 /// started on all of them by one call, which the first rank makes. All functions are collective calls.
 class Gang {
  public:
   /// Brings the ranks together. `ranks` outlives this object. Throws InvalidArgument on all of them if they are in
-  /// several processes, or if ranks share a device; RuntimeFailure if a rank fails, is lost or late.
+  /// several processes; RuntimeFailure if a rank fails, is lost or late.
   Gang(Communicator& ranks, const Accelerator& accelerator);
 
   /// Returns the ids of the ranks' devices.
@@ -26,6 +30,8 @@ class Gang {
  private:
   struct Table;
   std::shared_ptr<Table> meet() const;
+  void meet_again();
+  void start(const pjrt::Executable& program);
 
   Communicator& ranks_;
   const Accelerator& accelerator_;

@@ -14,14 +14,27 @@ namespace {
 
 constexpr size_t kMaxInFlight = 64;  // runs; plugins may hold the results of all of them
 
+/// Names the first and the last node of a segment: "first (matmul in net) to loss (reduce)".
+std::string nodes_of(const StagePrograms::Parts& parts, const Segment& segment) {
+  const auto text_of = [&](size_t i) {
+    const Instruction& instruction = parts.schedule.instructions[i];
+    const Graph& graph = parts.local.graph;
+    if (instruction.node < 0) return graph.values[parts.schedule.buffers[instruction.outputs[0]].value].name;
+    const Node& node = graph.nodes[instruction.node];
+    return fmt::format("{} ({}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope);
+  };
+  const std::string first = text_of(segment.begin);
+  return segment.end == segment.begin + 1 ? first : fmt::format("{} to {}", first, text_of(segment.end - 1));
+}
+
 }  // namespace
 
 StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder)
     : parts_(parts),
-      place_(cuts.place),
-      segmenter_(parts.schedule, parts.local, parts.ops, parts.collectives),
-      gang_(gang_of(parts)),
-      values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.place},
+      owner_(cuts.owner),
+      segmenter_(parts.schedule, parts.local, parts.ops, mode_of(parts)),
+      gang_(gang_of(parts, segmenter_.mode())),
+      values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner},
               holder == nullptr ? nullptr : &holder->values_),
       by_instruction_(parts.schedule.instructions.size(), -1) {
   for (const bool flag : {false, true}) {
@@ -35,14 +48,18 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
   values_.on_failure([this] { finish(); });
 }
 
-std::optional<Gang> StagePrograms::gang_of(const Parts& parts) {
-  if (parts.collectives == CollectiveMode::cut || parts.local.mesh.ranks() == 1) return std::nullopt;
-  if (const std::optional<std::string> refusal = refusal_of_whole(parts.local)) {
-    throw InvalidArgument(
-        fmt::format("[collectives] ranks that cannot run one program, got a graph in which {}, "
-                    "expected equal shards, or --collectives cut",
-                    *refusal));
-  }
+/// One rank needs no whole mode. What updates nothing, such as an evaluation, does without it if shards are uneven: the
+/// last rows of a dataset often are.
+CollectiveMode StagePrograms::mode_of(const Parts& parts) {
+  if (parts.collectives == CollectiveMode::cut || parts.local.mesh.ranks() == 1) return CollectiveMode::cut;
+  const bool updates = parts.schedule.update() < parts.schedule.instructions.size();
+  if (!updates && refusal_of_whole(parts.local)) return CollectiveMode::cut;
+  require_whole(parts.local);
+  return CollectiveMode::whole;
+}
+
+std::optional<Gang> StagePrograms::gang_of(const Parts& parts, CollectiveMode mode) {
+  if (mode == CollectiveMode::cut) return std::nullopt;
   return std::optional<Gang>(std::in_place, *parts.ranks, parts.accelerator);
 }
 
@@ -62,7 +79,8 @@ void StagePrograms::require_room() const {
                   "model, or more devices",
                   print_bytes(most->bytes()), print_bytes(most->states), print_bytes(most->values),
                   print_bytes(most->temporaries),
-                  nodes_of(segments_[static_cast<size_t>(most - needs.begin())].segment), place_, print_bytes(*limit)));
+                  nodes_of(parts_, segments_[static_cast<size_t>(most - needs.begin())].segment), owner_,
+                  print_bytes(*limit)));
 }
 
 std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() const {
@@ -85,6 +103,7 @@ std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() co
     ProgramMemory need;
     for (const int place : states) need.states += bytes_of(place);
     for (const int place : live) need.values += states.contains(place) ? 0 : bytes_of(place);
+    if (loaded.programs.empty()) continue;
     try {
       need.temporaries = loaded.programs[0]->memory().temporaries;
     } catch (const Error&) {  // the plugin does not say
@@ -95,6 +114,7 @@ std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() co
 }
 
 StagePrograms::Loaded StagePrograms::load(Segment segment) const {
+  if (segment.outputs.empty()) return {.segment = std::move(segment)};  // nothing but waits
   const std::vector<std::string> texts = segmenter_.modules_of(segment, parts_.rank);
   Loaded loaded{.segment = std::move(segment)};
   for (const int entry : parts_.schedule.entry) {
@@ -115,7 +135,7 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
     if (std::find(inputs.begin(), inputs.end(), place) != inputs.end()) loaded.ids.emplace_back(i, place);
   }
   const std::vector<int64_t> replicas = gang_ ? gang_->devices() : std::vector<int64_t>{};
-  with_place([&](const Error& error) { return place_of(loaded, error); },
+  with_place([&](const Error& error) { return description_of(loaded, error); },
              [&] {
                for (const std::string& text : texts)
                  loaded.programs.push_back(parts_.accelerator.compile(text, replicas));
@@ -130,11 +150,20 @@ void StagePrograms::run(size_t i) {
   launch(at->second);
 }
 
+void StagePrograms::run_singly(bool singly) {
+  release_pending();  // a later step may have values in these places when it has run its first instruction
+  singly_ = singly;
+}
+
+void StagePrograms::release_pending() {
+  if (pending_) values_.release_after(pending_->first, pending_->second);
+  pending_.reset();
+}
+
 void StagePrograms::ran(size_t i) {
-  if (to_release_) values_.release_after(to_release_->first, to_release_->second);
-  to_release_.reset();
+  release_pending();
   if (singly_) {  // its results are looked at before the next one runs
-    to_release_.emplace(i, parts_.buffers.micro_batch());
+    pending_.emplace(i, parts_.buffers.micro_batch());
   } else {
     values_.release_after(i, parts_.buffers.micro_batch());
   }
@@ -160,10 +189,10 @@ void StagePrograms::require_ids_of(const Loaded& loaded) {
 }
 
 void StagePrograms::launch(const Loaded& loaded) {
-  if (loaded.segment.outputs.empty()) return;  // nothing but waits
+  if (loaded.programs.empty()) return;  // nothing but waits
   require_ids_of(loaded);
   try {
-    with_place([&](const Error& error) { return place_of(loaded, error); }, [&] { enqueue(loaded); });
+    with_place([&](const Error& error) { return description_of(loaded, error); }, [&] { enqueue(loaded); });
   } catch (const Error&) {
     const std::exception_ptr error = std::current_exception(), earlier = await_all();
     fail(earlier != nullptr ? earlier : error);
@@ -196,7 +225,7 @@ std::exception_ptr StagePrograms::await_oldest() {
   Launched oldest = std::move(in_flight_.front());
   in_flight_.pop_front();
   try {
-    with_place([&](const Error& error) { return place_of(*oldest.loaded, error); }, [&] { oldest.done.wait(); });
+    with_place([&](const Error& error) { return description_of(*oldest.loaded, error); }, [&] { oldest.done.wait(); });
   } catch (const Error&) {
     return std::current_exception();
   }
@@ -226,8 +255,8 @@ void StagePrograms::fail(const std::exception_ptr& error) {
   }
 }
 
-std::string StagePrograms::place_of(const Loaded& loaded, const Error& error) const {
-  std::string text = "in the program of " + nodes_of(loaded.segment);
+std::string StagePrograms::description_of(const Loaded& loaded, const Error& error) const {
+  std::string text = "in the program of " + nodes_of(parts_, loaded.segment);
   if (error.code() == ExitCode::out_of_memory && !loaded.programs.empty()) {
     try {
       const pjrt::MemoryUse use = loaded.programs[0]->memory();
@@ -237,19 +266,7 @@ std::string StagePrograms::place_of(const Loaded& loaded, const Error& error) co
     } catch (const Error&) {  // the plugin does not know
     }
   }
-  return text + place_;
-}
-
-std::string StagePrograms::nodes_of(const Segment& segment) const {
-  const auto text_of = [&](size_t i) {
-    const Instruction& instruction = parts_.schedule.instructions[i];
-    const Graph& graph = parts_.local.graph;
-    if (instruction.node < 0) return graph.values[parts_.schedule.buffers[instruction.outputs[0]].value].name;
-    const Node& node = graph.nodes[instruction.node];
-    return fmt::format("{} ({}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope);
-  };
-  const std::string first = text_of(segment.begin);
-  return segment.end == segment.begin + 1 ? first : fmt::format("{} to {}", first, text_of(segment.end - 1));
+  return text + owner_;
 }
 
 }  // namespace partita

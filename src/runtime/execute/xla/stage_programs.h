@@ -11,10 +11,10 @@
 
 namespace partita {
 
-/// How the executor of a rank cuts programs and speaks of them.
+/// Where programs of a stage end, and whose they are.
 struct ProgramCuts {
-  std::vector<size_t> borders = {};  // arguments of Segmenter::segments
-  std::string place = "";            // end of messages: " on rank 2"
+  std::vector<size_t> borders = {};  // argument of Segmenter::segments
+  std::string owner = "";            // end of messages: " on stage 1 on rank 2"
 };
 
 /// Runs segments of a stage. For the thread that runs the schedule.
@@ -28,14 +28,14 @@ class StagePrograms {
     const StageBuffers& buffers;
     const Accelerator& accelerator;
     CollectiveMode collectives = CollectiveMode::cut;
-    Communicator* ranks = nullptr;  // of the stage; needed in whole mode
+    Communicator* ranks = nullptr;  // those of the stage; needed in whole mode
   };
 
-  /// Compiles the segments. In whole mode a collective call over the ranks of the stage, as are `run` and `finish`
-  /// then. All that `parts` refers to outlives this object. `holder`, if given, has the external states. Throws
-  /// RuntimeFailure(out_of_memory) if a step needs more than the device has, as far as the plugin knows both. Throws
-  /// RuntimeFailure(out_of_memory) if the device lacks memory, InvalidArgument for an op that cannot be written,
-  /// InternalError if the plugin refuses a program.
+  /// Compiles the segments. In whole mode this and `run` are collective calls over the ranks of the stage. All that
+  /// `parts` refers to outlives this object. `holder`, if given, has the external states. Throws
+  /// RuntimeFailure(out_of_memory) if the device lacks memory, or if a step needs more than it has and the plugin knows
+  /// both. Throws InvalidArgument for an op that cannot be written, and in whole mode for ranks that cannot run one
+  /// program. Throws InternalError if the plugin refuses a program.
   StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder);
 
   DeviceValues& values() { return values_; }
@@ -51,7 +51,7 @@ class StagePrograms {
   /// InvalidArgument, before the segment starts, for an id or a label out of range that the host has.
   void run(size_t i);
   /// Whether each instruction runs by itself, so that all results can be looked at.
-  void run_singly(bool singly) { singly_ = singly; }
+  void run_singly(bool singly);
   bool runs_singly() const { return singly_; }
   /// Waits for all runs. Throws the error of the first that failed: what it computes is lost then.
   void finish();
@@ -73,7 +73,9 @@ class StagePrograms {
     const Loaded* loaded;
     pjrt::Completion done;
   };
-  static std::optional<Gang> gang_of(const Parts& parts);
+  static CollectiveMode mode_of(const Parts& parts);
+  static std::optional<Gang> gang_of(const Parts& parts, CollectiveMode mode);
+  void release_pending();
   Loaded load(Segment segment) const;
   void launch(const Loaded& loaded);
   void require_room() const;
@@ -83,11 +85,10 @@ class StagePrograms {
   std::exception_ptr await_oldest();
   std::exception_ptr await_all();
   [[noreturn]] void fail(const std::exception_ptr& error);
-  std::string place_of(const Loaded& loaded, const Error& error) const;
-  std::string nodes_of(const Segment& segment) const;
+  std::string description_of(const Loaded& loaded, const Error& error) const;
 
   const Parts parts_;
-  const std::string place_;
+  const std::string owner_;
   const Segmenter segmenter_;
   std::optional<Gang> gang_;  // in whole mode on several ranks
   DeviceValues values_;
@@ -98,7 +99,7 @@ class StagePrograms {
   std::deque<Launched> in_flight_;   // runs that nobody has waited for, oldest first
   bool updates_ = false;             // whether a program that writes states runs, or has run in this step
   bool singly_ = false;
-  std::optional<std::pair<size_t, int64_t>> to_release_;  // the last one that ran singly, and its micro-batch
+  std::optional<std::pair<size_t, int64_t>> pending_;  // the last one that ran singly, and its micro-batch
 };
 
 }  // namespace partita

@@ -1,6 +1,6 @@
 #pragma once
-// File operations for checkpoints: a buffer is written completely or an error is reported, and files are on the disk
-// before they get their names.
+// File operations: a buffer is written completely or an error is reported, and files can be on the disk before they get
+// their names.
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-#include "runtime/checkpoint/files.h"
+#include "base/files.h"
 
 #include <fcntl.h>
 #include <unistd.h>

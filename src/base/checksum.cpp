@@ -1,4 +1,4 @@
-#include "runtime/checkpoint/checksum.h"
+#include "base/checksum.h"
 
 #define XXH_INLINE_ALL
 #include <fmt/format.h>
