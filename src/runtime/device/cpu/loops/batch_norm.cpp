@@ -4,6 +4,8 @@
 
 #include "ir/ops/norm/batch_norm.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -16,10 +18,17 @@ namespace {
 
 constexpr auto kBatchNorm = "loops.batch_norm";
 constexpr int64_t kMaxChannels = 64;  // per tile
+constexpr int64_t kRooms = 3;         // for x, for d_y, and for y or d_x
 
 /// Arrangement of channels: each in its own planes, 8 or 16 adjacent in blocks, or all adjacent in rows ([n, c], [n, h,
 /// w, c]).
 enum Arrangement : int64_t { planes = 1, blocks_of_8 = 8, blocks_of_16 = 16, rows = 0 };
+
+/// Elements of a room: those of a plane, so that its sum has the order of additions that it has in f32, or a block.
+int64_t room_size(int64_t arrangement, const NormSizes& sizes) {
+  static_assert(kMaxChannels <= kHalfBlock);
+  return arrangement == planes ? sizes.plane : kHalfBlock;
+}
 
 /// Channels [begin, end) of one group, and their addresses: element `lane` of position i of member m is at first + m *
 /// member_stride + i * position_stride + lane.
@@ -27,13 +36,21 @@ struct Tile {
   int64_t begin, end, first;
   int64_t statistics;  // index of the first channel in [groups, channels]
   int64_t members, member_stride, positions, position_stride;
+  void* rooms;  // where the thread widens and rounds, null if nothing has 16 bits
+  int64_t room_size;
   int64_t size() const { return end - begin; }
+  /// Returns room number `index` below kRooms, for the elements of a run; null if there are none.
+  template <class T>
+  T* room(int64_t index) const {
+    return rooms == nullptr ? nullptr : static_cast<T*>(rooms) + index * room_size;
+  }
 };
 
 template <int64_t kArrangement>
 Tile tile_of(const NormSizes& sizes, int64_t group, int64_t begin) {
   constexpr int64_t kStep = kArrangement == rows ? kMaxChannels : kArrangement;
   Tile tile{.begin = begin, .end = std::min(sizes.channels, begin + kStep)};
+  tile.room_size = room_size(kArrangement, sizes);
   tile.statistics = group * sizes.channels + begin;
   if (kArrangement == rows) {
     tile.members = 1;
@@ -57,12 +74,13 @@ int64_t lanes_in(const Tile& tile) {
   return kArrangement == rows ? tile.size() : kArrangement;
 }
 
-/// Calls fn(first element, positions) for the runs of a tile in order: adjacent positions, at most kHalfBlock elements.
+/// Calls fn(first element, positions) for the runs of a tile in order. A run has all positions of a member or, if there
+/// are rooms, adjacent ones that fit a room.
 template <int64_t kArrangement, class Fn>
 void for_runs(const Tile& tile, const Fn& fn) {
-  static_assert(kMaxChannels <= kHalfBlock);
   const int64_t lanes = lanes_in<kArrangement>(tile);
-  const int64_t step = tile.position_stride == lanes ? kHalfBlock / lanes : 1;
+  const bool whole = kArrangement == planes || tile.rooms == nullptr;
+  const int64_t step = whole ? tile.positions : tile.position_stride == lanes ? tile.room_size / lanes : 1;
   for (int64_t member = 0; member < tile.members; ++member) {
     const int64_t first = tile.first + member * tile.member_stride;
     for (int64_t i = 0; i < tile.positions; i += step) {
@@ -73,15 +91,15 @@ void for_runs(const Tile& tile, const Fn& fn) {
 
 /// Calls fn(lane, element of the run) for all elements of a run.
 template <int64_t kArrangement, class Fn>
-void map_run(int64_t positions, int64_t lanes, const Fn& fn) {
+void map_run(const Tile& tile, int64_t positions, const Fn& fn) {
   if constexpr (kArrangement == planes) {
 #pragma omp simd
     for (int64_t i = 0; i < positions; ++i) fn(0, i);
   } else {
-    const int64_t width = kArrangement == rows ? lanes : kArrangement;
+    const int64_t lanes = lanes_in<kArrangement>(tile);
     for (int64_t i = 0; i < positions; ++i) {
 #pragma omp simd
-      for (int64_t lane = 0; lane < width; ++lane) fn(lane, i * width + lane);
+      for (int64_t lane = 0; lane < lanes; ++lane) fn(lane, i * tile.position_stride + lane);
     }
   }
 }
@@ -93,7 +111,7 @@ struct Sums {
 /// Adds to the sums a and b of each lane the first and the second number that term(lane, element of the run) returns,
 /// over the elements of the lane in the run.
 template <int64_t kArrangement, class Term>
-void add_run(int64_t positions, int64_t lanes, Sums& sums, const Term& term) {
+void add_run(const Tile& tile, int64_t positions, Sums& sums, const Term& term) {
   if constexpr (kArrangement == planes) {
     double a = 0, b = 0;
 #pragma omp simd reduction(+ : a, b)
@@ -104,25 +122,12 @@ void add_run(int64_t positions, int64_t lanes, Sums& sums, const Term& term) {
     }
     sums.a[0] += a;
     sums.b[0] += b;
-  } else if constexpr (kArrangement != rows) {
-    double a[kArrangement], b[kArrangement];  // in registers
-    std::copy_n(sums.a, kArrangement, a);
-    std::copy_n(sums.b, kArrangement, b);
-    for (int64_t i = 0; i < positions; ++i) {
-#pragma omp simd
-      for (int64_t lane = 0; lane < kArrangement; ++lane) {
-        const auto [first, second] = term(lane, i * kArrangement + lane);
-        a[lane] += first;
-        b[lane] += second;
-      }
-    }
-    std::copy_n(a, kArrangement, sums.a);
-    std::copy_n(b, kArrangement, sums.b);
   } else {
+    const int64_t lanes = lanes_in<kArrangement>(tile);
     for (int64_t i = 0; i < positions; ++i) {
 #pragma omp simd
       for (int64_t lane = 0; lane < lanes; ++lane) {
-        const auto [first, second] = term(lane, i * lanes + lane);
+        const auto [first, second] = term(lane, i * tile.position_stride + lane);
         sums.a[lane] += first;
         sums.b[lane] += second;
       }
@@ -149,22 +154,36 @@ struct PerLane {
 /// The element types that may have 16 bits: of x, of d_y, and of y or d_x.
 struct NormTypes {
   DType x, d_y, result;
+  bool has_halves() const { return is_half(x) || is_half(d_y) || is_half(result); }
 };
+
+/// Bytes of the rooms of one thread.
+int64_t rooms_bytes(int64_t arrangement, const NormSizes& sizes, const NormTypes& types) {
+  return types.has_halves() ? kRooms * room_size(arrangement, sizes) * static_cast<int64_t>(sizeof(float)) : 0;
+}
 
 /// The loops over one arrangement. All pointers are to whole tensors; statistics are [groups, channels].
 template <class T, int64_t kArrangement>
 struct Norm {
   NormSizes sizes;
   NormTypes types;
+  int64_t scratch_bytes;
 
-  /// Calls fn(tile) for all tiles in parallel; one thread handles all groups of the same channels, in order.
+  /// Calls fn(tile) for all tiles in parallel; one thread handles all groups of the same channels, in order. Rooms are
+  /// in `scratch`.
   template <class Fn>
-  void for_tiles(const Fn& fn) const {
+  void for_tiles(void* scratch, const Fn& fn) const {
     constexpr int64_t kStep = kArrangement == rows ? kMaxChannels : kArrangement;
     const int64_t tiles = (sizes.channels + kStep - 1) / kStep;
-#pragma omp parallel for if (sizes.groups * sizes.count() * sizes.channels > kSerialElements)
+    const int64_t own = rooms_bytes(kArrangement, sizes, types);
+    const int threads = own == 0 ? omp_get_max_threads() : threads_within(own, scratch_bytes);
+#pragma omp parallel for num_threads(threads) if (sizes.groups * sizes.count() * sizes.channels > kSerialElements)
     for (int64_t i = 0; i < tiles; ++i) {
-      for (int64_t group = 0; group < sizes.groups; ++group) fn(tile_of<kArrangement>(sizes, group, i * kStep));
+      for (int64_t group = 0; group < sizes.groups; ++group) {
+        Tile tile = tile_of<kArrangement>(sizes, group, i * kStep);
+        if (own > 0) tile.rooms = static_cast<std::byte*>(scratch) + omp_get_thread_num() * own;
+        fn(tile);
+      }
     }
   }
 
@@ -177,8 +196,7 @@ struct Norm {
       std::fill_n(rstd + tile.statistics, tile.size(), static_cast<T>(1 / std::sqrt(epsilon)));
       return;
     }
-    T room[kMaxChannels];
-    const T* first = x.read(tile.first, tile.size(), room);
+    const T* first = x.read(tile.first, tile.size(), tile.room<T>(0));
     PerLane<double> near(tile, [&](int64_t lane) { return first[lane]; });
     Sums sums = deviations(tile, x, near);
     const auto moments = [&](int64_t lane) {
@@ -198,21 +216,22 @@ struct Norm {
     }
   }
 
-  /// Computes y = (x - mean) * rstd * gamma + beta of a tile.
+  /// Computes y = (x - mean) * rstd * gamma + beta of a tile, in the type Number.
+  template <class Number = T>
   void apply(const Tile& tile, const LoopOperand<T>& x, const T* gamma, const T* beta, const T* mean,
              const PerLane<T>& rstd, const LoopResult<T>& y) const {
-    const PerLane<T> scale(tile, [&](int64_t c) { return rstd[c] * gamma[tile.begin + c]; });
-    const PerLane<T> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
-    const PerLane<T> shift(tile, [&](int64_t c) { return beta[tile.begin + c]; });
+    const PerLane<Number> scale(
+        tile, [&](int64_t c) { return static_cast<Number>(rstd[c]) * static_cast<Number>(gamma[tile.begin + c]); });
+    const PerLane<Number> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
+    const PerLane<Number> shift(tile, [&](int64_t c) { return beta[tile.begin + c]; });
     const int64_t lanes = lanes_in<kArrangement>(tile);
-    alignas(64) T rooms[2][kHalfBlock];
     for_runs<kArrangement>(tile, [&](int64_t at, int64_t positions) {
-      const T* from = x.read(at, positions * lanes, rooms[0]);
-      T* to = y.place(at, rooms[1]);
-      map_run<kArrangement>(positions, lanes, [&](int64_t lane, int64_t i) {
-        to[i] = (from[i] - middle[lane]) * scale[lane] + shift[lane];
+      const T* from = x.read(at, positions * lanes, tile.room<T>(0));
+      T* to = y.place(at, tile.room<T>(1));
+      map_run<kArrangement>(tile, positions, [&](int64_t lane, int64_t i) {
+        to[i] = static_cast<T>((static_cast<Number>(from[i]) - middle[lane]) * scale[lane] + shift[lane]);
       });
-      y.store(at, positions * lanes, rooms[1]);
+      y.store(at, positions * lanes, tile.room<T>(1));
     });
   }
 
@@ -220,10 +239,9 @@ struct Norm {
   Sums deviations(const Tile& tile, const LoopOperand<T>& x, const PerLane<double>& near) const {
     Sums sums{};
     const int64_t lanes = lanes_in<kArrangement>(tile);
-    alignas(64) T room[kHalfBlock];
     for_runs<kArrangement>(tile, [&](int64_t at, int64_t positions) {
-      const T* from = x.read(at, positions * lanes, room);
-      add_run<kArrangement>(positions, lanes, sums, [&](int64_t lane, int64_t i) {
+      const T* from = x.read(at, positions * lanes, tile.room<T>(0));
+      add_run<kArrangement>(tile, positions, sums, [&](int64_t lane, int64_t i) {
         const double difference = static_cast<double>(from[i]) - near[lane];
         return BatchNormTerms{difference, difference * difference};
       });
@@ -237,11 +255,10 @@ struct Norm {
     const PerLane<double> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
     Sums sums{};
     const int64_t lanes = lanes_in<kArrangement>(tile);
-    alignas(64) T rooms[2][kHalfBlock];
     for_runs<kArrangement>(tile, [&](int64_t at, int64_t positions) {
-      const T* from = x.read(at, positions * lanes, rooms[0]);
-      const T* gradients = d_y.read(at, positions * lanes, rooms[1]);
-      add_run<kArrangement>(positions, lanes, sums, [&](int64_t lane, int64_t i) {
+      const T* from = x.read(at, positions * lanes, tile.room<T>(0));
+      const T* gradients = d_y.read(at, positions * lanes, tile.room<T>(1));
+      add_run<kArrangement>(tile, positions, sums, [&](int64_t lane, int64_t i) {
         const auto gradient = static_cast<double>(gradients[i]);
         return BatchNormTerms{gradient, gradient * (static_cast<double>(from[i]) - middle[lane])};
       });
@@ -262,15 +279,14 @@ struct Norm {
     const PerLane<T> slope(
         tile, [&](int64_t c) { return projection[c] / n * static_cast<double>(rstd[tile.statistics + c]); });
     const int64_t lanes = lanes_in<kArrangement>(tile);
-    alignas(64) T rooms[3][kHalfBlock];
     for_runs<kArrangement>(tile, [&](int64_t at, int64_t positions) {
-      const T* from = x.read(at, positions * lanes, rooms[0]);
-      const T* gradients = d_y.read(at, positions * lanes, rooms[1]);
-      T* to = d_x.place(at, rooms[2]);
-      map_run<kArrangement>(positions, lanes, [&](int64_t lane, int64_t i) {
+      const T* from = x.read(at, positions * lanes, tile.room<T>(0));
+      const T* gradients = d_y.read(at, positions * lanes, tile.room<T>(1));
+      T* to = d_x.place(at, tile.room<T>(2));
+      map_run<kArrangement>(tile, positions, [&](int64_t lane, int64_t i) {
         to[i] = scale[lane] * (gradients[i] - shift[lane] - (from[i] - middle[lane]) * slope[lane]);
       });
-      d_x.store(at, positions * lanes, rooms[2]);
+      d_x.store(at, positions * lanes, tile.room<T>(2));
     });
   }
 };
@@ -292,11 +308,11 @@ T* write(std::span<void* const> outputs, size_t i) {
 
 template <class T, int64_t kArrangement>
 LoopFn bind_norm_batch_norm(const Norm<T, kArrangement>& norm, double epsilon) {
-  return [=](auto in, auto out, void*) {
+  return [=](auto in, auto out, void* scratch) {
     const LoopOperand<T> x(in[0], norm.types.x);
     const LoopResult<T> y(out[0], norm.types.result);
     T *mean = write<T>(out, 1), *rstd = write<T>(out, 2);
-    norm.for_tiles([&](const Tile& tile) {
+    norm.for_tiles(scratch, [&](const Tile& tile) {
       norm.find_statistics(tile, epsilon, x, mean, rstd);
       norm.apply(tile, x, read<T>(in, 1), read<T>(in, 2), mean, per_lane<T>(tile, rstd), y);
     });
@@ -305,40 +321,40 @@ LoopFn bind_norm_batch_norm(const Norm<T, kArrangement>& norm, double epsilon) {
 
 template <class T, int64_t kArrangement>
 LoopFn bind_apply(const Norm<T, kArrangement>& norm) {
-  return [=](auto in, auto out, void*) {
+  return [=](auto in, auto out, void* scratch) {
     const LoopOperand<T> x(in[0], norm.types.x);
     const LoopResult<T> y(out[0], norm.types.result);
-    norm.for_tiles([&](const Tile& tile) {
+    norm.for_tiles(scratch, [&](const Tile& tile) {
       norm.apply(tile, x, read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), per_lane<T>(tile, read<T>(in, 4)), y);
     });
   };
 }
 
-/// Binds a loop that takes the variances of the channels in place of rstd.
+/// Binds a loop that takes the variances of the channels in place of rstd. It computes in f64, as the reference does.
 template <class T, int64_t kArrangement>
 LoopFn bind_inference(const Norm<T, kArrangement>& norm, double epsilon) {
-  return [=](auto in, auto out, void*) {
+  return [=](auto in, auto out, void* scratch) {
     const LoopOperand<T> x(in[0], norm.types.x);
     const LoopResult<T> y(out[0], norm.types.result);
     const T* variance = read<T>(in, 4);
-    norm.for_tiles([&](const Tile& tile) {
+    norm.for_tiles(scratch, [&](const Tile& tile) {
       const PerLane<T> rstd(
           tile, [&](int64_t c) { return 1 / std::sqrt(static_cast<double>(variance[tile.begin + c]) + epsilon); });
-      norm.apply(tile, x, read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), rstd, y);
+      norm.template apply<double>(tile, x, read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), rstd, y);
     });
   };
 }
 
 template <class T, int64_t kArrangement>
 LoopFn bind_grad_batch_norm(const Norm<T, kArrangement>& norm) {
-  return [=](auto in, auto out, void*) {
+  return [=](auto in, auto out, void* scratch) {
     const LoopOperand<T> x(in[0], norm.types.x), d_y(in[4], norm.types.d_y);
     const LoopResult<T> d_x(out[0], norm.types.result);
     const T *gamma = read<T>(in, 1), *mean = read<T>(in, 2), *rstd = read<T>(in, 3);
     T *d_gamma = write<T>(out, 1), *d_beta = write<T>(out, 2);
     std::fill_n(d_gamma, norm.sizes.channels, T{});
     std::fill_n(d_beta, norm.sizes.channels, T{});
-    norm.for_tiles([&](const Tile& tile) {
+    norm.for_tiles(scratch, [&](const Tile& tile) {
       const Sums sums = norm.grad_sums(tile, x, mean, rstd, d_y);
       norm.grad_apply(tile, norm.sizes.count(), x, gamma, mean, rstd, d_y, sums.a, sums.b, d_x);
       for (int64_t c = 0; c < tile.size(); ++c) {
@@ -351,10 +367,10 @@ LoopFn bind_grad_batch_norm(const Norm<T, kArrangement>& norm) {
 
 template <class T, int64_t kArrangement>
 LoopFn bind_grad_apply(const Norm<T, kArrangement>& norm, int64_t count) {
-  return [=](auto in, auto out, void*) {
+  return [=](auto in, auto out, void* scratch) {
     const LoopOperand<T> x(in[0], norm.types.x), d_y(in[4], norm.types.d_y);
     const LoopResult<T> d_x(out[0], norm.types.result);
-    norm.for_tiles([&](const Tile& tile) {
+    norm.for_tiles(scratch, [&](const Tile& tile) {
       norm.grad_apply(tile, count, x, read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), d_y,
                       read<double>(in, 5) + tile.statistics, read<double>(in, 6) + tile.statistics, d_x);
     });
@@ -365,8 +381,8 @@ LoopFn bind_grad_apply(const Norm<T, kArrangement>& norm, int64_t count) {
 /// second result; only a if there is one result.
 template <class T, int64_t kArrangement, class MakeSums>
 LoopFn bind_sums(const Norm<T, kArrangement>& norm, const MakeSums& make_sums) {
-  return [=](auto in, auto out, void*) {
-    norm.for_tiles([&](const Tile& tile) {
+  return [=](auto in, auto out, void* scratch) {
+    norm.for_tiles(scratch, [&](const Tile& tile) {
       const Sums sums = make_sums(tile, in);
       std::copy_n(sums.a, tile.size(), write<double>(out, 0) + tile.statistics);
       if (out.size() > 1) std::copy_n(sums.b, tile.size(), write<double>(out, 1) + tile.statistics);
@@ -418,11 +434,19 @@ HalfPlaces halves_of_batch_norm(const std::string& op) {
   return places;
 }
 
+NormTypes types_of(const KernelQuery& query) {
+  return {query.inputs[0].dtype, query.inputs[gradient_of(query.op)].dtype, query.outputs[0].dtype};
+}
+
+Arrangement arrangement_of(const Type& x, const MemoryFormat& format) {
+  if (const int64_t lanes = lanes_of(x, format); lanes > 0) return lanes == 16 ? blocks_of_16 : blocks_of_8;
+  return x.rank() == 2 || channels_last(x, format) ? rows : planes;
+}
+
 template <class T, int64_t kArrangement>
-LoopFn bind_batch_norm(const KernelQuery& query) {
-  const NormTypes types{query.inputs[0].dtype, query.inputs[gradient_of(query.op)].dtype, query.outputs[0].dtype};
+LoopFn bind_batch_norm(const KernelQuery& query, int64_t scratch_bytes) {
   const auto norm = [&](int64_t groups) {
-    return Norm<T, kArrangement>{norm_sizes(query.inputs[0].shape, groups), types};
+    return Norm<T, kArrangement>{norm_sizes(query.inputs[0].shape, groups), types_of(query), scratch_bytes};
   };
   const auto groups_of = [&](size_t statistics) { return query.inputs[statistics].shape[0]; };
   if (query.op == "batch_norm") {
@@ -460,19 +484,22 @@ KernelChoice propose_batch_norm(const KernelQuery& query) {
     if (maps(query.op)) choice.outputs[0] = format_of_type(given, type, query.outputs[0]);
     break;
   }
+  const NormSizes sizes = norm_sizes(query.inputs[0].shape, 1);
+  choice.scratch_bytes =
+      omp_get_max_threads() * rooms_bytes(arrangement_of(query.inputs[0], choice.inputs[0]), sizes, types_of(query));
   return choice;
 }
 
 std::unique_ptr<Kernel> make_batch_norm(const KernelQuery& query, const KernelChoice& choice) {
   const Type& x = query.inputs[0];
-  const int64_t lanes = lanes_of(x, choice.inputs[0]);
-  if (lanes == 16) return make_loop(bind_batch_norm<float, blocks_of_16>(query));
-  if (lanes == 8) return make_loop(bind_batch_norm<float, blocks_of_8>(query));
+  const Arrangement arrangement = arrangement_of(x, choice.inputs[0]);
+  if (arrangement == blocks_of_16) return make_loop(bind_batch_norm<float, blocks_of_16>(query, choice.scratch_bytes));
+  if (arrangement == blocks_of_8) return make_loop(bind_batch_norm<float, blocks_of_8>(query, choice.scratch_bytes));
   LoopFn loop;
   for_loop_type(x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const bool side_by_side = x.rank() == 2 || channels_last(x, choice.inputs[0]);
-    loop = side_by_side ? bind_batch_norm<T, rows>(query) : bind_batch_norm<T, planes>(query);
+    loop = arrangement == rows ? bind_batch_norm<T, rows>(query, choice.scratch_bytes)
+                               : bind_batch_norm<T, planes>(query, choice.scratch_bytes);
   });
   return make_loop(std::move(loop));
 }
