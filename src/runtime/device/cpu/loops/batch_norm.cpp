@@ -108,6 +108,11 @@ struct Sums {
   double a[kMaxChannels], b[kMaxChannels];
 };
 
+void copy_sums(const Sums& from, int64_t lanes, Sums& to) {
+  std::copy_n(from.a, lanes, to.a);
+  std::copy_n(from.b, lanes, to.b);
+}
+
 /// Adds to the sums a and b of each lane the first and the second number that term(lane, element of the run) returns,
 /// over the elements of the lane in the run.
 template <int64_t kArrangement, class Term>
@@ -124,14 +129,18 @@ void add_run(const Tile& tile, int64_t positions, Sums& sums, const Term& term) 
     sums.b[0] += b;
   } else {
     const int64_t lanes = lanes_in<kArrangement>(tile);
+    Sums own;  // for rows: GCC takes two positions at a time where nothing else points to the sums
+    Sums& to = kArrangement == rows ? own : sums;
+    if (kArrangement == rows) copy_sums(sums, lanes, own);
     for (int64_t i = 0; i < positions; ++i) {
 #pragma omp simd
       for (int64_t lane = 0; lane < lanes; ++lane) {
         const auto [first, second] = term(lane, i * tile.position_stride + lane);
-        sums.a[lane] += first;
-        sums.b[lane] += second;
+        to.a[lane] += first;
+        to.b[lane] += second;
       }
     }
+    if (kArrangement == rows) copy_sums(own, lanes, sums);
   }
 }
 
