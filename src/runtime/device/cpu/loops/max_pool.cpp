@@ -55,14 +55,15 @@ template <class X, int64_t kLanes>
 void pool_plane_max_pool(const Plane& plane, const X* x, const LoopResult<Computed<X>>& y, int64_t y_at,
                          int32_t* position) {
   using T = Computed<X>;
-  alignas(64) T room[kLanes], best[kLanes];
-  int32_t where[kLanes];
+  alignas(64) T room[kLanes];
   for (int64_t row = 0; row < plane.rows; ++row) {
     const int64_t top = row * plane.stride_h - plane.pad_h;
     const Taps down = taps(top, plane.kernel_h, plane.height);
     for (int64_t column = 0; column < plane.columns; ++column, y_at += kLanes, position += kLanes) {
       const int64_t left = column * plane.stride_w - plane.pad_w;
       const Taps across = taps(left, plane.kernel_w, plane.width);
+      T best[kLanes];
+      int32_t where[kLanes];
       const T* first = widened<kLanes>(x + ((top + down.begin) * plane.width + left + across.begin) * kLanes, room);
       for (int64_t lane = 0; lane < kLanes; ++lane) {
         best[lane] = first[lane];
@@ -81,41 +82,47 @@ void pool_plane_max_pool(const Plane& plane, const X* x, const LoopResult<Comput
           }
         }
       }
-      std::copy_n(best, kLanes, y.place(y_at, best));
-      y.store(y_at, kLanes, best);
-      std::copy_n(where, kLanes, position);
+      T* to = y.place(y_at, room);
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        to[lane] = best[lane];
+        position[lane] = where[lane];
+      }
+      y.store(y_at, kLanes, room);
     }
   }
 }
 
-/// Rows of one plane of d_x. Those of 16 bits are summed in a ring of rows of f32, as many as a window has, and rounded
-/// once no further window adds to them.
+/// Rows of one plane of d_x: in d_x or, if it has 16 bits, in a ring of rows of f32, as many as a window has, which are
+/// rounded once no further window adds to them.
 template <class T>
 class UnpooledRows {
  public:
   /// The plane begins at element `begin` of d_x and has `count` rows of `size` elements. `ring` has room for `kernel_h`
   /// rows; it is null if d_x does not have 16 bits.
   UnpooledRows(const LoopResult<T>& d_x, int64_t begin, int64_t count, int64_t size, T* ring, int64_t kernel_h)
-      : d_x_(d_x), begin_(begin), count_(count), size_(size), ring_(ring), kernel_h_(kernel_h) {
-    T* zeros = ring == nullptr ? d_x.place(begin, nullptr) : ring;
-    std::fill_n(zeros, (ring == nullptr ? count : kernel_h) * size, T{});
+      : d_x_(d_x),
+        begin_(begin),
+        count_(count),
+        size_(size),
+        is_ring_(ring != nullptr),
+        rows_(is_ring_ ? ring : d_x.place(begin, nullptr)),
+        kept_(is_ring_ ? kernel_h : count) {
+    std::fill_n(rows_, kept_ * size, T{});
   }
 
   /// Returns a row that is not complete, of the `kernel_h` rows from the first one of these on.
   T* row(int64_t index) const {
-    if (ring_ == nullptr) return d_x_.place(begin_ + index * size_, nullptr);
     const int64_t slot = first_slot_ + index - first_;
-    return ring_ + (slot < kernel_h_ ? slot : slot - kernel_h_) * size_;
+    return rows_ + (slot < kept_ ? slot : slot - kept_) * size_;
   }
   /// First row that is not complete.
   int64_t first() const { return first_; }
-  /// Completes the rows before row number `end`.
+  /// Completes the rows of a ring before row number `end`.
   void complete_until(int64_t end) {
-    for (; first_ < std::min(end, count_); ++first_) {
-      if (ring_ == nullptr) continue;
+    for (; is_ring_ && first_ < std::min(end, count_); ++first_) {
       d_x_.store(begin_ + first_ * size_, size_, row(first_));
       std::fill_n(row(first_), size_, T{});
-      first_slot_ = first_slot_ + 1 == kernel_h_ ? 0 : first_slot_ + 1;
+      first_slot_ = first_slot_ + 1 == kept_ ? 0 : first_slot_ + 1;
     }
   }
   void complete() { complete_until(count_); }
@@ -123,8 +130,9 @@ class UnpooledRows {
  private:
   LoopResult<T> d_x_;
   int64_t begin_, count_, size_;
-  T* ring_;
-  int64_t kernel_h_, first_ = 0, first_slot_ = 0;
+  bool is_ring_;
+  T* rows_;
+  int64_t kept_, first_ = 0, first_slot_ = 0;
 };
 
 template <class Y, int64_t kLanes>
