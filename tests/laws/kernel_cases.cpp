@@ -116,11 +116,15 @@ void add_pools(Cases& cases) {
 
 void add_norms(Cases& cases) {
   for (int64_t groups : {1, 4}) {
-    for (const Shape& x : {Shape{8, 20, 7, 5}, Shape{32, 64, 6, 6}, Shape{32, 30}}) {
+    // Planes longer than a block of 16 bits, more channels than a tile has.
+    for (const Shape& x :
+         {Shape{8, 20, 7, 5}, Shape{32, 64, 6, 6}, Shape{32, 30}, Shape{4, 3, 29, 37}, Shape{4, 70, 2, 3}}) {
       const SampleInput channel = sample_of({x[1]}), mean = sample_of({groups, x[1]});
       const SampleInput rstd = sample_of({groups, x[1]}, Fill::positive);
       cases.add("batch_norm", Attrs(BatchNormAttrs{.groups = groups}), {sample_of(x), channel, channel});
       cases.add("batch_norm_grad", {}, {sample_of(x), channel, mean, rstd, sample_of(x)});
+      cases.add("batch_norm_grad_sums", {}, {sample_of(x), mean, rstd, sample_of(x)});
+      cases.add("moments_sum", Attrs(MomentsSumAttrs{groups}), {sample_of(x)});
     }
   }
 }

@@ -297,6 +297,7 @@ std::vector<Type> infer_batch_norm_apply(const OpCall& call) {
 OpDef batch_norm_apply_op() {
   OpDef op;
   op.name = kBatchNormApply;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "(x - mean) * rstd * gamma + beta from x, gamma, beta, mean, rstd";
   op.infer = infer_batch_norm_apply;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,c,gc,gc->x", call).linear_in({1, 2}); };
@@ -373,6 +374,7 @@ std::vector<Type> infer_batch_norm_grad_apply(const OpCall& call) {
 OpDef batch_norm_grad_apply_op() {
   OpDef op;
   op.name = kBatchNormGradApply;
+  op.traits.halves = {.results = 1, .follow = true};
   op.summary = "gamma * rstd * (d_y - (s1 + (x - mean) * rstd * s2) / count) from x, gamma, mean, rstd, d_y, s1, s2";
   op.attrs = Attrs(BatchNormGradApplyAttrs{});
   op.infer = infer_batch_norm_grad_apply;

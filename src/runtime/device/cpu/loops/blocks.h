@@ -22,10 +22,11 @@ inline bool channels_last(const Type& type, const MemoryFormat& format) {
 /// Number of planes of a 4-D tensor, with `lanes` channels each: images times blocks of channels, the last one padded.
 inline int64_t planes_of(const Shape& shape, int64_t lanes) { return shape[0] * ((shape[1] + lanes - 1) / lanes); }
 
-/// Returns the memory format `tag` of a 4-D tensor of f32 or i32 whose channels are in blocks of `lanes`, with its
-/// bytes, padding included.
+/// Returns the memory format `tag` of a 4-D tensor whose channels are in blocks of `lanes`, with its bytes, padding
+/// included.
 inline MemoryFormat blocked(const Type& type, const std::string& tag, int64_t lanes) {
-  return {tag, planes_of(type.shape, lanes) * lanes * type.shape[2] * type.shape[3] * 4};
+  const auto bytes = static_cast<int64_t>(size_of(type.dtype));
+  return {tag, planes_of(type.shape, lanes) * lanes * type.shape[2] * type.shape[3] * bytes};
 }
 
 }  // namespace partita

@@ -73,16 +73,21 @@ std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& pla
     if (first.dtype == DType::f32 || first.dtype == DType::f64) return "";
     return fmt::format("{} is not supported", name_of(first.dtype));
   }
-  const auto unsupported = [](const std::vector<Type>& types, const std::vector<size_t>& halves) -> std::string {
+  const auto unsupported = [](const std::vector<Type>& types, const std::vector<size_t>& halves,
+                              const std::vector<size_t>& doubles) -> std::string {
+    const auto has = [](const std::vector<size_t>& places, size_t i) {
+      return std::find(places.begin(), places.end(), i) != places.end();
+    };
     for (size_t i = 0; i < types.size(); ++i) {
-      const bool may_be_half = std::find(halves.begin(), halves.end(), i) != halves.end();
-      if (!is_float(types[i].dtype) || types[i].dtype == DType::f32) continue;
-      if (!is_half(types[i].dtype) || !may_be_half) return fmt::format("{} is not supported", name_of(types[i].dtype));
+      const DType dtype = types[i].dtype;
+      const bool supported = !is_float(dtype) || dtype == DType::f32 || (is_half(dtype) && has(halves, i)) ||
+                             (dtype == DType::f64 && has(doubles, i));
+      if (!supported) return fmt::format("{} is not supported", name_of(dtype));
     }
     return "";
   };
-  const std::string operands = unsupported(query.inputs, places.operands);
-  return operands.empty() ? unsupported(query.outputs, places.results) : operands;
+  const std::string operands = unsupported(query.inputs, places.operands, places.f64_operands);
+  return operands.empty() ? unsupported(query.outputs, places.results, places.f64_results) : operands;
 }
 
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place,

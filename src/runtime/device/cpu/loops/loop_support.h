@@ -28,13 +28,15 @@ int threads_within(int64_t own, int64_t scratch_bytes);
 /// Whether an operand or a result has 16 bits.
 bool has_halves(const KernelQuery& query);
 
-/// Which operands and results of a loop in f32 may have 16 bits: it widens and rounds them (halves.h).
+/// Which operands and results of a loop in f32 may have 16 bits: it widens and rounds them (halves.h). Those that have
+/// f64 do so in any case.
 struct HalfPlaces {
   std::vector<size_t> operands, results;
+  std::vector<size_t> f64_operands = {}, f64_results = {};
 };
 /// Returns the reason why the loops do not support a query. Without 16-bit floats: its first operand, or its result if
-/// it has no operands, is neither f32 nor f64. With them: one is in another place than these, or another float is not
-/// f32.
+/// it has no operands, is neither f32 nor f64. With them: one is in another place than these, or another float is
+/// neither f32 nor an f64 where they say so.
 /// "" if they support it.
 std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& places = {});
 /// Accepts a query that `unsupported_by_loops` does not refuse, with all operands and results dense. The choice has
