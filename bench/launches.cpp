@@ -184,7 +184,8 @@ void print_times(const Settings& settings, StepTimes times) {
 const pjrt::Table* table_of(const std::string& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* get = library == nullptr ? nullptr : ::dlsym(library, "GetPjrtApi");
-  if (get == nullptr) throw InvalidArgument(fmt::format("[launches] no plugin, got {}", path));
+  if (get == nullptr)
+    throw InvalidArgument(fmt::format("[launches] not a plugin, got {}, expected a library with GetPjrtApi", path));
   return reinterpret_cast<const pjrt::Table* (*)()>(get)();
 }
 
@@ -224,7 +225,7 @@ int main(int argc, char** argv) {
   constexpr std::string_view kUsage = "MODEL BATCH [RANKS] [MICRO_BATCHES] [LEVEL] [COLLECTIVES] [STEPS] [PLUGIN]";
   if (partita::asks_for_help(argc, argv, kUsage)) return 0;
   const auto number = [&](int at, int fallback) { return argc > at ? std::atoi(argv[at]) : fallback; };
-  if (argc < 3 || number(2, 0) < 1) {
+  if (argc < 3 || number(2, 0) < 1 || number(3, 1) < 1 || number(4, 1) < 1 || number(7, 200) < 1) {
     fmt::print(stderr, "usage: {} {}\n", argv[0], kUsage);
     return 64;
   }

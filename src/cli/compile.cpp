@@ -72,12 +72,13 @@ int64_t chips_of(const Program& program, CollectiveMode mode) {
   return chips;
 }
 
-/// Returns `chips` chips of the target. Throws RuntimeFailure(usage), with the plugin that they need, if the plugin
-/// does not know them.
+/// Returns `chips` chips of the target. If the plugin does not know them, throws RuntimeFailure(usage) with the package
+/// that has the right plugin.
 pjrt::Topology topology_for(const pjrt::Plugin& plugin, const pjrt::Target& target, int64_t chips) {
   try {
     return topology_of(plugin, target, chips);
   } catch (const RuntimeFailure& error) {
+    if (error.code() != ExitCode::usage) throw;
     const std::string_view reason = error.what();
     throw RuntimeFailure(
         error.code(), fmt::format("[--target] {} needs the plugin for {}, got one that refuses it, expected that of "

@@ -42,8 +42,8 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
   }
   if (ranks.attention == AttentionMode::fused && device_kind(ranks.device) != "cuda") {
     throw InvalidArgument(
-        fmt::format("[--attention] fused attention is that of cuDNN, got fused on {}, expected "
-                    "composed, or --device cuda",
+        fmt::format("[--attention] fused attention is that of cuDNN, got fused on {}, expected composed, or a GPU of "
+                    "NVIDIA (--device cuda, or --target of compile)",
                     ranks.device));
   }
   const int here = is_process ? place.ranks_here() : ranks.count;

@@ -15,7 +15,9 @@ std::string warning_of_composed(const Program& program) {
   const auto& nodes = program.graph.nodes;
   const int64_t all = std::count_if(nodes.begin(), nodes.end(), may_be_fused);
   if (all == 0) {
-    return "[--attention] has no effect, got fused: the network has no attention, expected composed or no --attention";
+    return "[--attention] has no effect, got fused for a network without attention that could be fused, expected "
+           "composed "
+           "or no --attention";
   }
   int64_t fused = 0;
   std::string example;
@@ -38,7 +40,7 @@ std::string warning_of_composed(const Program& program) {
       "[--attention] fused has no effect on {} of {} attentions and their gradients, got {}, expected 16 bits "
       "(--precision), heads of q and v of one width, a multiple of 8 up to 256, an even number of queries and keys, "
       "and ranks that have all of them",
-      all - fused, all, example.empty() ? "keys that ranks share" : example);
+      all - fused, all, example.empty() ? "keys that are split over ranks" : example);
 }
 
 }  // namespace partita

@@ -84,8 +84,8 @@ TEST(FusedAttention, WarnsOfWhatIsComposed) {
       "partita graph 1\ngraph net\ninput %x: f32[4,6] batch=0\nstate %u: f32[6,6] parameter normal(0,1)\n"
       "%q = matmul(%x, %u) : f32[4,6]\n%loss = reduce(%q) {axes=[0,1], scale=0.1} : f32[]\noutput loss = %loss\n";
   EXPECT_EQ(warning(train_fused(parse_graph(no_attention, all_ops()), AttentionMode::fused, MixedPrecision::bf16)),
-            "[--attention] has no effect, got fused: the network has no attention, expected composed or no "
-            "--attention");
+            "[--attention] has no effect, got fused for a network without attention that could be fused, expected "
+            "composed or no --attention");
 }
 
 TEST(FusedAttention, TrainingsWarn) {
@@ -105,20 +105,25 @@ TEST(FusedAttention, TrainingsWarn) {
   }
 }
 
-/// The gradient of an attention with one head of keys, whose 2 heads of queries are cut if `cut` says so.
-Program gradient_on_ranks(const std::string& cut) {
+/// A graph on 2 ranks, cut as `cut` says, with fused attention.
+Program compile_on_ranks(const std::string& text, const std::string& cut) {
   const auto device = make_device(all_ops(), {.name = "cuda", .attention = AttentionMode::fused});
-  const Graph graph = parse_graph(
-      "partita graph 1\ngraph net\ninput %q: bf16[2,6,16]\ninput %k: bf16[2,6,8]\ninput %lse: f32[2,2,6]\n"
-      "%a = cast(%q) {dtype=f32} : f32[2,6,16]\n%b = cast(%k) {dtype=f32} : f32[2,6,8]\n"
-      "%d_q, %d_k, %d_v = attention_grad(%a, %b, %b, %a, %lse, %a) {heads=2, kv_heads=1} : "
-      "f32[2,6,16], f32[2,6,8], f32[2,6,8]\noutput d_k = %d_k\n",
-      all_ops());
+  const Graph graph = parse_graph(text, all_ops());
   CompileOptions options{.ranks = 2};
   options.own_plan = [&](const Graph& whole, int64_t) {
     return parse_plan("partita plan 1\nmesh model=2\n" + cut, whole, all_ops());
   };
   return compile(graph, all_ops(), device->catalog(), options);
+}
+
+/// The gradient of an attention with one head of keys, whose 2 heads of queries are cut if `cut` says so.
+Program gradient_on_ranks(const std::string& cut) {
+  return compile_on_ranks(
+      "partita graph 1\ngraph net\ninput %q: bf16[2,6,16]\ninput %k: bf16[2,6,8]\ninput %lse: f32[2,2,6]\n"
+      "%a = cast(%q) {dtype=f32} : f32[2,6,16]\n%b = cast(%k) {dtype=f32} : f32[2,6,8]\n"
+      "%d_q, %d_k, %d_v = attention_grad(%a, %b, %b, %a, %lse, %a) {heads=2, kv_heads=1} : "
+      "f32[2,6,16], f32[2,6,8], f32[2,6,8]\noutput d_k = %d_k\n",
+      cut);
 }
 
 // A call rounds its results, and parts of a sum are not to be rounded.
@@ -131,6 +136,17 @@ TEST(FusedAttention, MakesNoPartsOfSums) {
             std::string::npos)
       << warning_of_composed(cut);
   EXPECT_EQ(count_in(texts_of(cut), "cudnn"), 0);
+}
+
+TEST(FusedAttention, NeedsAllKeys) {
+  const std::string text =
+      "partita graph 1\ngraph net\ninput %q: bf16[2,6,16]\n%a = cast(%q) {dtype=f32} : f32[2,6,16]\n"
+      "%y, %lse = attention(%a, %a, %a) {heads=2} : f32[2,6,16], f32[2,2,6]\noutput y = %y\n";
+  EXPECT_EQ(warning_of_composed(compile_on_ranks(text, "")), "");
+  const std::string warning = warning_of_composed(compile_on_ranks(text, "node y k={model}\n"));
+  EXPECT_NE(warning.find("1 of 1 attentions and their gradients, got keys that are split over ranks, expected "),
+            std::string::npos)
+      << warning;
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class Checks {
   }
 
   void reduce_dtype() const {
-    if (config_.training.dtype == DType::f32) return;  // on one rank nothing is rounded, so that scripts need no case
+    if (config_.training.dtype == DType::f32) return;  // on one rank it has no effect
     refuse({"training.reduce_dtype"},
            fmt::format("got {}, expected {}", text("training.dtype", to_text(config_.training.dtype)),
                        text("training.dtype", "f32")));

@@ -256,8 +256,7 @@ PlanFile NetworkPlanner::plan_file(const PricedPlan& plan) {
                                        .ranks = plan.configuration.ranks(),
                                        .last = Stage::training,
                                        .estimates = true});
-  // The graph in micro-batches, as it was priced.
-  PlanFile file = plan_file_of({job, plan.configuration, with_scalar_outputs(std::move(program.graph)), all_ops()});
+  PlanFile file = plan_file_of({job, plan.configuration, std::move(program.graph), all_ops()});
   file.dtype = precision_.compute;
   file.cluster = request_.cluster;
   file.network = fingerprint();

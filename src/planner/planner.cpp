@@ -75,7 +75,7 @@ PlannedJob price(const PlanRequest& request, const Configuration& configuration)
   if (own.ranks == 0) own.ranks = configuration.ranks();
   PlannedJob job{.planner = std::make_shared<NetworkPlanner>(own)};
   NetworkPlanner& planner = *job.planner;
-  const int64_t most = request.ranks == 0 ? open_cluster(request.cluster).ranks() : own.ranks;
+  const int64_t most = request.ranks == 0 ? max_ranks(open_cluster(request.cluster)) : own.ranks;
   job.priced = planner.priced(completed(configuration, own.ranks, planner.batch(), own.where, most));
   job.priced.search_seconds = watch.seconds();
   job.memory = planner.memory();

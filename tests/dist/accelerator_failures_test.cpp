@@ -304,8 +304,8 @@ TEST_F(FakeAccelerated, ARankThatThrowsEndsAllRanks) {
   EXPECT_EQ(failure_of([&] { run_job(early); }).first, "[test] before the first step");
 }
 
-// Ranks that start programs together: an error of the one that starts them is that of all, and none waits for a rank
-// that does not come.
+// Ranks that start programs together: the rank that starts them throws the error, the others end as after any rank
+// that fails, and none waits for a rank that does not come.
 TEST_F(FakeAccelerated, RanksThatStartProgramsTogetherFailTogether) {
   run_job(whole_job());
   const int runs = fake_->calls[Function::loaded_executable_execute];

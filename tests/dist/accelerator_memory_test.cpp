@@ -16,6 +16,16 @@
 namespace partita {
 namespace {
 
+/// Returns the places of states and outputs, which stay between steps.
+std::set<int> kept_places(const Schedule& schedule) {
+  const std::vector<int> places = places_of(schedule);
+  std::set<int> kept;
+  for (const std::vector<int>* buffers : {&schedule.entry, &schedule.outputs}) {
+    for (const int buffer : *buffers) kept.insert(places[static_cast<size_t>(buffer)]);
+  }
+  return kept;
+}
+
 /// Bytes on a device after each program of a step without micro-batches: states and outputs that are there, and values
 /// that an instruction after the program reads.
 std::vector<int64_t> expected_bytes(const Program& program) {
@@ -23,10 +33,7 @@ std::vector<int64_t> expected_bytes(const Program& program) {
   const LocalGraph& local = program.local();
   const std::vector<int> places = places_of(schedule);
   const auto& list = schedule.instructions;
-  std::set<int> kept;
-  for (const std::vector<int>* buffers : {&schedule.entry, &schedule.outputs}) {
-    for (const int buffer : *buffers) kept.insert(places[static_cast<size_t>(buffer)]);
-  }
+  const std::set<int> kept = kept_places(schedule);
   const auto is_read_from = [&](int place, size_t begin) {
     return std::any_of(list.begin() + static_cast<std::ptrdiff_t>(begin), list.end(), [&](const Instruction& one) {
       return std::any_of(one.inputs.begin(), one.inputs.end(),
@@ -53,10 +60,7 @@ TEST_F(FakeAccelerated, ValuesAreReleasedAfterTheirLastReader) {
     executor.step();
     EXPECT_EQ(fake_->bytes_after_runs, expected_bytes(program));
     const Schedule& schedule = program.schedule();
-    std::set<int> kept;
-    for (const std::vector<int>* buffers : {&schedule.entry, &schedule.outputs}) {
-      for (const int buffer : *buffers) kept.insert(places_of(schedule)[static_cast<size_t>(buffer)]);
-    }
+    const std::set<int> kept = kept_places(schedule);
     int64_t bytes = 2;
     for (const int place : kept) bytes += program.local().type(schedule.buffers[place].value, {}).bytes();
     EXPECT_EQ(fake_->device_bytes, bytes) << "between steps there are states and outputs";
@@ -72,10 +76,7 @@ TEST_F(FakeAccelerated, MicroBatchesLeaveTheirSumsAlone) {
     job.end = [&](const Program& program, Executor&, Communicator&) {
       const Schedule& schedule = program.schedule();
       const std::vector<int> places = places_of(schedule);
-      std::set<int> kept;
-      for (const std::vector<int>* buffers : {&schedule.entry, &schedule.outputs}) {
-        for (const int buffer : *buffers) kept.insert(places[static_cast<size_t>(buffer)]);
-      }
+      std::set<int> kept = kept_places(schedule);
       for (const Instruction& one : schedule.instructions) {
         if (one.kind == Instruction::accumulate) kept.insert(places[static_cast<size_t>(one.outputs[0])]);
       }
@@ -90,14 +91,8 @@ TEST_F(FakeAccelerated, MicroBatchesLeaveTheirSumsAlone) {
 TEST_F(FakeAccelerated, ReplaysFindTheirValues) {
   Job job = this->job(1, 2);
   job.end = [&](const Program& program, Executor& executor, Communicator&) {
-    Job bad = job;
-    bad.batch = [](int) {
-      Arrays batch;
-      batch.emplace("x", random_array({DType::f64, {8, 6}}, 5));
-      return batch;
-    };
     for (const auto& stage : executor.stages()) stage->run_singly(true);
-    prepare(executor, program, bad);
+    prepare(executor, program, job);
     executor.step();
     for (const auto& stage : executor.stages()) stage->run_singly(false);
     executor.step();

@@ -42,6 +42,9 @@ TEST(CompileErrors, Plugins) {
   compile_refused({"--target", "v5e"}, "[device] no PJRT plugin, got libm.so.6 without GetPjrtApi", ExitCode::usage,
                   "libm.so.6");
   compile_refused({"--target", "h100", "--device", "cuda"}, "[compile] unknown flag, got '--device'");
+  compile_refused(
+      {"--target", "v5e", "--attention", "fused"},
+      "[--attention] fused attention is that of cuDNN, got fused on tpu, expected composed, or a GPU of NVIDIA");
 }
 
 // Runs if PARTITA_PJRT_PLUGIN names a plugin for CPUs (tools/xla/get_plugin.sh).

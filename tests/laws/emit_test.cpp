@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "compiler/emit/emit_node.h"
 #include "ir/ops/attention/attention.h"
 #include "ir/ops/registry.h"
@@ -119,6 +122,7 @@ void expect_near(const Case& node) {
     ASSERT_EQ(found[k].type(), node.outputs[k].type());
     double largest = 0, difference = 0;
     for (int64_t i = 0; i < found[k].type().elements(); ++i) {
+      ASSERT_TRUE(std::isfinite(found[k].at(i))) << node.op.name << " result " << k << " at " << i;
       largest = std::max(largest, std::abs(node.outputs[k].at(i)));
       difference = std::max(difference, std::abs(node.outputs[k].at(i) - found[k].at(i)));
     }

@@ -5,8 +5,8 @@
 # on 2, 4 and 8 ranks with 16 rows; in cut mode on 3 and 4 ranks as processes, too. Prints a line for each model, type and
 # mode: per number of ranks the largest relative distance of a weight after 5 steps, over the largest weight of its tensor.
 # Fails if one is more than 1e-9 in f64 or 1e-5 in f32, or if weights of processes have other bits than those of threads.
-# In f32 rounding may change the sign of an input of a relu, after which trainings go apart: what as many ranks of the CPU
-# are beyond, too, does not count. MODELS (one a line) and TYPES replace the models and the types.
+# In f32, rounding may change the sign of an input of a relu, after which trainings move apart. So a distance above the
+# limit is no fault in f32 if the same number of ranks of the CPU exceeds the limit, too. MODELS (one a line) and TYPES replace the models and the types.
 set -euo pipefail
 partita=$(realpath "${PARTITA:-$(dirname "$0")/../../build/release/partita}")
 device=${1:-xla:cpu} jobs=${2:-2}

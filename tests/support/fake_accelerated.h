@@ -41,7 +41,7 @@ state %u: f64[6,4] parameter constant(0.3)
 output loss = %loss
 )";
 
-/// A fake plugin, and jobs on its first device. Whoever hangs is ended by the alarm.
+/// A fake plugin, and jobs on its first device. An alarm ends a test that hangs.
 class FakeAccelerated : public testing::Test {
  protected:
   void SetUp() override {

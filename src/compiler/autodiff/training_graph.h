@@ -19,7 +19,8 @@ struct TrainingOptions {
   double gradient_factor = 1;
   /// Whether to add an output "d_NAME" for each updated parameter.
   bool output_gradients = false;
-  bool scalar_outputs = false;  // leaves out all outputs but scalars
+  /// Whether to leave out all outputs but scalars.
+  bool scalar_outputs = false;
   /// Nodes that the backward recomputes, in addition to those marked in the graph.
   Recompute recompute = Recompute::none;
   PrecisionOptions precision = {};

@@ -129,8 +129,8 @@ struct OpTraits {
 struct CudnnCall {
   /// Returns why it does not compute the op with these local types and attributes, else "".
   std::function<std::string(const OpCall&)> refusal;
-  /// Writes the call of an op that `refusal` does not refuse and returns the results. Floats among them may be wider
-  /// than those of the library.
+  /// Writes the call of an op that `refusal` does not refuse. Returns the results in the types of `EmitCall::outputs`:
+  /// converts those that the library gives in fewer bits.
   std::function<std::vector<Hlo>(const EmitCall&)> emit;
 };
 

@@ -30,7 +30,7 @@ struct KernelChoice {
   int64_t scratch_bytes = 0;
   std::vector<std::pair<int, int>> in_place;  // (input, output) pairs that may share a buffer
   bool view = false;                          // output 0 is the memory of input 0: nothing runs
-  bool rounds = false;                        // results have digits of 16 bits, also if their type is wider
+  bool rounds = false;  // results that may have 16 bits (OpTraits::halves) have no more digits, also in a wider type
 
   bool accepted() const { return !kernel.empty(); }
 };

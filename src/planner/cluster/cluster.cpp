@@ -40,8 +40,10 @@ Cluster without_tf32(Cluster cluster) {
   return cluster;
 }
 
+int64_t max_ranks(const Cluster& cluster) { return cluster.cores > 0 ? kMaxMeshRanks : cluster.ranks(); }
+
 Cluster resized(Cluster cluster, int64_t ranks) {
-  const int64_t most = cluster.cores > 0 ? kMaxMeshRanks : cluster.ranks();
+  const int64_t most = max_ranks(cluster);
   if (ranks < 1 || ranks > most) {
     throw InvalidArgument(
         fmt::format("[cluster] bad number of ranks for {}, got {}, expected 1 to {}", cluster.name, ranks, most));

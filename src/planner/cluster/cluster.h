@@ -185,6 +185,8 @@ Cluster without_tf32(Cluster cluster);
 /// expected .." for the first that is wrong.
 void verify(const Cluster& cluster);
 
+/// Returns how many ranks `resized` gives a cluster at most: kMaxMeshRanks if ranks share cores, else those it has.
+int64_t max_ranks(const Cluster& cluster);
 /// Returns the same machines for `ranks` ranks. Levels shrink to whole parts from the outermost on, so the result can
 /// have a few more ranks than asked for. If ranks share cores, `ranks` may exceed those of the cluster: then the
 /// outermost level grows. Throws InvalidArgument if `ranks` is below 1, or above those of the cluster or, if ranks

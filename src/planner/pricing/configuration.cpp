@@ -144,8 +144,8 @@ std::vector<std::pair<size_t, std::string_view>> items_of(std::string_view text,
   return items;
 }
 
-/// Returns the divisors of `number` next to `wanted`, which is none, as text: "4 or 8". The larger one is left out
-/// above `most`, the smaller one above `number`.
+/// Returns the divisors of `number` on either side of `wanted`, which does not divide it, as text: "4 or 8". Leaves out
+/// the larger one if it exceeds `most`. Returns `number` alone if `wanted` exceeds it.
 std::string divisors_near(int64_t number, int64_t wanted, int64_t most) {
   int64_t below = std::min(wanted, number), above = wanted;
   while (number % below != 0) --below;

@@ -15,9 +15,10 @@ constexpr std::array<int, 4> kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
 std::atomic<int> stop_signal{0};
 std::atomic<int64_t> save_signals{0};
-std::atomic<bool> has_reader{false};  // whether a person reads what the process prints
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free,
-              "set in a signal handler");
+std::atomic<bool> has_reader{false};  // whether standard error is a terminal
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free &&
+                  std::atomic<bool>::is_always_lock_free,
+              "used in a signal handler");
 
 void on_signal(int signal) {
   if (signal == SIGUSR1) {
@@ -28,8 +29,7 @@ void on_signal(int signal) {
   if (stop_signal.compare_exchange_strong(none, signal, std::memory_order_relaxed)) {
     if (signal != SIGINT || !has_reader.load(std::memory_order_relaxed)) return;
     constexpr std::string_view kText =
-        "\npartita: stopping after the present step, or the programs that are being compiled; Ctrl-C again ends at "
-        "once\n";
+        "\npartita: stopping after the current step or compilation; press Ctrl-C again to stop at once\n";
     const int before = errno;
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
     errno = before;

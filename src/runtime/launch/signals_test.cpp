@@ -64,8 +64,7 @@ std::string printed_by(int signal) {
 TEST(Signals, CtrlCOnATerminalIsAnsweredAtOnce) {
   const std::string printed = printed_by(SIGINT);
   if (printed == "no terminal") GTEST_SKIP() << printed;
-  EXPECT_NE(printed.find("partita: stopping after the present step, or the programs that are being compiled; Ctrl-C "
-                         "again ends at once"),
+  EXPECT_NE(printed.find("partita: stopping after the current step or compilation; press Ctrl-C again to stop at once"),
             std::string::npos)
       << printed;
   EXPECT_EQ(printed_by(SIGTERM), "");

@@ -27,7 +27,7 @@ std::string refusal_of_cudnn(const OpCall& call) {
     return fmt::format("{} queries from position {} on, which see some of {} keys", sizes.queries, attrs.begin,
                        sizes.keys);
   }
-  if (sizes.queries % 2 != 0 || sizes.keys % 2 != 0) {  // JAX, whose calls these are, makes none of them either
+  if (sizes.queries % 2 != 0 || sizes.keys % 2 != 0) {  // JAX, whose calls these are, makes none of them in training
     return fmt::format("{} queries and {} keys", sizes.queries, sizes.keys);
   }
   if (sizes.scale(attrs) < 0) return fmt::format("the scale {}", sizes.scale(attrs));
@@ -67,7 +67,7 @@ class CudnnEmitter {
     const std::vector<Hlo> results =
         custom_call("__cudnn$fmhaSoftmax", kForwardProducts, {queries(0), keys(1), keys(2)},
                     {of_queries(), lse_type(sizes_, half_), kWorkspace});
-    return {back(results[0], call_.outputs[0]), results[1]};
+    return {back(results[0], call_.outputs[0]), call_.convert(results[1], call_.outputs[1].dtype)};
   }
 
   /// Returns the gradients of q, k and v.
@@ -75,7 +75,7 @@ class CudnnEmitter {
     const Type of_keys{half_, {sizes_.batch, sizes_.kv_heads, sizes_.keys, sizes_.width}};
     const std::vector<Hlo> results =
         custom_call("__cudnn$fmhaSoftmaxBackward", kBackwardProducts,
-                    {queries(0), keys(1), keys(2), call_.inputs[4], queries(5), queries(3)},
+                    {queries(0), keys(1), keys(2), call_.convert(call_.inputs[4], DType::f32), queries(5), queries(3)},
                     {of_queries(), of_keys, of_keys, kWorkspace});
     return {back(results[0], call_.outputs[0]), back(results[1], call_.outputs[1]), back(results[2], call_.outputs[2])};
   }

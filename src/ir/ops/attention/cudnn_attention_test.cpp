@@ -509,6 +509,11 @@ TEST(CudnnAttention, ResultsAreWidenedWhereTheNodeHasWideOnes) {
   EXPECT_NE(backward.find("-> (tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<0xui8>)"),
             std::string::npos)
       << backward;
+  const std::string wider = call_text(all_ops().at("attention"), of.attrs(), {q, k, k}, {q, of.lse(DType::f64)});
+  EXPECT_NE(wider.find("(tensor<2x2x6xf32>) -> tensor<2x2x6xf64>"), std::string::npos) << wider;
+  const std::string narrowed =
+      call_text(all_ops().at("attention_grad"), of.attrs(), {q, k, k, q, of.lse(DType::f64), q}, {q, k, k});
+  EXPECT_NE(narrowed.find("(tensor<2x2x6xf64>) -> tensor<2x2x6xf32>"), std::string::npos) << narrowed;
 }
 
 TEST(CudnnAttention, IsRefusedWithAReason) {

@@ -53,8 +53,9 @@ TEST_F(Probe, UnknownFlagsOfXlaAreAReport) {
   ::unsetenv("XLA_FLAGS");
   EXPECT_EQ(
       report.missing,
-      fmt::format("[device] XLA_FLAGS has a flag that the plugin does not know, got '--nonsense', expected one of {}",
-                  (folder_.path() / "rocm.so").string()));
+      fmt::format(
+          "[device] XLA_FLAGS has a flag that the plugin does not know, got '--nonsense', expected a flag named in {}",
+          (folder_.path() / "rocm.so").string()));
   EXPECT_EQ(report.remedy, "unset XLA_FLAGS");
 }
 

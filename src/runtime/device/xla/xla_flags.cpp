@@ -17,7 +17,7 @@
 namespace partita {
 namespace {
 
-constexpr std::string_view kSpaces = " \t\r\n\v\f", kVariable = "XLA_FLAGS";
+constexpr std::string_view kSpaces = " \t\r\n", kVariable = "XLA_FLAGS";  // spaces as XLA has them
 
 /// The bytes of a file, in memory that the system reads when it is looked at.
 class MappedFile {
@@ -82,11 +82,12 @@ std::vector<std::string> names_in(std::string_view bytes) {
                                                     kVariable, got, expected));
 }
 
-/// Returns the flags that a value of the variable stands for: those in a file, unless it begins with '-'.
+/// Returns the flags that a value of the variable stands for. It names a file of them, spaces included, unless it is
+/// empty or begins, after spaces, with '-'.
 std::string flags_of(std::string_view value) {
   const size_t begin = value.find_first_not_of(kSpaces);
-  if (begin == std::string_view::npos || value[begin] == '-') return std::string(value);
-  const std::string path(value.substr(0, value.find_last_not_of(kSpaces) + 1));
+  if (value.empty() || (begin != std::string_view::npos && value[begin] == '-')) return std::string(value);
+  const std::string path(value);
   std::ifstream file(path);
   if (!file) {
     throw RuntimeFailure(ExitCode::usage,
@@ -107,9 +108,15 @@ std::vector<std::string> words_of_flags(std::string_view text) {
            (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '-' || text[end] == '_')) {
       ++end;
     }
-    const bool is_quoted = end + 1 < text.size() && text[end] == '=' && (text[end + 1] == '\'' || text[end + 1] == '"');
-    if (is_quoted) end = text.find(text[end + 1], end + 2);
-    end = std::min(text.size(), text.find_first_of(kSpaces, std::min(end, text.size())));
+    if (end + 1 < text.size() && text[end] == '=' && (text[end + 1] == '\'' || text[end + 1] == '"')) {
+      const char quote = text[end + 1];
+      for (end += 2; end < text.size() && text[end] != quote; ++end) {
+        if (quote == '"' && text[end] == '\\') ++end;
+      }
+      end = std::min(end + 1, text.size());
+    } else {
+      end = std::min(text.size(), text.find_first_of(kSpaces, end));
+    }
     words.emplace_back(text.substr(at, end - at));
     at = end;
   }
@@ -127,7 +134,7 @@ std::string require_known_flags(std::string_view device, const std::string& plug
     if (!word.starts_with("--")) refuse(word, "flags that begin with '--'");
     const std::string name = word.substr(2, word.find('=') - 2);
     if (!name.empty() && has_string(file.bytes(), name)) continue;
-    refuse(word, fmt::format("one of {}{}", plugin, did_you_mean(name, names_in(file.bytes()))));
+    refuse(word, fmt::format("a flag named in {}{}", plugin, did_you_mean(name, names_in(file.bytes()))));
   }
   return value;
 }

@@ -8,15 +8,17 @@
 
 namespace partita {
 
-/// Returns the words of a text of flags as XLA splits it: at spaces, except in quotes after "--name=".
+/// Returns the words of a text of flags as XLA splits it: at spaces, except in quotes after "--name=". In double quotes
+/// a backslash escapes a character.
 std::vector<std::string> words_of_flags(std::string_view text);
 
 /// Checks the names in XLA_FLAGS, or in the file that it names instead, for a plugin of `device`: XLA ends the process
-/// for a name that it does not know. The names that it knows stand in the plugin's file. Returns the variable's value,
-/// "" if nothing is set. Checks nothing if the file at `plugin` cannot be read, or `device` is "tpu", whose plugin has
-/// other rules. Throws RuntimeFailure(usage).
+/// for a name that it does not know. The plugin's file contains the names that XLA knows. A name that is the end of a
+/// longer one passes, since a linker may keep both as one string. Returns the variable's value; "" if it has no flags,
+/// or if `device` is "tpu", whose plugin has other rules. Checks nothing if the file at `plugin` cannot be read. Throws
+/// RuntimeFailure(usage).
 std::string require_known_flags(std::string_view device, const std::string& plugin);
-/// Does this, and tells with `warn`, if given, which flags go to the plugin.
+/// Calls `require_known_flags`. Then passes a message with the flags, if there are any, to `warn`, if given.
 void pass_on_flags(std::string_view device, const std::string& plugin,
                    const std::function<void(std::string_view)>& warn);
 

@@ -20,6 +20,8 @@ TEST(XlaFlags, AreSplitAsXlaDoes) {
   EXPECT_EQ(words_of_flags(" \t\n"), Words());
   EXPECT_EQ(words_of_flags(" --xla_a=1\n--xla_b "), (Words{"--xla_a=1", "--xla_b"}));
   EXPECT_EQ(words_of_flags("--xla_a='b c' --xla_d=\"e 'f\""), (Words{"--xla_a='b c'", "--xla_d=\"e 'f\""}));
+  EXPECT_EQ(words_of_flags(R"(--xla_a="b\" c" --xla_d)"), (Words{R"(--xla_a="b\" c")", "--xla_d"}));
+  EXPECT_EQ(words_of_flags(R"(--xla_a="b\)"), (Words{R"(--xla_a="b\)"})) << "a backslash at the end";
   EXPECT_EQ(words_of_flags("--xla_a='b c"), (Words{"--xla_a='b c"})) << "a quote without its end";
   EXPECT_EQ(words_of_flags("--xla_a=b'c d'"), (Words{"--xla_a=b'c", "d'"})) << "quotes stand after '='";
 }
@@ -67,17 +69,17 @@ TEST_F(KnownXlaFlags, ArePassedOn) {
   }
   ::unsetenv("XLA_FLAGS");
   EXPECT_EQ(require_known_flags("cuda", plugin_), "");
-  EXPECT_EQ(outcome_of("  "), "");
+  EXPECT_EQ(outcome_of(""), "");
 }
 
 TEST_F(KnownXlaFlags, OthersAreRefused) {
-  EXPECT_EQ(outcome_of("--xla_dump_to=/tmp --nonsense=3"), refusal_of("--nonsense=3", "one of " + plugin_));
+  EXPECT_EQ(outcome_of("--xla_dump_to=/tmp --nonsense=3"), refusal_of("--nonsense=3", "a flag named in " + plugin_));
   EXPECT_EQ(outcome_of("--xla_dmp_to"),
-            refusal_of("--xla_dmp_to", "one of " + plugin_ + ", did you mean 'xla_dump_to'?"));
+            refusal_of("--xla_dmp_to", "a flag named in " + plugin_ + ", did you mean 'xla_dump_to'?"));
   EXPECT_EQ(outcome_of("--xla_gpu"),
-            refusal_of("--xla_gpu", "one of " + plugin_ + ", did you mean 'xla_gpu_autotune_level'?"))
+            refusal_of("--xla_gpu", "a flag named in " + plugin_ + ", did you mean 'xla_gpu_autotune_level'?"))
       << "a part of a name";
-  EXPECT_EQ(outcome_of("--"), refusal_of("--", "one of " + plugin_));
+  EXPECT_EQ(outcome_of("--"), refusal_of("--", "a flag named in " + plugin_));
   EXPECT_EQ(outcome_of("-xla_dump_to=1"), refusal_of("-xla_dump_to=1", "flags that begin with '--'"));
 }
 
@@ -86,10 +88,11 @@ TEST_F(KnownXlaFlags, MayStandInAFile) {
   put_flags(path, "--xla_dump_to=/tmp\n--xla_gpu_autotune_level=0\n");
   EXPECT_EQ(outcome_of(path), path);
   put_flags(path, "--xla_dump_to=/tmp\n--nonsense\n");
-  EXPECT_EQ(outcome_of(path), refusal_of("--nonsense", "one of " + plugin_));
-  EXPECT_EQ(outcome_of("xla_dump_to=1"),
-            "[device] XLA_FLAGS names a file that cannot be read, got 'xla_dump_to=1', expected flags that begin with "
-            "'--', or a file of them");
+  EXPECT_EQ(outcome_of(path), refusal_of("--nonsense", "a flag named in " + plugin_));
+  for (const std::string& other : {std::string("xla_dump_to=1"), std::string("  "), path + " "}) {
+    EXPECT_EQ(outcome_of(other), "[device] XLA_FLAGS names a file that cannot be read, got '" + other +
+                                     "', expected flags that begin with '--', or a file of them");
+  }
 }
 
 TEST_F(KnownXlaFlags, AreNotCheckedWithoutThePluginsNames) {

@@ -28,10 +28,10 @@ class Gang {
 
   /// Returns the ids of the ranks' devices.
   const std::vector<int64_t>& devices() const { return devices_; }
-  /// Starts a program, with the arguments of this rank on its device, when all ranks have called this: the first rank
-  /// calls its `launch`. Throws what that throws on the first rank alone, so that one rank tells it; the others leave
-  /// as from any rank that fails. Throws RuntimeFailure if a rank fails, is lost or late. A rank that leaves first
-  /// waits for what was started with its arguments.
+  /// Starts a program, with the arguments of this rank on its device, once all ranks have called this; the first rank
+  /// calls its `launch`. What `launch` throws is thrown on the first rank only; the others throw RuntimeFailure, as
+  /// they do if a rank fails, is lost or late. Before a rank leaves by an exception, it waits for the run that uses its
+  /// arguments.
   pjrt::Results run(std::vector<const pjrt::Buffer*> arguments, const Launch& launch);
 
  private:

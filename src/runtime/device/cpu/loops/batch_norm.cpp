@@ -24,7 +24,7 @@ constexpr int64_t kRooms = 3;         // for x, for d_y, and for y or d_x
 /// w, c]).
 enum Arrangement : int64_t { planes = 1, blocks_of_8 = 8, blocks_of_16 = 16, rows = 0 };
 
-/// Elements of a room: those of a plane, so that its sum has the order of additions that it has in f32, or a block.
+/// Number of elements of a room: a whole plane, so that its sum adds in the same order as in f32, or a block.
 int64_t room_size(int64_t arrangement, const NormSizes& sizes) {
   static_assert(kMaxChannels <= kHalfBlock);
   return arrangement == planes ? sizes.plane : kHalfBlock;
@@ -39,7 +39,7 @@ struct Tile {
   void* rooms;  // where the thread widens and rounds, null if nothing has 16 bits
   int64_t room_size;
   int64_t size() const { return end - begin; }
-  /// Returns room number `index` below kRooms, for the elements of a run; null if there are none.
+  /// Returns room number `index`, below kRooms, which has room for a run; null if the tile has no rooms.
   template <class T>
   T* room(int64_t index) const {
     return rooms == nullptr ? nullptr : static_cast<T*>(rooms) + index * room_size;

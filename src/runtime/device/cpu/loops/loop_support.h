@@ -28,16 +28,15 @@ int threads_within(int64_t own, int64_t scratch_bytes);
 /// Whether an operand or a result has 16 bits.
 bool has_halves(const KernelQuery& query);
 
-/// Which operands and results of a loop in f32 may have 16 bits: it widens and rounds them (halves.h). Those that have
-/// f64 do so in any case.
+/// Which operands and results of a loop in f32 may have 16 bits: the loop widens and rounds them (halves.h).
+/// `f64_operands` and `f64_results` are f64, also next to 16 bits.
 struct HalfPlaces {
   std::vector<size_t> operands, results;
   std::vector<size_t> f64_operands = {}, f64_results = {};
 };
-/// Returns the reason why the loops do not support a query. Without 16-bit floats: its first operand, or its result if
-/// it has no operands, is neither f32 nor f64. With them: one is in another place than these, or another float is
-/// neither f32 nor an f64 where they say so.
-/// "" if they support it.
+/// Returns the reason why the loops do not support a query, "" if they support it. Without 16-bit floats they refuse a
+/// first operand, or a result if there are no operands, that is neither f32 nor f64. With 16-bit floats they refuse one
+/// that `places` does not allow, and any other float that is neither f32 nor an f64 that `places` names.
 std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& places = {});
 /// Accepts a query that `unsupported_by_loops` does not refuse, with all operands and results dense. The choice has
 /// this kernel name and those of these (input, output) pairs, which may share a buffer, that have one type. Refuses

@@ -110,7 +110,7 @@ class UnpooledRows {
     std::fill_n(rows_, kept_ * size, T{});
   }
 
-  /// Returns a row that is not complete, of the `kernel_h` rows from the first one of these on.
+  /// Returns row `index`, which is not complete. In a ring, it is one of the `kernel_h` rows from `first()` on.
   T* row(int64_t index) const {
     const int64_t slot = first_slot_ + index - first_;
     return rows_ + (slot < kept_ ? slot : slot - kept_) * size_;
