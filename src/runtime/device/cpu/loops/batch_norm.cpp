@@ -129,18 +129,17 @@ void add_run(const Tile& tile, int64_t positions, Sums& sums, const Term& term) 
     sums.b[0] += b;
   } else {
     const int64_t lanes = lanes_in<kArrangement>(tile);
-    Sums own;  // for rows: GCC takes two positions at a time where nothing else points to the sums
-    Sums& to = kArrangement == rows ? own : sums;
-    if (kArrangement == rows) copy_sums(sums, lanes, own);
+    Sums own;  // GCC keeps in registers only sums to which nothing else points
+    copy_sums(sums, lanes, own);
     for (int64_t i = 0; i < positions; ++i) {
 #pragma omp simd
       for (int64_t lane = 0; lane < lanes; ++lane) {
         const auto [first, second] = term(lane, i * tile.position_stride + lane);
-        to.a[lane] += first;
-        to.b[lane] += second;
+        own.a[lane] += first;
+        own.b[lane] += second;
       }
     }
-    if (kArrangement == rows) copy_sums(own, lanes, sums);
+    copy_sums(own, lanes, sums);
   }
 }
 
