@@ -31,7 +31,7 @@ TEST_F(WholeCommands, FlagsOfXlaAreChecked) {
   EXPECT_EQ(refused.exit_code, static_cast<int>(ExitCode::usage));
   ASSERT_EQ(refused.lines.size(), 1u);
   EXPECT_NE(refused.lines[0].find("[device] XLA_FLAGS has a flag that the plugin does not know, got "
-                                  "'--xla_cpu_enable_fst_math=true', expected one of "),
+                                  "'--xla_cpu_enable_fst_math=true', expected a flag named in "),
             std::string::npos)
       << refused.lines[0];
   EXPECT_TRUE(refused.lines[0].ends_with(", did you mean 'xla_cpu_enable_fast_math'?")) << refused.lines[0];
