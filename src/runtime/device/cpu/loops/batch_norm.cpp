@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto kBatchNorm = "loops.batch_norm";
 constexpr int64_t kMaxChannels = 64;  // per tile
-constexpr int64_t kRooms = 3;         // for x, for d_y, and for y or d_x
+constexpr int64_t kTileRooms = 3;     // for x, for d_y, and for y or d_x
 
 /// Arrangement of channels: each in its own planes, 8 or 16 adjacent in blocks, or all adjacent in rows ([n, c], [n, h,
 /// w, c]).
@@ -39,7 +39,7 @@ struct Tile {
   void* rooms;  // where the thread widens and rounds, null if nothing has 16 bits
   int64_t room_size;
   int64_t size() const { return end - begin; }
-  /// Returns room number `index`, below kRooms, which has room for a run; null if the tile has no rooms.
+  /// Returns room number `index`, below kTileRooms, which has room for a run; null if the tile has no rooms.
   template <class T>
   T* room(int64_t index) const {
     return rooms == nullptr ? nullptr : static_cast<T*>(rooms) + index * room_size;
@@ -167,7 +167,7 @@ struct NormTypes {
 
 /// Bytes of the rooms of one thread.
 int64_t rooms_bytes(int64_t arrangement, const NormSizes& sizes, const NormTypes& types) {
-  return types.has_halves() ? kRooms * room_size(arrangement, sizes) * static_cast<int64_t>(sizeof(float)) : 0;
+  return types.has_halves() ? kTileRooms * room_size(arrangement, sizes) * static_cast<int64_t>(sizeof(float)) : 0;
 }
 
 /// The loops over one arrangement. All pointers are to whole tensors; statistics are [groups, channels].
@@ -442,7 +442,7 @@ HalfPlaces halves_of_batch_norm(const std::string& op) {
   return places;
 }
 
-NormTypes types_of(const KernelQuery& query) {
+NormTypes batch_norm_types_of(const KernelQuery& query) {
   return {query.inputs[0].dtype, query.inputs[gradient_of(query.op)].dtype, query.outputs[0].dtype};
 }
 
@@ -454,7 +454,7 @@ Arrangement arrangement_of(const Type& x, const MemoryFormat& format) {
 template <class T, int64_t kArrangement>
 LoopFn bind_batch_norm(const KernelQuery& query, int64_t scratch_bytes) {
   const auto norm = [&](int64_t groups) {
-    return Norm<T, kArrangement>{norm_sizes(query.inputs[0].shape, groups), types_of(query), scratch_bytes};
+    return Norm<T, kArrangement>{norm_sizes(query.inputs[0].shape, groups), batch_norm_types_of(query), scratch_bytes};
   };
   const auto groups_of = [&](size_t statistics) { return query.inputs[statistics].shape[0]; };
   if (query.op == "batch_norm") {
@@ -493,8 +493,8 @@ KernelChoice propose_batch_norm(const KernelQuery& query) {
     break;
   }
   const NormSizes sizes = norm_sizes(query.inputs[0].shape, 1);
-  choice.scratch_bytes =
-      omp_get_max_threads() * rooms_bytes(arrangement_of(query.inputs[0], choice.inputs[0]), sizes, types_of(query));
+  choice.scratch_bytes = omp_get_max_threads() * rooms_bytes(arrangement_of(query.inputs[0], choice.inputs[0]), sizes,
+                                                             batch_norm_types_of(query));
   return choice;
 }
 
