@@ -1,5 +1,5 @@
 #pragma once
-// What became of fused attention that a configuration asks for.
+// A check that attention is fused where a configuration asks for it.
 
 #include <string>
 

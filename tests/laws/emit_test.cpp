@@ -102,16 +102,10 @@ TEST(Emission, ComputesWhatTheReferenceComputesOnParts) {
 
 /// The module of a node as a call of cuDNN.
 std::string text_of_call(const Case& node) {
-  HloBody body;
-  std::vector<Hlo> arguments;
-  std::string parameters;
-  for (size_t i = 0; i < node.input_types.size(); ++i) {
-    arguments.push_back({fmt::format("%arg{}", i), node.input_types[i]});
-    parameters += fmt::format("{}%arg{}: {}", i == 0 ? "" : ", ", i, hlo_type(node.input_types[i]));
-  }
-  const OpCall types{node.attrs, node.input_types, node.output_types};
-  EXPECT_EQ(node.op.cudnn->refusal(types), "");
-  return module_text("call", parameters, node.op.cudnn->emit({body, node.attrs, arguments, node.output_types}), body);
+  EXPECT_EQ(node.op.cudnn->refusal({node.attrs, node.input_types, node.output_types}), "");
+  return module_of("call", node.input_types, [&](HloBody& body, const std::vector<Hlo>& arguments) {
+    return node.op.cudnn->emit({body, node.attrs, arguments, node.output_types});
+  });
 }
 
 /// Compares the results of a call with those of the reference, which are rounded once. cuDNN rounds probabilities, too.

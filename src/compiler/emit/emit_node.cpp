@@ -54,8 +54,7 @@ std::string module_text(std::string_view name, const std::string& parameters, co
                      parameters, types, body.text(), names, results.empty() ? "" : " : " + types);
 }
 
-std::string module_of_node(const OpSet& ops, const OpDef& op, const Attrs& attrs, const std::vector<Type>& inputs,
-                           const std::vector<Type>& outputs) {
+std::string module_of(std::string_view name, const std::vector<Type>& inputs, const EmitFn& emit) {
   HloBody body;
   std::vector<Hlo> arguments;
   std::string parameters;
@@ -63,8 +62,15 @@ std::string module_of_node(const OpSet& ops, const OpDef& op, const Attrs& attrs
     arguments.push_back({fmt::format("%arg{}", i), inputs[i]});
     parameters += fmt::format("{}%arg{}: {}", i == 0 ? "" : ", ", i, hlo_type(inputs[i]));
   }
-  const std::vector<Hlo> results = emit_node(body, ops, op, attrs, arguments, outputs);
-  return module_text(op.name, parameters, results, body);
+  const std::vector<Hlo> results = emit(body, arguments);
+  return module_text(name, parameters, results, body);
+}
+
+std::string module_of_node(const OpSet& ops, const OpDef& op, const Attrs& attrs, const std::vector<Type>& inputs,
+                           const std::vector<Type>& outputs) {
+  return module_of(op.name, inputs, [&](HloBody& body, const std::vector<Hlo>& arguments) {
+    return emit_node(body, ops, op, attrs, arguments, outputs);
+  });
 }
 
 }  // namespace partita

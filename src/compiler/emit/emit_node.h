@@ -1,6 +1,11 @@
 #pragma once
 // Nodes as StableHLO.
 
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "ir/graph/op_def.h"
 
 namespace partita {
@@ -15,8 +20,11 @@ std::vector<Hlo> emit_node(HloBody& body, const OpSet& ops, const OpDef& op, con
 std::string module_text(std::string_view name, const std::string& parameters, const std::vector<Hlo>& results,
                         const HloBody& body);
 
-/// Returns a module whose function "main" takes operands of types `inputs` and returns the results of one node. Throws
-/// as `emit_node` does.
+/// Writes operations on arguments and returns their results.
+using EmitFn = std::function<std::vector<Hlo>(HloBody&, const std::vector<Hlo>& arguments)>;
+/// Returns the module `name` whose function "main" takes operands of types `inputs` and returns what `emit` returns.
+std::string module_of(std::string_view name, const std::vector<Type>& inputs, const EmitFn& emit);
+/// Returns such a module of one node. Throws as `emit_node` does.
 std::string module_of_node(const OpSet& ops, const OpDef& op, const Attrs& attrs, const std::vector<Type>& inputs,
                            const std::vector<Type>& outputs);
 

@@ -1,4 +1,4 @@
-// What an accelerator runs in programs, and what its host runs.
+// An accelerator runs nodes in programs; its host runs those that cannot be written.
 
 #include "runtime/device/xla/xla_device.h"
 
