@@ -97,9 +97,7 @@ struct Executor::Impl {
       std::iota(all.begin(), all.end(), 0);
       messengers = world.split(all);
     }
-    if (device.collectives() == CollectiveMode::whole && world.size() > 1) {
-      require_own_devices(world, *device.accelerator());
-    }
+    if (device.collectives() == CollectiveMode::whole && world.size() > 1) join_devices(world, device);
     for (size_t stage = 0; stage < stages.size(); ++stage) {
       by_stage.push_back(nullptr);
       if (pipeline.shape.groups[stage] != group) continue;

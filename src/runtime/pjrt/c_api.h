@@ -125,16 +125,51 @@ struct EventArgs : Header {  // event_destroy, event_await
 
 /// A named option of a client or a topology.
 struct NamedValue : Header {
-  enum Kind : int { string = 0, int64 = 1, boolean = 4 };
+  enum Kind : int { string = 0, int64 = 1, int64_list = 2, boolean = 4 };
   const char* name = nullptr;
   size_t name_size = 0;
   Kind kind = string;
   union {
     const char* string_value;
     int64_t int64_value = 0;
+    const int64_t* int64_values;
     bool bool_value;
   };
-  size_t value_size = 0;  // bytes of a string, else 1
+  size_t value_size = 0;  // bytes of a string, length of a list, else 1
+};
+
+// Questions of a plugin to the table that its processes share (key_value_store.h). Each function returns an error that
+// `make_error` made, or null.
+
+/// Makes an error of the plugin.
+using CallbackError = Error* (*)(int code, const char* message, size_t message_size);
+
+struct KeyValueGetArgs : Header {
+  const char* key = nullptr;
+  size_t key_size = 0;
+  int timeout_ms = 0;
+  CallbackError* make_error = nullptr;
+  void* store = nullptr;
+  char* value = nullptr;
+  size_t value_size = 0;
+  void (*destroy)(char* value) = nullptr;
+};
+struct KeyValueTryGetArgs : Header {
+  const char* key = nullptr;
+  size_t key_size = 0;
+  CallbackError* make_error = nullptr;
+  void* store = nullptr;
+  char* value = nullptr;
+  size_t value_size = 0;
+  void (*destroy)(char* value) = nullptr;
+};
+struct KeyValuePutArgs : Header {
+  const char* key = nullptr;
+  size_t key_size = 0;
+  const char* value = nullptr;
+  size_t value_size = 0;
+  CallbackError* make_error = nullptr;
+  void* store = nullptr;
 };
 
 struct ClientArgs : Header {  // client_destroy
@@ -143,9 +178,13 @@ struct ClientArgs : Header {  // client_destroy
 struct ClientCreateArgs : Header {
   const NamedValue* options = nullptr;
   size_t num_options = 0;
-  void *kv_get = nullptr, *kv_get_argument = nullptr, *kv_put = nullptr, *kv_put_argument = nullptr;
+  Error* (*kv_get)(KeyValueGetArgs*) = nullptr;
+  void* kv_get_argument = nullptr;
+  Error* (*kv_put)(KeyValuePutArgs*) = nullptr;
+  void* kv_put_argument = nullptr;
   ClientHandle* client = nullptr;
-  void *kv_try_get = nullptr, *kv_try_get_argument = nullptr;
+  Error* (*kv_try_get)(KeyValueTryGetArgs*) = nullptr;
+  void* kv_try_get_argument = nullptr;
 };
 struct ClientTextArgs : ClientArgs {  // client_platform_name, client_platform_version
   const char* text = nullptr;

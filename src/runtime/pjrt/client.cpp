@@ -26,8 +26,9 @@ DeviceDescription* description_of(const ClientState& state, size_t device) {
 
 }  // namespace
 
-ClientState::ClientState(std::shared_ptr<const Api> functions, ClientHandle* owned)
-    : api(std::move(functions)), handle(owned) {
+ClientState::ClientState(std::shared_ptr<const Api> functions, ClientHandle* owned,
+                         std::shared_ptr<KeyValueStore> shared)
+    : api(std::move(functions)), store(std::move(shared)), handle(owned) {
   auto args = of_client<ClientDevicesArgs>(*this);
   try {
     api->call(Function::client_addressable_devices, args, Purpose::setup);
@@ -48,8 +49,8 @@ void ClientState::require_own_process() const {
                                    ::getpid(), process));
 }
 
-Client::Client(std::shared_ptr<const Api> api, ClientHandle* handle)
-    : state_(std::make_shared<const ClientState>(std::move(api), handle)) {}
+Client::Client(std::shared_ptr<const Api> api, ClientHandle* handle, std::shared_ptr<KeyValueStore> store)
+    : state_(std::make_shared<const ClientState>(std::move(api), handle, std::move(store))) {}
 
 const Version& Client::version() const { return state_->api->version(); }
 size_t Client::devices() const { return state_->devices.size(); }

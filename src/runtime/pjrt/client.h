@@ -9,6 +9,7 @@
 #include "base/shape.h"
 #include "runtime/pjrt/api.h"
 #include "runtime/pjrt/compile_options.h"
+#include "runtime/pjrt/key_value_store.h"
 
 namespace partita::pjrt {
 
@@ -124,8 +125,8 @@ class Executable {
 /// from that of the client cannot use it: what it would wait for runs in the other one.
 class Client {
  public:
-  /// Takes `handle`. Throws as `Api::call` does in the setup.
-  Client(std::shared_ptr<const Api> api, ClientHandle* handle);
+  /// Takes `handle`, and keeps the `store` that the plugin calls, if any. Throws as `Api::call` does in the setup.
+  Client(std::shared_ptr<const Api> api, ClientHandle* handle, std::shared_ptr<KeyValueStore> store = nullptr);
 
   /// Returns the version of the plugin's interface.
   const Version& version() const;

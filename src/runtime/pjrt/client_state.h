@@ -11,7 +11,7 @@ namespace partita::pjrt {
 
 struct ClientState {
   /// Takes `owned`, and asks for its devices. Throws as `Api::call` does in the setup.
-  ClientState(std::shared_ptr<const Api> functions, ClientHandle* owned);
+  ClientState(std::shared_ptr<const Api> functions, ClientHandle* owned, std::shared_ptr<KeyValueStore> shared);
   ClientState(const ClientState&) = delete;
   ClientState& operator=(const ClientState&) = delete;
   ~ClientState();
@@ -25,6 +25,7 @@ struct ClientState {
   }
 
   const std::shared_ptr<const Api> api;
+  const std::shared_ptr<KeyValueStore> store;  // called by the plugin until the client is destroyed; may be null
   ClientHandle* const handle;
   const pid_t process = ::getpid();
   std::vector<Device*> devices;

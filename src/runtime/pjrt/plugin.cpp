@@ -3,11 +3,12 @@
 #include <dlfcn.h>
 
 #include "base/error.h"
+#include "runtime/pjrt/key_value_callbacks.h"
 
 namespace partita::pjrt {
 namespace {
 
-/// Returns the structs of the options, which borrow names and texts.
+/// Returns the structs of the options, which borrow names, texts and lists.
 std::vector<NamedValue> named_values(const NamedOptions& options) {
   std::vector<NamedValue> values;
   for (const auto& [name, flag] : options) {
@@ -20,6 +21,10 @@ std::vector<NamedValue> named_values(const NamedOptions& options) {
       value.kind = NamedValue::string;
       value.string_value = text->data();
       value.value_size = text->size();
+    } else if (const auto* list = std::get_if<std::vector<int64_t>>(&flag)) {
+      value.kind = NamedValue::int64_list;
+      value.int64_values = list->data();
+      value.value_size = list->size();
     } else if (const auto* on = std::get_if<bool>(&flag)) {
       value.kind = NamedValue::boolean;
       value.bool_value = *on;
@@ -56,13 +61,14 @@ Plugin::Plugin(const Table* table, const std::string& path) : api_(std::make_sha
   api_->call(Function::plugin_initialize, args, Purpose::setup);
 }
 
-Client Plugin::make_client(const NamedOptions& options) const {
+Client Plugin::make_client(const NamedOptions& options, std::shared_ptr<KeyValueStore> store) const {
   const std::vector<NamedValue> values = named_values(options);
   ClientCreateArgs args;
   args.options = values.data();
   args.num_options = values.size();
+  if (store != nullptr) set_callbacks(args, *store);
   api_->call(Function::client_create, args, Purpose::setup);
-  return {api_, args.client};
+  return {api_, args.client, std::move(store)};
 }
 
 Topology Plugin::topology(std::string_view name, const NamedOptions& options) const {

@@ -6,12 +6,13 @@
 #include <utility>
 
 #include "runtime/pjrt/client.h"
+#include "runtime/pjrt/key_value_store.h"
 
 namespace partita::pjrt {
 
 /// Options of a client or of a topology; each plugin knows some of them ("cpu_device_count", "visible_devices",
 /// "memory_fraction").
-using NamedOptions = std::map<std::string, Flag>;
+using NamedOptions = std::map<std::string, std::variant<bool, int64_t, std::string, std::vector<int64_t>>>;
 
 /// A program after all passes of the plugin's compiler.
 struct Optimized {
@@ -71,9 +72,10 @@ class Plugin {
   Plugin(const Table* table, const std::string& path);
 
   const Version& version() const { return api_->version(); }
-  /// Makes a client of the plugin's devices. Throws RuntimeFailure(usage) if there is no device or driver,
+  /// Makes a client of the plugin's devices. If it is one of several processes, as options say, `store` is shared by all
+  /// of them, and the client keeps it. Throws RuntimeFailure(usage) if there is no device or driver,
   /// RuntimeFailure(out_of_memory) if there is no memory.
-  Client make_client(const NamedOptions& options = {}) const;
+  Client make_client(const NamedOptions& options = {}, std::shared_ptr<KeyValueStore> store = nullptr) const;
   /// Returns chips by the plugin's name for them and by options such as "topology" and "target_config". Throws
   /// RuntimeFailure(usage) if the plugin does not know them.
   Topology topology(std::string_view name, const NamedOptions& options = {}) const;

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <tuple>
 #include <vector>
 
 #include "base/error.h"
@@ -25,6 +26,27 @@ std::shared_ptr<ProgramCache> cache_of(const pjrt::Client& client, const std::st
     if (warn) warn(fmt::format("{}; compiled programs are not kept", error.what()));
   }
   return nullptr;
+}
+
+const char* const kSharedTuning = "xla_gpu_shard_autotuning";
+
+pjrt::NamedOptions options_of_client(const Vendor& vendor, bool has_several) {
+  pjrt::NamedOptions options;
+  if (vendor.platform != "cpu" && vendor.platform != "tpu") options["preallocate"] = false;
+  if (has_several) options["cpu_device_count"] = kCpuDevices;
+  return options;
+}
+
+/// Adds which process this is. The plugin for TPUs has its own ways to know.
+void add_place(pjrt::NamedOptions& options, const Vendor& vendor, const ProcessPlace& place, int named) {
+  if (vendor.platform == "tpu") return;
+  options["node_id"] = int64_t{place.rank};
+  options["num_nodes"] = int64_t{place.count};
+  if (vendor.platform == "cpu") {
+    options["cpu_device_count"] = int64_t{1};
+  } else {
+    options["visible_devices"] = std::vector<int64_t>{named >= 0 ? named : place.on_host};
+  }
 }
 
 }  // namespace
@@ -72,23 +94,27 @@ struct Accelerator::Shared {
   std::map<std::pair<std::string, std::vector<int64_t>>, std::shared_ptr<Program>> programs{};
 };
 
-Accelerator Accelerator::open(std::string_view name, int index, CollectiveMode collectives, Warn warn) {
+Accelerator Accelerator::open(std::string_view name, int index, const OpenOptions& options) {
   // Plugins cannot be unloaded, and threads of theirs outlive all else: what is shared is never released.
   static std::mutex mutex;
-  static auto& opened = *new std::map<std::pair<std::string, bool>, std::shared_ptr<Shared>>;
+  static auto& opened = *new std::map<std::tuple<std::string, bool, int, int>, std::shared_ptr<Shared>>;
   const auto [vendor, named] = parse_accelerator(name);
   const std::lock_guard lock(mutex);
-  const bool has_several = vendor->platform == "cpu" && collectives == CollectiveMode::whole;
-  std::shared_ptr<Shared>& shared = opened[{std::string(vendor->name), has_several}];
+  const bool is_whole = vendor->platform == "cpu" && options.collectives == CollectiveMode::whole;
+  const ProcessPlace place = options.process.value_or(ProcessPlace{});
+  std::shared_ptr<Shared>& shared = opened[{std::string(vendor->name), is_whole, place.rank, place.count}];
   if (shared == nullptr) {
     const std::string path = find_plugin(name);
-    pass_on_flags(vendor->name, path, warn);
+    pass_on_flags(vendor->name, path, options.warn);
     if (vendor->name == "cuda") load_libraries(path);
     const pjrt::Plugin plugin = pjrt::Plugin::load(path);
-    pjrt::NamedOptions options;
-    if (vendor->platform != "cpu" && vendor->platform != "tpu") options["preallocate"] = false;
-    if (has_several) options["cpu_device_count"] = kCpuDevices;
-    pjrt::Client client = plugin.make_client(options);
+    pjrt::NamedOptions client_options = options_of_client(*vendor, is_whole);
+    std::shared_ptr<pjrt::KeyValueStore> values;
+    if (options.process) {
+      add_place(client_options, *vendor, place, named);
+      values = place.share();
+    }
+    pjrt::Client client = plugin.make_client(client_options, std::move(values));
     if (client.platform() != vendor->platform) {
       throw RuntimeFailure(ExitCode::usage, fmt::format("[device] a plugin for other devices, got {} for {}, expected "
                                                         "one for {}",
@@ -97,13 +123,17 @@ Accelerator Accelerator::open(std::string_view name, int index, CollectiveMode c
     shared = std::make_shared<Shared>(std::move(client));
     shared->flags = compile_flags(vendor->name, path);
     shared->plugin = path;
+    // One process compiles what all of them run, so it must not wait for the others to try kernels.
+    if (options.process && knows_flag(path, kSharedTuning)) shared->flags[kSharedTuning] = false;
   }
   const auto count = static_cast<int>(shared->client.devices());
-  if (count == 0 || named >= count) {
+  const int wanted = options.process ? -1 : named;  // of several processes each has the named device alone
+  if (count == 0 || wanted >= count) {
     throw RuntimeFailure(ExitCode::usage,
                          fmt::format("[device] no such device, got {}, expected one of {} devices", name, count));
   }
-  return {shared, static_cast<size_t>(named >= 0 ? named : index % count), std::move(warn)};
+  if (options.process) index = 0;
+  return {shared, static_cast<size_t>(wanted >= 0 ? wanted : index % count), options.warn};
 }
 
 Accelerator Accelerator::of(pjrt::Client client, size_t device, std::shared_ptr<ProgramCache> cache, Warn warn) {
@@ -119,6 +149,26 @@ std::string Accelerator::version() const {
 }
 
 pjrt::RunId Accelerator::next_run() const { return ++shared_->runs; }
+
+void Accelerator::pass_run(pjrt::RunId run) const {
+  pjrt::RunId had = shared_->runs;
+  while (had < run && !shared_->runs.compare_exchange_weak(had, run)) {
+  }
+}
+
+/// Shares a program. `Shared` keeps it when nobody uses it any more.
+std::shared_ptr<const pjrt::Executable> Accelerator::hold(pjrt::Executable program) const {
+  const auto retire = [weak = std::weak_ptr(shared_)](const pjrt::Executable* unused) {
+    std::unique_ptr<const pjrt::Executable> owned(unused);
+    if (const auto shared = weak.lock()) shared->retire(std::move(owned));
+  };
+  return {new pjrt::Executable(std::move(program)), retire};
+}
+
+std::shared_ptr<const pjrt::Executable> Accelerator::load(std::string_view serialized) const {
+  shared_->release_retired();
+  return hold(shared_->client.load(serialized));
+}
 
 std::shared_ptr<const pjrt::Executable> Accelerator::compile(const std::string& text,
                                                              const std::vector<int64_t>& replicas) const {
@@ -138,11 +188,7 @@ std::shared_ptr<const pjrt::Executable> Accelerator::compile(const std::string& 
       options.devices = replicas;
     }
     shared_->release_retired();
-    const auto retire = [weak = std::weak_ptr(shared_)](const pjrt::Executable* unused) {
-      std::unique_ptr<const pjrt::Executable> owned(unused);
-      if (const auto shared = weak.lock()) shared->retire(std::move(owned));
-    };
-    program = {new pjrt::Executable(shared_->make(text, options, warn_)), retire};
+    program = hold(shared_->make(text, options, warn_));
     entry->made = program;
   }
   return program;

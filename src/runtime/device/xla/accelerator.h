@@ -1,7 +1,9 @@
 #pragma once
 // A device of a PJRT plugin, and the programs that were compiled for the plugin's devices.
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,16 +17,31 @@ namespace partita {
 /// Devices of the plugin for CPUs in whole mode, and so the largest number of ranks.
 inline constexpr int64_t kCpuDevices = 8;
 
+/// The place of a process among those whose devices run one program.
+struct ProcessPlace {
+  int rank = 0, count = 1;
+  int on_host = 0;  // position among those on its host: the device it takes if the name of the device has no index
+  /// Makes the table that these processes share. Called once for each client, by all of them.
+  std::function<std::shared_ptr<pjrt::KeyValueStore>()> share = nullptr;
+};
+
+struct OpenOptions {
+  CollectiveMode collectives = CollectiveMode::cut;
+  std::optional<ProcessPlace> process = {};  // none: programs communicate within the process, if at all
+  Warn warn = nullptr;
+};
+
 /// One device of a client that all ranks of the process share. Copies share it. Threads may use it at the same time.
 class Accelerator {
  public:
   /// Takes device `index` of the plugin for `name`, modulo their number, or the one that "NAME:INDEX" names. Loads the
   /// plugin for the first device of a process. Throws RuntimeFailure(usage) if there is no plugin, device or driver, if
   /// the plugin serves other devices or another index is named, RuntimeFailure(out_of_memory) without memory. In whole
-  /// mode xla:cpu has kCpuDevices, all of which are the processor, else one. Programs are taken from the folder
-  /// `program_folder` and kept there; `warn` says if that cannot be done.
-  static Accelerator open(std::string_view name, int index, CollectiveMode collectives = CollectiveMode::cut,
-                          Warn warn = nullptr);
+  /// mode xla:cpu has kCpuDevices, all of which are the processor, else one. Of several processes each has one device,
+  /// the one that the name or its place says; the ids of devices are those of all processes. The first call is then a
+  /// collective call of them. Programs are taken from the folder `program_folder` and kept there; `warn` says if that
+  /// cannot be done.
+  static Accelerator open(std::string_view name, int index, const OpenOptions& options = {});
   /// Takes device `device` of a client, which only copies of the result share. Without a cache programs are compiled.
   static Accelerator of(pjrt::Client client, size_t device, std::shared_ptr<ProgramCache> cache = nullptr,
                         Warn warn = nullptr);
@@ -38,13 +55,19 @@ class Accelerator {
   /// RuntimeFailure(out_of_memory), or InternalError with the plugin's message.
   std::shared_ptr<const pjrt::Executable> compile(const std::string& text,
                                                   const std::vector<int64_t>& replicas = {}) const;
-  /// Returns a number for a run of a program with collectives, another one for each call in this process.
+  /// Returns a program that another process of the client compiled (`Executable::serialized`). Throws as `compile` does.
+  std::shared_ptr<const pjrt::Executable> load(std::string_view serialized) const;
+  /// Returns a number for a run of a program with collectives, larger than any that this process has had.
   pjrt::RunId next_run() const;
+  /// Declares that the process has had a number, which another one gave.
+  void pass_run(pjrt::RunId run) const;
 
  private:
   struct Shared;
   Accelerator(std::shared_ptr<Shared> shared, size_t device, Warn warn)
       : shared_(std::move(shared)), device_(device), warn_(std::move(warn)) {}
+
+  std::shared_ptr<const pjrt::Executable> hold(pjrt::Executable program) const;
 
   std::shared_ptr<Shared> shared_;  // lives until the process ends if `open` made it
   size_t device_;

@@ -106,9 +106,10 @@ class XlaDevice final : public Device {
   void enter_thread() override { host_->enter_thread(); }
   void set_subnormals(SubnormalSetting setting) override { host_->set_subnormals(setting); }
   const Accelerator* accelerator() override {
-    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_, collectives_, warn_);
+    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_, {collectives_, process_, warn_});
     return &*accelerator_;
   }
+  void join(const ProcessPlace& place) override { process_ = place; }
   CollectiveMode collectives() const override { return collectives_; }
 
  private:
@@ -118,6 +119,7 @@ class XlaDevice final : public Device {
   const Warn warn_;
   const XlaCatalog catalog_;
   const std::unique_ptr<Device> host_;
+  std::optional<ProcessPlace> process_;
   std::optional<Accelerator> accelerator_;
 };
 

@@ -123,6 +123,10 @@ std::vector<std::string> words_of_flags(std::string_view text) {
   return words;
 }
 
+bool knows_flag(const std::string& plugin, const std::string& name) {
+  return has_string(MappedFile(plugin).bytes(), name);
+}
+
 std::string require_known_flags(std::string_view device, const std::string& plugin) {
   const char* const value = std::getenv(kVariable.data());
   if (value == nullptr || device == "tpu") return "";

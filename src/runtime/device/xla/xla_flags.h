@@ -12,6 +12,9 @@ namespace partita {
 /// a backslash escapes a character.
 std::vector<std::string> words_of_flags(std::string_view text);
 
+/// Whether the file of a plugin contains the name of a flag; false if it cannot be read.
+bool knows_flag(const std::string& plugin, const std::string& name);
+
 /// Checks the names in XLA_FLAGS, or in the file that it names instead, for a plugin of `device`: XLA ends the process
 /// for a name that it does not know. The plugin's file contains the names that XLA knows. A name that is the end of a
 /// longer one passes, since a linker may keep both as one string. Returns the variable's value; "" if it has no flags,

@@ -1,12 +1,13 @@
 #include "runtime/execute/xla/gang.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <set>
+
+#include "runtime/comm/key_values.h"
 
 namespace partita {
 namespace {
@@ -38,29 +39,101 @@ class Meeting {
   std::map<int64_t, std::weak_ptr<Table>> tables_;
 };
 
-/// Returns the ids of the ranks' devices. A collective call.
-std::vector<int64_t> device_ids(Communicator& ranks, const Accelerator& accelerator) {
-  const int64_t own = accelerator.client().id(accelerator.device());
-  std::vector<int64_t> ids(static_cast<size_t>(ranks.size()));
-  ranks.all_gather(&own, ids.data(), std::vector<int64_t>(ids.size(), 1), DType::i64);
-  return ids;
+/// Returns what each rank brings, by rank. A collective call.
+std::vector<int64_t> gathered(Communicator& ranks, int64_t own) {
+  std::vector<int64_t> all(static_cast<size_t>(ranks.size()));
+  ranks.all_gather(&own, all.data(), std::vector<int64_t>(all.size(), 1), DType::i64);
+  return all;
 }
 
-}  // namespace
+/// A random number, the same for all ranks of a process.
+int64_t number_of_process() {
+  static const int64_t number = [] {
+    std::random_device random;
+    return static_cast<int64_t>(random()) << 31 | random() >> 1;
+  }();
+  return number;
+}
 
-void require_own_devices(Communicator& world, const Accelerator& accelerator) {
-  const std::vector<int64_t> ids = device_ids(world, accelerator);
-  const int64_t own = ::getpid();
-  std::vector<int64_t> processes(ids.size());
-  world.all_gather(&own, processes.data(), std::vector<int64_t>(ids.size(), 1), DType::i64);
-  std::set<std::pair<int64_t, int64_t>> used;  // process and device
-  for (size_t rank = 0; rank < ids.size(); ++rank) used.emplace(processes[rank], ids[rank]);
+/// Whether the ranks are threads of one process; none if some of them are and others are not. A collective call.
+std::optional<bool> are_threads(Communicator& ranks) {
+  const std::vector<int64_t> processes = gathered(ranks, number_of_process());
+  const size_t count = std::set<int64_t>(processes.begin(), processes.end()).size();
+  if (count == 1) return true;
+  return count == processes.size() ? std::optional(false) : std::nullopt;
+}
+
+/// The table of a world, as a plugin takes it.
+class SharedValues final : public pjrt::KeyValueStore {
+ public:
+  explicit SharedValues(Communicator& world) : values_(share_key_values(world)) {}
+  void put(const std::string& key, const std::string& value) override { values_->put(key, value); }
+  std::optional<std::string> get(const std::string& key, std::chrono::milliseconds timeout) override {
+    return values_->get(key, timeout);
+  }
+
+ private:
+  const std::shared_ptr<KeyValues> values_;
+};
+
+/// Checks that no two ranks use one device. A collective call. Throws InvalidArgument on all ranks otherwise.
+void require_own_devices(Communicator& world, const Accelerator& accelerator, bool is_process) {
+  const std::vector<int64_t> ids = gathered(world, accelerator.client().id(accelerator.device()));
+  const std::set<int64_t> used(ids.begin(), ids.end());
   if (used.size() == ids.size()) return;
+  if (is_process) {
+    throw InvalidArgument(
+        fmt::format("[collectives] a plugin that does not join the devices of processes, got {} ids of devices on {} "
+                    "ranks, expected an id for each, ranks that are threads (--ranks), or --collectives cut",
+                    used.size(), ids.size()));
+  }
   const auto count = static_cast<int64_t>(accelerator.client().devices());
   throw InvalidArgument(fmt::format(
       "[collectives] ranks that share a device, got {} ranks on {} of {} device{}, expected a device for each and no "
       "index in --device, or --collectives cut",
       ids.size(), used.size(), count, count == 1 ? "" : "s"));
+}
+
+/// Checks that the processes have devices of one kind and plugins of one version, since they run one program. A
+/// collective call. Throws RuntimeFailure(ranks_disagree) on all ranks otherwise.
+void require_equal_devices(Communicator& world, const Accelerator& accelerator) {
+  constexpr int64_t kBytes = 256;
+  const pjrt::Client& client = accelerator.client();
+  std::string own = fmt::format("{}, PJRT {}, {}", client.kind(accelerator.device()), accelerator.version(),
+                                client.platform_version());
+  std::replace(own.begin(), own.end(), '\n', ' ');
+  own.resize(kBytes - 1);
+  std::vector<char> all(static_cast<size_t>(kBytes * world.size()));
+  world.all_gather(own.c_str(), all.data(), std::vector<int64_t>(static_cast<size_t>(world.size()), kBytes), DType::u8);
+  const std::string first(all.data());
+  for (size_t rank = 1; rank < static_cast<size_t>(world.size()); ++rank) {
+    const std::string other(&all[rank * kBytes]);
+    if (other == first) continue;
+    throw RuntimeFailure(ExitCode::ranks_disagree,
+                         fmt::format("[collectives] ranks with different devices or plugins, got {} on rank {}, "
+                                     "expected {}, which rank 0 has, or --collectives cut",
+                                     other, rank, first));
+  }
+}
+
+}  // namespace
+
+void join_devices(Communicator& world, Device& device) {
+  const std::optional<bool> threads = are_threads(world);
+  if (!threads) {
+    throw InvalidArgument(
+        "[collectives] collectives in programs of threads and of processes, got ranks of which some share a process, "
+        "expected ranks that are all threads, or a process each, or --collectives cut");
+  }
+  if (!*threads) {
+    device.join({.rank = world.rank(),
+                 .count = world.size(),
+                 .on_host = world.host_place().rank,
+                 .share = [&world] { return std::make_shared<SharedValues>(world); }});
+  }
+  const Accelerator& accelerator = *device.accelerator();
+  require_own_devices(world, accelerator, !*threads);
+  if (!*threads) require_equal_devices(world, accelerator);
 }
 
 /// Arguments that the ranks hand to the first one, and the results that it hands back. A barrier lies between each
@@ -72,8 +145,10 @@ struct Gang::Table {
   bool has_failed = false;  // guarded by `start`: some rank has left, and with it its arguments
 };
 
+/// Returns the table of ranks that are threads; null if they are processes.
 std::shared_ptr<Gang::Table> Gang::meet() const {
   static Meeting<Table> meeting;
+  if (!are_threads(ranks_).value_or(false)) return nullptr;
   std::shared_ptr<Table> table;
   int64_t number = 0;
   if (ranks_.rank() == 0) {
@@ -84,19 +159,46 @@ std::shared_ptr<Gang::Table> Gang::meet() const {
   }
   ranks_.broadcast(&number, 1, DType::i64, 0);
   if (table == nullptr) table = meeting.find(number);
-  int64_t found = table != nullptr ? 1 : 0;
-  ranks_.all_reduce(&found, 1, DType::i64, Reduce::min);
+  ranks_.barrier();
   if (ranks_.rank() == 0) meeting.forget(number);
-  if (found == 0) {
-    throw InvalidArgument(
-        "[collectives] collectives in programs of several processes, got ranks that are not in one process, expected "
-        "ranks that are threads (--ranks), or --collectives cut");
-  }
+  PARTITA_CHECK(table != nullptr, "no table {} of the first rank", number);
   return table;
 }
 
 Gang::Gang(Communicator& ranks, const Accelerator& accelerator)
-    : ranks_(ranks), table_(meet()), devices_(device_ids(ranks, accelerator)) {}
+    : ranks_(ranks),
+      accelerator_(accelerator),
+      devices_(gathered(ranks, accelerator.client().id(accelerator.device()))),
+      table_(meet()) {}
+
+std::shared_ptr<const pjrt::Executable> Gang::compile(const std::string& text) const {
+  if (table_ != nullptr) return accelerator_.compile(text, devices_);
+  std::shared_ptr<const pjrt::Executable> program;
+  std::string bytes;
+  if (ranks_.rank() == 0) {
+    program = accelerator_.compile(text, devices_);
+    try {
+      bytes = program->serialized();
+    } catch (const InternalError&) {  // the plugin cannot
+    } catch (const RuntimeFailure& error) {
+      if (error.code() != ExitCode::usage) throw;  // a plugin without the function
+    }
+  }
+  auto count = static_cast<int64_t>(bytes.size());
+  ranks_.broadcast(&count, 1, DType::i64, 0);
+  bytes.resize(static_cast<size_t>(count));
+  ranks_.broadcast(bytes.data(), count, DType::u8, 0);
+  if (program != nullptr) return program;
+  return bytes.empty() ? accelerator_.compile(text, devices_) : accelerator_.load(bytes);
+}
+
+/// Returns a number that no rank has had for a run. A collective call.
+pjrt::RunId Gang::agree_on_run() const {
+  int64_t number = accelerator_.next_run();
+  ranks_.all_reduce(&number, 1, DType::i64, Reduce::max);
+  accelerator_.pass_run(static_cast<pjrt::RunId>(number));
+  return static_cast<pjrt::RunId>(number);
+}
 
 /// Waits for all ranks. A rank that leaves by an exception first waits until no program takes its arguments.
 void Gang::meet_again() {
@@ -111,6 +213,10 @@ void Gang::meet_again() {
 }
 
 pjrt::Results Gang::run(std::vector<const pjrt::Buffer*> arguments, const Launch& launch) {
+  if (table_ == nullptr) {
+    const pjrt::RunId number = agree_on_run();
+    return std::move(launch({std::move(arguments)}, number).at(0));
+  }
   const auto rank = static_cast<size_t>(ranks_.rank());
   table_->arguments[rank] = std::move(arguments);
   meet_again();
@@ -126,7 +232,7 @@ pjrt::Results Gang::run(std::vector<const pjrt::Buffer*> arguments, const Launch
 void Gang::start(const Launch& launch) {
   const std::lock_guard lock(table_->start);
   if (table_->has_failed) return;
-  std::vector<pjrt::Results> all = launch(table_->arguments);
+  std::vector<pjrt::Results> all = launch(table_->arguments, accelerator_.next_run());
   for (size_t r = 0; r < all.size(); ++r) table_->results[r].emplace(std::move(all[r]));
 }
 

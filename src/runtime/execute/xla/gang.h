@@ -6,32 +6,40 @@
 #include <vector>
 
 #include "runtime/comm/communicator.h"
+#include "runtime/device/device.h"
 #include "runtime/device/xla/accelerator.h"
 
 namespace partita {
 
-/// Checks that no two ranks of a process use one device: their programs could wait for each other. A collective call.
-/// Throws InvalidArgument on all ranks if two do; RuntimeFailure if a rank fails, is lost or late.
-void require_own_devices(Communicator& world, const Accelerator& accelerator);
+/// Opens the accelerator of `device`, so that programs of all ranks can communicate, and checks that each rank has a
+/// device of its own: programs of two on one could wait for each other. A collective call. Throws InvalidArgument on all
+/// ranks if two share a device, if some of them are threads and others processes, or if the plugin does not join the
+/// devices of processes; RuntimeFailure(ranks_disagree) if processes have other kinds of devices or versions of the
+/// plugin. Throws as `Accelerator::open` does, and RuntimeFailure if a rank fails, is lost or late.
+void join_devices(Communicator& world, Device& device);
 
-/// The ranks of a stage, threads of one process with a device each. Programs that communicate among devices have to be
-/// started on all of them by one call, which the first rank makes. All functions are collective calls.
+/// The ranks of a stage, each with a device, after `join_devices`: threads of one process, or a process each. Programs
+/// that communicate among devices have to be started on all of them. Of threads the first one does that by one call, of
+/// processes each starts its own part. All functions are collective calls.
 class Gang {
  public:
-  using Arguments = std::vector<std::vector<const pjrt::Buffer*>>;  // by rank
-  /// Starts a program on all devices and returns its results by rank.
-  using Launch = std::function<std::vector<pjrt::Results>(const Arguments& arguments)>;
+  using Arguments = std::vector<std::vector<const pjrt::Buffer*>>;  // by device of this process
+  /// Starts a program on the devices of this process and returns the results of each.
+  using Launch = std::function<std::vector<pjrt::Results>(const Arguments& arguments, pjrt::RunId run)>;
 
-  /// Brings the ranks together. `ranks` outlives this object. Throws InvalidArgument on all of them if they are in
-  /// several processes; RuntimeFailure if a rank fails, is lost or late.
+  /// Brings the ranks together. `ranks` outlives this object. Throws RuntimeFailure if a rank fails, is lost or late.
   Gang(Communicator& ranks, const Accelerator& accelerator);
 
   /// Returns the ids of the ranks' devices.
   const std::vector<int64_t>& devices() const { return devices_; }
-  /// Starts a program, with the arguments of this rank on its device, once all ranks have called this; the first rank
-  /// calls its `launch`. What `launch` throws is thrown on the first rank only; the others throw RuntimeFailure, as
-  /// they do if a rank fails, is lost or late. Before a rank leaves by an exception, it waits for the run that uses its
-  /// arguments.
+  /// Returns a program for all devices. Of processes the first one compiles it and sends it to the others, so that all
+  /// have the same kernels; if the plugin cannot save programs, each compiles it. Throws as `Accelerator::compile` does,
+  /// and RuntimeFailure if a rank fails, is lost or late.
+  std::shared_ptr<const pjrt::Executable> compile(const std::string& text) const;
+  /// Starts a program, with the arguments of this rank on its device, once all ranks have called this. The first rank
+  /// of the process calls its `launch`. What `launch` throws is thrown on this rank only; the others throw
+  /// RuntimeFailure, as they do if a rank fails, is lost or late. Before a rank leaves by an exception, it waits for the
+  /// run that uses its arguments.
   pjrt::Results run(std::vector<const pjrt::Buffer*> arguments, const Launch& launch);
 
  private:
@@ -39,10 +47,12 @@ class Gang {
   std::shared_ptr<Table> meet() const;
   void meet_again();
   void start(const Launch& launch);
+  pjrt::RunId agree_on_run() const;
 
   Communicator& ranks_;
-  std::shared_ptr<Table> table_;
+  const Accelerator accelerator_;
   std::vector<int64_t> devices_;
+  std::shared_ptr<Table> table_;  // null: each rank is a process
 };
 
 }  // namespace partita

@@ -134,11 +134,11 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
     const int place = values_.place_of(instruction.inputs[ids.operand]);
     if (std::find(inputs.begin(), inputs.end(), place) != inputs.end()) loaded.ids.emplace_back(i, place);
   }
-  const std::vector<int64_t> replicas = gang_ ? gang_->devices() : std::vector<int64_t>{};
   with_place([&](const Error& error) { return description_of(loaded, error); },
              [&] {
-               for (const std::string& text : texts)
-                 loaded.programs.push_back(parts_.accelerator.compile(text, replicas));
+               for (const std::string& text : texts) {
+                 loaded.programs.push_back(gang_ ? gang_->compile(text) : parts_.accelerator.compile(text));
+               }
              });
   return loaded;
 }
@@ -228,8 +228,8 @@ pjrt::Results StagePrograms::start(const Loaded& loaded, std::vector<const pjrt:
   const auto& program = loaded.programs[is_only ? 0 : static_cast<size_t>(parts_.buffers.micro_batch())];
   const auto place = [&](const Error& error) { return description_of(loaded, error); };
   if (!gang_) return with_place(place, [&] { return program->run(parts_.accelerator.device(), arguments); });
-  return gang_->run(std::move(arguments), [&](const Gang::Arguments& all) {
-    return with_place(place, [&] { return program->run_all(all, parts_.accelerator.next_run()); });
+  return gang_->run(std::move(arguments), [&](const Gang::Arguments& all, pjrt::RunId run) {
+    return with_place(place, [&] { return program->run_all(all, run); });
   });
 }
 
