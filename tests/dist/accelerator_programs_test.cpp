@@ -4,9 +4,7 @@
 
 #include "compiler/emit/segments.h"
 #include "runtime/execute/executor.h"
-#include "runtime/execute/xla/gang.h"
 #include "support/fake_accelerated.h"
-#include "support/forwarding_communicator.h"
 
 namespace partita {
 namespace {
@@ -119,33 +117,6 @@ TEST_F(FakeAccelerated, ErrorsOfMemoryDoWithoutThePluginsNumbers) {
   const auto [refusal, code] = failure_of([&] { run_job(job(1)); });
   EXPECT_EQ(code, ExitCode::out_of_memory);
   EXPECT_TRUE(has(refusal, ", 0 bytes of temporaries) for the program of ")) << refusal;
-}
-
-/// Gives a rank another number than the one that its peer has sent, as if it were in a process of its own.
-class OtherProcess final : public ForwardingCommunicator {
- public:
-  using ForwardingCommunicator::ForwardingCommunicator;
-  std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override {
-    return inner().split(members, timeout);
-  }
-  void broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout) override {
-    ForwardingCommunicator::broadcast(data, count, dtype, root, timeout);
-    *static_cast<int64_t*>(data) ^= 1;
-  }
-};
-
-TEST_F(FakeAccelerated, RanksOfSeveralProcessesDoNotStartProgramsTogether) {
-  std::atomic<int> refusals = 0;
-  on_ranks(2, [&](Communicator& world) {
-    OtherProcess other(world);
-    const auto [message, code] =
-        failure_of([&] { Gang(world.rank() == 1 ? other : world, world.rank() == 0 ? *accelerator_ : *second_); });
-    EXPECT_EQ(message,
-              "[collectives] collectives in programs of several processes, got ranks that are not in one process, "
-              "expected ranks that are threads (--ranks), or --collectives cut");
-    refusals += code == ExitCode::usage;
-  });
-  EXPECT_EQ(refusals, 2);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Programs with collectives train as one rank does. They run if PARTITA_PJRT_PLUGIN names a plugin for CPUs
-// (tools/xla/get_plugin.sh).
+// (tools/xla/get_plugin.sh). On ranks that are processes this is tests/plugins/joined_plugin.cpp, and
+// PARTITA_JOINED_PLUGIN names the one for CPUs.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,9 @@ class WholeMode : public testing::Test {
   void SetUp() override {
     const char* path = std::getenv("PARTITA_PJRT_PLUGIN");
     if (path == nullptr || *path == '\0') GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
-    if (ranks_are_processes()) GTEST_SKIP() << "ranks are threads";
+    if (ranks_are_processes() && std::getenv("PARTITA_JOINED_PLUGIN") == nullptr) {
+      GTEST_SKIP() << "a plugin that does not join the devices of processes";
+    }
   }
 };
 
@@ -117,6 +120,7 @@ void run_random_plans(const WholeCase& one, PlanCounts& counts) {
       const std::string what = fmt::format("{}, {}, seed {}", one.spec, print(mesh), seed);
       if (const auto refusal = refusal_of_whole(program.local())) {
         ++counts.refused;
+        if (ranks_are_processes()) continue;  // a process that fails is ended by its launcher
         try {
           run_job(job, program);
           ADD_FAILURE() << what << " runs, although " << *refusal;
@@ -173,6 +177,7 @@ std::vector<double> end_of_chain(const Program& program, CollectiveMode mode, co
     if (world.rank() != 0) return;
     for (int64_t i = 0; i < state.type().elements(); ++i) end.push_back(state.at(i));
   });
+  share(end);
   return end;
 }
 
@@ -217,6 +222,7 @@ std::string message_of_training(const Job& job) {
 }
 
 TEST_F(WholeMode, RefusesRanksThatCannotRunOneProgram) {
+  if (ranks_are_processes()) GTEST_SKIP() << "a process that fails is ended by its launcher";
   Job job = whole_job("mlp:hidden=16", {1, 6, 5});
   job.ranks = 3;
   job.plan = [](const Graph& graph) {
@@ -247,6 +253,7 @@ TEST_F(WholeMode, RefusesRanksThatCannotRunOneProgram) {
 }
 
 TEST_F(WholeMode, ABadNumberNamesItsNode) {
+  if (ranks_are_processes()) GTEST_SKIP() << "a process that fails is ended by its launcher";
   Job job = whole_job("mlp:hidden=16", {1, 6, 5});
   const std::function<Arrays(int)> rows = job.batch;
   job.batch = [&](int step) {

@@ -41,9 +41,9 @@ class TestStore final : public KeyValueStore {
   std::chrono::milliseconds patience{-1};
 };
 
-class Callbacks : public testing::Test {
+class KeyValueCallbacks : public testing::Test {
  protected:
-  Callbacks() {
+  KeyValueCallbacks() {
     made_errors().clear();
     set_callbacks(client_, store_);
   }
@@ -89,7 +89,7 @@ class Callbacks : public testing::Test {
   ClientCreateArgs client_;
 };
 
-TEST_F(Callbacks, ValuesComeBackWithAllTheirBytes) {
+TEST_F(KeyValueCallbacks, ValuesComeBackWithAllTheirBytes) {
   const std::string key("a\0b", 3), value("\0\xff\0", 3);
   EXPECT_EQ(put(key, value), nullptr);
   EXPECT_EQ(store_.values.at(key), value);
@@ -102,7 +102,7 @@ TEST_F(Callbacks, ValuesComeBackWithAllTheirBytes) {
   EXPECT_TRUE(made_errors().empty());
 }
 
-TEST_F(Callbacks, NothingIsThrownThroughThePlugin) {
+TEST_F(KeyValueCallbacks, NothingIsThrownThroughThePlugin) {
   EXPECT_EQ(get("none", 5), "4: no value of none");
   EXPECT_EQ(try_get("none"), "5: no value of none");
   EXPECT_EQ(get("lost", 5), "14: rank 0 does not answer");

@@ -55,6 +55,8 @@ class FakePlugin : FakeObjects<FakePlugin> {
   std::chrono::milliseconds compilation{0};          // duration of a compilation
   std::vector<int64_t> bytes_after_runs = {};        // in buffers, after each run
   int64_t memory_limit = 0;                          // bytes that device_memory_stats gives; 0: none
+  size_t program_devices = 2;                        // devices of this process on which a program is loaded
+  std::set<int> launches = {};                       // RunIds of all runs
 
   using FakeObjects::is_inside;
 
@@ -213,7 +215,7 @@ class FakePlugin : FakeObjects<FakePlugin> {
     });
     add<F::loaded_executable_addressable_devices, LoadedExecutableDevicesArgs>(
         [](LoadedExecutableDevicesArgs& args) -> void* {
-          args.num_devices = 2;
+          args.num_devices = current()->program_devices;
           return nullptr;
         });
     add<F::executable_memory_stats, MemoryStatsArgs>([](MemoryStatsArgs& args) -> void* {
@@ -239,6 +241,7 @@ class FakePlugin : FakeObjects<FakePlugin> {
     });
     add<F::loaded_executable_execute, ExecuteArgs>([](ExecuteArgs& args) -> void* {
       current()->launch = args.options->launch_id;
+      current()->launches.insert(args.options->launch_id);
       for (size_t d = 0; d < args.num_devices; ++d) run(args, d);
       return nullptr;
     });
