@@ -1,5 +1,7 @@
 #include "runtime/pjrt/api.h"
 
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +16,7 @@ constexpr std::pair<Function, std::string_view> kFunctions[] = {
     {Function::plugin_initialize, "PJRT_Plugin_Initialize"},
     {Function::event_destroy, "PJRT_Event_Destroy"},
     {Function::event_await, "PJRT_Event_Await"},
+    {Function::event_on_ready, "PJRT_Event_OnReady"},
     {Function::client_create, "PJRT_Client_Create"},
     {Function::client_destroy, "PJRT_Client_Destroy"},
     {Function::client_platform_name, "PJRT_Client_PlatformName"},
@@ -145,6 +148,35 @@ void Api::fail(Function function, Error* error, Purpose purpose) const {
     throw DeviceLost(fmt::format("code {} of {}: {}", code, name_of(function), text));
   }
   throw InternalError(fmt::format("[device] {}: {} failed with code {}: {}", path_, name_of(function), code, text));
+}
+
+/// State that a thread that waits for an event shares with the plugin's thread that tells of it.
+struct Api::Waiter {
+  const Api& api;
+  std::mutex mutex{};
+  std::condition_variable changed{};
+  bool has_happened = false;  // guarded by `mutex`
+};
+
+bool Api::await_within(Event* event, std::chrono::milliseconds timeout) const {
+  if (!has(Function::event_on_ready)) return true;
+  const auto waiter = std::make_shared<Waiter>(*this);
+  auto told = std::make_unique<std::shared_ptr<Waiter>>(waiter);
+  EventOnReadyArgs args;
+  args.event = event;
+  args.callback = [](Error* error, void* argument) {
+    const std::unique_ptr<std::shared_ptr<Waiter>> told(static_cast<std::shared_ptr<Waiter>*>(argument));
+    Waiter& waiter = **told;
+    if (error != nullptr) waiter.api.destroy(error);  // `await` gives it as well
+    const std::lock_guard lock(waiter.mutex);
+    waiter.has_happened = true;
+    waiter.changed.notify_all();
+  };
+  args.argument = told.get();
+  call(Function::event_on_ready, args);
+  told.release();  // the plugin has it
+  std::unique_lock lock(waiter->mutex);
+  return waiter->changed.wait_for(lock, timeout, [&] { return waiter->has_happened; });
 }
 
 void Api::await(Event* event, Function cause) const {

@@ -1,6 +1,7 @@
 #pragma once
 // Calls of a plugin's functions, and its errors as exceptions.
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,9 +66,13 @@ class Api {
   /// Waits for an event and destroys it; does nothing if it is null. Throws as `call` does if it stands for an error;
   /// `cause` is the function that gave the event.
   void await(Event* event, Function cause) const;
+  /// Waits for an event at most `timeout`, and returns whether it has happened. Waits for nothing if the plugin cannot
+  /// tell of events.
+  bool await_within(Event* event, std::chrono::milliseconds timeout) const;
 
  private:
   using Entry = Error* (*)(void* args);
+  struct Waiter;
 
   const Entry* entries() const { return reinterpret_cast<const Entry*>(table_ + 1); }
   Entry address_of(Function function) const;

@@ -73,6 +73,7 @@ enum class Function : size_t {
   plugin_initialize = 3,
   event_destroy = 5,
   event_await = 8,
+  event_on_ready = 9,
   client_create = 10,
   client_destroy = 11,
   client_platform_name = 12,
@@ -121,6 +122,11 @@ struct InitializeArgs : Header {};
 
 struct EventArgs : Header {  // event_destroy, event_await
   Event* event = nullptr;
+};
+
+struct EventOnReadyArgs : EventArgs {
+  void (*callback)(Error* error, void* argument) = nullptr;  // takes the error
+  void* argument = nullptr;
 };
 
 /// A named option of a client or a topology.

@@ -49,6 +49,16 @@ void ClientState::require_own_process() const {
                                    ::getpid(), process));
 }
 
+void ClientState::await(Event* event, Function cause) const {
+  std::shared_ptr<const WaitLimit> limit;
+  {
+    const std::lock_guard lock(limiting);
+    limit = wait_limit;
+  }
+  if (event != nullptr && limit != nullptr && !api->await_within(event, limit->timeout)) limit->late();
+  api->await(event, cause);
+}
+
 Client::Client(std::shared_ptr<const Api> api, ClientHandle* handle, std::shared_ptr<KeyValueStore> store)
     : state_(std::make_shared<const ClientState>(std::move(api), handle, std::move(store))) {}
 
@@ -83,6 +93,12 @@ std::optional<int64_t> Client::memory_limit(size_t device) const {
     return std::nullopt;
   }
   return args.has_limit ? std::optional(args.limit) : std::nullopt;
+}
+
+void Client::limit_waits(std::chrono::milliseconds timeout, std::function<void()> late) const {
+  auto limit = std::make_shared<const ClientState::WaitLimit>(timeout, std::move(late));
+  const std::lock_guard lock(state_->limiting);
+  state_->wait_limit = std::move(limit);
 }
 
 std::string Client::platform() const {
@@ -142,7 +158,7 @@ Buffer Client::upload(size_t device, ConstTensor tensor) const {
   args.device = state_->devices[device];
   state_->api->call(Function::client_buffer_from_host, args);
   Buffer buffer(state_, args.buffer);
-  state_->api->await(args.done, Function::client_buffer_from_host);
+  state_->await(args.done, Function::client_buffer_from_host);
   return buffer;
 }
 
@@ -180,7 +196,7 @@ void Buffer::download(Tensor to) const {
   args.data = to.data;
   args.size = static_cast<size_t>(own.bytes());
   state_->api->call(Function::buffer_to_host, args);
-  state_->api->await(args.event, Function::buffer_to_host);
+  state_->await(args.event, Function::buffer_to_host);
 }
 
 void Buffer::wait() const {
@@ -188,7 +204,7 @@ void Buffer::wait() const {
   BufferReadyEventArgs args;
   args.buffer = handle_;
   state_->api->call(Function::buffer_ready_event, args);
-  state_->api->await(args.event, Function::buffer_ready_event);
+  state_->await(args.event, Function::buffer_ready_event);
 }
 
 bool Buffer::is_donated() const {

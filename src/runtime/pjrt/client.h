@@ -1,6 +1,8 @@
 #pragma once
 // Devices of a plugin, and what lies and runs on them.
 
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -141,6 +143,10 @@ class Client {
   std::string platform() const;
   /// Returns what the plugin says about versions of itself and of the libraries that it uses.
   std::string platform_version() const;
+
+  /// Limits how long a thread waits for a run or a copy. After `timeout` it calls `late`, which ends the process: nothing
+  /// can stop what the device does.
+  void limit_waits(std::chrono::milliseconds timeout, std::function<void()> late) const;
 
   /// Compiles a module of StableHLO in text form and loads it. Throws RuntimeFailure(out_of_memory), or InternalError
   /// with the plugin's message if it refuses the text.

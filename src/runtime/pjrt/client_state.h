@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <chrono>
+#include <functional>
+#include <mutex>
 #include <vector>
 
 #include "runtime/pjrt/client.h"
@@ -18,6 +21,9 @@ struct ClientState {
 
   /// Checks that this is the process of the client. Throws RuntimeFailure(usage) in another one.
   void require_own_process() const;
+  /// Waits for an event and destroys it, as `Api::await` does. If the event does not happen within the limit of waits,
+  /// calls what `Client::limit_waits` was given.
+  void await(Event* event, Function cause) const;
   /// Destroys what belongs to the client, unless this is another process.
   template <class Args>
   void release(Function function, Args args) const noexcept {
@@ -29,6 +35,14 @@ struct ClientState {
   ClientHandle* const handle;
   const pid_t process = ::getpid();
   std::vector<Device*> devices;
+
+  /// The longest wait, and what is called after it.
+  struct WaitLimit {
+    std::chrono::milliseconds timeout;
+    std::function<void()> late;
+  };
+  mutable std::mutex limiting{};                           // guards `wait_limit`
+  mutable std::shared_ptr<const WaitLimit> wait_limit{};  // null: waits have no end
 };
 
 }  // namespace partita::pjrt

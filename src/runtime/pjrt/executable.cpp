@@ -36,7 +36,7 @@ Completion::~Completion() {
 
 void Completion::wait() {
   state_->require_own_process();
-  state_->api->await(std::exchange(event_, nullptr), Function::loaded_executable_execute);
+  state_->await(std::exchange(event_, nullptr), Function::loaded_executable_execute);
 }
 
 Executable::Executable(std::shared_ptr<const ClientState> state, LoadedExecutable* loaded)

@@ -194,6 +194,28 @@ TEST(Plugin, ADeviceThatIsLostHasItsError) {
       "[device] the device was lost, got code 14: in the program of x on rank 3, expected a device that answers");
 }
 
+TEST(Plugin, AWaitThatLastsTooLongIsTold) {
+  FakePlugin fake;
+  const Client client = Plugin(fake.table(), "fake.so").make_client();
+  int late = 0;
+  client.limit_waits(std::chrono::milliseconds(20), [&] { ++late; });
+  const float value = 1;
+  client.upload(0, {{DType::f32, {}}, &value});
+  EXPECT_EQ(late, 0);
+  fake.failing_later[Function::client_buffer_from_host] = ErrorCode::unavailable;
+  EXPECT_EQ(error_of([&] { client.upload(0, {{DType::f32, {}}, &value}); }).second, ExitCode::peer_lost);
+  EXPECT_EQ(late, 0) << "an error is no late event";
+  EXPECT_EQ(fake.alive.count("error"), 0U);
+  fake.failing_later.clear();
+  fake.is_stuck = true;
+  client.upload(0, {{DType::f32, {}}, &value});
+  EXPECT_EQ(late, 1);
+  for (const auto& [callback, argument] : fake.stuck) callback(nullptr, argument);  // after nobody waits
+  fake.remove(Function::event_on_ready);
+  client.upload(0, {{DType::f32, {}}, &value});
+  EXPECT_EQ(late, 1) << "a plugin that cannot tell of events";
+}
+
 TEST(Plugin, AProcessCannotUseTheClientOfItsParent) {
   FakePlugin fake;
   const Plugin plugin(fake.table(), "fake.so");

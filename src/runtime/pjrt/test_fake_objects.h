@@ -45,8 +45,9 @@ class FakeObjects {
     ~Inside() { is_inside() = false; }
   };
 
-  static std::mutex& mutex() {
-    static std::mutex all;
+  /// Recursive, since a function may tell of an event, and who is told destroys its error.
+  static std::recursive_mutex& mutex() {
+    static std::recursive_mutex all;
     return all;
   }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/pjrt/c_api.h"
@@ -55,6 +56,8 @@ class FakePlugin : FakeObjects<FakePlugin> {
   std::chrono::milliseconds compilation{0};          // duration of a compilation
   std::vector<int64_t> bytes_after_runs = {};        // in buffers, after each run
   int64_t memory_limit = 0;                          // bytes that device_memory_stats gives; 0: none
+  bool is_stuck = false;                             // events are not told of
+  std::vector<std::pair<void (*)(Error*, void*), void*>> stuck = {};  // whom to tell of them
   size_t program_devices = 2;                        // devices of this process on which a program is loaded
   std::set<int> launches = {};                       // RunIds of all runs
 
@@ -114,6 +117,15 @@ class FakePlugin : FakeObjects<FakePlugin> {
       const int code = object(args.event)->code;
       object(args.event)->is_awaited = true;
       return code == 0 ? nullptr : make<Error>("error", code);
+    });
+    add<F::event_on_ready, EventOnReadyArgs>([](EventOnReadyArgs& args) -> void* {
+      if (current()->is_stuck) {
+        current()->stuck.emplace_back(args.callback, args.argument);
+        return nullptr;
+      }
+      const int code = object(args.event)->code;
+      args.callback(code == 0 ? nullptr : make<Error>("error", code), args.argument);
+      return nullptr;
     });
     add_client_functions();
     add_descriptions();

@@ -1,6 +1,9 @@
 #include "runtime/execute/xla/gang.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -116,6 +119,17 @@ void require_equal_devices(Communicator& world, const Accelerator& accelerator) 
   }
 }
 
+/// Ends the process. A device that waits for others inside a program can be neither asked nor stopped.
+[[noreturn]] void end_stalled(int rank) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kDefaultTimeout).count();
+  fmt::print(stderr,
+             "partita: error: [collectives] a program with collectives does not end, got nothing from the device of "
+             "rank {} in {} s, expected its results: the device of another rank has stopped, or is not reached\n",
+             rank, seconds);
+  std::fflush(stderr);
+  ::_exit(static_cast<int>(ExitCode::peer_stalled));
+}
+
 }  // namespace
 
 void join_devices(Communicator& world, Device& device) {
@@ -134,6 +148,7 @@ void join_devices(Communicator& world, Device& device) {
   const Accelerator& accelerator = *device.accelerator();
   require_own_devices(world, accelerator, !*threads);
   if (!*threads) require_equal_devices(world, accelerator);
+  accelerator.client().limit_waits(kDefaultTimeout, [rank = world.rank()] { end_stalled(rank); });
 }
 
 /// Arguments that the ranks hand to the first one, and the results that it hands back. A barrier lies between each
