@@ -215,5 +215,27 @@ TEST_F(ProcessGang, OtherDevicesOrPluginsAreNamedOnAllRanks) {
   EXPECT_EQ(refusals, 2);
 }
 
+TEST_F(ProcessGang, ADeviceThatHangsEndsItsProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // no client survives a fork
+  const auto hang = [&] {
+    on_ranks(2, [&](Communicator& world) {
+      AsProcesses processes(world);
+      const auto device = make_device(all_ops(), accelerator(world.rank()), 1, CollectiveMode::whole);
+      join_devices(processes, *device, std::chrono::seconds(1));
+      world.barrier();
+      if (world.rank() == 1) {
+        fake_->is_stuck = true;
+        const Array values({DType::f64, {2}});
+        second_->client().upload(1, values.tensor());
+      }
+      world.barrier();
+    });
+  };
+  EXPECT_EXIT(
+      hang(), testing::ExitedWithCode(static_cast<int>(ExitCode::peer_stalled)),
+      "partita: error: \\[collectives\\] a program with collectives does not end, got nothing from the device of "
+      "rank 1 in 1 s, expected its results: the device of another rank has stopped, or is not reached");
+}
+
 }  // namespace
 }  // namespace partita

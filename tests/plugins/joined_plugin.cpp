@@ -277,17 +277,87 @@ Error* fetch(const JoinedClient& client, ClientHandle* handle, const std::string
 }
 
 /// Releases what belongs to the replicas of other processes.
-void release(Replicas& all, size_t own_replica) {
-  for (size_t d = 0; d < all.arguments.size(); ++d) {
-    if (d == own_replica) continue;
-    for (const auto* list : {&all.arguments[d], &all.outputs[d]}) {
-      for (BufferHandle* buffer : *list) {
+void release(const Replicas& all, size_t own_replica) {
+  for (const auto* lists : {&all.arguments, &all.outputs}) {
+    for (size_t d = 0; d < lists->size(); ++d) {
+      for (BufferHandle* buffer : (*lists)[d]) {
         BufferArgs args;
         args.buffer = buffer;
-        if (buffer != nullptr) below(Function::buffer_destroy, args);
+        if (d != own_replica && buffer != nullptr) below(Function::buffer_destroy, args);
       }
     }
   }
+}
+
+/// A run of a program of all processes.
+struct JoinedRun {
+  JoinedClient client;
+  ClientHandle* handle = nullptr;
+  std::vector<Device*> members{};    // devices of the replicas
+  std::vector<Device*> everybody{};  // all devices, by process
+  std::string name{};                // begins keys: the number of the run, and its processes
+
+  std::string key(const Device* device) const {
+    return name + " of " + std::to_string(std::find(everybody.begin(), everybody.end(), device) - everybody.begin());
+  }
+};
+
+/// Puts the arguments of the own replica into the table, and those of the others onto their devices.
+Error* exchange(const JoinedRun& run, const ExecuteArgs& args, Replicas& all) {
+  std::vector<Argument> own_arguments(args.num_arguments);
+  std::string bytes;
+  for (size_t i = 0; i < args.num_arguments; ++i) {
+    if (Error* error = read(args.arguments[0][i], own_arguments[i])) return error;
+    bytes += own_arguments[i].bytes;
+  }
+  if (Error* error = put(run.client, run.key(run.client.own), bytes)) return error;
+  for (Device* member : run.members) {
+    std::vector<BufferHandle*>& arguments = all.arguments.emplace_back();
+    if (member == run.client.own) {
+      arguments.assign(args.arguments[0], args.arguments[0] + args.num_arguments);
+    } else if (Error* error = fetch(run.client, run.handle, run.key(member), member, own_arguments, arguments)) {
+      return error;
+    }
+  }
+  return nullptr;
+}
+
+Error* count_outputs(LoadedExecutable* executable, size_t& count) {
+  GetExecutableArgs compiled;
+  compiled.executable = executable;
+  if (Error* error = below(Function::loaded_executable_get_executable, compiled)) return error;
+  NumOutputsArgs outputs;
+  ExecutableArgs unused;
+  outputs.executable = unused.executable = compiled.compiled;
+  Error* error = below(Function::executable_num_outputs, outputs);
+  below(Function::executable_destroy, unused);
+  count = outputs.num_outputs;
+  return error;
+}
+
+/// Runs all replicas, and gives the results of the own one.
+Error* run_replicas(const JoinedRun& run, const ExecuteArgs& args, Replicas& all, size_t own_replica) {
+  size_t count = 0;
+  if (Error* error = count_outputs(args.executable, count)) return error;
+  all.outputs.assign(run.members.size(), std::vector<BufferHandle*>(count, nullptr));
+  all.events.assign(run.members.size(), nullptr);
+  std::vector<BufferHandle* const*> argument_lists;
+  std::vector<BufferHandle**> output_lists;
+  for (auto& list : all.arguments) argument_lists.push_back(list.data());
+  for (auto& list : all.outputs) output_lists.push_back(list.data());
+  ExecuteArgs whole = args;
+  whole.arguments = argument_lists.data();
+  whole.num_devices = run.members.size();
+  whole.outputs = output_lists.data();
+  whole.events = all.events.data();
+  Error* error = below(Function::loaded_executable_execute, whole);
+  for (size_t d = 0; d < run.members.size() && error == nullptr; ++d) {
+    if (d != own_replica) error = await(nullptr, all.events[d]);
+  }
+  if (error != nullptr) return error;
+  args.events[0] = all.events[own_replica];
+  std::copy(all.outputs[own_replica].begin(), all.outputs[own_replica].end(), args.outputs[0]);
+  return nullptr;
 }
 
 Error* execute(ExecuteArgs* args) {
@@ -295,68 +365,24 @@ Error* execute(ExecuteArgs* args) {
   const std::optional<JoinedClient> client = joined_owner(args->executable, devices);
   if (!client || args->device != nullptr) return below(Function::loaded_executable_execute, *args);
   if (args->num_devices != 1) return error_of("arguments of other processes");
-  const std::vector<Device*> members(devices.devices, devices.devices + devices.num_devices);
-  ClientHandle* handle = nullptr;
+  JoinedRun run{.client = *client, .members = {devices.devices, devices.devices + devices.num_devices}};
   {
     const std::lock_guard lock(state().mutex);
-    handle = state().owners[args->executable];
+    run.handle = state().owners[args->executable];
   }
-  std::vector<Argument> own_arguments(args->num_arguments);
-  std::string bytes, group = "run " + std::to_string(args->options->launch_id);
-  for (size_t i = 0; i < args->num_arguments; ++i) {
-    if (Error* error = read(args->arguments[0][i], own_arguments[i])) return error;
-    bytes += own_arguments[i].bytes;
-  }
-  ClientDevicesArgs all_devices;
-  all_devices.client = handle;
-  if (Error* error = below(Function::client_addressable_devices, all_devices)) return error;
-  const auto number_of = [&](const Device* device) {
-    size_t d = 0;
-    while (all_devices.devices[d] != device) ++d;
-    return " " + std::to_string(d);
-  };
-  for (const Device* member : members) group += number_of(member);
-  if (Error* error = put(*client, group + " of" + number_of(client->own), bytes)) return error;
-
-  Replicas all{.arguments = {}, .outputs = {}, .events = std::vector<Event*>(members.size(), nullptr)};
-  size_t own_replica = 0, num_outputs = 0;
-  GetExecutableArgs compiled;
-  compiled.executable = args->executable;
-  if (Error* error = below(Function::loaded_executable_get_executable, compiled)) return error;
-  NumOutputsArgs outputs;
-  ExecutableArgs unused;
-  outputs.executable = unused.executable = compiled.compiled;
-  if (Error* error = below(Function::executable_num_outputs, outputs)) return error;
-  num_outputs = outputs.num_outputs;
-  below(Function::executable_destroy, unused);
-  for (size_t d = 0; d < members.size(); ++d) {
-    std::vector<BufferHandle*>& arguments = all.arguments.emplace_back();
-    all.outputs.emplace_back(num_outputs, nullptr);
-    if (members[d] == client->own) {
-      own_replica = d;
-      arguments.assign(args->arguments[0], args->arguments[0] + args->num_arguments);
-    } else if (Error* error = fetch(*client, handle, group + " of" + number_of(members[d]), members[d], own_arguments,
-                                    arguments)) {
-      return error;
-    }
-  }
-  std::vector<BufferHandle* const*> argument_lists;
-  std::vector<BufferHandle**> output_lists;
-  for (auto& list : all.arguments) argument_lists.push_back(list.data());
-  for (auto& list : all.outputs) output_lists.push_back(list.data());
-  ExecuteArgs whole = *args;
-  whole.arguments = argument_lists.data();
-  whole.num_devices = members.size();
-  whole.outputs = output_lists.data();
-  whole.events = all.events.data();
-  Error* error = below(Function::loaded_executable_execute, whole);
-  for (size_t d = 0; d < members.size() && error == nullptr; ++d) {
-    if (d != own_replica) error = await(nullptr, all.events[d]);
-  }
-  if (error == nullptr) {
-    args->events[0] = all.events[own_replica];
-    std::copy(all.outputs[own_replica].begin(), all.outputs[own_replica].end(), args->outputs[0]);
-  }
+  ClientDevicesArgs everybody;
+  everybody.client = run.handle;
+  if (Error* error = below(Function::client_addressable_devices, everybody)) return error;
+  run.everybody.assign(everybody.devices, everybody.devices + everybody.num_devices);
+  run.name = "run " + std::to_string(args->options->launch_id);
+  std::string group;
+  for (const Device* member : run.members) group += run.key(member).substr(run.name.size());
+  run.name += group;
+  Replicas all;
+  const auto own_replica =
+      static_cast<size_t>(std::find(run.members.begin(), run.members.end(), client->own) - run.members.begin());
+  Error* error = exchange(run, *args, all);
+  if (error == nullptr) error = run_replicas(run, *args, all, own_replica);
   release(all, own_replica);
   return error;
 }

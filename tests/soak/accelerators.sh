@@ -2,15 +2,25 @@
 # Run by hand: trainings on an accelerator next to one rank of the CPU.
 #   tests/soak/accelerators.sh [DEVICE=xla:cpu] [JOBS=2]
 # Small models of the zoo: in cut mode on 1, 2, 3, 4, 6 and 8 ranks with 13 rows, which these cut unevenly; in whole mode
-# on 2, 4 and 8 ranks with 16 rows; in cut mode on 3 and 4 ranks as processes, too. Prints a line for each model, type and
-# mode: per number of ranks the largest relative distance of a weight after 5 steps, over the largest weight of its tensor.
-# Fails if one is more than 1e-9 in f64 or 1e-5 in f32, or if weights of processes have other bits than those of threads.
-# In f32, rounding may change the sign of an input of a relu, after which trainings move apart. So a distance above the
-# limit is no fault in f32 if the same number of ranks of the CPU exceeds the limit, too. MODELS (one a line) and TYPES replace the models and the types.
+# on 2, 4 and 8 ranks with 16 rows; in cut mode on 3 and 4 ranks as processes, too. On xla:cpu also in whole mode on 2 and
+# 4 ranks as processes ("joined"), by the plugin for tests that JOINED names (build/release/tests/libjoined_plugin.so).
+# Prints a line for each model, type and mode: per number of ranks the largest relative distance of a weight after 5
+# steps, over the largest weight of its tensor. Fails if one is more than 1e-9 in f64 or 1e-5 in f32, or if weights of
+# processes have other bits than those of threads. In f32, rounding may change the sign of an input of a relu, after which
+# trainings move apart. So a distance above the limit is no fault in f32 if the same number of ranks of the CPU exceeds the
+# limit, too. MODELS (one a line), TYPES and MODES (cut, processes, whole, joined) replace what is run.
 set -euo pipefail
 partita=$(realpath "${PARTITA:-$(dirname "$0")/../../build/release/partita}")
 device=${1:-xla:cpu} jobs=${2:-2}
 [[ $device != xla:cpu ]] || export PARTITA_PJRT_PLUGIN=${PARTITA_PJRT_PLUGIN:-$("$(dirname "$0")/../../tools/xla/get_plugin.sh")}
+joined=${JOINED:-$(dirname "$0")/../../build/release/tests/libjoined_plugin.so}
+modes=${MODES:-cut processes whole joined}
+if [[ $device != xla:cpu || ! -e $joined ]]; then
+  modes=${modes/joined/}
+  echo "no joined processes: $joined" >&2
+else
+  joined=$(realpath "$joined")
+fi
 export PARTITA_CACHE=off OMP_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -23,9 +33,15 @@ list() {
   for model in "${models[@]}"; do
     for type in ${TYPES:-f64 f32}; do
       printf '%s %s %s %s\n' "$model" "$type" cpu 1 "$model" "$type" even 1
-      for ranks in 1 2 3 4 6 8; do printf '%s %s %s %s\n' "$model" "$type" cut "$ranks"; done
-      for ranks in 3 4; do printf '%s %s %s %s\n' "$model" "$type" processes "$ranks"; done
-      for ranks in 2 4 8; do printf '%s %s %s %s\n' "$model" "$type" whole "$ranks"; done
+      for mode in $modes; do
+        case $mode in
+          cut) counts="1 2 3 4 6 8" ;;
+          processes) counts="3 4" ;;
+          whole) counts="2 4 8" ;;
+          joined) counts="2 4" ;;
+        esac
+        for ranks in $counts; do printf '%s %s %s %s\n' "$model" "$type" "$mode" "$ranks"; done
+      done
     done
   done
 }
@@ -38,12 +54,16 @@ run() {
     even) where=() rows=(--batch 16) ;;
     whole) where+=(--collectives whole) rows=(--batch 16) ;;
     processes) start=("$partita" launch -n "$4" --) ranks=() ;;
+    joined)
+      start=(env "PARTITA_JOINED_PLUGIN=$PARTITA_PJRT_PLUGIN" "PARTITA_PJRT_PLUGIN=$joined" "$partita" launch -n "$4" --)
+      where+=(--collectives whole) rows=(--batch 16) ranks=()
+      ;;
   esac
   "${start[@]}" "$partita" train "$1" --dtype "$2" "${where[@]}" "${rows[@]}" "${ranks[@]}" --steps 5 --threads 1 --no-eval \
     --batch-norm global --save "$name.safetensors" >"$name.log" 2>&1 || echo "failed" >>"$name.log"
 }
 export -f run
-export partita folder device
+export partita folder device joined
 list | xargs -n 4 -P "$jobs" bash -c 'run "$@"' run
 
 python3 - "$folder" <<'END'
@@ -81,14 +101,15 @@ for log in sorted(folder.glob("*.log")):
         continue
     limit = 1e-9 if dtype == "f64" else 1e-5
     try:
-        own, reference = weights(log.stem), "even" if mode == "whole" else "cpu"
+        own, reference = weights(log.stem), "even" if mode in ("whole", "joined") else "cpu"
         apart = distance(own, weights(f"{model} {dtype} {reference} 1"))
         text = f"{apart:.1e}"
         if not apart <= limit:
             on_cpu = apart_on_cpu(model, dtype, reference, ranks)
             faults += dtype == "f64" or on_cpu <= limit
             text += f" (beyond; {ranks} ranks of the CPU: {on_cpu:.1e})"
-        if mode == "processes" and own != weights(f"{model} {dtype} cut {ranks}"):
+        threads = {"processes": "cut", "joined": "whole"}.get(mode)
+        if threads and own != weights(f"{model} {dtype} {threads} {ranks}"):
             faults += 1
             text += " (other bits than threads)"
     except (OSError, AssertionError, struct.error) as error:

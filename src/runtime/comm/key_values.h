@@ -22,9 +22,9 @@ class KeyValues {
 };
 
 /// Makes a table for ranks that are processes. Rank 0 holds it, and serves it to the others by a thread and a listening
-/// socket, until its own copy ends; they need a key that only they know. It listens at the loopback address if all ranks
-/// are on one host, at PARTITA_ADDRESS if that is set, else at the address that leads to the other hosts. A collective
-/// call. Throws RuntimeFailure if rank 0 cannot listen or if a rank fails, is lost or late.
+/// socket, until its own copy ends; they need a key that only they know. It listens at the loopback address if all
+/// ranks are on one host, at PARTITA_ADDRESS if that is set, else at the address that leads to the other hosts. A
+/// collective call. Throws RuntimeFailure if rank 0 cannot listen or if a rank fails, is lost or late.
 std::shared_ptr<KeyValues> share_key_values(Communicator& world);
 
 }  // namespace partita

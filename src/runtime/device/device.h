@@ -45,8 +45,8 @@ class Device {
   /// Returns the accelerator that runs nodes as programs (compiler/emit/segments.h), which lives as long as the device;
   /// null: kernels run all nodes in the device's memory. Throws as `Accelerator::open` does.
   virtual const Accelerator* accelerator() { return nullptr; }
-  /// Makes the accelerator one of those of several processes, whose programs communicate. Does nothing once `accelerator`
-  /// was called. `place` may be used until it is.
+  /// Makes the accelerator one of those of several processes, whose programs communicate. Does nothing once
+  /// `accelerator` was called. `place` may be used until it is.
   virtual void join(const ProcessPlace& /*place*/) {}
   /// Where programs of the accelerator communicate.
   virtual CollectiveMode collectives() const { return CollectiveMode::cut; }

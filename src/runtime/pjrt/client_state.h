@@ -41,7 +41,7 @@ struct ClientState {
     std::chrono::milliseconds timeout;
     std::function<void()> late;
   };
-  mutable std::mutex limiting{};                           // guards `wait_limit`
+  mutable std::mutex limiting{};                          // guards `wait_limit`
   mutable std::shared_ptr<const WaitLimit> wait_limit{};  // null: waits have no end
 };
 

@@ -72,8 +72,8 @@ class Plugin {
   Plugin(const Table* table, const std::string& path);
 
   const Version& version() const { return api_->version(); }
-  /// Makes a client of the plugin's devices. If it is one of several processes, as options say, `store` is shared by all
-  /// of them, and the client keeps it. Throws RuntimeFailure(usage) if there is no device or driver,
+  /// Makes a client of the plugin's devices. If it is one of several processes, as options say, `store` is shared by
+  /// all of them, and the client keeps it. Throws RuntimeFailure(usage) if there is no device or driver,
   /// RuntimeFailure(out_of_memory) if there is no memory.
   Client make_client(const NamedOptions& options = {}, std::shared_ptr<KeyValueStore> store = nullptr) const;
   /// Returns chips by the plugin's name for them and by options such as "topology" and "target_config". Throws

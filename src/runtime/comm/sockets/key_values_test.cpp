@@ -98,13 +98,16 @@ TEST(KeyValues, StrangersAndUnsoundQuestionsGetNoAnswer) {
   Served served;
   served.table.put("secret", "text");
   ValueCaller stranger(served.endpoint, JobKey("another secret of it", "values"));
-  EXPECT_EQ(values_error([&] { stranger.get("secret", 0s); }),
-            fmt::format("[values] rank 0 does not answer at {}, got a refusal, expected its answer",
-                        print(served.endpoint)));
+  EXPECT_EQ(
+      values_error([&] { stranger.get("secret", 0s); }),
+      fmt::format("[values] rank 0 does not answer at {}, got a refusal, expected its answer", print(served.endpoint)));
   using Kind = ValueQuestion::Kind;
-  for (const ValueQuestion& head :
-       {ValueQuestion{.kind = static_cast<Kind>(7)}, {.key_bytes = -1}, {.key_bytes = kMaxKeyBytes + 1},
-        {.value_bytes = kMaxValueBytes + 1}, {.kind = Kind::get, .value_bytes = 1}, {.value_bytes = INT64_MIN}}) {
+  for (const ValueQuestion& head : {ValueQuestion{.kind = static_cast<Kind>(7)},
+                                    {.key_bytes = -1},
+                                    {.key_bytes = kMaxKeyBytes + 1},
+                                    {.value_bytes = kMaxValueBytes + 1},
+                                    {.kind = Kind::get, .value_bytes = 1},
+                                    {.value_bytes = INT64_MIN}}) {
     Socket socket = *connect_to(served.endpoint, deadline_after(10s));
     ASSERT_EQ(join(socket, test_key(), Hello{}, deadline_after(10s)), Joining::done);
     ASSERT_TRUE(send_all(socket, {reinterpret_cast<const std::byte*>(&head), sizeof head}, deadline_after(10s)));

@@ -45,17 +45,17 @@ Socket ValueCaller::take() {
 std::optional<std::string> ValueCaller::ask(const ValueQuestion& head, const std::string& key,
                                             const std::string& value) {
   if (head.key_bytes > kMaxKeyBytes || head.value_bytes > kMaxValueBytes) {
-    throw InvalidArgument(fmt::format("[values] too long, got a key of {} bytes and a value of {}, expected at most {} "
-                                      "and {}",
-                                      head.key_bytes, head.value_bytes, kMaxKeyBytes, kMaxValueBytes));
+    throw InvalidArgument(
+        fmt::format("[values] too long, got a key of {} bytes and a value of {}, expected at most {} "
+                    "and {}",
+                    head.key_bytes, head.value_bytes, kMaxKeyBytes, kMaxValueBytes));
   }
   Socket socket = take();
   const Deadline until = deadline_after(std::max(Timeout(head.timeout_ms), Timeout(0)) + kGrace);
   ValueAnswer answer;
-  const bool is_answered =
-      send_all(socket, {reinterpret_cast<const std::byte*>(&head), sizeof head}, until) &&
-      send_all(socket, bytes_of(key), until) && send_all(socket, bytes_of(value), until) &&
-      receive_all(socket, {reinterpret_cast<std::byte*>(&answer), sizeof answer}, until);
+  const bool is_answered = send_all(socket, {reinterpret_cast<const std::byte*>(&head), sizeof head}, until) &&
+                           send_all(socket, bytes_of(key), until) && send_all(socket, bytes_of(value), until) &&
+                           receive_all(socket, {reinterpret_cast<std::byte*>(&answer), sizeof answer}, until);
   if (!is_answered || answer.value_bytes < 0 || answer.value_bytes > kMaxValueBytes) {
     lose(endpoint_, "the end of the connection");
   }

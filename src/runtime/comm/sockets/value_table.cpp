@@ -43,9 +43,9 @@ ValueTable::ValueTable(Socket listener, const JobKey& key)
   try {
     thread_ = std::thread([this] { serve(); });
   } catch (const std::system_error& error) {
-    throw RuntimeFailure(ExitCode::out_of_memory,
-                         fmt::format("[values] out of memory: cannot start a thread, got '{}', expected one more",
-                                     error.what()));
+    throw RuntimeFailure(
+        ExitCode::out_of_memory,
+        fmt::format("[values] out of memory: cannot start a thread, got '{}', expected one more", error.what()));
   }
 }
 

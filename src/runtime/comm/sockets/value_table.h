@@ -17,17 +17,18 @@ struct ValueQuestion {
   enum class Kind : int64_t { put, get };
   Kind kind = Kind::put;
   int64_t key_bytes = 0, value_bytes = 0;
-  int64_t timeout_ms = 0;  // of a get
+  int64_t timeout_ms = 0;  // how long a get may wait
 };
 /// The head of an answer, followed by the value that a get asks for.
 struct ValueAnswer {
-  int64_t is_found = 0;  // of a put: 1
+  int64_t is_found = 0;  // 1 after a put
   int64_t value_bytes = 0;
 };
 inline constexpr int64_t kMaxKeyBytes = int64_t{64} << 10;    // a question with more ends the connection
 inline constexpr int64_t kMaxValueBytes = int64_t{64} << 20;  // so does one with more of these
 
-/// Accepts questions on sockets and answers them from its table, by one thread. The process that holds it asks directly.
+/// Accepts questions on sockets and answers them from its table, by one thread. The process that holds it asks
+/// directly.
 class ValueTable final : public KeyValues {
  public:
   /// Begins to serve. Takes `listener`. Connections have to prove that they know `key`. Throws

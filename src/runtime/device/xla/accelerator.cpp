@@ -127,7 +127,7 @@ Accelerator Accelerator::open(std::string_view name, int index, const OpenOption
     if (options.process && knows_flag(path, kSharedTuning)) shared->flags[kSharedTuning] = false;
   }
   const auto count = static_cast<int>(shared->client.devices());
-  const int wanted = options.process ? -1 : named;  // of several processes each has the named device alone
+  const int wanted = options.process ? -1 : named;  // each of several processes has the named device alone
   if (count == 0 || wanted >= count) {
     throw RuntimeFailure(ExitCode::usage,
                          fmt::format("[device] no such device, got {}, expected one of {} devices", name, count));

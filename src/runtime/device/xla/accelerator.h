@@ -55,7 +55,8 @@ class Accelerator {
   /// RuntimeFailure(out_of_memory), or InternalError with the plugin's message.
   std::shared_ptr<const pjrt::Executable> compile(const std::string& text,
                                                   const std::vector<int64_t>& replicas = {}) const;
-  /// Returns a program that another process of the client compiled (`Executable::serialized`). Throws as `compile` does.
+  /// Returns a program that another process of the client compiled (`Executable::serialized`). Throws as `compile`
+  /// does.
   std::shared_ptr<const pjrt::Executable> load(std::string_view serialized) const;
   /// Returns a number for a run of a program with collectives, larger than any that this process has had.
   pjrt::RunId next_run() const;

@@ -120,19 +120,18 @@ void require_equal_devices(Communicator& world, const Accelerator& accelerator) 
 }
 
 /// Ends the process. A device that waits for others inside a program can be neither asked nor stopped.
-[[noreturn]] void end_stalled(int rank) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kDefaultTimeout).count();
+[[noreturn]] void end_stalled(const std::string& device, Timeout patience) {
   fmt::print(stderr,
-             "partita: error: [collectives] a program with collectives does not end, got nothing from the device of "
-             "rank {} in {} s, expected its results: the device of another rank has stopped, or is not reached\n",
-             rank, seconds);
+             "partita: error: [collectives] a program with collectives does not end, got nothing from {} in {:.0f} s, "
+             "expected its results: the device of another rank has stopped, or is not reached\n",
+             device, std::chrono::duration<double>(patience).count());
   std::fflush(stderr);
   ::_exit(static_cast<int>(ExitCode::peer_stalled));
 }
 
 }  // namespace
 
-void join_devices(Communicator& world, Device& device) {
+void join_devices(Communicator& world, Device& device, Timeout patience) {
   const std::optional<bool> threads = are_threads(world);
   if (!threads) {
     throw InvalidArgument(
@@ -140,15 +139,17 @@ void join_devices(Communicator& world, Device& device) {
         "expected ranks that are all threads, or a process each, or --collectives cut");
   }
   if (!*threads) {
-    device.join({.rank = world.rank(),
-                 .count = world.size(),
-                 .on_host = world.host_place().rank,
-                 .share = [&world] { return std::make_shared<SharedValues>(world); }});
+    device.join({.rank = world.rank(), .count = world.size(), .on_host = world.host_place().rank, .share = [&world] {
+                   return std::make_shared<SharedValues>(world);
+                 }});
   }
   const Accelerator& accelerator = *device.accelerator();
   require_own_devices(world, accelerator, !*threads);
   if (!*threads) require_equal_devices(world, accelerator);
-  accelerator.client().limit_waits(kDefaultTimeout, [rank = world.rank()] { end_stalled(rank); });
+  accelerator.client().limit_waits(
+      patience, [device = *threads ? "a device" : fmt::format("the device of rank {}", world.rank()), patience] {
+        end_stalled(device, patience);
+      });
 }
 
 /// Arguments that the ranks hand to the first one, and the results that it hands back. A barrier lies between each

@@ -12,11 +12,13 @@
 namespace partita {
 
 /// Opens the accelerator of `device`, so that programs of all ranks can communicate, and checks that each rank has a
-/// device of its own: programs of two on one could wait for each other. A collective call. Throws InvalidArgument on all
-/// ranks if two share a device, if some of them are threads and others processes, or if the plugin does not join the
-/// devices of processes; RuntimeFailure(ranks_disagree) if processes have other kinds of devices or versions of the
-/// plugin. Throws as `Accelerator::open` does, and RuntimeFailure if a rank fails, is lost or late.
-void join_devices(Communicator& world, Device& device);
+/// device of its own: programs of two on one could wait for each other. A collective call. Throws InvalidArgument on
+/// all ranks if two share a device, if some of them are threads and others processes, or if the plugin does not join
+/// the devices of processes; RuntimeFailure(ranks_disagree) if processes have other kinds of devices or versions of the
+/// plugin. Throws as `Accelerator::open` does, and RuntimeFailure if a rank fails, is lost or late. From then on a
+/// device that is silent for longer than `patience` while the host waits for it ends the process, with a message and
+/// the exit code peer_stalled: what hangs in a program cannot be stopped.
+void join_devices(Communicator& world, Device& device, Timeout patience = kDefaultTimeout);
 
 /// The ranks of a stage, each with a device, after `join_devices`: threads of one process, or a process each. Programs
 /// that communicate among devices have to be started on all of them. Of threads the first one does that by one call, of
@@ -33,13 +35,13 @@ class Gang {
   /// Returns the ids of the ranks' devices.
   const std::vector<int64_t>& devices() const { return devices_; }
   /// Returns a program for all devices. Of processes the first one compiles it and sends it to the others, so that all
-  /// have the same kernels; if the plugin cannot save programs, each compiles it. Throws as `Accelerator::compile` does,
-  /// and RuntimeFailure if a rank fails, is lost or late.
+  /// have the same kernels; if the plugin cannot save programs, each compiles it. Throws as `Accelerator::compile`
+  /// does, and RuntimeFailure if a rank fails, is lost or late.
   std::shared_ptr<const pjrt::Executable> compile(const std::string& text) const;
   /// Starts a program, with the arguments of this rank on its device, once all ranks have called this. The first rank
   /// of the process calls its `launch`. What `launch` throws is thrown on this rank only; the others throw
-  /// RuntimeFailure, as they do if a rank fails, is lost or late. Before a rank leaves by an exception, it waits for the
-  /// run that uses its arguments.
+  /// RuntimeFailure, as they do if a rank fails, is lost or late. Before a rank leaves by an exception, it waits for
+  /// the run that uses its arguments.
   pjrt::Results run(std::vector<const pjrt::Buffer*> arguments, const Launch& launch);
 
  private:
