@@ -234,7 +234,7 @@ TEST_F(ProcessGang, ADeviceThatHangsEndsItsProcess) {
   EXPECT_EXIT(
       hang(), testing::ExitedWithCode(static_cast<int>(ExitCode::peer_stalled)),
       "partita: error: \\[collectives\\] a program with collectives does not end, got nothing from the device of "
-      "rank 1 in 1 s, expected its results: the device of another rank has stopped, or is not reached");
+      "rank [01] in 1 s, expected its results: the device of another rank has stopped, or is not reached");
 }
 
 }  // namespace
