@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/plan/outputs.h"
 #include "frontend/data/views/skip.h"
 #include "frontend/data/views/take.h"
 #include "frontend/network/losses.h"
@@ -67,23 +68,31 @@ bool is_first(const StageExecutor& stage) {
   return std::all_of(stage.coordinates().begin(), stage.coordinates().end(), [](int64_t at) { return at == 0; });
 }
 
-/// The logits that a rank holds, and their labels in the batches that it reads.
+/// Returns the output of a program by which rows are counted: kLabelPlace, or "logits" where the host compares.
+std::string counted_output(const Graph& graph) {
+  const bool has_places = std::any_of(graph.outputs.begin(), graph.outputs.end(),
+                                      [](const Output& output) { return output.name == kLabelPlace; });
+  return has_places ? std::string(kLabelPlace) : "logits";
+}
+
+/// The rows of a counted output that a rank holds, and their labels in the batches that it reads.
 class LabelledPart {
  public:
-  LabelledPart(const Dataset& rows, const StageExecutor& stage) : column_(find_column(rows, "label")) {
+  LabelledPart(const Dataset& rows, const StageExecutor& stage, const std::string& output)
+      : column_(find_column(rows, "label")) {
     const LocalGraph& local = stage.local();
-    const ValueId logits = local.graph.output("logits");
-    const Sharding& sharding = local.shardings[logits];
-    box_ = local_ranges(local.graph.type(logits), sharding, local.mesh, stage.coordinates());
+    const ValueId counted = local.graph.output(output);
+    const Sharding& sharding = local.shardings[counted];
+    box_ = local_ranges(local.graph.type(counted), sharding, local.mesh, stage.coordinates());
     is_owned_ = owns_part(sharding, local.mesh, stage.coordinates());
   }
-  /// Whether this rank is the one that counts these logits, of all ranks that hold them.
+  /// Whether this rank is the one that counts these rows, of all ranks that hold them.
   bool is_owned() const { return is_owned_; }
   bool lies_in(const RowRange& rows) const {
     return box_.at(0).begin >= rows.first && box_.at(0).end <= rows.first + rows.size();
   }
-  /// Returns the labels of this rank's logits. `first`: the first row of `batch` within the global batch. Throws
-  /// InternalError if `batch` lacks rows of these logits.
+  /// Returns the labels of these rows. `first`: the first row of `batch` within the global batch. Throws InternalError
+  /// if `batch` lacks some of them.
   Array labels(const Batch& batch, int64_t first) const {
     return labels_of(batch.arrays[column_].tensor(), box_, first);
   }
@@ -112,6 +121,16 @@ class Evaluation::Counter {
     const int64_t samples = logits.type().elements() / logits.shape().back();
     const bool are_ids = labels.type() != Type{labels.type().dtype, logits.shape()};
     add(samples - (ignored && are_ids ? count_ignored(labels.tensor(), *ignored) : 0));
+  }
+  /// Adds rows by the places of their labels and by whether they are finite. `labels`: those of these rows. Rows whose
+  /// id is the ignored label are no samples.
+  void add_places(const Array& places, const Array& finite, const Array& labels) {
+    const std::optional<int64_t> ignored = options_.ignored_label;
+    sums_[kCorrect] += count_below(places.tensor(), labels.tensor(), 1, ignored);
+    sums_[kCorrectInTop] += count_below(places.tensor(), labels.tensor(), options_.top, ignored);
+    const bool* is_finite = finite.tensor().as<bool>();
+    sums_[kNonFinite] += std::count(is_finite, is_finite + finite.type().elements(), false);
+    add(places.type().elements() - (ignored ? count_ignored(labels.tensor(), *ignored) : 0));
   }
   void add(int64_t samples) { sums_[kSamples] += samples; }
   void report_progress(int64_t rows_of_batch) {
@@ -207,7 +226,7 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
       std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.name == "label"; });
   int64_t batch = choose_batch(rows_, options.ranks, options.max_rows);
   const auto passes_of = [&](int64_t rows_of_batch) {
-    return RowPasses(make.build, all_ops(), {.rows = rows_, .batch = rows_of_batch, .logits = has_labels});
+    return RowPasses(make.build, all_ops(), {.rows = rows_, .batch = rows_of_batch, .labels = has_labels});
   };
   try {
     row_passes_.emplace(passes_of(batch));
@@ -224,7 +243,7 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
     };
     add_part(whole < rows_ ? take(dataset, whole) : dataset, batch);
     if (whole < rows_) add_part(skip(dataset, whole), rows_ - whole);
-    classifies_ = classifies_ || row_passes_->passes()[pass].makes_logits;
+    classifies_ = classifies_ || row_passes_->passes()[pass].compares_labels;
   }
   if (!options_.ignored_label) options_.ignored_label = find_ignored_class(row_passes_->whole());
 }
@@ -279,7 +298,7 @@ void Evaluation::run_pass(size_t pass, const MakeRank& make, Communicator& comm,
         if (name == RowPasses::given_name(known)) rank->feed(name, value.tensor());
       }
     }
-    run_part(part, *rank, what.makes_logits, counter, joiner);
+    run_part(part, *rank, what.compares_labels, counter, joiner);
   }
   joiner.hand_on(comm, values);
   for (auto& [name, value] : interpret_all(row_passes_->joined_graph(pass), all_ops(), values).outputs) {
@@ -287,10 +306,12 @@ void Evaluation::run_pass(size_t pass, const MakeRank& make, Communicator& comm,
   }
 }
 
-void Evaluation::run_part(const Part& part, RankRun& rank, bool makes_logits, Counter& counter, Joiner& joiner) const {
-  const StageExecutor* maker = makes_logits ? stage_that_makes(part.program, rank.executor(), "logits") : nullptr;
+void Evaluation::run_part(const Part& part, RankRun& rank, bool compares_labels, Counter& counter,
+                          Joiner& joiner) const {
+  const std::string counted = counted_output(part.program.graph);
+  const StageExecutor* maker = compares_labels ? stage_that_makes(part.program, rank.executor(), counted) : nullptr;
   std::optional<LabelledPart> labelled;
-  if (maker != nullptr) labelled.emplace(*part.rows, *maker);
+  if (maker != nullptr) labelled.emplace(*part.rows, *maker, counted);
   const bool reads = rank.reads_rows() || labelled;
   Batcher rows = rank.rows(part.rows, part.batch);
   RowRange own = rows_of_rank(part.batch, rows.options().rank, rows.options().ranks);
@@ -307,9 +328,13 @@ void Evaluation::run_part(const Part& part, RankRun& rank, bool makes_logits, Co
     rank.executor().run();
     counter.report_progress(part.batch);
     joiner.add(part.program, rank.executor());
-    // Only one of the ranks that hold the same logits counts them.
-    if (labelled && labelled->is_owned()) {
-      counter.add_classified(rank.executor().output("logits"), labelled->labels(batch, own.first));
+    // Only one of the ranks that hold the same rows counts them.
+    if (!labelled || !labelled->is_owned()) continue;
+    const Array result = rank.executor().output(counted), labels = labelled->labels(batch, own.first);
+    if (counted == "logits") {
+      counter.add_classified(result, labels);
+    } else {
+      counter.add_places(result, rank.executor().output(std::string(kFiniteRow)), labels);
     }
   }
 }

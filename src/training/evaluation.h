@@ -68,7 +68,7 @@ class Evaluation {
 
   Metrics run(const MakeRank& make, Communicator& comm, const EvaluationProgress& progress) const;
   void run_pass(size_t pass, const MakeRank& make, Communicator& comm, Counter& counter, Values& values) const;
-  void run_part(const Part& part, RankRun& rank, bool makes_logits, Counter& counter, Joiner& joiner) const;
+  void run_part(const Part& part, RankRun& rank, bool compares_labels, Counter& counter, Joiner& joiner) const;
 
   EvaluationOptions options_;
   bool classifies_ = false;

@@ -79,6 +79,16 @@ int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int6
   return correct;
 }
 
+int64_t count_below(const ConstTensor& places, const ConstTensor& labels, int64_t top, std::optional<int64_t> ignored) {
+  PARTITA_CHECK(places.type == (Type{DType::i64, labels.type.shape}), "{} for {}", print(places.type),
+                print(labels.type));
+  const std::vector<int64_t> ids = ids_of(labels);
+  const int64_t* place = places.as<int64_t>();
+  int64_t count = 0;
+  for (const int64_t id : ids) count += *place++ < top && id != ignored;
+  return count;
+}
+
 int64_t count_non_finite(const ConstTensor& logits) {
   const int64_t classes = logits.type.shape.back();
   int64_t rows = 0;

@@ -40,6 +40,10 @@ using EvaluationProgress = std::function<void(int64_t done, int64_t rows)>;
 int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int64_t top = 1,
                       std::optional<int64_t> ignored = std::nullopt);
 
+/// Returns the number of rows whose place (op `label_place`) is below `top`, without those whose id in `labels` is
+/// `ignored`. Throws InternalError if `places` and `labels` differ in shape.
+int64_t count_below(const ConstTensor& places, const ConstTensor& labels, int64_t top, std::optional<int64_t> ignored);
+
 /// Returns the number of ids that are `ignored`; `labels` have an integer type.
 int64_t count_ignored(const ConstTensor& labels, int64_t ignored);
 

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <random>
+
+#include "ir/ops/registry.h"
 
 namespace partita {
 namespace {
@@ -25,6 +30,43 @@ TEST(Metrics, IgnoredIdsAreNeitherRightNorCounted) {
 TEST(Metrics, CountsOneHotRows) {
   const Array labels({3, 2}, std::vector<float>{0, 1, 1, 0, 1, 0});
   EXPECT_EQ(count_correct(kLogits.tensor(), labels.tensor()), 2);
+}
+
+/// Returns the results of the op `label_place`.
+std::pair<Array, Array> places_of(const Array& logits, const Array& labels) {
+  Array places({DType::i64, labels.shape()}), finite({DType::boolean, labels.shape()});
+  const ConstTensor in[] = {logits.tensor(), labels.tensor()};
+  const Tensor out[] = {places.tensor(), finite.tensor()};
+  all_ops().at("label_place").kernel({}, in, out);
+  return {std::move(places), std::move(finite)};
+}
+
+// Evaluations count by the op where they can, and by logits where they cannot.
+TEST(Metrics, PlacesCountAsLogitsDo) {
+  std::mt19937 random(3);
+  const auto draw = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  const double special[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1};
+  for (int k = 0; k < 200; ++k) {
+    const DType dtype = std::array{DType::f64, DType::f32, DType::bf16, DType::f16}[static_cast<size_t>(k % 4)];
+    const int64_t rows = draw(0, 6), columns = draw(1, 6), top = draw(1, 4);
+    Array logits({dtype, {rows, columns}}), labels({k % 2 == 0 ? DType::i32 : DType::i64, {rows}});
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      logits.set(i, draw(0, 9) == 0 ? special[draw(0, 5)] : draw(-2, 2));  // many are equal
+    }
+    for (int64_t i = 0; i < rows; ++i) labels.set(i, draw(0, 9) == 0 ? -100 : draw(-1, static_cast<int>(columns)));
+    const auto [places, finite] = places_of(logits, labels);
+    for (const std::optional<int64_t> ignored :
+         {std::optional<int64_t>(), std::optional<int64_t>(-100), std::optional<int64_t>(0)}) {
+      for (const int64_t k_top : {int64_t{1}, top, int64_t{99}}) {
+        EXPECT_EQ(count_below(places.tensor(), labels.tensor(), k_top, ignored),
+                  count_correct(logits.tensor(), labels.tensor(), k_top, ignored));
+      }
+    }
+    const bool* is_finite = finite.tensor().as<bool>();
+    EXPECT_EQ(std::count(is_finite, is_finite + rows, false), count_non_finite(logits.tensor()));
+  }
 }
 
 TEST(Metrics, NanIsNeverRight) {

@@ -13,6 +13,7 @@
 #include "frontend/network/layers/layers.h"
 #include "frontend/network/test_columns.h"
 #include "ir/ops/registry.h"
+#include "training/row_passes.h"
 #include "training/test_training.h"
 
 namespace partita {
@@ -77,17 +78,29 @@ class SplitDense : public Layer {
   int64_t units_;
 };
 
-// Each rank gets the logits of the rows whose labels it has, and no others.
+/// Returns the evaluation graph of 8 rows with labels, or that of a batch of 8 among 16.
+Graph graph_of_rows(const LayerPtr& net, Loss loss, bool of_batch) {
+  const BuildForRows build = [&](int64_t rows) {
+    return build_graph({"split", net, loss}, all_ops(),
+                       {.batch = rows,
+                        .columns = labelled_columns({"image", {DType::f32, {1, 4, 4}}}),
+                        .purpose = Purpose::evaluation});
+  };
+  return of_batch ? RowPasses(build, all_ops(), {.rows = 16, .batch = 8}).batch_graph(0, 8) : build(8);
+}
+
+// Each rank gets the logits of the rows whose labels it has, and no others, whether it returns them or compares them.
 TEST(Evaluation, LogitsMoveToTheirRows) {
   /// Returns the collectives whose results have the shape of the logits.
-  const auto moves_of = [](LayerPtr net) {
-    const Graph forward = build_graph(
-        {"split", std::move(net)}, all_ops(),
-        {.batch = 8, .columns = labelled_columns({"image", {DType::f32, {1, 4, 4}}}), .purpose = Purpose::evaluation});
+  const auto moves_of = [](const LayerPtr& net, bool of_batch) {
+    const Graph forward = graph_of_rows(net, Loss::sparse, of_batch);
     const PlanOptions options;
     const Plan plan = make_plan(forward, all_ops(), make_mesh(forward, 4, options), options);
     const LocalGraph local = partition(forward, all_ops(), with_logits_in_rows(plan, forward, all_ops()));
-    const ValueId logits = local.graph.output("logits");
+    const auto judge = std::find_if(local.graph.nodes.begin(), local.graph.nodes.end(),
+                                    [](const Node& node) { return node.op == "label_place"; });
+    EXPECT_EQ(judge != local.graph.nodes.end(), of_batch);
+    const ValueId logits = of_batch ? judge->inputs[0] : local.graph.output("logits");
     EXPECT_EQ(local.type(logits, local.mesh.coordinates(0)), (Type{DType::f32, {2, 4}}));
     std::vector<std::string> moves;
     for (const Node& node : local.graph.nodes) {
@@ -97,10 +110,29 @@ TEST(Evaluation, LogitsMoveToTheirRows) {
     return moves;
   };
   using Moves = std::vector<std::string>;
-  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"head", share(SplitDense(4))}})), Moves{"all_to_all"});
-  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"wide", share(SplitDense(8))}, {"head", dense(4)}})),
-            Moves{"reduce_scatter"});
-  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"head", dense(4)}})), Moves{});
+  for (const bool of_batch : {false, true}) {
+    const LayerPtr flat = sequential({{"flatten", flatten()}, {"head", share(SplitDense(4))}});
+    EXPECT_EQ(moves_of(flat, of_batch), Moves{"all_to_all"});
+    const LayerPtr wide = sequential({{"flatten", flatten()}, {"wide", share(SplitDense(8))}, {"head", dense(4)}});
+    EXPECT_EQ(moves_of(wide, of_batch), Moves{"reduce_scatter"});
+    EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"head", dense(4)}}), of_batch), Moves{});
+  }
+}
+
+// An evaluation reads numbers for each row, and logits only where a label is a row itself.
+TEST(Evaluation, CountsRowsWhereLogitsAre) {
+  const auto outputs_of = [](Loss loss) {
+    std::vector<std::string> names;
+    for (const Output& output :
+         graph_of_rows(sequential({{"flatten", flatten()}, {"head", dense(4)}}), loss, true).outputs) {
+      names.push_back(output.name);
+    }
+    return names;
+  };
+  const std::vector<std::string> places = outputs_of(Loss::sparse);
+  EXPECT_EQ(std::count(places.begin(), places.end(), "logits"), 0);
+  EXPECT_EQ(std::count(places.begin(), places.end(), kLabelPlace), 1);
+  EXPECT_EQ(std::count(places.begin(), places.end(), kFiniteRow), 1);
 }
 
 // Logits that are not split by rows: split by classes, or partial sums on all ranks. Counts equal those of one rank,

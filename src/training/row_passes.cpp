@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compiler/plan/micro_cuts.h"
+#include "compiler/plan/outputs.h"
 #include "ir/graph/rules.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/shape/attrs.h"
@@ -14,11 +15,41 @@ namespace {
 
 using DimAxes = std::vector<Axes>;
 
-/// Returns the part of `graph` that computes its scalar outputs and, if `logits` is set, the output "logits". No state
-/// is written: all rows read the states at entry.
-Graph wanted_part(Graph graph, bool logits) {
+/// Returns a graph with the outputs kLabelPlace and kFiniteRow in place of "logits", if it has an input "label" with a
+/// number for each row of logits.
+Graph with_places(Graph graph, const OpSet& ops) {
+  const auto logits = std::find_if(graph.outputs.begin(), graph.outputs.end(),
+                                   [](const Output& output) { return output.name == "logits"; });
+  const auto label = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const Input& input) {
+    return graph.values[input.value].name == "label" && input.batch_dim == 0;
+  });
+  if (logits == graph.outputs.end() || label == graph.inputs.end()) return graph;
+  const ValueId rows = logits->value, ids = label->value;
+  const Type &of_rows = graph.type(rows), &of_ids = graph.type(ids);
+  const bool fits = is_float(of_rows.dtype) && of_rows.rank() == of_ids.rank() + 1 && of_rows.shape.back() > 0 &&
+                    std::equal(of_ids.shape.begin(), of_ids.shape.end(), of_rows.shape.begin()) &&
+                    (of_ids.dtype == DType::i32 || of_ids.dtype == DType::i64);
+  if (!fits) return graph;
+  graph.outputs.erase(logits);
+  const NodeId maker = graph.values[rows].producer;
+  Builder builder(ops, std::move(graph));
+  if (maker >= 0) builder.stage = builder.graph().nodes[maker].stage;
+  const std::vector<Value> places = builder.apply_all("label_place", {builder.value(rows), builder.value(ids)});
+  builder.output(std::string(kLabelPlace), places[0]);
+  builder.output(std::string(kFiniteRow), places[1]);
+  return builder.take();
+}
+
+bool compares_labels(const Output& output) {
+  return output.name == "logits" || output.name == kLabelPlace || output.name == kFiniteRow;
+}
+
+/// Returns the part of `graph` that computes its scalar outputs and, if `labels` is set, what is compared with labels.
+/// No state is written: all rows read the states at entry.
+Graph wanted_part(Graph graph, const OpSet& ops, bool labels) {
+  if (labels) graph = with_places(std::move(graph), ops);
   std::erase_if(graph.outputs, [&](const Output& output) {
-    return graph.type(output.value).rank() > 0 && !(logits && output.name == "logits");
+    return graph.type(output.value).rank() > 0 && !(labels && compares_labels(output));
   });
   for (State& state : graph.states) state.exit = -1;
   return remove_dead_nodes(std::move(graph));
@@ -362,7 +393,7 @@ class RowPasses::BatchGraph {
 };
 
 RowPasses::RowPasses(const BuildForRows& build_for, const OpSet& ops, const RowBatches& batches) {
-  const auto build = [&](int64_t rows) { return wanted_part(build_for(rows), batches.logits); };
+  const auto build = [&](int64_t rows) { return wanted_part(build_for(rows), ops, batches.labels); };
   Graph whole = build(batches.batch);
   int64_t rows = batches.batch, repeats = 1;
   if (rows < batches.rows) {
@@ -444,7 +475,7 @@ const Graph& RowPasses::whole() const { return found_->whole; }
 void RowPasses::find_results() {
   const Analysis& a = *found_;
   std::vector<bool> wanted(a.whole.values.size(), false);
-  int logits = -1, last = 0;
+  int compared = -1, last = 0;
   for (const Output& output : a.whole.outputs) {
     if (a.whole.type(output.value).rank() == 0) {
       scalars_.emplace_back(output.name, a.whole.values[output.value].name);
@@ -455,7 +486,7 @@ void RowPasses::find_results() {
     if (!has_rows && a.whole.values[output.value].producer >= 0) {
       a.refuse(static_cast<size_t>(a.whole.values[output.value].producer));
     }
-    logits = a.level[output.value];
+    compared = a.level[output.value];
   }
   std::stable_partition(scalars_.begin(), scalars_.end(), [](const auto& scalar) { return scalar.first == "loss"; });
   for (size_t n = 0; n < a.whole.nodes.size(); ++n) {
@@ -468,13 +499,13 @@ void RowPasses::find_results() {
   for (size_t v = 0; v < wanted.size(); ++v) {
     if (wanted[v]) last = std::max(last, a.level[v]);
   }
-  passes_.resize(static_cast<size_t>(std::max(last, logits)) + 1);
+  passes_.resize(static_cast<size_t>(std::max(last, compared)) + 1);
   for (size_t v = 0; v < wanted.size(); ++v) {
     if (!wanted[v]) continue;
     passes_[static_cast<size_t>(a.level[v])].results.push_back(
         {a.whole.values[v].name, a.whole.values[v].type, a.means ? Reduce::sum : a.cuts.partial[v]});
   }
-  if (logits >= 0) passes_[static_cast<size_t>(logits)].makes_logits = true;
+  if (compared >= 0) passes_[static_cast<size_t>(compared)].compares_labels = true;
 }
 
 Graph RowPasses::batch_graph(size_t pass, int64_t batch) const {
@@ -483,7 +514,9 @@ Graph RowPasses::batch_graph(size_t pass, int64_t batch) const {
   for (size_t v = 0; v < a.whole.values.size(); ++v) values.emplace(a.whole.values[v].name, static_cast<ValueId>(v));
   std::vector<std::pair<std::string, ValueId>> outputs;
   for (const Result& result : passes_[pass].results) outputs.emplace_back(result.name, values.at(result.name));
-  if (passes_[pass].makes_logits) outputs.emplace_back("logits", a.whole.output("logits"));
+  for (const Output& output : a.whole.outputs) {
+    if (passes_[pass].compares_labels && compares_labels(output)) outputs.emplace_back(output.name, output.value);
+  }
   return BatchGraph(a, batch).run(outputs);
 }
 

@@ -13,7 +13,7 @@ namespace partita {
 struct RowBatches {
   int64_t rows = 1;    // total rows
   int64_t batch = 1;   // rows of a batch; the last one may have fewer
-  bool logits = true;  // whether the output "logits" is wanted, too
+  bool labels = true;  // whether the output "logits" is to be compared with the rows' labels, too
 };
 
 /// Returns the forward graph of a network for a number of rows.
@@ -32,7 +32,7 @@ class RowPasses {
   };
   struct Pass {
     std::vector<Result> results;
-    bool makes_logits = false;
+    bool compares_labels = false;
   };
 
   /// Splits the graph. A network that takes only one number of rows is repeated, if that number is the batch, more than
@@ -44,9 +44,11 @@ class RowPasses {
   RowPasses(const BuildForRows& build, const OpSet& ops, const RowBatches& batches);
 
   const std::vector<Pass>& passes() const { return passes_; }
-  /// Returns the graph that a batch of `batch` rows computes in a pass. Its outputs are the results, by name, and
-  /// "logits" if the pass makes them. Values of earlier passes are inputs without rows, named by `given_name`. Throws
-  /// InvalidArgument, as the constructor does, if a node depends on which rows a batch of that size has.
+  /// Returns the graph that a batch of `batch` rows computes in a pass. Its outputs are the results, by name. If the
+  /// pass compares labels, they are also kLabelPlace and kFiniteRow (compiler/plan/outputs.h), or "logits" if the graph
+  /// has no input "label" with a number for each of their rows. Values of earlier passes are inputs without rows, named
+  /// by `given_name`. Throws InvalidArgument, as the constructor does, if a node depends on which rows a batch of that
+  /// size has.
   Graph batch_graph(size_t pass, int64_t batch) const;
   static std::string given_name(const std::string& value) { return value + ".of_all_rows"; }
   /// Returns the graph of what is computed when the results of a pass are joined; it may be empty. Its inputs and

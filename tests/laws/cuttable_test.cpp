@@ -49,6 +49,7 @@ const std::map<std::string, Cuttable>& table() {
         {"put_along", {"kz."}},
         {"scatter_add", {"vz", "."}},
         {"top_k", {".", "", "kz"}},
+        {"label_place", {".", "", "z"}},
         {"assign_slots", {".", "", "kn"}},  // every rank counts all tokens of a group
         {"dispatch", {"vnkz."}},
         {"combine", {"vnkz."}},

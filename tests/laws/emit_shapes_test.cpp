@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 
 #include "base/philox.h"
@@ -151,6 +152,20 @@ TEST(EmissionShapes, Indices) {
   }
   const std::vector<Array> operands = fill(Sample{{sample_of({2, 0}), ids_of({2, 3}, 9)}});
   EXPECT_EQ(check_emitted(case_of("take_along", Attrs(TakeAlongAttrs{2, 9}), operands)), "");
+}
+
+TEST(EmissionShapes, PlacesOfLabels) {
+  if (!has_plugin()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
+  Draw draw(9);
+  for (uint64_t k = 0; k < 12; ++k) {
+    const DType dtype = std::array{DType::f64, DType::f32, DType::bf16, DType::f16}[k % 4];
+    const int64_t rows = draw(0, 9), columns = draw(1, 7);
+    Array x = k % 3 == 0 ? special_array(dtype, {rows, columns}, k) : fill({Type{dtype, {rows, columns}}}, k);
+    for (int64_t i = 0; i + 1 < x.type().elements(); i += 2) x.set(i, x.at(i + 1));  // equal elements
+    Array labels({DType::i64, {rows}});
+    for (int64_t i = 0; i < rows; ++i) labels.set(i, static_cast<double>(draw(-2, columns + 1)));
+    EXPECT_EQ(check_emitted(case_of("label_place", {}, {x, labels}), kExact), "");
+  }
 }
 
 // Rows of a slot that does not exist do not count, whatever their weight.

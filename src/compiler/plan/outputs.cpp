@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/sharding/propagate.h"
+
 namespace partita {
 namespace {
 
@@ -31,11 +33,14 @@ size_t find_rows(const Graph& graph, std::string_view name) {
 }  // namespace
 
 Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops) {
-  const Output* logits = find_output(graph, "logits");
+  const Output *output = find_output(graph, "logits"), *place = find_output(graph, kLabelPlace);
   const size_t label = find_rows(graph, "label");
-  if (logits == nullptr || label == graph.inputs.size() || graph.type(logits->value).shape.empty()) return plan;
-  std::vector<Axes> dims = dims_of(plan, graph, ops, logits->value);
-  const int64_t rows = graph.type(logits->value).shape.at(0);
+  if ((output == nullptr && place == nullptr) || label == graph.inputs.size()) return plan;
+  const NodeId judge = place == nullptr ? -1 : graph.values[place->value].producer;
+  const ValueId logits = place == nullptr ? output->value : graph.nodes[judge].inputs[0];
+  if (graph.type(logits).shape.empty()) return plan;
+  std::vector<Axes> dims = dims_of(plan, graph, ops, logits);
+  const int64_t rows = graph.type(logits).shape.at(0);
   Axes by_rows = plan.inputs[label].at(0);
   for (Axes& axes : dims) {
     const Axes before = std::exchange(axes, {});
@@ -45,14 +50,23 @@ Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops) {
     }
   }
   dims[0] = by_rows;
-  plan.outputs["logits"] = std::move(dims);
+  if (place == nullptr) {
+    plan.outputs["logits"] = std::move(dims);
+    return plan;
+  }
+  const ShardingRule rule = rule_of(graph, graph.nodes[judge], ops);
+  plan.cuts[judge] = suggest_cut(rule, {{&rule.inputs[0], dims}}, plan.mesh, /*expandable=*/false);
+  dims.pop_back();
+  for (const ValueId result : graph.nodes[judge].outputs) plan.results.erase(result);
+  for (const std::string_view name : {kLabelPlace, kFiniteRow}) plan.outputs[std::string(name)] = dims;
   return plan;
 }
 
 Plan with_outputs_to_read(Plan plan, const Graph& graph, const OpSet& ops) {
   for (const Output& output : graph.outputs) {
     const size_t dims = graph.type(output.value).shape.size();
-    if (dims > 0 && output.name != "logits") plan.outputs[output.name] = std::vector<Axes>(dims);
+    const bool has_rows = output.name == "logits" || output.name == kLabelPlace || output.name == kFiniteRow;
+    if (dims > 0 && !has_rows) plan.outputs[output.name] = std::vector<Axes>(dims);
   }
   return with_logits_in_rows(std::move(plan), graph, ops);
 }
