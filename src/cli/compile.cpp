@@ -125,9 +125,11 @@ void run_compile(const CompileFlags& flags) {
                        .target = &target};
   compile_ranks(flags, program, mode, topology, compiled);
   std::cout << (flags.json ? to_json(compiled) : print_table(compiled));
-  if (!compiled.programs.empty() && compiled.largest().bytes() > target.memory) {
-    warn(fmt::format("[compile] the largest program does not fit the chip, got {}, expected at most {}",
-                     print_bytes(compiled.largest().bytes()), print_bytes(target.memory)));
+  if (compiled.programs.empty()) return;
+  const int64_t most = std::max(compiled.largest().bytes(), compiled.peak().bytes_of_step());
+  if (most > target.memory) {
+    warn(fmt::format("[compile] the step does not fit the chip, got {}, expected at most {}", print_bytes(most),
+                     print_bytes(target.memory)));
   }
 }
 

@@ -106,6 +106,14 @@ const CompiledProgram& CompiledJob::largest() const {
       [](const CompiledProgram& one, const CompiledProgram& other) { return one.bytes() < other.bytes(); });
 }
 
+const CompiledProgram& CompiledJob::peak() const {
+  PARTITA_CHECK(!programs.empty(), "no programs");
+  return *std::max_element(programs.begin(), programs.end(),
+                           [](const CompiledProgram& one, const CompiledProgram& other) {
+                             return one.bytes_of_step() < other.bytes_of_step();
+                           });
+}
+
 CompiledProgram compile_program(const pjrt::Topology& topology, const pjrt::Target& target, int64_t rank,
                                 RankProgram program, size_t index, const std::string& folder) {
   const std::string path = path_of_text(folder, index);
@@ -144,6 +152,14 @@ std::string print_table(const CompiledJob& job) {
       fmt::format("largest program: {} ({:.1f} % of the chip), {} of it temporaries\n", print_bytes(largest.bytes()),
                   100 * static_cast<double>(largest.bytes()) / static_cast<double>(job.target->memory),
                   print_bytes(largest.memory.temporaries));
+  const CompiledProgram& peak = job.peak();
+  text += fmt::format(
+      "the step of rank {}: {} ({:.1f} % of the chip): {} of states, {} of other values, {} of "
+      "temporaries\n",
+      peak.rank, print_bytes(peak.bytes_of_step()),
+      100 * static_cast<double>(peak.bytes_of_step()) / static_cast<double>(job.target->memory),
+      print_bytes(peak.program.held.states), print_bytes(peak.program.held.values),
+      print_bytes(peak.memory.temporaries));
   return text + fmt::format("on the host: {} ops, {} messages\n", job.host_ops, job.messages);
 }
 
@@ -163,6 +179,14 @@ std::string to_json(const CompiledJob& job) {
   }
   all["sum"] = json_of(sum_of(job.programs));
   all["largest_program"] = job.programs.empty() ? 0 : job.largest().bytes();
+  if (!job.programs.empty()) {
+    const CompiledProgram& peak = job.peak();
+    all["step"] = {{"rank", peak.rank},
+                   {"bytes", peak.bytes_of_step()},
+                   {"states", peak.program.held.states},
+                   {"values", peak.program.held.values},
+                   {"temporaries", peak.memory.temporaries}};
+  }
   all["host_ops"] = job.host_ops;
   all["messages"] = job.messages;
   return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";

@@ -21,6 +21,8 @@ struct CompiledProgram {
 
   /// Bytes on the device while it runs.
   int64_t bytes() const { return memory.arguments + memory.outputs - memory.aliased + memory.temporaries; }
+  /// Bytes of the rank on the device while it runs, with values that other programs use.
+  int64_t bytes_of_step() const { return program.held.all() + memory.temporaries; }
 };
 
 /// The programs of the ranks that were asked for, and their chip.
@@ -32,6 +34,8 @@ struct CompiledJob {
 
   /// The program with the most bytes. Throws InternalError if there is none.
   const CompiledProgram& largest() const;
+  /// The program while which a rank has the most bytes. Throws InternalError if there is none.
+  const CompiledProgram& peak() const;
 };
 
 /// Compiles a program and, if `folder` is not "", writes its StableHLO to program_INDEX.mlir and the optimised program
@@ -41,7 +45,8 @@ struct CompiledJob {
 CompiledProgram compile_program(const pjrt::Topology& topology, const pjrt::Target& target, int64_t rank,
                                 RankProgram program, size_t index, const std::string& folder);
 
-/// Returns a table with a line per program and their sum, the largest program, and what runs between programs.
+/// Returns a table with a line per program and their sum, the largest program, the step, and what runs between
+/// programs.
 std::string print_table(const CompiledJob& job);
 /// Returns the same numbers, in bytes, as JSON.
 std::string to_json(const CompiledJob& job);

@@ -129,5 +129,22 @@ TEST_F(CompiledPrograms, ArePrintedWithTheirSum) {
   EXPECT_TRUE(nlohmann::json::parse(to_json(job))["sum"]["fused_kernels"].is_null());
 }
 
+TEST_F(CompiledPrograms, TheStepIsThatOfTheRankWithTheMostBytes) {
+  CompiledJob job{.model = "net", .plugin = "0.90", .target = &target};
+  EXPECT_EQ(nlohmann::json::parse(to_json(job)).count("step"), 0U);
+  for (const int64_t values : {40, 70, 10}) {
+    RankProgram program = small_program();
+    program.held = {.states = 100, .values = values};
+    const auto rank = static_cast<int64_t>(job.programs.size());
+    job.programs.push_back(compile_program(topology, target, rank, std::move(program), 0, ""));
+  }
+  const nlohmann::json step = nlohmann::json::parse(to_json(job)).at("step");
+  EXPECT_EQ(step, (nlohmann::json{{"rank", 1}, {"bytes", 234}, {"states", 100}, {"values", 70}, {"temporaries", 64}}));
+  EXPECT_NE(print_table(job).find("\nthe step of rank 1: 234 bytes (91.4 % of the chip): 100 bytes of states, 70 bytes "
+                                  "of other values, 64 bytes of temporaries\n"),
+            std::string::npos)
+      << print_table(job);
+}
+
 }  // namespace
 }  // namespace partita

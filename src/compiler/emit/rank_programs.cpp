@@ -17,9 +17,12 @@ class RankCollector {
     const CollectiveMode mode = stage.local.mesh.ranks() > 1 ? mode_ : CollectiveMode::cut;
     if (mode == CollectiveMode::whole) require_whole(stage.local);
     const Segmenter segmenter(stage.schedule, stage.local, ops_, mode);
-    for (const Segment& segment : segmenter.segments(borders)) {
-      add_segment(index, stage, segment, segmenter.modules_of(segment, rank_));
+    const std::vector<Segment> segments = segmenter.segments(borders);
+    const std::vector<HeldBytes> held = held_bytes(segmenter, segments, stage.local.mesh.coordinates(rank_));
+    for (size_t i = 0; i < segments.size(); ++i) {
+      add_segment(index, stage, segments[i], held[i], segmenter.modules_of(segments[i], rank_));
     }
+    states_ += held.empty() ? 0 : held.front().states;
     for (const Instruction& instruction : stage.schedule.instructions) {
       if (segmenter.in_program(instruction)) continue;
       found_.host_ops += instruction.kind == Instruction::compute ? 1 : 0;
@@ -27,10 +30,14 @@ class RankCollector {
                          instruction.kind == Instruction::reduce;
     }
   }
-  RankPrograms take() { return std::move(found_); }
+  RankPrograms take() {
+    for (RankProgram& program : found_.programs) program.held.states = states_;
+    return std::move(found_);
+  }
 
  private:
-  void add_segment(int index, const StageProgram& stage, const Segment& segment, std::vector<std::string> texts) {
+  void add_segment(int index, const StageProgram& stage, const Segment& segment, const HeldBytes& held,
+                   std::vector<std::string> texts) {
     const Schedule& schedule = stage.schedule;
     std::vector<std::string> names;
     int64_t ops = 0;
@@ -42,7 +49,9 @@ class RankCollector {
     for (std::string& text : texts) {
       const auto [at, is_new] = by_text_.emplace(text, found_.programs.size());
       if (!is_new) {
-        ++found_.programs[at->second].segments;
+        RankProgram& known = found_.programs[at->second];
+        ++known.segments;
+        known.held.values = std::max(known.held.values, held.values);
         continue;
       }
       RankProgram& program = found_.programs.emplace_back();
@@ -51,6 +60,7 @@ class RankCollector {
       program.first = names.empty() ? "" : names.front();
       program.last = names.empty() ? "" : names.back();
       program.ops = ops;
+      program.held = held;
       if (mode_ == CollectiveMode::whole) program.replicas = stage.local.mesh.ranks();
       program.text = std::move(text);
     }
@@ -60,6 +70,7 @@ class RankCollector {
   const int64_t rank_;
   const CollectiveMode mode_;
   RankPrograms found_;
+  int64_t states_ = 0;  // bytes of all stages
   std::map<std::string, size_t> by_text_;
 };
 

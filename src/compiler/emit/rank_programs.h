@@ -1,7 +1,7 @@
 #pragma once
 // All programs of one rank of a job.
 
-#include "compiler/emit/segments.h"
+#include "compiler/emit/held_bytes.h"
 
 namespace partita {
 
@@ -13,6 +13,7 @@ struct RankProgram {
   int64_t ops = 0;          // computations, and sums over micro-batches
   int64_t segments = 1;     // segments and micro-batches whose text this is
   int64_t replicas = 1;     // ranks that run it together
+  HeldBytes held;           // the largest among these segments; with the states of all stages of the rank
   std::string text;         // StableHLO
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -83,6 +84,63 @@ TEST(RankPrograms, WholeProgramsHaveTheCollectives) {
   }
   const Program uneven = staged_program(3, 1, 1, Parallel::hybrid);
   EXPECT_THROW(programs_of_rank(uneven.pipeline, uneven.stages, all_ops(), 0, CollectiveMode::whole), InvalidArgument);
+}
+
+/// Whether a place of a stage is written, or there from the start, before instruction `end`, and read from `begin` on
+/// or after the step.
+bool is_held(const StageProgram& stage, const Segmenter& segmenter, int place, size_t begin, size_t end) {
+  const Schedule& schedule = stage.schedule;
+  const auto is_at = [&](const std::vector<int>& buffers) {
+    return std::any_of(buffers.begin(), buffers.end(), [&](int buffer) {
+      return buffer >= 0 && segmenter.places()[static_cast<size_t>(buffer)] == place;
+    });
+  };
+  bool is_there = is_at(schedule.outputs), is_used = is_there;
+  for (size_t i = 0; i < schedule.instructions.size(); ++i) {
+    const Instruction& one = schedule.instructions[i];
+    if (!is_at(one.inputs) && !is_at(one.outputs)) continue;
+    is_there = is_there || i < end;
+    is_used = is_used || i >= begin;
+  }
+  return is_there && is_used;
+}
+
+// A program needs on the device what is used before it or in it, and in it or later. Outputs stay from step to step.
+TEST(RankPrograms, HoldWhatIsUsedLater) {
+  const Program program = staged_program(/*ranks=*/1, /*stages=*/1, /*micro_batches=*/1);
+  const StageProgram& stage = program.stages[0];
+  const Segmenter segmenter(stage.schedule, stage.local, all_ops());
+  const std::vector<Segment> segments = segmenter.segments(borders_of(program.pipeline, program.stages, 0));
+  const std::vector<int64_t> first = stage.local.mesh.coordinates(0);
+  const std::vector<HeldBytes> held = held_bytes(segmenter, segments, first);
+  ASSERT_EQ(held.size(), segments.size());
+  ASSERT_GT(segments.size(), 1u);
+  std::set<int> states;
+  for (const int entry : stage.schedule.entry) states.insert(segmenter.places()[static_cast<size_t>(entry)]);
+  int64_t bytes_of_states = 0;
+  for (const State& state : stage.local.graph.states) bytes_of_states += stage.local.type(state.entry, first).bytes();
+  for (size_t k = 0; k < segments.size(); ++k) {
+    EXPECT_EQ(held[k].states, bytes_of_states);
+    int64_t values = 0;
+    for (int buffer = 0; buffer < static_cast<int>(stage.schedule.buffers.size()); ++buffer) {
+      if (segmenter.places()[static_cast<size_t>(buffer)] != buffer || states.contains(buffer)) continue;
+      // Values between the instructions of one program are its temporaries.
+      const bool is_inside = std::none_of(segments.begin(), segments.end(), [&](const Segment& one) {
+        return std::count(one.inputs.begin(), one.inputs.end(), buffer) +
+                   std::count(one.outputs.begin(), one.outputs.end(), buffer) >
+               0;
+      });
+      if (is_inside || !is_held(stage, segmenter, buffer, segments[k].begin, segments[k].end)) continue;
+      values += stage.local.type(stage.schedule.buffers[static_cast<size_t>(buffer)].value, first).bytes();
+    }
+    EXPECT_EQ(held[k].values, values) << "program " << k;
+  }
+  const RankPrograms found = programs_of_rank(program.pipeline, program.stages, all_ops(), 0);
+  ASSERT_EQ(found.programs.size(), held.size());
+  for (size_t k = 0; k < held.size(); ++k) {
+    EXPECT_EQ(found.programs[k].held.states, held[k].states);
+    EXPECT_EQ(found.programs[k].held.values, held[k].values);
+  }
 }
 
 /// Compiles a graph for accelerators by the text of its plan.

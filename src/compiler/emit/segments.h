@@ -42,6 +42,8 @@ class Segmenter {
             CollectiveMode mode = CollectiveMode::cut);
 
   CollectiveMode mode() const { return mode_; }
+  const Schedule& schedule() const { return schedule_; }
+  const LocalGraph& local() const { return local_; }
   /// Whether an instruction is a part of a program: a computation by one of the kernels above, a copy, a sum over
   /// micro-batches, and in whole mode a collective (`is_emitted_collective`).
   bool in_program(const Instruction& instruction) const;

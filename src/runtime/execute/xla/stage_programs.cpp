@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <set>
 #include <utility>
 
 #include "base/free_memory.h"
 #include "compiler/emit/emit_collective.h"
+#include "compiler/emit/held_bytes.h"
 #include "runtime/execute/xla/with_place.h"
 
 namespace partita {
@@ -77,38 +77,24 @@ void StagePrograms::require_room() const {
       fmt::format("[memory] the programs do not fit the device, got {} ({} of states, {} of other values, {} of "
                   "temporaries) for the program of {}{}, expected at most the {} that it has: a smaller batch or "
                   "model, or more devices",
-                  print_bytes(most->bytes()), print_bytes(most->states), print_bytes(most->values),
+                  print_bytes(most->bytes()), print_bytes(most->held.states), print_bytes(most->held.values),
                   print_bytes(most->temporaries),
                   nodes_of(parts_, segments_[static_cast<size_t>(most - needs.begin())].segment), owner_,
                   print_bytes(*limit)));
 }
 
 std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() const {
-  const Schedule& schedule = parts_.schedule;
-  const auto last_readers = segmenter_.last_readers();
-  const auto bytes_of = [&](int place) {
-    const Buffer& buffer = schedule.buffers[place];
-    return schedule.is_external(place) ? 0 : parts_.buffers.type_of(place).bytes() * buffer.copies;
-  };
-  std::set<int> states, live;
-  for (const int entry : schedule.entry) states.insert(values_.place_of(entry));
-  for (const int output : schedule.outputs) live.insert(values_.place_of(output));
+  std::vector<Segment> segments;
+  for (const Loaded& loaded : segments_) segments.push_back(loaded.segment);
+  const std::vector<HeldBytes> held = held_bytes(segmenter_, segments, parts_.buffers.coordinates());
   std::vector<ProgramMemory> needs;
-  for (const Loaded& loaded : segments_) {
-    const Segment& segment = loaded.segment;
-    std::erase_if(live,
-                  [&](int place) { return last_readers[place] && last_readers[place]->instruction < segment.begin; });
-    live.insert(segment.inputs.begin(), segment.inputs.end());
-    live.insert(segment.outputs.begin(), segment.outputs.end());
-    ProgramMemory need;
-    for (const int place : states) need.states += bytes_of(place);
-    for (const int place : live) need.values += states.contains(place) ? 0 : bytes_of(place);
-    if (loaded.programs.empty()) continue;
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    ProgramMemory& need = needs.emplace_back(ProgramMemory{.held = held[i]});
+    if (segments_[i].programs.empty()) continue;
     try {
-      need.temporaries = loaded.programs[0]->memory().temporaries;
+      need.temporaries = segments_[i].programs[0]->memory().temporaries;
     } catch (const Error&) {  // the plugin does not say
     }
-    needs.push_back(need);
   }
   return needs;
 }

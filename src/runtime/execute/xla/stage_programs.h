@@ -5,7 +5,7 @@
 #include <exception>
 #include <map>
 
-#include "compiler/emit/segments.h"
+#include "compiler/emit/held_bytes.h"
 #include "runtime/execute/xla/device_values.h"
 #include "runtime/execute/xla/gang.h"
 
@@ -67,8 +67,9 @@ class StagePrograms {
   };
   /// Bytes on the device while a program runs.
   struct ProgramMemory {
-    int64_t states = 0, values = 0, temporaries = 0;
-    int64_t bytes() const { return states + values + temporaries; }
+    HeldBytes held;
+    int64_t temporaries = 0;
+    int64_t bytes() const { return held.all() + temporaries; }
   };
   struct Launched {
     const Loaded* loaded;
