@@ -38,6 +38,7 @@ class Parallelism:
             "ranks.count": self.ranks,
             "ranks.threads": context.get_context("threads"),
             "ranks.kernels": context.get_context("kernels"),
+            "ranks.deterministic": context.get_context("deterministic") == "ON",
             "ranks.device": context.device_option(self.alone),
             "training.seed": _seed.seed_or_default(),
         }

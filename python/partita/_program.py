@@ -69,6 +69,7 @@ class _Compiled:
             "training.seed": _seed.seed_or_default(),
             "ranks.threads": context.get_context("threads"),
             "ranks.kernels": context.get_context("kernels"),
+            "ranks.deterministic": context.get_context("deterministic") == "ON",
             "ranks.device": context.device_option(self._alone),
         }
         if not self._alone:

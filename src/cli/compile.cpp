@@ -140,7 +140,8 @@ void add_compile(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "compile", "Compile the programs of a training for a chip that is not there, and print their memory and kernels");
   add_job_flags(*command, flags->job, [](const JobOption& option) {
-    return decides_program(option) && option.key() != "ranks.device" && option.key() != "ranks.kernels";
+    return decides_program(option) && option.key() != "ranks.device" && option.key() != "ranks.kernels" &&
+           option.key() != "ranks.deterministic";
   });
   command->add_option("--target", flags->target, "The chip: " + target_names())->required()->type_name("CHIP");
   command->add_option("--rank", flags->rank,

@@ -15,7 +15,6 @@ namespace {
 
 struct TrainFlags {
   JobFlags job;
-  bool deterministic = false;
 };
 
 /// Checks that a training has epochs or steps. A file may set 0 epochs if it sets steps. Throws InvalidArgument
@@ -56,8 +55,6 @@ void add_train(CLI::App& app) {
   const auto flags = std::make_shared<TrainFlags>();
   CLI::App* command = app.add_subcommand("train", "Train a model");
   add_job_flags(*command, flags->job, [](const JobOption&) { return true; });
-  command->add_flag("--deterministic", flags->deterministic,
-                    "Accepted for compatibility: every run with the same ranks and threads gives the same bits");
   command->footer(
       "Settings of the training, the optimizer and the learning rate default to the model's own: see "
       "--print-config.\nExample: partita train lenet --data mnist:data/mnist --ranks 8 --epochs 2 --save "

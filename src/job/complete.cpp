@@ -46,6 +46,18 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
                     "NVIDIA (--device cuda, or --target of compile)",
                     ranks.device));
   }
+  if (ranks.deterministic && ranks.collectives == CollectiveMode::whole) {
+    throw InvalidArgument(
+        "[--deterministic] in programs the plugin chooses the order of sums over ranks, got --collectives whole, "
+        "expected "
+        "cut, or no --deterministic");
+  }
+  if (ranks.deterministic && device_kind(ranks.device) == "oneapi") {
+    throw InvalidArgument(fmt::format(
+        "[--deterministic] the plugin has no flag for it, got {}, expected cpu, xla:cpu, cuda, rocm or tpu, "
+        "or no --deterministic",
+        ranks.device));
+  }
   const int here = is_process ? place.ranks_here() : ranks.count;
   if (ranks.threads == 0) ranks.threads = std::max(1, std::min(place.cores / here, place.team_threads));
 }

@@ -105,6 +105,7 @@ struct RanksConfig {
   std::string device = "cpu";  // device of each rank: "cpu", or an accelerator (runtime/device/xla/accelerator.h)
   CollectiveMode collectives = CollectiveMode::cut;   // communication of accelerators
   AttentionMode attention = AttentionMode::composed;  // how GPUs of NVIDIA compute it
+  bool deterministic = false;                         // whether accelerators repeat their bits, as CPUs do
 };
 
 struct PlanConfig {

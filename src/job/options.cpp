@@ -304,6 +304,8 @@ void add_ranks(List& list) {
   list.add("attention", "attention", Effect::placement, PARTITA_FIELD(ranks.attention),
            "How attention is computed on GPUs of NVIDIA. composed: by products and a softmax; fused: by cuDNN from 16 "
            "bits, which has not run yet");
+  list.add("deterministic", "deterministic", Effect::placement, PARTITA_FIELD(ranks.deterministic),
+           "GPUs give the same bits in every run, which takes longer; CPUs always do");
 }
 
 void add_plan(List& list) {

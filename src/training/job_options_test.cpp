@@ -345,8 +345,8 @@ std::vector<OptionCase> file_cases() {
 }
 
 /// Options whose effect needs more to be seen; each has a test below.
-const std::set<std::string> kTested{"force", "plan.file", "files.resume_with", "files.checkpoint_errors",
-                                    "console.ranks"};
+const std::set<std::string> kTested{
+    "force", "plan.file", "files.resume_with", "files.checkpoint_errors", "console.ranks", "ranks.deterministic"};
 
 TEST_F(ObeyedOptions, EveryOneIsDecided) {
   std::set<std::string> decided = kTested;
@@ -402,6 +402,18 @@ TEST_F(ObeyedOptions, ResumeWithAcceptsADifference) {
   EXPECT_EQ(observe(latest, false).at(Seen::error),
             "[Model] files.resume: no folder to search, got latest without files.checkpoint, expected files.checkpoint "
             "= DIR or files.resume = DIR");
+}
+
+// A CPU repeats its bits anyway. Here no plugin can be opened, so a device is refused either way.
+TEST_F(ObeyedOptions, DeterministicChangesDevicesAlone) {
+  const Texts deterministic{{"ranks.deterministic", {"true"}}};
+  EXPECT_EQ(observe(deterministic, false), base({}, false));
+  const Texts device{{"ranks.device", {"oneapi"}}};
+  EXPECT_EQ(observe(device, false).at(Seen::error).find("[--deterministic]"), std::string::npos);
+  EXPECT_EQ(
+      observe(device + deterministic, false).at(Seen::error),
+      "[--deterministic] the plugin has no flag for it, got oneapi, expected cpu, xla:cpu, cuda, rocm or tpu, or no "
+      "--deterministic");
 }
 
 TEST_F(ObeyedOptions, CheckpointErrorsEndATrainingOrAreWarnedOf) {

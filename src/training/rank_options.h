@@ -13,11 +13,15 @@ struct RankOptions {
   KernelSet kernels = KernelSet::fast;
   std::string device = "cpu";  // DeviceOptions::name
   CollectiveMode collectives = CollectiveMode::cut;
+  bool deterministic = false;
 };
 
 inline RankOptions rank_options_of(const RanksConfig& config) {
-  return {
-      .threads = config.threads, .kernels = config.kernels, .device = config.device, .collectives = config.collectives};
+  return {.threads = config.threads,
+          .kernels = config.kernels,
+          .device = config.device,
+          .collectives = config.collectives,
+          .deterministic = config.deterministic};
 }
 
 }  // namespace partita

@@ -27,6 +27,7 @@ std::unique_ptr<Device> device_of(const RankOptions& options, int rank) {
                                  .threads = options.threads,
                                  .kernels = options.kernels,
                                  .collectives = options.collectives,
+                                 .deterministic = options.deterministic,
                                  .warn = warn});
 }
 

@@ -367,6 +367,16 @@ TEST(TrainingErrors, GenerateNeedsALanguageModel) {
                  {"[--length] out of range, got 0"});
 }
 
+TEST(TrainingErrors, DeterministicSumsAreThoseOfTheHost) {
+  expect_refusal({"train", "mlp", "--device", "xla:cpu", "--ranks", "2", "--collectives", "whole", "--deterministic"},
+                 ExitCode::usage,
+                 {"[--deterministic] in programs the plugin chooses the order of sums over ranks, got --collectives "
+                  "whole, expected cut, or no --deterministic"});
+  expect_refusal({"train", "mlp", "--device", "oneapi:1", "--deterministic"}, ExitCode::usage,
+                 {"[--deterministic] the plugin has no flag for it, got oneapi:1, expected cpu, xla:cpu, cuda, rocm or "
+                  "tpu, or no --deterministic"});
+}
+
 TEST(TrainingErrors, ExpertsThatTokensCannotChoose) {
   const auto expect = [](const std::string& model, const std::vector<std::string>& parts) {
     expect_refusal({"train", "moe:" + model, "--steps", "1", "--no-eval"}, ExitCode::usage, parts);

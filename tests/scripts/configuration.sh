@@ -47,7 +47,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 # Flags.
 flags = set(re.findall(r"^  --(?:\[no-\])?([a-z0-9-]+)", run("train", "--help"), re.M))
-flags -= {"config", "print-config", "deterministic"}
+flags -= {"config", "print-config"}
 named = {flag[2:] for found, _, _ in documented.values() for flag in found
          if not flag.startswith("--no-") or flag in ("--no-pass", "--no-decay")}
 faults += [f"--{flag} is not in {page}" for flag in flags - named]

@@ -37,6 +37,29 @@ pjrt::NamedOptions options_of_client(const Vendor& vendor, bool has_several) {
   return options;
 }
 
+/// Adds the flag that makes a GPU repeat its bits. Throws RuntimeFailure(usage) if the plugin has none.
+void add_deterministic(std::map<std::string, pjrt::Flag>& flags, const Vendor& vendor, const std::string& plugin) {
+  if (vendor.name != "cuda" && vendor.name != "rocm") return;
+  const std::string flag = "xla_gpu_deterministic_ops";
+  if (!knows_flag(plugin, flag)) {
+    throw RuntimeFailure(ExitCode::usage,
+                         fmt::format("[--deterministic] the plugin has no such flag, got {} without {}, "
+                                     "expected one that has it, or no --deterministic",
+                                     plugin, flag));
+  }
+  flags[flag] = true;
+}
+
+/// Returns the flags of each compilation. Throws RuntimeFailure(usage) if the plugin lacks one that is asked for.
+std::map<std::string, pjrt::Flag> flags_of_programs(const Vendor& vendor, const std::string& plugin,
+                                                    const OpenOptions& options) {
+  std::map<std::string, pjrt::Flag> flags = compile_flags(vendor.name, plugin);
+  if (options.deterministic) add_deterministic(flags, vendor, plugin);
+  // One process compiles what all of them run, so it must not wait for the others to try kernels.
+  if (options.process && knows_flag(plugin, kSharedTuning)) flags[kSharedTuning] = false;
+  return flags;
+}
+
 /// Adds which process this is. The plugin for TPUs has its own ways to know.
 void add_place(pjrt::NamedOptions& options, const Vendor& vendor, const ProcessPlace& place, int named) {
   if (vendor.platform == "tpu") return;
@@ -97,14 +120,16 @@ struct Accelerator::Shared {
 Accelerator Accelerator::open(std::string_view name, int index, const OpenOptions& options) {
   // Plugins cannot be unloaded, and threads of theirs outlive all else: what is shared is never released.
   static std::mutex mutex;
-  static auto& opened = *new std::map<std::tuple<std::string, bool, int, int>, std::shared_ptr<Shared>>;
+  static auto& opened = *new std::map<std::tuple<std::string, bool, bool, int, int>, std::shared_ptr<Shared>>;
   const auto [vendor, named] = parse_accelerator(name);
   const std::lock_guard lock(mutex);
   const bool is_whole = vendor->platform == "cpu" && options.collectives == CollectiveMode::whole;
   const ProcessPlace place = options.process.value_or(ProcessPlace{});
-  std::shared_ptr<Shared>& shared = opened[{std::string(vendor->name), is_whole, place.rank, place.count}];
+  std::shared_ptr<Shared>& shared =
+      opened[{std::string(vendor->name), is_whole, options.deterministic, place.rank, place.count}];
   if (shared == nullptr) {
     const std::string path = find_plugin(name);
+    std::map<std::string, pjrt::Flag> flags = flags_of_programs(*vendor, path, options);
     pass_on_flags(vendor->name, path, options.warn);
     if (vendor->name == "cuda") load_libraries(path);
     const pjrt::Plugin plugin = pjrt::Plugin::load(path);
@@ -121,10 +146,8 @@ Accelerator Accelerator::open(std::string_view name, int index, const OpenOption
                                                         path, client.platform(), vendor->name));
     }
     shared = std::make_shared<Shared>(std::move(client));
-    shared->flags = compile_flags(vendor->name, path);
+    shared->flags = std::move(flags);
     shared->plugin = path;
-    // One process compiles what all of them run, so it must not wait for the others to try kernels.
-    if (options.process && knows_flag(path, kSharedTuning)) shared->flags[kSharedTuning] = false;
   }
   const auto count = static_cast<int>(shared->client.devices());
   const int wanted = options.process ? -1 : named;  // each of several processes has the named device alone

@@ -27,6 +27,7 @@ struct ProcessPlace {
 
 struct OpenOptions {
   CollectiveMode collectives = CollectiveMode::cut;
+  bool deterministic = false;                // whether a program gives the same bits in every run
   std::optional<ProcessPlace> process = {};  // none: programs communicate within the process, if at all
   Warn warn = nullptr;
 };
@@ -39,8 +40,9 @@ class Accelerator {
   /// the plugin serves other devices or another index is named, RuntimeFailure(out_of_memory) without memory. In whole
   /// mode xla:cpu has kCpuDevices, all of which are the processor, else one. Of several processes each has one device,
   /// the one that the name or its place says; the ids of devices are those of all processes. The first call is then a
-  /// collective call of them. Programs are taken from the folder `program_folder` and kept there; `warn` says if that
-  /// cannot be done.
+  /// collective call of them. A deterministic GPU needs a
+  /// plugin with a flag for that; other devices are so without one. Programs are taken from the folder `program_folder`
+  /// and kept there; `warn` says if that cannot be done.
   static Accelerator open(std::string_view name, int index, const OpenOptions& options = {});
   /// Takes device `device` of a client, which only copies of the result share. Without a cache programs are compiled.
   static Accelerator of(pjrt::Client client, size_t device, std::shared_ptr<ProgramCache> cache = nullptr,

@@ -229,6 +229,20 @@ TEST_F(Accelerators, OneCommandInstallsWhatIsMissing) {
   EXPECT_EQ(device_remedy("cuda", root), "unset PARTITA_PJRT_PLUGIN");
 }
 
+TEST_F(Accelerators, ADeterministicGpuNeedsAFlagOfItsPlugin) {
+  const std::string library = make_library(packages_.path() / "old.so");
+  set("PARTITA_PJRT_PLUGIN", library);
+  for (const char* name : {"cuda", "rocm:1"}) {
+    EXPECT_EQ(accelerator_error([&] { Accelerator::open(name, 0, {.deterministic = true}); }),
+              "64: [--deterministic] the plugin has no such flag, got " + library +
+                  " without xla_gpu_deterministic_ops, expected one that has it, or no --deterministic");
+  }
+  for (const char* name : {"xla:cpu", "tpu"}) {  // a library that is no plugin
+    const std::string error = accelerator_error([&] { Accelerator::open(name, 0, {.deterministic = true}); });
+    EXPECT_TRUE(error.starts_with("64: [device] no PJRT plugin, got ")) << error;
+  }
+}
+
 TEST_F(Accelerators, APluginThatCannotBeOpenedIsAnErrorOfUse) {
   const auto open = [] { Accelerator::open("oneapi", 0); };
   const std::string missing = (packages_.path() / "none.so").string();

@@ -83,6 +83,7 @@ class XlaDevice final : public Device {
       : name_(options.name),
         index_(options.index),
         collectives_(options.collectives),
+        deterministic_(options.deterministic),
         warn_(options.warn),
         catalog_(ops, options.attention == AttentionMode::fused),
         host_(make_cpu_device(ops, options.threads, KernelSet::reference)) {}
@@ -106,7 +107,7 @@ class XlaDevice final : public Device {
   void enter_thread() override { host_->enter_thread(); }
   void set_subnormals(SubnormalSetting setting) override { host_->set_subnormals(setting); }
   const Accelerator* accelerator() override {
-    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_, {collectives_, process_, warn_});
+    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_, {collectives_, deterministic_, process_, warn_});
     return &*accelerator_;
   }
   void join(const ProcessPlace& place) override { process_ = place; }
@@ -116,6 +117,7 @@ class XlaDevice final : public Device {
   const std::string name_;
   const int index_;
   const CollectiveMode collectives_;
+  const bool deterministic_;
   const Warn warn_;
   const XlaCatalog catalog_;
   const std::unique_ptr<Device> host_;

@@ -16,6 +16,7 @@ struct DeviceOptions {
   KernelSet kernels = KernelSet::fast;
   CollectiveMode collectives = CollectiveMode::cut;   // communication of an accelerator
   AttentionMode attention = AttentionMode::composed;  // how a GPU of NVIDIA computes it
+  bool deterministic = false;                         // whether an accelerator repeats its bits
   Warn warn = nullptr;                                // for what costs no more than time
 };
 
