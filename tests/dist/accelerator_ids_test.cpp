@@ -22,7 +22,6 @@ class ComputedIds : public testing::Test {
   void SetUp() override {
     const char* path = std::getenv("PARTITA_PJRT_PLUGIN");
     if (path == nullptr || *path == '\0') GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
-    if (ranks_are_processes()) GTEST_SKIP() << "a process that fails is ended by its launcher";
   }
 };
 
@@ -91,7 +90,7 @@ Graph graph_of_ids(const IdCase& one, const std::string& integer) {
   for (int d = 1; d < (one.op == "cross_entropy" ? 2 : type.rank()); ++d) axes += fmt::format(",{}", d);
   const std::string y = one.op == "cross_entropy" ? "f64[8,6]" : print(type);
   return parse_graph(fmt::format("partita graph 1\ngraph ids\ninput %given: f64[8,6] batch=0\n{}"
-                                 "%half = scale(%given) {{factor=0.5}} : f64[8,6]\n"
+                                 "%half = scale(%given) {{scale=0.5}} : f64[8,6]\n"
                                  "%ids = cast(%half) {{dtype={}}} : {}[8,6]\n{}"
                                  "%square = square(%y) : {}\n"
                                  "%loss = reduce(%square) {{axes=[{}], scale=0.1}} : f64[]\noutput loss = %loss\n",
@@ -129,24 +128,24 @@ Job job_of_ids(const IdCase& one, const std::vector<BadId>& bad = {}, const std:
 }
 
 /// How the ranks of a job work together.
-struct Split {
+struct RankSplit {
   int ranks = 1;
   CollectiveMode collectives = CollectiveMode::cut;
   int64_t micro_batches = 1;
 };
 
-const std::vector<Split>& splits() {
-  static const std::vector<Split> all{{1},
-                                      {1, CollectiveMode::cut, 2},
-                                      {2},
-                                      {4},
-                                      {2, CollectiveMode::cut, 2},
-                                      {2, CollectiveMode::whole},
-                                      {2, CollectiveMode::whole, 4}};
+const std::vector<RankSplit>& rank_splits() {
+  static const std::vector<RankSplit> all{{1},
+                                          {1, CollectiveMode::cut, 2},
+                                          {2},
+                                          {4},
+                                          {2, CollectiveMode::cut, 2},
+                                          {2, CollectiveMode::whole},
+                                          {2, CollectiveMode::whole, 4}};
   return all;
 }
 
-Job split_job(Job job, const Split& split, const std::string& device) {
+Job split_job(Job job, const RankSplit& split, const std::string& device) {
   job.ranks = split.ranks;
   job.micro_batches = split.micro_batches;
   job.device_name = device;
@@ -154,7 +153,19 @@ Job split_job(Job job, const Split& split, const std::string& device) {
   return job;
 }
 
-std::string print_split(const Split& split) {
+/// Whether the test can run it: programs with collectives need threads.
+bool can_split(const RankSplit& split) {
+  if (split.ranks == 1) return true;
+  return can_run(split.ranks) && (split.collectives == CollectiveMode::cut || !ranks_are_processes());
+}
+
+/// Whether a message is that of the op of a case. Where rows are cut, scatter_add is expanded.
+bool is_of(const std::string& message, const IdCase& one) {
+  return message.starts_with(fmt::format("[{}] ", one.op)) ||
+         (one.op == "scatter_add" && message.starts_with("[scatter_rows] "));
+}
+
+std::string print_split(const RankSplit& split) {
   return fmt::format("{} ranks, {}, {} micro-batches", split.ranks, name_of(split.collectives), split.micro_batches);
 }
 
@@ -172,7 +183,8 @@ TEST_F(ComputedIds, GoodOnesGiveTheNumbersOfTheInterpreter) {
     for (const std::string integer : {"i32", "i64"}) {
       const Job job = job_of_ids(one, {}, integer);
       const JobResult oracle = interpret_job(job);
-      for (const Split& split : splits()) {
+      for (const RankSplit& split : rank_splits()) {
+        if (!can_split(split) || (integer == "i64" && split.ranks > 1)) continue;
         expect_same_training(run_job(split_job(job, split, "xla:cpu")), oracle, 1e-9,
                              fmt::format("{}, {}", one.op, print_split(split)));
       }
@@ -181,15 +193,17 @@ TEST_F(ComputedIds, GoodOnesGiveTheNumbersOfTheInterpreter) {
 }
 
 TEST_F(ComputedIds, BadOnesHaveTheMessagesOfTheCpu) {
+  if (ranks_are_processes()) GTEST_SKIP() << "a process that fails is ended by its launcher";
   uint64_t key = 0;
   for (const IdCase& one : id_cases()) {
-    for (const Split& split : splits()) {
+    for (const RankSplit& split : rank_splits()) {
       const auto draw = [&](uint64_t below) { return static_cast<int64_t>(random_below(11, ++key, 0, below)); };
-      for (const int64_t id : {int64_t{-1}, -1 - draw(1 << 20), one.below, one.below + 1 + draw(1 << 20)}) {
+      const int64_t far = draw(2) * draw(1 << 20);
+      for (const int64_t id : {-1 - far, one.below + far}) {
         const BadId bad{.step = static_cast<int>(draw(2)), .at = draw(48), .id = id};
         const Job job = job_of_ids(one, {bad}, draw(2) == 0 ? "i32" : "i64");
         const std::string expected = refusal_of_job(split_job(job, split, "cpu"));
-        EXPECT_TRUE(expected.starts_with(fmt::format("[{}] ", one.op))) << expected;
+        EXPECT_TRUE(is_of(expected, one)) << expected;
         EXPECT_NE(expected.find(fmt::format(", got {}, expected 0 to ", id)), std::string::npos) << expected;
         EXPECT_EQ(refusal_of_job(split_job(job, split, "xla:cpu")), expected)
             << one.op << ", " << print_split(split) << ", element " << bad.at;
@@ -198,7 +212,7 @@ TEST_F(ComputedIds, BadOnesHaveTheMessagesOfTheCpu) {
   }
 }
 
-std::map<std::string, std::vector<double>> states_of(const Program& program, Executor& executor) {
+std::map<std::string, std::vector<double>> numbers_of_states(const Program& program, Executor& executor) {
   std::map<std::string, std::vector<double>> found;
   for (const State& state : program.graph.states) {
     const std::string& name = program.graph.values[state.entry].name;
@@ -223,14 +237,15 @@ void set_rows(Executor& executor, const Array& given) {
 // All ranks throw the same error, before anything is updated, and can go on.
 TEST_F(ComputedIds, BadOnesLeaveStatesAlone) {
   for (const IdCase& one : id_cases()) {
-    for (const Split& split : splits()) {
+    for (const RankSplit& split : rank_splits()) {
       for (const bool checks_loss : {false, true}) {
+        if (!can_split(split) || (checks_loss && split.micro_batches == 1)) continue;
         Job job = split_job(job_of_ids(one), split, "xla:cpu");
         const JobResult expected = run_job(job);
         const Arrays good = job.batch(1), bad = job_of_ids(one, {{.step = 1, .at = 43, .id = -7}}).batch(1);
         job.steps = 1;
         job.end = [&](const Program& program, Executor& executor, Communicator&) {
-          const auto before = states_of(program, executor);
+          const auto before = numbers_of_states(program, executor);
           set_rows(executor, bad.at("given"));
           for (int again = 0; again < 2; ++again) {
             std::string message;
@@ -239,9 +254,9 @@ TEST_F(ComputedIds, BadOnesLeaveStatesAlone) {
             } catch (const InvalidArgument& error) {
               message = error.what();
             }
-            EXPECT_TRUE(message.starts_with(fmt::format("[{}] ", one.op))) << message;
+            EXPECT_TRUE(is_of(message, one)) << message;
             EXPECT_NE(message.find(", got -7, expected 0 to "), std::string::npos) << message;
-            EXPECT_EQ(states_of(program, executor), before) << one.op;
+            EXPECT_EQ(numbers_of_states(program, executor), before) << one.op;
           }
           set_rows(executor, good.at("given"));
           checks_loss ? executor.step() : executor.run();
@@ -251,6 +266,64 @@ TEST_F(ComputedIds, BadOnesLeaveStatesAlone) {
           EXPECT_EQ(relative_error(result.states.at(name), value), 0) << one.op << ", " << print_split(split);
         }
       }
+    }
+  }
+}
+
+/// A network of two stages, whose ids each stage takes: those of the input, and one more in the second.
+Job job_of_stages(int64_t id) {
+  Job job;
+  job.forward = parse_graph(R"(partita graph 1
+graph stages
+input %given: f64[8,6] batch=0
+state %w: f64[9,4] parameter normal(0,1)
+state %u: f64[4,4] parameter normal(0,1)
+state %v: f64[4,4] parameter normal(0,1)
+state %t: f64[9,4] parameter normal(0,1)
+%ids = cast(%given) {dtype=i32} : i32[8,6]
+%a = embedding(%w, %ids) : f64[8,6,4]
+%b = matmul(%a, %u) : f64[8,6,4]
+%c = tanh(%b) : f64[8,6,4]
+%d = matmul(%c, %v) : f64[8,6,4]
+%more = scale(%given) {bias=1} : f64[8,6]
+%others = cast(%more) {dtype=i32} : i32[8,6]
+%e = embedding(%t, %others) : f64[8,6,4]
+%f = mul(%d, %e) : f64[8,6,4]
+%loss = reduce(%f) {axes=[0,1,2], scale=0.1} : f64[]
+output loss = %loss
+)",
+                            all_ops());
+  job.training.optimizer = {.kind = OptimizerKind::momentum};
+  job.states = initial_states(job.forward, /*seed=*/3);
+  job.micro_batches = 4;
+  job.batch = [id](int) {
+    Arrays batch;
+    Array given({DType::f64, {8, 6}});
+    for (int64_t i = 0; i < 48; ++i) given.set(i, static_cast<double>(i % 8));
+    given.set(29, static_cast<double>(id));
+    batch.emplace("given", std::move(given));
+    return batch;
+  };
+  return job;
+}
+
+// The id 8 is beyond the table of the second stage alone, and -1 below that of the first alone.
+TEST_F(ComputedIds, StagesHaveTheMessagesOfTheCpu) {
+  if (ranks_are_processes()) GTEST_SKIP() << "a process that fails is ended by its launcher";
+  const JobResult oracle = interpret_job(job_of_stages(7));
+  for (const auto& [ranks, collectives] :
+       {std::pair{2, CollectiveMode::cut}, {4, CollectiveMode::cut}, {4, CollectiveMode::whole}}) {
+    for (const int64_t id : {7, 8, -1}) {
+      Job job = job_of_stages(id);
+      job.ranks = ranks;
+      job.pipeline = {.stages = 2, .order = Order::one_forward_one_backward};
+      job.device_name = "cpu";
+      const std::string expected = refusal_of_job(job);
+      EXPECT_EQ(expected.empty(), id == 7) << expected;
+      job.device_name = "xla:cpu";
+      job.collectives = collectives;
+      if (id == 7) expect_same_training(run_job(job), oracle, 1e-9, "stages");
+      EXPECT_EQ(refusal_of_job(job), expected) << ranks << " ranks, " << name_of(collectives);
     }
   }
 }

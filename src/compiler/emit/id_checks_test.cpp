@@ -34,7 +34,8 @@ constexpr const char* kOfProgram =
 /// Returns the names of the checked nodes.
 std::vector<std::string> checked_nodes(const Program& program, bool in_program) {
   std::vector<std::string> names;
-  for (const IdCheck& check : Segmenter(program.schedule(), program.local(), all_ops()).id_checks()) {
+  const Segmenter segmenter(program.schedule(), program.local(), all_ops());
+  for (const IdCheck& check : segmenter.id_checks()) {
     const NodeId node = program.schedule().instructions[check.instruction].node;
     if (check.in_program == in_program) names.push_back(program.local().graph.nodes[node].name);
   }
