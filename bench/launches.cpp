@@ -186,7 +186,7 @@ void measure(const Settings& settings) {
   config.plan.options.zero = {.level = settings.level, .threshold = 0};
   const Program program = ZooJob(config, place).program(Purpose::training);
   std::optional<pjrt::FakePlugin> fake;
-  if (settings.plugin.empty()) fake.emplace();
+  if (settings.plugin.empty()) fake.emplace().fill_i64 = 0;  // no id is out of range
   const TimedPlugin timed(fake ? fake->table() : table_of(settings.plugin));
   pjrt::NamedOptions options;
   if (!fake) options["cpu_device_count"] = int64_t{8};

@@ -8,6 +8,7 @@
 #include "compiler/emit/emit_node.h"
 #include "compiler/emit/recompute_barriers.h"
 #include "compiler/partition/collectives.h"
+#include "ir/ops/id_flags.h"
 
 namespace partita {
 namespace {
@@ -42,6 +43,7 @@ class Segmenter::Writer {
     for (size_t i = segment_.begin; i < segment_.end; ++i) write(i);
     std::vector<Hlo> results;
     for (const int place : segment_.outputs) results.push_back(values_.at(place));
+    if (!flags_.empty()) results.push_back(emit_id_flags(body_, flags_));
     return module_text("segment", parameters, results, body_);
   }
 
@@ -72,12 +74,20 @@ class Segmenter::Writer {
       values_[places_[first]] = accumulated(instruction, inputs[0], values_.at(places_[first]));
       return;
     }
+    if (std::find(segment_.checks.begin(), segment_.checks.end(), index) != segment_.checks.end()) {
+      check_ids(instruction.node, inputs);
+    }
     inputs = barriers_.guarded(index, inputs, values_, body_);
     std::vector<Type> types;
     for (const int buffer : instruction.outputs) types.push_back(type_of(buffer));
     const std::vector<Hlo> results = computed(instruction, inputs, types);
     barriers_.declare(index, results);
     for (size_t k = 0; k < results.size(); ++k) values_[places_[instruction.outputs[k]]] = results[k];
+  }
+
+  void check_ids(NodeId node, const std::vector<Hlo>& inputs) {
+    const IdOperand& ids = ops_.at(local_.graph.nodes[node].op).traits.ids;
+    flags_.push_back(emit_id_flag(body_, inputs[ids.operand], *id_limit_of(ids, whole_, local_, node, coordinates_)));
   }
 
   /// Computes a node. In whole mode, ranks whose shards have other attributes choose among branches.
@@ -153,6 +163,7 @@ class Segmenter::Writer {
   const std::vector<int64_t>& coordinates_;
   RecomputeBarriers barriers_;
   HloBody body_;
+  std::vector<Hlo> flags_;                   // flags of its checks
   std::unordered_map<int, size_t> results_;  // by place: the result that has its value at the end
   std::unordered_map<int, Hlo> values_;      // by place: the value that it has at this point
 };
@@ -201,6 +212,7 @@ Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const Op
   for (const std::vector<int>* kept : {&schedule.entry, &schedule.outputs}) {
     for (const int buffer : *kept) is_kept_[places_[buffer]] = true;
   }
+  id_checks_ = id_checks_of(*this, schedule, local, ops);
 }
 
 /// Places that an instruction reads. A sum over micro-batches and a stack of them read their result; a message of a
@@ -269,6 +281,10 @@ Segment Segmenter::segment(size_t begin, size_t end, bool gives_all) const {
     const std::vector<size_t>& readers = uses_[place].readers;
     const bool is_read = !readers.empty() && (readers.front() < begin || readers.back() >= end);
     if (gives_all || is_kept_[place] || is_read || is_input.contains(place)) segment.outputs.push_back(place);
+  }
+  for (const IdCheck& check : id_checks_) {
+    const bool is_own = check.instruction >= begin && check.instruction < end && check.in_program;
+    if (is_own && !gives_all) segment.checks.push_back(check.instruction);
   }
   return segment;
 }

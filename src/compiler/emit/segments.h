@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "compiler/emit/collective_mode.h"
+#include "compiler/emit/id_checks.h"
 #include "compiler/schedule/timeline.h"
 
 namespace partita {
@@ -18,6 +19,8 @@ struct Segment {
   std::vector<int> inputs;   // places that it reads before it writes them
   std::vector<int> outputs;  // places that it writes and that something outside reads, or the next micro-batch
   bool accumulates = false;  // its module takes one operand more: whether this is the first micro-batch
+  /// Instructions whose ids it checks. Its module gives one result more, `emit_id_flags`, if there are any.
+  std::vector<size_t> checks{};
 };
 
 /// Returns for each buffer the one whose memory it shares for a whole step: the buffer of which it is a view, or the
@@ -52,10 +55,15 @@ class Segmenter {
   const std::vector<int>& places() const { return places_; }
   /// Sharding rules of the local graph.
   const Rules& rules() const { return rules_; }
+  /// `id_checks_of` the schedule.
+  const std::vector<IdCheck>& id_checks() const { return id_checks_; }
+  /// Returns the places that an instruction writes.
+  std::vector<int> writes_of(const Instruction& instruction) const;
   /// Returns the segments in order: the longest ranges of instructions that are parts of programs. No segment goes on
   /// past an instruction in `borders`. What runs in the last micro-batch only is in segments of its own.
   std::vector<Segment> segments(const std::vector<size_t>& borders) const;
-  /// Returns the segment of one instruction, which is part of a program. It gives all that it writes.
+  /// Returns the segment of one instruction, which is part of a program. It gives all that it writes, and checks no
+  /// ids.
   Segment segment_of(size_t instruction) const;
   /// Returns for each place its last reader in a step. None: a state or an output, which stays; a sum over
   /// micro-batches, whose place the next step takes; and a place that nobody reads.
@@ -63,8 +71,8 @@ class Segmenter {
 
   /// Returns the module of a segment for the rank at `coordinates`, which include the micro-batch if there is such an
   /// axis: a function "main" from the inputs, and the flag of a first micro-batch if the segment accumulates, to the
-  /// outputs. An input that is an output of the same type is donated. In whole mode it is the module of all ranks in
-  /// the micro-batch. Throws InvalidArgument for an op that cannot be written.
+  /// outputs and the flags of its checks. An input that is an output of the same type is donated. In whole mode it is
+  /// the module of all ranks in the micro-batch. Throws InvalidArgument for an op that cannot be written.
   std::string module_of(const Segment& segment, const std::vector<int64_t>& coordinates) const;
   /// Returns the modules of a segment for a rank of its stage's mesh: one, or one per micro-batch if these differ.
   /// Throws as `module_of` does.
@@ -81,7 +89,6 @@ class Segmenter {
     return mode_ == CollectiveMode::whole && instruction.kind == Instruction::wait;
   }
   std::vector<int> reads_of(const Instruction& instruction) const;
-  std::vector<int> writes_of(const Instruction& instruction) const;
   Segment segment(size_t begin, size_t end, bool gives_all) const;
 
   const Schedule& schedule_;
@@ -92,6 +99,7 @@ class Segmenter {
   const std::vector<int> places_;
   std::vector<Uses> uses_;     // by place
   std::vector<bool> is_kept_;  // by place: a state or an output
+  std::vector<IdCheck> id_checks_;
 };
 
 }  // namespace partita

@@ -7,6 +7,7 @@
 
 #include "base/op_call.h"
 #include "ir/graph/graph.h"
+#include "ir/graph/id_operand.h"
 #include "ir/graph/traced.h"
 #include "ir/sharding/rule.h"
 
@@ -93,13 +94,6 @@ struct Halves {
 };
 
 /// Properties of an op that other folders query instead of comparing its name. Each is optional.
-/// An operand of ids or labels.
-struct IdOperand {
-  size_t operand = 0;
-  /// Checks local ids as the kernel does, whose InvalidArgument it throws for one out of range. None: no op of ids.
-  std::function<void(const OpCall&, ConstTensor ids)> require = nullptr;
-};
-
 struct OpTraits {
   Halves halves = {};
   /// Whether the result is the sum of the operands, so that the producer of an operand can accumulate into it.
@@ -119,7 +113,7 @@ struct OpTraits {
   std::function<std::optional<Attrs>(const OpCall&, int64_t parts)> share_of_mean = nullptr;
   /// Returns the number of rows of the table in operand 0; operand 1 holds row numbers.
   std::function<int64_t(const OpCall&)> table_rows = nullptr;
-  /// The ids that the kernel checks. A program of an accelerator checks none, so the host does.
+  /// The ids that the kernel checks.
   IdOperand ids = {};
   /// Returns how the op normalizes over the rows of a batch. Set for such ops and their gradients.
   std::function<BatchStatistics(const OpCall&)> batch_statistics = nullptr;

@@ -11,20 +11,13 @@ namespace partita {
 [[noreturn]] void reject(std::string_view op, std::string_view what, const std::string& got,
                          const std::string& expected, ErrorKind kind = ErrorKind::value);
 
-/// Checks that there are `count` operands. Throws InvalidArgument otherwise.
 /// Checks that an id is a row of a table. Throws InvalidArgument otherwise.
 inline void require_id(std::string_view op, int64_t id, int64_t rows) {
   if (id >= 0 && id < rows) return;
   reject(op, "id is outside the table", fmt::format("{}", id), fmt::format("0 to {}", rows - 1), ErrorKind::index);
 }
-/// Calls `require(id, row)` for each of a tensor of i32 or i64.
-template <class Require>
-void for_ids(ConstTensor ids, const Require& require) {
-  for (int64_t row = 0; row < ids.type.elements(); ++row) {
-    require(ids.type.dtype == DType::i32 ? int64_t{ids.as<int32_t>()[row]} : ids.as<int64_t>()[row], row);
-  }
-}
 
+/// Checks that there are `count` operands. Throws InvalidArgument otherwise.
 void require_operands(std::string_view op, const OpCall& call, size_t count);
 /// Checks that all operands have one element type. Throws InvalidArgument otherwise.
 void require_same_dtype(std::string_view op, const OpCall& call);

@@ -141,6 +141,7 @@ struct Executor::Impl {
         if (after) after(run, i);
       }
     }
+    for (const auto& stage : own) stage->require_ids();
     if (transfers) transfers->share_verdict();
   }
 

@@ -129,6 +129,15 @@ void StageExecutor::run_singly(bool singly) {
   if (programs_ != nullptr) programs_->run_singly(singly);
 }
 
+void StageExecutor::begin_step() {
+  std::fill(seconds_.begin(), seconds_.end(), 0);
+  if (programs_ != nullptr) programs_->begin_step();
+}
+
+void StageExecutor::require_ids() {
+  if (programs_ != nullptr) programs_->require_ids();
+}
+
 void StageExecutor::finish() {
   if (programs_ != nullptr) programs_->finish();
 }

@@ -2,7 +2,6 @@
 // Runs the sections of one stage's schedule on one rank with a device and a communicator. The schedule has made all
 // decisions.
 
-#include <algorithm>
 #include <functional>
 
 #include "runtime/comm/communicator.h"
@@ -86,8 +85,8 @@ class StageExecutor {
   /// buffer is in the plain format, as those of outputs are, and the last section that writes it has run.
   Array read(int buffer) const;
 
-  /// Sets the measured seconds of all instructions to 0.
-  void begin_step() { std::fill(seconds_.begin(), seconds_.end(), 0); }
+  /// Sets the measured seconds of all instructions to 0, and forgets ids of a step that failed.
+  void begin_step();
   /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch) { buffers_.begin(micro_batch); }
   /// Runs instructions [begin, end) in order, in the current micro-batch. Those marked `last` run only in the last
@@ -98,8 +97,11 @@ class StageExecutor {
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
   /// Whether each instruction runs by itself on an accelerator, so that `makes_finite` finds all results.
   void run_singly(bool singly);
-  /// Waits for what runs on an accelerator. Throws the error of the first program that failed; what it computes is
-  /// lost.
+  /// Checks ids and labels that programs of an accelerator were given. Throws InvalidArgument on all ranks of the
+  /// stage, of which this is then a collective call, and the errors of programs.
+  void require_ids();
+  /// Waits for what runs on an accelerator, and checks ids as `require_ids` does. Throws the error of the first program
+  /// that failed; what it computes is lost.
   void finish();
   /// Starts recording each instruction as a span of `stage`; stops if `recorder` is null. `thread` is the trace's
   /// thread for asynchronous collectives.

@@ -265,7 +265,7 @@ class FakePlugin : public FakeState, FakeObjects<FakePlugin> {
         made.type = types.results[k].type;
         made.dims = types.results[k].dims;
         hold(made, types.results[k].bytes());
-        types.results[k].fill(made.bytes, plugin.fill);
+        types.results[k].fill(made.bytes, plugin.fill, plugin.fill_i64);
       }
       args.outputs[device][k] = result;
     }

@@ -23,6 +23,7 @@ struct FakeState {
   int forgotten = 0;                                 // runs whose event was destroyed before anybody waited for it
   std::set<Function> throwing = {};                  // functions that throw std::bad_alloc in the call that fails
   double fill = 1;                                   // elements of results that take the place of no argument
+  int64_t fill_i64 = 1;                              // elements of such results of type i64
   int64_t device_bytes = 0, max_device_bytes = 0;    // in buffers
   std::string platform = "fake";                     // platform of clients
   std::chrono::milliseconds compilation{0};          // duration of a compilation

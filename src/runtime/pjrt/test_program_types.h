@@ -36,15 +36,15 @@ struct TestResult {
     for (const int64_t size : dims) count *= static_cast<size_t>(size);
     return count;
   }
-  /// Writes a number into each element of a float of 32 or 64 bits, and a 1 into others.
-  void fill(std::vector<char>& to, double number) const {
+  /// Writes a number into each element of a float of 32 or 64 bits, `integer` into those of i64, and a 1 into others.
+  void fill(std::vector<char>& to, double number, int64_t integer) const {
     const auto repeat = [&](auto one) {
       for (size_t at = 0; at < to.size(); at += sizeof(one)) std::memcpy(to.data() + at, &one, sizeof(one));
     };
     switch (static_cast<ElementType>(type)) {
       case ElementType::f64: return repeat(number);
       case ElementType::f32: return repeat(static_cast<float>(number));
-      case ElementType::s64: return repeat(int64_t{1});
+      case ElementType::s64: return repeat(integer);
       case ElementType::f16: return repeat(uint16_t{0x3C00});
       case ElementType::bf16: return repeat(uint16_t{0x3F80});
       case ElementType::pred:

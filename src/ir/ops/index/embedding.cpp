@@ -38,9 +38,8 @@ std::vector<Hlo> emit_embedding(const EmitCall& call) {
   return {hlo_rows(call, call.inputs[0], local_rows_of(call, call.inputs[1], call.attrs.as<EmbeddingAttrs>().begin))};
 }
 
-void require_embedding_ids(const OpCall& call, ConstTensor ids) {
-  const int64_t rows = embedding_rows_of(call.attrs.as<EmbeddingAttrs>(), call.inputs[0].shape[0]);
-  for_ids(ids, [&](int64_t id, int64_t) { require_id("embedding", id, rows); });
+int64_t embedding_table_rows(const OpCall& call) {
+  return embedding_rows_of(call.attrs.as<EmbeddingAttrs>(), call.inputs[0].shape[0]);
 }
 
 OpDef embedding_op() {
@@ -81,10 +80,10 @@ OpDef embedding_op() {
                            .rows = local_rows, .begin = attrs.begin, .total = embedding_rows_of(attrs, local_rows)}),
             Value()};
   };
-  op.traits.table_rows = [](const OpCall& call) {
-    return embedding_rows_of(call.attrs.as<EmbeddingAttrs>(), call.inputs[0].shape[0]);
-  };
-  op.traits.ids = {.operand = 1, .require = require_embedding_ids};
+  op.traits.table_rows = embedding_table_rows;
+  op.traits.ids = {.operand = 1, .limit = embedding_table_rows, .require = [](const OpCall& call, int64_t id, int64_t) {
+                     require_id("embedding", id, embedding_table_rows(call));
+                   }};
   op.emit = emit_embedding;
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
@@ -157,10 +156,10 @@ OpDef scatter_rows_op() {
     local.begin += shard.outputs[0][0].begin;
     return Attrs(local);
   };
-  op.traits.ids = {.operand = 0, .require = [](const OpCall& call, ConstTensor ids) {
-                     const int64_t total = call.attrs.as<ScatterRowsAttrs>().total;
-                     for_ids(ids, [&](int64_t id, int64_t) { require_id("scatter_rows", id, total); });
-                   }};
+  op.traits.ids = {.operand = 0,
+                   .limit = [](const OpCall& call) { return call.attrs.as<ScatterRowsAttrs>().total; },
+                   .require = [](const OpCall& call, int64_t id,
+                                 int64_t) { require_id("scatter_rows", id, call.attrs.as<ScatterRowsAttrs>().total); }};
   op.emit = emit_scatter_rows;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const ScatterRowsAttrs& attrs = all.as<ScatterRowsAttrs>();

@@ -120,10 +120,13 @@ OpDef one_hot_op() {
     return Attrs(local);
   };
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
-  op.traits.ids = {.operand = 0, .require = [](const OpCall& call, ConstTensor ids) {
+  op.traits.ids = {.operand = 0,
+                   .limit = [](const OpCall& call) -> std::optional<int64_t> {
                      const int64_t classes = call.attrs.as<OneHotAttrs>().classes;
-                     for_ids(ids, [&](int64_t id, int64_t row) { require_class(id, row, classes); });
-                   }};
+                     return classes == 0 ? std::nullopt : std::optional(classes);
+                   },
+                   .require = [](const OpCall& call, int64_t id,
+                                 int64_t row) { require_class(id, row, call.attrs.as<OneHotAttrs>().classes); }};
   op.emit = emit_one_hot;
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {

@@ -36,6 +36,10 @@ ShardingRule rule_scatter_add(const OpCall& call) {
   return rule.linear_in({0, 2});
 }
 
+int64_t scatter_add_table_rows(const OpCall& call) {
+  return scatter_add_rows_of(call.attrs.as<ScatterAddAttrs>(), call.inputs[0].shape[0]);
+}
+
 template <class T, class ScatterAddId>
 void scatter_scatter_add(const ScatterAddAttrs& attrs, Inputs in, Outputs out) {
   const int64_t local_rows = in[0].type.shape[0], width = in[0].type.shape[1],
@@ -83,11 +87,10 @@ std::vector<OpDef> scatter_add_ops() {
     const Value sums = call.apply("scatter_rows", {call.inputs[1], call.inputs[2]}, rows);
     return {call.apply("add", {call.inputs[0], sums})};
   };
-  op.traits.ids = {.operand = 1, .require = [](const OpCall& call, ConstTensor ids) {
-                     const int64_t rows =
-                         scatter_add_rows_of(call.attrs.as<ScatterAddAttrs>(), call.inputs[0].shape[0]);
-                     for_ids(ids, [&](int64_t id, int64_t) { require_id("scatter_add", id, rows); });
-                   }};
+  op.traits.ids = {
+      .operand = 1, .limit = scatter_add_table_rows, .require = [](const OpCall& call, int64_t id, int64_t) {
+        require_id("scatter_add", id, scatter_add_table_rows(call));
+      }};
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const ScatterAddAttrs& attrs = all.as<ScatterAddAttrs>();
     for_float(in[0].type.dtype, [&](auto zero) {

@@ -69,6 +69,10 @@ std::vector<Hlo> emit_take_along(const EmitCall& call) {
   return {call.reshape(hlo_rows(call, call.reshape(x, {x.type.elements(), 1}), places), result.shape)};
 }
 
+int64_t take_along_columns(const OpCall& call) {
+  return take_along_total_of(call.attrs.as<TakeAlongAttrs>(), call.inputs[0].shape.back());
+}
+
 OpDef take_along_op() {
   OpDef op;
   op.name = "take_along";
@@ -91,6 +95,10 @@ OpDef take_along_op() {
                     .size = local_columns, .begin = attrs.begin, .total = take_along_total_of(attrs, local_columns)}),
             Value()};
   };
+  op.traits.ids = {
+      .operand = 1, .limit = take_along_columns, .require = [](const OpCall& call, int64_t index, int64_t) {
+        require_index("take_along", index, take_along_columns(call));
+      }};
   op.emit = emit_take_along;
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
@@ -199,6 +207,12 @@ OpDef put_along_op() {
                        TakeAlongAttrs{.begin = attrs.begin, .total = put_along_total_of(attrs)}),
             Value()};
   };
+  op.traits.ids = {.operand = 1,
+                   .limit = [](const OpCall& call) { return put_along_total_of(call.attrs.as<PutAlongAttrs>()); },
+                   .require =
+                       [](const OpCall& call, int64_t index, int64_t) {
+                         require_index("put_along", index, put_along_total_of(call.attrs.as<PutAlongAttrs>()));
+                       }};
   op.emit = emit_put_along;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const PutAlongAttrs& attrs = all.as<PutAlongAttrs>();

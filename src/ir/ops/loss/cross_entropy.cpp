@@ -93,11 +93,11 @@ OpDef cross_entropy_op() {
   op.grad = grad_cross_entropy;
   op.expand = expand_cross_entropy;
   op.flops_per_point = 5;
-  op.traits.ids = {.operand = 1, .require = [](const OpCall& call, ConstTensor labels) {
-                     const int64_t classes = call.inputs[0].shape.back();
-                     for_ids(labels,
-                             [&](int64_t label, int64_t row) { require_label(kCrossEntropy, label, row, classes); });
-                   }};
+  op.traits.ids = {
+      .operand = 1,
+      .limit = [](const OpCall& call) { return call.inputs[0].shape.back(); },
+      .require = [](const OpCall& call, int64_t label,
+                    int64_t row) { require_label(kCrossEntropy, label, row, call.inputs[0].shape.back()); }};
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
@@ -187,11 +187,12 @@ OpDef cross_entropy_grad_op() {
   op.infer = infer_cross_entropy_grad;
   op.rule = [](const OpCall& call) { return einsum("..z,..,..1,..1->..z", call).linear_in({3}); };
   op.localize = localize_cross_entropy_grad;
-  op.traits.ids = {
-      .operand = 1, .require = [](const OpCall& call, ConstTensor labels) {
-        const int64_t classes = call.attrs.as<CrossEntropyGradAttrs>().classes;
-        for_ids(labels, [&](int64_t label, int64_t row) { require_label(kCrossEntropyGrad, label, row, classes); });
-      }};
+  op.traits.ids = {.operand = 1,
+                   .limit = [](const OpCall& call) { return call.attrs.as<CrossEntropyGradAttrs>().classes; },
+                   .require =
+                       [](const OpCall& call, int64_t label, int64_t row) {
+                         require_label(kCrossEntropyGrad, label, row, call.attrs.as<CrossEntropyGradAttrs>().classes);
+                       }};
   op.emit = emit_cross_entropy_grad;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {

@@ -23,9 +23,15 @@ std::vector<Type> infer_assign_slots(const OpCall& call) {
   return {Type{DType::i32, ids.shape}};
 }
 
+/// Checks an id. Throws InvalidArgument for one that is no expert.
+void require_expert(int64_t id, int64_t experts) {
+  if (id >= 0 && id < experts) return;
+  reject("assign_slots", "id is no expert", fmt::format("{}", id), fmt::format("0 to {}", experts - 1),
+         ErrorKind::index);
+}
+
 /// Assigns slots to the ids in order, first choices of all tokens first: the next slot of the expert, or experts *
-/// capacity, which means none, if it has no more. `counts` is scratch: the number of ids per expert so far. Throws
-/// InvalidArgument for an id that is no expert.
+/// capacity, which means none, if it has no more. `counts` is scratch: the number of ids per expert so far.
 template <class Id>
 void assign(const AssignSlotsAttrs& attrs, int64_t tokens, int64_t choices, const Id* ids, std::vector<int64_t>& counts,
             int32_t* slots) {
@@ -33,10 +39,6 @@ void assign(const AssignSlotsAttrs& attrs, int64_t tokens, int64_t choices, cons
   for (int64_t k = 0; k < choices; ++k) {
     for (int64_t n = 0; n < tokens; ++n) {
       const auto expert = static_cast<int64_t>(ids[n * choices + k]);
-      if (expert < 0 || expert >= attrs.experts) {
-        reject("assign_slots", "id is no expert", fmt::format("{}", expert), fmt::format("0 to {}", attrs.experts - 1),
-               ErrorKind::index);
-      }
       const int64_t place = counts[expert]++;
       slots[n * choices + k] = static_cast<int32_t>(place < attrs.capacity ? expert * attrs.capacity + place
                                                                            : attrs.experts * attrs.capacity);
@@ -79,6 +81,10 @@ std::vector<OpDef> assign_slots_ops() {
   op.infer = infer_assign_slots;
   op.rule = [](const OpCall& call) { return einsum("..nk->..nk | n:whole k:whole", call); };
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
+  op.traits.ids = {.operand = 0,
+                   .limit = [](const OpCall& call) { return call.attrs.as<AssignSlotsAttrs>().experts; },
+                   .require = [](const OpCall& call, int64_t id,
+                                 int64_t) { require_expert(id, call.attrs.as<AssignSlotsAttrs>().experts); }};
   op.emit = emit_assign_slots;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const auto& attrs = all.as<AssignSlotsAttrs>();
@@ -87,6 +93,9 @@ std::vector<OpDef> assign_slots_ops() {
     std::vector<int64_t> counts(attrs.experts);
     for_integer(in[0].type.dtype, [&](auto zero) {
       const auto* ids = in[0].as<decltype(zero)>();
+      for (int64_t i = 0; i < in[0].type.elements(); ++i) {
+        require_expert(static_cast<int64_t>(ids[i]), attrs.experts);
+      }
       int32_t* slots = out[0].as<int32_t>();
       for (int64_t at = 0; at < out[0].type.elements(); at += group) {
         assign(attrs, tokens, choices, ids + at, counts, slots + at);

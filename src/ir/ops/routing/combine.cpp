@@ -15,6 +15,12 @@ void require_combine_rows(std::string_view op, const OpCall& call) {
   require_slot_range(op, call, attrs.begin, local, slot_total(attrs, local));
 }
 
+/// Returns the number of slots of the whole, for combine and combine_grad_weights.
+int64_t combine_slots(const OpCall& call) {
+  const Shape& rows = call.inputs[0].shape;
+  return slot_total(call.attrs.as<CombineAttrs>(), rows[rows.size() - 2]);
+}
+
 Attrs localize_combine(const Attrs& all, const Shard& shard) {
   const auto& attrs = all.as<CombineAttrs>();
   const Range& range = shard.inputs[0][shard.inputs[0].size() - 2];
@@ -109,6 +115,7 @@ OpDef combine_op() {
   };
   op.flops_per_point = 2;
   op.emit = emit_combine;
+  op.traits.ids = slot_operand("combine", combine_slots);
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const RoutingSizes sizes = routing_sizes(in[1].type, in[0].type);
     for_float(in[0].type.dtype, [&](auto zero) {
@@ -179,6 +186,7 @@ OpDef combine_grad_weights_op() {
   op.localize = localize_combine;
   op.flops_per_point = 2;
   op.emit = emit_combine_grad_weights;
+  op.traits.ids = slot_operand("combine_grad_weights", combine_slots);
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const RoutingSizes sizes = routing_sizes(in[1].type, in[0].type);
     for_float(in[0].type.dtype, [&](auto zero) {

@@ -101,6 +101,8 @@ std::vector<OpDef> dispatch_ops() {
   };
   op.grad = grad_dispatch;
   op.emit = emit_dispatch;
+  op.traits.ids =
+      slot_operand("dispatch", [](const OpCall& call) { return slot_total(call.attrs.as<DispatchAttrs>()); });
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const RoutingSizes sizes = routing_sizes(in[1].type, out[0].type);
     for_float(in[0].type.dtype, [&](auto zero) {

@@ -42,6 +42,13 @@ void require_slot_weights(std::string_view op, const OpCall& call, size_t weight
   }
 }
 
+IdOperand slot_operand(std::string_view op, const std::function<int64_t(const OpCall&)>& total) {
+  return {.operand = 1,
+          .limit = [total](const OpCall& call) { return total(call) + 1; },  // the last number means no slot
+          .require = [op = std::string(op), total](const OpCall& call, int64_t slot,
+                                                   int64_t) { row_of_slot(op, slot, 0, 0, total(call)); }};
+}
+
 void require_slot_range(std::string_view op, const OpCall& call, int64_t begin, int64_t size, int64_t total) {
   if (size >= 0 && begin >= 0 && size <= total && begin <= total - size) return;
   reject(op, "the slots are outside their range", call.attrs.print(), "0 <= begin and begin + local slots <= total");

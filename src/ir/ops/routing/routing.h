@@ -45,4 +45,7 @@ Hlo emitted_rows_of_slots(const EmitCall& call, const Hlo& slots, const RoutingS
 inline int64_t slot_total(const DispatchAttrs& attrs) { return attrs.total != 0 ? attrs.total : attrs.size; }
 inline int64_t slot_total(const CombineAttrs& attrs, int64_t local) { return attrs.total != 0 ? attrs.total : local; }
 
+/// Returns the check of slots, operand 1 of `op`. `total` returns the number of slots of the whole.
+IdOperand slot_operand(std::string_view op, const std::function<int64_t(const OpCall&)>& total);
+
 }  // namespace partita

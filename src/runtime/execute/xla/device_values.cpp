@@ -98,12 +98,6 @@ char* DeviceValues::on_host(int buffer, int64_t micro_batch) {
   return address;
 }
 
-const char* DeviceValues::if_on_host(int place, int64_t micro_batch) {
-  if (held_[static_cast<size_t>(place)].holder != nullptr) return nullptr;
-  const std::lock_guard lock(mutex_);
-  return value(place, micro_batch).is_on_host ? parts_.buffers.copy_of(place, micro_batch) : nullptr;
-}
-
 void DeviceValues::written(int buffer, int64_t micro_batch) {
   const std::lock_guard lock(mutex_);
   const int place = place_of(buffer);

@@ -50,9 +50,6 @@ class DeviceValues {
   /// Brings the value of a buffer in a micro-batch to the host's memory and returns its address. Waits for the program
   /// that computes it, and throws its error. Throws the failed update's kind of error for a state that it lost.
   char* on_host(int buffer, int64_t micro_batch);
-  /// Returns the address of the value of a place in a micro-batch in the host's memory, null if it is on the device
-  /// alone.
-  const char* if_on_host(int place, int64_t micro_batch);
   /// Declares that the value of a buffer in a micro-batch was written in the host's memory.
   void written(int buffer, int64_t micro_batch);
   /// Forgets the copies on the device of all values but states.

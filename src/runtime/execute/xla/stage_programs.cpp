@@ -51,6 +51,7 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
       gang_(gang_of(parts, segmenter_.mode())),
       values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner},
               holder == nullptr ? nullptr : &holder->values_),
+      ids_({parts.local, parts.schedule, parts.ops, segmenter_, parts.buffers, parts.rank, parts.ranks, cuts.owner}),
       by_instruction_(parts.schedule.instructions.size(), -1) {
   for (const bool flag : {false, true}) {
     flags_.push_back(parts.accelerator.client().upload(parts.accelerator.device(), {{DType::boolean, {}}, &flag}));
@@ -60,7 +61,7 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
     segments_.push_back(load(std::move(segment)));
   }
   require_room();
-  values_.on_failure([this] { finish(); });
+  values_.on_failure([this] { require_success(); });
 }
 
 /// Checks the program that needs the most: with its temporaries, states, outputs, and values that it uses or that are
@@ -112,14 +113,6 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
   for (const int place : loaded.segment.outputs) {
     if (std::find(inputs.begin(), inputs.end(), place) == inputs.end()) loaded.replaced.push_back(place);
   }
-  for (size_t i = loaded.segment.begin; i < loaded.segment.end; ++i) {
-    const Instruction& instruction = parts_.schedule.instructions[i];
-    if (instruction.kind != Instruction::compute) continue;
-    const IdOperand& ids = parts_.ops.at(parts_.local.graph.nodes[instruction.node].op).traits.ids;
-    if (!ids.require) continue;
-    const int place = values_.place_of(instruction.inputs[ids.operand]);
-    if (std::find(inputs.begin(), inputs.end(), place) != inputs.end()) loaded.ids.emplace_back(i, place);
-  }
   with_place([&](const Error& error) { return description_of(loaded, error); },
              [&] {
                for (const std::string& text : texts) {
@@ -155,28 +148,9 @@ void StagePrograms::ran(size_t i) {
   }
 }
 
-/// Checks ids that are on the host. Those that a program computes are not there.
-void StagePrograms::require_ids_of(const Loaded& loaded) {
-  const auto types_of = [&](const std::vector<int>& buffers) {
-    std::vector<Type> types;
-    for (const int buffer : buffers) types.push_back(parts_.buffers.type_of(buffer));
-    return types;
-  };
-  for (const auto& [i, place] : loaded.ids) {
-    const char* ids = values_.if_on_host(place, parts_.buffers.micro_batch());
-    if (ids == nullptr) continue;
-    const Instruction& instruction = parts_.schedule.instructions[i];
-    const std::vector<int64_t> coordinates = parts_.local.mesh.coordinates(parts_.rank, parts_.buffers.micro_batch());
-    const std::vector<Type> inputs = types_of(instruction.inputs), outputs = types_of(instruction.outputs);
-    const Attrs attrs = parts_.local.attrs(instruction.node, coordinates, segmenter_.rules());
-    const IdOperand& checked = parts_.ops.at(parts_.local.graph.nodes[instruction.node].op).traits.ids;
-    checked.require({attrs, inputs, outputs}, {inputs[checked.operand], ids});
-  }
-}
-
 void StagePrograms::launch(const Loaded& loaded) {
   if (loaded.programs.empty()) return;  // nothing but waits
-  require_ids_of(loaded);
+  ids_.require_on_host(loaded.segment, values_);
   try {
     enqueue(loaded);
   } catch (...) {
@@ -202,9 +176,10 @@ void StagePrograms::enqueue(const Loaded& loaded) {
   updates_ = updates_ || loaded.writes_states;
   for (const int place : loaded.replaced) values_.release(place, micro_batch);
   pjrt::Results results = start(loaded, std::move(arguments));
-  for (size_t k = 0; k < results.buffers.size(); ++k) {
+  for (size_t k = 0; k < loaded.segment.outputs.size(); ++k) {
     values_.set(loaded.segment.outputs[k], micro_batch, std::move(results.buffers[k]));
   }
+  if (!loaded.segment.checks.empty()) ids_.add(loaded.segment, std::move(results.buffers.back()));
   in_flight_.push_back({&loaded, std::move(results.done)});
 }
 
@@ -239,8 +214,23 @@ std::exception_ptr StagePrograms::await_all() {
   return first;
 }
 
-void StagePrograms::finish() {
+/// Waits for all runs. Throws the error of the first that failed.
+void StagePrograms::require_success() {
   if (const std::exception_ptr error = await_all(); error != nullptr) fail(error);
+}
+
+void StagePrograms::require_ids() {
+  try {
+    ids_.require();
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception(), earlier = await_all();
+    fail(earlier != nullptr ? earlier : error);
+  }
+}
+
+void StagePrograms::finish() {
+  require_success();
+  require_ids();
   updates_ = false;
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/emit/held_bytes.h"
 #include "runtime/execute/xla/device_values.h"
 #include "runtime/execute/xla/gang.h"
+#include "runtime/execute/xla/id_checker.h"
 
 namespace partita {
 
@@ -28,7 +29,7 @@ class StagePrograms {
     const StageBuffers& buffers;
     const Accelerator& accelerator;
     CollectiveMode collectives = CollectiveMode::cut;
-    Communicator* ranks = nullptr;  // those of the stage; needed in whole mode
+    Communicator* ranks = nullptr;  // those of the stage; needed if there are several
   };
 
   /// Compiles the segments. In whole mode this and `run` are collective calls over the ranks of the stage. All that
@@ -54,16 +55,22 @@ class StagePrograms {
   /// Whether each instruction runs by itself, so that all results can be looked at.
   void run_singly(bool singly);
   bool runs_singly() const { return singly_; }
-  /// Waits for all runs. Throws the error of the first that failed: what it computes is lost then.
+  /// Reads what programs that ran since the last call found about ids and labels: waits for those that check some, and
+  /// is then a collective call over the stage's ranks. Throws the kernel's InvalidArgument, on all of them, for an id
+  /// out of range. Throws as `finish` does, and RuntimeFailure if a rank fails, is lost or late.
+  void require_ids();
+  /// Waits for all runs, and calls `require_ids`. Throws the error of the first run that failed: what it computes is
+  /// lost then.
   void finish();
+  /// Forgets ids of a step that failed.
+  void begin_step() { ids_.forget(); }
 
  private:
   struct Loaded {
     Segment segment;
     std::vector<std::shared_ptr<const pjrt::Executable>> programs;  // one, or one per micro-batch
     bool writes_states = false;
-    std::vector<int> replaced;                // outputs that are no inputs
-    std::vector<std::pair<size_t, int>> ids;  // instructions and the places of their ids, which come from outside
+    std::vector<int> replaced;  // outputs that are no inputs
   };
   /// Bytes on the device while a program runs.
   struct ProgramMemory {
@@ -80,11 +87,11 @@ class StagePrograms {
   void launch(const Loaded& loaded);
   void require_room() const;
   std::vector<ProgramMemory> memory_of_segments() const;
-  void require_ids_of(const Loaded& loaded);
   void enqueue(const Loaded& loaded);
   pjrt::Results start(const Loaded& loaded, std::vector<const pjrt::Buffer*> arguments);
   std::exception_ptr await_oldest();
   std::exception_ptr await_all();
+  void require_success();
   [[noreturn]] void fail(const std::exception_ptr& error);
   std::string description_of(const Loaded& loaded, const Error& error) const;
 
@@ -93,6 +100,7 @@ class StagePrograms {
   const Segmenter segmenter_;
   std::optional<Gang> gang_;  // in whole mode on several ranks
   DeviceValues values_;
+  IdChecker ids_;
   std::vector<Loaded> segments_;
   std::vector<int> by_instruction_;  // the segment that begins there, or -1
   std::map<size_t, Loaded> single_;  // by instruction, made when needed
