@@ -26,12 +26,9 @@ void require_ranges(const PlanRequest& request) {
   }
 }
 
-/// Opens the cluster of the request, without TF32 if the request says so, and resizes it to the ranks of the request; 0
-/// ranks leave it whole. Only a cluster whose ranks share cores can grow. Throws InvalidArgument for a number of ranks
-/// out of range and for an unknown cluster, MissingFile if its file cannot be read, InvalidFile if that is malformed or
-/// too large.
-Cluster cluster_of(const PlanRequest& request) {
-  Cluster cluster = open_cluster(request.cluster);
+/// Returns the whole cluster without TF32 if the request says so, resized to the ranks of the request; 0 ranks leave it
+/// whole. Only a cluster whose ranks share cores can grow. Throws InvalidArgument for a number of ranks out of range.
+Cluster cluster_of(const PlanRequest& request, Cluster cluster) {
   if (!request.tf32) cluster = without_tf32(std::move(cluster));
   if (request.ranks == 0) return cluster;
   if (request.ranks < 0) {
@@ -82,11 +79,12 @@ bool has_searched_cuts(const Configuration& configuration) {
   return configuration.tensor > 1 && configuration.cuts == TensorCuts::searched;
 }
 
-NetworkPlanner::NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cuts)
+NetworkPlanner::NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cuts, const Cluster* opened)
     : request_((require_ranges(request), std::move(request))),
       cuts_(std::move(cuts)),
       trained_(trained_of(request_)),
-      cluster_(cluster_of(request_)),
+      whole_cluster_(opened == nullptr ? open_cluster(request_.cluster) : *opened),
+      cluster_(cluster_of(request_, whole_cluster_)),
       precision_(Precision::on(cluster_.rank_device(), dtype_of(request_, trained_), request_.reduce_dtype)),
       forward_(make_forward()),
       batch_(rows_of(forward_)),
@@ -279,7 +277,7 @@ void NetworkPlanner::require_trainable(const PlanFile& plan) const {
 }
 
 Price NetworkPlanner::price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const {
-  return NetworkPlanner(request_, cuts).priced(configuration).price;
+  return NetworkPlanner(request_, cuts, &whole_cluster_).priced(configuration).price;
 }
 
 Plan NetworkPlanner::folded_plan(const PricedPlan& plan) {

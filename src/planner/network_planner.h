@@ -11,14 +11,18 @@ namespace partita {
 class NetworkPlanner {
  public:
   /// Opens the cluster, and builds the network or reads its graph. With `cuts`, prices the cuts of a saved plan as they
-  /// are, without folding repeated layers. Throws InvalidArgument for an unknown model or cluster, for a network that
+  /// are, without folding repeated layers. `opened` is the cluster of the request if that is open already, as
+  /// `whole_cluster` of another planner. Throws InvalidArgument for an unknown model or cluster, for a network that
   /// cannot be built, for ranks, rows or memory out of range, and for a graph that is malformed, is a training, has no
   /// batch, or has another batch than the request. Throws MissingFile or InvalidFile if the file of a cluster or a
   /// graph cannot be read, is too large or, for a cluster, malformed.
-  explicit NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cuts = std::nullopt);
+  explicit NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cuts = std::nullopt,
+                          const Cluster* opened = nullptr);
 
   const PlanRequest& request() const { return request_; }
   const Cluster& cluster() const { return cluster_; }
+  /// The cluster as it was opened, with all its ranks.
+  const Cluster& whole_cluster() const { return whole_cluster_; }
   /// The network to train. Throws InvalidArgument if the request names the file of a graph, which cannot be trained.
   const TrainedNetwork& trained() const;
   bool is_graph() const { return !trained_; }
@@ -61,8 +65,8 @@ class NetworkPlanner {
   /// dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot be started.
   void require_trainable(const PlanFile& plan) const;
   /// Prices a completed configuration with the cuts of a plan file. Repeated layers keep their own cuts, and nodes that
-  /// the file does not name are cut as `cuts.others` says. Memory is found as in `priced`. Opens the cluster again.
-  /// Throws as the constructor and `priced` do.
+  /// the file does not name are cut as `cuts.others` says. Memory is found as in `priced`. Throws as the
+  /// constructor and `priced` do.
   Price price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const;
   /// Makes the plan of the folded forward graph on the ranks of one stage, from the values of the configuration alone,
   /// not from cuts of a saved plan. Throws InvalidArgument if the network cannot be cut so, and as `job_of_plan` does.
@@ -80,7 +84,7 @@ class NetworkPlanner {
   const PlanRequest request_;
   const std::optional<NamedCuts> cuts_;
   const std::optional<TrainedNetwork> trained_;  // none: the request names the file of a graph
-  const Cluster cluster_;
+  const Cluster whole_cluster_, cluster_;
   const Precision precision_;
   const Graph forward_;
   const int64_t batch_;

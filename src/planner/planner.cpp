@@ -4,7 +4,6 @@
 
 #include "compiler/search/named_cuts.h"
 #include "ir/ops/registry.h"
-#include "planner/cluster/presets.h"
 #include "planner/network_planner.h"
 #include "planner/op_costs.h"
 #include "planner/pricing/quantities.h"
@@ -75,7 +74,7 @@ PlannedJob price(const PlanRequest& request, const Configuration& configuration)
   if (own.ranks == 0) own.ranks = configuration.ranks();
   PlannedJob job{.planner = std::make_shared<NetworkPlanner>(own)};
   NetworkPlanner& planner = *job.planner;
-  const int64_t most = request.ranks == 0 ? max_ranks(open_cluster(request.cluster)) : own.ranks;
+  const int64_t most = request.ranks == 0 ? max_ranks(planner.whole_cluster()) : own.ranks;
   job.priced = planner.priced(completed(configuration, own.ranks, planner.batch(), own.where, most));
   job.priced.search_seconds = watch.seconds();
   job.memory = planner.memory();

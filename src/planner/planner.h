@@ -43,9 +43,9 @@ PlannedJob price(const PlanRequest& request, const Configuration& configuration)
 
 /// Returns the plan as a file that people edit and that `read_plan_file` reads back. For the job of a saved plan, it is
 /// that file, with the cuts of the configuration if it has none. Throws InvalidArgument for a job from the file of a
-/// graph, and for a configuration of the network that a training refuses. Searched cuts are priced again, which throws
-/// MissingFile or InvalidFile if the file of the cluster is gone or damaged. Throws RuntimeFailure(cannot_write) if a
-/// dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot be started.
+/// graph, and for a configuration of the network that a training refuses. Searched cuts are priced again; where memory
+/// is measured, this throws MissingFile or InvalidFile for a launcher's rank table. Throws RuntimeFailure(cannot_write)
+/// if a dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot be started.
 PlanFile plan_file_of(const PlannedJob& job);
 /// Returns the job configuration with which `Model` trains under the plan, in the type of the plan if that is f32 or
 /// f64, else in the type of the network's configuration. Throws as `plan_file_of` does.

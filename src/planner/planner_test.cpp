@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "frontend/data/readers/test_files.h"
+#include "planner/cluster/presets.h"
+#include "planner/cluster/toml.h"
 #include "planner/saved_plan.h"
 #include "zoo/zoo.h"
 
@@ -66,6 +72,18 @@ TEST(Planner, PricesWhatItFound) {
   PlanRequest compares = request;
   compares.runner_up = true;
   EXPECT_EQ(others(plan(compares)).size(), 1 + known_templates().size());
+}
+
+TEST(Planner, ReadsTheFileOfAClusterOnce) {
+  const TempDir folder;
+  const std::string path = folder.path() / "cluster.toml";
+  const Configuration searched = parse_configuration("data=4,tensor=2,cuts=searched");
+  std::ofstream(path) << print(cluster_named("v100"));
+  const PlannedJob job = price({.model = kModel, .cluster = path, .batch = 24}, searched),
+                   large = plan({.model = kModel, .cluster = path, .batch = 24, .memory = 1e5});
+  std::filesystem::remove(path);
+  EXPECT_GT(plan_file_of(job).predicted->step_seconds, 0);
+  EXPECT_FALSE(remedies(large).empty());
 }
 
 TEST(Planner, SaysWhatATrainingRuns) {

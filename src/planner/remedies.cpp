@@ -12,12 +12,15 @@ namespace {
 
 constexpr int64_t kMaxFactor = 32;  // by which nodes or the batch change
 
-/// Whether a search finds a configuration that fits; false if the request is refused with InvalidArgument. Throws
-/// MissingFile or InvalidFile for the file of a cluster or a graph, or a launcher's rank table. Where memory is
-/// measured, throws RuntimeFailure(out_of_memory) if the compute threads cannot be started.
-bool fits(const PlanRequest& request) {
+/// Whether a search finds a configuration that fits; false if the request is refused with InvalidArgument. `opened` is
+/// the cluster of the request, null to open it. Throws MissingFile or InvalidFile for the file of a cluster that is
+/// opened or of a graph, or a launcher's rank table. Where memory is measured, throws RuntimeFailure(out_of_memory) if
+/// the compute threads cannot be started.
+bool fits(const PlanRequest& request, const Cluster* opened) {
   try {
-    return NetworkPlanner(request).searched(request.pins, /*runner_up=*/false, /*any=*/true).best.has_value();
+    return NetworkPlanner(request, /*cuts=*/std::nullopt, opened)
+        .searched(request.pins, /*runner_up=*/false, /*any=*/true)
+        .best.has_value();
   } catch (const InvalidArgument&) {
     return false;
   }
@@ -36,7 +39,7 @@ std::optional<Remedy> more_nodes(const NetworkPlanner& planner) {
   for (int64_t factor = 2; factor <= kMaxFactor; factor *= 2) {
     request.cluster = with_more_nodes(before, factor);
     if (planner.cluster().cores > 0) request.memory = planner.memory();  // per rank, not per host
-    if (fits(request)) {
+    if (fits(request, /*opened=*/nullptr)) {
       return Remedy{static_cast<double>(factor), fmt::format("--cluster {}", request.cluster)};
     }
   }
@@ -49,7 +52,8 @@ std::optional<Remedy> smaller_batch(const NetworkPlanner& planner) {
   for (int64_t factor = 2; factor <= kMaxFactor && planner.batch() / factor > 0; factor *= 2) {
     if (planner.batch() % factor != 0) break;
     request.batch = planner.batch() / factor;
-    if (fits(request)) return Remedy{static_cast<double>(factor), fmt::format("--batch {}", request.batch)};
+    if (fits(request, &planner.whole_cluster()))
+      return Remedy{static_cast<double>(factor), fmt::format("--batch {}", request.batch)};
   }
   return std::nullopt;
 }

@@ -57,7 +57,7 @@ SavedPlan::SavedPlan(const std::string& path, const std::string& cluster) : file
   planner_->require_trainable(file_);
   compare_cuts(*planner_->plan_file(planner_->priced(file_.configuration)).cuts);
   if (unpriced_nodes_ > 0 || (edited_nodes_ == 0 && !has_searched_cuts(file_.configuration))) return;
-  edited_ = std::make_shared<NetworkPlanner>(request, file_.cuts);
+  edited_ = std::make_shared<NetworkPlanner>(request, file_.cuts, &planner_->whole_cluster());
 }
 
 PlannedJob SavedPlan::job() const {

@@ -8,8 +8,11 @@
 # of GPT-2 there, or if on 8 GPUs optimizer level 3 takes more than level 0 less the parameters, and 3 layers' parameters.
 # For TPUs, whose compiler leaves fewer temporaries in either case, this is not checked. Exit code 1, too, if GPT-2 with
 # fused attention has fewer calls than one for each layer and direction, or more than 60 % of the temporaries.
+# Temporaries and the largest program of each model are compared with tools/xla/memory/TARGET.txt: exit code 1 if one is
+# more than 5 % above the accepted number. RENEW=yes accepts what was compiled: all, or with JOBS some.
 set -uo pipefail
 partita=$(realpath "$1")
+gate=$(dirname "$(realpath "$0")")/memory_gate.py
 shift
 targets=("$@")
 [[ ${#targets[@]} -gt 0 ]] || targets=(h100 v5e)
@@ -27,15 +30,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0
 
+plugin_of() { if [[ $1 == v* ]]; then echo "${PARTITA_TPU_PLUGIN:-}"; else echo "${PARTITA_CUDA_PLUGIN:-}"; fi; }
+
 # compile TARGET JOB: writes the numbers as JSON to $work/json, or the error to $work/error.
 compile() {
-  local plugin=${PARTITA_CUDA_PLUGIN:-} memory=${MEMORY:-40000000}
-  if [[ $1 == v* ]]; then
-    plugin=${PARTITA_TPU_PLUGIN:-}
-    memory=${MEMORY:-14000000}
-  fi
+  local memory=${MEMORY:-40000000}
+  [[ $1 != v* ]] || memory=${MEMORY:-14000000}
   # shellcheck disable=SC2086
-  (ulimit -v "$memory"; PARTITA_PJRT_PLUGIN=$plugin nice -n 10 timeout -s KILL "${LIMIT:-600}" \
+  (ulimit -v "$memory"; PARTITA_PJRT_PLUGIN=$(plugin_of "$1") nice -n 10 timeout -s KILL "${LIMIT:-600}" \
     "$partita" compile $2 --target "$1" --precision bf16 --json >"$work/json" 2>"$work/error")
 }
 
@@ -45,6 +47,8 @@ for target in "${targets[@]}"; do
   before= level0=
   of_target=("${jobs[@]}")
   [[ -n ${JOBS:-} || $target == v* ]] || of_target+=("$gpt2 --batch 32 --attention fused" "$eight 0" "$eight 3")
+  numbers=$work/$target.numbers
+  : >"$numbers"
   for job in "${of_target[@]}"; do
     if ! compile "$target" "$job"; then
       reason=$(grep -o 'partita: error: .*' "$work/error" | cut -c 17-140)
@@ -52,28 +56,18 @@ for target in "${targets[@]}"; do
       [[ $target == v* ]] || faults=1
       continue
     fi
-    python3 - "$job" "$target" "$work/json" <<'END'
-import json, sys
-job, target, path = sys.argv[1:]
-made = json.load(open(path))
-total = made["sum"]
-mib = lambda count: f"{count / 2**20:,.1f}"
-print(f"| {job} | {target} | {len(made['programs'])} | {total['ops']} | {total['fused_kernels']} | {total['library_calls']} "
-      f"| {mib(total['arguments'])} | {mib(total['temporaries'])} | {mib(made['largest_program'])} | {total['seconds']:.1f} |")
-END
-    temporaries=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['sum']['temporaries'])" "$work/json")
+    "$gate" row "$job" "$target" "$work/json" "$numbers"
+    IFS=$'\t' read -r temporaries largest calls _ < <(tail -n 1 "$numbers")
     if [[ $job == "$gpt2 --batch 32" ]]; then
       before=$temporaries
     elif [[ $job == *"--recompute full" && -n $before && $target != v* ]] && ((2 * temporaries > before)); then
       echo "recomputation leaves more than half of the temporaries, got $temporaries, expected at most half of $before" >&2
       faults=1
     fi
-    calls=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['sum']['library_calls'])" "$work/json")
     if [[ $job == "$gpt2 --batch 32 --attention fused" && -n $before ]] && ((calls < 24 || 10 * temporaries > 6 * before)); then
       echo "fused attention, got $calls calls and temporaries of $temporaries, expected at least 24 and at most 60 % of $before" >&2
       faults=1
     fi
-    largest=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['largest_program'])" "$work/json")
     if [[ $job == "$eight 0" ]]; then
       level0=$largest
     elif [[ $job == "$eight 3" && -n $level0 ]] && ((largest > level0 - parameters + 3 * layer)); then
@@ -81,5 +75,6 @@ END
       faults=1
     fi
   done
+  "$gate" gate "$target" "$numbers" "$(plugin_of "$target")" || faults=1
 done
 exit "$faults"

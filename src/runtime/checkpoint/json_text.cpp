@@ -2,7 +2,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "base/printable.h"
+
 namespace partita {
+
+std::string print_json(const nlohmann::ordered_json& value) {
+  try {
+    return value.dump();
+  } catch (const nlohmann::ordered_json::type_error&) {  // a text that is not UTF-8
+    const std::string text = value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::ignore);
+    throw InvalidArgument(fmt::format("[checkpoint] a name or text is not UTF-8, got other bytes in {}, expected UTF-8",
+                                      printable(text)));
+  }
+}
 
 void append_json(std::string& json, std::string_view text) {
   // The library handles letters one by one, which for checksums of tiles is most of the time of a header.
@@ -12,7 +25,7 @@ void append_json(std::string& json, std::string_view text) {
     special |= static_cast<unsigned char>((code < ' ') | (code > '~') | (code == '"') | (code == '\\'));
   }
   if (special != 0) {
-    json += nlohmann::json(text).dump();
+    json += print_json(text);
     return;
   }
   json += '"';

@@ -416,7 +416,7 @@ std::string print_manifest(const Manifest& manifest) {
   }
   if (manifest.losses_not_finite > 0) head["losses_not_finite"] = manifest.losses_not_finite;
   std::string text = "{";
-  for (const auto& [key, value] : head.items()) text += fmt::format("\"{}\":{},\n", key, value.dump());
+  for (const auto& [key, value] : head.items()) text += fmt::format("\"{}\":{},\n", key, print_json(value));
   print_lines(text, "files", manifest.files, print_file);
   print_lines(text, "tensors", manifest.tensors, print_tensor);
   const std::string checksum = checksum_of_text(text);

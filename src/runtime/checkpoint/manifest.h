@@ -69,7 +69,7 @@ void add_shard(Manifest& manifest, int rank, const std::vector<ShardPiece>& piec
 /// have another type. Throws InvalidFile, naming `path`, otherwise.
 void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path);
 
-/// The manifest as JSON that ends with a checksum of itself.
+/// The manifest as JSON that ends with a checksum of itself. Throws InvalidArgument if a text in it is not UTF-8.
 std::string print_manifest(const Manifest& manifest);
 
 /// Parses what print_manifest returns. Throws InvalidFile, naming `path`, if the text is not JSON, the checksum, format

@@ -95,6 +95,15 @@ TEST(Manifest, HasTheScaleOfTheLoss) {
   EXPECT_EQ(said_of_scale({}, 4, 5), "[checkpoint] m: the manifest has a bad 'losses_not_finite'");
 }
 
+TEST(Manifest, RefusesTextsThatAreNotUtf8) {
+  const Manifest manifest{.position = {.step = 1, .batch = 1, .rows = 1}};
+  Manifest tensor = manifest, plan = manifest, training = manifest;
+  tensor.tensors.push_back({.name = "w\xff"});
+  plan.plan = "\xff";
+  training.position.metadata["note"] = "\xff";
+  for (const Manifest& bad : {tensor, plan, training}) EXPECT_THROW(print_manifest(bad), InvalidArgument);
+}
+
 // Programs that do not know of scales read what has none, and refuse the others.
 TEST(Manifest, HasTheVersionThatItNeeds) {
   Manifest manifest{.position = {.step = 1, .batch = 1, .rows = 1}};

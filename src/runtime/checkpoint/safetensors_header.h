@@ -26,7 +26,8 @@ struct SafetensorsHeader {
   Metadata metadata;
 };
 
-/// Returns the JSON of a header with these tensors and metadata, padded with spaces to a multiple of 8 bytes.
+/// Returns the JSON of a header with these tensors and metadata, padded with spaces to a multiple of 8 bytes. Throws
+/// InvalidArgument if a name or text is not UTF-8.
 std::string print_safetensors_header(const std::vector<TensorPlace>& places, const Metadata& metadata = {});
 
 /// Parses a header, after which the file has `data_bytes` bytes. Returns the tensors in the order of their places,

@@ -16,13 +16,13 @@ namespace partita {
 /// Writes arrays to `path`, which is replaced as a whole: the file is complete or does not exist. A symbolic link
 /// stays; the file it leads to is replaced and keeps its permissions. Until it is complete, the new file is called
 /// PATH.tmp-PROCESS-XXXXXX. Such files of killed processes are removed. Throws RuntimeFailure(cannot_write) if it
-/// cannot be written, and for a folder, a device or a pipe.
+/// cannot be written, and for a folder, a device or a pipe, InvalidArgument if a name or text of metadata is not UTF-8.
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
                   const Metadata& metadata = {});
 
 /// Writes a file as save_weights does. `make` is called once for each tensor, in the order of the file, and returns it
-/// in the type given for it. Throws RuntimeFailure(cannot_write) as save_weights does, what `make` throws, and
-/// InternalError if it returns another type.
+/// in the type given for it. Throws as save_weights does, what `make` throws, and InternalError if it returns another
+/// type.
 void save_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
                   const std::function<Array(const std::string& name)>& make, const Metadata& metadata = {});
 

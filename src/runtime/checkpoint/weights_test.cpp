@@ -73,6 +73,21 @@ TEST_F(WeightsTest, ComeBackAsTheyWere) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
+TEST_F(WeightsTest, NamesThatAreNotUtf8AreRefused) {
+  save_weights(path_, some_weights());
+  const std::string before = read();
+  const std::vector<std::pair<std::string, Array>> named{{"fc.\xff", Array({1}, std::vector<float>{1})}};
+  try {
+    save_weights(path_, named);
+    FAIL() << "written";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "[checkpoint] a name or text is not UTF-8, got other bytes in \"fc.\", expected UTF-8");
+  }
+  EXPECT_THROW(save_weights(path_, some_weights(), {{"note", "\xc3("}}), InvalidArgument);
+  EXPECT_EQ(read(), before);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
 TEST_F(WeightsTest, RemoveWhatKilledProcessesLeft) {
   const pid_t ended = ::fork();  // its number is free again, and not used so soon
   if (ended == 0) ::_exit(0);

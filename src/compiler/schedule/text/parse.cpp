@@ -25,14 +25,8 @@ class Parser {
 
   Schedule run() {
     while (reader_.next()) {
-      try {
-        read_line();
-        reader_.end();
-      } catch (const Error& error) {
-        const std::string_view what = error.what();
-        if (what.starts_with("[schedule line")) throw;
-        throw InvalidArgument(fmt::format("[schedule line {}] {}", reader_.line(), what), error.kind());
-      }
+      read_line();
+      reader_.end();
     }
     check_complete();
     fill_sections();
@@ -134,16 +128,23 @@ class Parser {
     reader_.expect_value(buffer, graph_.outputs[place].value, "wrong value of output " + name);
   }
 
+  template <class Name>
+  void read_name(Name& name) {
+    const std::string word = reader_.word();
+    reader_.with_line([&] { from_text(word, name); });
+  }
+
   void read_bucket() {
     const int64_t index = reader_.number();
     const auto next = static_cast<int64_t>(schedule_.buckets.size());
     if (index != next) reader_.fail("wrong number of a bucket", fmt::format("{}", index), fmt::format("{}", next));
     Bucket bucket;
-    from_text(reader_.word(), bucket.reduce);
-    from_text(reader_.word(), bucket.dtype);
-    if (reader_.take("as")) from_text(reader_.word(), bucket.wire.emplace());
+    read_name(bucket.reduce);
+    read_name(bucket.dtype);
+    if (reader_.take("as")) read_name(bucket.wire.emplace());
     reader_.expect("over");
-    bucket.axes = parse_axes(fmt::format("{}}}", reader_.until("}")), reader_.local.mesh);
+    const std::string axes = fmt::format("{}}}", reader_.until("}"));
+    bucket.axes = reader_.with_line([&] { return parse_axes(axes, reader_.local.mesh); });
     reader_.expect("bytes=");
     bucket.bytes = reader_.number();
     reader_.expect("@");

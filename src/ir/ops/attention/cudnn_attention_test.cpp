@@ -344,158 +344,101 @@ TEST(CudnnAttention, CallsComputeWhatTheReferenceComputes) {
 /// Returns a text with ' in place of each quotation mark of the configuration.
 std::string readable(const std::string& text) { return std::regex_replace(text, std::regex(R"(\\")"), "'"); }
 
-// With quotation marks as `readable` writes them.
-constexpr auto kForwardCausal =
-    "    %0 = stablehlo.reshape %arg0 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
-    "    %1 = stablehlo.reshape %arg1 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
-    "    %2 = stablehlo.reshape %arg2 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
-    "    %3:3 = stablehlo.custom_call @__cudnn$fmhaSoftmax(%0, %1, %2) {api_version = 2 : "
-    "i32, backend_config = \"{'operation_queue_id': '0', 'cudnn_fmha_backend_config': "
-    "{'algorithm': {'algo_id': '0', 'math_type': 'TENSOR_OP_MATH', 'tuning_knobs': {'17': "
-    "'1', '24': '0'}, 'is_cudnn_frontend': true, 'workspace_size': '0'}, 'fmha_scale': 0.25, "
-    "'dropout_rate': 0.0, 'seed': 42, 'is_flash_attention': true, 'mask_type': 'CAUSAL', "
-    "'sliding_window_length': 0, 'max_seg_per_batch': 1, 'is_paged_attention': false, "
-    "'intermediate_tensor_shape': {'element_type': 'BF16', 'dimensions': ['2', '2', '6', "
-    "'6'], 'layout': {'minor_to_major': ['3', '2', '1', '0']}, 'is_dynamic_dimension': "
-    "[false, false, false, false]}, 'bmm1_dot_dimension_numbers': "
-    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['3'], "
-    "'lhs_batch_dimensions': ['0', '2'], 'rhs_batch_dimensions': ['0', '2']}, "
-    "'bmm2_dot_dimension_numbers': {'lhs_contracting_dimensions': ['3'], "
-    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
-    "'rhs_batch_dimensions': ['0', '2']}}}\", operand_layouts = [dense<[3, 2, 1, 0]> : "
-    "tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
-    "tensor<4xindex>], result_layouts = [dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<[2, 1, "
-    "0]> : tensor<3xindex>, dense<0> : tensor<1xindex>]} : (tensor<2x6x2x8xbf16>, "
-    "tensor<2x6x2x8xbf16>, tensor<2x6x2x8xbf16>) -> (tensor<2x2x6x8xbf16>, "
-    "tensor<2x2x6xf32>, tensor<0xui8>)\n"
-    "    %4 = stablehlo.transpose %3#0, dims = [0, 2, 1, 3] : (tensor<2x2x6x8xbf16>) -> "
-    "tensor<2x6x2x8xbf16>\n"
-    "    %5 = stablehlo.reshape %4 : (tensor<2x6x2x8xbf16>) -> tensor<2x6x16xbf16>\n"
-    "    return %5, %3#1 : (tensor<2x6x16xbf16>, tensor<2x2x6xf32>)\n";
+// Calls with quotation marks as `readable` writes them. `filled` replaces names in angle brackets.
+constexpr auto kForwardText =
+    "    %0 = stablehlo.reshape %arg0 : (tensor<Q>) -> tensor<Q_HEADS>\n"
+    "    %1 = stablehlo.reshape %arg1 : (tensor<K>) -> tensor<K_HEADS>\n"
+    "    %2 = stablehlo.reshape %arg2 : (tensor<K>) -> tensor<K_HEADS>\n"
+    "    %3:3 = stablehlo.custom_call @__cudnn$fmhaSoftmax(%0, %1, %2) {api_version = 2 : i32, "
+    "backend_config = \"{'operation_queue_id': '0', 'cudnn_fmha_backend_config': {'algorithm': "
+    "{'algo_id': '0', 'math_type': 'TENSOR_OP_MATH', 'tuning_knobs': {'17': '1', '24': '0'}, "
+    "'is_cudnn_frontend': true, 'workspace_size': '0'}, 'fmha_scale': <SCALE>, 'dropout_rate': 0.0, 'seed': "
+    "42, 'is_flash_attention': true, 'mask_type': '<MASK>', 'sliding_window_length': 0, "
+    "'max_seg_per_batch': 1, 'is_paged_attention': false, 'intermediate_tensor_shape': {'element_type': "
+    "'<TYPE>', 'dimensions': [<SCORES>], 'layout': {'minor_to_major': ['3', '2', '1', '0']}, "
+    "'is_dynamic_dimension': [false, false, false, false]}, 'bmm1_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['3'], 'lhs_batch_dimensions': "
+    "['0', '2'], 'rhs_batch_dimensions': ['0', '2']}, 'bmm2_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': "
+    "['0', '1'], 'rhs_batch_dimensions': ['0', '2']}}}\", operand_layouts = [dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>], "
+    "result_layouts = [dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<[2, 1, 0]> : tensor<3xindex>, "
+    "dense<0> : tensor<1xindex>]} : (tensor<Q_HEADS>, tensor<K_HEADS>, tensor<K_HEADS>) -> (tensor<D_Q>, "
+    "tensor<LSE>, tensor<0xui8>)\n"
+    "    %4 = stablehlo.transpose %3#0, dims = [0, 2, 1, 3] : (tensor<D_Q>) -> tensor<Q_HEADS>\n"
+    "    %5 = stablehlo.reshape %4 : (tensor<Q_HEADS>) -> tensor<Q>\n"
+    "    return %5, %3#1 : (tensor<Q>, tensor<LSE>)\n";
 
-constexpr auto kBackwardCausal =
-    "    %0 = stablehlo.reshape %arg0 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
-    "    %1 = stablehlo.reshape %arg1 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
-    "    %2 = stablehlo.reshape %arg2 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
-    "    %3 = stablehlo.reshape %arg5 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
-    "    %4 = stablehlo.reshape %arg3 : (tensor<2x6x16xbf16>) -> tensor<2x6x2x8xbf16>\n"
-    "    %5:4 = stablehlo.custom_call @__cudnn$fmhaSoftmaxBackward(%0, %1, %2, %arg4, %3, "
-    "%4) {api_version = 2 : i32, backend_config = \"{'operation_queue_id': '0', "
-    "'cudnn_fmha_backend_config': {'algorithm': {'algo_id': '0', 'math_type': "
-    "'TENSOR_OP_MATH', 'tuning_knobs': {'17': '1', '24': '0'}, 'is_cudnn_frontend': true, "
-    "'workspace_size': '0'}, 'fmha_scale': 0.25, 'dropout_rate': 0.0, 'seed': 42, "
-    "'is_flash_attention': true, 'mask_type': 'CAUSAL', 'sliding_window_length': 0, "
-    "'max_seg_per_batch': 1, 'is_paged_attention': false, 'intermediate_tensor_shape': "
-    "{'element_type': 'BF16', 'dimensions': ['2', '2', '6', '6'], 'layout': "
-    "{'minor_to_major': ['3', '2', '1', '0']}, 'is_dynamic_dimension': [false, false, false, "
-    "false]}, 'bmm1_grad_gemm1_dot_dimension_numbers': {'lhs_contracting_dimensions': ['2'], "
-    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
-    "'rhs_batch_dimensions': ['0', '2']}, 'bmm1_grad_gemm2_dot_dimension_numbers': "
-    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['1'], "
-    "'lhs_batch_dimensions': ['0', '1'], 'rhs_batch_dimensions': ['0', '2']}, "
-    "'bmm2_grad_gemm1_dot_dimension_numbers': {'lhs_contracting_dimensions': ['2'], "
-    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
-    "'rhs_batch_dimensions': ['0', '2']}, 'bmm2_grad_gemm2_dot_dimension_numbers': "
-    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['3'], "
-    "'lhs_batch_dimensions': ['0', '2'], 'rhs_batch_dimensions': ['0', '2']}}}\", "
-    "operand_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
-    "tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[2, 1, 0]> : "
-    "tensor<3xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
-    "tensor<4xindex>], result_layouts = [dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<[3, 1, "
-    "2, 0]> : tensor<4xindex>, dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<0> : "
-    "tensor<1xindex>]} : (tensor<2x6x2x8xbf16>, tensor<2x6x2x8xbf16>, tensor<2x6x2x8xbf16>, "
-    "tensor<2x2x6xf32>, tensor<2x6x2x8xbf16>, tensor<2x6x2x8xbf16>) -> "
-    "(tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<0xui8>)\n"
-    "    %6 = stablehlo.transpose %5#0, dims = [0, 2, 1, 3] : (tensor<2x2x6x8xbf16>) -> "
-    "tensor<2x6x2x8xbf16>\n"
-    "    %7 = stablehlo.reshape %6 : (tensor<2x6x2x8xbf16>) -> tensor<2x6x16xbf16>\n"
-    "    %8 = stablehlo.transpose %5#1, dims = [0, 2, 1, 3] : (tensor<2x2x6x8xbf16>) -> "
-    "tensor<2x6x2x8xbf16>\n"
-    "    %9 = stablehlo.reshape %8 : (tensor<2x6x2x8xbf16>) -> tensor<2x6x16xbf16>\n"
-    "    %10 = stablehlo.transpose %5#2, dims = [0, 2, 1, 3] : (tensor<2x2x6x8xbf16>) -> "
-    "tensor<2x6x2x8xbf16>\n"
-    "    %11 = stablehlo.reshape %10 : (tensor<2x6x2x8xbf16>) -> tensor<2x6x16xbf16>\n"
-    "    return %7, %9, %11 : (tensor<2x6x16xbf16>, tensor<2x6x16xbf16>, tensor<2x6x16xbf16>)\n";
+constexpr auto kBackwardText =
+    "    %0 = stablehlo.reshape %arg0 : (tensor<Q>) -> tensor<Q_HEADS>\n"
+    "    %1 = stablehlo.reshape %arg1 : (tensor<K>) -> tensor<K_HEADS>\n"
+    "    %2 = stablehlo.reshape %arg2 : (tensor<K>) -> tensor<K_HEADS>\n"
+    "    %3 = stablehlo.reshape %arg5 : (tensor<Q>) -> tensor<Q_HEADS>\n"
+    "    %4 = stablehlo.reshape %arg3 : (tensor<Q>) -> tensor<Q_HEADS>\n"
+    "    %5:4 = stablehlo.custom_call @__cudnn$fmhaSoftmaxBackward(%0, %1, %2, %arg4, %3, %4) "
+    "{api_version = 2 : i32, backend_config = \"{'operation_queue_id': '0', 'cudnn_fmha_backend_config': "
+    "{'algorithm': {'algo_id': '0', 'math_type': 'TENSOR_OP_MATH', 'tuning_knobs': {'17': '1', '24': "
+    "'0'}, 'is_cudnn_frontend': true, 'workspace_size': '0'}, 'fmha_scale': <SCALE>, 'dropout_rate': 0.0, "
+    "'seed': 42, 'is_flash_attention': true, 'mask_type': '<MASK>', 'sliding_window_length': 0, "
+    "'max_seg_per_batch': 1, 'is_paged_attention': false, 'intermediate_tensor_shape': {'element_type': "
+    "'<TYPE>', 'dimensions': [<SCORES>], 'layout': {'minor_to_major': ['3', '2', '1', '0']}, "
+    "'is_dynamic_dimension': [false, false, false, false]}, 'bmm1_grad_gemm1_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['2'], 'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': "
+    "['0', '1'], 'rhs_batch_dimensions': ['0', '2']}, 'bmm1_grad_gemm2_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': "
+    "['0', '1'], 'rhs_batch_dimensions': ['0', '2']}, 'bmm2_grad_gemm1_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['2'], 'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': "
+    "['0', '1'], 'rhs_batch_dimensions': ['0', '2']}, 'bmm2_grad_gemm2_dot_dimension_numbers': "
+    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['3'], 'lhs_batch_dimensions': "
+    "['0', '2'], 'rhs_batch_dimensions': ['0', '2']}}}\", operand_layouts = [dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, "
+    "dense<[2, 1, 0]> : tensor<3xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
+    "tensor<4xindex>], result_layouts = [dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<[3, 1, 2, 0]> : "
+    "tensor<4xindex>, dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<0> : tensor<1xindex>]} : "
+    "(tensor<Q_HEADS>, tensor<K_HEADS>, tensor<K_HEADS>, tensor<LSE>, tensor<Q_HEADS>, tensor<Q_HEADS>) "
+    "-> (tensor<D_Q>, tensor<D_K>, tensor<D_K>, tensor<0xui8>)\n"
+    "    %6 = stablehlo.transpose %5#0, dims = [0, 2, 1, 3] : (tensor<D_Q>) -> tensor<Q_HEADS>\n"
+    "    %7 = stablehlo.reshape %6 : (tensor<Q_HEADS>) -> tensor<Q>\n"
+    "    %8 = stablehlo.transpose %5#1, dims = [0, 2, 1, 3] : (tensor<D_K>) -> tensor<K_HEADS>\n"
+    "    %9 = stablehlo.reshape %8 : (tensor<K_HEADS>) -> tensor<K>\n"
+    "    %10 = stablehlo.transpose %5#2, dims = [0, 2, 1, 3] : (tensor<D_K>) -> tensor<K_HEADS>\n"
+    "    %11 = stablehlo.reshape %10 : (tensor<K_HEADS>) -> tensor<K>\n"
+    "    return %7, %9, %11 : (tensor<Q>, tensor<K>, tensor<K>)\n";
 
-constexpr auto kForwardGrouped =
-    "    %0 = stablehlo.reshape %arg0 : (tensor<1x6x64xf16>) -> tensor<1x6x4x16xf16>\n"
-    "    %1 = stablehlo.reshape %arg1 : (tensor<1x4x32xf16>) -> tensor<1x4x2x16xf16>\n"
-    "    %2 = stablehlo.reshape %arg2 : (tensor<1x4x32xf16>) -> tensor<1x4x2x16xf16>\n"
-    "    %3:3 = stablehlo.custom_call @__cudnn$fmhaSoftmax(%0, %1, %2) {api_version = 2 : "
-    "i32, backend_config = \"{'operation_queue_id': '0', 'cudnn_fmha_backend_config': "
-    "{'algorithm': {'algo_id': '0', 'math_type': 'TENSOR_OP_MATH', 'tuning_knobs': {'17': "
-    "'1', '24': '0'}, 'is_cudnn_frontend': true, 'workspace_size': '0'}, 'fmha_scale': 0.25, "
-    "'dropout_rate': 0.0, 'seed': 42, 'is_flash_attention': true, 'mask_type': 'NO_MASK', "
-    "'sliding_window_length': 0, 'max_seg_per_batch': 1, 'is_paged_attention': false, "
-    "'intermediate_tensor_shape': {'element_type': 'F16', 'dimensions': ['1', '4', '6', "
-    "'4'], 'layout': {'minor_to_major': ['3', '2', '1', '0']}, 'is_dynamic_dimension': "
-    "[false, false, false, false]}, 'bmm1_dot_dimension_numbers': "
-    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['3'], "
-    "'lhs_batch_dimensions': ['0', '2'], 'rhs_batch_dimensions': ['0', '2']}, "
-    "'bmm2_dot_dimension_numbers': {'lhs_contracting_dimensions': ['3'], "
-    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
-    "'rhs_batch_dimensions': ['0', '2']}}}\", operand_layouts = [dense<[3, 2, 1, 0]> : "
-    "tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
-    "tensor<4xindex>], result_layouts = [dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<[2, 1, "
-    "0]> : tensor<3xindex>, dense<0> : tensor<1xindex>]} : (tensor<1x6x4x16xf16>, "
-    "tensor<1x4x2x16xf16>, tensor<1x4x2x16xf16>) -> (tensor<1x4x6x16xf16>, "
-    "tensor<1x4x6xf32>, tensor<0xui8>)\n"
-    "    %4 = stablehlo.transpose %3#0, dims = [0, 2, 1, 3] : (tensor<1x4x6x16xf16>) -> "
-    "tensor<1x6x4x16xf16>\n"
-    "    %5 = stablehlo.reshape %4 : (tensor<1x6x4x16xf16>) -> tensor<1x6x64xf16>\n"
-    "    return %5, %3#1 : (tensor<1x6x64xf16>, tensor<1x4x6xf32>)\n";
+/// A name in these texts, and what stands for it in a causal attention and in one with grouped heads.
+struct CallWord {
+  std::string name, causal, grouped;
+};
 
-constexpr auto kBackwardGrouped =
-    "    %0 = stablehlo.reshape %arg0 : (tensor<1x6x64xf16>) -> tensor<1x6x4x16xf16>\n"
-    "    %1 = stablehlo.reshape %arg1 : (tensor<1x4x32xf16>) -> tensor<1x4x2x16xf16>\n"
-    "    %2 = stablehlo.reshape %arg2 : (tensor<1x4x32xf16>) -> tensor<1x4x2x16xf16>\n"
-    "    %3 = stablehlo.reshape %arg5 : (tensor<1x6x64xf16>) -> tensor<1x6x4x16xf16>\n"
-    "    %4 = stablehlo.reshape %arg3 : (tensor<1x6x64xf16>) -> tensor<1x6x4x16xf16>\n"
-    "    %5:4 = stablehlo.custom_call @__cudnn$fmhaSoftmaxBackward(%0, %1, %2, %arg4, %3, "
-    "%4) {api_version = 2 : i32, backend_config = \"{'operation_queue_id': '0', "
-    "'cudnn_fmha_backend_config': {'algorithm': {'algo_id': '0', 'math_type': "
-    "'TENSOR_OP_MATH', 'tuning_knobs': {'17': '1', '24': '0'}, 'is_cudnn_frontend': true, "
-    "'workspace_size': '0'}, 'fmha_scale': 0.25, 'dropout_rate': 0.0, 'seed': 42, "
-    "'is_flash_attention': true, 'mask_type': 'NO_MASK', 'sliding_window_length': 0, "
-    "'max_seg_per_batch': 1, 'is_paged_attention': false, 'intermediate_tensor_shape': "
-    "{'element_type': 'F16', 'dimensions': ['1', '4', '6', '4'], 'layout': "
-    "{'minor_to_major': ['3', '2', '1', '0']}, 'is_dynamic_dimension': [false, false, false, "
-    "false]}, 'bmm1_grad_gemm1_dot_dimension_numbers': {'lhs_contracting_dimensions': ['2'], "
-    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
-    "'rhs_batch_dimensions': ['0', '2']}, 'bmm1_grad_gemm2_dot_dimension_numbers': "
-    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['1'], "
-    "'lhs_batch_dimensions': ['0', '1'], 'rhs_batch_dimensions': ['0', '2']}, "
-    "'bmm2_grad_gemm1_dot_dimension_numbers': {'lhs_contracting_dimensions': ['2'], "
-    "'rhs_contracting_dimensions': ['1'], 'lhs_batch_dimensions': ['0', '1'], "
-    "'rhs_batch_dimensions': ['0', '2']}, 'bmm2_grad_gemm2_dot_dimension_numbers': "
-    "{'lhs_contracting_dimensions': ['3'], 'rhs_contracting_dimensions': ['3'], "
-    "'lhs_batch_dimensions': ['0', '2'], 'rhs_batch_dimensions': ['0', '2']}}}\", "
-    "operand_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
-    "tensor<4xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[2, 1, 0]> : "
-    "tensor<3xindex>, dense<[3, 2, 1, 0]> : tensor<4xindex>, dense<[3, 2, 1, 0]> : "
-    "tensor<4xindex>], result_layouts = [dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<[3, 1, "
-    "2, 0]> : tensor<4xindex>, dense<[3, 1, 2, 0]> : tensor<4xindex>, dense<0> : "
-    "tensor<1xindex>]} : (tensor<1x6x4x16xf16>, tensor<1x4x2x16xf16>, tensor<1x4x2x16xf16>, "
-    "tensor<1x4x6xf32>, tensor<1x6x4x16xf16>, tensor<1x6x4x16xf16>) -> "
-    "(tensor<1x4x6x16xf16>, tensor<1x2x4x16xf16>, tensor<1x2x4x16xf16>, tensor<0xui8>)\n"
-    "    %6 = stablehlo.transpose %5#0, dims = [0, 2, 1, 3] : (tensor<1x4x6x16xf16>) -> "
-    "tensor<1x6x4x16xf16>\n"
-    "    %7 = stablehlo.reshape %6 : (tensor<1x6x4x16xf16>) -> tensor<1x6x64xf16>\n"
-    "    %8 = stablehlo.transpose %5#1, dims = [0, 2, 1, 3] : (tensor<1x2x4x16xf16>) -> "
-    "tensor<1x4x2x16xf16>\n"
-    "    %9 = stablehlo.reshape %8 : (tensor<1x4x2x16xf16>) -> tensor<1x4x32xf16>\n"
-    "    %10 = stablehlo.transpose %5#2, dims = [0, 2, 1, 3] : (tensor<1x2x4x16xf16>) -> "
-    "tensor<1x4x2x16xf16>\n"
-    "    %11 = stablehlo.reshape %10 : (tensor<1x4x2x16xf16>) -> tensor<1x4x32xf16>\n"
-    "    return %7, %9, %11 : (tensor<1x6x64xf16>, tensor<1x4x32xf16>, tensor<1x4x32xf16>)\n";
+const std::vector<CallWord>& call_words() {
+  static const std::vector<CallWord> words{
+      {"<Q>", "<2x6x16xbf16>", "<1x6x64xf16>"},
+      {"<K>", "<2x6x16xbf16>", "<1x4x32xf16>"},
+      {"<Q_HEADS>", "<2x6x2x8xbf16>", "<1x6x4x16xf16>"},
+      {"<K_HEADS>", "<2x6x2x8xbf16>", "<1x4x2x16xf16>"},
+      {"<D_Q>", "<2x2x6x8xbf16>", "<1x4x6x16xf16>"},
+      {"<D_K>", "<2x2x6x8xbf16>", "<1x2x4x16xf16>"},
+      {"<LSE>", "<2x2x6xf32>", "<1x4x6xf32>"},
+      {"<SCORES>", "'2', '2', '6', '6'", "'1', '4', '6', '4'"},
+      {"<TYPE>", "BF16", "F16"},
+      {"<MASK>", "CAUSAL", "NO_MASK"},
+      {"<SCALE>", "0.25", "0.5"},
+  };
+  return words;
+}
+
+std::string filled(std::string text, std::string CallWord::*word) {
+  for (const CallWord& one : call_words()) text = std::regex_replace(text, std::regex(one.name), one.*word);
+  return text;
+}
 
 TEST(CudnnAttention, CallsHaveTheseTexts) {
   const CudnnCase causal{.causal = true, .scale = 0.25};
-  const CudnnCase grouped{.batch = 1, .keys = 4, .heads = 4, .width = 16, .scale = 0.25, .dtype = DType::f16};
-  EXPECT_EQ(readable(forward_text(causal)), kForwardCausal);
-  EXPECT_EQ(readable(backward_text(causal)), kBackwardCausal);
-  EXPECT_EQ(readable(forward_text(grouped)), kForwardGrouped);
-  EXPECT_EQ(readable(backward_text(grouped)), kBackwardGrouped);
+  const CudnnCase grouped{.batch = 1, .keys = 4, .heads = 4, .width = 16, .scale = 0.5, .dtype = DType::f16};
+  EXPECT_EQ(readable(forward_text(causal)), filled(kForwardText, &CallWord::causal));
+  EXPECT_EQ(readable(backward_text(causal)), filled(kBackwardText, &CallWord::causal));
+  EXPECT_EQ(readable(forward_text(grouped)), filled(kForwardText, &CallWord::grouped));
+  EXPECT_EQ(readable(backward_text(grouped)), filled(kBackwardText, &CallWord::grouped));
 }
 
 TEST(CudnnAttention, ResultsAreWidenedWhereTheNodeHasWideOnes) {

@@ -14,16 +14,20 @@
 
 #include "base/error.h"
 #include "runtime/device/xla/accelerator.h"
+#include "runtime/device/xla/xla_flags.h"
 
 namespace partita {
 namespace {
 
-/// Returns lines: "ok", version, number of devices and kind; or "error" and the message.
+/// Returns lines: "ok", version, number of devices and kind; or "flags" for flags that the plugin would not take, else
+/// "error", and the message.
 std::string tried(const std::string& device) {
   try {
     const Accelerator accelerator = Accelerator::open(device, 0);
     const pjrt::Client& client = accelerator.client();
     return fmt::format("ok\n{}\n{}\n{}\n", accelerator.version(), client.devices(), client.kind(0));
+  } catch (const XlaFlagsFailure& error) {
+    return fmt::format("flags\n{}\n", error.what());
   } catch (const std::exception& error) {
     return fmt::format("error\n{}\n", error.what());
   }
@@ -56,9 +60,10 @@ void read_answer(const std::string& text, PluginReport& report) {
   std::istringstream lines(text);
   std::string word;
   std::getline(lines, word);
-  if (word == "error") {
+  if (word == "error" || word == "flags") {
     std::getline(lines, report.missing, '\0');
     while (report.missing.ends_with('\n')) report.missing.pop_back();
+    if (word == "flags") report.remedy = "unset XLA_FLAGS";
     return;
   }
   std::string devices;
@@ -133,8 +138,7 @@ std::vector<PluginReport> probe_plugins(int seconds) {
     } catch (const RuntimeFailure& error) {
       report.missing = error.what();
     }
-    const bool has_flags = report.missing.starts_with("[device] XLA_FLAGS ");
-    if (!report.missing.empty()) report.remedy = has_flags ? "unset XLA_FLAGS" : device_remedy(vendor.name);
+    if (!report.missing.empty() && report.remedy.empty()) report.remedy = device_remedy(vendor.name);
     reports.push_back(std::move(report));
   }
   return reports;

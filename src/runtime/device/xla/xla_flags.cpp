@@ -11,7 +11,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/error.h"
 #include "base/files.h"
 
 namespace partita {
@@ -77,9 +76,8 @@ std::vector<std::string> names_in(std::string_view bytes) {
 }
 
 [[noreturn]] void refuse(std::string_view got, const std::string& expected) {
-  throw RuntimeFailure(ExitCode::usage, fmt::format("[device] {} has a flag that the plugin does not know, got '{}', "
-                                                    "expected {}",
-                                                    kVariable, got, expected));
+  throw XlaFlagsFailure(fmt::format("[device] {} has a flag that the plugin does not know, got '{}', expected {}",
+                                    kVariable, got, expected));
 }
 
 /// Returns the flags that a value of the variable stands for. It names a file of them, spaces included, unless it is
@@ -90,10 +88,10 @@ std::string flags_of(std::string_view value) {
   const std::string path(value);
   std::ifstream file(path);
   if (!file) {
-    throw RuntimeFailure(ExitCode::usage,
-                         fmt::format("[device] {} names a file that cannot be read, got '{}', expected flags that "
-                                     "begin with '--', or a file of them",
-                                     kVariable, path));
+    throw XlaFlagsFailure(
+        fmt::format("[device] {} names a file that cannot be read, got '{}', expected flags that begin with '--', or a "
+                    "file of them",
+                    kVariable, path));
   }
   return {std::istreambuf_iterator<char>(file), {}};
 }

@@ -6,7 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+
 namespace partita {
+
+/// Flags of XLA_FLAGS that a plugin would not take.
+class XlaFlagsFailure : public RuntimeFailure {
+ public:
+  explicit XlaFlagsFailure(const std::string& message) : RuntimeFailure(ExitCode::usage, message) {}
+};
 
 /// Returns the words of a text of flags as XLA splits it: at spaces, except in quotes after "--name=". In double quotes
 /// a backslash escapes a character.
@@ -19,9 +27,10 @@ bool knows_flag(const std::string& plugin, const std::string& name);
 /// for a name that it does not know. The plugin's file contains the names that XLA knows. A name that is the end of a
 /// longer one passes, since a linker may keep both as one string. Returns the variable's value; "" if it has no flags,
 /// or if `device` is "tpu", whose plugin has other rules. Checks nothing if the file at `plugin` cannot be read. Throws
-/// RuntimeFailure(usage).
+/// XlaFlagsFailure.
 std::string require_known_flags(std::string_view device, const std::string& plugin);
 /// Calls `require_known_flags`. Then passes a message with the flags, if there are any, to `warn`, if given.
+/// Throws XlaFlagsFailure.
 void pass_on_flags(std::string_view device, const std::string& plugin,
                    const std::function<void(std::string_view)>& warn);
 
