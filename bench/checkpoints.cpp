@@ -274,18 +274,19 @@ void measure_steps(const std::string& model, int64_t batch, int ranks, int threa
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  constexpr const char* kUsage =
+  constexpr auto kUsage =
       "save MODEL RANKS DIR [TIMES=3] | steps MODEL BATCH RANKS THREADS DIR [ROUNDS=15] [EVERY=10] [AT_ONCE=1]";
-  if (partita::asks_for_help(argc, argv, kUsage)) return 0;
-  const auto number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
-  const std::string mode = argc > 1 ? argv[1] : "";
-  if (mode == "save" && argc > 4) {
-    partita::measure_save(argv[2], number(3, 1), argv[4], number(5, 3));
-  } else if (mode == "steps" && argc > 6 && number(7, 1) > 0 && number(8, 1) > 0) {
-    partita::measure_steps(argv[2], number(3, 32), number(4, 1), number(5, 1), argv[6], number(7, 15), number(8, 10),
-                           number(9, 1) != 0);
-  } else {
-    fmt::print(stderr, "usage: {} {}\n", argv[0], kUsage);
-    return 64;
-  }
+  const bool takes_steps = argc > 1 && std::string_view(argv[1]) == "steps";
+  return partita::run_benchmark(argc, argv, kUsage, takes_steps ? 6 : 4, [&](const partita::Arguments& given) {
+    if (takes_steps) {
+      partita::measure_steps(given.text(2, ""), given.number(3, 32), given.number(4, 1), given.number(5, 1),
+                             given.text(6, ""), given.number(7, 15), given.number(8, 10),
+                             given.number(9, 1, /*least=*/0) != 0);
+    } else if (given.text(1, "") != "save") {
+      throw partita::InvalidArgument(
+          fmt::format("[argument 1] unknown measurement, got '{}', expected save or steps", given.text(1, "")));
+    } else {
+      partita::measure_save(given.text(2, ""), given.number(3, 1), given.text(4, ""), given.number(5, 3));
+    }
+  });
 }

@@ -200,10 +200,9 @@ void add_library_model(const std::string& folder, Errors& latencies, Errors& rat
   }
 }
 
-int run(int argc, char** argv) {
-  if (asks_for_help(argc, argv, "[FOLDER [ROWS]]")) return 0;
-  const std::string folder = argc > 1 ? argv[1] : "../shared/published";
-  const bool rows = argc > 2;
+void run(const Arguments& given) {
+  const std::string folder = given.text(1, "../shared/published");
+  const bool rows = given.count() > 1;
   Errors measured(rows), latencies(rows), rates(rows);
   add_bus_bandwidths(folder, measured);
   add_traces(folder, measured);
@@ -211,17 +210,11 @@ int run(int argc, char** argv) {
   measured.print("seconds of collectives, measured");
   latencies.print("NCCL's own model of H100 clusters with its 11 constants: latency");
   rates.print("the same: seconds of a byte");
-  return 0;
 }
 
 }  // namespace
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  try {
-    return partita::run(argc, argv);
-  } catch (const partita::Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return static_cast<int>(error.code());
-  }
+  return partita::run_benchmark(argc, argv, "[FOLDER [ROWS]]", /*required=*/0, partita::run);
 }

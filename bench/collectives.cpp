@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -116,15 +115,10 @@ void measure(Communicator& comm, int64_t largest) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "[RANKS] [LARGEST_MIB]")) return 0;
-  const int ranks = argc > 1 ? std::atoi(argv[1]) : 2;
-  const int64_t largest = (argc > 2 ? std::atoll(argv[2]) : 64) << 20;
-  try {
-    const auto measured = [&](partita::Communicator& comm) { partita::measure(comm, largest); };
-    partita::run_on_ranks(partita::this_place(), ranks, /*threads=*/1, measured);
-  } catch (const partita::Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return partita::run_benchmark(
+      argc, argv, "[RANKS] [LARGEST_MIB]", /*required=*/0, [](const partita::Arguments& given) {
+        const int64_t largest = given.number<int64_t>(2, 64) << 20;
+        partita::run_on_ranks(partita::this_place(), given.number(1, 2), /*threads=*/1,
+                              [&](partita::Communicator& comm) { partita::measure(comm, largest); });
+      });
 }

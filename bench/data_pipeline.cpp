@@ -58,16 +58,12 @@ void measure(const DatasetPtr& rows, int workers, int64_t batches) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "[CIFAR10_FOLDER] [SIDE] [THREADS] [BATCHES]")) return 0;
-  using namespace partita;
-  const auto number = [&](int at, int64_t otherwise) { return argc > at ? std::stoll(argv[at]) : otherwise; };
-  try {
-    const DatasetPtr rows = argc > 1 ? read_cifar10(argv[1], Split::train)
-                                     : make_synthetic({DType::u8, {32, 32, 3}}, 10, 10'000, kSeed, Split::train);
-    measure(pipeline(rows, number(2, 224)), static_cast<int>(number(3, 2)), number(4, 400));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-  return 0;
+  constexpr auto kUsage = "[CIFAR10_FOLDER] [SIDE] [THREADS] [BATCHES]";
+  return partita::run_benchmark(argc, argv, kUsage, /*required=*/0, [](const partita::Arguments& given) {
+    using namespace partita;
+    const DatasetPtr rows = given.count() > 0
+                                ? read_cifar10(given.text(1, ""), Split::train)
+                                : make_synthetic({DType::u8, {32, 32, 3}}, 10, 10'000, kSeed, Split::train);
+    measure(pipeline(rows, given.number(2, 224)), given.number(3, 2), given.number(4, 400));
+  });
 }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <string>
 
 #include "ir/ops/attention/attention.h"
@@ -107,17 +106,7 @@ double time_of(const Example& example, KernelSet kernels, int threads, int repea
   return best;
 }
 
-}  // namespace
-}  // namespace partita
-
-int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "[THREADS] [REPEATS]")) return 0;
-  using namespace partita;
-  const int threads = argc > 1 ? std::atoi(argv[1]) : 2, repeats = argc > 2 ? std::atoi(argv[2]) : 3;
-  if (threads < 1 || repeats < 1) {
-    fmt::print(stderr, "usage: {} [THREADS] [REPEATS]\n", argv[0]);
-    return 64;
-  }
+void measure(int threads, int repeats) {
   for (const Example& example : examples()) {
     const double slow = time_of(example, KernelSet::reference, threads, repeats);
     const double fast = time_of(example, KernelSet::fast, threads, 3 * repeats);
@@ -126,4 +115,13 @@ int main(int argc, char** argv) {
     fmt::print("{:18} {:60} reference {:9.2f} ms, fast {:8.3f} ms, {:5.1f} times, {:5.1f} GFLOP/s\n", example.op,
                shapes, slow, fast, slow / fast, example.gflop / fast * 1e3);
   }
+}
+
+}  // namespace
+}  // namespace partita
+
+int main(int argc, char** argv) {
+  return partita::run_benchmark(argc, argv, "[THREADS] [REPEATS]", /*required=*/0, [](const partita::Arguments& given) {
+    partita::measure(given.number(1, 2), given.number(2, 3));
+  });
 }

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <dnnl.hpp>
 #include <string>
 #include <vector>
@@ -154,25 +153,15 @@ void run_gemms(const GptSizes& sizes, int threads) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  constexpr const char* kArguments = "LAYERS WIDTH TOKENS BATCH [THREADS] [VOCABULARY] [HEADS]";
-  if (partita::asks_for_help(argc, argv, kArguments)) return 0;
-  const auto number = [&](int at, int64_t fallback) { return argc > at ? std::atoll(argv[at]) : fallback; };
-  const int64_t width = number(2, 0);
-  const partita::GptSizes sizes{.layers = number(1, 0),
-                                .width = width,
-                                .tokens = number(3, 0),
-                                .batch = number(4, 0),
-                                .vocabulary = number(6, 65),
-                                .heads = number(7, std::max<int64_t>(1, width / 64))};
-  const int64_t threads = number(5, 1);
-  if (std::min({sizes.layers, width, sizes.tokens, sizes.batch, sizes.vocabulary, sizes.heads, threads}) < 1) {
-    fmt::print(stderr, "usage: {} {}\n", argv[0], kArguments);
-    return 64;
-  }
-  try {
-    partita::run_gemms(sizes, static_cast<int>(threads));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 70;
-  }
+  constexpr auto kUsage = "LAYERS WIDTH TOKENS BATCH [THREADS] [VOCABULARY] [HEADS]";
+  return partita::run_benchmark(argc, argv, kUsage, /*required=*/4, [](const partita::Arguments& given) {
+    const auto width = given.number<int64_t>(2, 0);
+    partita::run_gemms({.layers = given.number<int64_t>(1, 0),
+                        .width = width,
+                        .tokens = given.number<int64_t>(3, 0),
+                        .batch = given.number<int64_t>(4, 0),
+                        .vocabulary = given.number<int64_t>(6, 65),
+                        .heads = given.number<int64_t>(7, std::max<int64_t>(1, width / 64))},
+                       given.number(5, 1));
+  });
 }

@@ -7,7 +7,6 @@
 // BUCKET_KIB makes many buckets of gradients.
 
 #include <chrono>
-#include <cstdlib>
 #include <string>
 
 #include "compiler/autodiff/training_graph.h"
@@ -140,17 +139,11 @@ void run(const Settings& settings) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "[NODES] [RANKS] [fast|reference] [BUCKET_KIB]")) return 0;
-  const auto number = [&](int i, int64_t otherwise) { return argc > i ? std::atoll(argv[i]) : otherwise; };
-  const std::string kernels = argc > 3 ? argv[3] : "fast";
-  try {
-    partita::run({.nodes = number(1, 100000),
-                  .ranks = number(2, 8),
-                  .kernels = partita::parse_name<partita::KernelSet>("KERNELS", kernels),
-                  .bucket_kib = number(4, 4096)});
-  } catch (const partita::Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-  return 0;
+  constexpr auto kUsage = "[NODES] [RANKS] [fast|reference] [BUCKET_KIB]";
+  return partita::run_benchmark(argc, argv, kUsage, /*required=*/0, [](const partita::Arguments& given) {
+    partita::run({.nodes = given.number<int64_t>(1, 100'000),
+                  .ranks = given.number<int64_t>(2, 8),
+                  .kernels = partita::parse_name<partita::KernelSet>("KERNELS", given.text(3, "fast")),
+                  .bucket_kib = given.number<int64_t>(4, 4096)});
+  });
 }

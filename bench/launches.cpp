@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <ctime>
 #include <optional>
 #include <string>
@@ -209,25 +208,15 @@ void measure(const Settings& settings) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  constexpr std::string_view kUsage = "MODEL BATCH [RANKS] [MICRO_BATCHES] [LEVEL] [COLLECTIVES] [STEPS] [PLUGIN]";
-  if (partita::asks_for_help(argc, argv, kUsage)) return 0;
-  const auto number = [&](int at, int fallback) { return argc > at ? std::atoi(argv[at]) : fallback; };
-  if (argc < 3 || number(2, 0) < 1 || number(3, 1) < 1 || number(4, 1) < 1 || number(7, 200) < 1) {
-    fmt::print(stderr, "usage: {} {}\n", argv[0], kUsage);
-    return 64;
-  }
-  try {
-    partita::measure(
-        {.model = argv[1],
-         .batch = number(2, 32),
-         .ranks = number(3, 1),
-         .micro_batches = number(4, 1),
-         .level = number(5, 0),
-         .collectives = partita::parse_name<partita::CollectiveMode>("COLLECTIVES", argc > 6 ? argv[6] : "cut"),
-         .steps = number(7, 200),
-         .plugin = argc > 8 ? argv[8] : ""});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 70;
-  }
+  constexpr auto kUsage = "MODEL BATCH [RANKS] [MICRO_BATCHES] [LEVEL] [COLLECTIVES] [STEPS] [PLUGIN]";
+  return partita::run_benchmark(argc, argv, kUsage, /*required=*/2, [](const partita::Arguments& given) {
+    partita::measure({.model = given.text(1, ""),
+                      .batch = given.number(2, 32),
+                      .ranks = given.number(3, 1),
+                      .micro_batches = given.number(4, 1),
+                      .level = given.number(5, 0, /*least=*/0),
+                      .collectives = partita::parse_name<partita::CollectiveMode>("COLLECTIVES", given.text(6, "cut")),
+                      .steps = given.number(7, 200),
+                      .plugin = given.text(8, "")});
+  });
 }

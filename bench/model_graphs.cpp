@@ -68,7 +68,9 @@ void run(const std::string& spec, int64_t repeats) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  const int64_t repeats = argc > 1 ? std::max(1, std::atoi(argv[1])) : 20;
-  const std::vector<std::string> given(argv + std::min(argc, 2), argv + argc);
-  for (const std::string& spec : given.empty() ? partita::kModels : given) partita::run(spec, repeats);
+  return partita::run_benchmark(argc, argv, "[REPEATS] [MODEL..]", /*required=*/0, [](const partita::Arguments& given) {
+    const int repeats = given.number(1, 20);
+    const std::vector<std::string> models = given.rest(2);
+    for (const std::string& spec : models.empty() ? partita::kModels : models) partita::run(spec, repeats);
+  });
 }

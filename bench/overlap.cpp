@@ -135,16 +135,12 @@ void compare(const Settings& settings) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "[MODEL] [BATCH] [RANKS] [MILLISECONDS] [STEPS]")) return 0;
-  const auto number = [&](int at, int fallback) { return argc > at ? std::atoi(argv[at]) : fallback; };
-  try {
-    partita::compare({.model = argc > 1 ? argv[1] : "resnet50",
-                      .batch = number(2, 16),
-                      .ranks = number(3, 2),
-                      .milliseconds = number(4, 20),
-                      .steps = number(5, 5)});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 70;
-  }
+  constexpr auto kUsage = "[MODEL] [BATCH] [RANKS] [MILLISECONDS] [STEPS]";
+  return partita::run_benchmark(argc, argv, kUsage, /*required=*/0, [](const partita::Arguments& given) {
+    partita::compare({.model = given.text(1, "resnet50"),
+                      .batch = given.number(2, 16),
+                      .ranks = given.number(3, 2),
+                      .milliseconds = given.number(4, 20, /*least=*/0),
+                      .steps = given.number(5, 5)});
+  });
 }

@@ -23,16 +23,14 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-int run(int argc, char** argv) {
-  if (argc < 2 || asks_for_help(argc, argv, "MODEL [KEY=VALUE]...")) return argc < 2 ? 64 : 0;
+void run(const Arguments& given) {
   std::vector<Assignment> assignments;
-  for (int i = 2; i < argc; ++i) {
-    const std::string text = argv[i];
+  for (const std::string& text : given.rest(2)) {
     const size_t equals = std::min(text.find('='), text.size() - 1);
     assignments.push_back({&find_option(text.substr(0, equals)), text, {text.substr(equals + 1)}});
   }
   const auto begin = std::chrono::steady_clock::now();
-  const ZooJob job(configured(argv[1], assignments), Place{.cores = 1});
+  const ZooJob job(configured(given.text(1, ""), assignments), Place{.cores = 1});
   const Program program = job.program(Purpose::training);
   const double made = seconds_since(begin);
   for (const PassTime& pass : program.times) fmt::print("{:<14} {:8.3f} s\n", pass.name, pass.seconds);
@@ -51,10 +49,11 @@ int run(int argc, char** argv) {
              print(program.pipeline.sequence, program.pipeline.shape).size(), largest);
   fmt::print("arena of the largest rank {} bytes\n", largest_arena(program));
   fmt::print("all {:.3f} s, at most {:.1f} MiB resident\n", made, static_cast<double>(usage.ru_maxrss) / 1024);
-  return 0;
 }
 
 }  // namespace
 }  // namespace partita
 
-int main(int argc, char** argv) { return partita::run(argc, argv); }
+int main(int argc, char** argv) {
+  return partita::run_benchmark(argc, argv, "MODEL [KEY=VALUE]...", /*required=*/1, partita::run);
+}

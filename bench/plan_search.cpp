@@ -1,6 +1,6 @@
 // The time of a search for the cuts of a training graph, what it finds, and how far from the cheapest plan it may be.
 //
-//   bench_plan_search MODEL BATCH MESH [exact|dynamic|recursive]
+//   bench_plan_search [MODEL] [BATCH] [MESH] [exact|dynamic|recursive]
 //
 // MESH as in a plan: "data=8", "data=4 model=2" (of prime sub-axes) or "undivided data=128 model=8". Prints the size of
 // the problem, seconds to make it and of the whole search, the cost that was found and the bound below which none is,
@@ -78,13 +78,9 @@ void run(const std::string& spec, int64_t batch, const std::string& mesh_text, S
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "MODEL BATCH MESH [SEARCH]")) return 0;
-  try {
-    partita::run(argc > 1 ? argv[1] : "gpt", argc > 2 ? std::atoll(argv[2]) : 8, argc > 3 ? argv[3] : "data=8",
-                 partita::parse_name<partita::Search>("SEARCH", argc > 4 ? argv[4] : "exact"));
-  } catch (const partita::Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-  return 0;
+  constexpr auto kUsage = "[MODEL] [BATCH] [MESH] [SEARCH]";
+  return partita::run_benchmark(argc, argv, kUsage, /*required=*/0, [](const partita::Arguments& given) {
+    partita::run(given.text(1, "gpt"), given.number(2, 8), given.text(3, "data=8"),
+                 partita::parse_name<partita::Search>("SEARCH", given.text(4, "exact")));
+  });
 }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
@@ -65,17 +64,13 @@ void measure(Device& device, const OpDef& op) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  using namespace partita;
-  if (asks_for_help(argc, argv, "[THREADS] [OP]")) return 0;
-  const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
-  const std::string wanted = argc > 2 ? argv[2] : "all";
-  if (threads < 1) {
-    fmt::print(stderr, "[threads] bad number of threads, got {}, expected at least 1\n", argv[1]);
-    return 64;
-  }
-  const auto device = make_cpu_device(all_ops(), threads);
-  device->enter_thread();
-  for (const OpDef& op : all_ops().all()) {
-    if (op.pointwise && (wanted == "all" || wanted == op.name)) measure(*device, op);
-  }
+  return partita::run_benchmark(argc, argv, "[THREADS] [OP]", /*required=*/0, [](const partita::Arguments& given) {
+    using namespace partita;
+    const std::string wanted = given.text(2, "all");
+    const auto device = make_cpu_device(all_ops(), given.number(1, 1));
+    device->enter_thread();
+    for (const OpDef& op : all_ops().all()) {
+      if (op.pointwise && (wanted == "all" || wanted == op.name)) measure(*device, op);
+    }
+  });
 }

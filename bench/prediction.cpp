@@ -133,10 +133,10 @@ void compare_plans(const std::string& model, const Cluster& cluster, int ranks, 
   std::cout << std::flush;
 }
 
-void run(int argc, char** argv) {
-  const Cluster cluster = open_cluster(argv[1]);
-  const int64_t steps = argc > 2 ? std::stoll(argv[2]) : 0;
-  std::vector<std::string> models(argv + std::min(argc, 3), argv + argc);
+void run(const Arguments& given) {
+  const Cluster cluster = open_cluster(given.text(1, ""));
+  const int64_t steps = given.number(2, 0, /*least=*/0);
+  std::vector<std::string> models = given.rest(3);
   if (models.empty()) models = {"mlp", "gpt", "resnet50"};
   for (const std::string& model : models) {
     for (const int ranks : {1, 2, 4, 8}) compare_plans(model, cluster, ranks, 1, steps);
@@ -148,11 +148,5 @@ void run(int argc, char** argv) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (argc < 2 || partita::asks_for_help(argc, argv, "CLUSTER.toml [STEPS] [MODEL..]")) return argc < 2;
-  try {
-    partita::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
-    return 1;
-  }
+  return partita::run_benchmark(argc, argv, "CLUSTER.toml [STEPS] [MODEL..]", /*required=*/1, partita::run);
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -73,16 +72,12 @@ void measure(Communicator& comm, int64_t largest, int runs, std::string_view cal
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "[LARGEST_MIB] [RUNS] [CALL]")) return 0;
-  const int64_t largest = (argc > 1 ? std::atoll(argv[1]) : 64) << 20;
-  const int runs = argc > 2 ? std::atoi(argv[2]) : 20;
-  const char* call = argc > 3 ? argv[3] : "all_reduce";
-  try {
+  constexpr auto kUsage = "[LARGEST_MIB] [RUNS] [CALL]";
+  return partita::run_benchmark(argc, argv, kUsage, /*required=*/0, [](const partita::Arguments& given) {
+    const int64_t largest = given.number<int64_t>(1, 64) << 20;
+    const int runs = given.number(2, 20);
+    const std::string call = given.text(3, "all_reduce");
     partita::run_on_ranks(partita::this_place(), 2, /*threads=*/1,
                           [&](partita::Communicator& comm) { partita::measure(comm, largest, runs, call); });
-  } catch (const partita::Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  });
 }

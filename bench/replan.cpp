@@ -1,6 +1,6 @@
 // How long it takes to plan again after a pin, the network and its costs being there.
 //
-//   bench_replan [MODEL CLUSTER BATCH RUNS]
+//   bench_replan [MODEL] [CLUSTER] [BATCH] [RUNS]
 
 #include <algorithm>
 #include <chrono>
@@ -70,13 +70,8 @@ void run(const std::string& spec, const std::string& where, int64_t batch, int r
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "[MODEL CLUSTER BATCH RUNS]")) return 0;
-  try {
-    partita::run(argc > 1 ? argv[1] : "gpt:175b", argc > 2 ? argv[2] : "a100-80:128",
-                 argc > 3 ? std::atoll(argv[3]) : 1536, argc > 4 ? std::max(1, std::atoi(argv[4])) : 20);
-  } catch (const partita::Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-  return 0;
+  constexpr auto kUsage = "[MODEL] [CLUSTER] [BATCH] [RUNS]";
+  return partita::run_benchmark(argc, argv, kUsage, /*required=*/0, [](const partita::Arguments& given) {
+    partita::run(given.text(1, "gpt:175b"), given.text(2, "a100-80:128"), given.number(3, 1536), given.number(4, 20));
+  });
 }

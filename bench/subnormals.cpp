@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 
 #include "base/philox.h"
@@ -123,17 +122,9 @@ void measure(const std::string& model, int64_t batch, int threads, int warm, int
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "[MODEL] [BATCH] [THREADS] [WARM] [STEPS]")) return 0;
-  const auto number = [&](int at, int fallback) { return argc > at ? std::atoi(argv[at]) : fallback; };
-  const std::string model = argc > 1 ? argv[1] : "gpt:layers=6,hidden=384,heads=6,seq=256,vocab=65";
-  if (number(2, 16) < 1 || number(3, 2) < 1 || number(5, 8) < 1) {
-    fmt::print(stderr, "usage: {} [MODEL] [BATCH] [THREADS] [WARM] [STEPS]\n", argv[0]);
-    return 64;
-  }
-  try {
-    partita::measure(model, number(2, 16), number(3, 2), number(4, 10), number(5, 8));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 70;
-  }
+  constexpr auto kUsage = "[MODEL] [BATCH] [THREADS] [WARM] [STEPS]";
+  return partita::run_benchmark(argc, argv, kUsage, /*required=*/0, [](const partita::Arguments& given) {
+    partita::measure(given.text(1, "gpt:layers=6,hidden=384,heads=6,seq=256,vocab=65"), given.number(2, 16),
+                     given.number(3, 2), given.number(4, 10, /*least=*/0), given.number(5, 8));
+  });
 }

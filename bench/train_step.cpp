@@ -1,8 +1,8 @@
 // The time of one training step on a fixed random batch.
 //
-//   bench_train_step MODEL BATCH [RANKS=1] [THREADS=2] [STEPS=50] [PROFILE=0] [PRECISION=f32] [NO_PASS]
+//   bench_train_step MODEL BATCH [RANKS=1] [THREADS=2] [STEPS=50] [PROFILE=0] [PRECISION=f32] [NO_PASS..]
 //
-// NO_PASS names a pass of the compiler that is left out, such as fold_casts.
+// NO_PASS.. names passes of the compiler that are left out, such as fold_casts.
 //
 // Prints the median, the mean, the smallest and the largest step in milliseconds; with PROFILE=1 also where the
 // time of a step goes, by kernel. Ranks are threads or, under mpirun, its processes. Batch norms take the statistics of
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <string>
@@ -126,26 +125,15 @@ void measure(const Settings& settings) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (partita::asks_for_help(argc, argv, "MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE] [PRECISION] [NO_PASS]")) {
-    return 0;
-  }
-  const auto number = [&](int at, int fallback) { return argc > at ? std::atoi(argv[at]) : fallback; };
-  if (argc < 3 || number(2, 0) < 1) {
-    fmt::print(stderr, "usage: {} MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE] [PRECISION] [NO_PASS]\n", argv[0]);
-    return 64;
-  }
-  try {
-    partita::measure(
-        {.model = argv[1],
-         .batch = number(2, 32),
-         .ranks = number(3, 1),
-         .threads = number(4, 2),
-         .steps = number(5, 50),
-         .profile = number(6, 0) != 0,
-         .precision = partita::parse_name<partita::MixedPrecision>("PRECISION", argc > 7 ? argv[7] : "f32"),
-         .no_pass = argc > 8 ? std::vector<std::string>{argv[8]} : std::vector<std::string>{}});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 70;
-  }
+  constexpr auto kUsage = "MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE] [PRECISION] [NO_PASS..]";
+  return partita::run_benchmark(argc, argv, kUsage, /*required=*/2, [](const partita::Arguments& given) {
+    partita::measure({.model = given.text(1, ""),
+                      .batch = given.number(2, 32),
+                      .ranks = given.number(3, 1),
+                      .threads = given.number(4, 2),
+                      .steps = given.number(5, 50),
+                      .profile = given.number(6, 0, /*least=*/0) != 0,
+                      .precision = partita::parse_name<partita::MixedPrecision>("PRECISION", given.text(7, "f32")),
+                      .no_pass = given.rest(8)});
+  });
 }

@@ -4,43 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "compiler/partition/collectives.h"
 #include "compiler/plan/complete_plan.h"
 #include "compiler/search/make_plan.h"
 #include "ir/ops/registry.h"
 #include "runtime/execute/interpreter.h"
-#include "support/job.h"
+#include "support/mixed_jobs.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"
 
 namespace partita {
 namespace {
-
-struct MixedCase {
-  std::string spec;
-  Shape image;
-  int64_t batch = 24;
-};
-
-const std::vector<MixedCase>& mixed_cases() {
-  static const std::vector<MixedCase> all{
-      {"mlp:hidden=12,dropout=0.2", {1, 6, 5}},
-      {"lenet", {1, 28, 28}},
-      {"resnet18:width=4,size=8", {3, 8, 8}},
-      {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}},
-      {"llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", {}},
-      {"moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1", {}},
-  };
-  return all;
-}
-
-Job mixed_job(const MixedCase& one, MixedPrecision precision, DType dtype = DType::f64, int steps = 20) {
-  Job job = model_job(one.spec, {.dtype = dtype, .image = one.image, .batch = one.batch, .steps = steps});
-  job.training.precision.precision = precision;
-  return job;
-}
 
 /// Fails the test if a value of 16 bits is a sum of parts that are still to be added.
 void expect_whole_sums(const Program& program) {
@@ -174,9 +148,7 @@ TEST(MixedPrecision, HasStagesInF32) {
     job.pipeline.stages = 2;
     const JobResult several = run_job(job);
     expect_whole_sums(several.program);
-    for (size_t i = 0; i < single.losses.size(); ++i) {
-      EXPECT_NEAR(several.losses[i], single.losses[i], 5e-3 * single.losses[i]) << one.spec << ", step " << i;
-    }
+    expect_near_losses(several, single, 5e-3, one.spec);
   }
 }
 
@@ -203,9 +175,7 @@ TEST(MixedPrecision, CutsBlocksOfATransformer) {
       }
       EXPECT_GE(cut, 8) << spec << ": parameters are cut as their products are";
       if (dtype == DType::f64) expect_same_training(result, oracle, 1e-9, spec);
-      for (size_t i = 0; i < oracle.losses.size(); ++i) {
-        EXPECT_NEAR(result.losses[i], oracle.losses[i], 5e-3 * oracle.losses[i]) << spec << ", step " << i;
-      }
+      expect_near_losses(result, oracle, 5e-3, spec);
     }
   }
 }
@@ -250,40 +220,12 @@ TEST(MixedPrecision, IsOneTrainingUnderRandomPlans) {
   }
 }
 
-double norm_of_difference(const Array& a, const Array& b) {
-  double sum = 0;
-  for (int64_t i = 0; i < a.type().elements(); ++i) sum += (a.at(i) - b.at(i)) * (a.at(i) - b.at(i));
-  return std::sqrt(sum);
-}
-
-double norm_of(const Array& a) {
-  double sum = 0;
-  for (int64_t i = 0; i < a.type().elements(); ++i) sum += a.at(i) * a.at(i);
-  return std::sqrt(sum);
-}
-
-Arrays as_f32(const Arrays& arrays) {
-  Arrays cast;
-  for (const auto& [name, array] : arrays) {
-    Array copy({array.type().dtype == DType::f64 ? DType::f32 : array.type().dtype, array.type().shape});
-    for (int64_t i = 0; i < array.type().elements(); ++i) copy.set(i, array.at(i));
-    cast.emplace(name, std::move(copy));
-  }
-  return cast;
-}
-
 TEST(MixedPrecision, GradientsOfRanksAreAsGoodAsThoseOfOne) {
-  for (const MixedCase& one : mixed_cases()) {
-    if (one.spec.starts_with("mlp")) continue;  // its dropout draws other numbers in f32
-    const MixedCase plain{one.spec.substr(0, one.spec.find(",dropout")), one.image, one.batch};
-    const Job exact = mixed_job(plain, MixedPrecision::f32, DType::f64, 1);
-    const Arrays best = interpret_job(exact).gradients;
-    Job job = mixed_job(plain, MixedPrecision::bf16, DType::f32, 20);
+  for (const MixedCase& one : mixed_cases_without_dropout()) {
+    Job job = mixed_job(one, MixedPrecision::bf16, DType::f32, 20);
     // At larger rates the loss of this one doubles any difference with each step, in f32 as well.
-    if (plain.spec.starts_with("resnet")) job.learning_rate = 1e-4;
-    job.states = as_f32(exact.states);
-    const auto batch = exact.batch;
-    job.batch = [batch](int step) { return as_f32(batch(step)); };
+    if (one.spec.starts_with("resnet")) job.learning_rate = 1e-4;
+    const Arrays best = exact_gradients(one, job);
     const JobResult single = run_job(job);
     expect_whole_sums(single.program);
     for (const int ranks : {2, 3, 4, 8}) {
@@ -291,15 +233,13 @@ TEST(MixedPrecision, GradientsOfRanksAreAsGoodAsThoseOfOne) {
       job.ranks = ranks;
       const JobResult several = run_job(job);
       expect_whole_sums(several.program);
-      const std::string what = fmt::format("{} on {} ranks", plain.spec, ranks);
+      const std::string what = fmt::format("{} on {} ranks", one.spec, ranks);
       for (const auto& [name, gradient] : several.gradients) {
-        const double own = norm_of_difference(gradient, best.at(name)), size = norm_of(best.at(name));
-        const double of_one = norm_of_difference(single.gradients.at(name), best.at(name));
+        const double own = distance(gradient, best.at(name)), size = norm(best.at(name));
+        const double of_one = distance(single.gradients.at(name), best.at(name));
         EXPECT_LE(own, 1.25 * of_one + 1e-6 * size) << what << ": " << name;
       }
-      for (size_t i = 0; i < single.losses.size(); ++i) {
-        EXPECT_NEAR(several.losses[i], single.losses[i], 5e-3 * single.losses[i]) << what << ", step " << i;
-      }
+      expect_near_losses(several, single, 5e-3, what);
     }
   }
 }

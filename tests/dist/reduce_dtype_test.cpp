@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <numeric>
 
 #include "compiler/partition/collectives.h"
@@ -13,66 +12,16 @@
 #include "ir/graph/builder.h"
 #include "ir/ops/reduce/attrs.h"
 #include "ir/ops/registry.h"
-#include "support/job.h"
+#include "support/mixed_jobs.h"
 #include "support/ranks.h"
 
 namespace partita {
 namespace {
 
-struct ReducedCase {
-  std::string spec;
-  Shape image;
-};
-
-const std::vector<ReducedCase>& reduced_cases() {
-  static const std::vector<ReducedCase> all{
-      {"mlp:hidden=12", {1, 6, 5}},
-      {"lenet", {1, 28, 28}},
-      {"resnet18:width=4,size=8", {3, 8, 8}},
-      {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {}},
-      {"llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", {}},
-      {"moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1", {}},
-  };
-  return all;
-}
-
-Job reduced_job(const ReducedCase& one, MixedPrecision precision, int steps) {
-  Job job = model_job(one.spec, {.dtype = DType::f32, .image = one.image, .batch = 24, .steps = steps});
-  job.training.precision.precision = precision;
-  return job;
-}
-
-double distance(const Array& a, const Array& b) {
-  double sum = 0;
-  for (int64_t i = 0; i < a.type().elements(); ++i) sum += (a.at(i) - b.at(i)) * (a.at(i) - b.at(i));
-  return std::sqrt(sum);
-}
-
-double norm(const Array& a) { return distance(a, Array(a.type())); }
-
-/// Returns the gradients of the first step in f64 without 16 bits, from the states and rows of an f32 job.
-Arrays exact_gradients(const ReducedCase& one, const Job& job) {
-  Job exact = model_job(one.spec, {.dtype = DType::f64, .image = one.image, .batch = 24, .steps = 1});
-  exact.training.output_gradients = true;
-  const auto widened = [](const Arrays& arrays) {
-    Arrays wide;
-    for (const auto& [name, array] : arrays) {
-      const DType dtype = array.type().dtype == DType::f32 ? DType::f64 : array.type().dtype;
-      Array copy({dtype, array.type().shape});
-      for (int64_t i = 0; i < array.type().elements(); ++i) copy.set(i, array.at(i));
-      wide.emplace(name, std::move(copy));
-    }
-    return wide;
-  };
-  exact.states = widened(job.states);
-  exact.batch = [&](int step) { return widened(job.batch(step)); };
-  return interpret_job(exact).gradients;
-}
-
 TEST(ReduceDType, GradientsAreNearThoseOfOneRank) {
-  for (const ReducedCase& one : reduced_cases()) {
+  for (const MixedCase& one : mixed_cases_without_dropout()) {
     for (const MixedPrecision precision : {MixedPrecision::f32, MixedPrecision::bf16}) {
-      Job job = reduced_job(one, precision, 20);
+      Job job = mixed_job(one, precision, DType::f32, 20);
       // At larger rates the losses of images move apart with each step, in f32 as well.
       if (one.spec.starts_with("resnet")) job.learning_rate = 1e-4;
       if (one.spec == "lenet") job.learning_rate = 2e-3;
@@ -100,9 +49,7 @@ TEST(ReduceDType, GradientsAreNearThoseOfOneRank) {
         }
         // The loss of 24 images in bf16 changes by up to a percent when their activations round to other neighbours.
         const double apart = one.image.size() == 3 && !one.spec.starts_with("mlp") ? 1.5e-2 : 5e-3;
-        for (size_t i = 0; i < single.losses.size(); ++i) {
-          EXPECT_NEAR(several.losses[i], single.losses[i], apart * single.losses[i]) << what << ", step " << i;
-        }
+        expect_near_losses(several, single, apart, what);
         const double sum = std::accumulate(single.losses.begin(), single.losses.end(), 0.0);
         EXPECT_NEAR(std::accumulate(several.losses.begin(), several.losses.end(), 0.0), sum, 5e-3 * sum) << what;
       }
@@ -111,12 +58,12 @@ TEST(ReduceDType, GradientsAreNearThoseOfOneRank) {
 }
 
 TEST(ReduceDType, TrainsUnderLevelsMicroBatchesStagesAndScales) {
-  for (const ReducedCase& one : reduced_cases()) {
+  for (const MixedCase& one : mixed_cases_without_dropout()) {
     if (one.spec.starts_with("resnet")) continue;  // statistics are those of a micro-batch
     for (const int level : {0, 1, 2, 3}) {
       for (const int stages : {1, 2}) {
         if (!can_run(4)) continue;
-        Job job = reduced_job(one, level % 2 == 0 ? MixedPrecision::bf16 : MixedPrecision::f16, 5);
+        Job job = mixed_job(one, level % 2 == 0 ? MixedPrecision::bf16 : MixedPrecision::f16, DType::f32, 5);
         if (one.spec == "lenet") job.learning_rate = 2e-3;
         const JobResult single = run_job(job);
         job.ranks = 4;
@@ -125,11 +72,7 @@ TEST(ReduceDType, TrainsUnderLevelsMicroBatchesStagesAndScales) {
         job.pipeline.stages = stages;
         job.training.checks_gradients = level == 3;
         job.training.precision.reductions = DType::bf16;
-        const JobResult several = run_job(job);
-        for (size_t i = 0; i < single.losses.size(); ++i) {
-          EXPECT_NEAR(several.losses[i], single.losses[i], 5e-3 * single.losses[i])
-              << one.spec << ", level " << level << ", " << stages << " stages, step " << i;
-        }
+        expect_near_losses(run_job(job), single, 5e-3, fmt::format("{}, level {}, {} stages", one.spec, level, stages));
       }
     }
   }

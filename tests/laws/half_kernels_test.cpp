@@ -57,7 +57,7 @@ class HalfCheck {
       for (size_t i = 0; i < query->inputs.size(); ++i) {
         const Type& type = query->inputs[i];
         if (type.rank() != 4) continue;
-        query->input_formats[i] = {tag, elements_in(type.shape, {tag, 1}) * static_cast<int64_t>(size_of(type.dtype))};
+        query->input_formats[i] = {tag, bytes_in(type, {tag, 1})};
       }
     }
   }
@@ -88,31 +88,13 @@ class HalfCheck {
   std::vector<Array> computed(KernelQuery query, const KernelChoice& choice, const std::vector<Array>& operands,
                               std::pair<int, int> in_place, std::string& wrong) const {
     query.input_formats = choice.inputs;
-    std::vector<Memory> inputs, outputs;
-    for (size_t i = 0; i < operands.size(); ++i) inputs.push_back(laid_out(operands[i], choice.inputs[i]));
-    for (size_t k = 0; k < query.outputs.size(); ++k) {
-      outputs.emplace_back(elements_in(query.outputs[k].shape, choice.outputs[k]) *
-                           static_cast<int64_t>(size_of(query.outputs[k].dtype)));
+    KernelRun run = run_laid_out(*def_.make(query, choice), choice, operands, query.outputs, in_place);
+    if (!run.overrun.empty()) {
+      wrong = fmt::format("the kernel writes past the end of {}", run.overrun);
+    } else if (wrong.empty()) {
+      wrong = run.padding;
     }
-    std::vector<const void*> from;
-    std::vector<void*> to;
-    for (Memory& memory : inputs) from.push_back(memory.data());
-    for (Memory& memory : outputs) to.push_back(memory.data());
-    if (in_place.first >= 0)
-      to[static_cast<size_t>(in_place.second)] = inputs[static_cast<size_t>(in_place.first)].data();
-    Memory scratch(choice.scratch_bytes);
-    def_.make(query, choice)->run(from, to, scratch.data());
-    if (!scratch.intact()) wrong = "the kernel writes past the end of its scratch memory";
-    std::vector<Array> results;
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      const bool shared = static_cast<int>(k) == in_place.second;
-      Memory& memory = shared ? inputs[static_cast<size_t>(in_place.first)] : outputs[k];
-      if (!memory.intact()) wrong = fmt::format("the kernel writes past the end of output {}", k);
-      std::string padding;
-      results.push_back(read_back(memory, query.outputs[k], choice.outputs[k], padding));
-      if (wrong.empty()) wrong = padding;
-    }
-    return results;
+    return std::move(run.results);
   }
 
   const KernelDef& def_;

@@ -9,6 +9,7 @@
 
 #include "ir/ops/matmul/matmul.h"
 #include "ir/ops/registry.h"
+#include "ir/ops/support.h"
 #include "laws/kernel_cases.h"
 #include "laws/memory_layout.h"
 #include "runtime/device/device.h"
@@ -36,7 +37,7 @@ class Check {
     for (const Type& type : node.input_types) {
       MemoryFormat format;
       if (tag == "any" || may_be_blocked(type)) format.tag = tag;
-      if (!format.plain() && !format.any()) format.bytes = bytes(type, format);
+      if (!format.plain() && !format.any()) format.bytes = bytes_in(type, format);
       query_.input_formats.push_back(format);
     }
   }
@@ -54,8 +55,8 @@ class Check {
       for (size_t i = 0; i < types.size(); ++i) {
         const MemoryFormat& format = (*side)[i];
         if (format.any()) return "leaves a memory format open";
-        if (!format.plain() && format.bytes != bytes(types[i], format)) {
-          return fmt::format("{} in {} has {} bytes, not {}", print(types[i]), format.tag, bytes(types[i], format),
+        if (!format.plain() && format.bytes != bytes_in(types[i], format)) {
+          return fmt::format("{} in {} has {} bytes, not {}", print(types[i]), format.tag, bytes_in(types[i], format),
                              format.bytes);
         }
       }
@@ -82,10 +83,6 @@ class Check {
   const std::vector<Array>& results() const { return results_; }
 
  private:
-  static int64_t bytes(const Type& type, const MemoryFormat& format) {
-    return elements_in(type.shape, format) * static_cast<int64_t>(size_of(type.dtype));
-  }
-
   /// By the coarsest float among operands and results.
   double tolerance_of_types() const {
     for (const auto* types : {&query_.inputs, &query_.outputs}) {
@@ -97,32 +94,15 @@ class Check {
   }
 
   std::string run_once(std::pair<int, int> in_place) {
-    std::vector<Memory> inputs, outputs;
-    for (size_t i = 0; i < node_.inputs.size(); ++i) inputs.push_back(laid_out(node_.inputs[i], choice_.inputs[i]));
-    for (size_t k = 0; k < node_.outputs.size(); ++k) {
-      outputs.emplace_back(bytes(node_.output_types[k], choice_.outputs[k]));
-    }
-    std::vector<const void*> from;
-    std::vector<void*> to;
-    for (Memory& memory : inputs) from.push_back(memory.data());
-    for (Memory& memory : outputs) to.push_back(memory.data());
-    if (in_place.first >= 0) to[in_place.second] = inputs[in_place.first].data();
-    Memory scratch(choice_.scratch_bytes);
-    kernel_->run(from, to, scratch.data());
-    if (!scratch.intact()) return "the kernel writes past the end of its scratch memory";
-    results_.clear();
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      const bool shared = static_cast<int>(k) == in_place.second;
-      Memory& memory = shared ? inputs[in_place.first] : outputs[k];
-      if (!memory.intact()) return fmt::format("the kernel writes past the end of output {}", k);
-      std::string wrong;
-      const Array got = read_back(memory, node_.output_types[k], choice_.outputs[k], wrong);
-      if (has_nan_) wrong.clear();  // NaN times the zeros of padding is NaN
-      const double tolerance = is_float(got.type().dtype) ? tolerance_of_types() : 0;
-      if (wrong.empty()) wrong = compare_(got, node_.outputs[k], tolerance);
+    KernelRun run = run_laid_out(*kernel_, choice_, node_.inputs, node_.output_types, in_place);
+    if (!run.overrun.empty()) return fmt::format("the kernel writes past the end of {}", run.overrun);
+    if (!run.padding.empty() && !has_nan_) return run.padding;  // NaN times the zeros of padding is NaN
+    for (size_t k = 0; k < run.results.size(); ++k) {
+      const double tolerance = is_float(run.results[k].type().dtype) ? tolerance_of_types() : 0;
+      const std::string wrong = compare_(run.results[k], node_.outputs[k], tolerance);
       if (!wrong.empty()) return fmt::format("output {} in {}: {}", k, choice_.outputs[k].tag, wrong);
-      results_.push_back(got);
     }
+    results_ = std::move(run.results);
     return "";
   }
 
@@ -262,7 +242,7 @@ TEST(Reorders, ReachEveryFormatAndComeBack) {
     const Array array = cast(fill(sample_of({20, 35, 3, 2}, Fill::distinct), 1), dtype);
     for (const char* tag : {"acdb", "aBcd8b", "aBcd16b", "ABcd16b16a", "ABcd8a8b", "Acdb16a"}) {
       MemoryFormat format{tag, 0};
-      format.bytes = elements_in(array.shape(), format) * static_cast<int64_t>(size_of(dtype));
+      format.bytes = bytes_in(array.type(), format);
       EXPECT_EQ(device->catalog().bytes(array.type(), format), format.bytes) << tag << " " << name_of(dtype);
       Memory plain = laid_out(array, {}), there(format.bytes), back(array.type().bytes());
       const void* from = plain.data();

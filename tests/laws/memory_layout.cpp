@@ -65,6 +65,10 @@ void for_elements(const Shape& shape, const Place& place, Visit&& visit) {
 
 int64_t elements_in(const Shape& shape, const MemoryFormat& format) { return Place(shape, format).elements(); }
 
+int64_t bytes_in(const Type& type, const MemoryFormat& format) {
+  return elements_in(type.shape, format) * static_cast<int64_t>(size_of(type.dtype));
+}
+
 Memory laid_out(const Array& array, const MemoryFormat& format) {
   const Place place(array.shape(), format);
   const auto size = static_cast<int64_t>(size_of(array.type().dtype));
@@ -92,6 +96,31 @@ Array read_back(Memory& memory, const Type& type, const MemoryFormat& format, st
     if ((from[i] & std::byte{0x7f}) != std::byte{0}) wrong = fmt::format("padding of {} is not zero", format.tag);
   }
   return array;
+}
+
+KernelRun run_laid_out(Kernel& kernel, const KernelChoice& choice, const std::vector<Array>& operands,
+                       const std::vector<Type>& results, std::pair<int, int> in_place) {
+  std::vector<Memory> inputs, outputs;
+  std::vector<const void*> from;
+  std::vector<void*> to;
+  for (size_t i = 0; i < operands.size(); ++i) inputs.push_back(laid_out(operands[i], choice.inputs[i]));
+  for (size_t k = 0; k < results.size(); ++k) outputs.emplace_back(bytes_in(results[k], choice.outputs[k]));
+  const auto memory_of = [&](size_t k) -> Memory& {
+    return static_cast<int>(k) == in_place.second ? inputs[static_cast<size_t>(in_place.first)] : outputs[k];
+  };
+  for (Memory& memory : inputs) from.push_back(memory.data());
+  for (size_t k = 0; k < results.size(); ++k) to.push_back(memory_of(k).data());
+  Memory scratch(choice.scratch_bytes);
+  kernel.run(from, to, scratch.data());
+  KernelRun run;
+  if (!scratch.intact()) run.overrun = "its scratch memory";
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (run.overrun.empty() && !memory_of(k).intact()) run.overrun = fmt::format("output {}", k);
+    std::string padding;
+    run.results.push_back(read_back(memory_of(k), results[k], choice.outputs[k], padding));
+    if (run.padding.empty() && !padding.empty()) run.padding = fmt::format("output {}: {}", k, padding);
+  }
+  return run;
 }
 
 }  // namespace partita::laws
