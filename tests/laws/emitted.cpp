@@ -40,8 +40,9 @@ std::vector<Array> run_emitted(const Case& node) {
 }
 
 std::vector<Array> run_text(const Case& node, const std::string& text) {
-  pjrt::CompileOptions options;  // CPU plugins compile faster without optimisation
-  if (plugin_client()->platform() == "cpu") options.flags = {{"xla_backend_optimization_level", int64_t{0}}};
+  pjrt::CompileOptions options{.flags = {{"xla_allow_excess_precision", false}}};
+  // CPU plugins compile faster without optimisation.
+  if (plugin_client()->platform() == "cpu") options.flags["xla_backend_optimization_level"] = int64_t{0};
   const pjrt::Executable program = plugin_client()->compile(text, options);
   std::vector<pjrt::Buffer> buffers;
   std::vector<const pjrt::Buffer*> arguments;

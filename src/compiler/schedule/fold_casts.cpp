@@ -147,7 +147,7 @@ class Folder {
       }
     }
     if (values.inputs == node.inputs && values.outputs == node.outputs) return;
-    if (choice->rounds && has_wide_part(values.outputs, halves.results)) return;
+    if (choice->rounds && !choice->rounds_parts && has_wide_part(values.outputs, halves.results)) return;
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       if (values.outputs[k] != node.outputs[k]) folded_.is_left_out[users_[node.outputs[k]][0]] = true;
     }

@@ -25,7 +25,8 @@ struct FoldedCasts {
 /// uses, for which the catalog has a kernel without these casts. Of an op whose `OpTraits::halves` name operands, all
 /// these must be such casts. A kernel that gives the results of the node is asked for first. If the same kernel rounds
 /// them as well, the node makes what the casts would. A sum of parts is never used by such a cast, so that it is whole
-/// before it is rounded. For the same reason no kernel that rounds (`KernelChoice::rounds`) makes parts of a sum.
+/// before it is rounded. For the same reason no kernel that rounds (`KernelChoice::rounds`) makes parts of a sum,
+/// unless it is said to.
 ///
 /// Casts whose results nothing else uses are left out. Without kernels that mix types, nothing is folded. Throws what
 /// the catalog throws.

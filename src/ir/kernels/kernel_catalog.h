@@ -31,6 +31,7 @@ struct KernelChoice {
   std::vector<std::pair<int, int>> in_place;  // (input, output) pairs that may share a buffer
   bool view = false;                          // output 0 is the memory of input 0: nothing runs
   bool rounds = false;  // results that may have 16 bits (OpTraits::halves) have no more digits, also in a wider type
+  bool rounds_parts = false;  // it `rounds`, and may do so with parts of a sum
 
   bool accepted() const { return !kernel.empty(); }
 };

@@ -3,7 +3,6 @@
 
 #include "ir/ops/conv/conv2d.h"
 #include "ir/ops/full_precision.h"
-#include "ir/ops/wide.h"
 
 namespace partita {
 namespace {
@@ -27,18 +26,20 @@ struct HloGroups {
   int64_t of_features = 1, of_batch = 1;
 };
 
+/// Returns the convolution of `x` and `w`. Its result has their type: cuDNN adds products of 16 bits in f32, but gives
+/// 16 bits, and XLA converts operands to f32 for a result of f32.
 Hlo hlo_convolution(const EmitCall& call, const Hlo& x, const Hlo& w, const std::string& dims,
                     const std::array<HloWindow, 2>& windows, const HloGroups& groups) {
   const auto& [rows, columns] = windows;
-  const Type sum{wide_type(x.type.dtype), call.outputs[0].shape};
+  const Type type{x.type.dtype, call.outputs[0].shape};
   const Hlo y = call.body.add(
       fmt::format("stablehlo.convolution({}, {}) dim_numbers = {}, window = {{stride = [{}, {}], pad = [[{}, {}], [{}, "
                   "{}]], lhs_dilate = [{}, {}], rhs_dilate = [{}, {}]}} {{batch_group_count = {} : i64, "
                   "feature_group_count = {} : i64, {}}} : {} -> {}",
                   x.name, w.name, dims, rows.stride, columns.stride, rows.before, rows.after, columns.before,
                   columns.after, rows.between_x, columns.between_x, rows.between_w, columns.between_w, groups.of_batch,
-                  groups.of_features, kFullPrecisionOfConvolution, hlo_types({x, w}), hlo_type(sum)),
-      sum);
+                  groups.of_features, kFullPrecisionOfConvolution, hlo_types({x, w}), hlo_type(type)),
+      type);
   return call.convert(y, call.outputs[0].dtype);
 }
 

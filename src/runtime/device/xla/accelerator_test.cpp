@@ -203,17 +203,29 @@ TEST_F(Accelerators, PtxasIsThatOfThePackagesOrInPath) {
 
 TEST_F(Accelerators, CompilationsForGpusNameTheFolderOfPtxas) {
   const std::string plugin = make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
+  const std::string flag = "xla_gpu_cuda_data_dir";
   set("PATH", empty_.path());
-  EXPECT_TRUE(compile_flags("cuda", plugin).empty());
+  EXPECT_FALSE(compile_flags("cuda", plugin).contains(flag));
   make_library(packages_.path() / "nvidia/cu13/bin/ptxas");
-  const std::map<std::string, pjrt::Flag> expected{
-      {"xla_gpu_cuda_data_dir", (packages_.path() / "nvidia/cu13").string()}};
-  EXPECT_EQ(compile_flags("cuda", plugin), expected);
-  EXPECT_EQ(compile_flags("cuda:1", plugin), expected);
-  for (const std::string other : {"xla:cpu", "tpu", "rocm"}) EXPECT_TRUE(compile_flags(other, plugin).empty());
+  const pjrt::Flag expected = (packages_.path() / "nvidia/cu13").string();
+  EXPECT_EQ(compile_flags("cuda", plugin).at(flag), expected);
+  EXPECT_EQ(compile_flags("cuda:1", plugin).at(flag), expected);
+  for (const std::string other : {"xla:cpu", "tpu", "rocm"}) EXPECT_FALSE(compile_flags(other, plugin).contains(flag));
   set("XLA_FLAGS", "--xla_gpu_autotune_level=0");
-  EXPECT_EQ(compile_flags("cuda", plugin), expected);
+  EXPECT_EQ(compile_flags("cuda", plugin).at(flag), expected);
   set("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/mine");
+  EXPECT_FALSE(compile_flags("cuda", plugin).contains(flag));
+}
+
+TEST_F(Accelerators, CompilationsKeepRoundingsUnlessXlaFlagsSayMore) {
+  const std::map<std::string, pjrt::Flag> rounds{{"xla_allow_excess_precision", false}};
+  for (const std::string name : {"xla:cpu", "tpu", "rocm", "oneapi"}) EXPECT_EQ(compile_flags(name, ""), rounds);
+  set("PATH", empty_.path());
+  std::map<std::string, pjrt::Flag> on_gpu = rounds;
+  on_gpu["xla_gpu_dot_merger_threshold_mb"] = int64_t{8};
+  const std::string plugin = make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
+  EXPECT_EQ(compile_flags("cuda", plugin), on_gpu);
+  set("XLA_FLAGS", "--xla_gpu_dot_merger_threshold_mb=32 --xla_allow_excess_precision");
   EXPECT_TRUE(compile_flags("cuda", plugin).empty());
 }
 

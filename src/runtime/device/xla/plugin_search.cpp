@@ -13,6 +13,10 @@
 namespace partita {
 namespace {
 
+/// MiB of products of one operand that XLA may make one product. A kernel that copies a slice of more takes longer than
+/// a start.
+constexpr int64_t kMergedProducts = 8;
+
 namespace fs = std::filesystem;
 
 /// Folders that a program gave, which are searched first.
@@ -179,12 +183,18 @@ std::string cuda_data_folder(const std::string& plugin) {
 }
 
 std::map<std::string, pjrt::Flag> compile_flags(std::string_view name, const std::string& plugin) {
-  const std::string flag = "xla_gpu_cuda_data_dir";
-  const char* given = std::getenv("XLA_FLAGS");
-  const bool is_given = given != nullptr && std::string_view(given).find(flag) != std::string_view::npos;
-  const std::string folder = device_kind(name) != "cuda" || is_given ? "" : cuda_data_folder(plugin);
-  if (folder.empty()) return {};
-  return {{flag, folder}};
+  std::map<std::string, pjrt::Flag> flags{{"xla_allow_excess_precision", false}};
+  if (device_kind(name) == "cuda") {
+    flags.emplace("xla_gpu_dot_merger_threshold_mb", kMergedProducts);
+    if (const std::string folder = cuda_data_folder(plugin); !folder.empty()) {
+      flags.emplace("xla_gpu_cuda_data_dir", folder);
+    }
+  }
+  if (const char* given = std::getenv("XLA_FLAGS"); given != nullptr) {
+    std::erase_if(flags,
+                  [&](const auto& flag) { return std::string_view(given).find(flag.first) != std::string_view::npos; });
+  }
+  return flags;
 }
 
 std::string device_remedy(std::string_view name, const std::string& root) {

@@ -44,8 +44,10 @@ void load_libraries(const std::string& plugin);
 /// ptxas is in PATH; "" if there is none.
 std::string cuda_data_folder(const std::string& plugin);
 
-/// Returns the flags that every compilation for an accelerator needs: for "cuda" the folder of ptxas and libdevice,
-/// unless XLA_FLAGS names one.
+/// Returns the flags that every compilation for an accelerator needs, but those that XLA_FLAGS names. A value that is
+/// rounded to 16 bits is so: without its flag, XLA leaves out a cast to 16 bits and back, and keeps all digits of
+/// values that would take half the memory. For "cuda" there are also the folder of ptxas and libdevice, if it is found,
+/// and a limit for products that XLA makes one, since slices of a large result are copies.
 std::map<std::string, pjrt::Flag> compile_flags(std::string_view name, const std::string& plugin);
 
 /// Returns the one command that installs what a device lacks: the plugin, a driver, or libraries of the plugin's

@@ -11,8 +11,9 @@
 namespace partita {
 namespace {
 
-/// Ops whose emissions take floats of 16 bits and give wider ones.
-const std::set<std::string_view> kMixing{"conv2d", "conv2d_grad_filter", "conv2d_grad_input", "matmul", "matmul_rows"};
+/// Ops whose emissions take floats of 16 bits and give wider ones. The convolutions round them, as cuDNN does.
+const std::set<std::string_view> kMixing{"conv2d", "conv2d_grad_filter", "conv2d_grad_input", "matmul", "matmul_rows"},
+    kRounding{"conv2d", "conv2d_grad_filter", "conv2d_grad_input"};
 
 /// Every node runs as a part of a program, in plain formats, except what cannot be written: that runs on the host.
 class XlaCatalog final : public KernelCatalog {
@@ -34,6 +35,10 @@ class XlaCatalog final : public KernelCatalog {
     if (!choice.accepted()) {  // it mixes floats
       if (!kMixing.contains(op.name) || !are_halves(query.inputs)) return choice;
       choice = plain(kProgramKernel, query);
+      choice.rounds = kRounding.contains(op.name);
+      // In f32 the gradient of a filter, which is a part on each rank and in each micro-batch, would take many times as
+      // long.
+      choice.rounds_parts = op.name == "conv2d_grad_filter";
     } else if (can_write(op, query)) {
       choice.kernel = kProgramKernel;
     }

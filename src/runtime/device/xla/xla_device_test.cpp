@@ -31,6 +31,22 @@ TEST(XlaDevice, ProductsOf16BitsMayHaveWiderSums) {
   EXPECT_EQ(kernel("add", {kHalves, kHalves}, kFloats), "") << "no product";
 }
 
+// Convolutions of cuDNN give 16 bits, whatever type holds them.
+TEST(XlaDevice, ConvolutionsOf16BitsRoundTheirResults) {
+  const auto device = make_device(all_ops(), {.name = "xla:cpu"});
+  const auto choose = [&](const std::string& op, DType from, DType to) {
+    return device->catalog().choose(query_of(op, {{from, {1, 1, 4, 4}}, {from, {1, 1, 4, 4}}}, {to, {1, 1, 1, 1}}));
+  };
+  for (const std::string op : {"conv2d", "conv2d_grad_input", "conv2d_grad_filter"}) {
+    const KernelChoice choice = choose(op, DType::bf16, DType::f32);
+    EXPECT_EQ(choice.kernel, "xla");
+    EXPECT_TRUE(choice.rounds) << op;
+    EXPECT_EQ(choice.rounds_parts, op == "conv2d_grad_filter") << op;
+    EXPECT_FALSE(choose(op, DType::f32, DType::f32).rounds) << op;
+  }
+  EXPECT_FALSE(device->catalog().choose(query_of("matmul", {kHalves, kHalves}, kFloats)).rounds);
+}
+
 TEST(XlaDevice, ShardsOfANodeRunAlike) {
   const auto device = make_device(all_ops(), {.name = "xla:cpu"});
   KernelQuery query = query_of("add", {kFloats, kFloats}, kFloats);
