@@ -21,7 +21,7 @@ struct CompiledProgram {
 
   /// Bytes on the device while it runs.
   int64_t bytes() const { return memory.arguments + memory.outputs - memory.aliased + memory.temporaries; }
-  /// Bytes of the rank on the device while it runs, with values that other programs use.
+  /// Bytes of the rank on the device while it runs, with values that other programs of its stage use.
   int64_t bytes_of_step() const { return program.held.all() + memory.temporaries; }
 };
 

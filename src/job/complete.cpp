@@ -49,8 +49,7 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
   if (ranks.deterministic && ranks.collectives == CollectiveMode::whole) {
     throw InvalidArgument(
         "[--deterministic] in programs the plugin chooses the order of sums over ranks, got --collectives whole, "
-        "expected "
-        "cut, or no --deterministic");
+        "expected cut, or no --deterministic");
   }
   if (ranks.deterministic && device_kind(ranks.device) == "oneapi") {
     throw InvalidArgument(fmt::format(

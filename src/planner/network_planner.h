@@ -65,8 +65,8 @@ class NetworkPlanner {
   /// dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot be started.
   void require_trainable(const PlanFile& plan) const;
   /// Prices a completed configuration with the cuts of a plan file. Repeated layers keep their own cuts, and nodes that
-  /// the file does not name are cut as `cuts.others` says. Memory is found as in `priced`. Throws as the
-  /// constructor and `priced` do.
+  /// the file does not name are cut as `cuts.others` says. Memory is found as in `priced`. Throws as the constructor
+  /// and `priced` do.
   Price price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const;
   /// Makes the plan of the folded forward graph on the ranks of one stage, from the values of the configuration alone,
   /// not from cuts of a saved plan. Throws InvalidArgument if the network cannot be cut so, and as `job_of_plan` does.

@@ -52,8 +52,9 @@ std::optional<Remedy> smaller_batch(const NetworkPlanner& planner) {
   for (int64_t factor = 2; factor <= kMaxFactor && planner.batch() / factor > 0; factor *= 2) {
     if (planner.batch() % factor != 0) break;
     request.batch = planner.batch() / factor;
-    if (fits(request, &planner.whole_cluster()))
+    if (fits(request, &planner.whole_cluster())) {
       return Remedy{static_cast<double>(factor), fmt::format("--batch {}", request.batch)};
+    }
   }
   return std::nullopt;
 }

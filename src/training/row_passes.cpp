@@ -40,16 +40,12 @@ Graph with_places(Graph graph, const OpSet& ops) {
   return builder.take();
 }
 
-bool compares_labels(const Output& output) {
-  return output.name == "logits" || output.name == kLabelPlace || output.name == kFiniteRow;
-}
-
 /// Returns the part of `graph` that computes its scalar outputs and, if `labels` is set, what is compared with labels.
 /// No state is written: all rows read the states at entry.
 Graph wanted_part(Graph graph, const OpSet& ops, bool labels) {
   if (labels) graph = with_places(std::move(graph), ops);
   std::erase_if(graph.outputs, [&](const Output& output) {
-    return graph.type(output.value).rank() > 0 && !(labels && compares_labels(output));
+    return graph.type(output.value).rank() > 0 && !(labels && compares_labels(output.name));
   });
   for (State& state : graph.states) state.exit = -1;
   return remove_dead_nodes(std::move(graph));
@@ -515,7 +511,8 @@ Graph RowPasses::batch_graph(size_t pass, int64_t batch) const {
   std::vector<std::pair<std::string, ValueId>> outputs;
   for (const Result& result : passes_[pass].results) outputs.emplace_back(result.name, values.at(result.name));
   for (const Output& output : a.whole.outputs) {
-    if (passes_[pass].compares_labels && compares_labels(output)) outputs.emplace_back(output.name, output.value);
+    if (passes_[pass].compares_labels && partita::compares_labels(output.name))
+      outputs.emplace_back(output.name, output.value);
   }
   return BatchGraph(a, batch).run(outputs);
 }

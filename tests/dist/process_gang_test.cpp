@@ -88,25 +88,30 @@ TEST_F(ProcessGang, EachProcessStartsItsPartUnderOneNumber) {
 }
 
 TEST_F(ProcessGang, AStartThatFailsIsToldOnceAndEndsAll) {
-  std::atomic<int> told = 0;
+  std::atomic<int> told = 0, lost = 0;
   const auto [message, code] = failure_of([&] {
     on_ranks(2, [&](Communicator& world) {
       AsProcesses processes(world);
       Gang gang(processes, accelerator(world.rank()));
-      for (int step = 0; step < 2; ++step) {
-        gang.run({}, [&](const Gang::Arguments&, pjrt::RunId) -> std::vector<pjrt::Results> {
-          if (world.rank() == 1) {
-            ++told;
-            throw InternalError("no room");
-          }
-          std::vector<pjrt::Results> results;
-          results.push_back({{}, pjrt::Completion(nullptr, nullptr)});
-          return results;
-        });
+      const Gang::Launch launch = [&](const Gang::Arguments&, pjrt::RunId) {
+        if (world.rank() == 1) throw InternalError("no room");
+        std::vector<pjrt::Results> results;
+        results.push_back({{}, pjrt::Completion(nullptr, nullptr)});
+        return results;
+      };
+      try {
+        for (int step = 0; step < 2; ++step) gang.run({}, launch);
+      } catch (const InternalError&) {
+        ++told;
+        throw;
+      } catch (const RuntimeFailure&) {
+        ++lost;
+        throw;
       }
     });
   });
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(told, 1) << "the rank whose start failed";
+  EXPECT_EQ(lost, 1) << "the other one, in its next start";
   EXPECT_EQ(message, "no room");
   EXPECT_EQ(code, ExitCode::internal);
 }
@@ -220,8 +225,7 @@ TEST_F(ProcessGang, ADeviceThatHangsEndsItsProcess) {
   const auto hang = [&] {
     on_ranks(2, [&](Communicator& world) {
       AsProcesses processes(world);
-      const auto device = make_device(all_ops(), accelerator(world.rank()), 1, CollectiveMode::whole);
-      join_devices(processes, *device, std::chrono::seconds(1));
+      const Gang gang(processes, accelerator(world.rank()), std::chrono::seconds(1));
       world.barrier();
       if (world.rank() == 1) {
         fake_->is_stuck = true;

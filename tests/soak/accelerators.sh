@@ -15,10 +15,12 @@ device=${1:-xla:cpu} jobs=${2:-2}
 [[ $device != xla:cpu ]] || export PARTITA_PJRT_PLUGIN=${PARTITA_PJRT_PLUGIN:-$("$(dirname "$0")/../../tools/xla/get_plugin.sh")}
 joined=${JOINED:-$(dirname "$0")/../../build/release/tests/libjoined_plugin.so}
 modes=${MODES:-cut processes whole joined}
-if [[ $device != xla:cpu || ! -e $joined ]]; then
+if [[ $device != xla:cpu ]]; then
   modes=${modes/joined/}
-  echo "no joined processes: $joined" >&2
-else
+elif [[ $modes == *joined* && ! -e $joined ]]; then
+  modes=${modes/joined/}
+  echo "no joined processes, as there is no $joined" >&2
+elif [[ -e $joined ]]; then
   joined=$(realpath "$joined")
 fi
 export PARTITA_CACHE=off OMP_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=3

@@ -32,6 +32,10 @@ size_t find_rows(const Graph& graph, std::string_view name) {
 
 }  // namespace
 
+bool compares_labels(std::string_view output) {
+  return output == "logits" || output == kLabelPlace || output == kFiniteRow;
+}
+
 Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops) {
   const Output *output = find_output(graph, "logits"), *place = find_output(graph, kLabelPlace);
   const size_t label = find_rows(graph, "label");
@@ -65,8 +69,7 @@ Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops) {
 Plan with_outputs_to_read(Plan plan, const Graph& graph, const OpSet& ops) {
   for (const Output& output : graph.outputs) {
     const size_t dims = graph.type(output.value).shape.size();
-    const bool has_rows = output.name == "logits" || output.name == kLabelPlace || output.name == kFiniteRow;
-    if (dims > 0 && !has_rows) plan.outputs[output.name] = std::vector<Axes>(dims);
+    if (dims > 0 && !compares_labels(output.name)) plan.outputs[output.name] = std::vector<Axes>(dims);
   }
   return with_logits_in_rows(std::move(plan), graph, ops);
 }

@@ -53,7 +53,7 @@ void ClientState::await(Event* event, Function cause) const {
   std::shared_ptr<const WaitLimit> limit;
   {
     const std::lock_guard lock(limiting);
-    limit = wait_limit;
+    for (const auto& one : wait_limits) limit = limit == nullptr ? one.lock() : limit;
   }
   if (event != nullptr && limit != nullptr && !api->await_within(event, limit->timeout)) limit->late();
   api->await(event, cause);
@@ -95,10 +95,12 @@ std::optional<int64_t> Client::memory_limit(size_t device) const {
   return args.has_limit ? std::optional(args.limit) : std::nullopt;
 }
 
-void Client::limit_waits(std::chrono::milliseconds timeout, std::function<void()> late) const {
+std::shared_ptr<const void> Client::limit_waits(std::chrono::milliseconds timeout, std::function<void()> late) const {
   auto limit = std::make_shared<const ClientState::WaitLimit>(timeout, std::move(late));
   const std::lock_guard lock(state_->limiting);
-  state_->wait_limit = std::move(limit);
+  std::erase_if(state_->wait_limits, [](const auto& one) { return one.expired(); });
+  state_->wait_limits.push_back(limit);
+  return limit;
 }
 
 std::string Client::platform() const {

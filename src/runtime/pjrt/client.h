@@ -144,9 +144,9 @@ class Client {
   /// Returns what the plugin says about versions of itself and of the libraries that it uses.
   std::string platform_version() const;
 
-  /// Limits how long a thread waits for a run or a copy. After `timeout` it calls `late`, which ends the process:
-  /// nothing can stop what the device does.
-  void limit_waits(std::chrono::milliseconds timeout, std::function<void()> late) const;
+  /// Limits how long a thread waits for a run or a copy, as long as the result is kept. A thread that has waited for
+  /// `timeout` calls `late`, which ends the process: nothing can stop what the device does.
+  std::shared_ptr<const void> limit_waits(std::chrono::milliseconds timeout, std::function<void()> late) const;
 
   /// Compiles a module of StableHLO in text form and loads it. Throws RuntimeFailure(out_of_memory), or InternalError
   /// with the plugin's message if it refuses the text.

@@ -22,7 +22,7 @@ struct ClientState {
   /// Checks that this is the process of the client. Throws RuntimeFailure(usage) in another one.
   void require_own_process() const;
   /// Waits for an event and destroys it, as `Api::await` does. If the event does not happen within the limit of waits,
-  /// calls what `Client::limit_waits` was given.
+  /// calls what `Client::limit_waits` was given with it.
   void await(Event* event, Function cause) const;
   /// Destroys what belongs to the client, unless this is another process.
   template <class Args>
@@ -41,8 +41,8 @@ struct ClientState {
     std::chrono::milliseconds timeout;
     std::function<void()> late;
   };
-  mutable std::mutex limiting{};                          // guards `wait_limit`
-  mutable std::shared_ptr<const WaitLimit> wait_limit{};  // null: waits have no end
+  mutable std::mutex limiting{};                                      // guards `wait_limits`
+  mutable std::vector<std::weak_ptr<const WaitLimit>> wait_limits{};  // the first that somebody keeps counts
 };
 
 }  // namespace partita::pjrt

@@ -1,5 +1,5 @@
 #pragma once
-// Hands a table to a plugin.
+// Hands a key-value store to a plugin.
 
 #include "runtime/pjrt/c_api.h"
 #include "runtime/pjrt/key_value_store.h"

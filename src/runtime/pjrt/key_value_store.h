@@ -1,5 +1,5 @@
 #pragma once
-// The table by which the processes of one program find each other's devices.
+// A key-value store by which a plugin connects the devices of several processes.
 
 #include <chrono>
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace partita::pjrt {
 
-/// A table of byte strings that all processes of a client share. Threads of the plugin call it at the same time, while
+/// A store of byte strings that all processes of a client share. Threads of the plugin call it at the same time, while
 /// the client is made, and whenever programs first communicate.
 class KeyValueStore {
  public:

@@ -198,7 +198,7 @@ TEST(Plugin, AWaitThatLastsTooLongIsTold) {
   FakePlugin fake;
   const Client client = Plugin(fake.table(), "fake.so").make_client();
   int late = 0;
-  client.limit_waits(std::chrono::milliseconds(20), [&] { ++late; });
+  const auto limit = client.limit_waits(std::chrono::milliseconds(20), [&] { ++late; });
   const float value = 1;
   client.upload(0, {{DType::f32, {}}, &value});
   EXPECT_EQ(late, 0);
@@ -214,6 +214,21 @@ TEST(Plugin, AWaitThatLastsTooLongIsTold) {
   fake.remove(Function::event_on_ready);
   client.upload(0, {{DType::f32, {}}, &value});
   EXPECT_EQ(late, 1) << "a plugin that cannot tell of events";
+}
+
+TEST(Plugin, AWaitHasNoLimitThatNobodyKeeps) {
+  FakePlugin fake;
+  const Client client = Plugin(fake.table(), "fake.so").make_client();
+  int first = 0, second = 0;
+  const auto kept = client.limit_waits(std::chrono::milliseconds(20), [&] { ++first; });
+  auto other = client.limit_waits(std::chrono::milliseconds(10), [&] { ++second; });
+  other.reset();
+  fake.is_stuck = true;
+  const float value = 1;
+  client.upload(0, {{DType::f32, {}}, &value});
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(second, 0);
+  for (const auto& [callback, argument] : fake.stuck) callback(nullptr, argument);
 }
 
 TEST(Plugin, AProcessCannotUseTheClientOfItsParent) {

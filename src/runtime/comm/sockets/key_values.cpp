@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/error.h"
 #include "runtime/comm/sockets/addresses.h"
 #include "runtime/comm/sockets/value_caller.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int64_t kAddressBytes = 64;
 
-/// The place of the table, and the secret that its users share.
+/// The place of the store, and what its key is made of.
 struct Invitation {
   char endpoint[kAddressBytes + 8] = "";
   Digest secret{};
@@ -25,7 +26,8 @@ std::string listening_address(Communicator& world) {
   std::vector<char> all(static_cast<size_t>(kAddressBytes * world.size()));
   world.all_gather(own.c_str(), all.data(), std::vector<int64_t>(static_cast<size_t>(world.size()), kAddressBytes),
                    DType::u8);
-  if (const char* given = std::getenv("PARTITA_ADDRESS"); given != nullptr && *given != '\0') return given;
+  const char* given = std::getenv("PARTITA_ADDRESS");
+  if (given != nullptr && *given != '\0' && !is_loopback(given)) return given;
   std::vector<std::string> others;
   for (size_t rank = 0; rank < static_cast<size_t>(world.size()); ++rank) {
     const std::string other(&all[rank * kAddressBytes]);
@@ -34,16 +36,26 @@ std::string listening_address(Communicator& world) {
   return outward_address(others);
 }
 
+/// Returns the key of a store: made of a number that rank 0 draws and, where the job has one, of the secret of the job,
+/// which no message carries.
+JobKey key_of(const Digest& drawn) {
+  std::string secret(reinterpret_cast<const char*>(drawn.data()), drawn.size());
+  if (const char* of_job = std::getenv("PARTITA_SECRET"); of_job != nullptr) secret += of_job;
+  return {secret, "values"};
+}
+
 }  // namespace
 
 std::shared_ptr<KeyValues> share_key_values(Communicator& world) {
   const std::string address = listening_address(world);
   Invitation invitation;
   std::shared_ptr<KeyValues> table;
-  const auto key_of = [](const Digest& secret) {
-    return JobKey({reinterpret_cast<const char*>(secret.data()), secret.size()}, "values");
-  };
   if (world.rank() == 0) {
+    if (address.empty()) {
+      throw RuntimeFailure(ExitCode::usage,
+                           "[values] no address of this host for others, got loopback addresses alone, expected a "
+                           "network, or PARTITA_ADDRESS, or --collectives cut");
+    }
     invitation.secret = random_bytes();
     Socket listener = listen_on({address, 0});
     print(local_endpoint(listener)).copy(invitation.endpoint, sizeof invitation.endpoint - 1);

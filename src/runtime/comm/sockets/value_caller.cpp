@@ -51,7 +51,7 @@ std::optional<std::string> ValueCaller::ask(const ValueQuestion& head, const std
                     head.key_bytes, head.value_bytes, kMaxKeyBytes, kMaxValueBytes));
   }
   Socket socket = take();
-  const Deadline until = deadline_after(std::max(Timeout(head.timeout_ms), Timeout(0)) + kGrace);
+  const Deadline until = deadline_after(Timeout(head.timeout_ms)) + kGrace;
   ValueAnswer answer;
   const bool is_answered = send_all(socket, {reinterpret_cast<const std::byte*>(&head), sizeof head}, until) &&
                            send_all(socket, bytes_of(key), until) && send_all(socket, bytes_of(value), until) &&

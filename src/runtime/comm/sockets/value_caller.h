@@ -1,5 +1,5 @@
 #pragma once
-// Asks a table of another process.
+// Asks a key-value store of another process.
 
 #include <mutex>
 #include <vector>

@@ -14,7 +14,7 @@ namespace partita {
 namespace {
 
 constexpr int kMaxStrangersOfValues = 256;  // connections that wait at the gate
-constexpr Timeout kAnswerTime = std::chrono::seconds(30);
+constexpr Timeout kAnswerTime = std::chrono::seconds(5);
 constexpr std::chrono::milliseconds kLongestRest{1000};
 
 std::span<const std::byte> head_bytes(const ValueAnswer& answer) {
@@ -94,11 +94,17 @@ void ValueTable::serve() {
     }
     try {
       accept_next();
-    } catch (const Error&) {  // no random bytes for a challenge: later connections may have some
+    } catch (const std::exception&) {  // no random bytes or memory: later connections may have some
     }
     uint64_t wakes = 0;
     if (::read(wake_.file(), &wakes, sizeof wakes) < 0) wakes = 0;
-    std::erase_if(callers_, [&](Caller& caller) { return !advance(caller) || !answer_late(caller); });
+    std::erase_if(callers_, [&](Caller& caller) {
+      try {
+        return !advance(caller) || !answer_late(caller);
+      } catch (const std::exception&) {  // no memory for its question
+        return true;
+      }
+    });
   }
 }
 
@@ -142,7 +148,7 @@ bool ValueTable::take_question(Caller& caller) {
   const auto* text = reinterpret_cast<const char*>(caller.received.data()) + sizeof head;
   const std::string key(text, static_cast<size_t>(head.key_bytes));
   const std::string value(text + head.key_bytes, static_cast<size_t>(head.value_bytes));
-  caller.received.clear();
+  caller.received = {};
   if (is_put) {
     put(key, value);
     return answer(caller.socket, "");

@@ -1,5 +1,5 @@
 #pragma once
-// A table of byte strings in the memory of one process, and its server for others.
+// A key-value store in the memory of one process, and its server for others.
 
 #include <condition_variable>
 #include <map>

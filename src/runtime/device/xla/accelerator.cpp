@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "runtime/device/xla/client_options.h"
 #include "runtime/device/xla/plugin_search.h"
 #include "runtime/device/xla/xla_flags.h"
 
@@ -26,50 +27,6 @@ std::shared_ptr<ProgramCache> cache_of(const pjrt::Client& client, const std::st
     if (warn) warn(fmt::format("{}; compiled programs are not kept", error.what()));
   }
   return nullptr;
-}
-
-const char* const kSharedTuning = "xla_gpu_shard_autotuning";
-
-pjrt::NamedOptions options_of_client(const Vendor& vendor, bool has_several) {
-  pjrt::NamedOptions options;
-  if (vendor.platform != "cpu" && vendor.platform != "tpu") options["preallocate"] = false;
-  if (has_several) options["cpu_device_count"] = kCpuDevices;
-  return options;
-}
-
-/// Adds the flag that makes a GPU repeat its bits. Throws RuntimeFailure(usage) if the plugin has none.
-void add_deterministic(std::map<std::string, pjrt::Flag>& flags, const Vendor& vendor, const std::string& plugin) {
-  if (vendor.name != "cuda" && vendor.name != "rocm") return;
-  const std::string flag = "xla_gpu_deterministic_ops";
-  if (!knows_flag(plugin, flag)) {
-    throw RuntimeFailure(ExitCode::usage,
-                         fmt::format("[--deterministic] the plugin has no such flag, got {} without {}, "
-                                     "expected one that has it, or no --deterministic",
-                                     plugin, flag));
-  }
-  flags[flag] = true;
-}
-
-/// Returns the flags of each compilation. Throws RuntimeFailure(usage) if the plugin lacks one that is asked for.
-std::map<std::string, pjrt::Flag> flags_of_programs(const Vendor& vendor, const std::string& plugin,
-                                                    const OpenOptions& options) {
-  std::map<std::string, pjrt::Flag> flags = compile_flags(vendor.name, plugin);
-  if (options.deterministic) add_deterministic(flags, vendor, plugin);
-  // One process compiles what all of them run, so it must not wait for the others to try kernels.
-  if (options.process && knows_flag(plugin, kSharedTuning)) flags[kSharedTuning] = false;
-  return flags;
-}
-
-/// Adds which process this is. The plugin for TPUs has its own ways to know.
-void add_place(pjrt::NamedOptions& options, const Vendor& vendor, const ProcessPlace& place, int named) {
-  if (vendor.platform == "tpu") return;
-  options["node_id"] = int64_t{place.rank};
-  options["num_nodes"] = int64_t{place.count};
-  if (vendor.platform == "cpu") {
-    options["cpu_device_count"] = int64_t{1};
-  } else {
-    options["visible_devices"] = std::vector<int64_t>{named >= 0 ? named : place.on_host};
-  }
 }
 
 }  // namespace
@@ -117,45 +74,47 @@ struct Accelerator::Shared {
   std::map<std::pair<std::string, std::vector<int64_t>>, std::shared_ptr<Program>> programs{};
 };
 
+/// Opens the client of a plugin.
+std::shared_ptr<Accelerator::Shared> Accelerator::make_shared(const Vendor& vendor, int named,
+                                                              const OpenOptions& options) {
+  const std::string path = find_plugin(vendor.name);
+  std::map<std::string, pjrt::Flag> flags = program_flags(vendor, path, options);
+  pass_on_flags(vendor.name, path, options.warn);
+  if (vendor.name == "cuda") load_libraries(path);
+  const pjrt::Plugin plugin = pjrt::Plugin::load(path);
+  std::shared_ptr<pjrt::KeyValueStore> values;
+  if (options.process) values = options.process->share();
+  pjrt::Client client = plugin.make_client(client_options(vendor, named, options), std::move(values));
+  if (client.platform() != vendor.platform) {
+    throw RuntimeFailure(ExitCode::usage, fmt::format("[device] a plugin for other devices, got {} for {}, expected "
+                                                      "one for {}",
+                                                      path, client.platform(), vendor.name));
+  }
+  auto shared = std::make_shared<Shared>(std::move(client));
+  shared->flags = std::move(flags);
+  shared->plugin = path;
+  return shared;
+}
+
 Accelerator Accelerator::open(std::string_view name, int index, const OpenOptions& options) {
   // Plugins cannot be unloaded, and threads of theirs outlive all else: what is shared is never released.
   static std::mutex mutex;
-  static auto& opened = *new std::map<std::tuple<std::string, bool, bool, int, int>, std::shared_ptr<Shared>>;
+  static auto& opened = *new std::map<std::tuple<std::string, bool, bool, int, int, int>, std::shared_ptr<Shared>>;
   const auto [vendor, named] = parse_accelerator(name);
   const std::lock_guard lock(mutex);
   const bool is_whole = vendor->platform == "cpu" && options.collectives == CollectiveMode::whole;
   const ProcessPlace place = options.process.value_or(ProcessPlace{});
   std::shared_ptr<Shared>& shared =
-      opened[{std::string(vendor->name), is_whole, options.deterministic, place.rank, place.count}];
-  if (shared == nullptr) {
-    const std::string path = find_plugin(name);
-    std::map<std::string, pjrt::Flag> flags = flags_of_programs(*vendor, path, options);
-    pass_on_flags(vendor->name, path, options.warn);
-    if (vendor->name == "cuda") load_libraries(path);
-    const pjrt::Plugin plugin = pjrt::Plugin::load(path);
-    pjrt::NamedOptions client_options = options_of_client(*vendor, is_whole);
-    std::shared_ptr<pjrt::KeyValueStore> values;
-    if (options.process) {
-      add_place(client_options, *vendor, place, named);
-      values = place.share();
-    }
-    pjrt::Client client = plugin.make_client(client_options, std::move(values));
-    if (client.platform() != vendor->platform) {
-      throw RuntimeFailure(ExitCode::usage, fmt::format("[device] a plugin for other devices, got {} for {}, expected "
-                                                        "one for {}",
-                                                        path, client.platform(), vendor->name));
-    }
-    shared = std::make_shared<Shared>(std::move(client));
-    shared->flags = std::move(flags);
-    shared->plugin = path;
-  }
+      opened[{std::string(vendor->name), is_whole, options.deterministic && has_deterministic_flag(*vendor), place.rank,
+              place.count, options.process ? named : -1}];
+  if (shared == nullptr) shared = make_shared(*vendor, named, options);
   const auto count = static_cast<int>(shared->client.devices());
-  const int wanted = options.process ? -1 : named;  // each of several processes has the named device alone
+  // Each of several processes has one device, whichever the name says.
+  const int wanted = options.process ? 0 : named;
   if (count == 0 || wanted >= count) {
     throw RuntimeFailure(ExitCode::usage,
                          fmt::format("[device] no such device, got {}, expected one of {} devices", name, count));
   }
-  if (options.process) index = 0;
   return {shared, static_cast<size_t>(wanted >= 0 ? wanted : index % count), options.warn};
 }
 

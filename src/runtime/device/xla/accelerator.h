@@ -7,42 +7,22 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/emit/collective_mode.h"
-#include "runtime/device/xla/plugin_search.h"
+#include "runtime/device/xla/client_options.h"
 #include "runtime/device/xla/program_cache.h"
 #include "runtime/pjrt/plugin.h"
 
 namespace partita {
-
-/// Devices of the plugin for CPUs in whole mode, and so the largest number of ranks.
-inline constexpr int64_t kCpuDevices = 8;
-
-/// The place of a process among those whose devices run one program.
-struct ProcessPlace {
-  int rank = 0, count = 1;
-  int on_host = 0;  // position among those on its host: the device it takes if the name of the device has no index
-  /// Makes the table that these processes share. Called once for each client, by all of them.
-  std::function<std::shared_ptr<pjrt::KeyValueStore>()> share = nullptr;
-};
-
-struct OpenOptions {
-  CollectiveMode collectives = CollectiveMode::cut;
-  bool deterministic = false;                // whether a program gives the same bits in every run
-  std::optional<ProcessPlace> process = {};  // none: programs communicate within the process, if at all
-  Warn warn = nullptr;
-};
 
 /// One device of a client that all ranks of the process share. Copies share it. Threads may use it at the same time.
 class Accelerator {
  public:
   /// Takes device `index` of the plugin for `name`, modulo their number, or the one that "NAME:INDEX" names. Loads the
   /// plugin for the first device of a process. Throws RuntimeFailure(usage) if there is no plugin, device or driver, if
-  /// the plugin serves other devices or another index is named, RuntimeFailure(out_of_memory) without memory. In whole
-  /// mode xla:cpu has kCpuDevices, all of which are the processor, else one. Of several processes each has one device,
-  /// the one that the name or its place says; the ids of devices are those of all processes. The first call is then a
-  /// collective call of them. A deterministic GPU needs a
-  /// plugin with a flag for that; other devices are so without one. Programs are taken from the folder `program_folder`
-  /// and kept there; `warn` says if that cannot be done.
+  /// the plugin serves other devices, lacks a flag that is asked for, or another index is named,
+  /// RuntimeFailure(out_of_memory) without memory. In whole mode xla:cpu has kCpuDevices, all of which are the
+  /// processor, else one. Each of several processes has one device, which the name or its place says, and ids are those
+  /// of the devices of all processes. The first call is then a collective call of them. Programs are taken from the
+  /// folder `program_folder` and kept there; `warn` says if that cannot be done.
   static Accelerator open(std::string_view name, int index, const OpenOptions& options = {});
   /// Takes device `device` of a client, which only copies of the result share. Without a cache programs are compiled.
   static Accelerator of(pjrt::Client client, size_t device, std::shared_ptr<ProgramCache> cache = nullptr,
@@ -67,6 +47,7 @@ class Accelerator {
 
  private:
   struct Shared;
+  static std::shared_ptr<Shared> make_shared(const Vendor& vendor, int named, const OpenOptions& options);
   Accelerator(std::shared_ptr<Shared> shared, size_t device, Warn warn)
       : shared_(std::move(shared)), device_(device), warn_(std::move(warn)) {}
 

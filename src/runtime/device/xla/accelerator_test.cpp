@@ -224,6 +224,8 @@ TEST_F(Accelerators, CompilationsKeepRoundingsUnlessXlaFlagsSayMore) {
   std::map<std::string, pjrt::Flag> on_gpu = rounds;
   on_gpu["xla_gpu_dot_merger_threshold_mb"] = int64_t{8};
   const std::string plugin = make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
+  EXPECT_EQ(compile_flags("cuda", plugin), rounds) << "a plugin that does not know the flag";
+  std::ofstream(plugin) << "xla_gpu_dot_merger_threshold_mb" << '\0';
   EXPECT_EQ(compile_flags("cuda", plugin), on_gpu);
   set("XLA_FLAGS", "--xla_gpu_dot_merger_threshold_mb=32 --xla_allow_excess_precision");
   EXPECT_TRUE(compile_flags("cuda", plugin).empty());

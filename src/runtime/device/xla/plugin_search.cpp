@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "runtime/device/xla/xla_flags.h"
 
 namespace partita {
 namespace {
@@ -185,7 +186,8 @@ std::string cuda_data_folder(const std::string& plugin) {
 std::map<std::string, pjrt::Flag> compile_flags(std::string_view name, const std::string& plugin) {
   std::map<std::string, pjrt::Flag> flags{{"xla_allow_excess_precision", false}};
   if (device_kind(name) == "cuda") {
-    flags.emplace("xla_gpu_dot_merger_threshold_mb", kMergedProducts);
+    const std::string merger = "xla_gpu_dot_merger_threshold_mb";
+    if (knows_flag(plugin, merger)) flags.emplace(merger, kMergedProducts);
     if (const std::string folder = cuda_data_folder(plugin); !folder.empty()) {
       flags.emplace("xla_gpu_cuda_data_dir", folder);
     }

@@ -97,25 +97,34 @@ void require_own_devices(Communicator& world, const Accelerator& accelerator, bo
       ids.size(), used.size(), count, count == 1 ? "" : "s"));
 }
 
+/// The device of a rank and its plugin, as all ranks compare them.
+struct DeviceFacts {
+  char text[248] = "";
+  size_t digest = 0;  // hash of the whole text, which may be cut
+};
+
+DeviceFacts facts_of(const Accelerator& accelerator) {
+  const pjrt::Client& client = accelerator.client();
+  std::string text = fmt::format("{}, PJRT {}, {}", client.kind(accelerator.device()), accelerator.version(),
+                                 client.platform_version());
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  DeviceFacts facts{.digest = std::hash<std::string>()(text)};
+  text.copy(facts.text, sizeof facts.text - 1);
+  return facts;
+}
+
 /// Checks that the processes have devices of one kind and plugins of one version, since they run one program. A
 /// collective call. Throws RuntimeFailure(ranks_disagree) on all ranks otherwise.
 void require_equal_devices(Communicator& world, const Accelerator& accelerator) {
-  constexpr int64_t kBytes = 256;
-  const pjrt::Client& client = accelerator.client();
-  std::string own = fmt::format("{}, PJRT {}, {}", client.kind(accelerator.device()), accelerator.version(),
-                                client.platform_version());
-  std::replace(own.begin(), own.end(), '\n', ' ');
-  own.resize(kBytes - 1);
-  std::vector<char> all(static_cast<size_t>(kBytes * world.size()));
-  world.all_gather(own.c_str(), all.data(), std::vector<int64_t>(static_cast<size_t>(world.size()), kBytes), DType::u8);
-  const std::string first(all.data());
-  for (size_t rank = 1; rank < static_cast<size_t>(world.size()); ++rank) {
-    const std::string other(&all[rank * kBytes]);
-    if (other == first) continue;
+  const DeviceFacts own = facts_of(accelerator);
+  std::vector<DeviceFacts> all(static_cast<size_t>(world.size()));
+  world.all_gather(&own, all.data(), std::vector<int64_t>(all.size(), sizeof own), DType::u8);
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank].digest == all[0].digest && std::string_view(all[rank].text) == all[0].text) continue;
     throw RuntimeFailure(ExitCode::ranks_disagree,
                          fmt::format("[collectives] ranks with different devices or plugins, got {} on rank {}, "
                                      "expected {}, which rank 0 has, or --collectives cut",
-                                     other, rank, first));
+                                     all[rank].text, rank, all[0].text));
   }
 }
 
@@ -131,7 +140,7 @@ void require_equal_devices(Communicator& world, const Accelerator& accelerator) 
 
 }  // namespace
 
-void join_devices(Communicator& world, Device& device, Timeout patience) {
+void join_devices(Communicator& world, Device& device) {
   const std::optional<bool> threads = are_threads(world);
   if (!threads) {
     throw InvalidArgument(
@@ -146,10 +155,6 @@ void join_devices(Communicator& world, Device& device, Timeout patience) {
   const Accelerator& accelerator = *device.accelerator();
   require_own_devices(world, accelerator, !*threads);
   if (!*threads) require_equal_devices(world, accelerator);
-  accelerator.client().limit_waits(
-      patience, [device = *threads ? "a device" : fmt::format("the device of rank {}", world.rank()), patience] {
-        end_stalled(device, patience);
-      });
 }
 
 /// Arguments that the ranks hand to the first one, and the results that it hands back. A barrier lies between each
@@ -181,11 +186,14 @@ std::shared_ptr<Gang::Table> Gang::meet() const {
   return table;
 }
 
-Gang::Gang(Communicator& ranks, const Accelerator& accelerator)
+Gang::Gang(Communicator& ranks, const Accelerator& accelerator, Timeout patience)
     : ranks_(ranks),
       accelerator_(accelerator),
       devices_(gathered(ranks, accelerator.client().id(accelerator.device()))),
-      table_(meet()) {}
+      table_(meet()),
+      wait_limit_(accelerator.client().limit_waits(
+          patience, [device = table_ != nullptr ? "a device" : fmt::format("the device of rank {}", ranks.rank()),
+                     patience] { end_stalled(device, patience); })) {}
 
 std::shared_ptr<const pjrt::Executable> Gang::compile(const std::string& text) const {
   if (table_ != nullptr) return accelerator_.compile(text, devices_);

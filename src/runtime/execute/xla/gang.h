@@ -15,10 +15,8 @@ namespace partita {
 /// device of its own: programs of two on one could wait for each other. A collective call. Throws InvalidArgument on
 /// all ranks if two share a device, if some of them are threads and others processes, or if the plugin does not join
 /// the devices of processes; RuntimeFailure(ranks_disagree) if processes have other kinds of devices or versions of the
-/// plugin. Throws as `Accelerator::open` does, and RuntimeFailure if a rank fails, is lost or late. From then on a
-/// device that is silent for longer than `patience` while the host waits for it ends the process, with a message and
-/// the exit code peer_stalled: what hangs in a program cannot be stopped.
-void join_devices(Communicator& world, Device& device, Timeout patience = kDefaultTimeout);
+/// plugin. Throws as `Accelerator::open` does, and RuntimeFailure if a rank fails, is lost or late.
+void join_devices(Communicator& world, Device& device);
 
 /// The ranks of a stage, each with a device, after `join_devices`: threads of one process, or a process each. Programs
 /// that communicate among devices have to be started on all of them. Of threads the first one does that by one call, of
@@ -29,8 +27,10 @@ class Gang {
   /// Starts a program on the devices of this process and returns the results of each.
   using Launch = std::function<std::vector<pjrt::Results>(const Arguments& arguments, pjrt::RunId run)>;
 
-  /// Brings the ranks together. `ranks` outlives this object. Throws RuntimeFailure if a rank fails, is lost or late.
-  Gang(Communicator& ranks, const Accelerator& accelerator);
+  /// Brings the ranks together. `ranks` outlives this object. As long as the object lives, a wait of the host for one
+  /// result of the accelerator that takes longer than `patience` ends the process, with a message and the exit code
+  /// peer_stalled: what hangs in a program cannot be stopped. Throws RuntimeFailure if a rank fails, is lost or late.
+  Gang(Communicator& ranks, const Accelerator& accelerator, Timeout patience = kDefaultTimeout);
 
   /// Returns the ids of the ranks' devices.
   const std::vector<int64_t>& devices() const { return devices_; }
@@ -55,6 +55,7 @@ class Gang {
   const Accelerator accelerator_;
   std::vector<int64_t> devices_;
   std::shared_ptr<Table> table_;  // null: each rank is a process
+  std::shared_ptr<const void> wait_limit_;
 };
 
 }  // namespace partita

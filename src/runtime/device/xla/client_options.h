@@ -1,0 +1,46 @@
+#pragma once
+// What a plugin is told when its client is made, and with each program.
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "compiler/emit/collective_mode.h"
+#include "runtime/device/xla/plugin_search.h"
+#include "runtime/device/xla/program_cache.h"
+#include "runtime/pjrt/plugin.h"
+
+namespace partita {
+
+/// Devices of the plugin for CPUs in whole mode, and so the largest number of ranks.
+inline constexpr int64_t kCpuDevices = 8;
+
+/// The place of a process among those whose devices run one program.
+struct ProcessPlace {
+  int rank = 0, count = 1;
+  int on_host = 0;  // position among those on its host: the device it takes if the name of the device has no index
+  /// Makes the table that these processes share. Called once for each client, by all of them.
+  std::function<std::shared_ptr<pjrt::KeyValueStore>()> share = nullptr;
+};
+
+struct OpenOptions {
+  CollectiveMode collectives = CollectiveMode::cut;
+  bool deterministic = false;                // whether a program gives the same bits in every run
+  std::optional<ProcessPlace> process = {};  // none: programs communicate within the process, if at all
+  Warn warn = nullptr;
+};
+
+/// Whether the compiler for a vendor's devices has a flag without which programs may change their bits.
+bool has_deterministic_flag(const Vendor& vendor);
+
+/// Returns the options of a client. `named`: the index in the name of the device, -1 if there is none. Of several
+/// processes each takes that one, or the device of its place on the host; if CUDA_VISIBLE_DEVICES or
+/// ROCR_VISIBLE_DEVICES leaves it one device alone, this one.
+pjrt::NamedOptions client_options(const Vendor& vendor, int named, const OpenOptions& options);
+
+/// Returns the flags of each compilation by the plugin at a path. Throws RuntimeFailure(usage) if the plugin lacks one
+/// that `options` ask for.
+std::map<std::string, pjrt::Flag> program_flags(const Vendor& vendor, const std::string& plugin,
+                                                const OpenOptions& options);
+
+}  // namespace partita
