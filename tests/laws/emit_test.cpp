@@ -141,6 +141,23 @@ TEST(Emission, MomentsOf16BitsAreSumsOfF32) {
   }
 }
 
+// Products of numbers that were rounded to 16 bits are made of these: exact if both have 16 bits, else within 2^-17.
+TEST(Emission, AttentionOf16BitsMultipliesThem) {
+  if (!has_plugin()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
+  const Attrs attrs(AttentionAttrs{.heads = 4, .causal = true, .kv_heads = 2});
+  const auto filled = [](const Shape& shape, uint64_t key) { return fill(SampleInput{{DType::f32, shape}}, key); };
+  const Shape q{2, 12, 4 * 8}, k{2, 12, 2 * 8};
+  std::vector<Array> operands{filled(q, 1), filled(k, 2), filled(k, 3)};
+  const Widened forward(all_ops().at("attention"), attrs, operands, {0, 1, 2});
+  EXPECT_EQ(forward.text.find("HIGHEST"), std::string::npos) << forward.text;
+  EXPECT_LE(forward.error(), 1e-5);
+  operands.insert(operands.end(), forward.reference.outputs.begin(), forward.reference.outputs.end());
+  operands.push_back(filled(q, 9));
+  const Widened backward(all_ops().at("attention_grad"), attrs, operands, {0, 1, 2, 3, 5});
+  EXPECT_EQ(backward.text.find("HIGHEST"), std::string::npos) << backward.text;
+  EXPECT_LE(backward.error(), 2e-5);
+}
+
 /// The part of a case that a rank computes from its operands.
 Case part_of(const Case& node, const Shard& shard) {
   std::vector<Array> inputs;
