@@ -73,6 +73,91 @@ TEST(Emission, ComputesWhatTheReferenceComputes) {
   }
 }
 
+/// A node of f32 whose program widens some operands from bf16.
+struct Widened {
+  Widened(const OpDef& op, const Attrs& attrs, std::vector<Array> inputs, const std::set<size_t>& halves)
+      : reference(op, attrs, round(inputs, halves)), given(reference) {
+    for (const size_t k : halves) {
+      given.inputs[k] = Array(Type{DType::bf16, inputs[k].shape()});
+      for (int64_t i = 0; i < inputs[k].type().elements(); ++i) given.inputs[k].set(i, inputs[k].at(i));
+    }
+    text = module_of(op.name, types_of(given.inputs), [&](HloBody& body, std::vector<Hlo> operands) {
+      const EmitCall call{body, attrs, operands, reference.output_types};
+      for (const size_t k : halves) operands[k] = call.convert(operands[k], DType::f32);
+      return emit_node(body, all_ops(), op, attrs, operands, reference.output_types);
+    });
+  }
+
+  static std::vector<Array> round(std::vector<Array>& inputs, const std::set<size_t>& halves) {
+    for (const size_t k : halves) {
+      Array half(Type{DType::bf16, inputs[k].shape()});
+      for (int64_t i = 0; i < half.type().elements(); ++i) {
+        half.set(i, inputs[k].at(i));
+        inputs[k].set(i, half.at(i));
+      }
+    }
+    return inputs;
+  }
+
+  /// Returns the largest difference of a result from the reference's, relative to the largest number.
+  double error() const {
+    double most = 0;
+    const std::vector<Array> found = run_text(given, text);
+    for (size_t k = 0; k < found.size(); ++k) {
+      double difference = 0, largest = 0;
+      for (int64_t i = 0; i < found[k].type().elements(); ++i) {
+        difference = std::max(difference, std::abs(found[k].at(i) - reference.outputs[k].at(i)));
+        largest = std::max(largest, std::abs(reference.outputs[k].at(i)));
+      }
+      most = std::max(most, difference / largest);
+    }
+    return most;
+  }
+
+  Case reference, given;
+  std::string text;
+};
+
+// Sums of numbers that were rounded to 16 bits are sums of f32, and keep their digits far from 0.
+TEST(Emission, MomentsOf16BitsAreSumsOfF32) {
+  if (!has_plugin()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
+  const Shape shape{32, 3, 5, 4}, statistics{1, 3};
+  const auto statistic = [&](DType dtype, double value) {
+    Array array(Type{dtype, statistics});
+    for (int64_t c = 0; c < 3; ++c) array.set(c, value);
+    return array;
+  };
+  Array x(Type{DType::f32, shape});
+  for (int64_t i = 0; i < x.type().elements(); ++i) x.set(i, 20096 + 128.0 * static_cast<double>(i * i % 11 - i % 3));
+  const Array gradient = fill(SampleInput{{DType::f32, shape}}, /*key=*/3);
+  const auto op = [](const char* name) -> const OpDef& { return all_ops().at(name); };
+  for (const Widened& node :
+       {Widened(op("moments_sum"), op("moments_sum").attrs, {x}, {0}),
+        Widened(op("moments_deviations"), Attrs(), {x, statistic(DType::f64, 20100.25)}, {0}),
+        Widened(op("batch_norm_grad_sums"), Attrs(),
+                {x, statistic(DType::f32, 20200), statistic(DType::f32, 0.0025), gradient}, {0})}) {
+    EXPECT_EQ(node.text.find("xf64>, tensor<f64>)"), std::string::npos) << "a sum of f64: " << node.text;
+    EXPECT_LE(node.error(), 2e-6) << node.reference.op.name;
+  }
+}
+
+// Products of numbers that were rounded to 16 bits are made of these: exact if both have 16 bits, else within 2^-17.
+TEST(Emission, AttentionOf16BitsMultipliesThem) {
+  if (!has_plugin()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
+  const Attrs attrs(AttentionAttrs{.heads = 4, .causal = true, .kv_heads = 2});
+  const auto filled = [](const Shape& shape, uint64_t key) { return fill(SampleInput{{DType::f32, shape}}, key); };
+  const Shape q{2, 12, 4 * 8}, k{2, 12, 2 * 8};
+  std::vector<Array> operands{filled(q, 1), filled(k, 2), filled(k, 3)};
+  const Widened forward(all_ops().at("attention"), attrs, operands, {0, 1, 2});
+  EXPECT_EQ(forward.text.find("HIGHEST"), std::string::npos) << forward.text;
+  EXPECT_LE(forward.error(), 1e-5);
+  operands.insert(operands.end(), forward.reference.outputs.begin(), forward.reference.outputs.end());
+  operands.push_back(filled(q, 9));
+  const Widened backward(all_ops().at("attention_grad"), attrs, operands, {0, 1, 2, 3, 5});
+  EXPECT_EQ(backward.text.find("HIGHEST"), std::string::npos) << backward.text;
+  EXPECT_LE(backward.error(), 2e-5);
+}
+
 /// The part of a case that a rank computes from its operands.
 Case part_of(const Case& node, const Shard& shard) {
   std::vector<Array> inputs;

@@ -48,12 +48,16 @@ Hlo EmitCall::broadcast_in(const Hlo& x, const std::vector<int64_t>& dims, const
 
 Hlo EmitCall::convert(const Hlo& x, DType dtype) const {
   if (x.type.dtype == dtype) return x;
-  return body.add_typed("stablehlo.convert", {x}, "", {dtype, x.type.shape});
+  Hlo y = body.add_typed("stablehlo.convert", {x}, "", {dtype, x.type.shape});
+  if (is_float(dtype) && !is_half(dtype)) y.half = is_half(x.type.dtype) ? x.type.dtype : x.half;
+  return y;
 }
 
 Hlo EmitCall::reshape(const Hlo& x, const Shape& shape) const {
   if (x.type.shape == shape) return x;
-  return body.add_typed("stablehlo.reshape", {x}, "", {x.type.dtype, shape});
+  Hlo y = body.add_typed("stablehlo.reshape", {x}, "", {x.type.dtype, shape});
+  y.half = x.half;
+  return y;
 }
 
 Hlo EmitCall::compare(std::string_view direction, const Hlo& a, const Hlo& b) const {

@@ -2,6 +2,7 @@
 // StableHLO as text (openxla.org/stablehlo/spec): what ops write of themselves for compilers of accelerators.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@ namespace partita {
 struct Hlo {
   std::string name;
   Type type;
+  std::optional<DType> half = std::nullopt;  // the 16-bit type that holds its numbers as well, if it has a wider one
 };
 
 /// Returns the type in StableHLO: "tensor<2x3xf64>".

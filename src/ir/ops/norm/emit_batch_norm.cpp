@@ -1,6 +1,11 @@
 // The parts of batch normalization as StableHLO, on x as [groups, members, channels, plane]. Sums are f64, as in
 // the kernels; what is applied to each element is f32 or f64.
+//
+// If x has 16 bits in a wider type, sums are added in f32, for which a GPU needs one pass: in one kernel XLA has no
+// room for two sums of f64 per channel. Those of the forward are sums of differences from a pivot near the mean, so
+// that they lose no more than the numbers lack.
 
+#include "ir/ops/emission.h"
 #include "ir/ops/norm/batch_norm.h"
 
 namespace partita {
@@ -8,9 +13,9 @@ namespace {
 
 class NormEmitter {
  public:
-  NormEmitter(const EmitCall& call, int64_t groups, DType dtype) : call_(call), dtype_(dtype) {
-    const NormSizes sizes = norm_sizes(call.inputs[0].type.shape, groups);
-    shape_ = {sizes.groups, sizes.members, sizes.channels, sizes.plane};
+  NormEmitter(const EmitCall& call, int64_t groups, DType dtype)
+      : call_(call), dtype_(dtype), sizes_(norm_sizes(call.inputs[0].type.shape, groups)) {
+    shape_ = {sizes_.groups, sizes_.members, sizes_.channels, sizes_.plane};
   }
 
   /// Returns an operand of the shape of x.
@@ -40,26 +45,77 @@ class NormEmitter {
     const Type& type = call_.outputs[0];
     return {call_.convert(call_.reshape(y.as(call_, this->type()), type.shape), type.dtype)};
   }
+  /// Returns the sums in f64.
+  Traced exact_sum(const Traced& x) const { return {call_, call_.convert(sum(x), DType::f64)}; }
+  /// Returns a number near the mean of each group and channel of x: the mean over the plane of the first row, 0 if that
+  /// is not finite. There has to be one.
+  Hlo pivot() const {
+    const Hlo x = elements(0).as(call_, type());
+    const Hlo row = hlo_slice(call_, x, {0, 0, 0, 0}, {sizes_.groups, 1, sizes_.channels, sizes_.plane}, {1, 1, 1, 1});
+    const Traced sum(call_, call_.reduce(row, "add", call_.splat(0, {dtype_, {}}), {1, 3}));
+    const Hlo mean = (sum / static_cast<double>(sizes_.plane)).as(call_, statistics());
+    const Hlo is_finite = call_.body.add_typed("stablehlo.is_finite", {mean}, "", {DType::boolean, statistics().shape});
+    return call_.select(is_finite, mean, call_.splat(0, statistics()));
+  }
+  const NormSizes& sizes() const { return sizes_; }
   Type type() const { return {dtype_, shape_}; }
   Type statistics() const { return {dtype_, {shape_[0], shape_[2]}}; }
 
  private:
   const EmitCall& call_;
   const DType dtype_;
+  const NormSizes sizes_;
   Shape shape_;
 };
+
+/// Sums per group and channel in f64.
+struct PivotSums {
+  double count;  // elements of a sum
+  Traced pivot, differences, squares;
+};
+
+/// Returns the sums of the differences of x from a pivot, and of their squares.
+PivotSums pivot_sums(const EmitCall& call, int64_t groups) {
+  const NormEmitter emit(call, groups, DType::f32);
+  const Hlo pivot = emit.pivot();
+  const Traced difference = emit.elements(0) - emit.spread(Traced(call, pivot));
+  return {.count = static_cast<double>(emit.sizes().count()),
+          .pivot = Traced(call, call.convert(pivot, DType::f64)),
+          .differences = emit.exact_sum(difference),
+          .squares = emit.exact_sum(difference * difference)};
+}
+
+/// Whether sums are made in f32.
+bool sums_in_f32(const EmitCall& call) {
+  const Hlo& x = call.inputs[0];
+  return x.type.elements() > 0 && x.half.has_value();
+}
 
 DType wide_of_x(const EmitCall& call) { return wide_type(call.inputs[0].type.dtype); }
 
 }  // namespace
 
 std::vector<Hlo> emit_moments_sum(const EmitCall& call) {
-  const NormEmitter emit(call, call.attrs.as<MomentsSumAttrs>().groups, DType::f64);
+  const int64_t groups = call.attrs.as<MomentsSumAttrs>().groups;
+  if (sums_in_f32(call)) {
+    const PivotSums sums = pivot_sums(call, groups);
+    return {(sums.differences + sums.pivot * sums.count).as(call, call.outputs[0])};
+  }
+  const NormEmitter emit(call, groups, DType::f64);
   return {emit.sum(emit.elements(0))};
 }
 
 std::vector<Hlo> emit_moments_deviations(const EmitCall& call) {
-  const NormEmitter emit(call, call.inputs[1].type.shape[0], DType::f64);
+  const int64_t groups = call.inputs[1].type.shape[0];
+  if (sums_in_f32(call)) {
+    // The compiler finds that the sums are those of `moments_sum`.
+    const PivotSums sums = pivot_sums(call, groups);
+    const Traced shift = sums.pivot - Traced(call, call.inputs[1]);
+    const Traced rest = sums.differences + shift * sums.count;
+    const Traced squares = sums.squares + shift * (sums.differences + rest);
+    return {rest.as(call, call.outputs[0]), squares.as(call, call.outputs[1])};
+  }
+  const NormEmitter emit(call, groups, DType::f64);
   const Traced difference = emit.elements(0) - emit.spread(1);
   return {emit.sum(difference), emit.sum(difference * difference)};
 }
@@ -78,10 +134,11 @@ std::vector<Hlo> emit_batch_norm_inference(const EmitCall& call) {
 }
 
 std::vector<Hlo> emit_batch_norm_grad_sums(const EmitCall& call) {
-  const NormEmitter emit(call, call.inputs[1].type.shape[0], DType::f64);
-  const Traced d_y = emit.elements(3);
-  const Traced projected(call, emit.sum(d_y * (emit.elements(0) - emit.spread(1))));
-  return {emit.sum(d_y), (projected * emit.statistic(2)).as(call, emit.statistics())};
+  const int64_t groups = call.inputs[1].type.shape[0];
+  const NormEmitter emit(call, groups, sums_in_f32(call) ? DType::f32 : DType::f64);
+  const Traced d_y = emit.elements(3), rstd(call, call.convert(call.inputs[2], DType::f64));
+  const Traced projected = emit.exact_sum(d_y * (emit.elements(0) - emit.spread(1)));
+  return {emit.exact_sum(d_y).as(call, call.outputs[0]), (projected * rstd).as(call, call.outputs[1])};
 }
 
 std::vector<Hlo> emit_batch_norm_grad_apply(const EmitCall& call) {
