@@ -107,6 +107,10 @@ void run_compile(const CompileFlags& flags) {
   pjrt::Target target = pjrt::target_named(flags.target);
   JobConfig config = configuration(flags.job);
   config.ranks.device = target.accelerator;
+  if (config.ranks.deterministic) {
+    warn("[compile] ranks.deterministic has no effect without a device, got true, expected none");
+    config.ranks.deterministic = false;
+  }
   const ZooJob job(config, Place{.cores = this_place().cores});
   if (printed_config(flags.job, job.config())) return;
   if (flags.rank) check_range("--rank", *flags.rank, 0, job.config().ranks.count - 1);

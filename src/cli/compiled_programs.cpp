@@ -154,11 +154,11 @@ std::string print_table(const CompiledJob& job) {
                   print_bytes(largest.memory.temporaries));
   const CompiledProgram& peak = job.peak();
   text += fmt::format(
-      "the step of rank {}: {} ({:.1f} % of the chip): {} of states, {} of other values, {} of "
-      "temporaries\n",
-      peak.rank, print_bytes(peak.bytes_of_step()),
-      100 * static_cast<double>(peak.bytes_of_step()) / static_cast<double>(job.target->memory),
-      print_bytes(peak.program.held.states), print_bytes(peak.program.held.values),
+      "peak of the step: {} ({:.1f} % of the chip) on rank {} in program {}, with {} of states, {} of values "
+      "that are kept between programs, and {} of temporaries\n",
+      print_bytes(peak.bytes_of_step()),
+      100 * static_cast<double>(peak.bytes_of_step()) / static_cast<double>(job.target->memory), peak.rank,
+      &peak - job.programs.data(), print_bytes(peak.program.held.states), print_bytes(peak.program.held.values),
       print_bytes(peak.memory.temporaries));
   return text + fmt::format("on the host: {} ops, {} messages\n", job.host_ops, job.messages);
 }
@@ -182,6 +182,7 @@ std::string to_json(const CompiledJob& job) {
   if (!job.programs.empty()) {
     const CompiledProgram& peak = job.peak();
     all["step"] = {{"rank", peak.rank},
+                   {"program", &peak - job.programs.data()},
                    {"bytes", peak.bytes_of_step()},
                    {"states", peak.program.held.states},
                    {"values", peak.program.held.values},

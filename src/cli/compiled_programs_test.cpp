@@ -139,9 +139,12 @@ TEST_F(CompiledPrograms, TheStepIsThatOfTheRankWithTheMostBytes) {
     job.programs.push_back(compile_program(topology, target, rank, std::move(program), 0, ""));
   }
   const nlohmann::json step = nlohmann::json::parse(to_json(job)).at("step");
-  EXPECT_EQ(step, (nlohmann::json{{"rank", 1}, {"bytes", 234}, {"states", 100}, {"values", 70}, {"temporaries", 64}}));
-  EXPECT_NE(print_table(job).find("\nthe step of rank 1: 234 bytes (91.4 % of the chip): 100 bytes of states, 70 bytes "
-                                  "of other values, 64 bytes of temporaries\n"),
+  EXPECT_EQ(step,
+            (nlohmann::json{
+                {"rank", 1}, {"program", 1}, {"bytes", 234}, {"states", 100}, {"values", 70}, {"temporaries", 64}}));
+  EXPECT_NE(print_table(job).find("\npeak of the step: 234 bytes (91.4 % of the chip) on rank 1 in program 1, with 100 "
+                                  "bytes of states, 70 bytes of values that are kept between programs, and 64 bytes of "
+                                  "temporaries\n"),
             std::string::npos)
       << print_table(job);
 }

@@ -24,6 +24,7 @@ using namespace partita::pjrt;
 
 constexpr size_t kEntries = 128;
 constexpr int kPatienceMs = 120'000;
+constexpr size_t kPiece = size_t{32} << 20;
 using Entry = Error* (*)(void*);
 
 /// A table with room for the functions that partita calls.
@@ -108,7 +109,7 @@ Error* put(const JoinedClient& client, const std::string& key, const std::string
   return client.table.kv_put(&args);
 }
 
-Error* get(const JoinedClient& client, const std::string& key, std::string& value) {
+Error* get_piece(const JoinedClient& client, const std::string& key, std::string& value) {
   KeyValueGetArgs args;
   args.key = key.data();
   args.key_size = key.size();
@@ -118,6 +119,26 @@ Error* get(const JoinedClient& client, const std::string& key, std::string& valu
   if (Error* error = client.table.kv_get(&args)) return error;
   value.assign(args.value, args.value_size);
   args.destroy(args.value);
+  return nullptr;
+}
+
+/// Puts a value of any length, in pieces after its length.
+Error* put_all(const JoinedClient& client, const std::string& key, const std::string& value) {
+  if (Error* error = put(client, key, std::to_string(value.size()))) return error;
+  for (size_t at = 0; at < value.size(); at += kPiece) {
+    if (Error* error = put(client, key + " at " + std::to_string(at), value.substr(at, kPiece))) return error;
+  }
+  return nullptr;
+}
+
+Error* get_all(const JoinedClient& client, const std::string& key, std::string& value) {
+  std::string length, piece;
+  if (Error* error = get_piece(client, key, length)) return error;
+  value.clear();
+  while (value.size() < std::stoull(length)) {
+    if (Error* error = get_piece(client, key + " at " + std::to_string(value.size()), piece)) return error;
+    value += piece;
+  }
   return nullptr;
 }
 
@@ -141,7 +162,7 @@ Error* meet(const JoinedClient& client) {
   if (Error* error = put(client, "node " + std::to_string(client.node), std::to_string(client.nodes))) return error;
   for (int64_t node = 0; node < client.nodes; ++node) {
     std::string nodes;
-    if (Error* error = get(client, "node " + std::to_string(node), nodes)) return error;
+    if (Error* error = get_piece(client, "node " + std::to_string(node), nodes)) return error;
     if (nodes != std::to_string(client.nodes)) return error_of("another number of processes: " + nodes);
   }
   return nullptr;
@@ -266,7 +287,7 @@ struct Replicas {
 Error* fetch(const JoinedClient& client, ClientHandle* handle, const std::string& key, Device* device,
              const std::vector<Argument>& like, std::vector<BufferHandle*>& arguments) {
   std::string bytes;
-  if (Error* error = get(client, key, bytes)) return error;
+  if (Error* error = get_all(client, key, bytes)) return error;
   size_t at = 0;
   for (const Argument& one : like) {
     if (at + one.bytes.size() > bytes.size()) return error_of("other shapes on another process");
@@ -310,7 +331,7 @@ Error* exchange(const JoinedRun& run, const ExecuteArgs& args, Replicas& all) {
     if (Error* error = read(args.arguments[0][i], own_arguments[i])) return error;
     bytes += own_arguments[i].bytes;
   }
-  if (Error* error = put(run.client, run.key(run.client.own), bytes)) return error;
+  if (Error* error = put_all(run.client, run.key(run.client.own), bytes)) return error;
   for (Device* member : run.members) {
     std::vector<BufferHandle*>& arguments = all.arguments.emplace_back();
     if (member == run.client.own) {

@@ -42,6 +42,7 @@ class ForwardingCommunicator : public Communicator {
   }
   void barrier(Timeout timeout) override { inner_.barrier(timeout); }
   void begin_step(int64_t step) override { inner_.begin_step(step); }
+  std::function<void()> failure_check() const override { return inner_.failure_check(); }
   void abort(const std::string& message, ExitCode code) noexcept override { inner_.abort(message, code); }
 
  protected:

@@ -30,6 +30,9 @@ class CheckedCommunicator : public Communicator {
   void recv(void* data, int64_t count, DType dtype, int from, Timeout timeout) final;
   void barrier(Timeout timeout) final;
   void begin_step(int64_t step) final { world_->begin_step(step); }
+  std::function<void()> failure_check() const final {
+    return [world = world_] { world->throw_if_aborted(); };
+  }
 
  protected:
   /// `rank` is that in the group. `id` identifies the group: the same on all its ranks, unique in the world. Calls are

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -76,6 +77,11 @@ class Communicator {
   /// Returns when all ranks have called it. Throws as the class says.
   virtual void barrier(Timeout timeout = kDefaultTimeout) = 0;
 
+  /// Returns a function that throws RuntimeFailure if the world has failed, also after this object has ended. For
+  /// threads that wait elsewhere. Here it does nothing; CheckedCommunicator overrides it.
+  virtual std::function<void()> failure_check() const {
+    return [] {};
+  }
   /// Sets the step of a training, from 1, or 0 after the last one, which messages and records name. Does nothing here;
   /// CheckedCommunicator overrides it.
   virtual void begin_step(int64_t /*step*/) {}

@@ -48,6 +48,8 @@ class Device {
   /// Makes the accelerator one of those of several processes, whose programs communicate. Does nothing once
   /// `accelerator` was called. `place` may be used until it is.
   virtual void join(const ProcessPlace& /*place*/) {}
+  /// Returns the name and the size of the plugin's file, "" if there is none. Throws as `find_plugin` does.
+  virtual std::string plugin_text() const { return ""; }
   /// Where programs of the accelerator communicate.
   virtual CollectiveMode collectives() const { return CollectiveMode::cut; }
 };

@@ -9,6 +9,8 @@
 namespace partita::pjrt {
 namespace {
 
+constexpr std::chrono::milliseconds kWatchInterval{100};
+
 constexpr std::pair<Function, std::string_view> kFunctions[] = {
     {Function::error_destroy, "PJRT_Error_Destroy"},
     {Function::error_message, "PJRT_Error_Message"},
@@ -158,8 +160,8 @@ struct Api::Waiter {
   bool has_happened = false;  // guarded by `mutex`
 };
 
-bool Api::await_within(Event* event, std::chrono::milliseconds timeout) const {
-  if (!has(Function::event_on_ready)) return true;
+void Api::await_watched(Event* event, const std::function<void(std::chrono::milliseconds)>& watch) const {
+  if (!has(Function::event_on_ready)) return;
   const auto waiter = std::make_shared<Waiter>(*this);
   auto told = std::make_unique<std::shared_ptr<Waiter>>(waiter);
   EventOnReadyArgs args;
@@ -175,8 +177,13 @@ bool Api::await_within(Event* event, std::chrono::milliseconds timeout) const {
   args.argument = told.get();
   call(Function::event_on_ready, args);
   told.release();  // the plugin has it
+  const auto begin = std::chrono::steady_clock::now();
   std::unique_lock lock(waiter->mutex);
-  return waiter->changed.wait_for(lock, timeout, [&] { return waiter->has_happened; });
+  while (!waiter->changed.wait_for(lock, kWatchInterval, [&] { return waiter->has_happened; })) {
+    lock.unlock();
+    watch(std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin));
+    lock.lock();
+  }
 }
 
 void Api::await(Event* event, Function cause) const {

@@ -2,6 +2,7 @@
 // Calls of a plugin's functions, and its errors as exceptions.
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -66,9 +67,9 @@ class Api {
   /// Waits for an event and destroys it; does nothing if it is null. Throws as `call` does if it stands for an error;
   /// `cause` is the function that gave the event.
   void await(Event* event, Function cause) const;
-  /// Waits for an event at most `timeout`, and returns whether it has happened. Waits for nothing if the plugin cannot
-  /// tell of events.
-  bool await_within(Event* event, std::chrono::milliseconds timeout) const;
+  /// Waits for an event, and calls `watch` from time to time as long as it has not happened, with the time that it has
+  /// waited. Waits for nothing if the plugin cannot tell of events.
+  void await_watched(Event* event, const std::function<void(std::chrono::milliseconds)>& watch) const;
 
  private:
   using Entry = Error* (*)(void* args);

@@ -50,12 +50,12 @@ void ClientState::require_own_process() const {
 }
 
 void ClientState::await(Event* event, Function cause) const {
-  std::shared_ptr<const WaitLimit> limit;
+  std::shared_ptr<const Watch> watch;
   {
-    const std::lock_guard lock(limiting);
-    for (const auto& one : wait_limits) limit = limit == nullptr ? one.lock() : limit;
+    const std::lock_guard lock(watching);
+    for (const auto& one : watches) watch = watch == nullptr ? one.lock() : watch;
   }
-  if (event != nullptr && limit != nullptr && !api->await_within(event, limit->timeout)) limit->late();
+  if (event != nullptr && watch != nullptr) api->await_watched(event, *watch);
   api->await(event, cause);
 }
 
@@ -95,12 +95,12 @@ std::optional<int64_t> Client::memory_limit(size_t device) const {
   return args.has_limit ? std::optional(args.limit) : std::nullopt;
 }
 
-std::shared_ptr<const void> Client::limit_waits(std::chrono::milliseconds timeout, std::function<void()> late) const {
-  auto limit = std::make_shared<const ClientState::WaitLimit>(timeout, std::move(late));
-  const std::lock_guard lock(state_->limiting);
-  std::erase_if(state_->wait_limits, [](const auto& one) { return one.expired(); });
-  state_->wait_limits.push_back(limit);
-  return limit;
+std::shared_ptr<const void> Client::watch_waits(std::function<void(std::chrono::milliseconds)> watch) const {
+  auto kept = std::make_shared<const ClientState::Watch>(std::move(watch));
+  const std::lock_guard lock(state_->watching);
+  std::erase_if(state_->watches, [](const auto& one) { return one.expired(); });
+  state_->watches.push_back(kept);
+  return kept;
 }
 
 std::string Client::platform() const {
@@ -146,7 +146,7 @@ Executable Client::load(std::string_view serialized) const {
   args.bytes = serialized.data();
   args.size = serialized.size();
   state_->api->call(Function::executable_deserialize_and_load, args);
-  return {state_, args.executable};
+  return {state_, args.executable, std::string(serialized)};
 }
 
 Buffer Client::upload(size_t device, ConstTensor tensor) const {

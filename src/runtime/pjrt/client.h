@@ -92,7 +92,8 @@ struct Results {
 /// A program that is loaded on devices. Move only. Threads may run it at the same time.
 class Executable {
  public:
-  Executable(std::shared_ptr<const ClientState> state, LoadedExecutable* loaded);
+  /// Takes `loaded`. `serialized`: the bytes from which it was loaded, "" if it was compiled.
+  Executable(std::shared_ptr<const ClientState> state, LoadedExecutable* loaded, std::string serialized = "");
   Executable(Executable&& other) noexcept;
   Executable& operator=(Executable&&) = delete;
   Executable(const Executable&) = delete;
@@ -109,7 +110,8 @@ class Executable {
   std::vector<Results> run_all(std::span<const std::vector<const Buffer*>> arguments, RunId launch = 0) const;
   /// Returns the bytes that the program takes on a device. Throws InternalError if the plugin does not say.
   MemoryUse memory() const;
-  /// Returns the program as bytes that `Client::load` of the same plugin on the same devices takes.
+  /// Returns the program as bytes that `Client::load` of the same plugin on the same devices takes. A program that was
+  /// loaded gives the bytes it came from: what a plugin saves of such a program may lack parts.
   std::string serialized() const;
 
  private:
@@ -120,6 +122,7 @@ class Executable {
   std::shared_ptr<const ClientState> state_;
   LoadedExecutable* loaded_;
   CompiledExecutable* compiled_ = nullptr;
+  std::string serialized_;
   size_t outputs_ = 0, devices_ = 0;
 };
 
@@ -144,9 +147,9 @@ class Client {
   /// Returns what the plugin says about versions of itself and of the libraries that it uses.
   std::string platform_version() const;
 
-  /// Limits how long a thread waits for a run or a copy, as long as the result is kept. A thread that has waited for
-  /// `timeout` calls `late`, which ends the process: nothing can stop what the device does.
-  std::shared_ptr<const void> limit_waits(std::chrono::milliseconds timeout, std::function<void()> late) const;
+  /// Lets threads that wait for a run or a copy call `watch` from time to time with the time that they have waited, as
+  /// long as the result is kept. It returns, or ends the process: nothing can stop what the device does.
+  std::shared_ptr<const void> watch_waits(std::function<void(std::chrono::milliseconds)> watch) const;
 
   /// Compiles a module of StableHLO in text form and loads it. Throws RuntimeFailure(out_of_memory), or InternalError
   /// with the plugin's message if it refuses the text.

@@ -21,8 +21,8 @@ struct ClientState {
 
   /// Checks that this is the process of the client. Throws RuntimeFailure(usage) in another one.
   void require_own_process() const;
-  /// Waits for an event and destroys it, as `Api::await` does. If the event does not happen within the limit of waits,
-  /// calls what `Client::limit_waits` was given with it.
+  /// Waits for an event and destroys it, as `Api::await` does. Calls what `Client::watch_waits` was given from time to
+  /// time, as long as the event has not happened.
   void await(Event* event, Function cause) const;
   /// Destroys what belongs to the client, unless this is another process.
   template <class Args>
@@ -36,13 +36,9 @@ struct ClientState {
   const pid_t process = ::getpid();
   std::vector<Device*> devices;
 
-  /// The longest wait, and what is called after it.
-  struct WaitLimit {
-    std::chrono::milliseconds timeout;
-    std::function<void()> late;
-  };
-  mutable std::mutex limiting{};                                      // guards `wait_limits`
-  mutable std::vector<std::weak_ptr<const WaitLimit>> wait_limits{};  // the first that somebody keeps counts
+  using Watch = std::function<void(std::chrono::milliseconds)>;
+  mutable std::mutex watching{};                              // guards `watches`
+  mutable std::vector<std::weak_ptr<const Watch>> watches{};  // the first that somebody keeps is called
 };
 
 }  // namespace partita::pjrt

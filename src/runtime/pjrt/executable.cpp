@@ -39,8 +39,8 @@ void Completion::wait() {
   state_->await(std::exchange(event_, nullptr), Function::loaded_executable_execute);
 }
 
-Executable::Executable(std::shared_ptr<const ClientState> state, LoadedExecutable* loaded)
-    : state_(std::move(state)), loaded_(loaded) {
+Executable::Executable(std::shared_ptr<const ClientState> state, LoadedExecutable* loaded, std::string serialized)
+    : state_(std::move(state)), loaded_(loaded), serialized_(std::move(serialized)) {
   try {
     GetExecutableArgs compiled;
     compiled.executable = loaded_;
@@ -64,6 +64,7 @@ Executable::Executable(Executable&& other) noexcept
     : state_(std::move(other.state_)),
       loaded_(std::exchange(other.loaded_, nullptr)),
       compiled_(std::exchange(other.compiled_, nullptr)),
+      serialized_(std::move(other.serialized_)),
       outputs_(other.outputs_),
       devices_(other.devices_) {}
 
@@ -89,7 +90,7 @@ MemoryUse Executable::memory() const {
 
 std::string Executable::serialized() const {
   state_->require_own_process();
-  return serialized_of(*state_->api, compiled_);
+  return serialized_.empty() ? serialized_of(*state_->api, compiled_) : serialized_;
 }
 
 Results Executable::run(size_t device, std::span<const Buffer* const> arguments, RunId launch) const {

@@ -5,6 +5,8 @@
 #include <new>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace partita::pjrt {
 namespace {
 
@@ -21,6 +23,9 @@ Error* guarded(CallbackError* make, Act&& act) {
     return act();
   } catch (const std::bad_alloc&) {
     return error_of(make, ErrorCode::resource_exhausted, kNoMemory);
+  } catch (const partita::Error& error) {
+    const bool is_wrong = error.code() == ExitCode::usage;  // as a value that is too long
+    return error_of(make, is_wrong ? ErrorCode::invalid_argument : ErrorCode::unavailable, error.what());
   } catch (const std::exception& error) {
     return error_of(make, ErrorCode::unavailable, error.what());
   } catch (...) {

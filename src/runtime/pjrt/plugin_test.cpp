@@ -194,41 +194,50 @@ TEST(Plugin, ADeviceThatIsLostHasItsError) {
       "[device] the device was lost, got code 14: in the program of x on rank 3, expected a device that answers");
 }
 
-TEST(Plugin, AWaitThatLastsTooLongIsTold) {
+TEST(Plugin, AWaitThatLastsIsWatched) {
   FakePlugin fake;
   const Client client = Plugin(fake.table(), "fake.so").make_client();
-  int late = 0;
-  const auto limit = client.limit_waits(std::chrono::milliseconds(20), [&] { ++late; });
   const float value = 1;
-  client.upload(0, {{DType::f32, {}}, &value});
-  EXPECT_EQ(late, 0);
+  const auto upload = [&] { client.upload(0, {{DType::f32, {}}, &value}); };
+  /// Tells those who wait that the events have happened.
+  const auto tell = [&] {
+    for (const auto& [callback, argument] : std::exchange(fake.stuck, {})) callback(nullptr, argument);
+  };
+  int calls = 0, others = 0;
+  std::chrono::milliseconds waited{0};
+  const auto watch = client.watch_waits([&](std::chrono::milliseconds time) {
+    ++calls;
+    waited = time;
+    if (calls % 3 == 0) tell();
+  });
+  upload();
+  EXPECT_EQ(calls, 0);
   fake.failing_later[Function::client_buffer_from_host] = ErrorCode::unavailable;
-  EXPECT_EQ(error_of([&] { client.upload(0, {{DType::f32, {}}, &value}); }).second, ExitCode::peer_lost);
-  EXPECT_EQ(late, 0) << "an error is no late event";
+  EXPECT_EQ(error_of(upload).second, ExitCode::peer_lost);
+  EXPECT_EQ(calls, 0) << "an error is no late event";
   EXPECT_EQ(fake.alive.count("error"), 0U);
   fake.failing_later.clear();
   fake.is_stuck = true;
-  client.upload(0, {{DType::f32, {}}, &value});
-  EXPECT_EQ(late, 1);
-  for (const auto& [callback, argument] : fake.stuck) callback(nullptr, argument);  // after nobody waits
+  upload();
+  EXPECT_EQ(calls, 3);
+  EXPECT_GE(waited, std::chrono::milliseconds(200));
+  client.watch_waits([&](std::chrono::milliseconds) { ++others; });  // which nobody keeps
+  upload();
+  EXPECT_EQ(calls, 6);
+  EXPECT_EQ(others, 0);
   fake.remove(Function::event_on_ready);
-  client.upload(0, {{DType::f32, {}}, &value});
-  EXPECT_EQ(late, 1) << "a plugin that cannot tell of events";
+  upload();
+  EXPECT_EQ(calls, 6) << "a plugin that cannot tell of events";
 }
 
-TEST(Plugin, AWaitHasNoLimitThatNobodyKeeps) {
+// What the plugin saves of a program that it loaded may lack parts.
+TEST(Plugin, ALoadedProgramIsSavedAsItWas) {
   FakePlugin fake;
   const Client client = Plugin(fake.table(), "fake.so").make_client();
-  int first = 0, second = 0;
-  const auto kept = client.limit_waits(std::chrono::milliseconds(20), [&] { ++first; });
-  auto other = client.limit_waits(std::chrono::milliseconds(10), [&] { ++second; });
-  other.reset();
-  fake.is_stuck = true;
-  const float value = 1;
-  client.upload(0, {{DType::f32, {}}, &value});
-  EXPECT_EQ(first, 1);
-  EXPECT_EQ(second, 0);
-  for (const auto& [callback, argument] : fake.stuck) callback(nullptr, argument);
+  const std::string bytes = client.compile("module {}", {}).serialized();
+  const int before = fake.calls[Function::executable_serialize];
+  EXPECT_EQ(client.load(bytes).serialized(), bytes);
+  EXPECT_EQ(fake.calls[Function::executable_serialize], before);
 }
 
 TEST(Plugin, AProcessCannotUseTheClientOfItsParent) {

@@ -84,7 +84,14 @@ std::shared_ptr<Accelerator::Shared> Accelerator::make_shared(const Vendor& vend
   const pjrt::Plugin plugin = pjrt::Plugin::load(path);
   std::shared_ptr<pjrt::KeyValueStore> values;
   if (options.process) values = options.process->share();
-  pjrt::Client client = plugin.make_client(client_options(vendor, named, options), std::move(values));
+  pjrt::Client client = [&] {
+    try {
+      return plugin.make_client(client_options(vendor, named, options), std::move(values));
+    } catch (const RuntimeFailure&) {
+      if (options.process) options.process->check();  // the error of the process for which this one waited
+      throw;
+    }
+  }();
   if (client.platform() != vendor.platform) {
     throw RuntimeFailure(ExitCode::usage, fmt::format("[device] a plugin for other devices, got {} for {}, expected "
                                                       "one for {}",

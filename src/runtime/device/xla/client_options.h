@@ -19,8 +19,10 @@ inline constexpr int64_t kCpuDevices = 8;
 struct ProcessPlace {
   int rank = 0, count = 1;
   int on_host = 0;  // position among those on its host: the device it takes if the name of the device has no index
-  /// Makes the table that these processes share. Called once for each client, by all of them.
+  /// Makes the store that these processes share. Called once for each client, by all of them.
   std::function<std::shared_ptr<pjrt::KeyValueStore>()> share = nullptr;
+  /// Throws the error of a process that has failed, if one has.
+  std::function<void()> check = nullptr;
 };
 
 struct OpenOptions {

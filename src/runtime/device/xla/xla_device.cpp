@@ -1,6 +1,7 @@
 #include "runtime/device/xla/xla_device.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "compiler/emit/emit_node.h"
@@ -116,6 +117,12 @@ class XlaDevice final : public Device {
     return &*accelerator_;
   }
   void join(const ProcessPlace& place) override { process_ = place; }
+  std::string plugin_text() const override {
+    if (accelerator_) return "";
+    const std::filesystem::path path = find_plugin(name_);
+    std::error_code none;
+    return fmt::format("{} of {} bytes", path.filename().string(), std::filesystem::file_size(path, none));
+  }
   CollectiveMode collectives() const override { return collectives_; }
 
  private:

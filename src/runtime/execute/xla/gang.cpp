@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -10,10 +11,13 @@
 #include <random>
 #include <set>
 
+#include "runtime/comm/event_count.h"
 #include "runtime/comm/key_values.h"
 
 namespace partita {
 namespace {
+
+constexpr std::chrono::seconds kLastWait{5};  // for a device, once the world has failed
 
 /// Finds a table by a random number, which ranks of other processes do not find. Tables leave it when all ranks met.
 template <class Table>
@@ -69,14 +73,22 @@ std::optional<bool> are_threads(Communicator& ranks) {
 /// The table of a world, as a plugin takes it.
 class SharedValues final : public pjrt::KeyValueStore {
  public:
-  explicit SharedValues(Communicator& world) : values_(share_key_values(world)) {}
+  explicit SharedValues(Communicator& world) : values_(share_key_values(world)), check_(world.failure_check()) {}
   void put(const std::string& key, const std::string& value) override { values_->put(key, value); }
   std::optional<std::string> get(const std::string& key, std::chrono::milliseconds timeout) override {
-    return values_->get(key, timeout);
+    using namespace std::chrono_literals;
+    const Deadline until = deadline_after(timeout);
+    for (;;) {
+      const auto rest = std::chrono::ceil<Timeout>(until - std::chrono::steady_clock::now());
+      std::optional<std::string> value = values_->get(key, std::clamp<Timeout>(rest, 0ms, 250ms));
+      if (value || rest <= 250ms) return value;
+      check_();  // a rank that is lost sets no value
+    }
   }
 
  private:
   const std::shared_ptr<KeyValues> values_;
+  const std::function<void()> check_;
 };
 
 /// Checks that no two ranks use one device. A collective call. Throws InvalidArgument on all ranks otherwise.
@@ -97,26 +109,18 @@ void require_own_devices(Communicator& world, const Accelerator& accelerator, bo
       ids.size(), used.size(), count, count == 1 ? "" : "s"));
 }
 
-/// The device of a rank and its plugin, as all ranks compare them.
+/// What a rank says of its device or plugin.
 struct DeviceFacts {
   char text[248] = "";
   size_t digest = 0;  // hash of the whole text, which may be cut
 };
 
-DeviceFacts facts_of(const Accelerator& accelerator) {
-  const pjrt::Client& client = accelerator.client();
-  std::string text = fmt::format("{}, PJRT {}, {}", client.kind(accelerator.device()), accelerator.version(),
-                                 client.platform_version());
+/// Checks that the processes have devices of one kind and plugins of one version, since they run one program: what each
+/// says of them has to be the same. A collective call. Throws RuntimeFailure(ranks_disagree) on all ranks otherwise.
+void require_equal(Communicator& world, std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
-  DeviceFacts facts{.digest = std::hash<std::string>()(text)};
-  text.copy(facts.text, sizeof facts.text - 1);
-  return facts;
-}
-
-/// Checks that the processes have devices of one kind and plugins of one version, since they run one program. A
-/// collective call. Throws RuntimeFailure(ranks_disagree) on all ranks otherwise.
-void require_equal_devices(Communicator& world, const Accelerator& accelerator) {
-  const DeviceFacts own = facts_of(accelerator);
+  DeviceFacts own{.digest = std::hash<std::string>()(text)};
+  text.copy(own.text, sizeof own.text - 1);
   std::vector<DeviceFacts> all(static_cast<size_t>(world.size()));
   world.all_gather(&own, all.data(), std::vector<int64_t>(all.size(), sizeof own), DType::u8);
   for (size_t rank = 1; rank < all.size(); ++rank) {
@@ -128,14 +132,41 @@ void require_equal_devices(Communicator& world, const Accelerator& accelerator) 
   }
 }
 
-/// Ends the process. A device that waits for others inside a program can be neither asked nor stopped.
-[[noreturn]] void end_stalled(const std::string& device, Timeout patience) {
-  fmt::print(stderr,
-             "partita: error: [collectives] a program with collectives does not end, got nothing from {} in {:.0f} s, "
-             "expected its results: the device of another rank has stopped, or is not reached\n",
-             device, std::chrono::duration<double>(patience).count());
+std::string text_of(const Accelerator& accelerator) {
+  const pjrt::Client& client = accelerator.client();
+  return fmt::format("{}, PJRT {}, {}", client.kind(accelerator.device()), accelerator.version(),
+                     client.platform_version());
+}
+
+/// Ends the process with a message. A device that waits for others inside a program can be neither asked nor stopped.
+[[noreturn]] void end_process(ExitCode code, const std::string& message) {
+  fmt::print(stderr, "partita: error: {}\n", message);
   std::fflush(stderr);
-  ::_exit(static_cast<int>(ExitCode::peer_stalled));
+  ::_exit(static_cast<int>(code));
+}
+
+/// Returns what watches the waits for a device: it ends the process after `patience`, and soon after the world has
+/// failed, if the wait goes on.
+std::function<void(std::chrono::milliseconds)> watch_of(const std::string& device, Timeout patience,
+                                                        std::function<void()> check) {
+  using Clock = std::chrono::steady_clock;
+  const auto failed = std::make_shared<std::atomic<Clock::duration::rep>>(0);  // time of the first failed check
+  return [=](std::chrono::milliseconds waited) {
+    if (waited >= patience) {
+      end_process(ExitCode::peer_stalled,
+                  fmt::format("[collectives] a program with collectives does not end, got nothing from {} in {:.0f} s, "
+                              "expected its results: the device of another rank has stopped, or is not reached",
+                              device, std::chrono::duration<double>(patience).count()));
+    }
+    try {
+      check();
+    } catch (const RuntimeFailure& error) {
+      const Clock::duration::rep now = Clock::now().time_since_epoch().count();
+      Clock::duration::rep first = 0;
+      if (failed->compare_exchange_strong(first, now)) return;
+      if (Clock::duration(now - first) >= kLastWait) end_process(error.code(), error.what());
+    }
+  };
 }
 
 }  // namespace
@@ -148,13 +179,14 @@ void join_devices(Communicator& world, Device& device) {
         "expected ranks that are all threads, or a process each, or --collectives cut");
   }
   if (!*threads) {
+    require_equal(world, device.plugin_text());  // other plugins would wait for each other
     device.join({.rank = world.rank(), .count = world.size(), .on_host = world.host_place().rank, .share = [&world] {
                    return std::make_shared<SharedValues>(world);
                  }});
   }
   const Accelerator& accelerator = *device.accelerator();
   require_own_devices(world, accelerator, !*threads);
-  if (!*threads) require_equal_devices(world, accelerator);
+  if (!*threads) require_equal(world, text_of(accelerator));
 }
 
 /// Arguments that the ranks hand to the first one, and the results that it hands back. A barrier lies between each
@@ -191,9 +223,9 @@ Gang::Gang(Communicator& ranks, const Accelerator& accelerator, Timeout patience
       accelerator_(accelerator),
       devices_(gathered(ranks, accelerator.client().id(accelerator.device()))),
       table_(meet()),
-      wait_limit_(accelerator.client().limit_waits(
-          patience, [device = table_ != nullptr ? "a device" : fmt::format("the device of rank {}", ranks.rank()),
-                     patience] { end_stalled(device, patience); })) {}
+      watch_(accelerator.client().watch_waits(
+          watch_of(table_ != nullptr ? "a device" : fmt::format("the device of rank {}", ranks.rank()), patience,
+                   table_ != nullptr ? [] {} : ranks.failure_check()))) {}
 
 std::shared_ptr<const pjrt::Executable> Gang::compile(const std::string& text) const {
   if (table_ != nullptr) return accelerator_.compile(text, devices_);

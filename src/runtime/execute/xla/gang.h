@@ -27,9 +27,10 @@ class Gang {
   /// Starts a program on the devices of this process and returns the results of each.
   using Launch = std::function<std::vector<pjrt::Results>(const Arguments& arguments, pjrt::RunId run)>;
 
-  /// Brings the ranks together. `ranks` outlives this object. As long as the object lives, a wait of the host for one
-  /// result of the accelerator that takes longer than `patience` ends the process, with a message and the exit code
-  /// peer_stalled: what hangs in a program cannot be stopped. Throws RuntimeFailure if a rank fails, is lost or late.
+  /// Brings the ranks together. `ranks` outlives this object. As long as the object lives, the process ends with a
+  /// message if the host waits for one result of the accelerator for longer than `patience` (exit code peer_stalled),
+  /// or for five seconds more after another process has failed: what hangs in a program cannot be stopped. Throws
+  /// RuntimeFailure if a rank fails, is lost or late.
   Gang(Communicator& ranks, const Accelerator& accelerator, Timeout patience = kDefaultTimeout);
 
   /// Returns the ids of the ranks' devices.
@@ -55,7 +56,7 @@ class Gang {
   const Accelerator accelerator_;
   std::vector<int64_t> devices_;
   std::shared_ptr<Table> table_;  // null: each rank is a process
-  std::shared_ptr<const void> wait_limit_;
+  std::shared_ptr<const void> watch_;
 };
 
 }  // namespace partita
