@@ -201,7 +201,8 @@ class OtherVersion final : public ForwardingCommunicator {
   void all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
                   Timeout timeout) override {
     ForwardingCommunicator::all_gather(send, recv, counts, dtype, timeout);
-    if (dtype == DType::u8) static_cast<char*>(recv)[counts[0]] = 'F';
+    char& first = static_cast<char*>(recv)[counts[0]];
+    if (dtype == DType::u8 && first != 0) first = 'F';
   }
 };
 

@@ -10,7 +10,10 @@ namespace {
 
 /// Whether the environment shows this process one device alone of those that the host has.
 bool sees_one_device(const Vendor& vendor) {
-  const char* list = std::getenv(vendor.name == "rocm" ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");
+  const char* variable = vendor.name == "cuda"   ? "CUDA_VISIBLE_DEVICES"
+                         : vendor.name == "rocm" ? "ROCR_VISIBLE_DEVICES"
+                                                 : "ZE_AFFINITY_MASK";
+  const char* list = std::getenv(variable);
   return list != nullptr && *list != '\0' && std::string_view(list).find(',') == std::string_view::npos;
 }
 

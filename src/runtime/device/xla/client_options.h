@@ -36,8 +36,8 @@ struct OpenOptions {
 bool has_deterministic_flag(const Vendor& vendor);
 
 /// Returns the options of a client. `named`: the index in the name of the device, -1 if there is none. Of several
-/// processes each takes that one, or the device of its place on the host; if CUDA_VISIBLE_DEVICES or
-/// ROCR_VISIBLE_DEVICES leaves it one device alone, this one.
+/// processes each takes that one, or the device of its place on the host. If CUDA_VISIBLE_DEVICES,
+/// ROCR_VISIBLE_DEVICES or ZE_AFFINITY_MASK leaves it one device alone, it takes this one.
 pjrt::NamedOptions client_options(const Vendor& vendor, int named, const OpenOptions& options);
 
 /// Returns the flags of each compilation by the plugin at a path. Throws RuntimeFailure(usage) if the plugin lacks one

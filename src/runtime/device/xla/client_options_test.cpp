@@ -18,7 +18,8 @@ class ClientOptions : public testing::Test {
   void SetUp() override { clear(); }
   void TearDown() override { clear(); }
   static void clear() {
-    for (const char* variable : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "XLA_FLAGS"}) ::unsetenv(variable);
+    for (const char* variable : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "XLA_FLAGS"})
+      ::unsetenv(variable);
   }
   const OpenOptions alone_{};
   const OpenOptions third_of_four_{.collectives = CollectiveMode::whole,
@@ -43,7 +44,9 @@ TEST_F(ClientOptions, OneOfSeveralProcessesHasItsPlaceAndOneDevice) {
     };
     EXPECT_EQ(client_options(vendor_of(name), -1, third_of_four_), options_of({2}));
     EXPECT_EQ(client_options(vendor_of(name), 1, third_of_four_), options_of({1}));
-    const char* variable = name == "rocm" ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
+    const char* variable = name == "cuda"   ? "CUDA_VISIBLE_DEVICES"
+                           : name == "rocm" ? "ROCR_VISIBLE_DEVICES"
+                                            : "ZE_AFFINITY_MASK";
     ::setenv(variable, "4,5,6,7", 1);
     EXPECT_EQ(client_options(vendor_of(name), -1, third_of_four_), options_of({2}));
     ::setenv(variable, "6", 1);  // a launcher has given each process its device
