@@ -230,7 +230,7 @@ TEST(Plugin, AWaitThatLastsIsWatched) {
   EXPECT_EQ(calls, 6) << "a plugin that cannot tell of events";
 }
 
-// What the plugin saves of a program that it loaded may lack parts.
+// A plugin may leave out parts when it saves a program that it loaded.
 TEST(Plugin, ALoadedProgramIsSavedAsItWas) {
   FakePlugin fake;
   const Client client = Plugin(fake.table(), "fake.so").make_client();

@@ -21,7 +21,7 @@ struct ProcessPlace {
   int on_host = 0;  // position among those on its host: the device it takes if the name of the device has no index
   /// Makes the store that these processes share. Called once for each client, by all of them.
   std::function<std::shared_ptr<pjrt::KeyValueStore>()> share = nullptr;
-  /// Throws the error of a process that has failed, if one has.
+  /// Checks that no process has failed. Throws its error otherwise.
   std::function<void()> check = nullptr;
 };
 

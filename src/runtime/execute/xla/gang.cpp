@@ -109,7 +109,7 @@ void require_own_devices(Communicator& world, const Accelerator& accelerator, bo
       ids.size(), used.size(), count, count == 1 ? "" : "s"));
 }
 
-/// What a rank says of its device or plugin.
+/// The text by which a rank describes its device or plugin.
 struct DeviceFacts {
   char text[248] = "";
   size_t digest = 0;  // hash of the whole text, which may be cut
