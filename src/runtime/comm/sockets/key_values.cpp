@@ -63,7 +63,8 @@ std::shared_ptr<KeyValues> share_key_values(Communicator& world) {
   }
   world.broadcast(&invitation, sizeof invitation, DType::u8, 0);
   if (world.rank() == 0) return table;
-  return std::make_shared<ValueCaller>(parse_endpoint("values", invitation.endpoint), key_of(invitation.secret));
+  return std::make_shared<ValueCaller>(parse_endpoint("values", invitation.endpoint), key_of(invitation.secret),
+                                       world.failure_check());
 }
 
 }  // namespace partita

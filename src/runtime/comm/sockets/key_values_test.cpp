@@ -120,6 +120,19 @@ TEST(KeyValues, StrangersAndUnsoundQuestionsGetNoAnswer) {
   EXPECT_EQ(caller.get("secret", 0s), "text");
 }
 
+TEST(KeyValues, ACallerThatWaitsChecksWhetherItStillShould) {
+  Served served;
+  std::atomic<int> checks = 0;
+  ValueCaller caller(served.endpoint, test_key(), [&] {
+    if (++checks == 2) throw RuntimeFailure(ExitCode::peer_lost, "rank 2 is lost");
+  });
+  caller.put("a", "b");
+  EXPECT_EQ(caller.get("a", 60s), "b");
+  EXPECT_EQ(checks, 0);
+  EXPECT_EQ(values_error([&] { caller.get("none", 60s); }), "rank 2 is lost");
+  EXPECT_EQ(caller.get("a", 60s), "b") << "by another connection";
+}
+
 TEST(KeyValues, ATableThatHasEndedIsAnError) {
   auto served = std::make_unique<Served>();
   ValueCaller caller(served->endpoint, test_key());

@@ -9,7 +9,7 @@ namespace partita {
 namespace {
 
 constexpr Timeout kGrace = std::chrono::seconds(60);  // for an answer, after the end of what it waits for
-constexpr std::chrono::milliseconds kNextTry{10};
+constexpr std::chrono::milliseconds kNextTry{10}, kCheckInterval{250};
 
 [[noreturn]] void lose(const Endpoint& endpoint, std::string_view got) {
   throw RuntimeFailure(ExitCode::peer_lost, fmt::format("[values] rank 0 does not answer at {}, got {}, expected its "
@@ -42,6 +42,13 @@ Socket ValueCaller::take() {
   }
 }
 
+void ValueCaller::await_answer(const Socket& socket, Deadline until) const {
+  while (!await_readable(socket, std::min(until, deadline_after(kCheckInterval)))) {
+    check_();
+    if (std::chrono::steady_clock::now() >= until) lose(endpoint_, "no answer");
+  }
+}
+
 std::optional<std::string> ValueCaller::ask(const ValueQuestion& head, const std::string& key,
                                             const std::string& value) {
   if (head.key_bytes > kMaxKeyBytes || head.value_bytes > kMaxValueBytes) {
@@ -53,9 +60,11 @@ std::optional<std::string> ValueCaller::ask(const ValueQuestion& head, const std
   Socket socket = take();
   const Deadline until = deadline_after(Timeout(head.timeout_ms)) + kGrace;
   ValueAnswer answer;
-  const bool is_answered = send_all(socket, {reinterpret_cast<const std::byte*>(&head), sizeof head}, until) &&
-                           send_all(socket, bytes_of(key), until) && send_all(socket, bytes_of(value), until) &&
-                           receive_all(socket, {reinterpret_cast<std::byte*>(&answer), sizeof answer}, until);
+  const bool is_asked = send_all(socket, {reinterpret_cast<const std::byte*>(&head), sizeof head}, until) &&
+                        send_all(socket, bytes_of(key), until) && send_all(socket, bytes_of(value), until);
+  if (is_asked) await_answer(socket, until);
+  const bool is_answered =
+      is_asked && receive_all(socket, {reinterpret_cast<std::byte*>(&answer), sizeof answer}, until);
   if (!is_answered || answer.value_bytes < 0 || answer.value_bytes > kMaxValueBytes) {
     lose(endpoint_, "the end of the connection");
   }
