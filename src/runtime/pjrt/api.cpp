@@ -154,6 +154,7 @@ void Api::fail(Function function, Error* error, Purpose purpose) const {
 
 /// State that a thread that waits for an event shares with the plugin's thread that tells of it.
 struct Api::Waiter {
+  explicit Waiter(const Api& functions) : api(functions) {}
   const Api& api;
   std::mutex mutex{};
   std::condition_variable changed{};
