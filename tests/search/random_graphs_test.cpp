@@ -115,8 +115,10 @@ TEST(RandomGraphs, SearchesEqualBruteForce) {
     ++ended;
     trained += graph.nodes.back().phase != Phase::forward;
     for (const Node& node : graph.nodes) forward_nodes += node.phase == Phase::forward;
-    EXPECT_NEAR(exact.seconds, all.least(), 1e-9 * std::abs(all.least())) << "seed " << seed << ", " << print(mesh);
-    EXPECT_NEAR(dynamic.seconds, all.least(), 1e-9 * std::abs(all.least())) << "seed " << seed << ", " << print(mesh);
+    for (const double seconds : {exact.seconds, dynamic.seconds}) {
+      if (seconds == all.least()) continue;  // infinite, too: pins that no legal plan has
+      EXPECT_NEAR(seconds, all.least(), 1e-9 * std::abs(all.least())) << "seed " << seed << ", " << print(mesh);
+    }
   }
   EXPECT_GE(ended, 450);
   EXPECT_GE(trained, 150);
