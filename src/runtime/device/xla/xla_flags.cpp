@@ -47,6 +47,7 @@ class MappedFile {
 
 /// Returns the position of `text` in `bytes` from `begin` on, or npos.
 size_t position_of(std::string_view bytes, std::string_view text, size_t begin = 0) {
+  if (bytes.size() < begin + text.size()) return std::string_view::npos;  // `bytes` may be null
   const void* const found = ::memmem(bytes.data() + begin, bytes.size() - begin, text.data(), text.size());
   return found == nullptr ? std::string_view::npos
                           : static_cast<size_t>(static_cast<const char*>(found) - bytes.data());
