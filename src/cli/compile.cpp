@@ -130,7 +130,7 @@ void run_compile(const CompileFlags& flags) {
   compile_ranks(flags, program, mode, topology, compiled);
   std::cout << (flags.json ? to_json(compiled) : print_table(compiled));
   if (compiled.programs.empty()) return;
-  const int64_t most = std::max(compiled.largest().bytes(), compiled.peak().bytes_of_step());
+  const int64_t most = std::max(compiled.largest().bytes(), compiled.programs[compiled.peak()].bytes_of_step());
   if (most > target.memory) {
     warn(fmt::format("[compile] the step does not fit the chip, got {}, expected at most {}", print_bytes(most),
                      print_bytes(target.memory)));

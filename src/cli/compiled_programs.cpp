@@ -106,12 +106,13 @@ const CompiledProgram& CompiledJob::largest() const {
       [](const CompiledProgram& one, const CompiledProgram& other) { return one.bytes() < other.bytes(); });
 }
 
-const CompiledProgram& CompiledJob::peak() const {
+size_t CompiledJob::peak() const {
   PARTITA_CHECK(!programs.empty(), "no programs");
-  return *std::max_element(programs.begin(), programs.end(),
-                           [](const CompiledProgram& one, const CompiledProgram& other) {
-                             return one.bytes_of_step() < other.bytes_of_step();
-                           });
+  const auto most =
+      std::max_element(programs.begin(), programs.end(), [](const CompiledProgram& one, const CompiledProgram& other) {
+        return one.bytes_of_step() < other.bytes_of_step();
+      });
+  return static_cast<size_t>(most - programs.begin());
 }
 
 CompiledProgram compile_program(const pjrt::Topology& topology, const pjrt::Target& target, int64_t rank,
@@ -152,13 +153,13 @@ std::string print_table(const CompiledJob& job) {
       fmt::format("largest program: {} ({:.1f} % of the chip), {} of it temporaries\n", print_bytes(largest.bytes()),
                   100 * static_cast<double>(largest.bytes()) / static_cast<double>(job.target->memory),
                   print_bytes(largest.memory.temporaries));
-  const CompiledProgram& peak = job.peak();
+  const CompiledProgram& peak = job.programs[job.peak()];
   text += fmt::format(
       "peak of the step: {} ({:.1f} % of the chip) on rank {} in program {}, with {} of states, {} of values "
       "that are kept between programs, and {} of temporaries\n",
       print_bytes(peak.bytes_of_step()),
-      100 * static_cast<double>(peak.bytes_of_step()) / static_cast<double>(job.target->memory), peak.rank,
-      &peak - job.programs.data(), print_bytes(peak.program.held.states), print_bytes(peak.program.held.values),
+      100 * static_cast<double>(peak.bytes_of_step()) / static_cast<double>(job.target->memory), peak.rank, job.peak(),
+      print_bytes(peak.program.held.states), print_bytes(peak.program.held.values),
       print_bytes(peak.memory.temporaries));
   return text + fmt::format("on the host: {} ops, {} messages\n", job.host_ops, job.messages);
 }
@@ -180,9 +181,9 @@ std::string to_json(const CompiledJob& job) {
   all["sum"] = json_of(sum_of(job.programs));
   all["largest_program"] = job.programs.empty() ? 0 : job.largest().bytes();
   if (!job.programs.empty()) {
-    const CompiledProgram& peak = job.peak();
+    const CompiledProgram& peak = job.programs[job.peak()];
     all["step"] = {{"rank", peak.rank},
-                   {"program", &peak - job.programs.data()},
+                   {"program", job.peak()},
                    {"bytes", peak.bytes_of_step()},
                    {"states", peak.program.held.states},
                    {"values", peak.program.held.values},

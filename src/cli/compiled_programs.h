@@ -34,8 +34,8 @@ struct CompiledJob {
 
   /// The program with the most bytes. Throws InternalError if there is none.
   const CompiledProgram& largest() const;
-  /// The program while which a rank has the most bytes. Throws InternalError if there is none.
-  const CompiledProgram& peak() const;
+  /// Index of the program while which a rank has the most bytes. Throws InternalError if there is none.
+  size_t peak() const;
 };
 
 /// Compiles a program and, if `folder` is not "", writes its StableHLO to program_INDEX.mlir and the optimised program

@@ -12,7 +12,6 @@
 #include "ir/ops/registry.h"
 #include "ir/orders/text.h"
 #include "job/options.h"
-#include "job/process.h"
 #include "planner/plan_file/plan_file.h"
 #include "training/model.h"
 #include "training/test_printed.h"
@@ -344,7 +343,8 @@ std::vector<OptionCase> file_cases() {
   };
 }
 
-/// Options whose effect needs more to be seen; each has a test below.
+/// Options whose effect needs more to be seen; each has a test below, that of console.ranks in
+/// src/job/process_test.cpp.
 const std::set<std::string> kTested{
     "force", "plan.file", "files.resume_with", "files.checkpoint_errors", "console.ranks", "ranks.deterministic"};
 
@@ -481,37 +481,6 @@ TEST_F(ObeyedOptions, ForceBeginsWhatDoesNotFit) {
   };
   EXPECT_NE(refused(false).find("--force"), std::string::npos) << refused(false);
   EXPECT_EQ(refused(true).find("--force"), std::string::npos) << refused(true);
-}
-
-// The process itself decides whether it prints.
-TEST_F(ObeyedOptions, ConsoleRanksDecideWhichProcessesPrint) {
-  for (const ConsoleRanks ranks : {ConsoleRanks::first, ConsoleRanks::all}) {
-    for (const int rank : {0, 1}) {
-      const Printed printed;
-      JobConfig config;
-      config.console.ranks = ranks;
-      const JobProcess process(config, Place{.launched = LaunchedRank{.rank = rank, .size = 2}});
-      std::cout << "heard" << std::flush;
-      EXPECT_EQ(printed.text() == "heard", rank == 0 || ranks == ConsoleRanks::all);
-    }
-  }
-}
-
-TEST_F(ObeyedOptions, ConsolesMayEndInAnyOrder) {
-  const Printed printed;
-  JobConfig config;
-  config.files.log_dir = (dir_.path() / "one").string();
-  std::optional<JobProcess> one(std::in_place, config, Place{});
-  config.files.log_dir = (dir_.path() / "two").string();
-  std::optional<JobProcess> two(std::in_place, config, Place{});
-  std::cout << "both" << std::flush;
-  one.reset();
-  std::cout << ", two" << std::flush;
-  two.reset();
-  std::cout << ", none" << std::flush;
-  EXPECT_EQ(printed.text(), "both, two, none");
-  EXPECT_EQ(read_text(dir_.path() / "one" / "rank_0.log"), "both");
-  EXPECT_EQ(read_text(dir_.path() / "two" / "rank_0.log"), "both, two");
 }
 
 TEST_F(ObeyedOptions, WithoutAnEffectAreRefusedByName) {

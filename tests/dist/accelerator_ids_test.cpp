@@ -12,18 +12,13 @@
 #include "runtime/execute/shard_copy.h"
 #include "support/fake_accelerated.h"
 #include "support/job.h"
+#include "support/needs_plugin.h"
 #include "support/ranks.h"
 
 namespace partita {
 namespace {
 
-class ComputedIds : public testing::Test {
- protected:
-  void SetUp() override {
-    const char* path = std::getenv("PARTITA_PJRT_PLUGIN");
-    if (path == nullptr || *path == '\0') GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
-  }
-};
+class ComputedIds : public NeedsPlugin {};
 
 /// A network whose input `ids` holds floats, which its programs make ids of.
 struct IdCase {

@@ -11,18 +11,13 @@
 #include "runtime/device/xla/accelerator.h"
 #include "runtime/execute/executor.h"
 #include "support/job.h"
+#include "support/needs_plugin.h"
 #include "support/ranks.h"
 
 namespace partita {
 namespace {
 
-class Accelerated : public testing::Test {
- protected:
-  void SetUp() override {
-    const char* path = std::getenv("PARTITA_PJRT_PLUGIN");
-    if (path == nullptr || *path == '\0') GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
-  }
-};
+class Accelerated : public NeedsPlugin {};
 
 Job accelerated_job(const std::string& spec, const Shape& image = {}) {
   Job job = model_job(spec, {.image = image, .batch = 12, .steps = 3});

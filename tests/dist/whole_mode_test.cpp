@@ -15,17 +15,17 @@
 #include "runtime/execute/executor.h"
 #include "runtime/execute/shard_copy.h"
 #include "support/job.h"
+#include "support/needs_plugin.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"
 
 namespace partita {
 namespace {
 
-class WholeMode : public testing::Test {
+class WholeMode : public NeedsPlugin {
  protected:
   void SetUp() override {
-    const char* path = std::getenv("PARTITA_PJRT_PLUGIN");
-    if (path == nullptr || *path == '\0') GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
+    NeedsPlugin::SetUp();
     if (ranks_are_processes() && std::getenv("PARTITA_JOINED_PLUGIN") == nullptr) {
       GTEST_SKIP() << "a plugin that does not join the devices of processes";
     }

@@ -13,7 +13,7 @@ struct MixedCase {
 
 /// Models of all families, two of them with dropout.
 const std::vector<MixedCase>& mixed_cases();
-/// The same models. Dropout draws other numbers in f32 than in f64.
+/// Returns the same models without dropout, which draws other numbers in f32 than in f64.
 std::vector<MixedCase> mixed_cases_without_dropout();
 
 Job mixed_job(const MixedCase& one, MixedPrecision precision, DType dtype = DType::f64, int steps = 20);

@@ -80,12 +80,6 @@ std::optional<std::string> ValueTable::get(const std::string& key, Timeout timeo
   return found == values_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<std::string> ValueTable::find(const std::string& key) {
-  const std::lock_guard lock(mutex_);
-  const auto found = values_.find(key);
-  return found == values_.end() ? std::nullopt : std::optional(found->second);
-}
-
 void ValueTable::serve() {
   for (;;) {
     {
@@ -161,7 +155,7 @@ bool ValueTable::take_question(Caller& caller) {
 /// Answers a get if its value is there or its time has passed. Returns false if the connection is lost.
 bool ValueTable::answer_late(Caller& caller) {
   if (!caller.awaits) return true;
-  const std::optional<std::string> value = find(*caller.awaits);
+  const std::optional<std::string> value = get(*caller.awaits, Timeout(0));
   if (!value && std::chrono::steady_clock::now() < caller.until) return true;
   caller.awaits.reset();
   return answer(caller.socket, value);

@@ -55,7 +55,6 @@ class ValueTable final : public KeyValues {
   bool advance(Caller& caller);
   bool take_question(Caller& caller);
   bool answer_late(Caller& caller);
-  std::optional<std::string> find(const std::string& key);
 
   const JobKey key_;
   Gate gate_;  // used by the thread alone, as are `callers_`

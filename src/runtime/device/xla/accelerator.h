@@ -1,9 +1,7 @@
 #pragma once
 // A device of a PJRT plugin, and the programs that were compiled for the plugin's devices.
 
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a plugin is told when its client is made, and with each program.
+// The options with which a plugin makes a client, and the flags with which it compiles programs.
 
 #include <functional>
 #include <memory>

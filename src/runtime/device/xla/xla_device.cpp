@@ -113,7 +113,10 @@ class XlaDevice final : public Device {
   void enter_thread() override { host_->enter_thread(); }
   void set_subnormals(SubnormalSetting setting) override { host_->set_subnormals(setting); }
   const Accelerator* accelerator() override {
-    if (!accelerator_) accelerator_ = Accelerator::open(name_, index_, {collectives_, deterministic_, process_, warn_});
+    if (!accelerator_)
+      accelerator_ = Accelerator::open(
+          name_, index_,
+          {.collectives = collectives_, .deterministic = deterministic_, .process = process_, .warn = warn_});
     return &*accelerator_;
   }
   void join(const ProcessPlace& place) override { process_ = place; }

@@ -19,17 +19,14 @@ namespace {
 
 constexpr std::chrono::seconds kLastWait{5};  // for a device, once the world has failed
 
-/// Finds a table by a random number, which ranks of other processes do not find. Tables leave it when all ranks met.
+/// Finds a table of ranks that are threads by a number. Tables leave it when all ranks met.
 template <class Table>
 class Meeting {
  public:
   int64_t announce(const std::shared_ptr<Table>& table) {
-    std::random_device random;
     const std::lock_guard lock(mutex_);
-    for (;;) {
-      const int64_t number = static_cast<int64_t>(random()) << 31 | random() >> 1;
-      if (tables_.emplace(number, table).second) return number;
-    }
+    tables_.emplace(++last_, table);
+    return last_;
   }
   std::shared_ptr<Table> find(int64_t number) {
     const std::lock_guard lock(mutex_);
@@ -43,6 +40,7 @@ class Meeting {
 
  private:
   std::mutex mutex_;
+  int64_t last_ = 0;  // guarded by `mutex_`, as is `tables_`
   std::map<int64_t, std::weak_ptr<Table>> tables_;
 };
 
@@ -70,7 +68,7 @@ std::optional<bool> are_threads(Communicator& ranks) {
   return count == processes.size() ? std::optional(false) : std::nullopt;
 }
 
-/// The table of a world, as a plugin takes it.
+/// The key-value store of a world, as a plugin takes it.
 class SharedValues final : public pjrt::KeyValueStore {
  public:
   explicit SharedValues(Communicator& world) : values_(share_key_values(world)), check_(world.failure_check()) {}
