@@ -1,7 +1,9 @@
 // Refusals of `partita compile` that need no plugin.
 
 #include <cstdlib>
+#include <fstream>
 
+#include "frontend/data/readers/test_files.h"
 #include "support/program.h"
 
 namespace partita {
@@ -34,6 +36,16 @@ TEST(CompileErrors, Ranks) {
   compile_refused({"--target", "h100", "--ranks", "2", "--rank", "2"}, "[--rank] out of range, got 2, expected 0 to 1");
   compile_refused({"--target", "h100", "--rank", "-1"}, "[--rank] out of range, got -1, expected 0 to 0");
   compile_refused({"--target", "h100", "--rank", "x"}, "[--rank] not a number, got 'x', expected a whole number");
+}
+
+TEST(CompileErrors, DeterministicNeedsADevice) {
+  const TempDir folder;
+  const std::string config = folder.path() / "config.toml";
+  std::ofstream(config) << "[ranks]\ndeterministic = true\n";
+  const Outcome outcome = run_program({"compile", "mlp", "--target", "h100", "--config", config, "--print-config"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_TRUE(
+      has_warning(outcome, "[compile] ranks.deterministic has no effect without a device, got true, expected none"));
 }
 
 TEST(CompileErrors, Plugins) {
