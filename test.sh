@@ -65,8 +65,7 @@ if [[ -n $building ]]; then
   # changed below.
   slow='Calibrate.*:Zoo/Recipes.*:*PlannedMemory*:SearchConfigurations.*:NamedCuts.Make*:Software.*:ReshardStates.*'
   slow+=':NetworkPlanner.*:SimulateProgram.Without*:SimulateStep.Grows*'
-  # A console that ends before one made after it leaves its buffer to that one.
-  slow+=':IdleRanks.*:ObeyedOptions.Force*:ObeyedOptions.ConsolesMayEnd*'
+  slow+=':IdleRanks.*:ObeyedOptions.Force*'
   slow+=':NetworkCosts.MixedRecomputation*:CostProblem.Wide*:ChooseKernels.KernelsOf*:Orders.ManyStages*:Staging.*'
   slow+=':RankTable.ManyServers*:PlanFile.MutationsAre*:Planner.SaysWhatWouldFit:NetworkPlanner.FindsWhatFits*'
   slow+=':PlainGraph.PlansCommunicate*'

@@ -64,9 +64,10 @@ check_now() {
 }
 
 # run_tests PARTS PROGRAM [FILTER]: all tests of a program, each counted, in so many parts; a part that dies, or that a
-# sanitizer ends badly, counts as a failure
+# sanitizer ends badly, counts as a failure, and so does a pattern of the filter that names no test any more
 run_tests() {
   local part
+  [[ -z ${3:-} ]] || start_test check_now "patterns for $2" /usr/bin/python3 tools/check_filter.py "$2" "$3"
   for ((part = 0; part < $1; part++)); do start_test run_part "$1" $part "${@:2}"; done
 }
 run_part() {

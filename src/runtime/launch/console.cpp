@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "base/error.h"
 #include "runtime/launch/warn.h"
@@ -88,9 +89,11 @@ Console::~Console() {
     std::cout.rdbuf(before_);
     return;
   }
-  // Another console was stacked on this one, and writes through it for the rest of the process.
+  // Another console, or a buffer of the caller, was stacked on this one and writes through it for the rest of the
+  // process.
   tee_->retire(before_);
-  static_cast<void>(tee_.release());
+  static auto& retired = *new std::vector<std::unique_ptr<Tee>>;
+  retired.push_back(std::move(tee_));
 }
 
 }  // namespace partita
