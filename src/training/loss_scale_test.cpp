@@ -186,7 +186,9 @@ TEST(LossScale, AnOverflowOnOneRankIsLeftOutByAll) {
     EXPECT_EQ(one.steps[i].skipped, i + 1 == kBadStep) << i;
     EXPECT_EQ(one.steps[i].loss_scale, scales[i]) << i;
     EXPECT_TRUE(std::isfinite(one.steps[i].loss)) << i;
-    if (i > 0) EXPECT_EQ(are_same_bits(one.states[i], one.states[i - 1]), i + 1 == kBadStep) << i;
+    if (i > 0) {
+      EXPECT_EQ(are_same_bits(one.states[i], one.states[i - 1]), i + 1 == kBadStep) << i;
+    }
   }
   for (const ScaledPlan& plan :
        {ScaledPlan{2, 1, 1, 0}, ScaledPlan{3, 1, 2, 2}, ScaledPlan{4, 2, 2, 3}, ScaledPlan{4, 1, 3, 3},

@@ -292,8 +292,10 @@ TEST_F(FakeAccelerated, ARankThatThrowsEndsAllRanks) {
     };
     const auto [message, code] = failure_of([&] { run_job(failing); });
     fails = !message.empty();
-    if (fails) EXPECT_EQ(message, "[test] as the test wants");
-    if (fails) EXPECT_EQ(code, ExitCode::cannot_write);
+    if (fails) {
+      EXPECT_EQ(message, "[test] as the test wants");
+      EXPECT_EQ(code, ExitCode::cannot_write);
+    }
   }
   EXPECT_GE(calls, 3) << "reductions of two steps";
   start();
@@ -322,7 +324,9 @@ TEST_F(FakeAccelerated, RanksThatStartProgramsTogetherFailTogether) {
         EXPECT_EQ(exit, expected.exit) << call << ": " << message;
         EXPECT_TRUE(message.starts_with(expected.begin + "in the program of ")) << call << ": " << message;
         // The rank that starts the program tells of a start that fails.
-        if (!late) EXPECT_TRUE(message.ends_with(" on rank 0" + expected.end)) << call << ": " << message;
+        if (!late) {
+          EXPECT_TRUE(message.ends_with(" on rank 0" + expected.end)) << call << ": " << message;
+        }
       }
     }
   }
@@ -342,8 +346,10 @@ TEST_F(FakeAccelerated, NoRankWaitsForOneThatDoesNotStartItsProgram) {
       };
       const auto [message, code] = failure_of([&] { run_job(job); });
       fails = !message.empty();
-      if (fails) EXPECT_EQ(message, "[test] as the test wants");
-      if (fails) EXPECT_EQ(code, ExitCode::cannot_write);
+      if (fails) {
+        EXPECT_EQ(message, "[test] as the test wants");
+        EXPECT_EQ(code, ExitCode::cannot_write);
+      }
       EXPECT_EQ(fake_->forgotten, 0);
     }
     EXPECT_GE(calls, 8) << "two meetings for each of four programs";

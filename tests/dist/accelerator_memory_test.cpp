@@ -221,8 +221,12 @@ TEST(AcceleratorPrograms, ATrainingReturnsNoLogits) {
       }
     }
     const int64_t logits = 12 * 6 * 96;
-    if (purpose == Purpose::training) EXPECT_LT(largest, logits);
-    if (purpose == Purpose::evaluation) EXPECT_EQ(largest, logits);
+    if (purpose == Purpose::training) {
+      EXPECT_LT(largest, logits);
+    }
+    if (purpose == Purpose::evaluation) {
+      EXPECT_EQ(largest, logits);
+    }
   }
 }
 

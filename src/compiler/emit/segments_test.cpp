@@ -263,7 +263,6 @@ TEST(Segments, StatesAreDonatedToTheirUpdates) {
 
 TEST(Segments, ModulesHaveTheirOperandsAndResults) {
   const Program program = program_of_segments(0);
-  const Schedule& schedule = program.schedule();
   int accumulating = 0, donated = 0;
   for (const Segment& segment : segments_of_sections(program)) {
     const std::string text = segmenter_of(program).module_of(segment, program.local().mesh.coordinates(1, 0));

@@ -169,12 +169,14 @@ struct Executor::Impl {
     std::vector<int64_t> threads{spans_of_step() * steps};
     for (size_t number = 0; number < by_stage.size(); ++number) {
       if (by_stage[number] == nullptr) continue;
-      by_stage[number]->record(recorder, static_cast<int>(number), static_cast<int>(threads.size()));
+      by_stage[number]->record(recorder, static_cast<int>(number), static_cast<int>(threads.size()),
+                               static_cast<int>(own.size()) + 1);
       const auto& instructions = by_stage[number]->schedule().instructions;
       const int64_t started = std::count_if(instructions.begin(), instructions.end(),
                                             [](const Instruction& one) { return one.kind == Instruction::start; });
       threads.push_back(started * by_stage[number]->local().mesh.micro_batches() * steps);
     }
+    if (device.accelerator() != nullptr) threads.push_back(spans_of_step() * steps);
     for (int64_t& count : threads) count = std::min(count, kMaxSpans);
     spans.reserve(threads);
   }
@@ -183,11 +185,13 @@ struct Executor::Impl {
   int64_t spans_of_step() const {
     constexpr int64_t kOthers = 16;  // the step itself and what runs between its sections
     int64_t spans = kOthers;
-    for (const Run& run : runs) spans += 1 + static_cast<int64_t>(run.end - run.begin);
+    // On accelerators an instruction of the host may wait for the device first.
+    const int64_t each = device.accelerator() != nullptr ? 2 : 1;
+    for (const Run& run : runs) spans += 2 + each * static_cast<int64_t>(run.end - run.begin);
     for (const auto& stage : own) {
-      spans += 1 + static_cast<int64_t>(stage->schedule().end(Section::update) - stage->schedule().update());
-      // Each transfer is sent and received at most once per micro-batch.
-      spans += 2 * static_cast<int64_t>(pipeline.transfers.size()) * stage->local().mesh.micro_batches();
+      spans += 2 + each * static_cast<int64_t>(stage->schedule().end(Section::update) - stage->schedule().update());
+      // Each transfer is sent, for which it may wait, and received at most once per micro-batch.
+      spans += 3 * static_cast<int64_t>(pipeline.transfers.size()) * stage->local().mesh.micro_batches();
     }
     return spans;
   }
@@ -195,8 +199,10 @@ struct Executor::Impl {
   /// Returns what is not finite, the same on every rank, or nothing if the loss and the gradients are. A collective
   /// call over the world unless they are.
   std::optional<std::string> find_bad(DeviceSubnormals& threads) {
+    const auto& [stage, buffer] = with_output("loss");
+    stage->await_value(buffer, 0);
     const Recorded recorded(recorder, {.kind = Span::check});
-    const Array loss = with_output("loss").first->read(with_output("loss").second);
+    const Array loss = stage->read(buffer);
     std::string what;
     if (!are_finite(loss.type().dtype, loss.data(), loss.type().elements())) {
       what = fmt::format("the loss is not finite, got {}, expected a number", loss.at(0));

@@ -39,6 +39,7 @@ void StageBinder::bind_all() {
     } else {
       bind(instruction);
     }
+    if (programs_ != nullptr) bound_.reads.resize(i + 1);
     // The element type decides how a collective reduces, whichever thread runs it (runtime/comm/reduce_kernels.h).
     const bool computes = instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;
     bound_.subnormals.push_back(computes ? subnormals_of(local_.graph, local_.graph.nodes[instruction.node])
@@ -70,6 +71,7 @@ void StageBinder::add_on_host(const Instruction& instruction, std::function<void
   const bool is_stack =
       instruction.kind == Instruction::collective && performs(local_.graph.nodes[instruction.node], Collective::stack);
   if (is_stack) read.insert(read.end(), written.begin(), written.end());
+  bound_.reads.push_back(read);
   bound_.actions.push_back(
       [&values = programs_->values(), &buffers = buffers_, read, written, action = std::move(action)] {
         for (const int buffer : read) values.on_host(buffer, buffers.micro_batch());
@@ -216,6 +218,7 @@ void StageBinder::bind_bucket(const Instruction& instruction) {
 void StageBinder::bind_start(const Instruction& instruction, std::pair<int, NodeId> message,
                              std::function<void()> communicate) {
   if (!bound_.comm_thread) bound_.comm_thread = std::make_unique<CommThread>();
+  if (programs_ != nullptr) bound_.reads.push_back(members_of(instruction));
   bound_.actions.push_back([&thread = *bound_.comm_thread, &spans = spans_, &job = bound_.messages[message],
                             communicate = std::move(communicate), index = bound_.actions.size(), programs = programs_,
                             &buffers = buffers_, read = members_of(instruction)] {

@@ -23,8 +23,10 @@ namespace partita {
 /// The actions of a stage's instructions. Not movable: its members refer to one another.
 struct BoundStage {
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::vector<std::function<void()>> actions;          // by instruction, run on the thread that executes the schedule
-  std::vector<std::optional<Subnormals>> subnormals;   // by instruction
+  std::vector<std::function<void()>> actions;         // by instruction, run on the thread that executes the schedule
+  std::vector<std::optional<Subnormals>> subnormals;  // by instruction
+  /// Buffers that the host reads, by instruction; empty if there are no programs.
+  std::vector<std::vector<int>> reads;
   std::map<std::pair<int, NodeId>, int64_t> messages;  // number of the communication thread's job, by bucket or node
   /// Null if no collective is asynchronous. Last: its jobs use the other members.
   std::unique_ptr<CommThread> comm_thread;

@@ -61,8 +61,35 @@ void StageExecutor::run(size_t begin, size_t end, DeviceSubnormals& threads) {
   }
 }
 
+void StageExecutor::record(Recorder* recorder, int stage, int thread, int device) {
+  spans_.record(recorder, stage, thread);
+  if (programs_ != nullptr) programs_->record(recorder, stage, device);
+}
+
+void StageExecutor::await_values(std::span<const int> buffers, int64_t micro_batch) const {
+  if (programs_ == nullptr || spans_.recorder() == nullptr) return;
+  std::vector<const pjrt::Buffer*> awaited;
+  for (const int buffer : buffers) {
+    const pjrt::Buffer* value = programs_->values().only_on_device(buffer, micro_batch);
+    if (value != nullptr) awaited.push_back(value);
+  }
+  if (awaited.empty()) return;
+  const Recorded recorded(spans_.recorder(), {.kind = Span::device});
+  try {
+    for (const pjrt::Buffer* value : awaited) value->wait();
+  } catch (const Error&) {  // the reader meets it again, and says where it is
+  }
+}
+
 void StageExecutor::run_measured(size_t i) {
-  const Recorded recorded(spans_.recorder(), spans_.of(i));
+  Span span = spans_.of(i);
+  if (programs_ != nullptr && programs_->contains(schedule_.instructions[i])) {
+    if (!programs_->begins(i)) return bound_.actions[i]();  // a part of a program
+    span.last = static_cast<int32_t>(programs_->last_of(i));
+    span.exposed = 0;
+  }
+  if (!bound_.reads.empty()) await_values(bound_.reads[i], buffers_.micro_batch());
+  const Recorded recorded(spans_.recorder(), span);
   const auto start = std::chrono::steady_clock::now();
   bound_.actions[i]();
   if (measuring_) seconds_[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -135,11 +162,15 @@ void StageExecutor::begin_step() {
 }
 
 void StageExecutor::require_ids() {
-  if (programs_ != nullptr) programs_->require_ids();
+  if (programs_ == nullptr) return;
+  const Recorded recorded(spans_.recorder(), {.kind = Span::device});
+  programs_->require_ids();
 }
 
 void StageExecutor::finish() {
-  if (programs_ != nullptr) programs_->finish();
+  if (programs_ == nullptr) return;
+  const Recorded recorded(spans_.recorder(), {.kind = Span::device});
+  programs_->finish();
 }
 
 void StageExecutor::set_state(std::string_view name, const Array& whole) {

@@ -103,9 +103,13 @@ class StageExecutor {
   /// Waits for what runs on an accelerator, and checks ids as `require_ids` does. Throws the error of the first program
   /// that failed; what it computes is lost.
   void finish();
-  /// Starts recording each instruction as a span of `stage`; stops if `recorder` is null. `thread` is the trace's
-  /// thread for asynchronous collectives.
-  void record(Recorder* recorder, int stage, int thread) { spans_.record(recorder, stage, thread); }
+  /// Starts recording each instruction as a span of `stage`, but for those inside programs of an accelerator, and each
+  /// program; stops if `recorder` is null. `thread` is the trace's thread for asynchronous collectives, `device` that
+  /// of the accelerator.
+  void record(Recorder* recorder, int stage, int thread, int device);
+  /// If spans are recorded, waits for the program that computes a buffer in a micro-batch, as a span of its own, so
+  /// that this time is not a part of what reads the buffer next. Throws nothing if that program failed.
+  void await_value(int buffer, int64_t micro_batch) const { await_values({&buffer, 1}, micro_batch); }
   /// Whether all results of an instruction that has just run are finite, on this rank and in the current micro-batch.
   /// True for instructions other than the computations of the forward and the backward.
   bool makes_finite(size_t instruction) const;
@@ -117,6 +121,7 @@ class StageExecutor {
 
  private:
   void run_measured(size_t instruction);
+  void await_values(std::span<const int> buffers, int64_t micro_batch) const;
   int64_t bytes_in_use(int buffer) const;
 
   const LocalGraph& local_;

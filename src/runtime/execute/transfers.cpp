@@ -206,10 +206,11 @@ Span Transfers::span_of(Span::Kind kind, size_t t, int64_t micro_batch) const {
 }
 
 void Transfers::send(size_t t, int64_t micro_batch) {
-  const Recorded recorded(recorder_, span_of(Span::send, t, micro_batch));
   const Transfer& transfer = pipeline_.transfers[t];
   StageExecutor& stage = *own_[static_cast<size_t>(transfer.from_stage)];
   const int buffer = stage.schedule().outputs[transfer.output];
+  stage.await_value(buffer, micro_batch);
+  const Recorded recorded(recorder_, span_of(Span::send, t, micro_batch));
   const Type type = stage.type_of(buffer);
   const char* data = stage.value_of(buffer, micro_batch);
   for (const Piece& piece : ends_[t].sends) {
@@ -284,6 +285,7 @@ void Transfers::share_verdict() {
     while (receive_next(source)) continue;
   }
   if (verdict_all_.empty()) return;
+  for (const auto& [stage, buffer] : verdict_given_) stage->await_value(buffer, 0);
   const Recorded recorded(recorder_, {.kind = Span::verdict, .exposed = 1});
   std::byte* at = verdict_own_.data();
   for (const auto& [stage, buffer] : verdict_given_) {

@@ -152,32 +152,47 @@ void Api::fail(Function function, Error* error, Purpose purpose) const {
   throw InternalError(fmt::format("[device] {}: {} failed with code {}: {}", path_, name_of(function), code, text));
 }
 
-/// State that a thread that waits for an event shares with the plugin's thread that tells of it.
-struct Api::Waiter {
-  explicit Waiter(const Api& functions) : api(functions) {}
+namespace {
+
+/// The argument of a callback, which owns it.
+struct Told {
   const Api& api;
+  std::function<void()> call;
+};
+
+/// State that a thread that waits for an event shares with the plugin's thread that tells of it.
+struct Waiter {
   std::mutex mutex{};
   std::condition_variable changed{};
   bool has_happened = false;  // guarded by `mutex`
 };
 
-void Api::await_watched(Event* event, const std::function<void(std::chrono::milliseconds)>& watch) const {
-  if (!has(Function::event_on_ready)) return;
-  const auto waiter = std::make_shared<Waiter>(*this);
-  auto told = std::make_unique<std::shared_ptr<Waiter>>(waiter);
+}  // namespace
+
+bool Api::when_ready(Event* event, std::function<void()> told) const {
+  if (!has(Function::event_on_ready)) return false;
+  auto argument = std::make_unique<Told>(Told{*this, std::move(told)});
   EventOnReadyArgs args;
   args.event = event;
-  args.callback = [](Error* error, void* argument) {
-    const std::unique_ptr<std::shared_ptr<Waiter>> told(static_cast<std::shared_ptr<Waiter>*>(argument));
-    Waiter& waiter = **told;
-    if (error != nullptr) waiter.api.destroy(error);  // `await` gives it as well
-    const std::lock_guard lock(waiter.mutex);
-    waiter.has_happened = true;
-    waiter.changed.notify_all();
+  args.callback = [](Error* error, void* given) {
+    const std::unique_ptr<Told> told(static_cast<Told*>(given));
+    if (error != nullptr) told->api.destroy(error);  // `await` gives it as well
+    told->call();
   };
-  args.argument = told.get();
+  args.argument = argument.get();
   call(Function::event_on_ready, args);
-  told.release();  // the plugin has it
+  static_cast<void>(argument.release());  // the plugin has it
+  return true;
+}
+
+void Api::await_watched(Event* event, const std::function<void(std::chrono::milliseconds)>& watch) const {
+  const auto waiter = std::make_shared<Waiter>();
+  const bool is_told = when_ready(event, [waiter] {
+    const std::lock_guard lock(waiter->mutex);
+    waiter->has_happened = true;
+    waiter->changed.notify_all();
+  });
+  if (!is_told) return;
   const auto begin = std::chrono::steady_clock::now();
   std::unique_lock lock(waiter->mutex);
   while (!waiter->changed.wait_for(lock, kWatchInterval, [&] { return waiter->has_happened; })) {

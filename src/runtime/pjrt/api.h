@@ -67,14 +67,15 @@ class Api {
   /// Waits for an event and destroys it; does nothing if it is null. Throws as `call` does if it stands for an error;
   /// `cause` is the function that gave the event.
   void await(Event* event, Function cause) const;
+  /// Calls `told` once, on a thread of the plugin or on this one, when an event has happened, also if it stands for an
+  /// error. `told` throws nothing. Returns false, and calls nothing, if the plugin cannot tell of events.
+  bool when_ready(Event* event, std::function<void()> told) const;
   /// Waits for an event, and calls `watch` from time to time as long as it has not happened, with the time that it has
   /// waited. Waits for nothing if the plugin cannot tell of events.
   void await_watched(Event* event, const std::function<void(std::chrono::milliseconds)>& watch) const;
 
  private:
   using Entry = Error* (*)(void* args);
-  struct Waiter;
-
   const Entry* entries() const { return reinterpret_cast<const Entry*>(table_ + 1); }
   Entry address_of(Function function) const;
   void destroy(Error* error) const noexcept;

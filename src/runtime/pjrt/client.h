@@ -75,6 +75,9 @@ class Completion {
   Completion& operator=(const Completion&) = delete;
   ~Completion();
 
+  /// Calls `told` once when the run has ended, on a thread of the plugin or on this one; never if the plugin cannot
+  /// tell or gave no event. `told` throws nothing. Not for a run that was waited for.
+  void when_ended(std::function<void()> told) const;
   /// Waits for the run; returns at once the second time. Throws the error of the run, once.
   void wait();
 

@@ -34,6 +34,10 @@ Completion::~Completion() {
   }
 }
 
+void Completion::when_ended(std::function<void()> told) const {
+  if (event_ != nullptr) state_->api->when_ready(event_, std::move(told));
+}
+
 void Completion::wait() {
   state_->require_own_process();
   state_->await(std::exchange(event_, nullptr), Function::loaded_executable_execute);

@@ -67,15 +67,16 @@ void ChromeTrace::add_names(const RankTrace& rank) {
                        microseconds(std::max(rank.first.error, rank.last.error))));
   metadata("thread_name", 0, "\"name\":\"compute\"");
   int thread = 0;
+  const auto is_used = [&](int number) {
+    return std::any_of(rank.spans.begin(), rank.spans.end(), [&](const Span& span) { return span.thread == number; });
+  };
   for (size_t stage = 0; stage < program_.stages.size(); ++stage) {
     if (!program_.pipeline.group_of(static_cast<int>(stage)).contains(rank.rank)) continue;
-    ++thread;
-    const bool is_used =
-        std::any_of(rank.spans.begin(), rank.spans.end(), [&](const Span& span) { return span.thread == thread; });
-    if (!is_used) continue;
+    if (!is_used(++thread)) continue;
     const std::string of = program_.stages.size() == 1 ? "" : fmt::format(" of stage {}", stage);
     metadata("thread_name", thread, fmt::format("\"name\":\"communication{}\"", of));
   }
+  if (is_used(++thread)) metadata("thread_name", thread, "\"name\":\"device\"");
 }
 
 ChromeTrace::Event ChromeTrace::event_of(const Span& span, int rank) const {
@@ -92,6 +93,8 @@ ChromeTrace::Event ChromeTrace::event_of(const Span& span, int rank) const {
     case Span::check: return {"check the loss", "verdict", ""};
     case Span::result: return {"read the loss", "verdict", ""};
     case Span::agreement: return {"agreement", "collective", ",\"op\":\"broadcast\""};
+    case Span::device: return {"wait for the device", "wait", ""};
+    case Span::program: return program(span);
   }
   return {};
 }
@@ -126,6 +129,12 @@ ChromeTrace::Event ChromeTrace::instruction(const Span& span, int rank) const {
   const Schedule& schedule = stage_of(span).schedule;
   const Instruction& instruction = schedule.instructions[static_cast<size_t>(span.index)];
   const Node* node = instruction.node < 0 ? nullptr : &local.graph.nodes[instruction.node];
+  if (span.last >= 0) {
+    Event start = program(span);
+    start.name = "start " + start.name;
+    start.category = "start";
+    return start;
+  }
   Event event{.category = "compute"};
   event.arguments = fmt::format(",\"stage\":{},\"micro_batch\":{}", span.stage, span.micro_batch);
   if (node != nullptr) {
@@ -160,7 +169,7 @@ ChromeTrace::Event ChromeTrace::instruction(const Span& span, int rank) const {
         break;
       }
       event.name = fmt::format("all_reduce bucket {}", instruction.bucket);
-      event.arguments += ",\"op\":\"all_reduce\"";
+      if (node == nullptr) event.arguments += ",\"op\":\"all_reduce\"";
       communicates(bucket.axes, wire_bytes(bucket.bytes, bucket.dtype, bucket.wire));
       break;
     }
@@ -176,6 +185,26 @@ ChromeTrace::Event ChromeTrace::instruction(const Span& span, int rank) const {
     }
   }
   return event;
+}
+
+/// The name of an instruction's node, or of the value that it copies.
+std::string ChromeTrace::name_in(const StageProgram& stage, int32_t instruction) const {
+  const Graph& graph = stage.local.graph;
+  const Instruction& one = stage.schedule.instructions[static_cast<size_t>(instruction)];
+  if (one.node >= 0) return graph.nodes[one.node].name;
+  const std::vector<int>& buffers =
+      one.bucket >= 0 ? stage.schedule.buckets[static_cast<size_t>(one.bucket)].buffers : one.outputs;
+  return value_name(stage.local, stage.schedule.buffers[buffers.at(0)].value);
+}
+
+/// A program of an accelerator, which has the names of its first and its last instruction.
+ChromeTrace::Event ChromeTrace::program(const Span& span) const {
+  const StageProgram& stage = stage_of(span);
+  const std::string first = name_in(stage, span.index), last = name_in(stage, span.last);
+  return {span.index == span.last ? first : fmt::format("{} to {}", first, last), "program",
+          fmt::format(",\"stage\":{},\"micro_batch\":{},\"instructions\":{},\"section\":\"{}\"", span.stage,
+                      span.micro_batch, span.last - span.index + 1,
+                      name_of(stage.schedule.section_of(static_cast<size_t>(span.index))))};
 }
 
 ChromeTrace::Event ChromeTrace::transfer(const Span& span) const {

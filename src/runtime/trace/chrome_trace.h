@@ -18,10 +18,11 @@ struct RankTrace {
   bool is_predicted = false;  // spans predicted for the rank from a cluster: written as a process of their own
 };
 
-/// Writes ranks one after another. A process of the trace is a rank. Its threads are the compute thread and, for each
-/// of its stages, the thread of asynchronous collectives. All times are on the clock of the first rank. Spans of one
-/// collective have the same `collective` argument on every rank that takes part. Predicted spans of a rank are a
-/// process whose id follows those of all ranks; it is named after the rank, and its spans have the same names.
+/// Writes ranks one after another. A process of the trace is a rank. Its threads are the compute thread, for each of
+/// its stages the thread of asynchronous collectives, and the accelerator if there is one. All times are on the clock
+/// of the first rank. Spans of one collective have the same `collective` argument on every rank that takes part.
+/// Predicted spans of a rank are a process whose id follows those of all ranks; it is named after the rank, and its
+/// spans have the same names.
 class ChromeTrace {
  public:
   /// Writes the beginning of the file to `out`. The arguments outlive this object.
@@ -42,7 +43,9 @@ class ChromeTrace {
   Event event_of(const Span& span, int rank) const;
   Event section(const Span& span) const;
   Event instruction(const Span& span, int rank) const;
+  Event program(const Span& span) const;
   Event transfer(const Span& span) const;
+  std::string name_in(const StageProgram& stage, int32_t instruction) const;
   const StageProgram& stage_of(const Span& span) const { return program_.stages[static_cast<size_t>(span.stage)]; }
   std::string collective(const Span& span, int rank, const Axes& axes) const;
 

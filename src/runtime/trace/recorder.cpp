@@ -1,6 +1,21 @@
 #include "runtime/trace/recorder.h"
 
+#include <algorithm>
+
 namespace partita {
+namespace {
+
+/// Programs are added when the host has waited for them, stage by stage.
+void put_in_order(std::span<Span> programs) {
+  std::stable_sort(programs.begin(), programs.end(), [](const Span& a, const Span& b) { return a.end < b.end; });
+  int64_t free = 0;
+  for (Span& span : programs) {
+    span.begin = std::min(std::max(span.begin, free), span.end);
+    free = span.end;
+  }
+}
+
+}  // namespace
 
 void Recorder::begin_step(int64_t step, bool keeps_spans) {
   step_ = static_cast<int32_t>(step);
@@ -30,7 +45,9 @@ double Recorder::exposed_seconds() const { return static_cast<double>(exposed_) 
 std::vector<Span> Recorder::take() {
   std::vector<Span> all;
   for (Thread& thread : threads_) {
-    all.insert(all.end(), thread.spans.begin(), thread.spans.begin() + static_cast<std::ptrdiff_t>(thread.count));
+    const std::span recorded(thread.spans.data(), thread.count);
+    if (!recorded.empty() && recorded[0].kind == Span::program) put_in_order(recorded);
+    all.insert(all.end(), recorded.begin(), recorded.end());
     thread.count = 0;
   }
   return all;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace partita {
@@ -13,7 +14,9 @@ struct Span {
   /// rows: waiting for a batch. feed: copying the batch to the inputs. section: `index` is the Section. instruction:
   /// `index` is that of the schedule. send, receive: `index` is the transfer. verdict: exchange before the update.
   /// check: whether the loss and the gradients are finite. result: reading the loss. agreement: of the ranks between
-  /// two steps.
+  /// two steps. device: waiting for programs of an accelerator. program: the accelerator runs the instructions from
+  /// `index` to `last`, whose end is what is known: its begin is the time at which the host started it, unless the
+  /// program before it ended later.
   enum Kind : int32_t {
     whole_step,
     rows,
@@ -25,14 +28,18 @@ struct Span {
     verdict,
     check,
     result,
-    agreement
+    agreement,
+    device,
+    program
   } kind = whole_step;
-  /// 0: the compute thread; 1 + k: the communication thread of the rank's k-th stage.
+  /// 0: the compute thread; 1 + k: the communication thread of the rank's k-th stage; the number behind these: the
+  /// accelerator.
   int32_t thread = 0;
   int32_t stage = -1, index = -1, micro_batch = 0;
   /// 1 if the rank computes nothing meanwhile because it communicates or waits for others, else 0.
   int32_t exposed = 0;
   int32_t step = 0;            // step given to begin_step
+  int32_t last = -1;           // last instruction of a program, also of one that an instruction starts
   int64_t begin = 0, end = 0;  // in nanoseconds of the steady clock
 };
 
@@ -55,7 +62,8 @@ class Recorder {
 
   /// Seconds of exposed communication in the step that began last.
   double exposed_seconds() const;
-  /// Returns the spans and removes them from the record: thread by thread, in the order in which they ended.
+  /// Returns the spans and removes them from the record: thread by thread, in the order in which they ended. Programs
+  /// of the accelerator, which runs one after another, begin when the one before has ended or later.
   std::vector<Span> take();
   /// Number of spans dropped for lack of room since construction.
   int64_t lost() const { return lost_; }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <stdexcept>
 
 namespace partita {
@@ -23,6 +24,26 @@ TEST(Recorder, KeepsSpansOfChosenStepsAndCountsThoseWithoutRoom) {
   EXPECT_LE(spans[0].begin, spans[0].end);
   EXPECT_LE(spans[0].end, spans[1].begin);
   EXPECT_EQ(spans[2].thread, 1);
+}
+
+// The host waits for the programs of one stage after those of another.
+TEST(Recorder, ProgramsFollowOneAnother) {
+  Recorder recorder;
+  recorder.reserve({1, 4});
+  recorder.begin_step(1, /*keeps_spans=*/true);
+  const auto add = [&](int stage, int64_t begin, int64_t end) {
+    recorder.add({.kind = Span::program, .thread = 1, .stage = stage, .begin = begin, .end = end});
+  };
+  add(0, 10, 20);
+  add(0, 12, 50);
+  add(1, 11, 35);
+  add(1, 60, 70);
+  const std::vector<Span> spans = recorder.take();
+  const std::vector<std::array<int64_t, 3>> expected{{0, 10, 20}, {1, 20, 35}, {0, 35, 50}, {1, 60, 70}};
+  ASSERT_EQ(spans.size(), expected.size());
+  for (size_t i = 0; i < spans.size(); ++i) {
+    EXPECT_EQ((std::array<int64_t, 3>{spans[i].stage, spans[i].begin, spans[i].end}), expected[i]);
+  }
 }
 
 TEST(Recorder, AddsUpWhatIsExposedInAStep) {

@@ -98,6 +98,15 @@ char* DeviceValues::on_host(int buffer, int64_t micro_batch) {
   return address;
 }
 
+const pjrt::Buffer* DeviceValues::only_on_device(int buffer, int64_t micro_batch) {
+  const int place = place_of(buffer);
+  const Held& held = held_[static_cast<size_t>(place)];
+  if (held.holder != nullptr) return held.holder->only_on_device(held.buffer, 0);
+  const std::lock_guard lock(mutex_);
+  const Value& found = value(place, micro_batch);
+  return found.is_on_host || !found.device ? nullptr : &*found.device;
+}
+
 void DeviceValues::written(int buffer, int64_t micro_batch) {
   const std::lock_guard lock(mutex_);
   const int place = place_of(buffer);

@@ -50,6 +50,8 @@ class DeviceValues {
   /// Brings the value of a buffer in a micro-batch to the host's memory and returns its address. Waits for the program
   /// that computes it, and throws its error. Throws the failed update's kind of error for a state that it lost.
   char* on_host(int buffer, int64_t micro_batch);
+  /// Returns the value of a buffer in a micro-batch on the device if `on_host` would copy it, else null.
+  const pjrt::Buffer* only_on_device(int buffer, int64_t micro_batch);
   /// Declares that the value of a buffer in a micro-batch was written in the host's memory.
   void written(int buffer, int64_t micro_batch);
   /// Forgets the copies on the device of all values but states.

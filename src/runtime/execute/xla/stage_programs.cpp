@@ -180,7 +180,30 @@ void StagePrograms::enqueue(const Loaded& loaded) {
     values_.set(loaded.segment.outputs[k], micro_batch, std::move(results.buffers[k]));
   }
   if (!loaded.segment.checks.empty()) ids_.add(loaded.segment, std::move(results.buffers.back()));
-  in_flight_.push_back({&loaded, std::move(results.done)});
+  in_flight_.push_back(launched(loaded, std::move(results.done)));
+}
+
+void StagePrograms::record(Recorder* recorder, int stage, int thread) {
+  recorder_ = recorder;
+  stage_ = stage;
+  thread_ = thread;
+}
+
+StagePrograms::Launched StagePrograms::launched(const Loaded& loaded, pjrt::Completion done) const {
+  Launched run{&loaded, std::move(done), std::nullopt};
+  if (recorder_ == nullptr || !recorder_->wants(/*exposed=*/false)) return run;
+  run.span = {.kind = Span::program,
+              .thread = thread_,
+              .stage = stage_,
+              .index = static_cast<int32_t>(loaded.segment.begin),
+              .micro_batch = static_cast<int32_t>(parts_.buffers.micro_batch()),
+              .step = recorder_->step(),
+              .last = static_cast<int32_t>(loaded.segment.end) - 1,
+              .begin = started_ != 0 ? started_ : Recorder::now()};
+  const auto ended = std::make_shared<std::atomic<int64_t>>(0);
+  run.done.when_ended([ended] { *ended = Recorder::now(); });
+  run.ended = ended;
+  return run;
 }
 
 /// Starts a program, on all ranks in whole mode. Errors of the plugin name the rank that makes the call.
@@ -188,8 +211,13 @@ pjrt::Results StagePrograms::start(const Loaded& loaded, std::vector<const pjrt:
   const bool is_only = loaded.programs.size() == 1;
   const auto& program = loaded.programs[is_only ? 0 : static_cast<size_t>(parts_.buffers.micro_batch())];
   const auto place = [&](const Error& error) { return description_of(loaded, error); };
-  if (!gang_) return with_place(place, [&] { return program->run(parts_.accelerator.device(), arguments); });
+  started_ = 0;
+  if (!gang_) {
+    started_ = Recorder::now();
+    return with_place(place, [&] { return program->run(parts_.accelerator.device(), arguments); });
+  }
   return gang_->run(std::move(arguments), [&](const Gang::Arguments& all, pjrt::RunId run) {
+    started_ = Recorder::now();
     return with_place(place, [&] { return program->run_all(all, run); });
   });
 }
@@ -201,6 +229,11 @@ std::exception_ptr StagePrograms::await_oldest() {
     with_place([&](const Error& error) { return description_of(*oldest.loaded, error); }, [&] { oldest.done.wait(); });
   } catch (...) {
     return std::current_exception();
+  }
+  if (oldest.span && recorder_ != nullptr) {
+    const int64_t told = *oldest.ended;
+    oldest.span->end = std::max(oldest.span->begin, told != 0 ? told : Recorder::now());
+    recorder_->add(*oldest.span);
   }
   return nullptr;
 }

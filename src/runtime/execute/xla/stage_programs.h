@@ -1,6 +1,7 @@
 #pragma once
 // The programs of one stage on an accelerator: what runs between the instructions that the host performs.
 
+#include <atomic>
 #include <deque>
 #include <exception>
 #include <map>
@@ -9,6 +10,7 @@
 #include "runtime/execute/xla/device_values.h"
 #include "runtime/execute/xla/gang.h"
 #include "runtime/execute/xla/id_checker.h"
+#include "runtime/trace/recorder.h"
 
 namespace partita {
 
@@ -44,6 +46,8 @@ class StagePrograms {
   bool contains(const Instruction& instruction) const { return segmenter_.in_program(instruction); }
   /// Whether instruction `i` begins a segment.
   bool begins(size_t i) const { return by_instruction_[i] >= 0; }
+  /// Returns the last instruction of the segment that begins at instruction `i`.
+  size_t last_of(size_t i) const { return segments_[static_cast<size_t>(by_instruction_[i])].segment.end - 1; }
   /// Declares that instruction `i` has run: values that nobody reads after it are released.
   void ran(size_t i);
   /// Starts the segment that begins at instruction `i`, in the current micro-batch. While one instruction at a time is
@@ -62,6 +66,8 @@ class StagePrograms {
   /// Waits for all runs, and calls `require_ids`. Throws the error of the first run that failed: what it computes is
   /// lost then.
   void finish();
+  /// Starts recording each run as a span of `stage` on the trace's thread `thread`; stops if `recorder` is null.
+  void record(Recorder* recorder, int stage, int thread);
   /// Forgets ids of a step that failed.
   void begin_step() { ids_.forget(); }
 
@@ -81,6 +87,8 @@ class StagePrograms {
   struct Launched {
     const Loaded* loaded;
     pjrt::Completion done;
+    std::optional<Span> span;                             // if it is recorded
+    std::shared_ptr<const std::atomic<int64_t>> ended{};  // time of its end, 0 before the plugin has told it
   };
   void release_pending();
   Loaded load(Segment segment) const;
@@ -89,6 +97,7 @@ class StagePrograms {
   std::vector<ProgramMemory> memory_of_segments() const;
   void enqueue(const Loaded& loaded);
   pjrt::Results start(const Loaded& loaded, std::vector<const pjrt::Buffer*> arguments);
+  Launched launched(const Loaded& loaded, pjrt::Completion done) const;
   std::exception_ptr await_oldest();
   std::exception_ptr await_all();
   void require_success();
@@ -109,6 +118,9 @@ class StagePrograms {
   bool updates_ = false;             // whether a program that writes states runs, or has run in this step
   bool singly_ = false;
   std::optional<std::pair<size_t, int64_t>> pending_;  // the last one that ran singly, and its micro-batch
+  Recorder* recorder_ = nullptr;
+  int stage_ = 0, thread_ = 0;  // which spans name
+  int64_t started_ = 0;         // time of the last start; 0 if another rank made the call
 };
 
 }  // namespace partita

@@ -1,0 +1,152 @@
+// What a trace says of an accelerator, with a fake plugin: its programs, and the time for which the host waits for
+// them.
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "runtime/trace/chrome_trace.h"
+#include "support/fake_accelerated.h"
+
+namespace partita {
+namespace {
+
+/// Runs a job for a step and returns the spans of each rank.
+std::vector<RankTrace> traced(Job job, const Program& program) {
+  std::vector<Recorder> recorders(static_cast<size_t>(job.ranks));
+  std::vector<RankTrace> traces(recorders.size());
+  job.steps = 1;
+  job.begin = [&](const Program&, Executor& executor, Communicator& world) {
+    Recorder& recorder = recorders[static_cast<size_t>(world.rank())];
+    executor.record(recorder, 1);
+    recorder.begin_step(1, /*keeps_spans=*/true);
+  };
+  job.end = [&](const Program&, Executor&, Communicator& world) {
+    const auto rank = static_cast<size_t>(world.rank());
+    traces[rank] = {.rank = world.rank(), .spans = recorders[rank].take(), .lost = recorders[rank].lost()};
+  };
+  run_job(job, program);
+  return traces;
+}
+
+std::vector<Span> of_kind(const RankTrace& trace, Span::Kind kind) {
+  std::vector<Span> spans;
+  std::copy_if(trace.spans.begin(), trace.spans.end(), std::back_inserter(spans),
+               [&](const Span& span) { return span.kind == kind; });
+  return spans;
+}
+
+Job gpt(int ranks, int64_t micro_batches, int64_t stages) {
+  Job job = model_job("gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {.batch = 12});
+  job.ranks = ranks;
+  job.micro_batches = micro_batches;
+  if (stages > 1) job.pipeline = {.stages = stages, .order = Order::one_forward_one_backward};
+  return job;
+}
+
+using Started = std::tuple<int, int, int, int>;  // stage, micro-batch, first and last instruction
+std::multiset<Started> started(const std::vector<Span>& spans) {
+  std::multiset<Started> all;
+  for (const Span& span : spans) all.emplace(span.stage, span.micro_batch, span.index, span.last);
+  return all;
+}
+
+TEST_F(FakeAccelerated, EachProgramIsASpanOfTheDevice) {
+  for (const auto& [ranks, micro_batches, stages] : {std::tuple{1, 1, 1}, {2, 1, 1}, {2, 3, 1}, {2, 2, 2}, {4, 2, 2}}) {
+    SCOPED_TRACE(fmt::format("{} ranks, {} micro-batches, {} stages", ranks, micro_batches, stages));
+    Job job = gpt(ranks, micro_batches, stages);
+    on_fake(job);
+    const Program program = compile_job(job);
+    size_t all = 0;
+    const int before = fake_->calls[Function::loaded_executable_execute];
+    for (const RankTrace& trace : traced(job, program)) {
+      EXPECT_EQ(trace.lost, 0);
+      const std::vector<Span> programs = of_kind(trace, Span::program);
+      std::vector<Span> starts = of_kind(trace, Span::instruction);
+      std::erase_if(starts, [](const Span& span) { return span.last < 0; });
+      EXPECT_EQ(started(programs), started(starts));
+      for (size_t i = 0; i < programs.size(); ++i) {
+        EXPECT_EQ(programs[i].thread, 2) << "behind the threads of the rank and of its stage";
+        EXPECT_LE(programs[i].begin, programs[i].end);
+        if (i > 0) {
+          EXPECT_LE(programs[i - 1].end, programs[i].begin);
+        }
+      }
+      all += programs.size();
+    }
+    EXPECT_EQ(static_cast<int>(all), fake_->calls[Function::loaded_executable_execute] - before);
+  }
+}
+
+// Communication is what is left when the device has computed what is sent.
+TEST_F(FakeAccelerated, TheHostWaitsForTheDeviceBeforeItCommunicates) {
+  for (const int64_t stages : {1, 2}) {
+    Job job = gpt(2, 2, stages);
+    on_fake(job);
+    const Program program = compile_job(job);
+    size_t communications = 0;
+    for (const RankTrace& trace : traced(job, program)) {
+      std::vector<Span> own = trace.spans;
+      std::erase_if(own, [](const Span& span) { return span.thread != 0; });
+      for (size_t i = 0; i < own.size(); ++i) {
+        const bool sends = own[i].kind == Span::send, is_verdict = own[i].kind == Span::verdict;
+        const bool reduces = own[i].kind == Span::instruction && own[i].exposed != 0;
+        if (!sends && !is_verdict && !reduces) continue;
+        // Parameters that are sent between stages are on the host before the first step.
+        if (sends && program.pipeline.transfers[static_cast<size_t>(own[i].index)].sent == Section::once) continue;
+        if (is_verdict && trace.rank == 0 && stages > 1) continue;  // it has no loss to give
+        ++communications;
+        ASSERT_GT(i, 0U);
+        EXPECT_EQ(own[i - 1].kind, Span::device) << own[i].kind << " of rank " << trace.rank << " in " << own[i].index;
+      }
+    }
+    EXPECT_GT(communications, 0U);
+  }
+}
+
+TEST_F(FakeAccelerated, TracesNameProgramsAndWaits) {
+  Job job = gpt(2, 1, 1);
+  on_fake(job);
+  const Program program = compile_job(job);
+  std::ostringstream text;
+  ChromeTrace file(program, text);
+  for (const RankTrace& trace : traced(job, program)) file.add(trace);
+  file.finish();
+  const nlohmann::json written = nlohmann::json::parse(text.str());
+  std::set<std::string> names, threads;
+  for (const auto& event : written.at("traceEvents")) {
+    const auto name = event.at("name").get<std::string>();
+    if (name == "thread_name") threads.insert(event.at("args").at("name").get<std::string>());
+    if (event.at("ph") != "X") continue;
+    names.insert(name);
+    if (event.at("cat") != "program") continue;
+    EXPECT_EQ(event.at("tid"), 2);
+    EXPECT_GT(event.at("args").at("instructions"), 1);
+    EXPECT_TRUE(has(name, " to ")) << name;
+    EXPECT_TRUE(names.contains("start " + name) || event.at("args").at("section") == "update") << name;
+  }
+  EXPECT_TRUE(threads.contains("compute") && threads.contains("device")) << text.str();
+  EXPECT_TRUE(names.contains("wait for the device")) << text.str();
+}
+
+// A run that failed has no time.
+TEST_F(FakeAccelerated, ARunThatFailsIsNoSpan) {
+  Job job = gpt(1, 1, 1);
+  on_fake(job);
+  const Program program = compile_job(job);
+  Recorder recorder;
+  job.steps = 1;
+  job.begin = [&](const Program&, Executor& executor, Communicator&) {
+    executor.record(recorder, 1);
+    recorder.begin_step(1, /*keeps_spans=*/true);
+    fake_->failing_later[Function::loaded_executable_execute] = ErrorCode::internal;
+  };
+  EXPECT_EQ(failure_of([&] { run_job(job, program); }).second, ExitCode::peer_lost);
+  for (const Span& span : recorder.take()) EXPECT_NE(span.kind, Span::program);
+}
+
+}  // namespace
+}  // namespace partita
