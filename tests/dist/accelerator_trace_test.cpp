@@ -69,7 +69,7 @@ TEST_F(FakeAccelerated, EachProgramIsASpanOfTheDevice) {
       std::erase_if(starts, [](const Span& span) { return span.last < 0; });
       EXPECT_EQ(started(programs), started(starts));
       for (size_t i = 0; i < programs.size(); ++i) {
-        EXPECT_EQ(programs[i].thread, 2) << "behind the threads of the rank and of its stage";
+        EXPECT_EQ(programs[i].thread, 2) << "after the threads of the rank and of its stage";
         EXPECT_LE(programs[i].begin, programs[i].end);
         if (i > 0) {
           EXPECT_LE(programs[i - 1].end, programs[i].begin);

@@ -52,32 +52,8 @@ void StageExecutor::run(size_t begin, size_t end, DeviceSubnormals& threads) {
   for (size_t i = begin; i < end; ++i) {
     if (schedule_.instructions[i].last && !is_last) continue;
     threads.set(bound_.subnormals[i]);
-    if (!measuring_ && spans_.recorder() == nullptr) {
-      bound_.actions[i]();
-    } else {
-      run_measured(i);
-    }
+    measuring_ || spans_.recorder() != nullptr ? run_measured(i) : bound_.actions[i]();
     if (programs_ != nullptr) programs_->ran(i);
-  }
-}
-
-void StageExecutor::record(Recorder* recorder, int stage, int thread, int device) {
-  spans_.record(recorder, stage, thread);
-  if (programs_ != nullptr) programs_->record(recorder, stage, device);
-}
-
-void StageExecutor::await_values(std::span<const int> buffers, int64_t micro_batch) const {
-  if (programs_ == nullptr || spans_.recorder() == nullptr) return;
-  std::vector<const pjrt::Buffer*> awaited;
-  for (const int buffer : buffers) {
-    const pjrt::Buffer* value = programs_->values().only_on_device(buffer, micro_batch);
-    if (value != nullptr) awaited.push_back(value);
-  }
-  if (awaited.empty()) return;
-  const Recorded recorded(spans_.recorder(), {.kind = Span::device});
-  try {
-    for (const pjrt::Buffer* value : awaited) value->wait();
-  } catch (const Error&) {  // the reader meets it again, and says where it is
   }
 }
 
@@ -88,7 +64,7 @@ void StageExecutor::run_measured(size_t i) {
     span.last = static_cast<int32_t>(programs_->last_of(i));
     span.exposed = 0;
   }
-  if (!bound_.reads.empty()) await_values(bound_.reads[i], buffers_.micro_batch());
+  if (programs_ != nullptr) programs_->await_values(bound_.reads[i], buffers_.micro_batch());
   const Recorded recorded(spans_.recorder(), span);
   const auto start = std::chrono::steady_clock::now();
   bound_.actions[i]();
@@ -152,25 +128,9 @@ void StageExecutor::keep_states_alone() {
   device_.discard(buffers_.at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
 }
 
-void StageExecutor::run_singly(bool singly) {
-  if (programs_ != nullptr) programs_->run_singly(singly);
-}
-
 void StageExecutor::begin_step() {
   std::fill(seconds_.begin(), seconds_.end(), 0);
   if (programs_ != nullptr) programs_->begin_step();
-}
-
-void StageExecutor::require_ids() {
-  if (programs_ == nullptr) return;
-  const Recorded recorded(spans_.recorder(), {.kind = Span::device});
-  programs_->require_ids();
-}
-
-void StageExecutor::finish() {
-  if (programs_ == nullptr) return;
-  const Recorded recorded(spans_.recorder(), {.kind = Span::device});
-  programs_->finish();
 }
 
 void StageExecutor::set_state(std::string_view name, const Array& whole) {

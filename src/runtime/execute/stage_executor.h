@@ -96,20 +96,31 @@ class StageExecutor {
   /// instruction that waits.
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
   /// Whether each instruction runs by itself on an accelerator, so that `makes_finite` finds all results.
-  void run_singly(bool singly);
+  void run_singly(bool singly) {
+    if (programs_ != nullptr) programs_->run_singly(singly);
+  }
   /// Checks ids and labels that programs of an accelerator were given. Throws InvalidArgument on all ranks of the
   /// stage, of which this is then a collective call, and the errors of programs.
-  void require_ids();
+  void require_ids() {
+    if (programs_ != nullptr) programs_->require_ids();
+  }
   /// Waits for what runs on an accelerator, and checks ids as `require_ids` does. Throws the error of the first program
   /// that failed; what it computes is lost.
-  void finish();
+  void finish() {
+    if (programs_ != nullptr) programs_->finish();
+  }
   /// Starts recording each instruction as a span of `stage`, but for those inside programs of an accelerator, and each
   /// program; stops if `recorder` is null. `thread` is the trace's thread for asynchronous collectives, `device` that
   /// of the accelerator.
-  void record(Recorder* recorder, int stage, int thread, int device);
+  void record(Recorder* recorder, int stage, int thread, int device) {
+    spans_.record(recorder, stage, thread);
+    if (programs_ != nullptr) programs_->record(recorder, stage, device);
+  }
   /// If spans are recorded, waits for the program that computes a buffer in a micro-batch, as a span of its own, so
   /// that this time is not a part of what reads the buffer next. Throws nothing if that program failed.
-  void await_value(int buffer, int64_t micro_batch) const { await_values({&buffer, 1}, micro_batch); }
+  void await_value(int buffer, int64_t micro_batch) const {
+    if (programs_ != nullptr) programs_->await_values({&buffer, 1}, micro_batch);
+  }
   /// Whether all results of an instruction that has just run are finite, on this rank and in the current micro-batch.
   /// True for instructions other than the computations of the forward and the backward.
   bool makes_finite(size_t instruction) const;
@@ -121,7 +132,6 @@ class StageExecutor {
 
  private:
   void run_measured(size_t instruction);
-  void await_values(std::span<const int> buffers, int64_t micro_batch) const;
   int64_t bytes_in_use(int buffer) const;
 
   const LocalGraph& local_;

@@ -211,21 +211,20 @@ void Transfers::send(size_t t, int64_t micro_batch) {
   const int buffer = stage.schedule().outputs[transfer.output];
   stage.await_value(buffer, micro_batch);
   const Recorded recorded(recorder_, span_of(Span::send, t, micro_batch));
-  const Type type = stage.type_of(buffer);
-  const char* data = stage.value_of(buffer, micro_batch);
+  const ConstTensor value{stage.type_of(buffer), stage.value_of(buffer, micro_batch)};
   for (const Piece& piece : ends_[t].sends) {
-    const void* packed = data;
-    const auto bytes = static_cast<size_t>(piece.elements) * size_of(type.dtype);
-    if (piece.elements != type.elements()) {
+    const void* packed = value.data;
+    const auto bytes = static_cast<size_t>(piece.elements) * size_of(value.type.dtype);
+    if (piece.elements != value.type.elements()) {
       staging_.resize(bytes);
-      copy_part({type, data}, piece.box, staging_.data());
+      copy_part(value, piece.box, staging_.data());
       packed = staging_.data();
     }
     if (piece.peer == world_.rank()) {
       const auto* begin = static_cast<const std::byte*>(packed);
       to_itself_.emplace_back(begin, begin + bytes);
     } else {
-      world_.post(packed, piece.elements, type.dtype, piece.peer);
+      world_.post(packed, piece.elements, value.type.dtype, piece.peer);
     }
   }
 }
@@ -289,9 +288,8 @@ void Transfers::share_verdict() {
   const Recorded recorded(recorder_, {.kind = Span::verdict, .exposed = 1});
   std::byte* at = verdict_own_.data();
   for (const auto& [stage, buffer] : verdict_given_) {
-    const int64_t bytes = stage->type_of(buffer).bytes();
-    std::memcpy(at, stage->value_of(buffer, 0), static_cast<size_t>(bytes));
-    at += bytes;
+    const auto bytes = static_cast<size_t>(stage->type_of(buffer).bytes());
+    at = static_cast<std::byte*>(std::memcpy(at, stage->value_of(buffer, 0), bytes)) + bytes;
   }
   world_.all_gather(verdict_own_.data(), verdict_all_.data(), verdict_bytes_, DType::u8);
   for (const VerdictPart& part : verdict_taken_) {

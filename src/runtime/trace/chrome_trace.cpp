@@ -85,7 +85,7 @@ ChromeTrace::Event ChromeTrace::event_of(const Span& span, int rank) const {
     case Span::rows: return {"wait for rows", "input", ""};
     case Span::feed: return {"feed", "input", ""};
     case Span::section: return section(span);
-    case Span::instruction: return instruction(span, rank);
+    case Span::instruction: return span.last < 0 ? instruction(span, rank) : program(span);
     case Span::send:
     case Span::receive: return transfer(span);
     case Span::verdict:
@@ -129,12 +129,6 @@ ChromeTrace::Event ChromeTrace::instruction(const Span& span, int rank) const {
   const Schedule& schedule = stage_of(span).schedule;
   const Instruction& instruction = schedule.instructions[static_cast<size_t>(span.index)];
   const Node* node = instruction.node < 0 ? nullptr : &local.graph.nodes[instruction.node];
-  if (span.last >= 0) {
-    Event start = program(span);
-    start.name = "start " + start.name;
-    start.category = "start";
-    return start;
-  }
   Event event{.category = "compute"};
   event.arguments = fmt::format(",\"stage\":{},\"micro_batch\":{}", span.stage, span.micro_batch);
   if (node != nullptr) {
@@ -197,11 +191,13 @@ std::string ChromeTrace::name_in(const StageProgram& stage, int32_t instruction)
   return value_name(stage.local, stage.schedule.buffers[buffers.at(0)].value);
 }
 
-/// A program of an accelerator, which has the names of its first and its last instruction.
+/// A program of an accelerator, or its start. It has the names of its first and its last instruction.
 ChromeTrace::Event ChromeTrace::program(const Span& span) const {
   const StageProgram& stage = stage_of(span);
   const std::string first = name_in(stage, span.index), last = name_in(stage, span.last);
-  return {span.index == span.last ? first : fmt::format("{} to {}", first, last), "program",
+  const bool is_start = span.kind == Span::instruction;
+  return {(is_start ? "start " : "") + (span.index == span.last ? first : fmt::format("{} to {}", first, last)),
+          is_start ? "start" : "program",
           fmt::format(",\"stage\":{},\"micro_batch\":{},\"instructions\":{},\"section\":\"{}\"", span.stage,
                       span.micro_batch, span.last - span.index + 1,
                       name_of(stage.schedule.section_of(static_cast<size_t>(span.index))))};

@@ -32,7 +32,7 @@ struct Span {
     device,
     program
   } kind = whole_step;
-  /// 0: the compute thread; 1 + k: the communication thread of the rank's k-th stage; the number behind these: the
+  /// 0: the compute thread; 1 + k: the communication thread of the rank's k-th stage; the number after these: the
   /// accelerator.
   int32_t thread = 0;
   int32_t stage = -1, index = -1, micro_batch = 0;

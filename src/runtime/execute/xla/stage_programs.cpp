@@ -154,12 +154,12 @@ void StagePrograms::launch(const Loaded& loaded) {
   try {
     enqueue(loaded);
   } catch (...) {
-    const std::exception_ptr error = std::current_exception(), earlier = await_all();
+    const std::exception_ptr error = std::current_exception(), earlier = in_flight_.await_all();
     fail(earlier != nullptr ? earlier : error);
   }
-  if (in_flight_.size() <= kMaxInFlight) return;
-  if (const std::exception_ptr error = await_oldest(); error != nullptr) {
-    await_all();
+  if (in_flight_.count() <= kMaxInFlight) return;
+  if (const std::exception_ptr error = in_flight_.await_oldest(); error != nullptr) {
+    in_flight_.await_all();
     fail(error);
   }
 }
@@ -180,30 +180,25 @@ void StagePrograms::enqueue(const Loaded& loaded) {
     values_.set(loaded.segment.outputs[k], micro_batch, std::move(results.buffers[k]));
   }
   if (!loaded.segment.checks.empty()) ids_.add(loaded.segment, std::move(results.buffers.back()));
-  in_flight_.push_back(launched(loaded, std::move(results.done)));
+  in_flight_.add(
+      std::move(results.done), [this, &loaded](const Error& error) { return description_of(loaded, error); },
+      span_of(loaded));
 }
 
 void StagePrograms::record(Recorder* recorder, int stage, int thread) {
-  recorder_ = recorder;
+  in_flight_.record(recorder);
   stage_ = stage;
   thread_ = thread;
 }
 
-StagePrograms::Launched StagePrograms::launched(const Loaded& loaded, pjrt::Completion done) const {
-  Launched run{&loaded, std::move(done), std::nullopt};
-  if (recorder_ == nullptr || !recorder_->wants(/*exposed=*/false)) return run;
-  run.span = {.kind = Span::program,
-              .thread = thread_,
-              .stage = stage_,
-              .index = static_cast<int32_t>(loaded.segment.begin),
-              .micro_batch = static_cast<int32_t>(parts_.buffers.micro_batch()),
-              .step = recorder_->step(),
-              .last = static_cast<int32_t>(loaded.segment.end) - 1,
-              .begin = started_ != 0 ? started_ : Recorder::now()};
-  const auto ended = std::make_shared<std::atomic<int64_t>>(0);
-  run.done.when_ended([ended] { *ended = Recorder::now(); });
-  run.ended = ended;
-  return run;
+Span StagePrograms::span_of(const Loaded& loaded) const {
+  return {.kind = Span::program,
+          .thread = thread_,
+          .stage = stage_,
+          .index = static_cast<int32_t>(loaded.segment.begin),
+          .micro_batch = static_cast<int32_t>(parts_.buffers.micro_batch()),
+          .last = static_cast<int32_t>(loaded.segment.end) - 1,
+          .begin = started_ != 0 ? started_ : Recorder::now()};
 }
 
 /// Starts a program, on all ranks in whole mode. Errors of the plugin name the rank that makes the call.
@@ -222,46 +217,36 @@ pjrt::Results StagePrograms::start(const Loaded& loaded, std::vector<const pjrt:
   });
 }
 
-std::exception_ptr StagePrograms::await_oldest() {
-  Launched oldest = std::move(in_flight_.front());
-  in_flight_.pop_front();
-  try {
-    with_place([&](const Error& error) { return description_of(*oldest.loaded, error); }, [&] { oldest.done.wait(); });
-  } catch (...) {
-    return std::current_exception();
-  }
-  if (oldest.span && recorder_ != nullptr) {
-    const int64_t told = *oldest.ended;
-    oldest.span->end = std::max(oldest.span->begin, told != 0 ? told : Recorder::now());
-    recorder_->add(*oldest.span);
-  }
-  return nullptr;
-}
-
-std::exception_ptr StagePrograms::await_all() {
-  std::exception_ptr first;
-  while (!in_flight_.empty()) {
-    const std::exception_ptr error = await_oldest();
-    if (first == nullptr) first = error;
-  }
-  return first;
-}
-
 /// Waits for all runs. Throws the error of the first that failed.
 void StagePrograms::require_success() {
-  if (const std::exception_ptr error = await_all(); error != nullptr) fail(error);
+  if (const std::exception_ptr error = in_flight_.await_all(); error != nullptr) fail(error);
 }
 
 void StagePrograms::require_ids() {
   try {
     ids_.require();
   } catch (...) {
-    const std::exception_ptr error = std::current_exception(), earlier = await_all();
+    const std::exception_ptr error = std::current_exception(), earlier = in_flight_.await_all();
     fail(earlier != nullptr ? earlier : error);
   }
 }
 
+void StagePrograms::await_values(std::span<const int> buffers, int64_t micro_batch) {
+  if (in_flight_.recorder() == nullptr) return;
+  std::vector<const pjrt::Buffer*> awaited;
+  for (const int buffer : buffers) {
+    if (const pjrt::Buffer* value = values_.only_on_device(buffer, micro_batch)) awaited.push_back(value);
+  }
+  if (awaited.empty()) return;
+  const Recorded recorded(in_flight_.recorder(), {.kind = Span::device});
+  try {
+    for (const pjrt::Buffer* value : awaited) value->wait();
+  } catch (const Error&) {  // the reader meets it again, and says where it is
+  }
+}
+
 void StagePrograms::finish() {
+  const Recorded recorded(in_flight_.recorder(), {.kind = Span::device});
   require_success();
   require_ids();
   updates_ = false;

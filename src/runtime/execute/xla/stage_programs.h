@@ -1,8 +1,6 @@
 #pragma once
 // The programs of one stage on an accelerator: what runs between the instructions that the host performs.
 
-#include <atomic>
-#include <deque>
 #include <exception>
 #include <map>
 
@@ -10,7 +8,7 @@
 #include "runtime/execute/xla/device_values.h"
 #include "runtime/execute/xla/gang.h"
 #include "runtime/execute/xla/id_checker.h"
-#include "runtime/trace/recorder.h"
+#include "runtime/execute/xla/runs_in_flight.h"
 
 namespace partita {
 
@@ -68,6 +66,9 @@ class StagePrograms {
   void finish();
   /// Starts recording each run as a span of `stage` on the trace's thread `thread`; stops if `recorder` is null.
   void record(Recorder* recorder, int stage, int thread);
+  /// If spans are recorded, waits for the programs that compute values which the host is about to read, as a span of
+  /// its own. Their errors are left to the readers.
+  void await_values(std::span<const int> buffers, int64_t micro_batch);
   /// Forgets ids of a step that failed.
   void begin_step() { ids_.forget(); }
 
@@ -84,12 +85,6 @@ class StagePrograms {
     int64_t temporaries = 0;
     int64_t bytes() const { return held.all() + temporaries; }
   };
-  struct Launched {
-    const Loaded* loaded;
-    pjrt::Completion done;
-    std::optional<Span> span;                             // if it is recorded
-    std::shared_ptr<const std::atomic<int64_t>> ended{};  // time of its end, 0 before the plugin has told it
-  };
   void release_pending();
   Loaded load(Segment segment) const;
   void launch(const Loaded& loaded);
@@ -97,9 +92,7 @@ class StagePrograms {
   std::vector<ProgramMemory> memory_of_segments() const;
   void enqueue(const Loaded& loaded);
   pjrt::Results start(const Loaded& loaded, std::vector<const pjrt::Buffer*> arguments);
-  Launched launched(const Loaded& loaded, pjrt::Completion done) const;
-  std::exception_ptr await_oldest();
-  std::exception_ptr await_all();
+  Span span_of(const Loaded& loaded) const;
   void require_success();
   [[noreturn]] void fail(const std::exception_ptr& error);
   std::string description_of(const Loaded& loaded, const Error& error) const;
@@ -114,13 +107,12 @@ class StagePrograms {
   std::vector<int> by_instruction_;  // the segment that begins there, or -1
   std::map<size_t, Loaded> single_;  // by instruction, made when needed
   std::vector<pjrt::Buffer> flags_;  // false and true, on the device
-  std::deque<Launched> in_flight_;   // runs that nobody has waited for, oldest first
-  bool updates_ = false;             // whether a program that writes states runs, or has run in this step
+  RunsInFlight in_flight_;
+  bool updates_ = false;  // whether a program that writes states runs, or has run in this step
   bool singly_ = false;
   std::optional<std::pair<size_t, int64_t>> pending_;  // the last one that ran singly, and its micro-batch
-  Recorder* recorder_ = nullptr;
-  int stage_ = 0, thread_ = 0;  // which spans name
-  int64_t started_ = 0;         // time of the last start; 0 if another rank made the call
+  int stage_ = 0, thread_ = 0;                         // which spans name
+  int64_t started_ = 0;                                // time of the last start; 0 if another rank made the call
 };
 
 }  // namespace partita

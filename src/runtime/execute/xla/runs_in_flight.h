@@ -1,0 +1,50 @@
+#pragma once
+// Runs of programs that nobody has waited for.
+
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "runtime/pjrt/client.h"
+#include "runtime/trace/recorder.h"
+
+namespace partita {
+
+/// The runs of a stage, oldest first. For the thread that starts them.
+class RunsInFlight {
+ public:
+  /// Says where an error of a run comes from, as `with_place` takes it.
+  using Describe = std::function<std::string(const Error&)>;
+
+  /// Starts recording each run that is added from now on as a span; stops if `recorder` is null.
+  void record(Recorder* recorder) { recorder_ = recorder; }
+  /// The recorder, or null if nothing is recorded.
+  Recorder* recorder() const { return recorder_; }
+
+  size_t count() const { return runs_.size(); }
+  /// Adds a run. `span` is what a recorder gets, without step and end.
+  void add(pjrt::Completion done, Describe describe, const Span& span);
+  /// Waits for the oldest run. Returns its error, or null.
+  std::exception_ptr await_oldest();
+  /// Waits for all runs. Returns the error of the first that failed, or null.
+  std::exception_ptr await_all();
+
+ private:
+  struct Run {
+    pjrt::Completion done;
+    Describe describe;
+    std::optional<Span> span;                             // if it is recorded
+    std::shared_ptr<const std::atomic<int64_t>> ended{};  // time of its end, 0 before the plugin has told it
+  };
+  void add_span(Run& run);
+
+  std::deque<Run> runs_;
+  Recorder* recorder_ = nullptr;
+};
+
+}  // namespace partita
