@@ -40,7 +40,7 @@ void run_eval(const JobFlags& flags) {
     throw InvalidArgument("[eval] --load is required, got no weights, expected --load FILE");
   Model model(job, place);
   const Metrics metrics = model.eval();
-  print_result(std::cout, metrics, ResultLines::all, is_given(flags, "evaluation.top"));
+  print_result(std::cout, metrics, ResultLines::all, is_set(flags, "evaluation.top"));
 }
 
 }  // namespace

@@ -61,7 +61,11 @@ void check(const GenerateFlags& flags, const ZooModel& model) {
 }
 
 void run_generate(const GenerateFlags& flags) {
-  const Place place{.cores = this_place().cores};
+  const Place started = this_place(), place{.cores = started.cores};
+  if (started.ranks() > 1) {
+    throw InvalidArgument(fmt::format("[generate] text is written by one process, got {} of {}, expected one",
+                                      started.ranks(), started.launched->launcher));
+  }
   const ZooJob job(configuration(flags.job), place);
   if (printed_config(flags.job, job.config())) return;
   check(flags, job.model());
@@ -95,7 +99,8 @@ void add_generate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "Write text with a trained language model");
   add_job_flags(*command, flags->job, [](const JobOption& option) {
     return option.key() == "files.load" || option.key() == "training.seed" || option.key() == "ranks.threads" ||
-           option.key() == "ranks.device" || option.key() == "training.dtype" || rounds_values(option);
+           option.key() == "ranks.device" || option.key() == "ranks.deterministic" ||
+           option.key() == "training.dtype" || rounds_values(option);
   });
   command->add_option("--prompt", flags->prompt, "Text to continue")->capture_default_str();
   command->add_option("--length", flags->length, "Bytes to write")->capture_default_str();

@@ -56,7 +56,8 @@ void add_option(CLI::App& command, const JobOption& option, std::vector<Assignme
           given.push_back({&option, flag, texts});
         },
         help);
-    added->expected(1)->take_all()->type_name(option.value);
+    // One value for each flag: the word after it may be the model.
+    added->expected(1)->take_all()->allow_extra_args(false)->type_name(option.value);
   } else {
     added = command.add_option_function<std::string>(
         flag,
@@ -238,6 +239,11 @@ JobConfig configuration(const JobFlags& flags) {
 bool is_given(const JobFlags& flags, std::string_view key) {
   return std::any_of(flags.given.begin(), flags.given.end(),
                      [&](const Assignment& assignment) { return assignment.option->key() == key; });
+}
+
+bool is_set(const JobFlags& flags, std::string_view key) {
+  const std::vector<Assignment> all = assignments_of(flags);
+  return std::any_of(all.begin(), all.end(), [&](const Assignment& one) { return one.option->key() == key; });
 }
 
 bool printed_config(const JobFlags& flags, const JobConfig& config) {

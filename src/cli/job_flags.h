@@ -48,6 +48,9 @@ JobConfig configuration(const JobFlags& flags);
 /// Whether a flag set the option of this key ("training.batch"). Values from a file do not count, since a file may
 /// contain options that have no effect.
 bool is_given(const JobFlags& flags, std::string_view key);
+/// Whether a flag or the configuration file set the option of this key. Throws MissingFile if the file cannot be read,
+/// InvalidFile if it is too large or no configuration.
+bool is_set(const JobFlags& flags, std::string_view key);
 
 /// Prints the configuration to stdout if --print-config asks for it. Returns whether it did; the command then ends.
 bool printed_config(const JobFlags& flags, const JobConfig& config);

@@ -105,6 +105,7 @@ void add_launch(CLI::App& app) {
   command->add_option("-x,--export", flags->forwarded, "Environment variable to pass to ranks on other hosts")
       ->expected(1)
       ->take_all()
+      ->allow_extra_args(false)  // "--" and what follows are no names
       ->type_name("NAME");
   command->add_option("COMMAND", flags->command, "After --: a partita command or a program, with its arguments")
       ->required()

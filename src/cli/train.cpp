@@ -46,7 +46,7 @@ void run_train(const TrainFlags& flags) {
   Model model(job, place);
   const TrainingEnd end = model.train({.signals = &SignalGuard::requests, .keeps_states = false, .is_said = is_said});
   report_failure(end);
-  if (end.test) print_result(std::cout, *end.test, ResultLines::accuracy, is_given(flags.job, "evaluation.top"));
+  if (end.test) print_result(std::cout, *end.test, ResultLines::accuracy, is_set(flags.job, "evaluation.top"));
 }
 
 }  // namespace

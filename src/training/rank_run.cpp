@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/shard_file.h"
 #include "runtime/device/xla/xla_device.h"
 #include "runtime/launch/warn.h"
+#include "training/collectives_note.h"
 
 namespace partita {
 namespace {
@@ -31,6 +32,15 @@ std::unique_ptr<Device> device_of(const RankOptions& options, int rank) {
                                  .warn = warn});
 }
 
+/// Warns, on the first rank, of collectives that the devices could do.
+void note_collectives(const RankOptions& options, Device& device, const Communicator& comm) {
+  const Accelerator* accelerator = device.accelerator();
+  if (accelerator == nullptr || comm.rank() != 0) return;
+  const SeenDevices seen{accelerator->client().platform(), accelerator->client().devices()};
+  const std::string note = note_on_collectives(options, seen, comm.size(), comm.host_place());
+  if (!note.empty()) warn(note);
+}
+
 }  // namespace
 
 void fill_states(Executor& executor, const FillState& fill) {
@@ -47,6 +57,7 @@ RankRun::RankRun(const Program& program, const States& states, const RankOptions
     : program_(program), comm_(comm), device_(device_of(options, comm.rank())) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
+  note_collectives(options, *device_, comm);
   for (const State& state : program.graph.states) {
     const std::string& name = name_of(program.graph, state.entry);
     executor_->set_state(name, states.at(name));
@@ -57,6 +68,7 @@ RankRun::RankRun(const Program& program, const FillState& fill, const RankOption
     : program_(program), comm_(comm), device_(device_of(options, comm.rank())) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
+  note_collectives(options, *device_, comm);
   fill_states(*executor_, fill);
 }
 

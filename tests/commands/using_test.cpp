@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include "support/program.h"
@@ -32,10 +33,29 @@ TEST(Train, SaysWhatItDoesAfterTheTraining) {
   EXPECT_EQ(run_program(quick).output, fmt::format("saved to {}\n", weights));
 }
 
+// A flag that may be given several times takes one value each time.
+TEST(Flags, TakeNoWordOfOthers) {
+  const UsingWords rest{"mlp:hidden=4", "--steps", "1", "--no-eval"};
+  UsingWords train{"train", "--precision", "bf16", "--precision-of", "*=f32"},
+      launched{"launch", "-n", "1", "-x", "A", "-x", "B", "--"};
+  launched.insert(launched.end(), train.begin(), train.end());
+  for (UsingWords* words : {&train, &launched}) {
+    words->insert(words->end(), rest.begin(), rest.end());
+    const Outcome outcome = run_program(*words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output << fmt::format("{}", fmt::join(outcome.lines, "\n"));
+    expect_parts(outcome.output, {"step: 1, loss is "});
+  }
+}
+
 TEST(Train, CountsTheLikeliestLabelsWhenAsked) {
   const Outcome outcome = run_program({"train", "mlp:hidden=4", "--steps", "1", "--top-k", "10"});
   expect_parts(outcome.output, {"test accuracy 0.", "test top-10 accuracy 1.0000 (1000 of 1000)"});
   EXPECT_EQ(run_program({"train", "mlp:hidden=4", "--steps", "1"}).output.find("top-"), std::string::npos);
+  const TempDir folder;
+  const std::string file = (folder.path() / "config.toml").string();
+  std::ofstream(file) << "[evaluation]\ntop = 10\n";
+  const UsingWords words{"train", "mlp:hidden=4", "--steps", "1", "--config", file};
+  expect_parts(run_program(words).output, {"test top-10 accuracy 1.0000 (1000 of 1000)"});
 }
 
 TEST(Train, VerboseTellsOfPlanMemoryAndPasses) {
@@ -286,7 +306,9 @@ TEST(Using, WeightsAreUsedInThePrecisionThatAFlagSays) {
     const std::string half = output({"--precision", "bf16"});
     EXPECT_EQ(half, output({"--config", config}));
     EXPECT_EQ(output({"--config", config, "--precision", "f32"}), output({}));
-    if (std::string(command) == "eval") EXPECT_NE(half, output({}));
+    if (std::string(command) == "eval") {
+      EXPECT_NE(half, output({}));
+    }
   }
 }
 

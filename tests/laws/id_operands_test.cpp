@@ -59,7 +59,9 @@ TEST(IdOperands, AreThoseThatKernelsCheck) {
         }
       }
     }
-    if (op->traits.ids.limit) EXPECT_TRUE(refusing.contains(op->name)) << op->name << " refuses no id of its samples";
+    if (op->traits.ids.limit) {
+      EXPECT_TRUE(refusing.contains(op->name)) << op->name << " refuses no id of its samples";
+    }
   }
   EXPECT_GE(refusing.size(), 12u);
 }

@@ -205,7 +205,8 @@ struct Executor::Impl {
     const Array loss = stage->read(buffer);
     std::string what;
     if (!are_finite(loss.type().dtype, loss.data(), loss.type().elements())) {
-      what = fmt::format("the loss is not finite, got {}, expected a number", loss.at(0));
+      what = fmt::format("the loss is not finite, got {}, expected a number",
+                         std::isnan(loss.at(0)) ? std::abs(loss.at(0)) : loss.at(0));
     } else if (!has_finite_gradients()) {
       what = "the gradients are not finite, got NaN or infinity, expected numbers";
     }

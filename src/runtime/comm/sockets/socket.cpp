@@ -141,9 +141,11 @@ Socket listen_on(const Endpoint& endpoint) {
     }
     error = errno;
   }
-  throw RuntimeFailure(ExitCode::peer_lost, fmt::format("[sockets] cannot listen on {}: {}, expected a free port of "
-                                                        "an address of this host",
-                                                        print(endpoint), std::strerror(error)));
+  // Another address is one that the user gave, and stays wrong in another attempt.
+  const ExitCode code = error == EADDRNOTAVAIL ? ExitCode::usage : ExitCode::peer_lost;
+  throw RuntimeFailure(code, fmt::format("[sockets] cannot listen on {}: {}, expected a free port of "
+                                         "an address of this host",
+                                         print(endpoint), std::strerror(error)));
 }
 
 std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until, const std::function<bool()>& is_over) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <random>
 
 #include "base/error.h"
 #include "runtime/launch/launcher/job.h"
@@ -159,7 +161,7 @@ TEST(Orders, AreReadAsTheyWereWritten) {
                                    .stall_timeout = 1.5}};
   const AgentOrder read = parse_order(print(order));
   EXPECT_EQ(read.start.command, order.start.command);
-  EXPECT_EQ(read.start.environment.at("Y"), "2");
+  EXPECT_EQ(read.start.environment, order.start.environment);
   EXPECT_EQ(read.start.stall_timeout, 1.5);
   EXPECT_EQ(read.start.first_rank, 3);
   const AgentReport report = parse_report(print(ended(2, 76, 0, 1)));
@@ -168,6 +170,36 @@ TEST(Orders, AreReadAsTheyWereWritten) {
   EXPECT_EQ(report.last, "barrier");
   EXPECT_THROW(parse_report("{}"), InvalidFile);
   EXPECT_THROW(parse_order("x"), InvalidFile);
+}
+
+// Arguments, variables and outputs may have any encoding.
+TEST(Orders, KeepEveryByte) {
+  std::mt19937 random(5);
+  const auto below = [&](int64_t count) { return static_cast<int64_t>(random() % static_cast<uint64_t>(count)); };
+  for (int round = 0; round < 300; ++round) {
+    const auto bytes = [&](int64_t most) {
+      std::string text;
+      for (int64_t left = below(most + 1); left > 0; --left) text += static_cast<char>(below(256));
+      return text;
+    };
+    const AgentReport report{.text = bytes(400), .rank = 1};
+    const std::string line = print(report);
+    EXPECT_EQ(parse_report(line).text, report.text);
+    EXPECT_TRUE(std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; })) << line;
+    AgentOrder order{.kind = AgentOrder::Kind::start, .start = {.command = {"a", bytes(9)}, .ranks = 1, .size = 1}};
+    order.start.folder = bytes(20);
+    for (int64_t i = below(5); i > 0; --i) order.start.environment[bytes(6)] = bytes(30);
+    const StartOrder start = parse_order(print(order)).start;
+    EXPECT_EQ(start.command, order.start.command);
+    EXPECT_EQ(start.folder, order.start.folder);
+    EXPECT_EQ(start.environment, order.start.environment);
+  }
+  const std::string line = print(AgentReport{.text = "text", .rank = 1});
+  for (const char* wrong : {"\\u0100", "\\u20ac", "\\ud83d\\ude00", "\xc4\x80", "\xe2\x82\xac"}) {
+    std::string changed = line;
+    changed.replace(changed.find("\"text\":\"text") + 8, 4, wrong);
+    EXPECT_THROW(parse_report(changed), InvalidFile) << changed;
+  }
 }
 
 /// Whether a line of JSON is refused once `from` is replaced.

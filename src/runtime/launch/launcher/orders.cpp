@@ -78,6 +78,50 @@ void require_valid(bool holds) {
   if (!holds) throw BadValue();
 }
 
+/// Returns bytes as text in UTF-8, each as the character with its number: outputs, arguments and variables may be in
+/// any encoding, and JSON has to give them back as they were.
+std::string widened(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    const auto code = static_cast<unsigned char>(byte);
+    if (code < 0x80) {
+      text += byte;
+    } else {
+      text += {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
+    }
+  }
+  return text;
+}
+
+/// Returns what `widened` was given. Throws BadValue for a character that stands for no byte.
+std::string narrowed(const std::string& text) {
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto code = static_cast<unsigned char>(text[i]);
+    if (code < 0x80) {
+      bytes += text[i];
+      continue;
+    }
+    require_valid((code & 0xFC) == 0xC0 && i + 1 < text.size());
+    bytes += static_cast<char>((code & 0x03) << 6 | (static_cast<unsigned char>(text[++i]) & 0x3F));
+  }
+  return bytes;
+}
+
+/// Calls `change` for every text of a field.
+template <class Field, class Change>
+void change_texts(Field& field, const Change& change) {
+  if constexpr (std::is_same_v<Field, std::string>) {
+    field = change(field);
+  } else if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
+    for (std::string& one : field) one = change(one);
+  } else if constexpr (std::is_same_v<Field, std::map<std::string, std::string>>) {
+    Field changed;
+    for (const auto& [name, value] : field) changed.emplace(change(name), change(value));
+    field = std::move(changed);
+  }
+}
+
 template <class Field>
 void read_field(const json& value, Field& field) {
   // The library would silently convert a number that does not fit, or a fraction.
@@ -87,6 +131,13 @@ void read_field(const json& value, Field& field) {
     require_valid(!is_large && std::in_range<Field>(value.get<int64_t>()));
   }
   value.get_to(field);
+  change_texts(field, narrowed);
+}
+
+template <class Field>
+json json_of(Field field) {
+  change_texts(field, widened);
+  return field;
 }
 
 void verify(const StartOrder& start) {
@@ -103,14 +154,14 @@ std::string one_line(const json& value) { return value.dump(-1, ' ', true, json:
 std::string print(const AgentOrder& order) {
   json value{{"order", name_of(order.kind)}, {"signal", order.signal}, {"at", order.address}, {"others", order.others}};
   if (order.kind == AgentOrder::Kind::start) {
-    each_field(order.start, [&](const char* name, const auto& field) { value[name] = field; });
+    each_field(order.start, [&](const char* name, const auto& field) { value[name] = json_of(field); });
   }
   return one_line(value);
 }
 
 std::string print(const AgentReport& report) {
   json value{{"report", name_of(report.kind)}};
-  each_field_of_report(report, [&](const char* name, const auto& field) { value[name] = field; });
+  each_field_of_report(report, [&](const char* name, const auto& field) { value[name] = json_of(field); });
   return one_line(value);
 }
 
