@@ -77,27 +77,42 @@ RankRun::RankRun(const Program& program, const RankRun& holder)
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm_, &*holder.executor_);
 }
 
-void RankRun::feed(const Batch& batch) {
+void RankRun::feed(const Batch& batch) { feed(batch, Step::present); }
+
+bool RankRun::copies_ahead() {
+  const Accelerator* accelerator = device_->accelerator();
+  return accelerator != nullptr && accelerator->client().platform() != "cpu";
+}
+
+void RankRun::feed_next(const Batch& batch) { feed(batch, Step::next); }
+
+void RankRun::feed(const Batch& batch, Step step) {
   const auto& inputs = program_.graph.inputs;
   for (size_t i = 0; i < batch.columns.size(); ++i) {
     const std::string& name = batch.columns[i].name;
     const bool read = std::any_of(inputs.begin(), inputs.end(),
                                   [&](const Input& input) { return name_of(program_.graph, input.value) == name; });
-    if (read) feed(name, batch.arrays[i].tensor());
+    if (read) feed(name, batch.arrays[i].tensor(), step);
   }
 }
 
-void RankRun::feed(const std::string& name, ConstTensor rows) {
+void RankRun::feed(const std::string& name, ConstTensor rows) { feed(name, rows, Step::present); }
+
+void RankRun::feed(const std::string& name, ConstTensor rows, Step step) {
   for (const auto& stage : executor_->stages()) {
     const auto& inputs = stage->local().graph.inputs;
     const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
       return input.from_stage < 0 && name_of(stage->local().graph, input.value) == name;
     });
-    if (reads) feed(*stage, name, rows);
+    if (reads) feed(*stage, name, rows, step);
   }
 }
 
-void RankRun::feed(StageExecutor& stage, const std::string& name, ConstTensor rows) {
+void RankRun::feed(StageExecutor& stage, const std::string& name, ConstTensor rows, Step step) {
+  const auto set = [&](const Box& part, int64_t micro_batch) {
+    if (step == Step::next) return stage.set_next_input(name, rows, part);
+    stage.set_input(name, rows, part, micro_batch);
+  };
   const LocalGraph& local = stage.local();
   const ValueId value = local.graph.input(name);
   const Type& whole = local.graph.type(value);
@@ -111,8 +126,7 @@ void RankRun::feed(StageExecutor& stage, const std::string& name, ConstTensor ro
     if (micro_batches == 1 && rows.type == local.type(value, coordinates)) {
       part.clear();
       for (const int64_t size : rows.type.shape) part.push_back({0, size, size});
-      stage.set_input(name, rows, part, 0);
-      return;
+      return set(part, 0);
     }
     const int64_t count = part.empty() ? 0 : part[0].count();
     Type own_rows = whole;
@@ -123,7 +137,7 @@ void RankRun::feed(StageExecutor& stage, const std::string& name, ConstTensor ro
                                         print(rows.type), print(own_rows)),
                             ErrorKind::type);
     }
-    stage.set_input(name, rows, part, m);
+    set(part, m);
   }
 }
 

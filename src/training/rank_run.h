@@ -49,6 +49,12 @@ class RankRun {
   /// Sets the input `name` from the whole input, this rank's rows of it, or its part. Does nothing if no stage of this
   /// rank reads it. Throws InvalidArgument for an array that is none of these.
   void feed(const std::string& name, ConstTensor rows);
+  /// Whether copies to the device cost its programs no time: not if the device is the processor.
+  bool copies_ahead();
+  /// Feeds a batch of the next step while a step runs on an accelerator, if `Executor::takes_next_inputs`. The step
+  /// that it is for begins with `Executor::take_next_inputs`. Throws as `feed` does, and RuntimeFailure if the
+  /// accelerator cannot take a second batch.
+  void feed_next(const Batch& batch);
   /// Feeds the rate to the input "learning_rate". Throws InvalidArgument if it is not finite in the type of the input,
   /// or if there is no such input.
   void feed_learning_rate(double rate);
@@ -75,7 +81,10 @@ class RankRun {
   /// Feeds a number to the scalar input `name`. Throws InvalidArgument, which begins with "[where]", if it is not
   /// finite in the type of the input, or if there is no such input.
   void feed_number(std::string_view where, const std::string& name, double number);
-  static void feed(StageExecutor& stage, const std::string& name, ConstTensor rows);
+  enum class Step { present, next };
+  void feed(const Batch& batch, Step step);
+  void feed(const std::string& name, ConstTensor rows, Step step);
+  static void feed(StageExecutor& stage, const std::string& name, ConstTensor rows, Step step);
 
   const Program& program_;
   Communicator& comm_;

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <cmath>
 
-#include "frontend/data/loading/prefetch.h"
 #include "training/agreement.h"
 #include "training/loss_scale.h"
 #include "training/requested_files.h"
+#include "training/step_rows.h"
 
 namespace partita {
 namespace {
@@ -64,8 +64,9 @@ class Loop {
         comm_(comm),
         rank_(rank),
         scale_(run.training, run.position.loss_scale),
-        rows_(rank_.rows(run.rows, run.batch), PrefetchOptions{},
-              {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch}) {
+        rows_(rank_, rank_.rows(run.rows, run.batch),
+              {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch},
+              rank_.copies_ahead()) {
     comm.barrier();
     const auto read = [this](const std::string& name) { return agreement_.read(name); };
     for (TrainControl* control : {&control_, &unacknowledged_}) control->read_states_by(read);
@@ -231,17 +232,14 @@ class Loop {
   /// id that is out of range.
   bool compute(int64_t step) {
     const Recorded all(recorder(), {.kind = Span::whole_step});
-    {
-      const Recorded recorded(recorder(), {.kind = Span::rows});
-      rows_.next(batch_);
-    }
+    rows_.feed(recorder());
     {
       const Recorded recorded(recorder(), {.kind = Span::feed});
-      rank_.feed(batch_);
       rank_.feed_learning_rate(learning_rate_of(step));
       if (scale_.is_on()) rank_.feed_loss_scale(scale_.value());
     }
-    const std::optional<std::string> bad = rank_.executor().try_step();
+    const std::optional<std::string> bad =
+        rank_.executor().try_step(feeds_next(step) ? rows_.feeds_next(recorder()) : nullptr);
     if (!bad) {
       scale_.add_good_step();
       return true;
@@ -256,6 +254,12 @@ class Loop {
                 (scale_.is_dynamic() ? fmt::format(", the next loss scale is {}", scale_.value()) : ""));
     }
     return false;
+  }
+
+  /// Whether the next step may be fed while this one runs. A validation in between needs the memory of the device.
+  bool feeds_next(int64_t step) const {
+    const bool validates = run_.validation && (step + 1) % run_.info.steps_per_epoch == 0;
+    return step + 1 < run_.info.steps && !validates;
   }
 
   double loss_of_step() {
@@ -334,7 +338,7 @@ class Loop {
   RankRun& rank_;
   LossScale scale_;
   Agreement agreement_{run_.program, rank_, run_.own_process};
-  Prefetcher rows_;
+  StepRows rows_;
   std::optional<Recorder> recorder_;
   std::optional<Trace> trace_;
   std::optional<CheckpointSaving> saving_;
@@ -346,7 +350,6 @@ class Loop {
   int stopped_by_ = 0;                     // number of the signal; 0: none
   TrainControl control_, unacknowledged_;  // `unacknowledged_`: requests of observers on other ranks
   RequestedFiles files_{run_, rank_};
-  Batch batch_;
   TrainingResult result_;
   EpochSoFar epoch_;
 };

@@ -16,12 +16,15 @@
 namespace partita {
 namespace {
 
-/// Returns the places of states and outputs, which stay between steps.
-std::set<int> kept_places(const Schedule& schedule) {
+/// Returns the places of states, outputs and, without micro-batches, inputs, which stay between steps.
+std::set<int> kept_places(const Schedule& schedule, bool has_micro_batches = false) {
   const std::vector<int> places = places_of(schedule);
   std::set<int> kept;
   for (const std::vector<int>* buffers : {&schedule.entry, &schedule.outputs}) {
     for (const int buffer : *buffers) kept.insert(places[static_cast<size_t>(buffer)]);
+  }
+  for (const int buffer : schedule.inputs) {
+    if (!has_micro_batches) kept.insert(places[static_cast<size_t>(buffer)]);
   }
   return kept;
 }
@@ -63,7 +66,7 @@ TEST_F(FakeAccelerated, ValuesAreReleasedAfterTheirLastReader) {
     const std::set<int> kept = kept_places(schedule);
     int64_t bytes = 2;
     for (const int place : kept) bytes += program.local().type(schedule.buffers[place].value, {}).bytes();
-    EXPECT_EQ(fake_->device_bytes, bytes) << "between steps there are states and outputs";
+    EXPECT_EQ(fake_->device_bytes, bytes) << "between steps there are states, outputs and inputs";
   };
   run_job(job);
 }
@@ -76,7 +79,7 @@ TEST_F(FakeAccelerated, MicroBatchesLeaveTheirSumsAlone) {
     job.end = [&](const Program& program, Executor&, Communicator&) {
       const Schedule& schedule = program.schedule();
       const std::vector<int> places = places_of(schedule);
-      std::set<int> kept = kept_places(schedule);
+      std::set<int> kept = kept_places(schedule, /*has_micro_batches=*/true);
       for (const Instruction& one : schedule.instructions) {
         if (one.kind == Instruction::accumulate) kept.insert(places[static_cast<size_t>(one.outputs[0])]);
       }

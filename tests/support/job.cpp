@@ -21,7 +21,8 @@
 namespace partita {
 namespace {
 
-void feed(Executor& executor, const Arrays& batch) {
+/// Sets the inputs of a step, or those of the next one.
+void feed(Executor& executor, const Arrays& batch, bool is_next = false) {
   for (const auto& stage : executor.stages()) {
     const LocalGraph& local = stage->local();
     for (const Input& input : local.graph.inputs) {
@@ -32,8 +33,12 @@ void feed(Executor& executor, const Arrays& batch) {
       for (int64_t m = 0; m < (is_cut ? local.mesh.micro_batches() : 1); ++m) {
         std::vector<int64_t> coordinates = stage->coordinates();
         if (is_cut) coordinates[static_cast<size_t>(local.mesh.micro_axis())] = m;
-        stage->set_input(name, batch.at(name).tensor(),
-                         local_ranges(local.graph.type(input.value), sharding, local.mesh, coordinates), m);
+        const Box part = local_ranges(local.graph.type(input.value), sharding, local.mesh, coordinates);
+        if (is_next) {
+          stage->set_next_input(name, batch.at(name).tensor(), part);
+        } else {
+          stage->set_input(name, batch.at(name).tensor(), part, m);
+        }
       }
     }
   }
@@ -74,9 +79,21 @@ Arrays train(const Job& job, const Program& program, const Arrays& states, Commu
     executor.set_state(name, states.at(name));
   }
   if (job.begin) job.begin(program, executor, world);
+  // Plugins get the inputs of a step while they compute the one before.
+  const bool feeds_ahead = job.device == nullptr && executor.takes_next_inputs();
+  bool is_fed = false;
   for (int step = 0; step < job.steps; ++step) {
-    feed(executor, batch_of(job, graph, job.first_step + step));
-    executor.step();
+    const int number = job.first_step + step;
+    if (!is_fed || !executor.take_next_inputs()) feed(executor, batch_of(job, graph, number));
+    is_fed = false;
+    std::function<void()> meanwhile;
+    if (feeds_ahead && step + 1 < job.steps) {
+      meanwhile = [&] {
+        feed(executor, batch_of(job, graph, number + 1), /*is_next=*/true);
+        is_fed = true;
+      };
+    }
+    executor.step(meanwhile);
     seen.losses.push_back(executor.output("loss").at(0));
     if (step > 0) continue;
     for (const Output& output : graph.outputs) {

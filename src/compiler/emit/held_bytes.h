@@ -13,7 +13,8 @@ struct HeldBytes {
 };
 
 /// Returns the bytes while each of `segments` runs, on the rank at `coordinates`. Values with a copy for each
-/// micro-batch in flight count as often. States that another program holds count as nothing.
+/// micro-batch in flight count as often. States that another program holds count as nothing. Inputs that no
+/// micro-batches split stay throughout.
 std::vector<HeldBytes> held_bytes(const Segmenter& segmenter, const std::vector<Segment>& segments,
                                   const std::vector<int64_t>& coordinates);
 

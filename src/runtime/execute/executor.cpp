@@ -40,6 +40,22 @@ class Singly {
   const std::vector<std::unique_ptr<StageExecutor>>& stages_;
 };
 
+/// Lets a stage make a call once it has started a program, while this object lives.
+class Meanwhile {
+ public:
+  Meanwhile(StageExecutor& stage, const std::function<void()>& call) : programs_(call ? stage.programs() : nullptr) {
+    if (programs_ != nullptr) programs_->call_after_start(call);
+  }
+  Meanwhile(const Meanwhile&) = delete;
+  Meanwhile& operator=(const Meanwhile&) = delete;
+  ~Meanwhile() {
+    if (programs_ != nullptr) programs_->call_after_start(nullptr);
+  }
+
+ private:
+  StagePrograms* programs_;
+};
+
 Pipeline pipeline_of(int ranks) {
   Pipeline pipeline;
   pipeline.groups[0].count = ranks;
@@ -398,17 +414,37 @@ std::optional<Array> Executor::state_on_first(std::string_view name) const {
   return whole;
 }
 
-std::optional<std::string> Executor::try_step() {
+bool Executor::takes_next_inputs() const {
+  return std::all_of(impl_->own.begin(), impl_->own.end(),
+                     [](const auto& stage) { return stage->takes_next_inputs(); });
+}
+
+bool Executor::take_next_inputs() {
+  bool takes = false;
+  for (const auto& stage : impl_->own) {
+    if (stage->programs() != nullptr) takes = stage->programs()->inputs().take_next() || takes;
+  }
+  return takes;
+}
+
+void Executor::forget_next_inputs() {
+  for (const auto& stage : impl_->own) {
+    if (stage->programs() != nullptr) stage->programs()->inputs().forget_next();
+  }
+}
+
+std::optional<std::string> Executor::try_step(const std::function<void()>& meanwhile) {
   const HeldSignals held;
   DeviceSubnormals threads(impl_->device);
+  const Meanwhile calling(*impl_->own.front(), meanwhile);
   impl_->run_before_update(threads);
   if (std::optional<std::string> bad = impl_->find_bad(threads)) return bad;
   impl_->run_update(threads);
   return std::nullopt;
 }
 
-void Executor::step() {
-  if (const std::optional<std::string> bad = try_step()) {
+void Executor::step(const std::function<void()>& meanwhile) {
+  if (const std::optional<std::string> bad = try_step(meanwhile)) {
     throw RuntimeFailure(ExitCode::non_finite, fmt::format("[train] {}", *bad));
   }
 }

@@ -39,6 +39,12 @@ class Executor {
   /// micro-batches do not split. Throws InvalidArgument if no stage of this rank has the input and unless the box has
   /// the input's local type, InternalError if it lies outside `given` or there is no such micro-batch.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch = 0);
+  /// Whether `StageExecutor::set_next_input` may be called for this rank's stages while a step runs.
+  bool takes_next_inputs() const;
+  /// Makes what `set_next_input` was given the inputs of the step that is run next. Returns false if that is nothing.
+  bool take_next_inputs();
+  /// Drops what `set_next_input` was given.
+  void forget_next_inputs();
   /// Sets a state from its whole value. This rank keeps its part in each of its stages that has the state. Throws
   /// InvalidArgument if no stage of any rank has the state, or if one of this rank has it with another type than
   /// `whole`; RuntimeFailure(out_of_memory) if a conversion of memory formats lacks memory.
@@ -71,11 +77,12 @@ class Executor {
   /// nothing after the update. A collective call over the world. Throws RuntimeFailure if a rank fails, is lost or
   /// late, or makes another call. Throws what kernels throw: InvalidArgument for a label, an id or a slot that is out
   /// of range, RuntimeFailure(out_of_memory) if a library lacks memory. Throws InvalidArgument if there is no output
-  /// "loss".
-  std::optional<std::string> try_step();
+  /// "loss". `meanwhile`, if given, is called at most once, when the accelerator has begun to compute; it throws
+  /// nothing.
+  std::optional<std::string> try_step(const std::function<void()>& meanwhile = nullptr);
   /// Does what `try_step` does. Throws as it does, and RuntimeFailure(non_finite) on every rank, before anything is
   /// updated, if the loss or the gradients are not finite.
-  void step();
+  void step(const std::function<void()>& meanwhile = nullptr);
   /// Runs the whole graph once: the forward and, if the graph has them, the backward and the update, whether or not the
   /// values are finite. A collective call over the world. Throws RuntimeFailure if a rank fails, is lost or late, or
   /// makes another call. Throws what kernels throw: InvalidArgument for a label, an id or a slot that is out of range,

@@ -57,6 +57,27 @@ void StageBuffers::take_states(const StageBuffers& holder) {
   }
 }
 
+int StageBuffers::input_for(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch) const {
+  const int buffer = named_.input(name);
+  const Type expected = type_of(buffer);
+  Type part{given.type.dtype, {}};
+  for (const Range& range : box) part.shape.push_back(range.count());
+  if (part != expected) {
+    throw InvalidArgument(
+        fmt::format("[executor] input '{}' does not fit, got {}, expected {}", name, print(part), print(expected)),
+        ErrorKind::type);
+  }
+  for (size_t d = 0; d < box.size(); ++d) {
+    const int64_t size = d < given.type.shape.size() ? given.type.shape[d] : 0;
+    PARTITA_CHECK(
+        box.size() == given.type.shape.size() && box[d].size == size && box[d].begin >= 0 && box[d].end <= size,
+        "a box of input '{}' lies outside of {}", name, print(given.type));
+  }
+  const Buffer& copies = schedule_.buffers[buffer];
+  PARTITA_CHECK(micro_batch >= 0 && micro_batch < copies.copies, "micro-batch {} of {}", micro_batch, copies.copies);
+  return buffer;
+}
+
 void StageBuffers::begin(int64_t micro_batch) {
   micro_batch_ = micro_batch;
   for (const int buffer : copied_) addresses_[buffer] = copy_of(buffer, micro_batch);

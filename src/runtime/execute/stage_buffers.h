@@ -27,6 +27,10 @@ class StageBuffers {
   /// thread that has entered the device. Throws InvalidArgument if `holder` lacks a state,
   /// RuntimeFailure(out_of_memory) if a conversion lacks memory, and InternalError if there is no such conversion.
   void take_states(const StageBuffers& holder);
+  /// Returns the buffer of an input that is to be set, for one micro-batch, to the elements of `given` inside `box`.
+  /// Throws InvalidArgument for an unknown input and unless the box has the input's local type, InternalError if it
+  /// lies outside `given` or there is no such micro-batch.
+  int input_for(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch) const;
   /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch);
   const int64_t& micro_batch() const { return micro_batch_; }

@@ -64,7 +64,9 @@ void StageExecutor::run_measured(size_t i) {
     span.last = static_cast<int32_t>(programs_->last_of(i));
     span.exposed = 0;
   }
-  if (programs_ != nullptr) programs_->await_values(bound_.reads[i], buffers_.micro_batch());
+  if (programs_ != nullptr && !bound_.reads[i].empty()) {
+    programs_->values().await(bound_.reads[i], buffers_.micro_batch(), spans_.recorder());
+  }
   const Recorded recorded(spans_.recorder(), span);
   const auto start = std::chrono::steady_clock::now();
   bound_.actions[i]();
@@ -88,25 +90,15 @@ int64_t StageExecutor::bytes_in_use(int buffer) const {
 }
 
 void StageExecutor::set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch) {
-  const int buffer = named().input(name);
-  const Type expected = type_of(buffer);
-  Type part{given.type.dtype, {}};
-  for (const Range& range : box) part.shape.push_back(range.count());
-  if (part != expected) {
-    throw InvalidArgument(
-        fmt::format("[executor] input '{}' does not fit, got {}, expected {}", name, print(part), print(expected)),
-        ErrorKind::type);
-  }
-  for (size_t d = 0; d < box.size(); ++d) {
-    const int64_t size = d < given.type.shape.size() ? given.type.shape[d] : 0;
-    PARTITA_CHECK(
-        box.size() == given.type.shape.size() && box[d].size == size && box[d].begin >= 0 && box[d].end <= size,
-        "a box of input '{}' lies outside of {}", name, print(given.type));
-  }
-  const Buffer& copies = schedule_.buffers[buffer];
-  PARTITA_CHECK(micro_batch >= 0 && micro_batch < copies.copies, "micro-batch {} of {}", micro_batch, copies.copies);
+  const int buffer = buffers_.input_for(name, given, box, micro_batch);
+  if (programs_ != nullptr && programs_->inputs().takes(buffer)) return programs_->inputs().set(buffer, given, box);
   copy_part(given, box, place_of(buffer, micro_batch));
   written(buffer, micro_batch);
+}
+
+void StageExecutor::set_next_input(std::string_view name, ConstTensor given, const Box& box) {
+  PARTITA_CHECK(takes_next_inputs(), "'{}' of the next step for a stage that cannot keep it", name);
+  programs_->inputs().set_next(buffers_.input_for(name, given, box, 0), given, box);
 }
 
 const char* StageExecutor::value_of(int buffer, int64_t micro_batch) const {
@@ -124,7 +116,7 @@ void StageExecutor::bring_states() const {
 }
 
 void StageExecutor::keep_states_alone() {
-  if (programs_ != nullptr) programs_->values().keep_states_alone();
+  if (programs_ != nullptr) programs_->keep_states_alone();
   device_.discard(buffers_.at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
 }
 

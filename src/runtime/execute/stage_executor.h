@@ -52,9 +52,18 @@ class StageExecutor {
 
   /// Sets an input, for one micro-batch, to the elements of `given` inside `box`. The box has the shape of this rank's
   /// part and lies inside `given`. `micro_batch` is 0 for an input that micro-batches do not split. Throws
-  /// InvalidArgument for an unknown input and unless the box has the input's local type, InternalError if it lies
-  /// outside `given` or there is no such micro-batch.
+  /// RuntimeFailure(out_of_memory) if an accelerator has too little memory, InvalidArgument for an unknown input and
+  /// unless the box has the input's local type, InternalError if it lies outside `given` or there is no such
+  /// micro-batch.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch);
+  /// Whether inputs of the next step can be set while a step runs: on an accelerator that has memory for them.
+  bool takes_next_inputs() const { return programs_ != nullptr && programs_->takes_next_inputs(); }
+  /// Sets an input of the next step, which `take_next_inputs` begins. Throws as `set_input` does,
+  /// RuntimeFailure(out_of_memory) if there is too little memory for two inputs, and InternalError if the stage takes
+  /// none.
+  void set_next_input(std::string_view name, ConstTensor given, const Box& box);
+  /// The programs of an accelerator; null if there is none.
+  StagePrograms* programs() { return programs_.get(); }
   /// Sets a state from its whole value, of which this rank keeps its part. Throws InvalidArgument if there is no such
   /// state or `whole` has another type, RuntimeFailure(out_of_memory) if a conversion of memory formats lacks memory.
   void set_state(std::string_view name, const Array& whole);
@@ -119,7 +128,8 @@ class StageExecutor {
   /// If spans are recorded, waits for the program that computes a buffer in a micro-batch, as a span of its own, so
   /// that this time is not a part of what reads the buffer next. Throws nothing if that program failed.
   void await_value(int buffer, int64_t micro_batch) const {
-    if (programs_ != nullptr) programs_->await_values({&buffer, 1}, micro_batch);
+    if (programs_ == nullptr || spans_.recorder() == nullptr) return;
+    programs_->values().await({&buffer, 1}, micro_batch, spans_.recorder());
   }
   /// Whether all results of an instruction that has just run are finite, on this rank and in the current micro-batch.
   /// True for instructions other than the computations of the forward and the backward.

@@ -255,12 +255,13 @@ class FakePlugin : public FakeState, FakeObjects<FakePlugin> {
         Object& argument = *object(args.arguments[device][taken]);
         made.type = argument.type;
         made.dims = argument.dims;
-        hold(made, argument.bytes.size());
-        made.bytes = argument.bytes;
-        if (types.is_known) {
+        const auto bytes = argument.bytes;
+        if (types.is_known) {  // the result lies where the argument was
           argument.is_donated = true;
           drop(argument);
         }
+        hold(made, bytes.size());
+        made.bytes = bytes;
       } else {
         made.type = types.results[k].type;
         made.dims = types.results[k].dims;

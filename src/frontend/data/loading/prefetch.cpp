@@ -55,6 +55,11 @@ void Prefetcher::next(Batch& batch) {
   room_.notify_one();
 }
 
+bool Prefetcher::is_ready() {
+  const std::lock_guard lock(mutex_);
+  return entry(given_).filled() && !entry(given_).error;
+}
+
 void Prefetcher::work(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   const auto has_room = [&] { return claimed_ - given_ < static_cast<int64_t>(ring_.size()); };

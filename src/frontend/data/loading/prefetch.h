@@ -42,6 +42,8 @@ class Prefetcher {
   /// that `batch` had are reused for a later batch: memory that was used before is faster. If reading it failed,
   /// rethrows that error on every call.
   void next(Batch& batch);
+  /// Whether `next` returns at once, and throws nothing.
+  bool is_ready();
   /// Position of the batch that the next call of `next` returns.
   DataPosition position() const { return position_; }
 

@@ -31,6 +31,21 @@ class Uneven : public Counting {
   mutable std::atomic<int> reads_ = 0;
 };
 
+/// Rows that wait until they may be read.
+class Late : public Counting {
+ public:
+  explicit Late(const std::atomic<bool>& begin) : Counting(1000), begin_(begin) {}
+
+ protected:
+  void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
+    while (!begin_) std::this_thread::yield();
+    Counting::fill(epoch, indices, out);
+  }
+
+ private:
+  const std::atomic<bool>& begin_;
+};
+
 TEST(Prefetcher, KeepsTheOrderAcrossEpochs) {
   const Batcher batcher(shuffle(std::make_shared<Uneven>(25), 3), {.batch = 4});
   for (int workers : {1, 2, 3}) {
@@ -67,6 +82,22 @@ TEST(Prefetcher, DeliversErrorsInOrder) {
   }
 }
 
+TEST(Prefetcher, IsReadyOnceTheNextBatchIsRead) {
+  std::atomic<bool> begins = false;
+  Prefetcher slow(Batcher(std::make_shared<Late>(begins), {.batch = 4}), {});
+  EXPECT_FALSE(slow.is_ready());
+  begins = true;
+  while (!slow.is_ready()) std::this_thread::yield();
+  EXPECT_EQ(values(slow.next().arrays[0])[0], 0);
+  // A batch that cannot be read is none.
+  const auto data = std::make_shared<Uneven>(20, 1);
+  Prefetcher bad(Batcher(data, {.batch = 4}), {.workers = 1, .depth = 1});
+  while (data->reads() == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(bad.is_ready());
+  EXPECT_THROW(bad.next(), InvalidFile);
+}
+
 TEST(Prefetcher, IsBoundedAndStopsWhenFull) {
   const auto data = std::make_shared<Uneven>(40);
   {
@@ -88,21 +119,6 @@ TEST(Prefetcher, RefusesBadOptions) {
   expect_error<InvalidArgument>(make({}, {.epoch = 0, .batch = 4}), "batch 0 to 3");
   expect_error<InvalidArgument>(make({}, {.epoch = -1, .batch = 0}), "got epoch -1");
 }
-
-/// Rows that wait until memory is used up.
-class Late : public Counting {
- public:
-  explicit Late(const std::atomic<bool>& begin) : Counting(1000), begin_(begin) {}
-
- protected:
-  void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
-    while (!begin_) std::this_thread::yield();
-    Counting::fill(epoch, indices, out);
-  }
-
- private:
-  const std::atomic<bool>& begin_;
-};
 
 bool lacks_memory_for_a_batch() {
   std::atomic<bool> begin = false;

@@ -67,7 +67,16 @@ void DeviceValues::set(int place, int64_t micro_batch, pjrt::Buffer value) {
   const std::lock_guard lock(mutex_);
   Value& found = this->value(place, micro_batch);
   found.device.emplace(std::move(value));
-  found.is_on_host = false;
+  found.is_on_host = found.stays = false;
+}
+
+void DeviceValues::set_input(int place, pjrt::Buffer value, bool is_on_host) {
+  const std::lock_guard lock(mutex_);
+  this->value(place, 0) = {.device = std::move(value), .is_on_host = is_on_host, .stays = true};
+}
+
+void DeviceValues::release(Value& value) {
+  if (!value.stays) value = Value{};
 }
 
 /// Copies a value to the host. Throws the error of the run that was to compute it, if there is one, else that of the
@@ -98,6 +107,20 @@ char* DeviceValues::on_host(int buffer, int64_t micro_batch) {
   return address;
 }
 
+void DeviceValues::await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder) {
+  std::vector<const pjrt::Buffer*> awaited;
+  for (const int buffer : buffers) {
+    if (const pjrt::Buffer* value = only_on_device(buffer, micro_batch)) awaited.push_back(value);
+  }
+  if (awaited.empty()) return;
+  const Recorded recorded(recorder, {.kind = Span::device});
+  try {
+    for (const pjrt::Buffer* value : awaited) value->wait();
+  } catch (const Error&) {  // the reader meets it again, and says where it is
+  }
+}
+
+/// Returns the value of a buffer in a micro-batch on the device if `on_host` would copy it, else null.
 const pjrt::Buffer* DeviceValues::only_on_device(int buffer, int64_t micro_batch) {
   const int place = place_of(buffer);
   const Held& held = held_[static_cast<size_t>(place)];
@@ -126,9 +149,9 @@ void DeviceValues::release_after(size_t instruction, int64_t micro_batch) {
   const bool runs_once = !repeats(parts_.schedule.section_of(instruction));
   for (const auto& [place, in_each_micro_batch] : releases_[instruction]) {
     if (in_each_micro_batch && !runs_once) {
-      value(place, micro_batch) = Value{};
+      release(value(place, micro_batch));
     } else if (is_last || runs_once) {
-      for (Value& one : values_[static_cast<size_t>(place)]) one = Value{};
+      for (Value& one : values_[static_cast<size_t>(place)]) release(one);
     }
   }
 }

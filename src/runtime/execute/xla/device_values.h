@@ -5,12 +5,14 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/error.h"
 #include "compiler/emit/segments.h"
 #include "runtime/device/xla/accelerator.h"
 #include "runtime/execute/stage_buffers.h"
+#include "runtime/trace/recorder.h"
 
 namespace partita {
 
@@ -47,11 +49,14 @@ class DeviceValues {
   void on_failure(std::function<void()> explain) { explain_ = std::move(explain); }
   /// Sets the value of a place in a micro-batch, which a program computes.
   void set(int place, int64_t micro_batch, pjrt::Buffer value);
+  /// Sets an input, which stays on the device until it is set again, and whether the host's memory has it as well.
+  void set_input(int place, pjrt::Buffer value, bool is_on_host);
   /// Brings the value of a buffer in a micro-batch to the host's memory and returns its address. Waits for the program
   /// that computes it, and throws its error. Throws the failed update's kind of error for a state that it lost.
   char* on_host(int buffer, int64_t micro_batch);
-  /// Returns the value of a buffer in a micro-batch on the device if `on_host` would copy it, else null.
-  const pjrt::Buffer* only_on_device(int buffer, int64_t micro_batch);
+  /// Waits for the programs that compute the values of buffers in a micro-batch, if the host's memory lacks them, as a
+  /// span of the recorder, which may be null. Their errors are left to `on_host`.
+  void await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder);
   /// Declares that the value of a buffer in a micro-batch was written in the host's memory.
   void written(int buffer, int64_t micro_batch);
   /// Forgets the copies on the device of all values but states.
@@ -61,6 +66,7 @@ class DeviceValues {
   struct Value {
     std::optional<pjrt::Buffer> device{};
     bool is_on_host = true;
+    bool stays = false;  // an input, which no program computes again
   };
   /// Where a value is kept: here, or by the holder.
   struct Held {
@@ -73,6 +79,8 @@ class DeviceValues {
     bool in_each_micro_batch = false;
   };
   Value& value(int place, int64_t micro_batch);
+  static void release(Value& value);
+  const pjrt::Buffer* only_on_device(int buffer, int64_t micro_batch);
   const std::string& name_of(int place) const;
   void require_present(int place) const;
   void download(const pjrt::Buffer& from, int place, char* to);

@@ -21,13 +21,14 @@ class RunsInFlight {
   /// Says where an error of a run comes from, as `with_place` takes it.
   using Describe = std::function<std::string(const Error&)>;
 
-  /// Starts recording each run that is added from now on as a span; stops if `recorder` is null.
-  void record(Recorder* recorder) { recorder_ = recorder; }
+  /// Starts recording each run that is added from now on as a span of `stage` on the trace's thread `thread`; stops if
+  /// `recorder` is null.
+  void record(Recorder* recorder, int stage, int thread);
   /// The recorder, or null if nothing is recorded.
   Recorder* recorder() const { return recorder_; }
 
   size_t count() const { return runs_.size(); }
-  /// Adds a run. `span` is what a recorder gets, without step and end.
+  /// Adds a run. `span` has the instructions, the micro-batch and the begin of what a recorder gets.
   void add(pjrt::Completion done, Describe describe, const Span& span);
   /// Waits for the oldest run. Returns its error, or null.
   std::exception_ptr await_oldest();
@@ -45,6 +46,7 @@ class RunsInFlight {
 
   std::deque<Run> runs_;
   Recorder* recorder_ = nullptr;
+  int stage_ = 0, thread_ = 0;
 };
 
 }  // namespace partita

@@ -51,6 +51,7 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
       gang_(gang_of(parts, segmenter_.mode())),
       values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner},
               holder == nullptr ? nullptr : &holder->values_),
+      inputs_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner}, values_),
       ids_({parts.local, parts.schedule, parts.ops, segmenter_, parts.buffers, parts.rank, parts.ranks, cuts.owner}),
       by_instruction_(parts.schedule.instructions.size(), -1) {
   for (const bool flag : {false, true}) {
@@ -66,13 +67,15 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
 
 /// Checks the program that needs the most: with its temporaries, states, outputs, and values that it uses or that are
 /// used before and after it.
-void StagePrograms::require_room() const {
+void StagePrograms::require_room() {
   const std::optional<int64_t> limit = parts_.accelerator.client().memory_limit(parts_.accelerator.device());
   if (!limit) return;
   const std::vector<ProgramMemory> needs = memory_of_segments();
   const auto most = std::max_element(
       needs.begin(), needs.end(), [](const ProgramMemory& a, const ProgramMemory& b) { return a.bytes() < b.bytes(); });
-  if (most == needs.end() || most->bytes() <= *limit) return;
+  if (most == needs.end()) return;
+  has_room_for_next_ = most->bytes() + inputs_.bytes() <= *limit;
+  if (most->bytes() <= *limit) return;
   throw RuntimeFailure(
       ExitCode::out_of_memory,
       fmt::format("[memory] the programs do not fit the device, got {} ({} of states, {} of other values, {} of "
@@ -183,19 +186,11 @@ void StagePrograms::enqueue(const Loaded& loaded) {
   in_flight_.add(
       std::move(results.done), [this, &loaded](const Error& error) { return description_of(loaded, error); },
       span_of(loaded));
-}
-
-void StagePrograms::record(Recorder* recorder, int stage, int thread) {
-  in_flight_.record(recorder);
-  stage_ = stage;
-  thread_ = thread;
+  if (after_start_) std::exchange(after_start_, nullptr)();
 }
 
 Span StagePrograms::span_of(const Loaded& loaded) const {
-  return {.kind = Span::program,
-          .thread = thread_,
-          .stage = stage_,
-          .index = static_cast<int32_t>(loaded.segment.begin),
+  return {.index = static_cast<int32_t>(loaded.segment.begin),
           .micro_batch = static_cast<int32_t>(parts_.buffers.micro_batch()),
           .last = static_cast<int32_t>(loaded.segment.end) - 1,
           .begin = started_ != 0 ? started_ : Recorder::now()};
@@ -231,25 +226,16 @@ void StagePrograms::require_ids() {
   }
 }
 
-void StagePrograms::await_values(std::span<const int> buffers, int64_t micro_batch) {
-  if (in_flight_.recorder() == nullptr) return;
-  std::vector<const pjrt::Buffer*> awaited;
-  for (const int buffer : buffers) {
-    if (const pjrt::Buffer* value = values_.only_on_device(buffer, micro_batch)) awaited.push_back(value);
-  }
-  if (awaited.empty()) return;
-  const Recorded recorded(in_flight_.recorder(), {.kind = Span::device});
-  try {
-    for (const pjrt::Buffer* value : awaited) value->wait();
-  } catch (const Error&) {  // the reader meets it again, and says where it is
-  }
-}
-
 void StagePrograms::finish() {
   const Recorded recorded(in_flight_.recorder(), {.kind = Span::device});
   require_success();
   require_ids();
   updates_ = false;
+}
+
+void StagePrograms::keep_states_alone() {
+  values_.keep_states_alone();
+  inputs_.forget_next();
 }
 
 void StagePrograms::fail(const std::exception_ptr& error) {

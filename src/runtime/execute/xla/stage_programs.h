@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/emit/held_bytes.h"
+#include "runtime/execute/xla/device_inputs.h"
 #include "runtime/execute/xla/device_values.h"
 #include "runtime/execute/xla/gang.h"
 #include "runtime/execute/xla/id_checker.h"
@@ -40,6 +41,10 @@ class StagePrograms {
   StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder);
 
   DeviceValues& values() { return values_; }
+  DeviceInputs& inputs() { return inputs_; }
+  /// Whether inputs of a next step can wait on the device: micro-batches do not split them, and there is memory for
+  /// them, as far as the plugin says what it has.
+  bool takes_next_inputs() const { return has_room_for_next_ && parts_.local.mesh.micro_batches() == 1; }
   /// Whether an instruction is a part of a program.
   bool contains(const Instruction& instruction) const { return segmenter_.in_program(instruction); }
   /// Whether instruction `i` begins a segment.
@@ -65,10 +70,11 @@ class StagePrograms {
   /// lost then.
   void finish();
   /// Starts recording each run as a span of `stage` on the trace's thread `thread`; stops if `recorder` is null.
-  void record(Recorder* recorder, int stage, int thread);
-  /// If spans are recorded, waits for the programs that compute values which the host is about to read, as a span of
-  /// its own. Their errors are left to the readers.
-  void await_values(std::span<const int> buffers, int64_t micro_batch);
+  void record(Recorder* recorder, int stage, int thread) { in_flight_.record(recorder, stage, thread); }
+  /// Calls `call` once, when the next program has been started, unless another call replaces it before.
+  void call_after_start(std::function<void()> call) { after_start_ = std::move(call); }
+  /// Forgets all values but states, and the inputs of a next step.
+  void keep_states_alone();
   /// Forgets ids of a step that failed.
   void begin_step() { ids_.forget(); }
 
@@ -88,7 +94,7 @@ class StagePrograms {
   void release_pending();
   Loaded load(Segment segment) const;
   void launch(const Loaded& loaded);
-  void require_room() const;
+  void require_room();
   std::vector<ProgramMemory> memory_of_segments() const;
   void enqueue(const Loaded& loaded);
   pjrt::Results start(const Loaded& loaded, std::vector<const pjrt::Buffer*> arguments);
@@ -102,16 +108,18 @@ class StagePrograms {
   const Segmenter segmenter_;
   std::optional<Gang> gang_;  // in whole mode on several ranks
   DeviceValues values_;
+  DeviceInputs inputs_;
   IdChecker ids_;
   std::vector<Loaded> segments_;
   std::vector<int> by_instruction_;  // the segment that begins there, or -1
   std::map<size_t, Loaded> single_;  // by instruction, made when needed
   std::vector<pjrt::Buffer> flags_;  // false and true, on the device
   RunsInFlight in_flight_;
+  std::function<void()> after_start_;
   bool updates_ = false;  // whether a program that writes states runs, or has run in this step
   bool singly_ = false;
+  bool has_room_for_next_ = true;
   std::optional<std::pair<size_t, int64_t>> pending_;  // the last one that ran singly, and its micro-batch
-  int stage_ = 0, thread_ = 0;                         // which spans name
   int64_t started_ = 0;                                // time of the last start; 0 if another rank made the call
 };
 

@@ -1,0 +1,88 @@
+#include "runtime/execute/xla/device_inputs.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ir/sharding/box_runs.h"
+#include "runtime/execute/shard_copy.h"
+#include "runtime/execute/xla/with_place.h"
+
+namespace partita {
+namespace {
+
+/// Returns the address of the elements of `given` inside `box` if they lie one after another, else null.
+const char* dense_part(ConstTensor given, const Box& box) {
+  const bool cuts_rows_alone = std::all_of(box.begin() + (box.empty() ? 0 : 1), box.end(),
+                                           [](const Range& range) { return range.count() == range.size; });
+  if (!cuts_rows_alone) return nullptr;
+  const int64_t rows = box.empty() ? 0 : box[0].count();
+  const int64_t before = rows == 0 ? 0 : box[0].begin * (elements_of(box) / rows);
+  return static_cast<const char*>(given.data) + before * static_cast<int64_t>(size_of(given.type.dtype));
+}
+
+}  // namespace
+
+DeviceInputs::DeviceInputs(const DeviceValues::Parts& parts, DeviceValues& values)
+    : parts_(parts), values_(values), host_reads_(parts.segmenter.places().size(), false) {
+  const auto read = [&](int buffer) { host_reads_[static_cast<size_t>(values.place_of(buffer))] = true; };
+  for (const Instruction& instruction : parts.schedule.instructions) {
+    if (parts.segmenter.in_program(instruction)) continue;
+    for (const int buffer : instruction.inputs) read(buffer);
+  }
+  for (const IdCheck& check : parts.segmenter.id_checks()) {
+    if (!check.in_program) host_reads_[static_cast<size_t>(check.place)] = true;
+  }
+}
+
+bool DeviceInputs::takes(int buffer) const { return parts_.local.mesh.micro_batches() == 1 && !host_reads(buffer); }
+
+pjrt::Buffer DeviceInputs::upload(int buffer, ConstTensor given, const Box& box) const {
+  const Type type = parts_.buffers.type_of(buffer);
+  const char* part = dense_part(given, box);
+  std::vector<char> copy;
+  if (part == nullptr) {
+    copy.resize(static_cast<size_t>(type.bytes()));
+    copy_part(given, box, copy.data());
+    part = copy.data();
+  }
+  const std::string& name = parts_.local.graph.values[parts_.schedule.buffers[buffer].value].name;
+  return with_place([&](const Error&) { return fmt::format("{}, which goes to the device{}", name, parts_.owner); },
+                    [&] {
+                      return parts_.accelerator.client().upload(parts_.accelerator.device(), {type, part});
+                    });
+}
+
+void DeviceInputs::set(int buffer, ConstTensor given, const Box& box) {
+  values_.release(values_.place_of(buffer), 0);  // the device needs no memory for both
+  values_.set_input(values_.place_of(buffer), upload(buffer, given, box), /*is_on_host=*/false);
+}
+
+void DeviceInputs::set_next(int buffer, ConstTensor given, const Box& box) {
+  std::vector<char> copy;
+  if (host_reads(buffer)) {
+    copy.resize(static_cast<size_t>(parts_.buffers.type_of(buffer).bytes()));
+    copy_part(given, box, copy.data());
+  }
+  next_.push_back({values_.place_of(buffer), upload(buffer, given, box), std::move(copy)});
+}
+
+bool DeviceInputs::take_next() {
+  const bool has_any = !next_.empty();
+  for (Next& next : next_) {
+    const bool is_on_host = !next.on_host.empty();
+    if (is_on_host) std::memcpy(parts_.buffers.copy_of(next.place, 0), next.on_host.data(), next.on_host.size());
+    values_.set_input(next.place, std::move(next.value), is_on_host);
+  }
+  next_.clear();
+  return has_any;
+}
+
+int64_t DeviceInputs::bytes() const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < parts_.schedule.inputs.size(); ++i) {
+    if (parts_.local.graph.inputs[i].from_stage < 0) bytes += parts_.buffers.type_of(parts_.schedule.inputs[i]).bytes();
+  }
+  return bytes;
+}
+
+}  // namespace partita
