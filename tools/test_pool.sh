@@ -67,7 +67,7 @@ check_now() {
 # sanitizer ends badly, counts as a failure, and so does a pattern of the filter that names no test any more
 run_tests() {
   local part
-  [[ -z ${3:-} ]] || start_test check_now "patterns for $2" /usr/bin/python3 tools/check_filter.py "$2" "$3"
+  [[ -z ${3:-} ]] || start_test check_now "patterns for $2" /usr/bin/python3 tools/stale_patterns.py "$2" "$3"
   for ((part = 0; part < $1; part++)); do start_test run_part "$1" $part "${@:2}"; done
 }
 run_part() {

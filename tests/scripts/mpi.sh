@@ -94,7 +94,7 @@ grep -qF "$(grep "^test accuracy" "$folder/staged")" "$folder/one" || fail "one 
 tests='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits'
 tests+=':Modes.*:ContextParallel.Of*:TensorParallel.K*:Experts.*:StageGraphs.AreOneRankUnder*:Prologue.*'
 tests+=':StageOrders.*:StageFailures.*:RandomPipelines.Mlp:RandomPipelines.Gpt'
-python3 tools/check_filter.py build/release/tests/dist_tests "$tests" || fail "a pattern names no test"
+python3 tools/stale_patterns.py build/release/tests/dist_tests "$tests" || fail "a pattern names no test"
 timeout -k 5 400 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 --gtest_filter="$tests" \
   >"$folder/out" 2>&1 || fail "dist_tests on processes: $(tail -n 20 "$folder/out")"
 [[ $(grep -c PASSED "$folder/out") -eq 4 ]] || fail "not every rank passed: $(tail -n 20 "$folder/out")"

@@ -187,7 +187,7 @@ def work_of(computation, item, module):
 
 def read_bytes(body, operand, parameter):
     """Bytes that a fusion reads of one operand: all of it, unless only slices, gathers or a scatter read it."""
-    elements, names = 0, [parameter.id]
+    elements, names, seen = 0, [parameter.id], {parameter.id}
     while names:
         name = names.pop()
         for user in body.all:
@@ -195,7 +195,8 @@ def read_bytes(body, operand, parameter):
                 continue
             is_first = user.operands[0] == name
             if user.opcode in ("bitcast", "convert"):
-                names.append(user.id)
+                names += {user.id} - seen
+                seen.add(user.id)
             elif user.opcode in READS and is_first:
                 elements += user.shape.count()
             elif user.opcode == "scatter" and is_first:
@@ -208,8 +209,9 @@ def read_bytes(body, operand, parameter):
 def written_bytes(body, item):
     """Bytes that a fusion writes: those of its results, or the changed part of one that is updated in place."""
     root = body.by_id[body.root]
-    while root.opcode == "bitcast":
-        root = body.by_id[root.operands[0]]
+    for _ in body.all:
+        if root.opcode == "bitcast":
+            root = body.by_id[root.operands[0]]
     if root.opcode == "scatter":
         return body.by_id[root.operands[-1]].shape.bytes()
     if root.opcode == "dynamic-update-slice":
@@ -286,6 +288,19 @@ def print_slowest(kernels, count):
         print(f"{sum(k.seconds for k in same) * 1e3:>9.3f} ms {len(same):>5} x {group}, {bound}: {same[0].name}: {shapes}")
 
 
+def kernels_in(name, options):
+    """Returns the kernels of the program in a file."""
+    try:
+        with open(name, "rb") as file:
+            module = fields(file.read())
+        computations = {each.id: each for each in map(Computation, module[3])}
+        return kernels_of(computations[module[6][0]], computations, options)
+    except OSError as error:
+        sys.exit(f"[traffic] cannot read {name}: {error.strerror}")
+    except (IndexError, KeyError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, struct.error):
+        sys.exit(f"[traffic] not an HloModuleProto, got {name}, expected a .hlo.pb of partita compile")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE")
@@ -300,10 +315,7 @@ def main():
     options.peaks.update({"bf16": options.bf16, "f16": options.bf16, "tf32": options.tf32})
     everything = []
     for name in options.files:
-        with open(name, "rb") as file:
-            module = fields(file.read())
-        computations = {each.id: each for each in map(Computation, module[3])}
-        kernels = kernels_of(computations[module[6][0]], computations, options)
+        kernels = kernels_in(name, options)
         everything += kernels
         print(name)
         print(f"{'kernels':<16}{'number':>8}{'GB':>10}{'TFLOP':>10}{'ms':>10}  TFLOP by type")

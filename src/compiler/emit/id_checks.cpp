@@ -23,8 +23,8 @@ std::vector<bool> device_places(const Segmenter& segmenter, const Schedule& sche
 
 }  // namespace
 
-std::optional<int64_t> id_limit_of(const IdOperand& ids, const Segmenter& segmenter, const LocalGraph& local,
-                                   NodeId node, const std::vector<int64_t>& coordinates) {
+void with_call(const Segmenter& segmenter, const LocalGraph& local, NodeId node,
+               const std::vector<int64_t>& coordinates, const std::function<void(const OpCall&)>& use) {
   const auto types_of = [&](const std::vector<ValueId>& values) {
     std::vector<Type> types;
     for (const ValueId value : values) types.push_back(local.type(value, coordinates));
@@ -33,7 +33,14 @@ std::optional<int64_t> id_limit_of(const IdOperand& ids, const Segmenter& segmen
   const Attrs attrs = local.attrs(node, coordinates, segmenter.rules());
   const std::vector<Type> inputs = types_of(local.graph.nodes[node].inputs),
                           outputs = types_of(local.graph.nodes[node].outputs);
-  return ids.limit({attrs, inputs, outputs});
+  use({attrs, inputs, outputs});
+}
+
+std::optional<int64_t> id_limit_of(const IdOperand& ids, const Segmenter& segmenter, const LocalGraph& local,
+                                   NodeId node, const std::vector<int64_t>& coordinates) {
+  std::optional<int64_t> limit;
+  with_call(segmenter, local, node, coordinates, [&](const OpCall& call) { limit = ids.limit(call); });
+  return limit;
 }
 
 std::vector<IdCheck> id_checks_of(const Segmenter& segmenter, const Schedule& schedule, const LocalGraph& local,

@@ -1,6 +1,7 @@
 #pragma once
 // Which ids a program has to check, and which the host can check before the program starts.
 
+#include <functional>
 #include <optional>
 
 #include "compiler/schedule/schedule.h"
@@ -20,6 +21,10 @@ struct IdCheck {
 /// after they were checked for the same limit are not checked again, such as in a backward.
 std::vector<IdCheck> id_checks_of(const Segmenter& segmenter, const Schedule& schedule, const LocalGraph& local,
                                   const OpSet& ops);
+
+/// Calls `use` with the arguments of a node on the rank at `coordinates`.
+void with_call(const Segmenter& segmenter, const LocalGraph& local, NodeId node,
+               const std::vector<int64_t>& coordinates, const std::function<void(const OpCall&)>& use);
 
 /// Returns the limit of a node's ids on the rank at `coordinates`, the same on each rank. `ids` is that of its op.
 std::optional<int64_t> id_limit_of(const IdOperand& ids, const Segmenter& segmenter, const LocalGraph& local,

@@ -11,16 +11,10 @@ namespace partita {
 /// Calls `check` with the check of an instruction's op, and its arguments on this rank in a micro-batch.
 void IdChecker::call_check(size_t instruction, int64_t micro_batch,
                            const std::function<void(const IdOperand&, const OpCall&)>& check) const {
-  const Instruction& checked = parts_.schedule.instructions[instruction];
-  const auto types_of = [&](const std::vector<int>& buffers) {
-    std::vector<Type> types;
-    for (const int buffer : buffers) types.push_back(parts_.buffers.type_of(buffer));
-    return types;
-  };
-  const std::vector<int64_t> coordinates = parts_.local.mesh.coordinates(parts_.rank, micro_batch);
-  const std::vector<Type> inputs = types_of(checked.inputs), outputs = types_of(checked.outputs);
-  const Attrs attrs = parts_.local.attrs(checked.node, coordinates, parts_.segmenter.rules());
-  check(parts_.ops.at(parts_.local.graph.nodes[checked.node].op).traits.ids, {attrs, inputs, outputs});
+  const NodeId node = parts_.schedule.instructions[instruction].node;
+  const IdOperand& ids = parts_.ops.at(parts_.local.graph.nodes[node].op).traits.ids;
+  with_call(parts_.segmenter, parts_.local, node, parts_.local.mesh.coordinates(parts_.rank, micro_batch),
+            [&](const OpCall& call) { check(ids, call); });
 }
 
 /// Returns the number of ids of an instruction on this rank.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that each pattern of a filter names a test. One that is left behind by a renamed test changes what runs unseen.
+"""Prints the patterns of a filter that name no test: left behind by a renamed test, they change what runs unseen.
 
-Usage: check_filter.py PROGRAM FILTER, with a filter as googletest reads it."""
+Usage: stale_patterns.py PROGRAM FILTER, with a filter as googletest reads it."""
 
 import fnmatch
 import subprocess
@@ -21,7 +21,7 @@ def tests_of(program):
 
 
 def main(program, text):
-    """Prints the patterns without a test; returns 1 if there is one."""
+    """Prints the patterns without a test. Returns 1 if there is one, or if there are no tests."""
     names = tests_of(program)
     patterns = [pattern for pattern in text.replace("-", ":").split(":") if pattern]
     stale = [pattern for pattern in patterns if not fnmatch.filter(names, pattern)]
