@@ -38,9 +38,10 @@ void run_eval(const JobFlags& flags) {
   if (printed_config(flags, job.config())) return;
   if (config.files.load.empty())
     throw InvalidArgument("[eval] --load is required, got no weights, expected --load FILE");
+  const bool shows_top = is_set(flags, "evaluation.top");
   Model model(job, place);
   const Metrics metrics = model.eval();
-  print_result(std::cout, metrics, ResultLines::all, is_set(flags, "evaluation.top"));
+  print_result(std::cout, metrics, ResultLines::all, shows_top);
 }
 
 }  // namespace

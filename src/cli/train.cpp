@@ -43,10 +43,11 @@ void run_train(const TrainFlags& flags) {
   verify_training(job.config(), place);
   refuse_no_length(job.config().training);
   if (printed_config(flags.job, job.config())) return;
+  const bool shows_top = is_set(flags.job, "evaluation.top");
   Model model(job, place);
   const TrainingEnd end = model.train({.signals = &SignalGuard::requests, .keeps_states = false, .is_said = is_said});
   report_failure(end);
-  if (end.test) print_result(std::cout, *end.test, ResultLines::accuracy, is_set(flags.job, "evaluation.top"));
+  if (end.test) print_result(std::cout, *end.test, ResultLines::accuracy, shows_top);
 }
 
 }  // namespace

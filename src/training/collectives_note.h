@@ -14,8 +14,11 @@ struct SeenDevices {
   size_t count = 0;
 };
 
-/// Returns a warning if the ranks communicate through the host though each of those on it has an accelerator, "" if
-/// they do not. `ranks` is the number of all, `here` describes those on this host.
+/// Whether each rank on this host has a device of its own, other than the processor.
+bool have_devices(const RankOptions& options, const SeenDevices& devices, const HostPlace& here);
+/// Returns a warning if the ranks of a stage communicate through the host though each has a device, "" if they do not.
+/// `ranks` is the number of those of the largest stage, `here` describes all ranks on this host.
+
 std::string note_on_collectives(const RankOptions& options, const SeenDevices& devices, int ranks,
                                 const HostPlace& here);
 

@@ -11,9 +11,10 @@ TEST(NoteOnCollectives, IsForRanksWithADeviceEach) {
   const auto is_noted = [](const RankOptions& options, const SeenDevices& devices, int ranks, int here) {
     return !note_on_collectives(options, devices, ranks, {.size = here}).empty();
   };
-  EXPECT_EQ(note_on_collectives(cuda, two, 8, {.size = 2}),
-            "[collectives] 8 ranks with a device each communicate through the host, got --collectives cut; with "
-            "--collectives whole the devices do it themselves, which has not been tried on several GPUs yet");
+  EXPECT_EQ(
+      note_on_collectives(cuda, two, 8, {.size = 2}),
+      "[collectives] ranks with a device each communicate through the host, got --collectives cut on 8 ranks of a "
+      "stage, expected whole if the devices are to do it themselves");
   EXPECT_TRUE(is_noted(cuda, {"cuda", 8}, 2, 2));
   EXPECT_FALSE(is_noted(cuda, two, 1, 1)) << "nobody to communicate with";
   EXPECT_FALSE(is_noted(cuda, two, 3, 3)) << "ranks that share a device";

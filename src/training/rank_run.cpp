@@ -9,7 +9,6 @@
 #include "runtime/checkpoint/shard_file.h"
 #include "runtime/device/xla/xla_device.h"
 #include "runtime/launch/warn.h"
-#include "training/collectives_note.h"
 
 namespace partita {
 namespace {
@@ -32,15 +31,6 @@ std::unique_ptr<Device> device_of(const RankOptions& options, int rank) {
                                  .warn = warn});
 }
 
-/// Warns, on the first rank, of collectives that the devices could do.
-void note_collectives(const RankOptions& options, Device& device, const Communicator& comm) {
-  const Accelerator* accelerator = device.accelerator();
-  if (accelerator == nullptr || comm.rank() != 0) return;
-  const SeenDevices seen{accelerator->client().platform(), accelerator->client().devices()};
-  const std::string note = note_on_collectives(options, seen, comm.size(), comm.host_place());
-  if (!note.empty()) warn(note);
-}
-
 }  // namespace
 
 void fill_states(Executor& executor, const FillState& fill) {
@@ -57,7 +47,6 @@ RankRun::RankRun(const Program& program, const States& states, const RankOptions
     : program_(program), comm_(comm), device_(device_of(options, comm.rank())) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
-  note_collectives(options, *device_, comm);
   for (const State& state : program.graph.states) {
     const std::string& name = name_of(program.graph, state.entry);
     executor_->set_state(name, states.at(name));
@@ -68,7 +57,6 @@ RankRun::RankRun(const Program& program, const FillState& fill, const RankOption
     : program_(program), comm_(comm), device_(device_of(options, comm.rank())) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
-  note_collectives(options, *device_, comm);
   fill_states(*executor_, fill);
 }
 
@@ -79,9 +67,10 @@ RankRun::RankRun(const Program& program, const RankRun& holder)
 
 void RankRun::feed(const Batch& batch) { feed(batch, Step::present); }
 
-bool RankRun::copies_ahead() {
+std::optional<SeenDevices> RankRun::devices() {
   const Accelerator* accelerator = device_->accelerator();
-  return accelerator != nullptr && accelerator->client().platform() != "cpu";
+  if (accelerator == nullptr) return std::nullopt;
+  return SeenDevices{accelerator->client().platform(), accelerator->client().devices()};
 }
 
 void RankRun::feed_next(const Batch& batch) { feed(batch, Step::next); }

@@ -8,7 +8,7 @@
 #include "runtime/checkpoint/states.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/execute/executor.h"
-#include "training/rank_options.h"
+#include "training/collectives_note.h"
 
 namespace partita {
 
@@ -49,10 +49,10 @@ class RankRun {
   /// Sets the input `name` from the whole input, this rank's rows of it, or its part. Does nothing if no stage of this
   /// rank reads it. Throws InvalidArgument for an array that is none of these.
   void feed(const std::string& name, ConstTensor rows);
-  /// Whether copies to the device cost its programs no time: not if the device is the processor.
-  bool copies_ahead();
-  /// Feeds a batch of the next step while a step runs on an accelerator, if `Executor::takes_next_inputs`. The step
-  /// that it is for begins with `Executor::take_next_inputs`. Throws as `feed` does, and RuntimeFailure if the
+  /// Returns the devices of the accelerator that this process sees; none if the rank has no accelerator.
+  std::optional<SeenDevices> devices();
+  /// Feeds a batch of the next step while a step runs on an accelerator, if `Executor::can_set_next_inputs`. The step
+  /// that it is for begins with `Executor::use_next_inputs`. Throws as `feed` does, and RuntimeFailure if the
   /// accelerator cannot take a second batch.
   void feed_next(const Batch& batch);
   /// Feeds the rate to the input "learning_rate". Throws InvalidArgument if it is not finite in the type of the input,

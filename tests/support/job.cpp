@@ -80,11 +80,11 @@ Arrays train(const Job& job, const Program& program, const Arrays& states, Commu
   }
   if (job.begin) job.begin(program, executor, world);
   // Plugins get the inputs of a step while they compute the one before.
-  const bool feeds_ahead = job.device == nullptr && executor.takes_next_inputs();
+  const bool feeds_ahead = job.device == nullptr && executor.can_set_next_inputs();
   bool is_fed = false;
   for (int step = 0; step < job.steps; ++step) {
     const int number = job.first_step + step;
-    if (!is_fed || !executor.take_next_inputs()) feed(executor, batch_of(job, graph, number));
+    if (!is_fed || !executor.use_next_inputs()) feed(executor, batch_of(job, graph, number));
     is_fed = false;
     std::function<void()> meanwhile;
     if (feeds_ahead && step + 1 < job.steps) {

@@ -1,24 +1,22 @@
 #include "compiler/emit/held_bytes.h"
 
-#include <set>
-
 namespace partita {
-namespace {
-
-/// The places of inputs that stay on the device (runtime/execute/xla/device_inputs.h).
-std::set<int> places_of_inputs(const Segmenter& segmenter) {
+std::set<int> kept_inputs(const Segmenter& segmenter) {
   const Schedule& schedule = segmenter.schedule();
   const LocalGraph& local = segmenter.local();
-  std::set<int> places;
-  if (local.mesh.micro_batches() > 1) return places;
-  for (size_t i = 0; i < local.graph.inputs.size(); ++i) {
-    const bool is_fed = local.graph.inputs[i].from_stage < 0;
-    if (is_fed) places.insert(segmenter.places()[static_cast<size_t>(schedule.inputs[i])]);
+  if (local.mesh.micro_batches() > 1) return {};
+  const auto place_of = [&](int buffer) { return segmenter.places()[static_cast<size_t>(buffer)]; };
+  std::set<int> read, kept;
+  for (const Instruction& instruction : schedule.instructions) {
+    if (!segmenter.in_program(instruction)) continue;
+    for (const int buffer : instruction.inputs) read.insert(place_of(buffer));
   }
-  return places;
+  for (size_t i = 0; i < local.graph.inputs.size(); ++i) {
+    const int place = place_of(schedule.inputs[i]);
+    if (local.graph.inputs[i].from_stage < 0 && read.contains(place)) kept.insert(place);
+  }
+  return kept;
 }
-
-}  // namespace
 
 std::vector<HeldBytes> held_bytes(const Segmenter& segmenter, const std::vector<Segment>& segments,
                                   const std::vector<int64_t>& coordinates) {
@@ -33,7 +31,7 @@ std::vector<HeldBytes> held_bytes(const Segmenter& segmenter, const std::vector<
   for (const int output : schedule.outputs) live.insert(segmenter.places()[static_cast<size_t>(output)]);
   HeldBytes always;
   for (const int place : states) always.states += bytes_of(place);
-  const std::set<int> inputs = places_of_inputs(segmenter);
+  const std::set<int> inputs = kept_inputs(segmenter);
   for (const int place : inputs) always.values += bytes_of(place);
   std::vector<HeldBytes> found;
   for (const Segment& segment : segments) {

@@ -95,7 +95,7 @@ bool is_held(const StageProgram& stage, const Segmenter& segmenter, int place, s
       return buffer >= 0 && segmenter.places()[static_cast<size_t>(buffer)] == place;
     });
   };
-  bool is_there = is_at(schedule.outputs), is_used = is_there;
+  bool is_there = is_at(schedule.outputs) || is_at(schedule.inputs), is_used = is_there;
   for (size_t i = 0; i < schedule.instructions.size(); ++i) {
     const Instruction& one = schedule.instructions[i];
     if (!is_at(one.inputs) && !is_at(one.outputs)) continue;
@@ -105,7 +105,8 @@ bool is_held(const StageProgram& stage, const Segmenter& segmenter, int place, s
   return is_there && is_used;
 }
 
-// A program needs on the device what is used before it or in it, and in it or later. Outputs stay from step to step.
+// A program needs on the device what is used before it or in it, and in it or later. Inputs and outputs stay from
+// step to step.
 TEST(RankPrograms, HoldWhatIsUsedLater) {
   const Program program = staged_program(/*ranks=*/1, /*stages=*/1, /*micro_batches=*/1);
   const StageProgram& stage = program.stages[0];

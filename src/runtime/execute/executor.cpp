@@ -248,6 +248,7 @@ struct Executor::Impl {
   /// `run_before_update` does.
   int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
+    forget_next_inputs();  // the replay keeps all values
     {
       const Singly singly(own);
       run_before_update(threads, [&](const Run& run, size_t instruction) {
@@ -255,9 +256,17 @@ struct Executor::Impl {
         if (place < bad && !by_stage[static_cast<size_t>(run.stage)]->makes_finite(instruction)) bad = place;
       });
     }
+    for (const auto& stage : own) stage->finish();
+
     if (bad != kNone) bad = bad * world.size() + world.rank();
     world.all_reduce(&bad, 1, DType::i64, Reduce::min);
     return bad;
+  }
+
+  void forget_next_inputs() {
+    for (const auto& stage : own) {
+      if (stage->programs() != nullptr) stage->programs()->inputs().forget_next();
+    }
   }
 
   int64_t instructions_of(size_t stage) const {
@@ -414,24 +423,19 @@ std::optional<Array> Executor::state_on_first(std::string_view name) const {
   return whole;
 }
 
-bool Executor::takes_next_inputs() const {
-  return std::all_of(impl_->own.begin(), impl_->own.end(),
-                     [](const auto& stage) { return stage->takes_next_inputs(); });
+bool Executor::can_set_next_inputs() const {
+  return impl_->own.size() == 1 && impl_->own.front()->can_set_next_inputs();
 }
 
-bool Executor::take_next_inputs() {
-  bool takes = false;
+bool Executor::use_next_inputs() {
+  bool uses = false;
   for (const auto& stage : impl_->own) {
-    if (stage->programs() != nullptr) takes = stage->programs()->inputs().take_next() || takes;
+    if (stage->programs() != nullptr) uses = stage->programs()->inputs().use_next() || uses;
   }
-  return takes;
+  return uses;
 }
 
-void Executor::forget_next_inputs() {
-  for (const auto& stage : impl_->own) {
-    if (stage->programs() != nullptr) stage->programs()->inputs().forget_next();
-  }
-}
+void Executor::forget_next_inputs() { impl_->forget_next_inputs(); }
 
 std::optional<std::string> Executor::try_step(const std::function<void()>& meanwhile) {
   const HeldSignals held;

@@ -39,10 +39,13 @@ class Executor {
   /// micro-batches do not split. Throws InvalidArgument if no stage of this rank has the input and unless the box has
   /// the input's local type, InternalError if it lies outside `given` or there is no such micro-batch.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch = 0);
-  /// Whether `StageExecutor::set_next_input` may be called for this rank's stages while a step runs.
-  bool takes_next_inputs() const;
-  /// Makes what `set_next_input` was given the inputs of the step that is run next. Returns false if that is nothing.
-  bool take_next_inputs();
+  /// Whether `StageExecutor::set_next_input` may be called while a step runs: this rank has one stage, which can keep
+  /// inputs.
+  bool can_set_next_inputs() const;
+  /// Makes what `set_next_input` was given the inputs of the step that is run next. Returns false if that is nothing:
+  /// a step that is repeated, since it was not finite, drops them for want of memory.
+  bool use_next_inputs();
+
   /// Drops what `set_next_input` was given.
   void forget_next_inputs();
   /// Sets a state from its whole value. This rank keeps its part in each of its stages that has the state. Throws

@@ -50,7 +50,7 @@ void StageBinder::bind_all() {
 /// Starts a segment where it begins. Its other instructions do nothing, unless all run singly.
 void StageBinder::bind_program(size_t index) {
   bound_.actions.push_back([programs = programs_, index] {
-    if (programs->begins(index) || programs->runs_singly()) programs->run(index);
+    if (programs->starts_at(index)) programs->run(index);
   });
 }
 

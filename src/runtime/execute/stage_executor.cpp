@@ -60,8 +60,9 @@ void StageExecutor::run(size_t begin, size_t end, DeviceSubnormals& threads) {
 void StageExecutor::run_measured(size_t i) {
   Span span = spans_.of(i);
   if (programs_ != nullptr && programs_->contains(schedule_.instructions[i])) {
-    if (!programs_->begins(i)) return bound_.actions[i]();  // a part of a program
+    if (!programs_->starts_at(i)) return bound_.actions[i]();  // a part of a program
     span.last = static_cast<int32_t>(programs_->last_of(i));
+
     span.exposed = 0;
   }
   if (programs_ != nullptr && !bound_.reads[i].empty()) {
@@ -97,7 +98,7 @@ void StageExecutor::set_input(std::string_view name, ConstTensor given, const Bo
 }
 
 void StageExecutor::set_next_input(std::string_view name, ConstTensor given, const Box& box) {
-  PARTITA_CHECK(takes_next_inputs(), "'{}' of the next step for a stage that cannot keep it", name);
+  PARTITA_CHECK(can_set_next_inputs(), "'{}' of the next step for a stage that cannot keep it", name);
   programs_->inputs().set_next(buffers_.input_for(name, given, box, 0), given, box);
 }
 

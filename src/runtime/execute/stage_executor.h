@@ -57,8 +57,8 @@ class StageExecutor {
   /// micro-batch.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch);
   /// Whether inputs of the next step can be set while a step runs: on an accelerator that has memory for them.
-  bool takes_next_inputs() const { return programs_ != nullptr && programs_->takes_next_inputs(); }
-  /// Sets an input of the next step, which `take_next_inputs` begins. Throws as `set_input` does,
+  bool can_set_next_inputs() const { return programs_ != nullptr && programs_->has_room_for_next(); }
+  /// Sets an input of the next step, which `use_next_inputs` begins. Throws as `set_input` does,
   /// RuntimeFailure(out_of_memory) if there is too little memory for two inputs, and InternalError if the stage takes
   /// none.
   void set_next_input(std::string_view name, ConstTensor given, const Box& box);

@@ -21,10 +21,10 @@ std::optional<LaunchedRank> this_rank();
 void open_standard_streams();
 
 /// While it lives, std::cout is silent in every process but that of rank 0, unless `all` is set. With a folder the text
-/// also goes to FOLDER/rank_R.log. Several may live at a time and end in any order. The constructor throws
-/// RuntimeFailure(cannot_write) if the file cannot be written or another job writes it, InvalidArgument for an invalid
-/// PARTITA_STALL_TIMEOUT, and RuntimeFailure with a signal's exit code if one asks the job to end while it waits for
-/// the file.
+/// also goes to FOLDER/rank_R.log. Several may live at a time and end in any order, all on one thread. The constructor
+/// throws RuntimeFailure(cannot_write) if the file cannot be written or another job writes it, InvalidArgument for an
+/// invalid PARTITA_STALL_TIMEOUT, and RuntimeFailure with a signal's exit code if one asks the job to end while it
+/// waits for the file.
 class Console {
  public:
   Console(int rank, bool all, const std::string& log_dir);

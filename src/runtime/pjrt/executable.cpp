@@ -35,7 +35,9 @@ Completion::~Completion() {
 }
 
 void Completion::when_ended(std::function<void()> told) const {
-  if (event_ != nullptr) state_->api->when_ready(event_, std::move(told));
+  if (event_ == nullptr) return;
+  // The plugin may call after all that belongs to the client has gone.
+  state_->api->when_ready(event_, [api = state_->api, told = std::move(told)] { told(); });
 }
 
 void Completion::wait() {

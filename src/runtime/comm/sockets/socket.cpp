@@ -128,10 +128,12 @@ void require_open_files(std::string_view where, int64_t count, const std::string
 Socket listen_on(const Endpoint& endpoint) {
   const Addresses addresses = resolve(endpoint, /*listens=*/true);
   int error = EADDRNOTAVAIL;
+  bool is_foreign = addresses != nullptr;  // whether this host has none of the addresses
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     Socket socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket.is_open()) {
       error = errno;
+      is_foreign = false;
       continue;
     }
     const int yes = 1;
@@ -140,9 +142,10 @@ Socket listen_on(const Endpoint& endpoint) {
       return socket;
     }
     error = errno;
+    is_foreign = is_foreign && error == EADDRNOTAVAIL;
   }
-  // Another address is one that the user gave, and stays wrong in another attempt.
-  const ExitCode code = error == EADDRNOTAVAIL ? ExitCode::usage : ExitCode::peer_lost;
+  // An address of another host stays wrong in another attempt, a port is free later.
+  const ExitCode code = is_foreign ? ExitCode::usage : ExitCode::peer_lost;
   throw RuntimeFailure(code, fmt::format("[sockets] cannot listen on {}: {}, expected a free port of "
                                          "an address of this host",
                                          print(endpoint), std::strerror(error)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/emit/held_bytes.h"
 #include "ir/sharding/box_runs.h"
 #include "runtime/execute/shard_copy.h"
 #include "runtime/execute/xla/with_place.h"
@@ -23,7 +24,10 @@ const char* dense_part(ConstTensor given, const Box& box) {
 }  // namespace
 
 DeviceInputs::DeviceInputs(const DeviceValues::Parts& parts, DeviceValues& values)
-    : parts_(parts), values_(values), host_reads_(parts.segmenter.places().size(), false) {
+    : parts_(parts),
+      values_(values),
+      kept_(kept_inputs(parts.segmenter)),
+      host_reads_(parts.segmenter.places().size(), false) {
   const auto read = [&](int buffer) { host_reads_[static_cast<size_t>(values.place_of(buffer))] = true; };
   for (const Instruction& instruction : parts.schedule.instructions) {
     if (parts.segmenter.in_program(instruction)) continue;
@@ -33,8 +37,6 @@ DeviceInputs::DeviceInputs(const DeviceValues::Parts& parts, DeviceValues& value
     if (!check.in_program) host_reads_[static_cast<size_t>(check.place)] = true;
   }
 }
-
-bool DeviceInputs::takes(int buffer) const { return parts_.local.mesh.micro_batches() == 1 && !host_reads(buffer); }
 
 pjrt::Buffer DeviceInputs::upload(int buffer, ConstTensor given, const Box& box) const {
   const Type type = parts_.buffers.type_of(buffer);
@@ -53,25 +55,36 @@ pjrt::Buffer DeviceInputs::upload(int buffer, ConstTensor given, const Box& box)
 }
 
 void DeviceInputs::set(int buffer, ConstTensor given, const Box& box) {
-  values_.release(values_.place_of(buffer), 0);  // the device needs no memory for both
-  values_.set_input(values_.place_of(buffer), upload(buffer, given, box), /*is_on_host=*/false);
+  const int place = values_.place_of(buffer);
+  values_.written(buffer, 0);  // the device needs no memory for both
+  try {
+    values_.set_input(place, upload(buffer, given, box), /*is_on_host=*/false);
+  } catch (...) {  // then the host has it
+    copy_part(given, box, parts_.buffers.copy_of(place, 0));
+    throw;
+  }
 }
 
 void DeviceInputs::set_next(int buffer, ConstTensor given, const Box& box) {
-  std::vector<char> copy;
+  Next next{.place = values_.place_of(buffer)};
   if (host_reads(buffer)) {
-    copy.resize(static_cast<size_t>(parts_.buffers.type_of(buffer).bytes()));
-    copy_part(given, box, copy.data());
+    next.on_host.resize(static_cast<size_t>(parts_.buffers.type_of(buffer).bytes()));
+    copy_part(given, box, next.on_host.data());
   }
-  next_.push_back({values_.place_of(buffer), upload(buffer, given, box), std::move(copy)});
+  if (is_kept(buffer)) next.value = upload(buffer, given, box);
+  next_.push_back(std::move(next));
 }
 
-bool DeviceInputs::take_next() {
+bool DeviceInputs::use_next() {
   const bool has_any = !next_.empty();
   for (Next& next : next_) {
     const bool is_on_host = !next.on_host.empty();
     if (is_on_host) std::memcpy(parts_.buffers.copy_of(next.place, 0), next.on_host.data(), next.on_host.size());
-    values_.set_input(next.place, std::move(next.value), is_on_host);
+    if (next.value) {
+      values_.set_input(next.place, std::move(*next.value), is_on_host);
+    } else {
+      values_.written(next.place, 0);
+    }
   }
   next_.clear();
   return has_any;
@@ -79,9 +92,7 @@ bool DeviceInputs::take_next() {
 
 int64_t DeviceInputs::bytes() const {
   int64_t bytes = 0;
-  for (size_t i = 0; i < parts_.schedule.inputs.size(); ++i) {
-    if (parts_.local.graph.inputs[i].from_stage < 0) bytes += parts_.buffers.type_of(parts_.schedule.inputs[i]).bytes();
-  }
+  for (const int place : kept_) bytes += parts_.buffers.type_of(place).bytes();
   return bytes;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // Inputs that go to an accelerator at once: those of a step, and those of the next one while it computes.
 
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "ir/sharding/rule.h"
@@ -8,40 +10,41 @@
 
 namespace partita {
 
-/// The inputs of a stage, if no micro-batches split them: parts of those are copied on the host first. For the thread
-/// that runs the schedule.
+/// The inputs of a stage without micro-batches, whose parts the host cuts first. For the thread that runs the schedule.
 class DeviceInputs {
  public:
   /// All that `parts` refers to and `values`, which has the inputs of the step, outlive this object.
   DeviceInputs(const DeviceValues::Parts& parts, DeviceValues& values);
 
-  /// Whether `set` may be called for a buffer: the host does not read it.
-  bool takes(int buffer) const;
+  /// Whether `set` may be called for a buffer: programs alone read it.
+  bool takes(int buffer) const { return is_kept(buffer) && !host_reads(buffer); }
   /// Copies the elements of `given` inside `box`, this rank's part of an input, to the device. It stays there until it
   /// is set again. Throws RuntimeFailure(out_of_memory) if there is too little memory.
   void set(int buffer, ConstTensor given, const Box& box);
-  /// Copies the elements of `given` inside `box` to the device for the next step. If the host reads the input, memory
-  /// of the host has them as well. Throws as `set` does.
+  /// Copies the elements of `given` inside `box` for the next step: to the device if programs read the input, and to
+  /// memory of the host if that reads it. Throws as `set` does.
   void set_next(int buffer, ConstTensor given, const Box& box);
   /// Makes what `set_next` was given the inputs of the step that begins, and returns whether there was any. Other
   /// inputs stay as they are.
-  bool take_next();
+  bool use_next();
   /// Drops what `set_next` was given.
   void forget_next() { next_.clear(); }
-  /// Returns the bytes of what `set_next` may be given, rows and other inputs.
+  /// Returns the bytes that the device takes for all of a step.
   int64_t bytes() const;
 
  private:
   struct Next {
     int place = -1;
-    pjrt::Buffer value;
-    std::vector<char> on_host;  // empty: the host does not read it
+    std::optional<pjrt::Buffer> value;  // none: no program reads it
+    std::vector<char> on_host;          // empty: the host does not read it
   };
   pjrt::Buffer upload(int buffer, ConstTensor given, const Box& box) const;
+  bool is_kept(int buffer) const { return kept_.contains(values_.place_of(buffer)); }
   bool host_reads(int buffer) const { return host_reads_[static_cast<size_t>(values_.place_of(buffer))]; }
 
   const DeviceValues::Parts parts_;
   DeviceValues& values_;
+  const std::set<int> kept_;      // places
   std::vector<bool> host_reads_;  // by place
   std::vector<Next> next_;
 };

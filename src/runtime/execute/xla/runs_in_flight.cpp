@@ -16,14 +16,14 @@ void RunsInFlight::record(Recorder* recorder, int stage, int thread) {
 void RunsInFlight::add(pjrt::Completion done, Describe describe, const Span& span) {
   Run& run = runs_.emplace_back(Run{std::move(done), std::move(describe), std::nullopt});
   if (recorder_ == nullptr || !recorder_->wants(/*exposed=*/false)) return;
+  const auto ended = std::make_shared<std::atomic<int64_t>>(0);
+  run.ended = ended;
+  run.done.when_ended([ended] { *ended = Recorder::now(); });
   run.span = span;
   run.span->kind = Span::program;
   run.span->thread = thread_;
   run.span->stage = stage_;
   run.span->step = recorder_->step();
-  const auto ended = std::make_shared<std::atomic<int64_t>>(0);
-  run.done.when_ended([ended] { *ended = Recorder::now(); });
-  run.ended = ended;
 }
 
 std::exception_ptr RunsInFlight::await_oldest() {

@@ -68,13 +68,16 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
 /// Checks the program that needs the most: with its temporaries, states, outputs, and values that it uses or that are
 /// used before and after it.
 void StagePrograms::require_room() {
+  has_room_for_next_ = parts_.local.mesh.micro_batches() == 1;
   const std::optional<int64_t> limit = parts_.accelerator.client().memory_limit(parts_.accelerator.device());
   if (!limit) return;
   const std::vector<ProgramMemory> needs = memory_of_segments();
   const auto most = std::max_element(
       needs.begin(), needs.end(), [](const ProgramMemory& a, const ProgramMemory& b) { return a.bytes() < b.bytes(); });
   if (most == needs.end()) return;
-  has_room_for_next_ = most->bytes() + inputs_.bytes() <= *limit;
+  const bool says_all = std::all_of(needs.begin(), needs.end(), [](const auto& need) { return need.temporaries; });
+  const int64_t rest = *limit - *limit / 10 - most->bytes();
+  has_room_for_next_ = has_room_for_next_ && says_all && inputs_.bytes() <= rest;
   if (most->bytes() <= *limit) return;
   throw RuntimeFailure(
       ExitCode::out_of_memory,
@@ -82,7 +85,7 @@ void StagePrograms::require_room() {
                   "temporaries) for the program of {}{}, expected at most the {} that it has: a smaller batch or "
                   "model, or more devices",
                   print_bytes(most->bytes()), print_bytes(most->held.states), print_bytes(most->held.values),
-                  print_bytes(most->temporaries),
+                  print_bytes(most->temporaries.value_or(0)),
                   nodes_of(parts_, segments_[static_cast<size_t>(most - needs.begin())].segment), owner_,
                   print_bytes(*limit)));
 }
@@ -97,7 +100,8 @@ std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() co
     if (segments_[i].programs.empty()) continue;
     try {
       need.temporaries = segments_[i].programs[0]->memory().temporaries;
-    } catch (const Error&) {  // the plugin does not say
+    } catch (const Error&) {
+      need.temporaries = std::nullopt;
     }
   }
   return needs;

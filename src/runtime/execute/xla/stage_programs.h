@@ -42,15 +42,19 @@ class StagePrograms {
 
   DeviceValues& values() { return values_; }
   DeviceInputs& inputs() { return inputs_; }
-  /// Whether inputs of a next step can wait on the device: micro-batches do not split them, and there is memory for
-  /// them, as far as the plugin says what it has.
-  bool takes_next_inputs() const { return has_room_for_next_ && parts_.local.mesh.micro_batches() == 1; }
+  /// Whether inputs of a next step can wait on the device: there are no micro-batches, and there is memory for them and
+  /// a tenth of all more, as far as the plugin says.
+  bool has_room_for_next() const { return has_room_for_next_; }
   /// Whether an instruction is a part of a program.
   bool contains(const Instruction& instruction) const { return segmenter_.in_program(instruction); }
   /// Whether instruction `i` begins a segment.
   bool begins(size_t i) const { return by_instruction_[i] >= 0; }
-  /// Returns the last instruction of the segment that begins at instruction `i`.
-  size_t last_of(size_t i) const { return segments_[static_cast<size_t>(by_instruction_[i])].segment.end - 1; }
+  /// Whether `run` starts a program for instruction `i`, and the last instruction of it.
+  bool starts_at(size_t i) const { return singly_ || begins(i); }
+  size_t last_of(size_t i) const {
+    return singly_ ? i : segments_[static_cast<size_t>(by_instruction_[i])].segment.end - 1;
+  }
+
   /// Declares that instruction `i` has run: values that nobody reads after it are released.
   void ran(size_t i);
   /// Starts the segment that begins at instruction `i`, in the current micro-batch. While one instruction at a time is
@@ -61,7 +65,6 @@ class StagePrograms {
   void run(size_t i);
   /// Whether each instruction runs by itself, so that all results can be looked at.
   void run_singly(bool singly);
-  bool runs_singly() const { return singly_; }
   /// Reads what programs that ran since the last call found about ids and labels: waits for those that check some, and
   /// is then a collective call over the stage's ranks. Throws the kernel's InvalidArgument, on all of them, for an id
   /// out of range. Throws as `finish` does, and RuntimeFailure if a rank fails, is lost or late.
@@ -88,8 +91,8 @@ class StagePrograms {
   /// Bytes on the device while a program runs.
   struct ProgramMemory {
     HeldBytes held;
-    int64_t temporaries = 0;
-    int64_t bytes() const { return held.all() + temporaries; }
+    std::optional<int64_t> temporaries = 0;  // none: the plugin does not say
+    int64_t bytes() const { return held.all() + temporaries.value_or(0); }
   };
   void release_pending();
   Loaded load(Segment segment) const;
