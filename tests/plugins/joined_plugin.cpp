@@ -1,7 +1,9 @@
 // A plugin that joins the devices of several processes, for tests: it computes with the plugin for CPUs that
 // PARTITA_JOINED_PLUGIN names. That one has no collectives between processes, so each process runs the replicas of all
 // of them. What the other processes give as arguments it takes from the table that the client was made with. Results
-// are thus those of one process with as many devices. A client without `num_nodes` is one of the plugin below.
+// are thus those of one process with as many devices. A client without `num_nodes` is one of the plugin below. If
+// PARTITA_JOINED_PLATFORM is set, to "cuda" for example, that one stands for another platform, with as many devices as
+// PARTITA_JOINED_DEVICES says.
 
 #include <dlfcn.h>
 
@@ -168,31 +170,48 @@ Error* meet(const JoinedClient& client) {
   return nullptr;
 }
 
-Error* create_client(ClientCreateArgs* args) {
-  const std::optional<int64_t> node = option_of(*args, "node_id"), nodes = option_of(*args, "num_nodes");
-  if (!nodes) return below(Function::client_create, *args);
-  if (!node || args->kv_get == nullptr || args->kv_put == nullptr) return error_of("no place or no table");
-  JoinedClient client{.node = *node, .nodes = *nodes, .table = *args};
-  if (Error* error = meet(client)) return error;
+/// Makes a client of the plugin below with so many devices.
+Error* create_below(int64_t devices, ClientHandle*& client) {
   const std::string name = "cpu_device_count";
   NamedValue count;
   count.struct_size = sizeof(count);
   count.name = name.data();
   count.name_size = name.size();
   count.kind = NamedValue::int64;
-  count.int64_value = *nodes;
+  count.int64_value = devices;
   count.value_size = 1;
   ClientCreateArgs made;
   made.options = &count;
   made.num_options = 1;
-  if (Error* error = below(Function::client_create, made)) return error;
+  Error* error = below(Function::client_create, made);
+  client = made.client;
+  return error;
+}
+
+Error* name_platform(ClientTextArgs* args) {
+  const char* platform = std::getenv("PARTITA_JOINED_PLATFORM");
+  if (platform == nullptr) return below(Function::client_platform_name, *args);
+  args->text = platform;
+  args->size = std::strlen(platform);
+  return nullptr;
+}
+
+Error* create_client(ClientCreateArgs* args) {
+  const std::optional<int64_t> node = option_of(*args, "node_id"), nodes = option_of(*args, "num_nodes");
+  const char* devices_here = std::getenv("PARTITA_JOINED_DEVICES");
+  if (!nodes && devices_here != nullptr) return create_below(std::atoi(devices_here), args->client);
+  if (!nodes) return below(Function::client_create, *args);
+  if (!node || args->kv_get == nullptr || args->kv_put == nullptr) return error_of("no place or no table");
+  JoinedClient client{.node = *node, .nodes = *nodes, .table = *args};
+  if (Error* error = meet(client)) return error;
+  if (Error* error = create_below(*nodes, args->client)) return error;
   ClientDevicesArgs devices;
-  devices.client = args->client = made.client;
+  devices.client = args->client;
   if (Error* error = below(Function::client_addressable_devices, devices)) return error;
   if (devices.num_devices != static_cast<size_t>(*nodes)) return error_of("another number of devices");
   const std::lock_guard lock(state().mutex);
   client.own = devices.devices[*node];
-  state().clients[made.client] = client;
+  state().clients[args->client] = client;
   return nullptr;
 }
 
@@ -453,6 +472,7 @@ const Table* joined_table() {
   const auto set = [](Function function, Entry entry) { joined->entries[static_cast<size_t>(function)] = entry; };
   set(Function::client_create, entry<create_client>);
   set(Function::client_addressable_devices, entry<list_devices>);
+  set(Function::client_platform_name, entry<name_platform>);
   set(Function::client_compile, entry<make_program<Function::client_compile, ClientCompileArgs>>);
   set(Function::executable_deserialize_and_load,
       entry<make_program<Function::executable_deserialize_and_load, DeserializeArgs>>);

@@ -19,7 +19,7 @@ if [[ ${BUILD:-yes} != no ]]; then
   ninja -C $build partita unit_tests dist_tests errors_tests commands_tests laws_tests
   find $build -name '*.gcda' -delete
   names='*Accelerat*:*Compil*:*Emission*:*ElementType*:*Gang*:*OptimizedProgram*:*Plugin*:*Probe*:*Program*:*Recompute*'
-  names+=':*Segments*:*Target*:*Whole*:*Xla*'
+  names+=':*OwnDevice*:*Segments*:*StepRows*:*Target*:*Whole*:*Xla*'
   for tests in unit dist errors commands; do
     echo "$tests tests"
     $build/tests/${tests}_tests --gtest_brief=1 --gtest_filter="$names" || faults=1
