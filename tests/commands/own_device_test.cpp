@@ -30,7 +30,7 @@ class OwnDevice : public NeedsPlugin {
       ::setenv("PARTITA_JOINED_DEVICES", std::to_string(devices).c_str(), 1);
     });
   }
-  /// What a log says of each step and validation, without times.
+  /// Returns the steps and validations of a log, without times.
   static std::vector<std::string> steps_of(const std::filesystem::path& log) {
     std::vector<std::string> steps;
     std::istringstream lines(read_text(log));
@@ -81,7 +81,7 @@ TEST_F(OwnDevice, TrainsAsTheProcessorDoes) {
   }
 }
 
-// Rows that are read ahead change neither where a training goes on nor where it stops.
+// Prefetched rows change neither where a training goes on nor where it stops.
 TEST_F(OwnDevice, GoesOnInTheMiddleOfAnEpoch) {
   const TempDir folder;
   const OwnWords job{"train", "mlp:hidden=8", "--batch", "1000", "--schedule-steps", "12", "--no-eval", "--quiet"};

@@ -170,7 +170,7 @@ Error* meet(const JoinedClient& client) {
   return nullptr;
 }
 
-/// Makes a client of the plugin below with so many devices.
+/// Makes a client of the plugin below that has `devices`.
 Error* create_below(int64_t devices, ClientHandle*& client) {
   const std::string name = "cpu_device_count";
   NamedValue count;
