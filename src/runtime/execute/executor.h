@@ -45,7 +45,6 @@ class Executor {
   /// Makes what `set_next_input` was given the inputs of the step that is run next. Returns false if that is nothing:
   /// a step that is repeated, since it was not finite, drops them for want of memory.
   bool use_next_inputs();
-
   /// Drops what `set_next_input` was given.
   void forget_next_inputs();
   /// Sets a state from its whole value. This rank keeps its part in each of its stages that has the state. Throws

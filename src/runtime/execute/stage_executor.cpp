@@ -62,7 +62,6 @@ void StageExecutor::run_measured(size_t i) {
   if (programs_ != nullptr && programs_->contains(schedule_.instructions[i])) {
     if (!programs_->starts_at(i)) return bound_.actions[i]();  // a part of a program
     span.last = static_cast<int32_t>(programs_->last_of(i));
-
     span.exposed = 0;
   }
   if (programs_ != nullptr && !bound_.reads[i].empty()) {

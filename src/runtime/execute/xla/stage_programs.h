@@ -54,7 +54,6 @@ class StagePrograms {
   size_t last_of(size_t i) const {
     return singly_ ? i : segments_[static_cast<size_t>(by_instruction_[i])].segment.end - 1;
   }
-
   /// Declares that instruction `i` has run: values that nobody reads after it are released.
   void ran(size_t i);
   /// Starts the segment that begins at instruction `i`, in the current micro-batch. While one instruction at a time is
