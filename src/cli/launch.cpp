@@ -1,6 +1,7 @@
 // partita launch: a job on several ranks of this and other hosts, watched, and started again.
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -10,6 +11,7 @@
 #include "cli/options.h"
 #include "runtime/launch/launcher/agent.h"
 #include "runtime/launch/launcher/job.h"
+#include "runtime/launch/warn.h"
 
 namespace partita {
 namespace {
@@ -49,6 +51,16 @@ std::vector<std::string> command_of(const LaunchFlags& flags, const std::string&
   return command;
 }
 
+/// Checks a name that -x was given. Warns if there is no such variable.
+void check_variable(const std::string& name) {
+  const bool is_name = !name.empty() && name.find_first_of("=, \t") == std::string::npos;
+  if (!is_name) {
+    throw InvalidArgument(
+        fmt::format("[-x] not the name of a variable, got '{}', expected one name, such as -x PATH", name));
+  }
+  if (std::getenv(name.c_str()) == nullptr) warn(fmt::format("[-x] {} is not set, so no rank gets it", name));
+}
+
 void run_launch(const LaunchFlags& flags, const CLI::App& app) {
   constexpr int64_t kMaxRestarts = 1'000'000;
   check_range("-n", flags.ranks, 0, kMaxJobRanks);
@@ -57,6 +69,7 @@ void run_launch(const LaunchFlags& flags, const CLI::App& app) {
     throw InvalidArgument(
         fmt::format("[--stall-timeout] out of range, got {}, expected 0.5 to 1000000 seconds", flags.stall_timeout));
   }
+  for (const std::string& name : flags.forwarded) check_variable(name);
   const std::vector<HostSlots> hosts = hosts_of(flags);
   check_range("--min-ranks", flags.min_ranks, 0, slots_of(hosts));
   std::error_code failure;

@@ -12,11 +12,11 @@ namespace {
 
 constexpr const char* kFlightRecord = "PARTITA_FLIGHT_RECORD";
 
-/// Silences a plugin for CPUs that loads kept programs, unless the user has chosen what it logs. For each program it
-/// logs as errors that hints of its compiler, such as "prefer-no-gather", are no features of the processor. Real errors
-/// are returned as well. Ranks have not started yet, so no other thread reads the environment.
+/// Silences a plugin for CPUs, unless the user has chosen what it logs. For each kept program that it loads it logs as
+/// errors that hints of its compiler, such as "prefer-no-gather", are no features of the processor. Real errors are
+/// returned as well. Ranks have not started yet, so no other thread reads the environment.
 void silence_plugin(const std::string& device) {
-  if (!device.starts_with("xla:cpu") || program_folder().empty()) return;
+  if (!device.starts_with("xla:cpu")) return;
   ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", /*overwrite=*/0);
 }
 

@@ -109,7 +109,8 @@ void check_finite(const Metrics& metrics) {
       ExitCode::non_finite,
       fmt::format("[eval] the results are not finite, got NaN or infinite logits in {} of {} rows and a loss of {}, "
                   "expected numbers",
-                  metrics.non_finite, metrics.samples, metrics.loss));
+                  metrics.non_finite, metrics.samples,
+                  std::isnan(metrics.loss) ? std::abs(metrics.loss) : metrics.loss));
 }
 
 }  // namespace partita

@@ -44,6 +44,7 @@ TEST(Flags, TakeNoWordOfOthers) {
     const Outcome outcome = run_program(*words);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output << fmt::format("{}", fmt::join(outcome.lines, "\n"));
     expect_parts(outcome.output, {"step: 1, loss is "});
+    EXPECT_EQ(has_warning(outcome, "[-x] B is not set, so no rank gets it"), words == &launched);
   }
 }
 

@@ -81,6 +81,29 @@ TEST_F(FakeAccelerated, EachProgramIsASpanOfTheDevice) {
   }
 }
 
+// Plugins may tell of the end of a run after the next one has ended.
+TEST_F(FakeAccelerated, ProgramsHaveTheOrderOfTheirStarts) {
+  Job job = gpt(2, 2, 2);
+  on_fake(job);
+  const Program program = compile_job(job);
+  fake_->is_stuck = true;
+  for (const RankTrace& trace : traced(job, program)) {
+    std::vector<Span> starts = of_kind(trace, Span::instruction);
+    std::erase_if(starts, [](const Span& span) { return span.last < 0; });
+    const std::vector<Span> programs = of_kind(trace, Span::program);
+    ASSERT_EQ(programs.size(), starts.size());
+    for (size_t i = 0; i < programs.size(); ++i) {
+      EXPECT_EQ(programs[i].index, starts[i].index);
+      EXPECT_EQ(programs[i].stage, starts[i].stage);
+      EXPECT_EQ(programs[i].micro_batch, starts[i].micro_batch);
+      EXPECT_GE(programs[i].begin, starts[i].begin);
+    }
+  }
+  for (const auto& [told, argument] : fake_->stuck) told(nullptr, argument);
+  fake_->stuck.clear();
+  fake_->is_stuck = false;
+}
+
 // Communication is what is left when the device has computed what is sent.
 TEST_F(FakeAccelerated, TheHostWaitsForTheDeviceBeforeItCommunicates) {
   for (const int64_t stages : {1, 2}) {

@@ -56,6 +56,10 @@ TEST(LaunchErrors, FlagsThatMakeNoSense) {
                  {"[-n] more ranks than slots, got 3, expected at most 2"});
   expect_refusal({"launch", "-n", "2", "--stall-timeout", "0", "--", "train"}, ExitCode::usage,
                  {"[--stall-timeout] out of range, got 0"});
+  for (const char* name : {"A=b", "A,B", ""}) {
+    expect_refusal({"launch", "-n", "2", "-x", name, "--", "train"}, ExitCode::usage,
+                   {fmt::format("[-x] not the name of a variable, got '{}', expected one name", name)});
+  }
   expect_refusal({"launch", "-n", "2", "--min-ranks", "3", "--", "train"}, ExitCode::usage,
                  {"[--min-ranks] out of range, got 3, expected 0 to 2"});
   expect_refusal({"launch", "--hostfile", "/no/such", "--", "train"}, ExitCode::missing_file,

@@ -64,9 +64,7 @@ void StageExecutor::run_measured(size_t i) {
     span.last = static_cast<int32_t>(programs_->last_of(i));
     span.exposed = 0;
   }
-  if (programs_ != nullptr && !bound_.reads[i].empty()) {
-    programs_->values().await(bound_.reads[i], buffers_.micro_batch(), spans_.recorder());
-  }
+  if (programs_ != nullptr) programs_->await(bound_.reads[i], buffers_.micro_batch());
   const Recorded recorded(spans_.recorder(), span);
   const auto start = std::chrono::steady_clock::now();
   bound_.actions[i]();

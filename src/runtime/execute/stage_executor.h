@@ -129,7 +129,7 @@ class StageExecutor {
   /// that this time is not a part of what reads the buffer next. Throws nothing if that program failed.
   void await_value(int buffer, int64_t micro_batch) const {
     if (programs_ == nullptr || spans_.recorder() == nullptr) return;
-    programs_->values().await({&buffer, 1}, micro_batch, spans_.recorder());
+    programs_->await({&buffer, 1}, micro_batch);
   }
   /// Whether all results of an instruction that has just run are finite, on this rank and in the current micro-batch.
   /// True for instructions other than the computations of the forward and the backward.

@@ -36,10 +36,10 @@ TEST(Recorder, ProgramsFollowOneAnother) {
   };
   add(0, 10, 20);
   add(0, 12, 50);
-  add(1, 11, 35);
-  add(1, 60, 70);
+  add(1, 11, 36);
+  add(1, 40, 48);  // the plugin told of it before the end of the one before it
   const std::vector<Span> spans = recorder.take();
-  const std::vector<std::array<int64_t, 3>> expected{{0, 10, 20}, {1, 20, 35}, {0, 35, 50}, {1, 60, 70}};
+  const std::vector<std::array<int64_t, 3>> expected{{0, 10, 20}, {1, 20, 36}, {0, 36, 48}, {1, 48, 48}};
   ASSERT_EQ(spans.size(), expected.size());
   for (size_t i = 0; i < spans.size(); ++i) {
     EXPECT_EQ((std::array<int64_t, 3>{spans[i].stage, spans[i].begin, spans[i].end}), expected[i]);

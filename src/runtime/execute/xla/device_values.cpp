@@ -107,17 +107,22 @@ char* DeviceValues::on_host(int buffer, int64_t micro_batch) {
   return address;
 }
 
-void DeviceValues::await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder) {
-  std::vector<const pjrt::Buffer*> awaited;
+std::vector<int> DeviceValues::await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder) {
+  std::vector<std::pair<int, const pjrt::Buffer*>> awaited;
   for (const int buffer : buffers) {
-    if (const pjrt::Buffer* value = only_on_device(buffer, micro_batch)) awaited.push_back(value);
+    if (const pjrt::Buffer* value = only_on_device(buffer, micro_batch)) awaited.emplace_back(place_of(buffer), value);
   }
-  if (awaited.empty()) return;
+  std::vector<int> computed;
+  if (awaited.empty()) return computed;
   const Recorded recorded(recorder, {.kind = Span::device});
   try {
-    for (const pjrt::Buffer* value : awaited) value->wait();
+    for (const auto& [place, value] : awaited) {
+      value->wait();
+      computed.push_back(place);
+    }
   } catch (const Error&) {  // the reader meets it again, and says where it is
   }
+  return computed;
 }
 
 /// Returns the value of a buffer in a micro-batch on the device if `on_host` would copy it, else null.

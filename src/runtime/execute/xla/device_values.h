@@ -55,8 +55,9 @@ class DeviceValues {
   /// that computes it, and throws its error. Throws the failed update's kind of error for a state that it lost.
   char* on_host(int buffer, int64_t micro_batch);
   /// Waits for the programs that compute the values of buffers in a micro-batch, if the host's memory lacks them, as a
-  /// span of the recorder, which may be null. Their errors are left to `on_host`.
-  void await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder);
+  /// span of the recorder, which may be null. Their errors are left to `on_host`. Returns the places
+  /// of the values that are computed.
+  std::vector<int> await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder);
   /// Declares that the value of a buffer in a micro-batch was written in the host's memory.
   void written(int buffer, int64_t micro_batch);
   /// Forgets the copies on the device of all values but states.

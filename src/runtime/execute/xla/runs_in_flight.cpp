@@ -6,6 +6,15 @@
 #include "runtime/execute/xla/with_place.h"
 
 namespace partita {
+namespace {
+
+/// Sets the time of an end to now, if it is not known yet.
+void set_end(std::atomic<int64_t>& end) {
+  int64_t unknown = 0;
+  end.compare_exchange_strong(unknown, Recorder::now());
+}
+
+}  // namespace
 
 void RunsInFlight::record(Recorder* recorder, int stage, int thread) {
   recorder_ = recorder;
@@ -13,17 +22,27 @@ void RunsInFlight::record(Recorder* recorder, int stage, int thread) {
   thread_ = thread;
 }
 
-void RunsInFlight::add(pjrt::Completion done, Describe describe, const Span& span) {
-  Run& run = runs_.emplace_back(Run{std::move(done), std::move(describe), std::nullopt});
+void RunsInFlight::add(pjrt::Completion done, Describe describe, const std::vector<int>& outputs, const Span& span) {
+  Run& run = runs_.emplace_back(Run{std::move(done), std::move(describe), &outputs});
   if (recorder_ == nullptr || !recorder_->wants(/*exposed=*/false)) return;
   const auto ended = std::make_shared<std::atomic<int64_t>>(0);
   run.ended = ended;
-  run.done.when_ended([ended] { *ended = Recorder::now(); });
+  run.done.when_ended([ended] { set_end(*ended); });
   run.span = span;
   run.span->kind = Span::program;
   run.span->thread = thread_;
   run.span->stage = stage_;
   run.span->step = recorder_->step();
+}
+
+void RunsInFlight::have_computed(const std::vector<int>& places, int64_t micro_batch) {
+  const auto computes = [&](const Run& run) {
+    return run.span && run.span->micro_batch == micro_batch &&
+           std::find_first_of(places.begin(), places.end(), run.outputs->begin(), run.outputs->end()) != places.end();
+  };
+  for (auto run = std::find_if(runs_.rbegin(), runs_.rend(), computes); run != runs_.rend(); ++run) {
+    if (run->span) set_end(*run->ended);
+  }
 }
 
 std::exception_ptr RunsInFlight::await_oldest() {
@@ -38,11 +57,11 @@ std::exception_ptr RunsInFlight::await_oldest() {
   return nullptr;
 }
 
-/// Adds the span of a run that has ended. The plugin may tell so a little later than to whom waits.
+/// Adds the span of a run that has ended.
 void RunsInFlight::add_span(Run& run) {
   if (!run.span || recorder_ == nullptr) return;
-  const int64_t told = *run.ended;
-  run.span->end = std::max(run.span->begin, told != 0 ? told : Recorder::now());
+  set_end(*run.ended);
+  run.span->end = std::max(run.span->begin, run.ended->load());
   recorder_->add(*run.span);
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "runtime/pjrt/client.h"
@@ -28,8 +29,12 @@ class RunsInFlight {
   Recorder* recorder() const { return recorder_; }
 
   size_t count() const { return runs_.size(); }
-  /// Adds a run. `span` has the instructions, the micro-batch and the begin of what a recorder gets.
-  void add(pjrt::Completion done, Describe describe, const Span& span);
+  /// Adds a run, which computes the places `outputs`: they outlive it. `span` has the instructions, the micro-batch and
+  /// the begin of what a recorder gets.
+  void add(pjrt::Completion done, Describe describe, const std::vector<int>& outputs, const Span& span);
+  /// Declares that the values of places in a micro-batch are computed. So the runs that compute them have ended, and
+  /// those before them, since a device runs one after another. The plugin may tell of an end much later.
+  void have_computed(const std::vector<int>& places, int64_t micro_batch);
   /// Waits for the oldest run. Returns its error, or null.
   std::exception_ptr await_oldest();
   /// Waits for all runs. Returns the error of the first that failed, or null.
@@ -39,8 +44,9 @@ class RunsInFlight {
   struct Run {
     pjrt::Completion done;
     Describe describe;
-    std::optional<Span> span;                             // if it is recorded
-    std::shared_ptr<const std::atomic<int64_t>> ended{};  // time of its end, 0 before the plugin has told it
+    const std::vector<int>* outputs;
+    std::optional<Span> span{};                     // if it is recorded
+    std::shared_ptr<std::atomic<int64_t>> ended{};  // time of its end, 0 before it is known
   };
   void add_span(Run& run);
 

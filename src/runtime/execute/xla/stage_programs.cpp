@@ -27,6 +27,18 @@ std::string nodes_of(const StagePrograms::Parts& parts, const Segment& segment) 
   return segment.end == segment.begin + 1 ? first : fmt::format("{} to {}", first, text_of(segment.end - 1));
 }
 
+/// Says what a program takes; "" if the plugin does not know.
+std::string memory_text(const pjrt::Executable& program) {
+  try {
+    const pjrt::MemoryUse use = program.memory();
+    return fmt::format(", which takes {} of arguments, {} of results, {} of them in place, and {} of temporaries",
+                       print_bytes(use.arguments), print_bytes(use.outputs), print_bytes(use.aliased),
+                       print_bytes(use.temporaries));
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 /// One rank needs no whole mode. What updates nothing, such as an evaluation, does without it if shards are uneven: the
 /// last rows of a dataset often are.
 CollectiveMode mode_of(const StagePrograms::Parts& parts) {
@@ -58,8 +70,9 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StageP
     flags_.push_back(parts.accelerator.client().upload(parts.accelerator.device(), {{DType::boolean, {}}, &flag}));
   }
   for (Segment& segment : segmenter_.segments(cuts.borders)) {
-    by_instruction_[segment.begin] = static_cast<int>(segments_.size());
     segments_.push_back(load(std::move(segment)));
+    const Loaded& loaded = segments_.back();
+    if (!loaded.programs.empty()) by_instruction_[loaded.segment.begin] = static_cast<int>(segments_.size()) - 1;
   }
   require_room();
   values_.on_failure([this] { require_success(); });
@@ -189,7 +202,7 @@ void StagePrograms::enqueue(const Loaded& loaded) {
   if (!loaded.segment.checks.empty()) ids_.add(loaded.segment, std::move(results.buffers.back()));
   in_flight_.add(
       std::move(results.done), [this, &loaded](const Error& error) { return description_of(loaded, error); },
-      span_of(loaded));
+      loaded.segment.outputs, span_of(loaded));
   if (after_start_) std::exchange(after_start_, nullptr)();
 }
 
@@ -248,17 +261,9 @@ void StagePrograms::fail(const std::exception_ptr& error) {
 }
 
 std::string StagePrograms::description_of(const Loaded& loaded, const Error& error) const {
-  std::string text = "in the program of " + nodes_of(parts_, loaded.segment);
-  if (error.code() == ExitCode::out_of_memory && !loaded.programs.empty()) {
-    try {
-      const pjrt::MemoryUse use = loaded.programs[0]->memory();
-      text += fmt::format(", which takes {} of arguments, {} of results, {} of them in place, and {} of temporaries",
-                          print_bytes(use.arguments), print_bytes(use.outputs), print_bytes(use.aliased),
-                          print_bytes(use.temporaries));
-    } catch (const Error&) {  // the plugin does not know
-    }
-  }
-  return text + owner_;
+  const bool lacks_memory = error.code() == ExitCode::out_of_memory && !loaded.programs.empty();
+  return "in the program of " + nodes_of(parts_, loaded.segment) +
+         (lacks_memory ? memory_text(*loaded.programs[0]) : "") + owner_;
 }
 
 }  // namespace partita

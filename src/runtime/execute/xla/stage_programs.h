@@ -73,6 +73,10 @@ class StagePrograms {
   void finish();
   /// Starts recording each run as a span of `stage` on the trace's thread `thread`; stops if `recorder` is null.
   void record(Recorder* recorder, int stage, int thread) { in_flight_.record(recorder, stage, thread); }
+  /// Waits for programs as `DeviceValues::await` does, and records when they have ended.
+  void await(std::span<const int> buffers, int64_t micro_batch) {
+    in_flight_.have_computed(values_.await(buffers, micro_batch, in_flight_.recorder()), micro_batch);
+  }
   /// Calls `call` once, when the next program has been started, unless another call replaces it before.
   void call_after_start(std::function<void()> call) { after_start_ = std::move(call); }
   /// Forgets all values but states, and the inputs of a next step.
