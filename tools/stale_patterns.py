@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the patterns of a filter that name no test: left behind by a renamed test, they change what runs unseen.
+"""Prints the patterns of a filter that match no test of a program. When a test is renamed, a pattern with its old name
+stays in the filter, and nobody notices that other tests run than before.
 
 Usage: stale_patterns.py PROGRAM FILTER, with a filter as googletest reads it."""
 

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "runtime/device/xla/program_cache.h"
 #include "runtime/launch/place.h"
 #include "runtime/launch/warn.h"
 

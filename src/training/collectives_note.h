@@ -18,7 +18,6 @@ struct SeenDevices {
 bool have_devices(const RankOptions& options, const SeenDevices& devices, const HostPlace& here);
 /// Returns a warning if the ranks of a stage communicate through the host though each has a device, "" if they do not.
 /// `ranks` is the number of those of the largest stage, `here` describes all ranks on this host.
-
 std::string note_on_collectives(const RankOptions& options, const SeenDevices& devices, int ranks,
                                 const HostPlace& here);
 

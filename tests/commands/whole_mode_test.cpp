@@ -3,18 +3,14 @@
 
 #include <cstdlib>
 
+#include "support/needs_plugin.h"
 #include "support/program.h"
 
 namespace partita {
 namespace {
 
-class WholeCommands : public testing::Test {
+class WholeCommands : public NeedsPlugin {
  protected:
-  void SetUp() override {
-    const char* path = std::getenv("PARTITA_PJRT_PLUGIN");
-    if (path == nullptr || *path == '\0') GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
-  }
-
   Outcome run(const std::string& collectives, std::vector<std::string> words) {
     words.insert(words.end(), {"--device", "xla:cpu", "--collectives", collectives, "--quiet"});
     return run_program(words);

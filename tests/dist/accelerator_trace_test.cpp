@@ -1,5 +1,5 @@
-// What a trace says of an accelerator, with a fake plugin: its programs, and the time for which the host waits for
-// them.
+// Traces of trainings on an accelerator, for which a fake plugin stands. They show each program that runs there, and
+// how long the host waits for it.
 
 #include <gtest/gtest.h>
 

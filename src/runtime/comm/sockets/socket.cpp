@@ -128,7 +128,7 @@ void require_open_files(std::string_view where, int64_t count, const std::string
 Socket listen_on(const Endpoint& endpoint) {
   const Addresses addresses = resolve(endpoint, /*listens=*/true);
   int error = EADDRNOTAVAIL;
-  bool is_foreign = addresses != nullptr;  // whether this host has none of the addresses
+  bool is_foreign = true;  // whether this host has none of the addresses
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     Socket socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket.is_open()) {
