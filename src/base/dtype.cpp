@@ -52,6 +52,20 @@ DType promote(DType a, DType b) {
   return DType::i64;
 }
 
+namespace {
+
+/// Returns a float that rounds to a 16-bit float as `value` does: cut off after the digits of a float, with an odd last
+/// digit if something was cut off (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+float rounded_to_odd(double value) {
+  const auto near = static_cast<float>(value);
+  const double back = near;
+  if (back == value || std::isnan(value)) return near;
+  const uint32_t bits = std::bit_cast<uint32_t>(near) - (std::abs(back) > std::abs(value) ? 1 : 0);
+  return std::bit_cast<float>(bits | 1);
+}
+
+}  // namespace
+
 bf16::bf16(float value) {
   const uint32_t word = std::bit_cast<uint32_t>(value);
   if (std::isnan(value)) {
@@ -60,6 +74,9 @@ bf16::bf16(float value) {
     bits = static_cast<uint16_t>((word + 0x7fff + ((word >> 16) & 1)) >> 16);
   }
 }
+
+bf16::bf16(double value) : bf16(rounded_to_odd(value)) {}
+f16::f16(double value) : f16(rounded_to_odd(value)) {}
 
 #ifdef __F16C__
 f16::f16(float value) : bits(_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT)) {}

@@ -2,6 +2,7 @@
 // Element types: names, sizes, promotion, and the two 16-bit floats as C++ types.
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -35,20 +36,37 @@ bool holds_all_of(DType to, DType from);
 /// types it is the smallest one that holds both.
 DType promote(DType a, DType b);
 
-/// Brain float: the upper half of an f32. Conversion from float rounds to nearest even.
+/// Returns a double that rounds to a type of fewer digits as the integer does: beyond 2^53, the digits that a double
+/// lacks are replaced by one that says whether any of them is set.
+template <std::integral T>
+double rounded_to_sticky(T value) {
+  if constexpr (sizeof(T) == 8) {
+    constexpr T kExact = T{1} << 53, kLacking = 0xfff;
+    if (value > kExact || value < -kExact) value = (value & ~kLacking) | ((value & kLacking) != 0 ? 0x800 : 0);
+  }
+  return static_cast<double>(value);
+}
+
+/// Brain float: the upper half of an f32. Conversion from a number rounds once, to nearest even.
 struct bf16 {
   uint16_t bits = 0;
   bf16() = default;
-  bf16(float value);  // NOLINT: converts like a built-in type
+  bf16(float value);   // NOLINT: converts like a built-in type
+  bf16(double value);  // NOLINT
+  template <std::integral T>
+  bf16(T value) : bf16(rounded_to_sticky(value)) {}                              // NOLINT
   operator float() const { return std::bit_cast<float>(uint32_t{bits} << 16); }  // NOLINT
 };
 
-/// IEEE half precision. Conversion from float rounds to nearest even.
+/// IEEE half precision. Conversion from a number rounds once, to nearest even.
 struct f16 {
   uint16_t bits = 0;
   f16() = default;
-  f16(float value);        // NOLINT: converts like a built-in type
-  operator float() const;  // NOLINT
+  f16(float value);   // NOLINT: converts like a built-in type
+  f16(double value);  // NOLINT
+  template <std::integral T>
+  f16(T value) : f16(rounded_to_sticky(value)) {}  // NOLINT
+  operator float() const;                          // NOLINT
 };
 
 template <class T>

@@ -22,8 +22,8 @@ bool is_nan(T value) {
 /// Returns a variance with a value below zero, left by rounding, replaced by zero. A NaN stays NaN.
 inline double not_below_zero(double variance) { return variance < 0 ? 0 : variance; }
 
-/// Converts a number to another type. Integer types clamp to their range, drop the fraction and map NaN to 0. bool is
-/// true for every nonzero value, NaN included.
+/// Converts a number to another type. Floats round once, to nearest even. Integer types clamp to their range, drop the
+/// fraction and map NaN to 0. bool is true for every nonzero value, NaN included.
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -44,8 +44,6 @@ To convert(From value) {
     if (number <= static_cast<double>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
     if (number >= static_cast<double>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
     return static_cast<To>(number);
-  } else if constexpr (sizeof(To) == 2) {
-    return To(static_cast<float>(value));
   } else {
     return static_cast<To>(value);
   }

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "base/dtype.h"
+#include "base/number.h"
 
 namespace partita {
 namespace {
@@ -58,6 +58,46 @@ TEST(RoundTo, GivesTheNearest) {
   expect_nearest<kBf16, bf16, double>();
   expect_nearest<kF16, f16, float>();
   expect_nearest<kF16, f16, double>();
+}
+
+/// Doubles around the middle of each pair of neighbouring numbers of a 16-bit float, nearer to it than a float can say.
+template <class Half>
+void expect_rounded_once() {
+  const std::vector<double> all = numbers_of<Half>();
+  for (size_t k = 0; k + 1 < all.size(); ++k) {
+    if (all[k + 1] < std::numeric_limits<float>::min()) continue;  // the processor may round these to zero
+    const double middle = (all[k] + all[k + 1]) / 2;
+    for (const double x : {middle, std::nextafter(middle, 0), std::nextafter(middle, all[k + 1]), all[k]}) {
+      const double expected = nearest_of(all, x);
+      ASSERT_EQ(static_cast<double>(convert<Half>(x)), expected) << std::hexfloat << x;
+      ASSERT_EQ(static_cast<double>(static_cast<Half>(-x)), -expected) << std::hexfloat << -x;
+    }
+  }
+  const double end = all.back() + (all.back() - all[all.size() - 2]) / 2;
+  EXPECT_EQ(static_cast<double>(convert<Half>(std::nextafter(end, 0))), all.back());
+  EXPECT_EQ(static_cast<double>(convert<Half>(end)), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(static_cast<double>(convert<Half>(std::numeric_limits<double>::lowest())),
+            -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(static_cast<float>(convert<Half>(std::nan("")))));
+  EXPECT_TRUE(std::signbit(static_cast<float>(convert<Half>(-0.0))));
+}
+
+TEST(Convert, RoundsDoublesTo16BitsOnce) {
+  expect_rounded_once<bf16>();
+  expect_rounded_once<f16>();
+}
+
+TEST(Convert, RoundsIntegersTo16BitsOnce) {
+  for (int exponent = 9; exponent < 63; ++exponent) {
+    const int64_t even = int64_t{1} << exponent, middle = even + (even >> 8);  // between two numbers of 8 digits
+    const double above = static_cast<double>(even) * (1 + std::ldexp(1, -7));
+    EXPECT_EQ(static_cast<double>(convert<bf16>(middle)), static_cast<double>(even)) << middle;
+    EXPECT_EQ(static_cast<double>(convert<bf16>(middle + 1)), above) << middle + 1;
+    EXPECT_EQ(static_cast<double>(convert<bf16>(-middle - 1)), -above) << -middle - 1;
+  }
+  EXPECT_EQ(static_cast<double>(convert<f16>(int32_t{2049})), 2048);
+  EXPECT_EQ(static_cast<double>(convert<f16>(std::numeric_limits<int64_t>::max())),
+            std::numeric_limits<double>::infinity());
 }
 
 template <HalfFormat kFormat, class T>

@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "base/number.h"
 #include "base/resources.h"
 #include "runtime/checkpoint/safetensors_header.h"
 
@@ -48,18 +50,8 @@ void convert_elements(DType from, const void* source, DType to, void* target, in
   for_dtype(from, [&](auto given) {
     const auto* values = static_cast<const decltype(given)*>(source);
     for_dtype(to, [&](auto zero) {
-      using To = decltype(zero);
-      To* results = static_cast<To*>(target);
-      for (int64_t i = 0; i < count; ++i) {
-        // 16-bit floats convert only from and to float.
-        if constexpr (std::is_same_v<To, bf16> || std::is_same_v<To, f16>) {
-          results[i] = static_cast<float>(values[i]);
-        } else if constexpr (std::is_same_v<decltype(given), bf16> || std::is_same_v<decltype(given), f16>) {
-          results[i] = static_cast<To>(static_cast<float>(values[i]));
-        } else {
-          results[i] = static_cast<To>(values[i]);
-        }
-      }
+      std::transform(values, values + count, static_cast<decltype(zero)*>(target),
+                     convert<decltype(zero), decltype(given)>);
     });
   });
 }

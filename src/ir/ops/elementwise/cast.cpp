@@ -40,6 +40,21 @@ Hlo nearest_integer(const EmitCall& call, Hlo x, DType to) {
   return y;
 }
 
+/// Returns a number of f64 in f32, from which it rounds to 16 bits as it would by itself: cut off, with an odd last
+/// digit if something was cut off. Compilers cast to 16 bits by way of f32, which would round twice.
+Hlo rounded_to_odd(const EmitCall& call, const Hlo& x) {
+  const Hlo near = call.convert(x, DType::f32);
+  const Traced exact(call, x), back(call, call.convert(near, DType::f64));
+  const Type word{DType::i32, x.type.shape};
+  const auto integer = [&](int64_t value) { return Traced(call, call.splat_integer(value, word)); };
+  const Traced bits(call, call.body.add_typed("stablehlo.bitcast_convert", {near}, "", word));
+  const Traced cut = select_of(abs_of(back) > abs_of(exact), bits - integer(1), bits);
+  const Hlo odd = call.body.add_same("stablehlo.or", {cut.as(call, word), integer(1).as(call, word)});
+  const Traced is_cut = exact == exact && back != exact;
+  const Hlo chosen = select_of(is_cut, Traced(call, odd), bits).as(call, word);
+  return call.body.add_typed("stablehlo.bitcast_convert", {chosen}, "", near.type);
+}
+
 }  // namespace
 
 std::vector<OpDef> cast_ops() {
@@ -66,6 +81,7 @@ std::vector<OpDef> cast_ops() {
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
     const DType from = call.inputs[0].type.dtype, to = call.outputs[0].dtype;
     const bool clamps = !is_float(to) && to != DType::boolean && from != DType::boolean;
+    if (from == DType::f64 && is_half(to)) return {call.convert(rounded_to_odd(call, call.inputs[0]), to)};
     return {clamps ? nearest_integer(call, call.inputs[0], to) : call.convert(call.inputs[0], to)};
   };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {

@@ -68,11 +68,10 @@ inline void convert(const f16* x, float* y, int64_t count) {
 }
 #endif
 
-/// Converts `count` elements. Those to 16 bits round to nearest, ties to even, by way of f32.
+/// Converts `count` elements. Those to 16 bits round once, to nearest, ties to even.
 template <class From, class To>
 void convert(const From* x, To* y, int64_t count) {
-  using Step = std::conditional_t<sizeof(To) == 2, float, To>;
-  for (int64_t i = 0; i < count; ++i) y[i] = To(static_cast<Step>(x[i]));
+  for (int64_t i = 0; i < count; ++i) y[i] = static_cast<To>(x[i]);
 }
 
 /// Operand of a loop in T. If T is float, its elements may have 16 bits.
