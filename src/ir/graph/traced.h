@@ -10,7 +10,7 @@ namespace partita {
 class Traced {
  public:
   Traced(double constant) : constant_(constant) {}  // NOLINT: constants of formulas are numbers
-  Traced(const EmitCall& call, Hlo value) : call_(&call), value_(std::move(value)) {}
+  Traced(const EmitCall& call, Hlo value) : Traced(call, value.type.dtype, value) {}
 
   /// Returns the array; a constant becomes one of the type of `like`.
   Hlo as(const EmitCall& call, const Type& like) const {
@@ -40,6 +40,7 @@ class Traced {
   friend Traced operator>(const Traced& a, const Traced& b) { return compared("GT", a, b); }
   friend Traced operator>=(const Traced& a, const Traced& b) { return compared("GE", a, b); }
   friend Traced operator||(const Traced& a, const Traced& b) { return same("stablehlo.or", a, b, 0); }
+  friend Traced operator&&(const Traced& a, const Traced& b) { return same("stablehlo.and", a, b, 0); }
 
   friend Traced exp_of(const Traced& x) { return x.unary("stablehlo.exponential"); }
   friend Traced tanh_of(const Traced& x) { return x.unary("stablehlo.tanh"); }
@@ -55,11 +56,14 @@ class Traced {
   friend Traced power_of(const Traced& x, double exponent) { return pow_of(x, exponent); }
   friend Traced select_of(const Traced& condition, const Traced& a, const Traced& b) {
     const EmitCall& call = *condition.call_;
-    const Type like = a.call_ != nullptr ? a.value_.type : b.call_ != nullptr ? b.value_.type : call.outputs[0];
+    const DType dtype = a.call_ != nullptr ? a.dtype_ : b.call_ != nullptr ? b.dtype_ : condition.dtype_;
+    const Type like{dtype, condition.value_.type.shape};
     return {call, call.select(condition.value_, a.as(call, like), b.as(call, like))};
   }
 
  private:
+  Traced(const EmitCall& call, DType dtype, Hlo value) : call_(&call), dtype_(dtype), value_(std::move(value)) {}
+
   Traced unary(std::string_view op) const { return {*call_, call_->body.add_same(op, {value_})}; }
   /// Applies an operation of the dialect CHLO, in whose text operands have no parentheses.
   Traced chlo(std::string_view op) const {
@@ -71,15 +75,16 @@ class Traced {
     const Traced& array = a.call_ != nullptr ? a : b;
     if (array.call_ == nullptr) return folded;
     const EmitCall& call = *array.call_;
-    return {call, call.body.add_same(op, {a.as(call, array.value_.type), b.as(call, array.value_.type)})};
+    return {call, array.dtype_, call.body.add_same(op, {a.as(call, array.value_.type), b.as(call, array.value_.type)})};
   }
   static Traced compared(std::string_view direction, const Traced& a, const Traced& b) {
     const Traced& array = a.call_ != nullptr ? a : b;
     const EmitCall& call = *array.call_;
-    return {call, call.compare(direction, a.as(call, array.value_.type), b.as(call, array.value_.type))};
+    return {call, array.dtype_, call.compare(direction, a.as(call, array.value_.type), b.as(call, array.value_.type))};
   }
 
   const EmitCall* call_ = nullptr;  // null: a constant
+  DType dtype_ = DType::f64;        // type of an array, or of the numbers that a condition compares
   Hlo value_;
   double constant_ = 0;
 };

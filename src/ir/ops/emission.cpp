@@ -34,6 +34,14 @@ PairSums pair_sums(const EmitCall& call, const Hlo& x, int64_t axis) {
 
 }  // namespace
 
+Traced computed_operand(const EmitCall& call, const Hlo& x) {
+  return {call, call.convert(x, computed_type(x.type.dtype))};
+}
+
+Hlo rounded_result(const EmitCall& call, const Traced& y, const Type& type) {
+  return call.convert(y.as(call, {computed_type(type.dtype), type.shape}), type.dtype);
+}
+
 Hlo hlo_iota(const EmitCall& call, int64_t dim, const Type& type) {
   return call.body.add(fmt::format("stablehlo.iota dim = {} : {}", dim, hlo_type(type)), type);
 }

@@ -5,6 +5,12 @@
 
 namespace partita {
 
+/// Returns an operand of a formula in the type in which kernels compute: 16-bit floats in f32. exp(12) is no number of
+/// f16, but sigmoid(-12) is one.
+Traced computed_operand(const EmitCall& call, const Hlo& x);
+/// Returns the result of a formula of such operands in its own type, rounded once.
+Hlo rounded_result(const EmitCall& call, const Traced& y, const Type& type);
+
 /// Returns 0, 1, .. along one dimension of a type.
 Hlo hlo_iota(const EmitCall& call, int64_t dim, const Type& type);
 /// Returns a list of numbers, which is not empty, in one dimension.

@@ -1,5 +1,7 @@
 #include "ir/ops/pointwise.h"
 
+#include "ir/ops/emission.h"
+
 namespace partita {
 namespace {
 
@@ -28,8 +30,7 @@ void compute(const Pointwise::Loop<T>& loop, Inputs in, const Tensor& out, int64
   loop(operands, steps, block.result.data(), block.count);
   for_dtype(out.type.dtype, [&](auto zero) {
     using R = decltype(zero);
-    using Step = std::conditional_t<std::is_same_v<R, bf16> || std::is_same_v<R, f16>, float, R>;
-    for (int64_t i = 0; i < block.count; ++i) out.as<R>()[first + i] = R(static_cast<Step>(block.result[i]));
+    for (int64_t i = 0; i < block.count; ++i) out.as<R>()[first + i] = static_cast<R>(block.result[i]);
   });
 }
 
@@ -59,8 +60,10 @@ std::function<std::vector<Hlo>(const EmitCall&)> emission_of(const Pointwise& lo
   return [traced = loops.traced](const EmitCall& call) -> std::vector<Hlo> {
     const Type& result = call.outputs[0];
     std::vector<Traced> operands;
-    for (const Hlo& input : call.inputs) operands.emplace_back(call, call.broadcast(input, result.shape));
-    return {traced(operands).as(call, result)};
+    for (const Hlo& input : call.inputs) {
+      operands.push_back(computed_operand(call, call.broadcast(input, result.shape)));
+    }
+    return {rounded_result(call, traced(operands), result)};
   };
 }
 

@@ -9,11 +9,19 @@
 namespace partita {
 namespace {
 
+// Both are computed as NumPy does, so that they have its last digit and its signs of zero.
+
+/// Whether a remainder of C is on the other side of 0 than b, so that the quotient is one too large.
+template <class T>
+bool is_other_side(T rest, T b) {
+  return rest != 0 && (rest < 0) != (b < 0);
+}
+
 /// Returns the exact remainder, with the sign of b; NaN if b is 0.
 template <class T>
 T float_remainder(T a, T b) {
   const T rest = std::fmod(a, b);
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  return rest == 0 ? std::copysign(T(0), b) : is_other_side(rest, b) ? rest + b : rest;
 }
 
 /// Returns the integer nearest to (a - remainder) / b, which is an integer except for rounding. Returns a / b if b is
@@ -22,8 +30,10 @@ template <class T>
 T float_floor_div(T a, T b) {
   if (b == 0) return a / b;
   const T rest = std::fmod(a, b);
-  const T quotient = std::round((a - rest) / b);
-  return rest != 0 && (rest < 0) != (b < 0) ? quotient - 1 : quotient;
+  const T quotient = (a - rest) / b - (is_other_side(rest, b) ? 1 : 0);
+  if (quotient == 0) return std::copysign(T(0), a / b);
+  const T whole = std::floor(quotient);
+  return quotient - whole > T(0.5) ? whole + 1 : whole;
 }
 
 /// Returns the remainder, with the sign of b; a if b is 0. The case b = -1 is separate, since dividing the smallest
@@ -105,14 +115,16 @@ struct EmittedDivision {
   }
 
   Traced float_remainder() const {
-    const Traced rest = apply("stablehlo.remainder", a, b);
-    return select_of(is_other_side(rest), rest + b, rest);
+    const Traced rest = apply("stablehlo.remainder", a, b), zero = select_of(b < 0, -0.0, 0.0);
+    return select_of(rest == 0, zero, select_of(is_other_side(rest), rest + b, rest));
   }
   Traced float_quotient() const {
-    const Traced rest = apply("stablehlo.remainder", a, b);
-    const Hlo near = ((a - rest) / b).as(call, type);
-    const Traced quotient(call, call.body.add_same("stablehlo.round_nearest_afz", {near}));
-    return select_of(b == 0, a / b, select_of(is_other_side(rest), quotient - 1, quotient));
+    const Traced rest = apply("stablehlo.remainder", a, b), ratio = a / b, near = (a - rest) / b;
+    const Traced quotient = select_of(is_other_side(rest), near - 1, near);
+    const Traced whole(call, call.body.add_same("stablehlo.floor", {quotient.as(call, type)}));
+    const Traced nearest = select_of(quotient - whole > 0.5, whole + 1, whole);
+    const Traced zero = select_of(ratio < 0, -0.0, select_of(ratio == 0, ratio, 0.0));
+    return select_of(b == 0, ratio, select_of(quotient == 0, zero, nearest));
   }
   /// Divides by 1 in place of 0. That -1 makes the smallest integer wrap around is as the target defines it.
   Traced integer_result(bool is_quotient, bool is_signed, int64_t least, int64_t largest) const {

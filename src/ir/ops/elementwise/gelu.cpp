@@ -18,7 +18,9 @@ template <class T>
 GeluTanh<T> gelu_tanh(T x) {
   const T scale = static_cast<T>(kGeluScale), cube = static_cast<T>(kGeluCube);
   const T t = tanh_of(scale * (x + cube * x * x * x));
-  return {T(0.5) * (1 + t), T(0.5) * (1 - t * t) * scale * (1 + 3 * cube * x * x)};
+  // 1 - t * t is 0 long before the square is at its limit; an infinite square would make NaN of it.
+  const T square = min_of(x * x, T(1e9));
+  return {T(0.5) * (1 + t), T(0.5) * (1 - t * t) * scale * (1 + 3 * cube * square)};
 }
 
 OpDef gelu_op() {

@@ -4,22 +4,18 @@
 namespace partita {
 namespace {
 
-/// Returns x to the power `exponent` as std::pow does, but NaN to any power is NaN, and a negative number to a
-/// fractional power is always NaN.
-double power_of(double x, double exponent) {
-  const bool undefined = x < 0 && exponent != std::floor(exponent);
-  return std::isnan(x) || undefined ? std::numeric_limits<double>::quiet_NaN() : std::pow(x, exponent);
-}
-float power_of(float x, double exponent) { return static_cast<float>(power_of(static_cast<double>(x), exponent)); }
+double power_of(double x, double exponent) { return std::pow(x, exponent); }
+float power_of(float x, double exponent) { return static_cast<float>(std::pow(static_cast<double>(x), exponent)); }
 
 /// Returns the loops that raise elements to the exponent. Exponents that networks use have formulas of their own, which
-/// vectorize. -0 to the power of 0.5 is 0 and to the power of -0.5 is infinite, as for std::pow.
+/// vectorize. -0 to the power of 0.5 is 0 and to the power of -0.5 is infinite, as for std::pow. That of -infinity is
+/// NaN, as a root is.
 Pointwise power_formula(const PowAttrs& attrs) {
   const double exponent = attrs.exponent;
   if (exponent == -2) return formula([](auto x) { return (1 / x) * (1 / x); });
   if (exponent == -1) return formula([](auto x) { return 1 / x; });
-  if (exponent == -0.5) return formula([](auto x) { return 1 / sqrt_of(x + 0); });
-  if (exponent == 0.5) return formula([](auto x) { return sqrt_of(x + 0); });
+  if (exponent == -0.5) return formula([](auto x) { return 1 / abs_of(sqrt_of(x)); });
+  if (exponent == 0.5) return formula([](auto x) { return abs_of(sqrt_of(x)); });
   if (exponent == 1) return formula([](auto x) { return x; });
   if (exponent == 1.5) return formula([](auto x) { return x * sqrt_of(x); });
   if (exponent == 2) return formula([](auto x) { return x * x; });

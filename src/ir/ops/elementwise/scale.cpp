@@ -5,6 +5,8 @@ namespace partita {
 
 std::vector<OpDef> scale_ops() {
   OpDef op = pointwise_op<ScaleAttrs>("scale", "x * scale + bias, with two numbers", [](const ScaleAttrs& attrs) {
+    // Adding 0 would make 0 of -0.
+    if (attrs.bias == 0) return formula([=](auto x) { return x * decltype(x)(attrs.scale); });
     return formula([=](auto x) { return x * decltype(x)(attrs.scale) + decltype(x)(attrs.bias); });
   });
   op.rule = [](const OpCall& call) {

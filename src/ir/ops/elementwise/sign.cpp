@@ -3,9 +3,9 @@
 namespace partita {
 
 std::vector<OpDef> sign_ops() {
-  OpDef op = pointwise_op("sign", "-1, 0 or 1; its gradient is 0 everywhere", [](auto x) {
+  OpDef op = pointwise_op("sign", "-1, 0 or 1; NaN stays; its gradient is 0 everywhere", [](auto x) {
     using T = decltype(x);
-    return select_of(x > 0, T(1), select_of(x < 0, T(-1), T(0)));
+    return select_of(x > 0, T(1), select_of(x < 0, T(-1), select_of(x == 0, T(0), x)));
   });
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, kMaxMin); };
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };

@@ -1,7 +1,9 @@
 #include <cmath>
 
+#include "ir/ops/emission.h"
 #include "ir/ops/support.h"
 #include "ir/ops/update/updates.h"
+#include "ir/ops/wide.h"
 
 namespace partita {
 namespace {
@@ -12,13 +14,14 @@ std::vector<Hlo> emit_adam(const EmitCall& call) {
   const Traced given(call, call.convert(call.inputs[4], DType::f64));
   const Traced terms = Traced(call, call.convert(call.inputs[5], DType::f64)) + 1;
   const auto cast = [&](const Traced& value) {
-    const Hlo scalar = call.convert(value.as(call, {DType::f64, {}}), type.dtype);
+    const Hlo scalar = call.convert(value.as(call, {DType::f64, {}}), computed_type(type.dtype));
     return Traced(call, call.broadcast(scalar, type.shape));
   };
   const AdamStep<Traced> step(call.attrs.as<AdamAttrs>(), given, terms, cast);
-  Traced w(call, call.inputs[0]), m(call, call.inputs[2]), v(call, call.inputs[3]);
-  step.apply(Traced(call, call.inputs[1]), w, m, v);
-  return {w.as(call, type), m.as(call, type), v.as(call, type)};
+  const auto operand = [&](size_t k) { return computed_operand(call, call.inputs[k]); };
+  Traced w = operand(0), m = operand(2), v = operand(3);
+  step.apply(operand(1), w, m, v);
+  return {rounded_result(call, w, type), rounded_result(call, m, type), rounded_result(call, v, type)};
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ir/ops/emission.h"
 #include "ir/ops/support.h"
 #include "ir/ops/update/updates.h"
 
@@ -37,11 +38,12 @@ std::vector<OpDef> momentum_ops() {
     });
   };
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const Type& type = call.outputs[0];
     const MomentumStep<Traced> step(call.attrs.as<MomentumAttrs>(),
-                                    Traced(call, call.broadcast(call.inputs[3], call.outputs[0].shape)));
-    Traced w(call, call.inputs[0]), v(call, call.inputs[2]);
-    step.apply(Traced(call, call.inputs[1]), w, v);
-    return {w.as(call, call.outputs[0]), v.as(call, call.outputs[1])};
+                                    computed_operand(call, call.broadcast(call.inputs[3], type.shape)));
+    Traced w = computed_operand(call, call.inputs[0]), v = computed_operand(call, call.inputs[2]);
+    step.apply(computed_operand(call, call.inputs[1]), w, v);
+    return {rounded_result(call, w, type), rounded_result(call, v, type)};
   };
   const std::vector<SampleInput> operands{sample_of({4, 6}), sample_of({4, 6}), sample_of({4, 6}),
                                           sample_of({}, Fill::positive)};

@@ -1,3 +1,4 @@
+#include "ir/ops/emission.h"
 #include "ir/ops/support.h"
 #include "ir/ops/update/updates.h"
 
@@ -32,11 +33,12 @@ std::vector<OpDef> sgd_ops() {
     });
   };
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
+    const Type& type = call.outputs[0];
     const SgdStep<Traced> step(call.attrs.as<SgdAttrs>(),
-                               Traced(call, call.broadcast(call.inputs[2], call.outputs[0].shape)));
-    Traced w(call, call.inputs[0]);
-    step.apply(Traced(call, call.inputs[1]), w);
-    return {w.as(call, call.outputs[0])};
+                               computed_operand(call, call.broadcast(call.inputs[2], type.shape)));
+    Traced w = computed_operand(call, call.inputs[0]);
+    step.apply(computed_operand(call, call.inputs[1]), w);
+    return {rounded_result(call, w, type)};
   };
   op.samples = {{{sample_of({4, 6}), sample_of({4, 6}), sample_of({}, Fill::positive)}, Attrs(SgdAttrs{0})},
                 {{sample_of({5}), sample_of({5}), sample_of({}, Fill::positive)}, Attrs(SgdAttrs{0.1})}};
