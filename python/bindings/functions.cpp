@@ -38,6 +38,8 @@ void bind_binary(py::module_& module) {
                                                 {"remainder", remainder},
                                                 {"maximum", maximum},
                                                 {"minimum", minimum},
+                                                {"shared_maximum", shared_maximum},
+                                                {"shared_minimum", shared_minimum},
                                                 {"equal", equal},
                                                 {"not_equal", not_equal},
                                                 {"less", less},
@@ -53,6 +55,15 @@ void bind_binary(py::module_& module) {
       return a.with(function(a.value(), b.value(), CallerLine(a)));
     });
   }
+}
+
+/// The number of a type that is nearest to a number.
+void bind_rounding(py::module_& module) {
+  module.def("rounded", [](double number, const std::string& dtype) {
+    Array one(Type{dtype_of(dtype), {}});
+    one.set(0, number);
+    return one.at(0);
+  });
 }
 
 using Reduction = Value (*)(Value, std::vector<int64_t>, bool, Where);
@@ -159,6 +170,7 @@ std::vector<Symbol> host_function(const TracePtr& trace, const std::string& name
 
 void bind_functions(py::module_& module) {
   py::module_ functions = module.def_submodule("functions", "Functions over symbolic values.");
+  bind_rounding(functions);
   bind_unary(functions);
   bind_binary(functions);
   bind_reductions(functions);

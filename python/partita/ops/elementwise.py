@@ -129,28 +129,22 @@ _add, _sub, _mul, _div = _binary("add"), _binary("sub"), _binary("mul"), _binary
 _power, _floor_div, _remainder = _binary("power"), _binary("floor_div"), _binary("remainder")
 # The first of equal operands has the whole gradient.
 larger, smaller = _binary("maximum"), _binary("minimum")
-
-
-def _shared(function, a, b):
-    """The larger or smaller of each pair; equal ones share the gradient."""
-    build = _trace.current()
-    floats = any(isinstance(one, Tensor) and mstype.is_float(one.dtype) for one in (a, b))
-    if build is None or not floats:
-        return function(a, b)
-    return add(mul(function(a, b), 0.5), mul(function(b, a), 0.5))
+_shared_maximum, _shared_minimum = _binary("shared_maximum"), _binary("shared_minimum")
 
 
 def maximum(input, other):
     """The larger of each pair, broadcast; equal ones share the gradient."""
-    return _shared(larger, input, other)
+    return _shared_maximum(input, other)
 
 
 def minimum(input, other):
     """The smaller of each pair, broadcast; equal ones share the gradient."""
-    return _shared(smaller, input, other)
+    return _shared_minimum(input, other)
 
 
 def _scaled(x, factor, offset):
+    if x.dtype in (mstype.float16, mstype.bfloat16):  # a number meets a tensor in the type of the tensor
+        factor, offset = F.rounded(factor, x.dtype.core), F.rounded(offset, x.dtype.core)
     return run(lambda trace, a: F.scale(a, factor, offset), x)
 
 

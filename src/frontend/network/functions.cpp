@@ -93,6 +93,8 @@ Value mul(Value a, Value b, Where where) { return binary("mul", a, b, where); }
 Value div(Value a, Value b, Where where) { return binary("div", a, b, where); }
 Value maximum(Value a, Value b, Where where) { return binary("maximum", a, b, where); }
 Value minimum(Value a, Value b, Where where) { return binary("minimum", a, b, where); }
+Value shared_maximum(Value a, Value b, Where where) { return binary("shared_maximum", a, b, where); }
+Value shared_minimum(Value a, Value b, Where where) { return binary("shared_minimum", a, b, where); }
 Value neg(Value x, Where where) { return unary("neg", x, where); }
 Value square(Value x, Where where) { return unary("square", x, where); }
 Value exp(Value x, Where where) { return unary("exp", x, where); }

@@ -31,6 +31,10 @@ Value mul(Value a, Value b, Where where = Where::current());
 Value div(Value a, Value b, Where where = Where::current());
 Value maximum(Value a, Value b, Where where = Where::current());
 Value minimum(Value a, Value b, Where where = Where::current());
+/// The maximum and the minimum with another gradient: of equal operands each has half of it. That of `maximum` and
+/// `minimum` goes to the first.
+Value shared_maximum(Value a, Value b, Where where = Where::current());
+Value shared_minimum(Value a, Value b, Where where = Where::current());
 Value neg(Value x, Where where = Where::current());
 Value square(Value x, Where where = Where::current());
 Value exp(Value x, Where where = Where::current());
