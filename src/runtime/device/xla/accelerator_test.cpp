@@ -217,17 +217,26 @@ TEST_F(Accelerators, CompilationsForGpusNameTheFolderOfPtxas) {
   EXPECT_FALSE(compile_flags("cuda", plugin).contains(flag));
 }
 
-TEST_F(Accelerators, CompilationsKeepRoundingsUnlessXlaFlagsSayMore) {
+TEST_F(Accelerators, CompilationsHaveTheFlagsThatDecideNumbersUnlessXlaFlagsDo) {
   const std::map<std::string, pjrt::Flag> rounds{{"xla_allow_excess_precision", false}};
-  for (const std::string name : {"xla:cpu", "tpu", "rocm", "oneapi"}) EXPECT_EQ(compile_flags(name, ""), rounds);
+  EXPECT_EQ(compile_flags("tpu", ""), rounds);
+  const auto with = [&](const std::string& flag, pjrt::Flag value) {
+    std::map<std::string, pjrt::Flag> flags = rounds;
+    flags[flag] = std::move(value);
+    return flags;
+  };
+  EXPECT_EQ(compile_flags("xla:cpu", ""), with("xla_cpu_enable_fast_min_max", false));
+  const std::map<std::string, pjrt::Flag> on_gpu = with("xla_gpu_enable_fast_min_max", false);
+  for (const std::string name : {"rocm", "oneapi"}) EXPECT_EQ(compile_flags(name, ""), on_gpu);
   set("PATH", empty_.path());
-  std::map<std::string, pjrt::Flag> on_gpu = rounds;
-  on_gpu["xla_gpu_dot_merger_threshold_mb"] = int64_t{8};
   const std::string plugin = make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
-  EXPECT_EQ(compile_flags("cuda", plugin), rounds) << "a plugin that does not know the flag";
+  EXPECT_EQ(compile_flags("cuda", plugin), on_gpu) << "a plugin that does not know the other flag";
   std::ofstream(plugin) << "xla_gpu_dot_merger_threshold_mb" << '\0';
-  EXPECT_EQ(compile_flags("cuda", plugin), on_gpu);
-  set("XLA_FLAGS", "--xla_gpu_dot_merger_threshold_mb=32 --xla_allow_excess_precision");
+  std::map<std::string, pjrt::Flag> and_merger = on_gpu;
+  and_merger["xla_gpu_dot_merger_threshold_mb"] = int64_t{8};
+  EXPECT_EQ(compile_flags("cuda", plugin), and_merger);
+  set("XLA_FLAGS",
+      "--xla_gpu_dot_merger_threshold_mb=32 --xla_allow_excess_precision --xla_gpu_enable_fast_min_max=true");
   EXPECT_TRUE(compile_flags("cuda", plugin).empty());
 }
 

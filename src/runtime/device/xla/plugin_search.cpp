@@ -183,8 +183,22 @@ std::string cuda_data_folder(const std::string& plugin) {
   return "";
 }
 
+const std::vector<NumberFlag>& number_flags() {
+  static constexpr std::string_view kMinMax = "a maximum or minimum of a NaN and a number is NaN";
+  static const std::vector<NumberFlag> all{
+      {"", "xla_allow_excess_precision", false, "values that a program rounds to 16 bits are rounded"},
+      {"xla:cpu", "xla_cpu_enable_fast_min_max", false, kMinMax},
+      {"cuda", "xla_gpu_enable_fast_min_max", false, kMinMax},
+      {"rocm", "xla_gpu_enable_fast_min_max", false, kMinMax},
+      {"oneapi", "xla_gpu_enable_fast_min_max", false, kMinMax}};
+  return all;
+}
+
 std::map<std::string, pjrt::Flag> compile_flags(std::string_view name, const std::string& plugin) {
-  std::map<std::string, pjrt::Flag> flags{{"xla_allow_excess_precision", false}};
+  std::map<std::string, pjrt::Flag> flags;
+  for (const NumberFlag& flag : number_flags()) {
+    if (flag.device.empty() || flag.device == device_kind(name)) flags.emplace(flag.name, flag.value);
+  }
   if (device_kind(name) == "cuda") {
     const std::string merger = "xla_gpu_dot_merger_threshold_mb";
     if (knows_flag(plugin, merger)) flags.emplace(merger, kMergedProducts);

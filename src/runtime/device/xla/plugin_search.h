@@ -44,9 +44,18 @@ void load_libraries(const std::string& plugin);
 /// ptxas is in PATH; "" if there is none.
 std::string cuda_data_folder(const std::string& plugin);
 
-/// Returns the flags that every compilation for an accelerator needs, but those that XLA_FLAGS names. A value that is
-/// rounded to 16 bits is so: without its flag, XLA leaves out a cast to 16 bits and back, and keeps all digits of
-/// values that would take half the memory. For "cuda" there are also the folder of ptxas and libdevice, if it is found,
+/// A flag of XLA that decides numbers, with the value that Partita gives it.
+struct NumberFlag {
+  std::string_view device;  // "" for all of them
+  std::string_view name;
+  bool value;
+  std::string_view effect;  // property that holds with this value
+};
+/// Returns all flags that Partita sets for the sake of numbers. `tests/soak/number_flags.sh` tries the others.
+const std::vector<NumberFlag>& number_flags();
+
+/// Returns the flags that every compilation for an accelerator needs, but those that XLA_FLAGS names: those of
+/// `number_flags`, and for "cuda" also the folder of ptxas and libdevice, if it is found,
 /// and a limit for products that XLA makes one, since slices of a large result are copies.
 std::map<std::string, pjrt::Flag> compile_flags(std::string_view name, const std::string& plugin);
 
