@@ -11,6 +11,7 @@
 #include "ir/ops/support.h"
 #include "ir/ops/wide.h"
 #include "laws/emitted.h"
+#include "laws/special_numbers.h"
 
 namespace partita::laws {
 namespace {
@@ -29,45 +30,13 @@ std::vector<const OpDef*> written_ops() {
   return ops;
 }
 
-/// The sample with as many floats of another type as the op takes: statistics stay in f32, and sums in f64. Results
-/// that an attribute puts in the type stay in f64 if it cannot.
-Case with_floats(const OpDef& op, const Sample& given_sample, DType dtype) {
-  Sample sample = given_sample;
-  for (const auto& [name, text] : sample.attrs.texts()) {
-    if (name == "dtype" && text == "f64") sample.attrs = sample.attrs.with({{name, std::string(name_of(dtype))}});
-  }
-  const Attrs& attrs = sample.attrs.empty() ? op.attrs : sample.attrs;
-  const DType types[] = {dtype, wide_type(dtype), DType::f64};
-  std::vector<Type> inputs;
-  const std::function<bool(size_t)> fit = [&](size_t k) {
-    if (k == sample.inputs.size()) {
-      try {
-        op.infer({attrs, inputs, {}});
-        return true;
-      } catch (const InvalidArgument&) {
-        return false;
-      }
-    }
-    const Type& given = sample.inputs[k].type;
-    for (const DType type : types) {
-      inputs.push_back({given.dtype == DType::f64 ? type : given.dtype, given.shape});
-      if (fit(k + 1)) return true;
-      inputs.pop_back();
-    }
-    return false;
-  };
-  if (!fit(0)) return {op, given_sample};
-  for (size_t k = 0; k < inputs.size(); ++k) sample.inputs[k].type = inputs[k];
-  return {op, sample};
-}
-
 TEST(Emission, ComputesWhatTheReferenceComputes) {
   if (!has_plugin()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
   for (const OpDef* op : written_ops()) {
     for (const Sample& sample : op->samples) {
       for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
         const double tolerance = dtype == DType::f64 ? 1e-12 : dtype == DType::f32 ? 1e-5 : 0;
-        EXPECT_EQ(check_emitted(with_floats(*op, sample, dtype), tolerance), "");
+        EXPECT_EQ(check_emitted(Case(*op, with_floats(*op, sample, dtype)), tolerance), "");
       }
     }
   }

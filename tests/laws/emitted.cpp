@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
 
 #include "compiler/emit/emit_node.h"
 #include "ir/ops/registry.h"
+#include "runtime/device/xla/plugin_search.h"
 #include "runtime/pjrt/plugin.h"
 
 namespace partita::laws {
@@ -40,10 +42,19 @@ std::vector<Array> run_emitted(const Case& node) {
 }
 
 std::vector<Array> run_text(const Case& node, const std::string& text) {
-  pjrt::CompileOptions options{.flags = {{"xla_allow_excess_precision", false}}};
-  // CPU plugins compile faster without optimisation.
-  if (plugin_client()->platform() == "cpu") options.flags["xla_backend_optimization_level"] = int64_t{0};
-  const pjrt::Executable program = plugin_client()->compile(text, options);
+  const std::string device = plugin_platform() == "cpu" ? "xla:cpu" : plugin_platform();
+  pjrt::CompileOptions options{.flags = compile_flags(device, std::getenv("PARTITA_PJRT_PLUGIN"))};
+  // CPU plugins compile faster without optimisation. Whoever tries flags wants the programs of trainings.
+  if (plugin_client()->platform() == "cpu" && std::getenv("XLA_FLAGS") == nullptr) {
+    options.flags["xla_backend_optimization_level"] = int64_t{0};
+  }
+  // Special numbers meet one program many times.
+  static auto& programs = *new std::map<std::string, pjrt::Executable>;  // it outlives the plugin's threads
+  if (programs.size() > 256) programs.clear();
+  const auto known = programs.find(text);
+  const pjrt::Executable& program = known != programs.end()
+                                        ? known->second
+                                        : programs.emplace(text, plugin_client()->compile(text, options)).first->second;
   std::vector<pjrt::Buffer> buffers;
   std::vector<const pjrt::Buffer*> arguments;
   buffers.reserve(node.inputs.size());
