@@ -1,6 +1,7 @@
 #include "compiler/schedule/overlap_collectives.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/partition/collectives.h"
@@ -41,9 +42,14 @@ class Overlapper {
   void run() {
     find_readers();
     for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
-      if (is_candidate(schedule_.instructions[i])) consider(i);
+      if (is_candidate(schedule_.instructions[i])) {
+        consider(i);
+      } else if (is_staged_scatter(schedule_.instructions[i])) {
+        run_early(i);
+      }
     }
-    if (!messages_.empty()) rebuild();
+    bound_scattered();
+    if (!messages_.empty() || !early_.empty()) rebuild();
   }
 
  private:
@@ -53,6 +59,15 @@ class Overlapper {
     if (instruction.kind != Instruction::collective || instruction.choice.scratch_bytes > 0) return false;
     const Node& node = node_of(instruction);
     return performs(node, Collective::all_gather) || performs(node, Collective::reduce_scatter);
+  }
+
+  bool scatters(const Instruction& instruction) const {
+    return performs(node_of(instruction), Collective::reduce_scatter);
+  }
+
+  /// Whether an instruction scatters a sum through memory that the kernels share, so that it cannot run next to them.
+  bool is_staged_scatter(const Instruction& instruction) const {
+    return instruction.kind == Instruction::collective && instruction.choice.scratch_bytes > 0 && scatters(instruction);
   }
 
   static bool computes(const Instruction& instruction) {
@@ -77,6 +92,34 @@ class Overlapper {
     }
   }
 
+  /// Whether the instruction that makes a buffer runs before `i` in the same section, and is done when it has run.
+  bool is_made_here(int root, size_t i) const {
+    const size_t maker = makers_[root];
+    return maker < i && !is_entry_[root] && schedule_.section_of(maker) == schedule_.section_of(i) &&
+           !asynchronous_.contains(maker);
+  }
+
+  /// Returns the first place at which the operand of a collective, which is made in its section, is complete. If it is
+  /// another one in the format that the collective takes, that change is moved there, too.
+  size_t place_of_operand(size_t i) {
+    const int from = roots_[schedule_.instructions[i].inputs[0]];
+    const size_t maker = makers_[from];
+    const Instruction& change = schedule_.instructions[maker];
+    if (change.kind != Instruction::reorder || readers_[from] != std::vector<size_t>{i}) return maker + 1;
+    const int before = roots_[change.inputs[0]];
+    if (!is_made_here(before, maker) || makers_[before] + 1 == maker) return maker + 1;
+    early_.emplace(makers_[before] + 1, maker);
+    return makers_[before] + 1;
+  }
+
+  /// Runs a collective right after its operand is made, which is then released.
+  void run_early(size_t i) {
+    const int from = roots_[schedule_.instructions[i].inputs[0]], to = roots_[schedule_.instructions[i].outputs[0]];
+    if (sent_[to] || !is_made_here(from, i)) return;
+    const size_t place = place_of_operand(i);
+    if (place < i) early_.emplace(place, i);
+  }
+
   void consider(size_t i) {
     const Instruction& instruction = schedule_.instructions[i];
     const int from = roots_[instruction.inputs[0]], to = roots_[instruction.outputs[0]];
@@ -88,7 +131,7 @@ class Overlapper {
     const bool made_here = maker < i && schedule_.section_of(maker) == message.section;
     const bool was_there = is_entry_[from] || (maker < i && !made_here);  // when the section begins
     const bool is_gather = node_of(instruction).attrs.as<CollectiveAttrs>().reason == kRegather && was_there;
-    if (made_here && !asynchronous_.contains(maker)) message.start = maker + 1;
+    if (is_made_here(from, i)) message.start = scatters(instruction) ? place_of_operand(i) : maker + 1;
     if (is_gather) message.start = start_of_gather(message);
     if (message.section == Section::late) start_in_last_micro_batch(message, from);
     bool worth = message.after_maker;
@@ -96,7 +139,10 @@ class Overlapper {
       worth = between != i && computes(schedule_.instructions[between]);
     }
     if (is_gather) last_wait_[static_cast<size_t>(message.section)] = message.wait;
-    if (!worth) return;
+    if (!worth) {  // what was moved for it stays next to it
+      if (scatters(instruction) && message.start < i) early_.emplace(message.start, i);
+      return;
+    }
     messages_.push_back(message);
     asynchronous_.insert(i);
   }
@@ -125,11 +171,49 @@ class Overlapper {
     message.after_maker = true;
   }
 
+  int64_t bytes_of(const Message& message) const {
+    return schedule_.buffers[schedule_.instructions[message.instruction].inputs[0]].bytes;
+  }
+
+  /// Returns the messages that scatter sums and start where their operand is complete, by their start. Accumulators of
+  /// micro-batches, which stay in memory all the time, are not among them.
+  std::vector<Message*> scattering() {
+    std::vector<Message*> found;
+    for (Message& message : messages_) {
+      if (message.after_maker) continue;
+      if (scatters(schedule_.instructions[message.instruction])) found.push_back(&message);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->start < b->start; });
+    return found;
+  }
+
+  /// Moves waits forward, so that at most `scattered_bytes` of operands wait to be scattered. Their memory is then free
+  /// for others. That takes no longer as long as messages are sent all the time: all of them would be waited for before
+  /// the update.
+  void bound_scattered() {
+    const std::vector<Message*> all = scattering();
+    int64_t largest = 0, pending = 0;
+    for (const Message* message : all) largest = std::max(largest, bytes_of(*message));
+    const int64_t limit = scattered_bytes(largest);
+    size_t oldest = 0;
+    for (Message* message : all) {
+      pending += bytes_of(*message);
+      // A wait comes before what starts at the same place, so it cannot be there for a message that starts there, too.
+      for (; all[oldest]->start < message->start; ++oldest) {
+        const bool is_over = all[oldest]->section != message->section;
+        if (!is_over && pending <= limit) break;
+        pending -= bytes_of(*all[oldest]);
+        if (!is_over) all[oldest]->wait = std::min(all[oldest]->wait, message->start);
+      }
+    }
+  }
+
   void rebuild() {
     std::vector<Instruction> old = std::move(schedule_.instructions);
     schedule_.instructions.clear();
     const auto begins = schedule_.begins;
     std::vector<bool> moved(old.size(), false);
+    for (const auto& [place, instruction] : early_) moved[instruction] = true;
     std::vector<std::vector<size_t>> starts(old.size() + 1), waits(old.size() + 1), after(old.size() + 1);
     for (size_t m = 0; m < messages_.size(); ++m) {
       moved[messages_[m].instruction] = true;
@@ -158,6 +242,9 @@ class Overlapper {
         schedule_.begins[section] = schedule_.instructions.size();
       }
       for (const size_t m : waits[i]) emit(m, Instruction::wait);
+      for (auto [early, end] = early_.equal_range(i); early != end; ++early) {
+        schedule_.instructions.push_back(old[early->second]);
+      }
       for (const size_t m : starts[i]) emit(m, Instruction::start);
       if (i < old.size() && !moved[i]) schedule_.instructions.push_back(old[i]);
       for (const size_t m : after[i]) emit(m, Instruction::start);
@@ -173,7 +260,8 @@ class Overlapper {
   std::vector<std::vector<size_t>> readers_;  // per root
   std::array<size_t, kSections.size()> last_wait_{};
   std::vector<Message> messages_;
-  std::set<size_t> asynchronous_;  // instructions of the messages
+  std::set<size_t> asynchronous_;        // instructions of the messages
+  std::multimap<size_t, size_t> early_;  // the instruction before which a collective runs, and the collective
 };
 
 }  // namespace

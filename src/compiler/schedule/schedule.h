@@ -1,6 +1,7 @@
 #pragma once
 // Instructions in order, over buffers at fixed offsets; an executor only has to run them.
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -29,6 +30,13 @@ struct InFlight {
 
 /// Default of `ScheduleOptions::bucket_bytes`. Schedules pack by it, and planning prices by it.
 inline constexpr int64_t kBucketBytes = int64_t{4} << 20;
+
+/// Returns the bytes of gradients that may be on their way to be scattered at once, if the largest has `largest` bytes.
+/// Schedules wait for them by it, and planning prices by it.
+template <class Bytes>
+constexpr Bytes scattered_bytes(Bytes largest) {
+  return std::max(static_cast<Bytes>(8 * kBucketBytes), 2 * largest);
+}
 
 struct ScheduleOptions {
   /// Maximum bytes of gradients that are reduced in one message. A larger gradient is a message of its own.
