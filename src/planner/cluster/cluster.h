@@ -129,12 +129,14 @@ struct SoftwareCosts {
   bool prefetches_parameters = false;   // parameters updated in parts are gathered overlapped with the next forward
   /// Recomputation runs the whole layer, not only what the backward reads, and results read by other layers are kept.
   bool recomputes_whole = false;
-  bool waits_for_transfers = false;  // a stage computes nothing while it receives from another stage
-  bool regathers = false;            // values gathered by a layer are gathered again in the backward instead of kept
-  bool joins_products = false;       // products with a common operand are merged; their gradients need no sums
-  bool keeps_gradients = false;      // gradients have their own memory even with one micro-batch
-  int64_t channel_block = 0;         // block size of channels of images in memory; 0: not blocked
-  double mask_bytes = 0;             // bytes kept per element of a sum of activations, for the mask of its dropout
+  bool waits_for_transfers = false;     // a stage computes nothing while it receives from another stage
+  bool regathers = false;               // values gathered by a layer are gathered again in the backward instead of kept
+  bool joins_products = false;          // products with a common operand are merged; their gradients need no sums
+  /// Gradients have their own memory even with one micro-batch, and 16-bit parameters are kept next to masters, which
+  /// ranks share as they do states of the optimizer. Else masters are the parameters.
+  bool keeps_gradients = false;
+  int64_t channel_block = 0;            // block size of channels of images in memory; 0: not blocked
+  double mask_bytes = 0;                // bytes kept per element of a sum of activations, for the mask of its dropout
   ScoreCosts scores;
   std::vector<std::string> fused;  // ops of a graph that are fused into other kernels
   /// Factor on the bytes and operations of an op of a graph, by name; else 1.

@@ -140,7 +140,7 @@ void add_costs(NetworkCosts& costs, const Configuration& configuration, const Pr
   if (std::all_of(counts.begin(), counts.end(), [](double count) { return count == 0; })) return;
   const LayerCosts own = costs.costs_of_units(configuration, groups.units);
   const auto shards = static_cast<double>(configuration.data * configuration.context);
-  const auto shared = [&](int64_t level) { return configuration.zero >= level ? shards : 1.0; };
+  const auto ways = [&](int64_t level) { return configuration.zero >= level ? shards : 1.0; };
   for (size_t u = 0; u < groups.units.size(); ++u) {
     LayerRow& row = rows[groups.row_of_unit[u]];
     if (counts[u] == 0) continue;
@@ -152,9 +152,10 @@ void add_costs(NetworkCosts& costs, const Configuration& configuration, const Pr
     for (const SectionCosts* section : {&unit.forward, &unit.backward}) {
       for (const auto& [kind, seconds] : section->communication) row.communication[kind] += part * seconds;
     }
-    row.states += part * (unit.parameters * (precision.weight / shared(3) + precision.gradient / shared(2) +
-                                             precision.master / shared(1)) +
-                          unit.optimizer * precision.state / shared(1));
+    row.states += part * (unit.parameters_of_rank(ways(3)) * precision.parameter() +
+                          unit.parameters_of_rank(ways(2)) * precision.gradient +
+                          unit.parameters_of_rank(ways(1)) * precision.shared_master() +
+                          unit.optimizer_of_rank(ways(1)) * precision.state);
     row.kept += part * unit.kept;
   }
 }

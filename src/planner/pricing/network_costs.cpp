@@ -43,8 +43,8 @@ double NetworkCosts::min_states(const Configuration& configuration) {
   const Precision& precision = lowering_.options().precision;
   const auto ranks = static_cast<double>(configuration.data * configuration.context);
   const auto shared = [&](int64_t level) { return configuration.zero >= level ? ranks : 1; };
-  const double all = parameters * precision.weight / shared(3) +
-                     (optimizer * precision.state + parameters * precision.master) / shared(1);
+  const double all = parameters * precision.parameter() / shared(3) +
+                     (optimizer * precision.state + parameters * precision.shared_master()) / shared(1);
   return all / static_cast<double>(configuration.pipeline);
 }
 

@@ -23,8 +23,10 @@ Precision Precision::of(DType dtype) {
           .folded = bytes};
 }
 
-Precision Precision::on(const DeviceSpec& device, DType dtype, ReduceDType reductions) {
+Precision Precision::on(const Cluster& cluster, DType dtype, ReduceDType reductions) {
   Precision precision = of(dtype);
+  const DeviceSpec device = cluster.rank_device();
+  precision.masters_with_optimizer = cluster.software.keeps_gradients;
   if (reductions == ReduceDType::bf16 && dtype != DType::f64) precision.sent_gradient = 2;
   const bool is_half = dtype == DType::bf16 || dtype == DType::f16;
   // A kernel reads and writes f32, and a cast reads one type and writes the other.

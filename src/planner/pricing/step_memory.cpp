@@ -54,30 +54,35 @@ StageMemory StepMemory::of_group(int64_t group, int64_t zero, const std::vector<
 StageMemory StepMemory::of_group(int64_t group, int64_t zero, double in_flight,
                                  const std::vector<StageLayers>& layers) const {
   const UnitCosts& own = stages_.group(group);
-  const Precision& precision = stages_.request().precision;
-  const auto ranks = static_cast<double>(stages_.sharing_ranks());
-  const auto shared = [&](int64_t level) { return zero >= level ? ranks : 1; };
-  const double parameters = own.parameters + (configuration().pipeline > 1 ? own.tied : 0);
-  StageMemory memory{.parameters = parameters * precision.weight / shared(3),
-                     .gradients = parameters * precision.gradient / shared(2),
-                     .optimizer = (own.optimizer * precision.state + own.parameters * precision.master) / shared(1),
-                     .activations = in_flight,
-                     .workspace = workspace(layers)};
+  StageMemory memory = states_of(own, zero);
+  memory.activations = in_flight;
+  memory.workspace = workspace(layers);
   if (group == 0) memory.activations += stages_.costs().inputs * static_cast<double>(stages_.micro_batches());
   if (group + 1 < configuration().pipeline)
     memory.workspace += stages_.stage(group + 1).boundary;  // the gradient of a boundary
-  memory.workspace += whole_layers(layers, zero);
-  if (stages_.request().cluster.software.keeps_gradients) return memory;
-  const double lent =
-      configuration().pipeline > 1 ? own.lent : 0;  // gradients of parameters that other stages use, too
-  memory.gradients = gradient_bytes(parameters + lent, zero, memory, layers[0]);
+  const double gathered = whole_layers(layers, zero);
+  // With a single micro-batch, parameters are gathered while gradients are made; with several, before the update.
+  if (!stages_.request().cluster.software.keeps_gradients) {
+    StageMemory other = memory;
+    if (stages_.micro_batches() > 1) other.workspace += gathered;
+    memory.gradients = gradient_bytes(own, zero, other, layers[0]);
+  }
+  memory.workspace += gathered;
   return memory;
 }
 
-std::vector<StageMemory> StepMemory::single_layers(int64_t zero) const {
+/// Returns the bytes of parameters, of gradients if all are there at once, and of states of the optimizer.
+StageMemory StepMemory::states_of(const UnitCosts& own, int64_t zero) const {
   const Precision& precision = stages_.request().precision;
-  const auto ranks = static_cast<double>(stages_.sharing_ranks());
-  const auto shared = [&](int64_t level) { return zero >= level ? ranks : 1; };
+  const auto ranks = static_cast<double>(stages_.sharing_ranks()), tied = configuration().pipeline > 1 ? own.tied : 0;
+  const auto ways = [&](int64_t level) { return zero >= level ? ranks : 1; };
+  return {.parameters = (own.parameters_of_rank(ways(3)) + tied / ways(3)) * precision.parameter(),
+          .gradients = (own.parameters_of_rank(ways(2)) + tied / ways(2)) * precision.gradient,
+          .optimizer = own.optimizer_of_rank(ways(1)) * precision.state +
+                       own.parameters_of_rank(ways(1)) * precision.shared_master()};
+}
+
+std::vector<StageMemory> StepMemory::single_layers(int64_t zero) const {
   std::vector<StageMemory> all(configuration().pipeline);
   for (int64_t s = 0; s < stages_.stages(); ++s) {
     std::vector<double> kept_by_stage;
@@ -86,12 +91,9 @@ std::vector<StageMemory> StepMemory::single_layers(int64_t zero) const {
     const auto in_flight = static_cast<double>(
         fullest_moment(stages_.group_of(s), kept_by_stage)[static_cast<size_t>(s / configuration().pipeline)]);
     const UnitCosts single = stages_.single_costs(s);
-    const double parameters = single.parameters + (configuration().pipeline > 1 ? single.tied : 0);
-    all[stages_.group_of(s)].add(
-        {.parameters = parameters * precision.weight / shared(3),
-         .gradients = parameters * precision.gradient / shared(2),
-         .optimizer = (single.optimizer * precision.state + single.parameters * precision.master) / shared(1),
-         .activations = in_flight * single.kept});
+    StageMemory memory = states_of(single, zero);
+    memory.activations = in_flight * single.kept;
+    all[stages_.group_of(s)].add(memory);
   }
   return all;
 }
@@ -194,47 +196,59 @@ double StepMemory::workspace(const std::vector<StageLayers>& layers) const {
   return most;
 }
 
-/// Bytes of whole parameters and gradients under optimizer sharding, without the rank's own part of them. Level 3
-/// gathers the parameters of a layer while it prefetches those of the next. From level 2 on, with several
-/// micro-batches, the gradients of a layer are whole until they are scattered. 0 below level 2.
+/// Bytes of whole parameters and gradients under optimizer sharding that are in no other part of the memory; 0 below
+/// level 2. Level 3 gathers a parameter while the one before is in use. Other software (`keeps_gradients`) gathers
+/// those of a layer, next to the rank's own part of them, and with several micro-batches has the gradients of a layer
+/// whole until they are scattered.
 double StepMemory::whole_layers(const std::vector<StageLayers>& layers, int64_t zero) const {
-  const auto ranks = static_cast<double>(stages_.sharing_ranks());
+  const Precision& precision = stages_.request().precision;
+  const bool by_layer = stages_.request().cluster.software.keeps_gradients;
   double largest = 0, all = 0;
   for (const StageLayers& stage : layers) {
     for (size_t u = 0; u < stage.size(); ++u) {
       if (stage[u].count() == 0) continue;
-      const double elements = stages_.costs().units[u].parameters;
-      largest = std::max(largest, elements);
-      all += elements * static_cast<double>(stage[u].count());
+      const UnitCosts& unit = stages_.costs().units[u];
+      largest = std::max(largest, by_layer ? unit.parameters : unit.largest);
+      all += unit.parameters * static_cast<double>(stage[u].count());
     }
   }
-  const double others = 1 - 1 / ranks;  // a rank already has its own part
-  double bytes = 0;
-  if (zero >= 3) bytes += std::min(2 * largest, all) * stages_.request().precision.weight * others;
-  if (zero >= 2 && stages_.micro_batches() > 1) bytes += largest * stages_.request().precision.gradient * others;
+  const double two = std::min(2 * largest, all);
+  if (!by_layer) return zero >= 3 ? two * precision.weight : 0;
+  const double others = 1 - 1 / static_cast<double>(stages_.sharing_ranks());  // a rank already has its own part
+  double bytes = zero >= 3 ? two * precision.weight * others : 0;
+  if (zero >= 2 && stages_.micro_batches() > 1) bytes += largest * precision.gradient * others;
   return bytes;
 }
 
-/// Returns the bytes of gradients of `elements` elements in addition to `other`. With several micro-batches they are
+/// Returns the bytes of gradients of a group in addition to `other`. With several micro-batches they are
 /// accumulated, from level 2 on only a rank's part of them. The parts that a rank updates, of gradients at level 1 and
 /// of parameters at levels 1 and 2, reuse the memory of activations and workspace. With a single micro-batch and no
-/// pipeline, gradients are made while activations are released. They are in whole buckets if they are all-reduced; from
-/// level 1 on scattered parts come on top.
-double StepMemory::gradient_bytes(double elements, int64_t zero, const StageMemory& other,
+/// pipeline, gradients are made while activations are released. They are in whole buckets if they are all-reduced. From
+/// level 1 on parts come on top, and whole gradients are released once they are scattered (`scattered_bytes`).
+double StepMemory::gradient_bytes(const UnitCosts& own, int64_t zero, const StageMemory& other,
                                   const StageLayers& layers) const {
   const Precision& precision = stages_.request().precision;
   const auto ranks = static_cast<double>(stages_.sharing_ranks());
-  const double whole = elements * precision.gradient, others = other.activations + other.workspace;
+  // With a pipeline there are those of parameters that other stages own or use, too.
+  const double elements = own.parameters + (configuration().pipeline > 1 ? own.tied + own.lent : 0);
+  const double of_rank = own.small_parameters + (elements - own.small_parameters) / ranks;
+  const double whole = elements * precision.gradient, part = of_rank * precision.gradient,
+               others = other.activations + other.workspace;
   if (stages_.micro_batches() > 1) {
-    const double parts = (zero == 1 ? whole : 0) + (zero == 1 || zero == 2 ? elements * precision.weight : 0);
-    return whole / (zero >= 2 ? ranks : 1) + std::max(0.0, parts / ranks - others);
+    const double parts = (zero == 1 ? part : 0) + (zero == 1 || zero == 2 ? of_rank * precision.weight : 0);
+    return (zero >= 2 ? part : whole) + std::max(0.0, parts - others);
   }
-  const double scattered = zero >= 1 ? 1 / ranks : 0;
+  const double scattered = zero >= 1 ? of_rank / elements : 0;
   if (stages_.stages() > 1) return whole * (1 + scattered);
+  double largest = 0;
+  for (size_t u = 0; u < layers.size(); ++u) {
+    if (layers[u].count() > 0) largest = std::max(largest, stages_.costs().units[u].largest * precision.gradient);
+  }
   const auto bucket = static_cast<double>(ranks > 1 && zero == 0 ? ScheduleOptions{}.bucket_bytes : 0);
+  const double in_flight = ranks > 1 && zero >= 1 ? scattered_bytes(largest) + largest : whole;
   const double most = max_in_backward(layers, [&](double made_elements) {
     const double made = made_elements * precision.gradient;
-    return std::min(whole, made + bucket) + made * scattered;
+    return std::min({whole, made + bucket, in_flight}) + made * scattered;
   });
   return std::max(0.0, stages_.costs().inputs + most - others);
 }

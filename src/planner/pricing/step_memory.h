@@ -55,7 +55,8 @@ class StepMemory {
   double max_in_backward(const StageLayers& layers, const std::function<double(double)>& bytes_of_gradients) const;
   double workspace(const std::vector<StageLayers>& layers) const;
   double whole_layers(const std::vector<StageLayers>& layers, int64_t zero) const;
-  double gradient_bytes(double elements, int64_t zero, const StageMemory& other, const StageLayers& layers) const;
+  StageMemory states_of(const UnitCosts& own, int64_t zero) const;
+  double gradient_bytes(const UnitCosts& own, int64_t zero, const StageMemory& other, const StageLayers& layers) const;
   const Configuration& configuration() const { return stages_.configuration(); }
 
   const StageCosts& stages_;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/sections.h"
+#include "compiler/plan/optimizer_sharding.h"
 #include "compiler/schedule/schedule.h"
 #include "ir/sharding/move.h"
 #include "ir/work/node_work.h"
@@ -122,6 +124,7 @@ class LayerLowering {
 
   void count_states() {
     std::unordered_map<std::string_view, int> units;
+    std::set<std::string_view> small;  // names of parameters
     std::vector<int> last_unit(graph_.values.size(), -1);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (graph_.nodes[n].phase != Phase::forward) continue;
@@ -135,14 +138,21 @@ class LayerLowering {
       units[graph_.values[state.entry].name] = own;
       if (state.kind != StateKind::parameter) continue;
       lowered_.states_[own].parameters += values_.elements_of(state.entry);
+      if (!software_.keeps_gradients && graph_.type(state.entry).bytes() < OptimizerSharding{}.threshold) {
+        small.insert(graph_.values[state.entry].name);
+        lowered_.states_[own].small_parameters += values_.elements_of(state.entry);
+      }
+      lowered_.states_[own].largest = std::max(lowered_.states_[own].largest, values_.elements_of(state.entry));
       if (last_unit[state.entry] <= own) continue;
       lowered_.states_[last_unit[state.entry]].tied += values_.elements_of(state.entry);
       lowered_.states_[own].lent += values_.elements_of(state.entry);
     }
     for (const State& state : graph_.states) {
       const auto owner = units.find(state.owner);
-      if (state.kind == StateKind::optimizer && owner != units.end())
-        lowered_.states_[owner->second].optimizer += values_.elements_of(state.entry);
+      if (state.kind != StateKind::optimizer || owner == units.end()) continue;
+      UnitCosts& unit = lowered_.states_[owner->second];
+      unit.optimizer += values_.elements_of(state.entry);
+      if (small.contains(state.owner)) unit.small_optimizer += values_.elements_of(state.entry);
     }
   }
 
@@ -262,9 +272,12 @@ void UnitCosts::add(const UnitCosts& other, double times) {
   late.add(other.late, times);
   backward_weights += times * other.backward_weights;
   parameters += times * other.parameters;
+  largest = std::max(largest, other.largest);
   tied += times * other.tied;
   lent += times * other.lent;
   optimizer += times * other.optimizer;
+  small_parameters += times * other.small_parameters;
+  small_optimizer += times * other.small_optimizer;
   kept += times * other.kept;
 }
 

@@ -34,14 +34,21 @@ struct UnitCosts {
   SecondsByKind late{};
   double backward_weights = 0;  // part of the seconds of `backward` that makes only gradients of parameters
   double parameters = 0;        // elements on a rank
+  double largest = 0;           // elements of the largest parameter
   double tied = 0;              // elements of parameters that earlier units own
   double lent = 0;              // elements of its own parameters that later units use, too
   double optimizer = 0;         // elements of optimizer states
-  double kept = 0;              // bytes that a micro-batch keeps from forward to backward
-  double boundary = 0;          // bytes of a micro-batch that cross from earlier units to this or later ones
-  double handed = 0;            // part of `boundary` that earlier units keep only for this and later ones
+  /// Parts of `parameters` and `optimizer` that belong to small parameters, which this library's optimizer sharding
+  /// leaves whole.
+  double small_parameters = 0, small_optimizer = 0;
+  double kept = 0;      // bytes that a micro-batch keeps from forward to backward
+  double boundary = 0;  // bytes of a micro-batch that cross from earlier units to this or later ones
+  double handed = 0;    // part of `boundary` that earlier units keep only for this and later ones
   /// Adds `times` times the costs of `other`, except for `boundary` and `handed`.
   void add(const UnitCosts& other, double times = 1);
+  /// Elements that each of `ranks` ranks has if they share those of large parameters.
+  double parameters_of_rank(double ranks) const { return small_parameters + (parameters - small_parameters) / ranks; }
+  double optimizer_of_rank(double ranks) const { return small_optimizer + (optimizer - small_optimizer) / ranks; }
 };
 
 /// The costs of the units of a folded graph, one copy of each.
