@@ -22,7 +22,7 @@ STOREYS = {
     "runtime": ["pjrt", "device", "comm", "trace", "execute", "launch", "checkpoint"],
     "job": [],
     "zoo": [],
-    "planner": ["cluster", "simulation", "pricing", "plan_file", "explain"],
+    "planner": ["cluster", "simulation", "pricing", "plan_file", "explain", "compiled"],
     "training": [],
     "calibrate": [],
     "cli": [],

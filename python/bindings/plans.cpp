@@ -15,6 +15,8 @@ void bind_request(py::module_& module) {
       .def(py::init<>())
       .def_readwrite("model", &PlanRequest::model)
       .def_readwrite("cluster", &PlanRequest::cluster)
+      .def_readwrite("target", &PlanRequest::target)
+      .def_readwrite("check", &PlanRequest::check)
       .def_readwrite("ranks", &PlanRequest::ranks)
       .def_readwrite("batch", &PlanRequest::batch)
       .def_readwrite("runner_up", &PlanRequest::runner_up)

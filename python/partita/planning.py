@@ -22,6 +22,8 @@ def plan(
     dtype=None,
     memory_gib=0,
     runner_up=False,
+    target=None,
+    check=False,
 ):
     """Returns the plan of a training without running it.
 
@@ -30,6 +32,9 @@ def plan(
     it.
     `model` may also be the name of one of docs/reference/models.md ("gpt:layers=24") or the file of a forward graph
     ("graph.txt"), without a data set.
+    `target`: a chip for which `partita compile` compiles programs ("h100:4"), in place of a cluster; its plan is one of
+    Partita's own programs. `check`: compiles the programs of the rank that takes most memory, which needs the plugin of
+    the devices, and searches on until they fit.
 
     `ranks`: plans for a part of the cluster. `pins`: values that are fixed ("tensor=8,recompute=none"). `fixed`: the
     whole configuration, which is priced as it is. `batch`: rows of the global batch. `dtype`: type of activations and
@@ -40,7 +45,7 @@ def plan(
         request.model = model
     else:
         _require_model("plan", model)
-        if cluster is None:
+        if cluster is None and target is None:
             return model.program(train_dataset).plan
         settings = model._settings
         with settings():
@@ -49,7 +54,10 @@ def plan(
         raise ValueError("[plan] pins have no effect with fixed, which leaves nothing open, expected one of the two")
     if not memory_gib >= 0:
         raise ValueError(f"[plan] memory_gib out of range, got {memory_gib}, expected GiB above 0")
+    if target is not None and cluster is not None:
+        raise ValueError(f"[plan] cluster and target both name the devices, got {cluster} and {target}, expected one")
     request.cluster = "cpu" if cluster is None else str(cluster)
+    request.target, request.check = "" if target is None else str(target), bool(check)
     request.ranks, request.batch, request.tf32, request.runner_up = ranks, batch, bool(tf32), bool(runner_up)
     request.limit_memory(memory_gib)
     request.pin(pins)

@@ -2,22 +2,17 @@
 
 #include <fmt/ranges.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "base/free_memory.h"
 #include "cli/command_line.h"
-#include "cli/compiled_programs.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
-#include "ir/ops/registry.h"
+#include "planner/compiled/chip_compiler.h"
 #include "runtime/checkpoint/weights.h"
-#include "runtime/device/xla/accelerator.h"
-#include "runtime/device/xla/xla_flags.h"
 #include "runtime/launch/place.h"
 
 namespace partita {
@@ -36,13 +31,6 @@ std::string target_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Sets variables that the plugin reads, unless they have a value: libtpu would ask for minutes on which machine of a
-/// cloud it is, and lets one process at a time load it; plugins print notes.
-void set_variables_of(const pjrt::Target& target) {
-  ::setenv("TF_CPP_MIN_LOG_LEVEL", "2", /*overwrite=*/0);
-  for (const auto& [name, value] : target.variables) ::setenv(name.c_str(), value.c_str(), /*overwrite=*/0);
-}
-
 /// Makes the folder if there is none. Throws RuntimeFailure(cannot_write) if files cannot be written there.
 void require_folder(const std::string& folder) {
   if (folder.empty()) return;
@@ -55,56 +43,8 @@ void require_folder(const std::string& folder) {
   check_writable(std::filesystem::path(folder) / "program_0.mlir");
 }
 
-/// Returns the ranks whose programs are compiled.
-std::vector<int64_t> compiled_ranks(const CompileFlags& flags, const Pipeline& pipeline) {
-  if (flags.rank) return {*flags.rank};
-  std::vector<int64_t> ranks;
-  for (const RankGroup& group : pipeline.groups) ranks.push_back(group.first);
-  return ranks;
-}
-
-/// Returns the chips that the ranks of a stage have together in whole mode.
-int64_t chips_of(const Program& program, CollectiveMode mode) {
-  int64_t chips = 1;
-  for (const StageProgram& stage : program.stages) {
-    if (mode == CollectiveMode::whole) chips = std::max(chips, stage.local.mesh.ranks());
-  }
-  return chips;
-}
-
-/// Returns `chips` chips of the target. If the plugin does not know them, throws RuntimeFailure(usage) with the package
-/// that has the right plugin.
-pjrt::Topology topology_for(const pjrt::Plugin& plugin, const pjrt::Target& target, int64_t chips) {
-  try {
-    return topology_of(plugin, target, chips);
-  } catch (const RuntimeFailure& error) {
-    if (error.code() != ExitCode::usage) throw;
-    const std::string_view reason = error.what();
-    throw RuntimeFailure(
-        error.code(), fmt::format("[--target] {} needs the plugin for {}, got one that refuses it, expected that of "
-                                  "pip install {}, or a later version: {}",
-                                  target.name, target.accelerator, parse_accelerator(target.accelerator).first->package,
-                                  reason.substr(0, reason.find('\n'))));
-  }
-}
-
-void compile_ranks(const CompileFlags& flags, const Program& program, CollectiveMode mode,
-                   const pjrt::Topology& topology, CompiledJob& compiled) {
-  std::set<std::string> known;
-  for (const int64_t rank : compiled_ranks(flags, program.pipeline)) {
-    RankPrograms own = programs_of_rank(program.pipeline, program.stages, all_ops(), rank, mode);
-    compiled.host_ops += own.host_ops;
-    compiled.messages += own.messages;
-    for (RankProgram& one : own.programs) {
-      if (!known.insert(one.text).second) continue;
-      compiled.programs.push_back(
-          compile_program(topology, *compiled.target, rank, std::move(one), compiled.programs.size(), flags.out));
-    }
-  }
-}
-
 void run_compile(const CompileFlags& flags) {
-  pjrt::Target target = pjrt::target_named(flags.target);
+  const pjrt::Target& target = pjrt::target_named(flags.target);
   JobConfig config = configuration(flags.job);
   config.ranks.device = target.accelerator;
   if (config.ranks.deterministic) {
@@ -114,20 +54,13 @@ void run_compile(const CompileFlags& flags) {
   const ZooJob job(config, Place{.cores = this_place().cores});
   if (printed_config(flags.job, job.config())) return;
   if (flags.rank) check_range("--rank", *flags.rank, 0, job.config().ranks.count - 1);
-  set_variables_of(target);
-  const std::string path = find_plugin(target.accelerator);
-  pass_on_flags(target.accelerator, path, warn);
-  target.flags.merge(compile_flags(target.accelerator, path));
-  const pjrt::Plugin plugin = pjrt::Plugin::load(path);
+  const ChipCompiler compiler(target, warn);
   require_folder(flags.out);
   const Program program = job.program(Purpose::training);
   for (const std::string& warning : program.warnings) warn(warning);
-  const CollectiveMode mode = config.ranks.collectives;
-  const pjrt::Topology topology = topology_for(plugin, target, chips_of(program, mode));
-  CompiledJob compiled{.model = job.config().model,
-                       .plugin = fmt::format("{}.{}", plugin.version().major, plugin.version().minor),
-                       .target = &target};
-  compile_ranks(flags, program, mode, topology, compiled);
+  const std::vector<int64_t> ranks = flags.rank ? std::vector<int64_t>{*flags.rank} : first_ranks(program.pipeline);
+  const CompiledJob compiled = compiler.compile(
+      program, {.mode = config.ranks.collectives, .ranks = ranks, .folder = flags.out}, job.config().model);
   std::cout << (flags.json ? to_json(compiled) : print_table(compiled));
   if (compiled.programs.empty()) return;
   const int64_t most = std::max(compiled.largest().bytes(), compiled.programs[compiled.peak()].bytes_of_step());

@@ -231,8 +231,9 @@ JobConfig configuration(const JobFlags& flags) {
   if (is_automatic_plan(plan_name)) plan = automatic_plan(plan_name, config, this_place().ranks(), "--plan");
   if (!plan) return config;
   JobConfig planned = planned_config(config, all, *plan);
-  const std::string warning = dtype_warning(*plan, planned.training.dtype);
-  if (flags.command == "train" && !warning.empty()) warn(warning);
+  for (const std::string& warning : {dtype_warning(*plan, planned.training.dtype), software_warning(*plan)}) {
+    if ((flags.command == "train" || flags.command == "compile") && !warning.empty()) warn(warning);
+  }
   return planned;
 }
 

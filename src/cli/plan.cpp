@@ -16,8 +16,9 @@ namespace {
 
 struct PlanFlags {
   PlanRequest request;
-  std::string dtype = "f32", reduce_dtype = "f32", search = "exact", target, fixed, pins, out, html;
+  std::string dtype = "f32", reduce_dtype = "f32", search = "exact", fixed, pins, out, html;
   double memory = 0;  // GiB
+  std::string collectives = "cut", attention = "composed";
   bool json = false;
 };
 
@@ -32,7 +33,6 @@ void write_files(const PlannedJob& job, const PlanFlags& flags) {
 
 PlanRequest request_of(const PlanFlags& flags) {
   PlanRequest request = flags.request;
-  if (!flags.target.empty()) request.cluster = cluster_of_target(flags.target);
   if (request.batch != 0) check_range("--batch", request.batch, 1);
   if (!flags.fixed.empty() && !flags.pins.empty()) {
     throw InvalidArgument(
@@ -48,6 +48,8 @@ PlanRequest request_of(const PlanFlags& flags) {
   if (request.dtype == DType::f64 && request.reduce_dtype == ReduceDType::bf16) {
     throw InvalidArgument("[--reduce-dtype] has no effect, got bf16 with --dtype f64, expected --dtype f32 or bf16");
   }
+  request.collectives = parse_name<CollectiveMode>("--collectives", flags.collectives);
+  request.attention = parse_name<AttentionMode>("--attention", flags.attention);
   request.pins = parse_pins(flags.pins);
   request.runner_up = flags.fixed.empty() && flags.pins.empty() && !flags.json;
   request.where = "--fixed";
@@ -73,6 +75,22 @@ void run_plan(const PlanFlags& flags) {
   if (!job.fits) warn(print_excess(job));
 }
 
+/// Adds the flags that compile the programs of a plan.
+void add_check(CLI::App& command, PlanFlags& flags) {
+  command.add_flag("--check", flags.request.check,
+                   "Compile the programs of the rank that takes most memory, and search on until they fit; needs the "
+                   "plugin of the devices (partita compile), not the devices");
+  command
+      .add_option(
+          "--collectives", flags.collectives,
+          "Of the programs of --check: cut, with messages of the host, or whole, with collectives of the device")
+      ->capture_default_str();
+  command
+      .add_option("--attention", flags.attention,
+                  "Of the programs of --check: composed, with its scores in memory, or fused, by cuDNN")
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_plan(CLI::App& app) {
@@ -86,7 +104,7 @@ void add_plan(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option(
-          "--target", flags->target,
+          "--target", flags->request.target,
           "CHIP[:NODES][@SOFTWARE]: the preset of a chip for which partita compile compiles, instead of --cluster")
       ->type_name("CHIP");
   command->add_option("--batch", flags->request.batch, "Rows of the global batch; by default the model's");
@@ -109,6 +127,7 @@ void add_plan(CLI::App& app) {
       "Keep these and search the rest: tensor=8,recompute=none. pipeline counts groups of whole layers "
       "(blocks that repeat, and what comes before and after); --stages of train cuts between any nodes");
   command->add_option("--memory", flags->memory, "GiB of each device; by default the cluster's, less its reserve");
+  add_check(*command, *flags);
   command->add_option("--search", flags->search, "How op cuts are found: propagation, dynamic, recursive or exact")
       ->capture_default_str();
   command->add_option("--out", flags->out, "Write the plan to a file, to run with partita train --plan FILE");
@@ -118,11 +137,11 @@ void add_plan(CLI::App& app) {
       "Example: partita plan gpt:layers=24,hidden=2048,heads=16 --cluster a100-80:4 --fixed data=8,tensor=4");
   command->callback([command, flags] {
     refuse_empty(*command);
-    if (!flags->target.empty() && command->count("--cluster") > 0) {
+    if (!flags->request.target.empty() && command->count("--cluster") > 0) {
       throw InvalidArgument(
           fmt::format("[--target] --cluster names the devices, too, got {} and {}, expected only one "
                       "of the two",
-                      flags->target, flags->request.cluster));
+                      flags->request.target, flags->request.cluster));
     }
     run_plan(*flags);
   });

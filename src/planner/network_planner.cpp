@@ -26,6 +26,12 @@ void require_ranges(const PlanRequest& request) {
   }
 }
 
+/// Returns the request with the cluster of its target, if it names one.
+PlanRequest on_target(PlanRequest request) {
+  if (!request.target.empty()) request.cluster = cluster_of_target(request.target);
+  return request;
+}
+
 /// Returns the whole cluster without TF32 if the request says so, resized to the ranks of the request; 0 ranks leave it
 /// whole. Only a cluster whose ranks share cores can grow. Throws InvalidArgument for a number of ranks out of range.
 Cluster cluster_of(const PlanRequest& request, Cluster cluster) {
@@ -64,6 +70,11 @@ DType dtype_of(const PlanRequest& request, const std::optional<TrainedNetwork>& 
 
 constexpr double kLess = 1 - 1e-6;
 
+CompiledMemory memory_of_schedule(const StageMemory& memory) {
+  const double states = memory.parameters + memory.optimizer;
+  return {.compiler = "the schedule", .states = states, .temporaries = memory.total() - states};
+}
+
 /// Returns a function that makes the plan of a graph on the ranks that share the same rows, from the cuts of a saved
 /// plan without the axis "data"; it ignores its second argument. Lines that do not fit the graph are skipped. The
 /// function throws InvalidArgument for malformed lines, for axes that the mesh lacks, and for what two lines cut.
@@ -80,12 +91,12 @@ bool has_searched_cuts(const Configuration& configuration) {
 }
 
 NetworkPlanner::NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cuts, const Cluster* opened)
-    : request_((require_ranges(request), std::move(request))),
+    : request_((require_ranges(request), on_target(std::move(request)))),
       cuts_(std::move(cuts)),
       trained_(trained_of(request_)),
       whole_cluster_(opened == nullptr ? open_cluster(request_.cluster) : *opened),
       cluster_(cluster_of(request_, whole_cluster_)),
-      precision_(Precision::on(cluster_.rank_device(), dtype_of(request_, trained_), request_.reduce_dtype)),
+      precision_(Precision::on(cluster_, dtype_of(request_, trained_), request_.reduce_dtype)),
       forward_(make_forward()),
       batch_(rows_of(forward_)),
       costs_(forward_, all_ops(), cluster_,
@@ -157,6 +168,7 @@ PricedPlan NetworkPlanner::priced(const Configuration& configuration) {
 
 PricedPlan NetworkPlanner::priced(const PricedConfiguration& found) {
   PricedPlan plan = unplaced(found);
+  if (request_.check) plan.compiled = compiled(plan);
   if (!is_placed()) return plan;
   plan.price.memory = placed(plan);
   plan.price.single_layers.clear();  // unknown for an arena
@@ -201,20 +213,58 @@ const std::vector<StageMemory>& NetworkPlanner::placed(const PricedPlan& plan) {
   JobConfig job = job_of_plan(plan);
   job.training.dtype = precision_.compute;
   job.ranks.threads = threads(plan.configuration.ranks());
-  job.files.dump.clear();  // no program that is only measured is dumped
-  if (cuts_) job.plan.given = GivenPlan{.file = cuts_->file, .cuts = cuts_};
-  const Program program = make_program(job, {.network = trained().network,
-                                             .columns = trained().columns,
-                                             .batch = batch_,
-                                             .ranks = plan.configuration.ranks(),
-                                             .estimates = true});
-  return placed_.emplace(plan.configuration, placed_memory(program)).first->second;
+  return placed_.emplace(plan.configuration, placed_memory(program_of(plan, std::move(job)))).first->second;
 }
 
-/// Searches by estimates. Where memory is measured and the compiled program of the result needs more than `memory`,
-/// searches again with a smaller budget. If no estimate fits, the configuration with the least memory becomes the best
-/// if its program fits. Throws InvalidArgument if the pins allow no configuration, none can be lowered, or they ask for
-/// searched cuts and the search is propagation. Throws as `priced` does.
+/// Returns the program of a plan, which is only measured, so it is not dumped.
+Program NetworkPlanner::program_of(const PricedPlan& plan, JobConfig job) {
+  job.files.dump.clear();
+  if (cuts_) job.plan.given = GivenPlan{.file = cuts_->file, .cuts = cuts_};
+  return make_program(job, {.network = trained().network,
+                            .columns = trained().columns,
+                            .batch = batch_,
+                            .ranks = plan.configuration.ranks(),
+                            .estimates = true});
+}
+
+/// Returns the memory of the rank that takes most by the estimate, compiled: with the kernels of this processor on
+/// clusters of processors, else by the plugin of the cluster's chip. Throws InvalidArgument if the cluster is none of a
+/// chip for which programs are compiled, and for the file of a graph; RuntimeFailure as `ChipCompiler` does.
+CompiledMemory NetworkPlanner::compiled(const PricedPlan& plan) {
+  const auto cached = compiled_.find(plan.configuration);
+  if (cached != compiled_.end()) return cached->second;
+  const std::vector<StageMemory>& memory = plan.price.memory;
+  const auto fullest = std::max_element(memory.begin(), memory.end(),
+                                        [](const auto& one, const auto& other) { return one.total() < other.total(); });
+  const auto group = static_cast<size_t>(fullest - memory.begin());
+  CompiledMemory found = is_placed() ? memory_of_schedule(placed(plan)[group]) : compiled_by_plugin(plan, group);
+  found.planned = fullest->total();
+  return compiled_.emplace(plan.configuration, std::move(found)).first->second;
+}
+
+CompiledMemory NetworkPlanner::compiled_by_plugin(const PricedPlan& plan, size_t group) {
+  if (!compiler_) compiler_ = std::make_unique<const ChipCompiler>(target_of_cluster(request_.cluster), nullptr);
+  JobConfig job = job_of_plan(plan);
+  const bool is_half = partita::is_half(precision_.compute);
+  job.training.dtype = is_half ? DType::f32 : precision_.compute;
+  if (is_half) job.training.precision = parse_name<MixedPrecision>("--check", name_of(precision_.compute));
+  job.ranks.device = compiler_->target().accelerator;
+  job.ranks.collectives = request_.collectives;
+  job.ranks.attention = request_.attention;
+  const Program program = program_of(plan, std::move(job));
+  const CompiledJob made = compiler_->compile(
+      program, {.mode = request_.collectives, .ranks = {program.pipeline.groups[group].first}}, plan.model);
+  const CompiledProgram& peak = made.programs.at(made.peak());
+  return {.compiler = fmt::format("{}, PJRT {}", made.target.chip, made.plugin),
+          .states = static_cast<double>(peak.program.held.states),
+          .values = static_cast<double>(peak.program.held.values),
+          .temporaries = static_cast<double>(peak.memory.temporaries)};
+}
+
+/// Searches by estimates. Where memory is measured or checked, and the compiled program of the result needs more than
+/// `memory`, searches again with a smaller budget. If no estimate fits, the configuration with the least memory becomes
+/// the best if its program fits. Throws InvalidArgument if the pins allow no configuration, none can be lowered, or
+/// they ask for searched cuts and the search is propagation. Throws as `priced` does.
 ConfigurationSearch NetworkPlanner::searched(const Pins& pins, bool runner_up, bool any) {
   SearchRequest request{.costs = costs_,
                         .ranks = cluster_.ranks(),
@@ -226,11 +276,11 @@ ConfigurationSearch NetworkPlanner::searched(const Pins& pins, bool runner_up, b
   double bound = std::numeric_limits<double>::infinity();  // the first search's: later ones leave out what may fit
   for (;;) {
     ConfigurationSearch search = search_configurations(request);
-    if (!is_placed()) return search;
+    if (!is_placed() && !request_.check) return search;
     bound = std::min(bound, search.lower_bound_seconds);
     search.lower_bound_seconds = bound;
     const PricedConfiguration& found = search.best ? *search.best : *search.least;
-    const double estimated = found.price.peak_memory(), bytes = priced(found).price.peak_memory();
+    const double estimated = found.price.peak_memory(), bytes = priced(found).fullest();
     if (!search.best && bytes <= memory()) search.best = search.least;
     if (!search.best || bytes <= memory()) return search;
     request.memory_bytes = std::min(estimated * kLess, memory() * estimated / bytes);
@@ -257,6 +307,7 @@ PlanFile NetworkPlanner::plan_file(const PricedPlan& plan) {
   PlanFile file = plan_file_of({job, plan.configuration, std::move(program.graph), all_ops()});
   file.dtype = precision_.compute;
   file.cluster = request_.cluster;
+  file.software = cluster_.software.name;
   file.network = fingerprint();
   const Price price =
       has_searched_cuts(plan.configuration) ? price_of_cuts(*file.cuts, plan.configuration) : plan.price;

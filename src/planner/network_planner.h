@@ -2,6 +2,7 @@
 // Prices one network on one cluster under many configurations. It caches what it lowered, so that later prices are
 // cheap.
 
+#include "planner/compiled/chip_compiler.h"
 #include "planner/plan_file/plan_file.h"
 #include "planner/plan_request.h"
 #include "planner/pricing/print_price.h"
@@ -47,7 +48,8 @@ class NetworkPlanner {
   /// lower bound. Memory is measured or estimated as by the other overload; only measuring it throws, with the same
   /// errors.
   PricedPlan priced(const PricedConfiguration& found);
-  /// Searches for the fastest configuration that fits, by the memory that `priced` reports. If none fits, the result
+  /// Searches for the fastest configuration that fits, by the memory that `priced` reports, or that of its compiled
+  /// programs if the request says so. If none fits, the result
   /// has no `best` but `least`, the one that takes the least memory. `runner_up` also keeps the fastest one that
   /// differs from the best in data, context, tensor or pipeline and fits by its estimated memory. `any` stops at the
   /// first that fits, which need not be the fastest. Throws InvalidArgument if the pins allow no configuration, if they
@@ -77,6 +79,9 @@ class NetworkPlanner {
   bool is_placed() const;
   int threads(int64_t ranks) const;
   PricedPlan unplaced(const PricedConfiguration& found) const;
+  Program program_of(const PricedPlan& plan, JobConfig job);
+  CompiledMemory compiled(const PricedPlan& plan);
+  CompiledMemory compiled_by_plugin(const PricedPlan& plan, size_t group);
   const std::vector<StageMemory>& placed(const PricedPlan& plan);
   int64_t rows_of_network() const;
   Graph build_network(int64_t statistics_groups) const;
@@ -90,6 +95,8 @@ class NetworkPlanner {
   const int64_t batch_;
   NetworkCosts costs_;
   std::map<Configuration, std::vector<StageMemory>> placed_;  // memory of compiled programs
+  std::unique_ptr<const ChipCompiler> compiler_;              // made when it is first used
+  std::map<Configuration, CompiledMemory> compiled_;
 };
 
 /// Whether the configuration has searched cuts over several ranks of `tensor`. A plan file under it is priced again by

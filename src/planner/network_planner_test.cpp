@@ -125,6 +125,25 @@ INSTANTIATE_TEST_SUITE_P(
                     MemoryCase{"gpt"}, MemoryCase{"llama"}, MemoryCase{"bert:layers=4"}, MemoryCase{"t5", true, false},
                     MemoryCase{"moe", true, false}, MemoryCase{"recommender", false, false}));
 
+// The search obeys estimates, so these must know what the program keeps, and the program must keep no more.
+TEST(NetworkPlanner, EstimatesTheMemoryOfOptimizerSharding) {
+  for (const char* model :
+       {"gpt:layers=8,hidden=512,heads=4,seq=16,vocab=100", "gpt:layers=12,hidden=768,heads=12,seq=64,vocab=5000",
+        "llama:layers=8,hidden=512,heads=8,seq=16", "bert:layers=6,hidden=512", "vit:layers=8,hidden=256",
+        "mlp:layers=6,hidden=2048"}) {
+    for (const char* level : {"0", "1", "2", "3"}) {
+      for (const char* rows : {"4", "1"}) {
+        const std::string text = fmt::format("data=8,zero={},micro_batch={}", level, rows);
+        NetworkPlanner planner({.model = model, .ranks = 8, .batch = 32, .check = true});
+        const PricedPlan plan = planner.priced(completed(parse_configuration(text), 8, planner.batch()));
+        ASSERT_TRUE(plan.compiled.has_value());
+        EXPECT_NEAR(plan.compiled->planned / plan.compiled->bytes(), 1, 0.06) << model << " " << text;
+        EXPECT_EQ(plan.compiled->bytes(), plan.price.peak_memory());
+      }
+    }
+  }
+}
+
 TEST(NetworkPlanner, FindsWhatFitsAsItIsPlaced) {
   const auto placed = [](double memory) {
     NetworkPlanner planner({.model = "resnet50:size=32", .ranks = 4, .batch = 16, .memory = memory});

@@ -19,6 +19,7 @@ struct PlanRequest {
   std::string model{};                      // model of the zoo "gpt:layers=24", or file of a forward graph "graph.txt"
   std::optional<TrainedNetwork> network{};  // network of the calling program, used instead of `model`
   std::string cluster = "cpu";              // PRESET[:NODES][@SOFTWARE] or a TOML file
+  std::string target{};                     // CHIP[:NODES][@SOFTWARE] in place of `cluster`; "": none
   int64_t ranks = 0;                        // ranks to use, a part of the cluster; 0: all of them
   int64_t batch = 0;                        // rows of the global batch; 0: the network's configuration decides
   std::optional<DType> dtype{};             // type of activations and products; none: that of the configuration
@@ -28,9 +29,14 @@ struct PlanRequest {
   double memory = 0;                            // bytes for tensors on each device; 0: the device's, less its reserve
   Pins pins{};                                  // values that a search may not change
   bool idle = true;                             // whether a search may leave ranks without work
-  bool runner_up = false;      // whether a search keeps the best plan with another assignment of the ranks
-  bool tf32 = true;            // whether products of f32 may use TF32 where devices have it
-  std::string where = "plan";  // text in brackets of messages about ranks and configurations
+  bool runner_up = false;  // whether a search keeps the best plan with another assignment of the ranks
+  /// Whether the programs of the rank that takes most memory are compiled, and the search goes on until they fit. Needs
+  /// the plugin of the cluster's devices, not the devices.
+  bool check = false;
+  CollectiveMode collectives = CollectiveMode::cut;   // mode of the programs that are compiled
+  AttentionMode attention = AttentionMode::composed;  // their attention
+  bool tf32 = true;                                   // whether products of f32 may use TF32 where devices have it
+  std::string where = "plan";                         // text in brackets of messages about ranks and configurations
 };
 
 /// Checks that the request names a network. Throws InvalidArgument if it names the file of a graph, which cannot be

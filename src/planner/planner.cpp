@@ -78,7 +78,7 @@ PlannedJob price(const PlanRequest& request, const Configuration& configuration)
   job.priced = planner.priced(completed(configuration, own.ranks, planner.batch(), own.where, most));
   job.priced.search_seconds = watch.seconds();
   job.memory = planner.memory();
-  job.fits = job.priced.price.peak_memory() <= job.memory;
+  job.fits = job.priced.fullest() <= job.memory;
   return job;
 }
 

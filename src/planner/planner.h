@@ -88,8 +88,9 @@ struct Remedy {
 /// Searches for remedies for a job that does not fit, and returns them with the smallest change first: a single pin to
 /// drop, more memory, 2, 4, .. or 32 times as many nodes, or a batch of 1/2, 1/4, .. or 1/32 of the rows, as far as
 /// these are whole numbers. More memory is always among them; nodes are not if the cluster is a file or the request
-/// names its ranks, a batch is not for the file of a graph. Changes that are refused with InvalidArgument are left out.
-/// Throws other errors as `plan` does.
+/// names its ranks, a batch is not for the file of a graph. If programs were compiled to check the memory, more memory
+/// is the only one, since each other change would compile anew. Changes that are refused with InvalidArgument are left
+/// out. Throws other errors as `plan` does.
 std::vector<Remedy> remedies(const PlannedJob& job);
 /// Returns the message for a job that does not fit, with its `remedies`: "[plan] nothing fits; at best .. It would fit
 /// with --memory 12.5, or with ..". Throws as `remedies` does.

@@ -87,8 +87,10 @@ std::vector<std::pair<std::string, std::function<void(Pins&)>>> loosenings(const
 std::vector<Remedy> remedies(const PlannedJob& job) {
   NetworkPlanner& planner = *job.planner;
   const Pins& pins = planner.request().pins;
-  const double least = job.priced.price.peak_memory();
+  const double least = job.priced.fullest();
   std::vector<Remedy> all;
+  // Each of the others would compile programs for minutes.
+  if (job.priced.compiled) return {{least / job.memory, fmt::format("--memory {}", print_enough(least))}};
   for (const auto& [name, loosen] : loosenings(pins)) {
     Pins looser = pins;
     loosen(looser);
@@ -106,6 +108,14 @@ std::vector<Remedy> remedies(const PlannedJob& job) {
 }
 
 std::string print_excess(const PlannedJob& job) {
+  if (const std::optional<CompiledMemory>& compiled = job.priced.compiled) {
+    return fmt::format(
+        "[plan] {} missing, got {} of each device, expected {} as compiled: states {}, values between programs {}, "
+        "temporaries {} under {}",
+        print_memory(compiled->bytes() - job.memory), print_memory(job.memory), print_memory(compiled->bytes()),
+        print_memory(compiled->states), print_memory(compiled->values), print_memory(compiled->temporaries),
+        print(job.priced.configuration));
+  }
   const std::vector<StageMemory>& groups = job.priced.price.memory;
   const auto largest = std::max_element(
       groups.begin(), groups.end(), [](const StageMemory& a, const StageMemory& b) { return a.total() < b.total(); });

@@ -18,9 +18,12 @@ namespace {
 JobConfig planned(const JobConfig& config, const JobConfig& recipe, const Place& place) {
   const std::string& file = config.plan.file;
   if (file.empty() || config.plan.given) return config;
-  const JobConfig plan =
-      with_plan(config, is_automatic_plan(file) ? automatic_plan(file, config, place.ranks(), "plan.file")
-                                                : read_plan_file(file));
+  const PlanFile read =
+      is_automatic_plan(file) ? automatic_plan(file, config, place.ranks(), "plan.file") : read_plan_file(file);
+  for (const std::string& warning : {dtype_warning(read, config.training.dtype), software_warning(read)}) {
+    if (!warning.empty()) warn(warning);
+  }
+  const JobConfig plan = with_plan(config, read);
   const IsSaid is_said = differs_from(config, recipe);
   for (const auto& [option, got, expected] : differences(config, plan)) {
     const std::string key = option->key();

@@ -25,7 +25,7 @@ struct Question {
     for (std::string word; words >> word;) {
       if (!word.starts_with("--")) {
         about.push_back(word);
-      } else if (word == "--json" || word == "--free") {
+      } else if (word == "--json" || word == "--free" || word == "--check") {
         options[word];
       } else {
         words >> options[word];
@@ -41,6 +41,8 @@ struct Question {
 
 PlanRequest request_of(const Question& question) {
   PlanRequest request{.model = question.about.at(0), .cluster = question.text("--cluster", "cpu")};
+  request.target = question.text("--target");
+  request.check = question.has("--check");
   request.batch = std::stoll(question.text("--batch", "0"));
   request.memory = std::stod(question.text("--memory", "0")) * (1 << 30);
   request.search = parse_name<Search>("search", question.text("--search", "exact"));

@@ -53,7 +53,7 @@ def options_of(words):
         if not word.startswith("--"):
             about.append(word)
         else:
-            options[word] = True if word in ("--json", "--free") else words.pop(0)
+            options[word] = True if word in ("--json", "--free", "--check") else words.pop(0)
     return about, options
 
 
@@ -62,6 +62,8 @@ def plan_of(about, options):
     plan = ms.plan(
         about[0],
         cluster=options.get("--cluster"),
+        target=options.get("--target"),
+        check="--check" in options,
         pins=options.get("--pin", ""),
         fixed=options.get("--fixed", ""),
         batch=int(options.get("--batch", 0)),

@@ -53,6 +53,16 @@ class Programs(Case):
         self.assertTrue(networkx.is_directed_acyclic_graph(made))
         self.assertGreaterEqual(len(made), len(graph))
 
+    def test_are_planned_for_chips(self):
+        own, usual = (ms.plan(model(), rows(), **where) for where in ({"target": "h100"}, {"cluster": "h100"}))
+        self.assertIn("software       partita", str(own))
+        self.assertIn("software       megatron-core of 2024", str(usual))
+        with self.refuses(ValueError, "cluster and target both name the devices, got h100 and v5e"):
+            ms.plan(model(), rows(), cluster="h100", target="v5e")
+        with self.refuses(ValueError, "[--check] no programs are compiled for these devices, got v100, expected one"):
+            ms.plan(model(), rows(), cluster="v100", check=True)
+        self.assertRegex(str(ms.plan(model(), rows(), cluster="cpu", check=True)), r"compiled +.* by the schedule, ")
+
     def test_are_planned_for_clusters(self):
         plan = ms.plan(model(), rows(), cluster="h100", ranks=4)
         self.assertGreater(plan.seconds, 0)

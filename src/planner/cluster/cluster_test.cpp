@@ -138,7 +138,8 @@ TEST(Presets, EachTargetHasOneOfItsMemory) {
     EXPECT_GE(cluster.device.memory, 0.93 * memory) << target.name;
     EXPECT_EQ(cluster_of_target(target.name + ":4@partita"), target.name + ":4@partita");
   }
-  EXPECT_EQ(cluster_of_target("a100:2"), "a100-80:2");
+  EXPECT_EQ(cluster_of_target("a100:2"), "a100-80:2@partita");
+  EXPECT_EQ(cluster_of_target("h100@megatron-core"), "h100@megatron-core");
   EXPECT_EQ(cluster_named("v5p:2").device.peak.at(DType::bf16), 459e12);
   for (const std::string name : {"v5", "cpu", "v100", "", ":4"}) {
     EXPECT_THROW(cluster_of_target(name), InvalidArgument) << name;

@@ -370,7 +370,9 @@ Cluster cluster_named(std::string_view text) {
 
 std::string cluster_of_target(std::string_view text) {
   const size_t end = std::min(text.find_first_of(":@"), text.size());
-  return pjrt::target_named(text.substr(0, end)).name + std::string(text.substr(end));
+  std::string cluster = pjrt::target_named(text.substr(0, end)).name + std::string(text.substr(end));
+  if (text.find('@') == std::string_view::npos) cluster += fmt::format("@{}", kOwnSoftware);
+  return cluster;
 }
 
 std::string with_more_nodes(std::string_view text, int64_t times) {

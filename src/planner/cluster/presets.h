@@ -14,8 +14,9 @@ std::vector<std::string> preset_names();
 /// and, with the nearest name, for an unknown preset or software.
 Cluster cluster_named(std::string_view text);
 
-/// Returns the name of the preset for a chip of pjrt::targets: "h100:4" of "h100:4", "a100-80" of "a100". What follows
-/// the chip is that of `cluster_named`. Throws InvalidArgument, with the nearest name, for an unknown chip.
+/// Returns the name of the preset for a chip of pjrt::targets, with this library's software, whose programs are
+/// compiled for it: "h100:4@partita" of "h100:4", "a100-80@partita" of "a100". What follows the chip is that of
+/// `cluster_named`, and may name other software. Throws InvalidArgument, with the nearest name, for an unknown chip.
 std::string cluster_of_target(std::string_view text);
 
 /// Returns the name of the same preset and software with `times` times as many nodes. Checks neither that the preset

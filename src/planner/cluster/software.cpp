@@ -47,18 +47,19 @@ SoftwareCosts megatron_core() {
 }
 
 struct NamedSoftware {
-  std::string_view name;
+  std::string_view name, years;
   SoftwareCosts (*make)();
   std::vector<std::string> fitted;  // keys of fitted values
 };
 
 const std::vector<NamedSoftware>& all_software() {
   static const std::vector<NamedSoftware> kAll = {
-      {"partita", [] { return SoftwareCosts(); }, {}},
+      {kOwnSoftware, "", [] { return SoftwareCosts(); }, {}},
       {"megatron-lm",
+       "2021 and 2022",
        megatron_lm,
        {"step_overhead", "host_overhead", "rank_skew", "transfer_overhead", "scores.split_kernels"}},
-      {"megatron-core", megatron_core, {"product_overlap"}}};
+      {"megatron-core", "2024", megatron_core, {"product_overlap"}}};
   return kAll;
 }
 
@@ -68,6 +69,13 @@ std::vector<std::string> software_names() {
   std::vector<std::string> names;
   for (const NamedSoftware& software : all_software()) names.emplace_back(software.name);
   return names;
+}
+
+std::string years_of_software(std::string_view name) {
+  for (const NamedSoftware& software : all_software()) {
+    if (software.name == name) return std::string(software.years);
+  }
+  return "";
 }
 
 void use_software(Cluster& cluster, std::string_view name) {

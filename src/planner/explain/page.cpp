@@ -42,8 +42,9 @@ class Page {
                "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><title>{0}</title>"
                "<style>{1}</style></head>\n<body><main>\n<h1>{0}</h1>\n<p class=\"soft\">{2} rows a "
-               "step</p>\n<p>{3}</p>\n{4}",
-               title, kPageStyle, plan_.batch, chips(print(plan_.configuration), ','), figures()) +
+               "step, priced with the software {5}</p>\n<p>{3}</p>\n{4}",
+               title, kPageStyle, plan_.batch, chips(print(plan_.configuration), ','), figures(),
+               escaped_html(print_software(plan_))) +
            section("Where the step goes", breakdown()) + section("Layers and how they are cut", layers()) +
            section("Timeline", timeline()) + section("Memory", memory()) + section("Links and collectives", links()) +
            (contents_.others.empty() ? "" : section("Other plans", others())) +

@@ -10,6 +10,8 @@
 #include "compiler/plan/assign_stages.h"
 #include "compiler/plan/name_stages.h"
 #include "compiler/search/named_cuts.h"
+#include "planner/cluster/presets.h"
+#include "planner/cluster/software.h"
 #include "planner/pricing/job_of.h"
 #include "planner/pricing/quantities.h"
 
@@ -68,6 +70,10 @@ class PlanFileReader : private Scanner {
 
   void read_model() { plan_.model = said("a model"); }
   void read_cluster() { plan_.cluster = said("a cluster"); }
+  void read_software() {
+    plan_.software_line = line();
+    plan_.software = said("a software");
+  }
   std::string said(std::string_view expected) {
     if (rest().empty()) fail("the line has no value", rest(), expected);
     return std::string(take_rest());
@@ -246,6 +252,7 @@ class PlanFileReader : private Scanner {
       {"batch", {&PlanFileReader::read_batch, false}},
       {"dtype", {&PlanFileReader::read_dtype, false}},
       {"cluster", {&PlanFileReader::read_cluster, false}},
+      {"software", {&PlanFileReader::read_software, false}},
       {"ranks", {&PlanFileReader::read_ranks, false}},
       {"network", {&PlanFileReader::read_network, false}},
       {"configuration", {&PlanFileReader::read_configuration, false}},
@@ -264,6 +271,7 @@ std::string print(const PlanFile& plan) {
   if (!plan.model.empty()) text += fmt::format("model {}\n", plan.model);
   text += fmt::format("batch {}\ndtype {}\n", plan.batch, name_of(plan.dtype));
   if (!plan.cluster.empty()) text += fmt::format("cluster {}\n", plan.cluster);
+  if (!plan.software.empty()) text += fmt::format("software {}\n", plan.software);
   text += fmt::format("ranks {}\n", plan.ranks);
   if (plan.network) text += fmt::format("network {}\n", print_fingerprint(*plan.network));
   text += fmt::format("configuration {}\nparallel {}\n", print(plan.configuration), name_of(plan.parallel));
@@ -440,6 +448,34 @@ std::string dtype_warning(const PlanFile& plan, DType trained) {
   return fmt::format(
       "[{}] the plan is for another type than the training, got {}, expected {}: it predicts other steps", place,
       name_of(plan.dtype), name_of(trained));
+}
+
+namespace {
+
+/// Returns the software of the predictions; "" if it is not known.
+std::string software_of(const PlanFile& plan) {
+  if (!plan.software.empty() || plan.cluster.empty() || is_cluster_file(plan.cluster)) return plan.software;
+  try {
+    return cluster_named(plan.cluster).software.name;
+  } catch (const InvalidArgument&) {  // only a training of the plan is wanted, so nobody asked for its cluster
+    return "";
+  }
+}
+
+}  // namespace
+
+std::string software_warning(const PlanFile& plan) {
+  const std::string software = software_of(plan);
+  if (software.empty() || software == kOwnSoftware) return "";
+  const std::string place = plan.software_line > 0 ? fmt::format("{}:{}", plan.path, plan.software_line) : plan.path;
+  const std::string advice =
+      plan.model.empty() || plan.cluster.empty() || is_cluster_file(plan.cluster)
+          ? fmt::format("plan with the software {} of the cluster", kOwnSoftware)
+          : fmt::format("partita plan {} --cluster {}@{} --batch {} --dtype {}", plan.model,
+                        plan.cluster.substr(0, plan.cluster.find('@')), kOwnSoftware, plan.batch, name_of(plan.dtype));
+  return fmt::format(
+      "[{}] the plan predicts the time and the memory of other software, got {}, expected {}; for this library: {}",
+      place, software, kOwnSoftware, advice);
 }
 
 bool is_planned(std::string_view key) {

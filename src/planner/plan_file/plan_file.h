@@ -6,6 +6,7 @@
 //   batch 32
 //   dtype f32
 //   cluster cpu
+//   software partita
 //   ranks 8
 //   network 5d0c66bb8f47cc1f nodes=74 parameters=218112
 //   configuration data=2,tensor=2,pipeline=2,micro_batch=4
@@ -41,6 +42,7 @@ struct PlanFile {
   int64_t batch = 1;    // rows of the global batch
   DType dtype = DType::f32;
   std::string cluster{};
+  std::string software{};  // software of the predictions; "": that of the cluster, as older files leave it
   int64_t ranks = 1;
   std::optional<NetworkFingerprint> network{};                 // none: only the cuts must match the network
   Configuration configuration{};                               // completed
@@ -49,7 +51,7 @@ struct PlanFile {
   std::map<Recompute, std::vector<std::string>> recomputed{};  // layers, if the configuration counts them
   std::optional<NamedCuts> cuts{};                             // none: those of the configuration
   std::optional<PredictedStep> predicted{};
-  int network_line = 0, dtype_line = 0;  // line numbers for messages; 0: no such line
+  int network_line = 0, dtype_line = 0, software_line = 0;  // line numbers for messages; 0: no such line
 };
 
 /// The text of a plan file. Parsing it and printing the result gives the same text.
@@ -67,6 +69,10 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan);
 /// Returns a warning if the plan is for another type than `trained`, in which the training computes, so that its
 /// predictions do not hold; else "".
 std::string dtype_warning(const PlanFile& plan, DType trained);
+/// Returns a warning if the plan is priced for other software than this library, so that its predictions of time and
+/// memory do not hold, with the command that plans for the library; else "". The software of a file without such a line
+/// is that of its cluster, if that is a preset.
+std::string software_warning(const PlanFile& plan);
 /// Whether a plan decides the value of this key of a job configuration: "training.batch", "ranks.count", and the keys
 /// of [plan] that say how the training is divided and what is recomputed.
 bool is_planned(std::string_view key);

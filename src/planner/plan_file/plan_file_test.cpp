@@ -163,6 +163,34 @@ TEST(PlanFile, WarnsOfAnotherType) {
       "[p.txt:4] the plan is for another type than the training, got bf16, expected f32: it predicts other steps");
 }
 
+TEST(PlanFile, WarnsOfPricesOfOtherSoftware) {
+  PlanFile plan = parse_plan_file(kPlan, "p.txt");
+  EXPECT_EQ(software_warning(plan), "") << "a file without the line, of processors";
+  const std::string advice = fmt::format(
+      "got megatron-core, expected partita; for this library: partita plan {} --cluster h100:2@partita "
+      "--batch {} --dtype {}",
+      plan.model, plan.batch, name_of(plan.dtype));
+  plan.cluster = "h100:2";
+  EXPECT_EQ(software_warning(plan), "[p.txt] the plan predicts the time and the memory of other software, " + advice)
+      << "that of the preset";
+  for (const std::string cluster : {"h100:2@partita", "no_such_preset", "h100:0", "mine.toml", ""}) {
+    plan.cluster = cluster;
+    EXPECT_EQ(software_warning(plan), "") << cluster;
+  }
+  std::string text = kPlan;
+  text.replace(text.find("cluster cpu\n"), 12, "cluster h100:2@megatron-core\nsoftware megatron-core\n");
+  plan = parse_plan_file(text, "p.txt");
+  EXPECT_EQ(print(plan), text);
+  EXPECT_EQ(software_warning(plan), "[p.txt:6] the plan predicts the time and the memory of other software, " + advice);
+  plan.cluster = "mine.toml";
+  EXPECT_EQ(
+      software_warning(plan),
+      "[p.txt:6] the plan predicts the time and the memory of other software, got megatron-core, expected partita; "
+      "for this library: plan with the software partita of the cluster");
+  plan.software = "partita";
+  EXPECT_EQ(software_warning(plan), "");
+}
+
 TEST(PlanFile, SaysThatCutsAreSearched) {
   const std::string text = "partita training plan 1\nranks 4\nbatch 8\nparallel auto\nconfiguration data=2,tensor=2";
   const PlanOptions blocks = with_plan({}, parse_plan_file(text + "\nend\n", "p.txt")).plan.options,

@@ -1,5 +1,6 @@
 #include "planner/pricing/price_notes.h"
 
+#include "planner/cluster/software.h"
 #include "planner/pricing/quantities.h"
 
 namespace partita {
@@ -40,12 +41,21 @@ std::string of_nodes(const Cluster& cluster, const Configuration& configuration)
       cluster.levels[1].name);
 }
 
+std::string of_unmeasured(const DeviceSpec& device) {
+  return fmt::format(
+      "no step of {} has been measured on a {}: it may take several times as long, since waits between programs are "
+      "not "
+      "priced",
+      kOwnSoftware, device.name);
+}
+
 }  // namespace
 
 std::vector<std::string> price_notes(const Cluster& cluster, const Precision& precision,
                                      const Configuration& configuration, const Price& price) {
   std::vector<std::string> notes;
   if (precision.compute == DType::f32 && cluster.device.plain_f32 > 0) notes.push_back(of_tf32(cluster.device));
+  if (cluster.cores == 0 && cluster.software.name == kOwnSoftware) notes.push_back(of_unmeasured(cluster.device));
   const double step = price.step_seconds, waiting = price.breakdown.waiting;
   if (waiting > kDecides * step) notes.push_back(of_host(cluster.software, waiting, step));
   const double overhead = cluster.overhead_of_step(configuration.ranks());

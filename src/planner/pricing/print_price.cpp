@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "planner/cluster/software.h"
 #include "planner/pricing/quantities.h"
 
 namespace partita {
@@ -32,15 +33,40 @@ std::string print_recomputed(const StageLayers& stage) {
   return text.empty() ? "" : text + ")";
 }
 
+std::string print_compiled(const CompiledMemory& memory) {
+  return fmt::format(
+      "compiled       {} by {}, {} planned ({:+.1f} %): states {}, values between programs {}, "
+      "temporaries {}\n",
+      print_memory(memory.bytes()), memory.compiler, print_memory(memory.planned),
+      100 * (memory.bytes() / memory.planned - 1), print_memory(memory.states), print_memory(memory.values),
+      print_memory(memory.temporaries));
+}
+
+nlohmann::ordered_json json_of(const std::optional<CompiledMemory>& memory) {
+  if (!memory) return nullptr;
+  return {{"compiler", memory->compiler},
+          {"planned_bytes", static_cast<int64_t>(memory->planned)},
+          {"bytes", static_cast<int64_t>(memory->bytes())},
+          {"states", static_cast<int64_t>(memory->states)},
+          {"values", static_cast<int64_t>(memory->values)},
+          {"temporaries", static_cast<int64_t>(memory->temporaries)}};
+}
+
 }  // namespace
+
+std::string print_software(const PricedPlan& plan) {
+  const std::string years = years_of_software(plan.software);
+  std::string text = plan.software + (years.empty() ? "" : " of " + years);
+  if (!plan.fitted.empty()) text += fmt::format(", {} fitted constants", plan.fitted.size());
+  return text;
+}
 
 std::string print(const PricedPlan& plan) {
   const Price& price = plan.price;
   const Breakdown& parts = price.breakdown;
   std::string text =
       fmt::format("{} on {} ranks of {}, {} rows a step\n", plan.model, plan.ranks, plan.cluster, plan.batch);
-  if (!plan.fitted.empty())
-    text += fmt::format("software       {}, {} fitted constants\n", plan.software, plan.fitted.size());
+  text += fmt::format("software       {}\n", print_software(plan));
   text += fmt::format("configuration  {}\n", print(plan.configuration));
   if (plan.configuration.ranks() < plan.ranks) {
     text += fmt::format("idle           {} ranks: sharing {} rows with them takes longer\n",
@@ -75,6 +101,7 @@ std::string print(const PricedPlan& plan) {
       text += fmt::format(" {:>12}", print_memory(bytes));
     text += "\n";
   }
+  if (plan.compiled) text += print_compiled(*plan.compiled);
   for (size_t stage = 0; stage < plan.stages.size() && plan.stages.size() > 1; ++stage) {
     if (plan.stages.size() > kMaxShownStages && stage == kMaxShownStages / 2) {
       text += "..\n";
@@ -104,6 +131,7 @@ std::string to_json(const PricedPlan& plan) {
   const nlohmann::ordered_json json{{"model", plan.model},
                                     {"cluster", plan.cluster},
                                     {"software", plan.software},
+                                    {"software_years", years_of_software(plan.software)},
                                     {"fitted", fitted},
                                     {"ranks", plan.ranks},
                                     {"batch", plan.batch},
@@ -123,6 +151,7 @@ std::string to_json(const PricedPlan& plan) {
                                       {"update", parts.update}}},
                                     {"recomputed", recomputed},
                                     {"notes", plan.notes},
+                                    {"compiled_memory", json_of(plan.compiled)},
                                     {"plan", print(plan.configuration)}};
   // A path need not be UTF-8.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

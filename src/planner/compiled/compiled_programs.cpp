@@ -1,4 +1,4 @@
-#include "cli/compiled_programs.h"
+#include "planner/compiled/compiled_programs.h"
 
 #include <unistd.h>
 
@@ -135,8 +135,8 @@ CompiledProgram compile_program(const pjrt::Topology& topology, const pjrt::Targ
 }
 
 std::string print_table(const CompiledJob& job) {
-  std::string text = fmt::format("{} for {} ({}, {}), PJRT {}; memory in MiB\n", job.model, job.target->name,
-                                 job.target->chip, print_bytes(job.target->memory), job.plugin);
+  std::string text = fmt::format("{} for {} ({}, {}), PJRT {}; memory in MiB\n", job.model, job.target.name,
+                                 job.target.chip, print_bytes(job.target.memory), job.plugin);
   text += fmt::format(fmt::runtime(kRow), "program", "rank", "section", "ops", "arguments", "outputs", "aliased",
                       "temporaries", "code", "fused", "library", "seconds", "nodes");
   for (size_t i = 0; i < job.programs.size(); ++i) {
@@ -151,22 +151,22 @@ std::string print_table(const CompiledJob& job) {
   const CompiledProgram& largest = job.largest();
   text +=
       fmt::format("largest program: {} ({:.1f} % of the chip), {} of it temporaries\n", print_bytes(largest.bytes()),
-                  100 * static_cast<double>(largest.bytes()) / static_cast<double>(job.target->memory),
+                  100 * static_cast<double>(largest.bytes()) / static_cast<double>(job.target.memory),
                   print_bytes(largest.memory.temporaries));
   const CompiledProgram& peak = job.programs[job.peak()];
   text += fmt::format(
       "peak of the step: {} ({:.1f} % of the chip) on rank {} in program {}, with {} of states, {} of values "
       "that are kept between programs, and {} of temporaries\n",
       print_bytes(peak.bytes_of_step()),
-      100 * static_cast<double>(peak.bytes_of_step()) / static_cast<double>(job.target->memory), peak.rank, job.peak(),
+      100 * static_cast<double>(peak.bytes_of_step()) / static_cast<double>(job.target.memory), peak.rank, job.peak(),
       print_bytes(peak.program.held.states), print_bytes(peak.program.held.values),
       print_bytes(peak.memory.temporaries));
   return text + fmt::format("on the host: {} ops, {} messages\n", job.host_ops, job.messages);
 }
 
 std::string to_json(const CompiledJob& job) {
-  OrderedJson all{{"model", job.model},           {"target", job.target->name}, {"chip", job.target->chip},
-                  {"memory", job.target->memory}, {"pjrt", job.plugin},         {"programs", OrderedJson::array()}};
+  OrderedJson all{{"model", job.model},          {"target", job.target.name}, {"chip", job.target.chip},
+                  {"memory", job.target.memory}, {"pjrt", job.plugin},        {"programs", OrderedJson::array()}};
   for (const CompiledProgram& one : job.programs) {
     OrderedJson json{
         {"rank", one.rank},           {"stage", one.program.stage}, {"section", name_of(one.program.section)},

@@ -28,7 +28,7 @@ struct CompiledProgram {
 /// The programs of the ranks that were asked for, and their chip.
 struct CompiledJob {
   std::string model, plugin;  // plugin: its version, such as "0.115"
-  const pjrt::Target* target = nullptr;
+  pjrt::Target target{};
   std::vector<CompiledProgram> programs{};
   int64_t host_ops = 0, messages = 0;  // between the programs of these ranks
 

@@ -1,6 +1,6 @@
 // Compilation of programs by a plugin of a few lines, and what is printed of it.
 
-#include "cli/compiled_programs.h"
+#include "planner/compiled/compiled_programs.h"
 
 #include <gtest/gtest.h>
 
@@ -95,7 +95,7 @@ TEST_F(CompiledPrograms, ARefusedProgramIsKept) {
 }
 
 TEST_F(CompiledPrograms, ArePrintedWithTheirSum) {
-  CompiledJob job{.model = "mlp", .plugin = "0.90", .target = &target};
+  CompiledJob job{.model = "mlp", .plugin = "0.90", .target = target};
   constexpr int64_t kMiB = 1 << 20;
   for (const int64_t i : {1, 2}) {
     job.programs.push_back({.rank = i - 1,
@@ -130,7 +130,7 @@ TEST_F(CompiledPrograms, ArePrintedWithTheirSum) {
 }
 
 TEST_F(CompiledPrograms, TheStepIsThatOfTheRankWithTheMostBytes) {
-  CompiledJob job{.model = "net", .plugin = "0.90", .target = &target};
+  CompiledJob job{.model = "net", .plugin = "0.90", .target = target};
   EXPECT_EQ(nlohmann::json::parse(to_json(job)).count("step"), 0U);
   for (const int64_t values : {40, 70, 10}) {
     RankProgram program = small_program();
