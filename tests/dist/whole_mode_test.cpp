@@ -212,6 +212,82 @@ TEST_F(WholeMode, ReshardsMoveBits) {
   fmt::print("{} refused\n", moves["refused"]);
 }
 
+/// The gradient of the weight is the sum of the rows, of which each rank has one: its part is exact.
+constexpr std::string_view kSumOfRows = R"(partita graph 1
+graph rows
+input %x: f32[RANKS,24] batch=0
+state %w: f32[24,3] parameter constant(0.5)
+%a = matmul(%x, %w) : f32[RANKS,3]
+%loss = reduce(%a) {axes=[0,1]} : f32[]
+output loss = %loss
+)";
+
+// Each rank rounds its part once, parts are added in f32 in the order of the ranks, and the sum is rounded once.
+TEST_F(WholeMode, RoundedSumsHaveTheBitsOfCutMode) {
+  for (const int ranks : {2, 4, 8}) {
+    std::string text(kSumOfRows);
+    for (size_t at = text.find("RANKS"); at != std::string::npos; at = text.find("RANKS")) {
+      text.replace(at, 5, fmt::format("{}", ranks));
+    }
+    Job job;
+    job.forward = parse_graph(text, all_ops());
+    job.training.optimizer = {.kind = OptimizerKind::sgd};
+    job.training.precision.reductions = DType::bf16;
+    job.states = initial_states(job.forward, /*seed=*/3);
+    job.ranks = ranks;
+    job.device_name = "xla:cpu";
+    Array rows({DType::f32, {ranks, 24}});
+    const Array random = random_array(rows.type(), 5);
+    // Numbers of many sizes, so that the order of the additions shows.
+    for (int64_t i = 0; i < rows.type().elements(); ++i)
+      rows.set(i, std::ldexp(random.at(i), static_cast<int>(i % 13)));
+    job.batch = [&](int) {
+      Arrays batch;
+      batch.emplace("x", rows);
+      return batch;
+    };
+    for (const int level : {0, 1, 2, 3}) {
+      for (const bool pack : {false, true}) {
+        job.zero = {.level = level, .threshold = 0};
+        job.schedule.pack = pack;
+        job.collectives = CollectiveMode::whole;
+        const JobResult whole = run_job(job);
+        job.collectives = CollectiveMode::cut;
+        const JobResult cut = run_job(job);
+        const Array& found = whole.states.at("w");
+        for (int64_t i = 0; i < found.type().elements(); ++i) {
+          float sum = static_cast<float>(bf16(static_cast<float>(rows.at(i / 3))));
+          for (int rank = 1; rank < ranks; ++rank) {
+            sum += static_cast<float>(bf16(static_cast<float>(rows.at(rank * 24 + i / 3))));
+          }
+          const auto gradient = static_cast<float>(bf16(sum));
+          const float expected = 0.5F - 0.1F * gradient;
+          const std::string what = fmt::format("{} ranks, level {}, packed {}, element {}", ranks, level, pack, i);
+          ASSERT_EQ(found.at(i), cut.states.at("w").at(i)) << what;
+          ASSERT_NEAR(found.at(i), expected, 1e-6 * std::abs(expected)) << what;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(WholeMode, TrainsWithRoundedSums) {
+  for (const auto& [spec, image] : whole_cases()) {
+    if (!spec.starts_with("mlp") && !spec.starts_with("gpt")) continue;
+    Job job = model_job(spec, {.dtype = DType::f32, .image = image, .batch = 16, .steps = 3});
+    job.device_name = "xla:cpu";
+    job.training.precision.reductions = DType::bf16;
+    job.ranks = 4;
+    job.collectives = CollectiveMode::cut;
+    const JobResult cut = run_job(job);
+    job.collectives = CollectiveMode::whole;
+    const JobResult whole = run_job(job);
+    for (size_t step = 0; step < cut.losses.size(); ++step) {
+      EXPECT_NEAR(whole.losses[step], cut.losses[step], 1e-4 * std::abs(cut.losses[step])) << spec << ", step " << step;
+    }
+  }
+}
+
 std::string message_of_training(const Job& job) {
   try {
     run_job(job);

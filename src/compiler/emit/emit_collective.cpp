@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "compiler/emit/emit_rounded.h"
+#include "compiler/emit/replica_groups.h"
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/exchange.h"
 
@@ -66,18 +68,6 @@ bool can_write(const LocalGraph& local, NodeId id, Collective kind) {
     case Collective::permute: return !sources_of(local, id).empty();
     default: return false;
   }
-}
-
-/// Returns the groups of ranks, each in its order: "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>".
-std::string groups_text(const Mesh& mesh, const Axes& axes) {
-  std::vector<std::vector<int>> groups;
-  std::vector<bool> is_member(static_cast<size_t>(mesh.ranks()), false);
-  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
-    if (is_member[static_cast<size_t>(rank)]) continue;
-    groups.push_back(mesh.group(rank, axes));
-    for (const int member : groups.back()) is_member[static_cast<size_t>(member)] = true;
-  }
-  return fmt::format("dense<{}> : tensor<{}x{}xi64>", groups, groups.size(), groups[0].size());
 }
 
 /// Writes a collective with the region that adds, or takes the larger or smaller of, two scalars.
@@ -152,7 +142,8 @@ Hlo emit_collective(HloBody& body, const LocalGraph& local, NodeId id, const Hlo
   const auto& attrs = node.attrs.as<CollectiveAttrs>();
   const Collective kind = *collective_of(node);
   if (kind == Collective::slice) return sliced(body, local, id, operand, result);
-  const std::string groups = "replica_groups = " + groups_text(local.mesh, axes_of(node, local.mesh));
+  const ReplicaGroups of_mesh = replica_groups(local.mesh, axes_of(node, local.mesh));
+  const std::string& groups = of_mesh.text;
   const auto typed = [&](std::string_view op, const std::string& details) {
     return body.add(fmt::format("\"{}\"({}) <{{{}}}> : ({}) -> {}", op, operand.name, details, hlo_type(operand.type),
                                 hlo_type(result)),
@@ -164,7 +155,7 @@ Hlo emit_collective(HloBody& body, const LocalGraph& local, NodeId id, const Hlo
     case Collective::all_to_all:
       return typed("stablehlo.all_to_all",
                    fmt::format("concat_dimension = {} : i64, {}, split_count = {} : i64, split_dimension = {} : i64",
-                               attrs.dim, groups, local.mesh.ways(axes_of(node, local.mesh)), attrs.to_dim));
+                               attrs.dim, groups, of_mesh.ways, attrs.to_dim));
     case Collective::permute: {
       const std::vector<int64_t> sources = sources_of(local, id);
       std::vector<std::array<int64_t, 2>> pairs;
@@ -175,15 +166,27 @@ Hlo emit_collective(HloBody& body, const LocalGraph& local, NodeId id, const Hlo
     default: break;
   }
   PARTITA_CHECK(kind == Collective::all_reduce || kind == Collective::reduce_scatter, "{} in a program", node.op);
-  // Each rank rounds its part once. Parts are added in the type of the operand, so that sums are rounded once, too.
-  Hlo given = operand;
-  const EmitCall call{body, node.attrs, {}, {}};
-  if (attrs.wire) given = call.convert(call.convert(operand, *attrs.wire), operand.type.dtype);
   const bool scatters = kind == Collective::reduce_scatter;
-  const Hlo sum = reduced(body, scatters ? "stablehlo.reduce_scatter" : "stablehlo.all_reduce",
-                          groups + (scatters ? fmt::format(", scatter_dimension = {} : i64", attrs.dim) : ""),
-                          attrs.reduce, given, result);
-  return attrs.wire ? call.convert(call.convert(sum, *attrs.wire), operand.type.dtype) : sum;
+  if (attrs.wire) {
+    return scatters ? emit_rounded_reduce_scatter(body, of_mesh, *attrs.wire, operand, attrs.dim, result)
+                    : emit_rounded_all_reduce(body, of_mesh, *attrs.wire, {operand})[0];
+  }
+  return reduced(body, scatters ? "stablehlo.reduce_scatter" : "stablehlo.all_reduce",
+                 groups + (scatters ? fmt::format(", scatter_dimension = {} : i64", attrs.dim) : ""), attrs.reduce,
+                 operand, result);
+}
+
+std::vector<Hlo> emit_all_reduces(HloBody& body, const LocalGraph& local, const std::vector<NodeId>& ids,
+                                  const std::vector<Hlo>& operands) {
+  const Node& first = local.graph.nodes[ids.at(0)];
+  if (const std::optional<DType> wire = first.attrs.as<CollectiveAttrs>().wire) {
+    return emit_rounded_all_reduce(body, replica_groups(local.mesh, axes_of(first, local.mesh)), *wire, operands);
+  }
+  std::vector<Hlo> results;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    results.push_back(emit_collective(body, local, ids[i], operands[i], operands[i].type));
+  }
+  return results;
 }
 
 Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values) {

@@ -22,6 +22,11 @@ bool is_emitted_collective(const Node& node, const Mesh& mesh);
 /// the type of its result on every rank.
 Hlo emit_collective(HloBody& body, const LocalGraph& local, NodeId id, const Hlo& operand, const Type& result);
 
+/// Writes the all_reduces of a bucket (schedule/schedule.h): nodes of one reduction, over the same groups. Those whose
+/// parts travel in another type share their messages; the compiler may join the others.
+std::vector<Hlo> emit_all_reduces(HloBody& body, const LocalGraph& local, const std::vector<NodeId>& ids,
+                                  const std::vector<Hlo>& operands);
+
 /// Returns the scalar of type i32 that has `values[r]` on rank r.
 Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values);
 

@@ -131,15 +131,16 @@ class Segmenter::Writer {
 
   /// Writes a collective where it starts. The compiler moves its end to where its result is needed.
   void communicate(const Instruction& instruction) {
-    const auto write_one = [&](NodeId node, int from, int to) {
-      values_[places_[to]] = emit_collective(body_, local_, node, values_.at(places_[from]), type_of(to));
-    };
     if (instruction.kind == Instruction::wait) return;
     if (instruction.bucket < 0) {
-      write_one(instruction.node, instruction.inputs[0], instruction.outputs[0]);
+      const int from = instruction.inputs[0], to = instruction.outputs[0];
+      values_[places_[to]] = emit_collective(body_, local_, instruction.node, values_.at(places_[from]), type_of(to));
     } else {
       const Bucket& bucket = schedule_.buckets[instruction.bucket];
-      for (size_t k = 0; k < bucket.nodes.size(); ++k) write_one(bucket.nodes[k], bucket.buffers[k], bucket.buffers[k]);
+      std::vector<Hlo> operands;
+      for (const int buffer : bucket.buffers) operands.push_back(values_.at(places_[buffer]));
+      const std::vector<Hlo> sums = emit_all_reduces(body_, local_, bucket.nodes, operands);
+      for (size_t k = 0; k < sums.size(); ++k) values_[places_[bucket.buffers[k]]] = sums[k];
     }
   }
 
