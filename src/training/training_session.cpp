@@ -151,9 +151,20 @@ void TrainingSession::tell_length(int64_t rows) {
                   training.steps, training.epochs, of_epochs));
 }
 
+/// Prints how many rows an epoch leaves out, those of a last batch that is not full, if the training has a whole epoch.
+void TrainingSession::tell_left_out(int64_t rows) {
+  const int64_t batch = config_.training.batch, left_out = rows % batch, steps_per_epoch = rows / batch;
+  const int64_t steps = training_steps(fit_.epochs.value_or(config_.training.epochs),
+                                       fit_.max_steps.value_or(config_.training.steps), steps_per_epoch);
+  if (left_out == 0 || steps_per_epoch == 0 || steps < steps_per_epoch) return;
+  reports_.tell_progress(
+      fmt::format("each epoch leaves out {} of {} rows, which fill no batch of {}\n", left_out, rows, batch));
+}
+
 TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& test) {
   choose_tests(test);
   tell_length(rows->size());
+  tell_left_out(rows->size());
   const ModelStates::Waiting states = model_.states.waiting();
   const std::string resumed = model_.resume.path();
   model_.resume.find_latest(config_.files.checkpoint, model_.job.warn,

@@ -46,6 +46,7 @@ class TrainingSession {
   /// InvalidArgument if there are no rows for it.
   void choose_tests(const DatasetPtr& test);
   void tell_length(int64_t rows);
+  void tell_left_out(int64_t rows);
   void warn(const std::string& message) const { model_.job.warn(message); }
   TrainingEnd train_program(const Program& program, const DatasetPtr& given);
   void require_room(const Program& program, bool is_fresh, bool reads_folder) const;

@@ -160,6 +160,24 @@ TEST(Train, StepsAloneGovern) {
                  {"[--epochs] the training has no length, got 0 and no --steps, expected 1 epoch or more"});
 }
 
+// A last batch that is not full is left out of each whole epoch.
+TEST(Train, SaysHowManyRowsAnEpochLeavesOut) {
+  const auto told = [](const UsingWords& more) {
+    UsingWords words{"train", "mlp:hidden=4", "--no-eval"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run_program(words);
+    EXPECT_EQ(outcome.exit_code, 0) << fmt::format("{}", fmt::join(outcome.lines, "\n"));
+    const size_t line = outcome.output.find("each epoch leaves out ");
+    return line == std::string::npos ? "" : outcome.output.substr(line, outcome.output.find('\n', line) - line);
+  };
+  const std::string expected = "each epoch leaves out 750 of 6000 rows, which fill no batch of 1750";
+  EXPECT_EQ(told({"--batch", "1750", "--epochs", "1"}), expected);
+  EXPECT_EQ(told({"--batch", "1750", "--steps", "3"}), expected);
+  EXPECT_EQ(told({"--batch", "1750", "--steps", "2"}), "") << "no epoch ends";
+  EXPECT_EQ(told({"--batch", "1750", "--epochs", "1", "--quiet"}), "");
+  EXPECT_EQ(told({"--batch", "2000", "--epochs", "1"}), "") << "all batches are full";
+}
+
 // A training that is stopped in the middle of an epoch says the time of the steps that each process took.
 TEST(Train, AResumedEpochSaysTheTimeOfItsOwnSteps) {
   const TempDir folder;
