@@ -1,12 +1,32 @@
 #include "training/trace.h"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "base/files.h"
 
 namespace partita {
 namespace {
 
 constexpr Timeout kPatienceOfRescue = std::chrono::seconds(5);
+
+/// Waits until a pipe has a reader, and opens it. Throws RuntimeFailure(cannot_write) if none comes in two seconds.
+File pipe_with_reader(const std::string& path) {
+  constexpr int kAttempts = 40;
+  constexpr std::chrono::milliseconds kPause{50};
+  for (int i = 0; i < kAttempts; ++i) {
+    File pipe(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (pipe.is_open() || errno != ENXIO) return pipe;  // opening it once more reports other errors
+    std::this_thread::sleep_for(kPause);
+  }
+  throw RuntimeFailure(
+      ExitCode::cannot_write,
+      fmt::format("[trace] cannot write {}, got a pipe that nobody reads, expected a reader, or a regular file", path));
+}
 
 /// Sent before the spans of a rank.
 struct TraceHeader {
@@ -109,6 +129,9 @@ RankTrace Trace::receive(int rank, Timeout timeout) {
 
 void Trace::open(const std::string& path) {
   path_ = path;
+  std::error_code unknown;
+  // It stays open until the trace has the pipe, too: without a writer its reader would see the end.
+  const File pipe = std::filesystem::is_fifo(path, unknown) ? pipe_with_reader(path) : File();
   errno = 0;
   out_.open(path);
   if (!out_) throw RuntimeFailure(ExitCode::cannot_write, failure());

@@ -23,8 +23,8 @@ class Trace {
   /// Starts a trace; the first rank opens the file. Collective over `comm` if ranks are processes, whose clocks are
   /// compared. The referenced arguments outlive the object. `warn` is called if the file cannot be written later.
   /// Throws RuntimeFailure if a rank is lost. The first rank throws RuntimeFailure(cannot_write) if the file cannot be
-  /// opened or another job writes it, RuntimeFailure for a signal while it waits for that job, and what predict_step
-  /// throws for the cluster: MissingFile, InvalidFile or InvalidArgument.
+  /// opened, is a pipe that nobody reads, or another job writes it, RuntimeFailure for a signal while it waits for that
+  /// job, and what predict_step throws for the cluster: MissingFile, InvalidFile or InvalidArgument.
   Trace(const TraceOptions& options, const Program& program, Communicator& comm, bool ranks_are_processes,
         std::function<void(const std::string&)> warn);
 

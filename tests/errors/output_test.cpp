@@ -111,6 +111,29 @@ TEST(OutputErrors, ALogThatIsAPipe) {
   EXPECT_TRUE(outcome.lines.back().starts_with(interrupted)) << outcome.lines.back();
 }
 
+// A trace waits two seconds for the reader of a pipe.
+TEST(OutputErrors, ATraceThatIsAPipe) {
+  const auto run = [](const TempDir& folder, const std::string& meanwhile) {
+    return run_command(
+        {"sh", "-c",
+         "cd \"$1\" && mkfifo pipe && { \"$0\" train mlp:hidden=4 --steps 2 --no-eval --quiet --trace pipe & "
+         "} && " +
+             meanwhile + "; wait $!",
+         PARTITA_PROGRAM, folder.path().string()});
+  };
+  const TempDir none, late;
+  Outcome outcome = run(none, "true");
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write)) << outcome.signal;
+  ASSERT_EQ(outcome.lines.size(), 1u);
+  EXPECT_EQ(outcome.lines[0],
+            "partita: error: [trace] cannot write pipe, got a pipe that nobody reads, expected a reader, or a regular "
+            "file");
+  outcome = run(late, "{ sleep 0.7; cat pipe >trace; }");
+  EXPECT_EQ(outcome.exit_code, 0);
+  const std::string trace = read_text(late.path() / "trace");
+  EXPECT_TRUE(trace.starts_with("{\"displayTimeUnit\"") && trace.ends_with("]}\n")) << trace;
+}
+
 TEST(OutputErrors, OtherClosedStreamsChangeNothing) {
   const TempDir folder;
   const std::filesystem::path weights = folder.path() / "weights", log = folder.path() / "log";
