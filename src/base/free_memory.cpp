@@ -5,46 +5,72 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <limits>
 #include <string_view>
+#include <vector>
+
+#include "base/control_groups.h"
+#include "base/system_files.h"
 
 namespace partita {
 namespace {
 
 constexpr int64_t kAllBytes = std::numeric_limits<int64_t>::max();
+/// Version 1 of control groups writes a number near the largest one for "no limit".
+constexpr int64_t kNoLimit = int64_t{1} << 60;
 
-/// Returns the number after `key` in a file of "key: number kB" lines, in bytes. Nothing if the file lacks it or cannot
-/// be read.
-std::optional<int64_t> kilobytes(const char* path, std::string_view key) {
-  std::ifstream file(path);
-  std::string name;
-  int64_t number = 0;
-  while (file >> name) {
-    if (name == key && file >> number) return number * 1024;
-    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return std::nullopt;
+/// Limit of a control group and what it uses, in bytes. Cached pages of files that the system can drop are left out.
+struct GroupMemory {
+  int64_t limit = 0;
+  std::optional<int64_t> used;
+};
+
+std::optional<int64_t> kibibytes_after(const std::string& path, std::string_view key) {
+  const std::optional<int64_t> number = number_after(path, key);
+  return number ? std::optional(*number * 1024) : std::nullopt;
 }
 
-std::optional<int64_t> number_in(const char* path) {
-  std::ifstream file(path);
-  int64_t number = 0;
-  return file >> number ? std::optional(number) : std::nullopt;
+/// Adds the memory of a group whose files have these names, if it is limited.
+void add_group(std::vector<GroupMemory>& groups, const std::string& folder, const char* limit, const char* used,
+               std::string_view droppable) {
+  const std::optional<int64_t> most = number_in(folder + limit);
+  if (!most || *most >= kNoLimit) return;
+  GroupMemory group{.limit = *most, .used = number_in(folder + used)};
+  if (group.used) *group.used -= number_after(folder + "/memory.stat", droppable).value_or(0);
+  groups.push_back(group);
+}
+
+std::vector<GroupMemory> limited_groups(const std::string& root) {
+  const ControlGroups all = control_groups("memory", root);
+  std::vector<GroupMemory> groups;
+  for (const std::string& folder : all.second) {
+    add_group(groups, folder, "/memory.max", "/memory.current", "inactive_file");
+  }
+  for (const std::string& folder : all.first) {
+    add_group(groups, folder, "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file");
+  }
+  return groups;
 }
 
 }  // namespace
 
-std::optional<int64_t> available_memory() {
-  std::optional<int64_t> least = kilobytes("/proc/meminfo", "MemAvailable:");
+std::optional<int64_t> available_memory(const std::string& root) {
+  std::optional<int64_t> least = kibibytes_after(root + "/proc/meminfo", "MemAvailable:");
   const auto lower = [&](int64_t bytes) { least = std::min(least.value_or(kAllBytes), std::max<int64_t>(0, bytes)); };
-  const auto most = number_in("/sys/fs/cgroup/memory.max"), used = number_in("/sys/fs/cgroup/memory.current");
-  if (most && used) lower(*most - *used);
+  for (const GroupMemory& group : limited_groups(root)) {
+    if (group.used) lower(group.limit - *group.used);
+  }
   rlimit limit{};
-  const auto mapped = kilobytes("/proc/self/status", "VmSize:");
+  const auto mapped = kibibytes_after(root + "/proc/self/status", "VmSize:");
   if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && mapped) {
     lower(static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, kAllBytes)) - *mapped);
   }
+  return least;
+}
+
+std::optional<int64_t> memory_limit(const std::string& root) {
+  std::optional<int64_t> least;
+  for (const GroupMemory& group : limited_groups(root)) least = std::min(least.value_or(kAllBytes), group.limit);
   return least;
 }
 

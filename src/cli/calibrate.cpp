@@ -34,10 +34,10 @@ void run_calibrate(const CalibrateFlags& flags) {
                     place.ranks(), place.launched->launcher));
   }
   if (!flags.out.empty()) check_writable(flags.out);
-  const CalibrationOptions options{
-      .name = flags.name, .cores = place.cores, .seconds = flags.seconds, .progress = [](const std::string& line) {
-        std::cerr << line << std::endl;
-      }};
+  const CalibrationOptions options{.name = flags.name,
+                                   .cores = place.process_cores(),
+                                   .seconds = flags.seconds,
+                                   .progress = [](const std::string& line) { std::cerr << line << std::endl; }};
   const Measurements measured = measure_machine(options);
   if (const double times = measured.disturbance(); times > kMaxDisturbance) {
     warn(

@@ -51,7 +51,7 @@ void run_compile(const CompileFlags& flags) {
     warn("[compile] ranks.deterministic has no effect without a device, got true, expected none");
     config.ranks.deterministic = false;
   }
-  const ZooJob job(config, Place{.cores = this_place().cores});
+  const ZooJob job(config, this_place().alone());
   if (printed_config(flags.job, job.config())) return;
   if (flags.rank) check_range("--rank", *flags.rank, 0, job.config().ranks.count - 1);
   const ChipCompiler compiler(target, warn);

@@ -23,7 +23,7 @@ std::string bytes_or(const std::optional<int64_t>& bytes, const char* otherwise)
 }
 
 std::string count_or(const std::optional<int64_t>& count, const char* otherwise) {
-  return count ? std::to_string(*count) : otherwise;
+  return count ? fmt::to_string(*count) : otherwise;
 }
 
 const std::string& path_or(const std::string& path, const std::string& otherwise) {
@@ -37,6 +37,14 @@ std::string text_of(const PluginReport& plugin) {
                      plugin.kind, plugin.path, plugin.version);
 }
 
+/// Formats "2 of 8 for compute threads; 4 in the affinity mask; 1.50, rounded up, by /sys/fs/cgroup/cpu.max".
+std::string print_cores(const MachineFacts& facts) {
+  std::string text = fmt::format("{} of {} for compute threads", facts.thread_cores, facts.cores);
+  if (facts.usable_cores < facts.cores) text += fmt::format("; {} in the affinity mask", facts.usable_cores);
+  if (facts.core_quota) text += fmt::format("; {:.2f}, rounded up, by {}", *facts.core_quota, facts.core_quota_file);
+  return text;
+}
+
 void print_facts(const MachineFacts& facts) {
   const auto line = [](const char* name, const std::string& text) {
     std::cout << fmt::format("{:<14}{}\n", name, text);
@@ -44,8 +52,7 @@ void print_facts(const MachineFacts& facts) {
   static const std::string kNone = "not found";
   line("version", std::string(version()));
   line("processor", facts.processor.empty() ? "unknown" : facts.processor);
-  line("cores", fmt::format("{} of {}{}", facts.usable_cores, facts.cores,
-                            facts.core_quota ? fmt::format(", control group {:.2g}", *facts.core_quota) : ""));
+  line("cores", print_cores(facts));
   line("instructions",
        fmt::format("{}; oneDNN {} uses {}", fmt::join(facts.isa, " "), facts.onednn_version, facts.onednn_isa));
   line("memory", fmt::format("{} available of {}, control group {}", bytes_or(facts.available_memory, "unknown"),
@@ -76,6 +83,8 @@ Json json_of(const MachineFacts& facts, const std::vector<Finding>& findings) {
            {"cores", facts.cores},
            {"usable_cores", facts.usable_cores},
            {"core_quota", facts.core_quota ? Json(*facts.core_quota) : Json(nullptr)},
+           {"core_quota_file", facts.core_quota_file},
+           {"thread_cores", facts.thread_cores},
            {"onednn", {{"version", facts.onednn_version}, {"isa", facts.onednn_isa}}},
            {"memory", json_of(facts.memory)},
            {"available_memory", json_of(facts.available_memory)},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/free_memory.h"
+#include "base/plain_text.h"
 
 namespace partita {
 namespace {
@@ -48,8 +49,8 @@ void check_processor(const MachineFacts& facts, Findings& found) {
     found.note("cores",
                fmt::format("the control group allows less CPU time than the cores have, got {:.2g} of {}",
                            *facts.core_quota, facts.usable_cores),
-               fmt::format("use --threads {} with one rank, or raise the limit (--cpus of the container)",
-                           std::max(1, static_cast<int>(*facts.core_quota))));
+               fmt::format("raise the limit (--cpus of the container) in {}; until then ranks have {} threads together",
+                           facts.core_quota_file, facts.thread_cores));
   }
   if (has("avx512f") && facts.onednn_isa.find("avx512") == std::string::npos) {
     found.note(
@@ -57,9 +58,11 @@ void check_processor(const MachineFacts& facts, Findings& found) {
         fmt::format("it does not use all instructions of the processor, got {}, expected avx512", facts.onednn_isa),
         "unset ONEDNN_MAX_CPU_ISA and DNNL_MAX_CPU_ISA");
   }
-  if (const int threads = std::atoi(facts.omp_num_threads.c_str()); threads > facts.usable_cores) {
+  // A list, such as "4,2", has the threads of each level.
+  const std::string_view outer = std::string_view(facts.omp_num_threads).substr(0, facts.omp_num_threads.find(','));
+  if (const int threads = parse_number<int>(outer).value_or(0); threads > facts.thread_cores) {
     found.note("OMP_NUM_THREADS",
-               fmt::format("more threads than cores, got {}, expected at most {}", threads, facts.usable_cores),
+               fmt::format("more threads than cores, got {}, expected at most {}", threads, facts.thread_cores),
                "unset OMP_NUM_THREADS; --threads sets the threads of a rank");
   }
 }

@@ -14,7 +14,7 @@ MachineFacts sound_machine() {
   MachineFacts facts;
   facts.isa = {"avx2", "fma", "bmi2", "avx512f"};
   facts.is_built_for_x86_64_v3 = true;
-  facts.cores = facts.usable_cores = 8;
+  facts.cores = facts.usable_cores = facts.thread_cores = 8;
   facts.onednn_isa = "avx512_core";
   facts.available_memory = facts.memory = 8 * kGiB;
   facts.shared_memory = facts.free_shared_memory = kGiB;
@@ -141,6 +141,8 @@ TEST(MachineFacts, ReadsProcessorsAndControlGroups) {
   EXPECT_EQ(facts.memory_limit, 1 << 20);
   EXPECT_FALSE(facts.onednn_version.empty());
   EXPECT_GT(facts.usable_cores, 0);
+  EXPECT_EQ(facts.thread_cores, std::min(2, facts.usable_cores));
+  EXPECT_EQ(facts.core_quota_file, root.string() + "/sys/fs/cgroup/cpu.max");
   // Without limits, and with version 1 of control groups.
   write(root / "sys/fs/cgroup/cpu.max", "max 100000\n");
   write(root / "sys/fs/cgroup/memory.max", "max\n");

@@ -61,7 +61,7 @@ void check(const GenerateFlags& flags, const ZooModel& model) {
 }
 
 void run_generate(const GenerateFlags& flags) {
-  const Place started = this_place(), place{.cores = started.cores};
+  const Place started = this_place(), place = started.alone();
   if (started.ranks() > 1) {
     throw InvalidArgument(fmt::format("[generate] text is written by one process, got {} of {}, expected one",
                                       started.ranks(), started.launched->launcher));

@@ -73,7 +73,7 @@ Program compile_file(const std::string& path, const JobConfig& config, bool trai
 }
 
 void run_command(const GraphFlags& flags) {
-  const Place place{.cores = this_place().cores};
+  const Place place = this_place().alone();
   const bool is_file = is_graph_file(flags.job.model);
   JobConfig config;
   if (is_file) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/rank_limit.h"
 #include "cli/command_line.h"
+#include "base/usable_cores.h"
 #include "cli/options.h"
 #include "runtime/launch/launcher/agent.h"
 #include "runtime/launch/launcher/job.h"
@@ -124,7 +125,10 @@ void add_launch(CLI::App& app) {
       ->required()
       ->expected(1, -1);
   command->footer("Example: partita launch -n 4 --max-restarts 3 -- train lenet --data mnist:data/mnist");
-  command->callback([command, flags, &app] { run_launch(*flags, app); });
+  command->callback([flags, &app] {
+    leave_place();  // ranks begin with the mask of their launcher
+    run_launch(*flags, app);
+  });
 
   CLI::App* agent = app.add_subcommand("launch-agent", "");
   agent->group("");
@@ -133,4 +137,5 @@ void add_launch(CLI::App& app) {
   });
 }
 
+    leave_place();
 }  // namespace partita

@@ -18,7 +18,9 @@ struct MachineFacts {
   bool is_built_for_x86_64_v3 = false;  // whether this program contains such instructions
   int cores = 1;                        // cores of the machine
   int usable_cores = 1;                 // cores in the affinity mask of this process
-  std::optional<double> core_quota;     // limit of the control group, in cores
+  std::optional<double> core_quota;     // limit of the control groups, in cores
+  std::string core_quota_file;          // file that states it
+  int thread_cores = 1;                 // cores that default threads use: of the mask, at most the quota rounded up
   std::string omp_num_threads;          // value in the environment, or ""
   std::string onednn_version, onednn_isa;
   // Memory.

@@ -68,7 +68,7 @@ void print_op(const OpDef& op, const KernelCatalog& catalog) {
 }
 
 void print_kernels(const JobFlags& flags) {
-  const ZooJob job(configuration(flags), Place{.cores = this_place().cores});
+  const ZooJob job(configuration(flags), this_place().alone());
   const Program program = job.program(Purpose::training);
   std::cout << fmt::format("{:<28} {:<22} {:<24} {}\n", "node", "op", "kernel", "why no faster one");
   for (const StageProgram& stage : program.stages) {

@@ -22,7 +22,7 @@ struct PartitionFlags {
 };
 
 void run_partition(const PartitionFlags& flags) {
-  const ZooJob job(configuration(flags.job), Place{.cores = this_place().cores});
+  const ZooJob job(configuration(flags.job), this_place().alone());
   if (printed_config(flags.job, job.config())) return;
   check_range("--rank", flags.rank, 0, job.config().ranks.count - 1);
   const Purpose purpose = flags.forward ? Purpose::evaluation : Purpose::training;

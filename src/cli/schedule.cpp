@@ -214,7 +214,7 @@ std::string print_overview(const Program& program, Order order, const std::optio
 }
 
 void run_schedule(const ScheduleFlags& flags) {
-  const ZooJob job(configuration(flags.job), Place{.cores = this_place().cores});
+  const ZooJob job(configuration(flags.job), this_place().alone());
   if (printed_config(flags.job, job.config())) return;
   const Program program = job.program(Purpose::training);
   for (const std::string& warning : program.warnings) warn(warning);

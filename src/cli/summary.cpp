@@ -85,7 +85,7 @@ void print_totals(const Graph& graph) {
 }
 
 void run_summary(const JobFlags& flags) {
-  const ZooJob job(configuration(flags), Place{.cores = this_place().cores});
+  const ZooJob job(configuration(flags), this_place().alone());
   if (printed_config(flags, job.config())) return;
   const Graph forward = job.program(Purpose::prediction, Stage::graph).graph;
   std::cout << fmt::format("{:<28} {:<34} {:<24} {:>12}\n", "layer", "ops", "output", "parameters");

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
-#include <thread>
+
+#include "base/usable_cores.h"
 
 namespace partita {
 namespace {
@@ -21,9 +22,11 @@ constexpr std::string_view kComputing[] = {"train", "eval", "generate"};
 void bound_spinning(char** words) {
   const std::string_view command = words[0] == nullptr || words[1] == nullptr ? "" : words[1];
   if (std::find(std::begin(kComputing), std::end(kComputing), command) == std::end(kComputing)) return;
-  if (std::thread::hardware_concurrency() <= 1) return;
+  if (usable_cores().own() <= 1) return;
   if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
-  if (::setenv("GOMP_SPINCOUNT", kMaxSpins, 1) == 0) ::execv("/proc/self/exe", words);
+  if (::setenv("GOMP_SPINCOUNT", kMaxSpins, 1) != 0) return;
+  leave_place();  // the program that starts has the mask of this thread
+  ::execv("/proc/self/exe", words);
   // If the restart is not possible, which is rare, threads spin for longer.
 }
 

@@ -17,6 +17,13 @@ namespace {
 /// Maximum number of compute threads of a rank: eight times the cores, but at least 64.
 int max_threads(int cores) { return std::max(64, 8 * cores); }
 
+/// Returns an even share of the cores for each of the ranks of this host, or of this process if they are its threads:
+/// at least 1, at most the cores that this process may use, and the threads that OpenMP allows.
+int default_threads(int ranks, const Place& place) {
+  const int share = place.shared_cores() / (place.ranks() > 1 ? place.ranks_here() : ranks);
+  return std::max(1, std::min({share, place.process_cores(), place.team_threads}));
+}
+
 void complete_ranks(RanksConfig& ranks, const Place& place) {
   const bool is_process = place.ranks() > 1;
   if (is_process && ranks.count > 1 && ranks.count != place.ranks()) {
@@ -57,8 +64,7 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
         "or no --deterministic",
         ranks.device));
   }
-  const int here = is_process ? place.ranks_here() : ranks.count;
-  if (ranks.threads == 0) ranks.threads = std::max(1, std::min(place.cores / here, place.team_threads));
+  if (ranks.threads == 0) ranks.threads = default_threads(ranks.count, place);
 }
 
 /// Returns the largest number of ranks of a stage. Ranks that do not divide are rounded up; they are refused when

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "job/config.h"
+#include "job/process.h"
 #include "runtime/launch/place.h"
 
 namespace partita {
@@ -29,6 +30,48 @@ TEST(CompletedConfig, RanksShareTheCores) {
   EXPECT_EQ(completed({.ranks = {.count = 3}}, kAlone).ranks.threads, 2);
   EXPECT_EQ(completed({.ranks = {.count = 4096}}, kAlone).ranks.threads, 1);
   EXPECT_EQ(completed({.ranks = {.count = 3, .threads = 5}}, kAlone).ranks.threads, 5);
+}
+
+// A launcher may bind each rank to cores of its own, of which the ranks of a host may have different numbers.
+TEST(CompletedConfig, RanksUseTheCoresToWhichTheyAreBound) {
+  const auto threads = [](int ranks, int cores, int own, int team) {
+    Place place = process(ranks, ranks);
+    place.cores = cores;
+    place.own_cores = own;
+    place.team_threads = team;
+    return completed({}, place).ranks.threads;
+  };
+  EXPECT_EQ(threads(2, 2, 1, 64), 1);
+  EXPECT_EQ(threads(4, 16, 4, 64), 4) << "each has four cores of its own";
+  EXPECT_EQ(threads(4, 16, 8, 64), 4) << "two share a socket";
+  EXPECT_EQ(threads(4, 16, 16, 64), 4) << "none is bound";
+  EXPECT_EQ(threads(4, 16, 2, 64), 2);
+  EXPECT_EQ(threads(4, 16, 16, 3), 3);
+  EXPECT_EQ(threads(8, 4, 1, 64), 1);
+  // One process of mpirun, which binds it: its ranks are threads.
+  Place one = process(1, 1);
+  one.own_cores = 2;
+  EXPECT_EQ(completed({}, one).ranks.threads, 2);
+  EXPECT_EQ(completed({.ranks = {.count = 2}}, one).ranks.threads, 1);
+  EXPECT_EQ(one.alone().cores, 2);
+  EXPECT_FALSE(one.alone().launched);
+}
+
+TEST(CompletedConfig, TooManyThreadsAreAWarning) {
+  const auto warning = [](int ranks, int threads, const Place& place) {
+    std::string text;
+    warn_of_oversubscription({.ranks = {.count = ranks, .threads = threads}}, place,
+                             [&](const std::string& message) { text = message; });
+    return text;
+  };
+  Place bound = process(4, 4);
+  bound.own_cores = 2;
+  EXPECT_EQ(warning(4, 2, bound), "");
+  EXPECT_EQ(warning(4, 3, bound), "[threads] 4 ranks x 3 threads share 8 cores");
+  bound.cores = 16;
+  EXPECT_EQ(warning(4, 3, bound), "[threads] 3 threads of a rank share the 2 cores to which it is bound");
+  EXPECT_EQ(warning(2, 4, kAlone), "");
+  EXPECT_EQ(warning(2, 5, kAlone), "[threads] 2 ranks x 5 threads share 8 cores");
 }
 
 TEST(CompletedConfig, ALauncherSaysHowManyRanksThereAre) {

@@ -46,8 +46,13 @@ JobProcess::~JobProcess() {
 void warn_of_oversubscription(const JobConfig& config, const Place& place,
                               const std::function<void(const std::string&)>& warn) {
   const int ranks = place.ranks() > 1 ? place.ranks_here() : config.ranks.count, threads = config.ranks.threads;
-  if (ranks * threads <= place.cores) return;
-  warn(fmt::format("[threads] {} ranks x {} threads share {} cores", ranks, threads, place.cores));
+  const int cores = place.shared_cores();
+  if (ranks * threads > cores) {
+    warn(fmt::format("[threads] {} ranks x {} threads share {} cores", ranks, threads, cores));
+  } else if (threads > place.process_cores()) {
+    warn(fmt::format("[threads] {} threads of a rank share the {} cores to which it is bound", threads,
+                     place.process_cores()));
+  }
 }
 
 }  // namespace partita

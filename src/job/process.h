@@ -28,8 +28,8 @@ class JobProcess {
   std::optional<Console> console_;
 };
 
-/// Calls `warn` if the ranks of this host, or all ranks if they are threads, have more compute threads than the host
-/// has cores.
+/// Calls `warn` if the ranks of this host, or all ranks if they are threads, have more compute threads than cores that
+/// they may use, or if a rank has more than the cores to which it is bound.
 void warn_of_oversubscription(const JobConfig& config, const Place& place,
                               const std::function<void(const std::string&)>& warn);
 

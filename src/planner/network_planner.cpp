@@ -202,7 +202,7 @@ bool NetworkPlanner::is_placed() const {
 /// Throws InvalidArgument for bad variables of a launcher, MissingFile or InvalidFile for its rank table.
 int NetworkPlanner::threads(int64_t ranks) const {
   const Place here = this_place();
-  const int64_t cores = std::min<int64_t>(cluster_.cores, here.cores);
+  const int64_t cores = std::min<int64_t>(cluster_.cores, here.shared_cores());
   const int64_t sharers = resized(cluster_, ranks).levels.front().size;
   return static_cast<int>(std::clamp<int64_t>(cores / sharers, 1, here.team_threads));
 }

@@ -1,13 +1,12 @@
 #include "runtime/checkpoint/checkpoint_saving.h"
 
 #include <omp.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <thread>
 
+#include "base/usable_cores.h"
 #include "runtime/checkpoint/shard_file.h"
 
 namespace partita {
@@ -18,13 +17,12 @@ using SavingClock = std::chrono::steady_clock;
 constexpr size_t kHeaderWords = 4;                 // words of the header checksum, 8 digits each
 constexpr size_t kDigestWords = 1 + kHeaderWords;  // size and header checksum; one word per piece follows
 
-/// Whether this host has cores for the compute threads and one writer thread of each of its ranks, and this process may
-/// run on more cores than it has compute threads.
+/// Whether the ranks of this host may use cores for their compute threads and one writer thread of each, and this
+/// process may use more cores than it has compute threads.
 bool has_free_core(const Communicator& comm) {
-  const int threads = omp_get_max_threads(), cores = static_cast<int>(std::thread::hardware_concurrency());
-  cpu_set_t usable;
-  const bool is_bound = ::sched_getaffinity(0, sizeof usable, &usable) == 0 && CPU_COUNT(&usable) <= threads;
-  return !is_bound && cores >= comm.host_place().size * (threads + 1);
+  const int threads = omp_get_max_threads();
+  const UsableCores cores = usable_cores();
+  return cores.own() > threads && cores.shared() >= comm.host_place().size * (threads + 1);
 }
 
 std::vector<uint64_t> packed_digest(const ShardDigest& digest, size_t pieces) {

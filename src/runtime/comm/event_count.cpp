@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <climits>
 #include <ctime>
-#include <thread>
 
 namespace partita {
 
@@ -18,10 +17,7 @@ Deadline deadline_after(std::chrono::milliseconds timeout) {
   return std::chrono::steady_clock::now() + std::clamp(timeout, std::chrono::milliseconds::zero(), kLongest);
 }
 
-WaitPolicy wait_policy(int threads) {
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  return {.spins = threads <= cores ? 400 : 0, .yields = 20};
-}
+WaitPolicy wait_policy(int threads, int cores) { return {.spins = threads <= cores ? 400 : 0, .yields = 20}; }
 
 void EventCount::notify() {
   ticket_.fetch_add(1);

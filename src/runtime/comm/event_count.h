@@ -20,9 +20,9 @@ struct WaitPolicy {
   int yields = 0;
 };
 
-/// Returns the policy for `threads` threads that wait for one another: they yield and then block. If the host has that
-/// many cores, they spin first.
-WaitPolicy wait_policy(int threads);
+/// Returns the policy for `threads` threads that wait for one another on `cores` cores: they yield and then block. If
+/// each has a core of its own, they spin first.
+WaitPolicy wait_policy(int threads, int cores);
 
 /// Lets the processor rest in an iteration of a busy loop. Does nothing on processors other than x86-64.
 inline void cpu_pause() {

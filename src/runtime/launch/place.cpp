@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/usable_cores.h"
 #include "runtime/comm/mpi/mpi.h"
 #include "runtime/comm/processes/host.h"
 #include "runtime/comm/sockets/addresses.h"
@@ -21,8 +22,10 @@
 namespace partita {
 
 Place this_place() {
+  const UsableCores cores = usable_cores();
   return {.launched = launched_rank([](const char* name) { return std::getenv(name); }),
-          .cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency())),
+          .cores = cores.shared(),
+          .own_cores = cores.own(),
           .team_threads = omp_get_thread_limit()};
 }
 

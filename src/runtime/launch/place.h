@@ -1,6 +1,7 @@
 #pragma once
-// The environment of a process: how many processes a launcher started, and how many cores there are.
+// The environment of a process: how many processes a launcher started, and how many cores they may use.
 
+#include <algorithm>
 #include <limits>
 
 #include "runtime/comm/communicator.h"
@@ -11,7 +12,9 @@ namespace partita {
 
 struct Place {
   std::optional<LaunchedRank> launched;  // none: the process was started alone
-  int cores = 1;
+  int cores = 1;                         // cores that the ranks of this host may use together
+  /// Cores that this process may use; fewer than `cores` if the launcher binds each rank to some of them.
+  int own_cores = std::numeric_limits<int>::max();
   int team_threads = std::numeric_limits<int>::max();  // max. number of threads that OpenMP may start for one rank
 
   int ranks() const { return launched ? launched->size : 1; }
@@ -19,9 +22,15 @@ struct Place {
   int ranks_here() const { return launched ? launched->local_size : 1; }
   int rank() const { return launched ? launched->rank : 0; }
   bool is_first() const { return rank() == 0; }
+  /// Number of cores that this process may use.
+  int process_cores() const { return std::min(cores, own_cores); }
+  /// Number of cores that the ranks of this host share, which are processes or threads of this one.
+  int shared_cores() const { return ranks() > 1 ? cores : process_cores(); }
+  /// The same process, as if no launcher had started it.
+  Place alone() const { return {.cores = process_cores(), .team_threads = team_threads}; }
 };
 
-/// Returns the rank that a launcher gave this process, the number of cores and the thread limit of OpenMP. Throws
+/// Returns the rank that a launcher gave this process, the cores it may use and the thread limit of OpenMP. Throws
 /// InvalidArgument if the variables of a launcher are invalid or inconsistent, MissingFile or InvalidFile for its rank
 /// table.
 Place this_place();

@@ -12,17 +12,18 @@ constexpr int64_t kAloneBytesBlocking = 128 * 1024;
 
 }  // namespace
 
-Group::Group(std::shared_ptr<WorldState> world, std::vector<int> world_ranks)
+Group::Group(std::shared_ptr<WorldState> world, std::vector<int> world_ranks, int cores)
     : world_(std::move(world)),
       world_ranks_(std::move(world_ranks)),
-      policy_(wait_policy(size())),
+      cores_(cores),
+      policy_(wait_policy(size(), cores)),
       alone_bytes_(policy_.spins > 0 ? kAloneBytesSpinning : kAloneBytesBlocking),
       arrivals_(world_ranks_.size()) {
   for (const Arrival& arrival : arrivals_) calls_.push_back(&arrival.call);
 }
 
-std::shared_ptr<Group> Group::make(const std::shared_ptr<WorldState>& world, std::vector<int> world_ranks) {
-  auto group = std::make_shared<Group>(world, std::move(world_ranks));
+std::shared_ptr<Group> Group::make(const std::shared_ptr<WorldState>& world, std::vector<int> world_ranks, int cores) {
+  auto group = std::make_shared<Group>(world, std::move(world_ranks), cores);
   world->enlist(group);
   return group;
 }
@@ -136,7 +137,7 @@ void Group::make_parts() {
     }
     std::vector<int> world_ranks;
     for (int member : members) world_ranks.push_back(world_ranks_[member]);
-    arrivals_[r].part = make(world_, std::move(world_ranks));
+    arrivals_[r].part = make(world_, std::move(world_ranks), cores_);
   }
 }
 

@@ -24,9 +24,9 @@ namespace partita {
 /// rank leaves before all parts are done, so that no rank frees a buffer that a peer reads.
 class Group : public Wakeable {
  public:
-  /// Makes a group and registers it to be woken by a failure of `world`.
-  static std::shared_ptr<Group> make(const std::shared_ptr<WorldState>& world, std::vector<int> world_ranks);
-  Group(std::shared_ptr<WorldState> world, std::vector<int> world_ranks);  // use make
+  /// Makes a group and registers it to be woken by a failure of `world`. `cores`: those of the process.
+  static std::shared_ptr<Group> make(const std::shared_ptr<WorldState>& world, std::vector<int> world_ranks, int cores);
+  Group(std::shared_ptr<WorldState> world, std::vector<int> world_ranks, int cores);  // use make
 
   int size() const { return static_cast<int>(world_ranks_.size()); }
   WorldState& world() const { return *world_; }
@@ -88,6 +88,7 @@ class Group : public Wakeable {
 
   const std::shared_ptr<WorldState> world_;
   const std::vector<int> world_ranks_;
+  const int cores_;
   const WaitPolicy policy_;
   const int64_t alone_bytes_;  // below this, sharing the work costs more than it saves
   std::vector<Arrival> arrivals_;

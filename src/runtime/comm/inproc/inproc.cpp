@@ -4,6 +4,7 @@
 #include <exception>
 #include <numeric>
 
+#include "base/usable_cores.h"
 #include "runtime/comm/checked_communicator.h"
 #include "runtime/comm/inproc/group.h"
 
@@ -46,7 +47,7 @@ std::vector<std::unique_ptr<Communicator>> make_inproc_world(int size, const Fli
   }
   std::vector<int> world_ranks(size);
   std::iota(world_ranks.begin(), world_ranks.end(), 0);
-  const auto group = Group::make(std::make_shared<WorldState>(size), std::move(world_ranks));
+  const auto group = Group::make(std::make_shared<WorldState>(size), std::move(world_ranks), usable_cores().own());
   std::vector<std::unique_ptr<Communicator>> ranks;
   for (int r = 0; r < size; ++r) {
     ranks.push_back(std::make_unique<InprocCommunicator>(group, r, records.empty() ? nullptr : records.at(r)));

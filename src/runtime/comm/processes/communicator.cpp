@@ -105,9 +105,9 @@ class ProcessCommunicator final : public CheckedCommunicator {
     if (!all_have_it) return nullptr;
     const Host& host = *shared_world_->host;
     const auto ranks = world_ranks().subspan(begin, count);
-    auto* made =
-        new SharedMemoryCommunicator(segment->data(), rank() - begin, std::vector<int>(ranks.begin(), ranks.end()),
-                                     host.place.size, host.presence ? &*host.presence : nullptr, world().get());
+    auto* made = new SharedMemoryCommunicator(
+        segment->data(), rank() - begin, std::vector<int>(ranks.begin(), ranks.end()),
+        wait_policy(host.place.size, host.cores), host.presence ? &*host.presence : nullptr, world().get());
     // A thread that wakes it may keep it alive a little longer than this group.
     const SharedMemory shared{made,
                               [kept = std::make_shared<SharedSegment>(std::move(*segment))](auto* end) { delete end; }};

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <iterator>
+
+#include "base/system_files.h"
+#include "base/usable_cores.h"
 
 namespace partita {
 namespace {
@@ -18,13 +20,6 @@ constexpr size_t kNameBytes = 64;
 std::string identity_of(const char* path) {
   struct stat status {};
   return ::stat(path, &status) == 0 ? fmt::format("{}:{}", status.st_dev, status.st_ino) : "";
-}
-
-std::string first_line(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
 }
 
 }  // namespace
@@ -68,6 +63,7 @@ std::shared_ptr<const Host> find_host(const Gather& gather, int rank, int size, 
     host.ranks.push_back(r);
   }
   host.place.size = static_cast<int>(host.ranks.size());
+  host.cores = usable_cores().shared();
   // Each host has one file, which its first rank creates. It is used on all hosts or on none: the world decides
   // together.
   if (host.place.rank == 0) host.presence = Presence::create();

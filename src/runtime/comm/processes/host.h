@@ -25,6 +25,7 @@ struct Host {
   HostPlace place;
   std::vector<uint64_t> keys;  // host key of each rank of the world
   std::vector<int> ranks;      // world ranks on this host, in order
+  int cores = 1;               // cores that these ranks may use together
   std::optional<Presence> presence{};
 
   /// Whether a rank of the world is on this host.

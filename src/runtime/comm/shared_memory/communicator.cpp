@@ -38,10 +38,11 @@ int64_t largest_of(std::span<const int64_t> counts) {
 }  // namespace
 
 SharedMemoryCommunicator::SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks,
-                                                   int ranks_on_host, const Presence* presence, const WorldState* world)
+                                                   const WaitPolicy& policy, const Presence* presence,
+                                                   const WorldState* world)
     : segment_(segment, static_cast<int>(world_ranks.size())),
       rank_(rank),
-      meetings_(segment_, rank, std::move(world_ranks), ranks_on_host, presence, world),
+      meetings_(segment_, rank, std::move(world_ranks), policy, presence, world),
       members_(static_cast<size_t>(size())) {
   PARTITA_CHECK(size() <= kMaxRanks, "{} ranks", size());
 }

@@ -31,10 +31,10 @@ class SharedMemoryCommunicator final : public Wakeable {
   /// Initializes a segment. It begins at a multiple of 128 bytes in every process. Call it once, before any rank uses
   /// the segment.
   static void prepare(void* segment, int ranks);
-  /// `ranks_on_host` decides whether a waiting rank may spin. `presence`, in which every rank has entered with its
+  /// `policy` says how a rank waits for others. `presence`, in which every rank has entered with its
   /// world rank, shows which ranks have ended. Without it they are waited for until the timeout, or until `world`, if
   /// any, has failed. Both outlive this object. Throws InternalError for more than kMaxRanks ranks.
-  SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
+  SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, const WaitPolicy& policy,
                            const Presence* presence = nullptr, const WorldState* world = nullptr);
 
   /// Runs the collective `call` of this rank: any kind but send, recv and leave, for which it throws InternalError. A

@@ -38,7 +38,7 @@ void with_communicators(int ranks, Fn&& fn) {
     ASSERT_TRUE(own.has_value());
     comm.barrier();
     if (comm.rank() == 0) first.unlink();
-    SharedMemoryCommunicator communicator(own->data(), comm.rank(), world_ranks, ranks);
+    SharedMemoryCommunicator communicator(own->data(), comm.rank(), world_ranks, wait_policy(ranks, 1));
     fn(comm.rank(), communicator, comm);
   });
 }
@@ -286,7 +286,7 @@ class RankProcess {
     const auto own = SharedSegment::open(segment.name(), SharedMemoryCommunicator::bytes(3));
     auto here = Presence::open(presence.name());
     if (!own || !here || !here->enter(rank)) _exit(1);
-    SharedMemoryCommunicator communicator(own->data(), rank, {0, 1, 2}, 3, &*here);
+    SharedMemoryCommunicator communicator(own->data(), rank, {0, 1, 2}, wait_policy(3, 1), &*here);
     char sign = 0;
     if (write(ready_[1], &sign, 1) != 1 || read(go_[0], &sign, 1) != 1) _exit(2);
     try {

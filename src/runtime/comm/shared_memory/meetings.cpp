@@ -14,12 +14,12 @@ constexpr Timeout kFailureTextTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
-Meetings::Meetings(const SegmentLayout& segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
+Meetings::Meetings(const SegmentLayout& segment, int rank, std::vector<int> world_ranks, const WaitPolicy& policy,
                    const Presence* presence, const WorldState* world)
     : segment_(segment),
       rank_(rank),
       world_ranks_(std::move(world_ranks)),
-      policy_(wait_policy(ranks_on_host)),
+      policy_(policy),
       presence_(presence),
       world_(world) {}
 

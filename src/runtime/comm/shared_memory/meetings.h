@@ -19,9 +19,9 @@ namespace partita {
 /// calls `begin` and `meet`; any thread may call `wake`.
 class Meetings {
  public:
-  /// `ranks_on_host` decides whether a waiting rank may spin. `presence` shows which ranks have ended, `world` whether
+  /// `policy` says how a rank waits for others. `presence` shows which ranks have ended, `world` whether
   /// the world has failed; each may be null and outlives this object.
-  Meetings(const SegmentLayout& segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
+  Meetings(const SegmentLayout& segment, int rank, std::vector<int> world_ranks, const WaitPolicy& policy,
            const Presence* presence, const WorldState* world);
 
   const std::vector<int>& world_ranks() const { return world_ranks_; }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/resources.h"
+#include "base/usable_cores.h"
 
 namespace partita {
 namespace {
@@ -34,7 +35,7 @@ int threads_here(const ConnectionOptions& options) {
 Connections::Connections(std::vector<Socket> links, ConnectionOptions options, std::shared_ptr<WorldState> world)
     : options_(std::move(options)),
       world_(std::move(world)),
-      completions_(std::make_shared<Completions>(wait_policy(threads_here(options_)))),
+      completions_(std::make_shared<Completions>(wait_policy(threads_here(options_), usable_cores().shared()))),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!poll_.is_open() || !wake_.is_open()) throw_cannot_start("the connections of a rank", std::strerror(errno));

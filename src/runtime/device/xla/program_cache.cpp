@@ -1,7 +1,6 @@
 #include "runtime/device/xla/program_cache.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "base/usable_cores.h"
 #include "base/error.h"
 #include "base/version.h"
 #include "runtime/device/xla/plugin_search.h"
@@ -71,10 +71,7 @@ std::string processor_text(const std::string& cpu_info) {
     if (kNames.contains(name)) text += line + "\n";
   }
   if (text.empty()) return "";
-  cpu_set_t usable;
-  CPU_ZERO(&usable);
-  const bool is_known = ::sched_getaffinity(0, sizeof usable, &usable) == 0;
-  return text + fmt::format("cores {}\n", is_known ? CPU_COUNT(&usable) : 0);
+  return text + fmt::format("cores {}\n", usable_cores().affinity);
 }
 
 /// Returns lines for the libraries, the assembler and the driver of NVIDIA, whose files are too large to be read.

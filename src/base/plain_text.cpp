@@ -1,0 +1,31 @@
+#include "base/plain_text.h"
+
+#include <algorithm>
+
+namespace partita {
+
+std::string_view next_word(std::string_view& text, std::string_view spaces) {
+  text.remove_prefix(std::min(text.find_first_not_of(spaces), text.size()));
+  const std::string_view word = text.substr(0, text.find_first_of(spaces));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+std::vector<std::string_view> split_words(std::string_view text, std::string_view spaces) {
+  std::vector<std::string_view> words;
+  for (std::string_view word = next_word(text, spaces); !word.empty(); word = next_word(text, spaces)) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+std::vector<std::string_view> split_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    lines.push_back(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace partita
