@@ -238,6 +238,15 @@ TEST_F(Accelerators, CompilationsHaveTheFlagsThatDecideNumbersUnlessXlaFlagsDo) 
   set("XLA_FLAGS",
       "--xla_gpu_dot_merger_threshold_mb=32 --xla_allow_excess_precision --xla_gpu_enable_fast_min_max=true");
   EXPECT_TRUE(compile_flags("cuda", plugin).empty());
+  // The flags may stand in a file, and one whose name only begins in the same way is another one.
+  const std::string file = empty_.path() / "flags";
+  set("XLA_FLAGS", file);
+  std::ofstream(file) << "--xla_dump_to='/tmp/xla_allow_excess_precision'\n--xla_gpu_dot_merger_threshold_mb=32\n";
+  EXPECT_EQ(compile_flags("cuda", plugin), rounds);
+  std::ofstream(file) << "--xla_allow_excess_precision_of_mine --xla_gpu_dot_merger_threshold_mb=32";
+  EXPECT_EQ(compile_flags("cuda", plugin), rounds);
+  std::ofstream(file) << "--xla_allow_excess_precision=true";
+  EXPECT_EQ(compile_flags("xla:cpu", ""), (std::map<std::string, pjrt::Flag>{}));
 }
 
 TEST_F(Accelerators, OneCommandInstallsWhatIsMissing) {

@@ -52,7 +52,7 @@ std::map<std::string, pjrt::Flag> program_flags(const Vendor& vendor, const std:
   }
   // One process compiles what all of them run, so it must not wait for the others to try kernels.
   const std::string tuning = "xla_gpu_shard_autotuning";
-  if (options.process && knows_flag(plugin, tuning)) flags[tuning] = false;
+  if (options.process && knows_flag(plugin, tuning) && !given_flags().contains(tuning)) flags[tuning] = false;
   return flags;
 }
 

@@ -75,6 +75,10 @@ TEST_F(ClientOptions, FlagsAreThosePluginsKnow) {
   EXPECT_EQ(
       program_flags(vendor_of("cuda"), folder.path() / "none.so", third_of_four_).count("xla_gpu_shard_autotuning"),
       0U);
+  ::setenv("XLA_FLAGS", "--xla_gpu_shard_autotuning=true", 1);
+  EXPECT_EQ(program_flags(vendor_of("cuda"), plugin, third_of_four_).count("xla_gpu_shard_autotuning"), 0U)
+      << "the user decides";
+  ::unsetenv("XLA_FLAGS");
 }
 
 }  // namespace

@@ -95,6 +95,14 @@ TEST(CompilerIdentity, ChangesWithWhateverTheCompilerReads) {
   EXPECT_TRUE(seen.insert(compiler_identity(client, plugin)).second) << "a file of flags";
   put_text(results, "flags");
   EXPECT_TRUE(seen.insert(compiler_identity(client, plugin)).second);
+  // A file with a space in its name, which a file of flags names in quotes.
+  const std::string inner = (folder.path() / "more results").string();
+  put_text(results, "--xla_gpu_load_autotune_results_from='" + inner + "'");
+  EXPECT_TRUE(seen.insert(compiler_identity(client, plugin)).second);
+  put_text(inner, "times");
+  EXPECT_TRUE(seen.insert(compiler_identity(client, plugin)).second) << "a file that a file of flags names";
+  put_text(inner, "other");
+  EXPECT_TRUE(seen.insert(compiler_identity(client, plugin)).second);
   EXPECT_EQ(compiler_identity(client, plugin), compiler_identity(client, plugin));
   expect_error<MissingFile>([&] { compiler_identity(client, (folder.path() / "none.so").string()); },
                             "[cache] cannot read " + (folder.path() / "none.so").string());

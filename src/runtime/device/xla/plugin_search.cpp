@@ -206,10 +206,7 @@ std::map<std::string, pjrt::Flag> compile_flags(std::string_view name, const std
       flags.emplace("xla_gpu_cuda_data_dir", folder);
     }
   }
-  if (const char* given = std::getenv("XLA_FLAGS"); given != nullptr) {
-    std::erase_if(flags,
-                  [&](const auto& flag) { return std::string_view(given).find(flag.first) != std::string_view::npos; });
-  }
+  std::erase_if(flags, [given = given_flags()](const auto& flag) { return given.contains(flag.first); });
   return flags;
 }
 

@@ -9,14 +9,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "base/checksum.h"
-#include "base/usable_cores.h"
 #include "base/error.h"
+#include "base/usable_cores.h"
 #include "base/version.h"
 #include "runtime/device/xla/plugin_search.h"
+#include "runtime/device/xla/xla_flags.h"
 
 namespace partita {
 namespace {
@@ -46,14 +46,24 @@ std::string content_of(const std::string& path) {
   }
 }
 
-/// Returns lines for the files that a variable of flags names: the value of a flag, or a file of flags.
-std::string files_in(const std::string& flags) {
-  std::istringstream words(flags);
-  std::string word, text;
+/// Returns a line for a file's content; "" if there is no such file. Throws MissingFile if it cannot be read.
+std::string file_line(const std::string& path) {
   std::error_code none;
-  while (words >> word) {
-    const std::string path = word.starts_with('-') ? word.substr(word.find('=') + 1) : word;
-    if (fs::is_regular_file(path, none)) text += fmt::format("file {}\n", content_of(path));
+  return fs::is_regular_file(path, none) ? fmt::format("file {}\n", content_of(path)) : "";
+}
+
+/// Returns lines for the files that a variable of flags names: a file of flags, and the values of flags. Throws
+/// MissingFile if one cannot be read.
+std::string files_in(const std::string& value) {
+  std::string text = file_line(value);
+  for (const std::string& word : words_of_flags(text_of_flags(value).value_or(""))) {
+    if (!word.starts_with('-') || word.find('=') == std::string::npos) {
+      text += file_line(word);
+      continue;
+    }
+    std::string path = word.substr(word.find('=') + 1);
+    const bool is_quoted = path.size() >= 2 && (path[0] == '\'' || path[0] == '"') && path.back() == path[0];
+    text += file_line(is_quoted ? path.substr(1, path.size() - 2) : path);
   }
   return text;
 }

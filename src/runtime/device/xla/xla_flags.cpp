@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 
 #include "base/files.h"
+#include "base/plain_text.h"
 
 namespace partita {
 namespace {
@@ -64,10 +64,7 @@ std::vector<std::string> names_in(std::string_view bytes) {
   std::vector<std::string> names;
   for (size_t at = position_of(bytes, kPrefix); at != std::string_view::npos;) {
     size_t end = at;
-    while (end < bytes.size() && (std::islower(static_cast<unsigned char>(bytes[end])) != 0 ||
-                                  std::isdigit(static_cast<unsigned char>(bytes[end])) != 0 || bytes[end] == '_')) {
-      ++end;
-    }
+    while (end < bytes.size() && (is_lower(bytes[end]) || is_digit(bytes[end]) || bytes[end] == '_')) ++end;
     if (end < bytes.size() && bytes[end] == '\0') names.emplace_back(bytes.substr(at, end - at));
     at = position_of(bytes, kPrefix, end);
   }
@@ -81,21 +78,8 @@ std::vector<std::string> names_in(std::string_view bytes) {
                                     kVariable, got, expected));
 }
 
-/// Returns the flags that a value of the variable stands for. It names a file of them, spaces included, unless it is
-/// empty or begins, after spaces, with '-'.
-std::string flags_of(std::string_view value) {
-  const size_t begin = value.find_first_not_of(kSpaces);
-  if (value.empty() || (begin != std::string_view::npos && value[begin] == '-')) return std::string(value);
-  const std::string path(value);
-  std::ifstream file(path);
-  if (!file) {
-    throw XlaFlagsFailure(
-        fmt::format("[device] {} names a file that cannot be read, got '{}', expected flags that begin with '--', or a "
-                    "file of them",
-                    kVariable, path));
-  }
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+/// Returns the name in a word of flags: "xla_dump_to" for "--xla_dump_to=/tmp". The word begins with "--".
+std::string name_in(std::string_view word) { return std::string(word.substr(2, word.find('=') - 2)); }
 
 }  // namespace
 
@@ -103,10 +87,7 @@ std::vector<std::string> words_of_flags(std::string_view text) {
   std::vector<std::string> words;
   for (size_t at = text.find_first_not_of(kSpaces); at < text.size(); at = text.find_first_not_of(kSpaces, at)) {
     size_t end = at;
-    while (end < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '-' || text[end] == '_')) {
-      ++end;
-    }
+    while (end < text.size() && (is_letter_or_digit(text[end]) || text[end] == '-' || text[end] == '_')) ++end;
     if (end + 1 < text.size() && text[end] == '=' && (text[end + 1] == '\'' || text[end + 1] == '"')) {
       const char quote = text[end + 1];
       for (end += 2; end < text.size() && text[end] != quote; ++end) {
@@ -122,6 +103,23 @@ std::vector<std::string> words_of_flags(std::string_view text) {
   return words;
 }
 
+std::optional<std::string> text_of_flags(const std::string& value) {
+  const size_t begin = value.find_first_not_of(kSpaces);
+  if (value.empty() || (begin != std::string::npos && value[begin] == '-')) return value;
+  std::ifstream file(value);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::set<std::string, std::less<>> given_flags() {
+  std::set<std::string, std::less<>> names;
+  const char* const value = std::getenv(kVariable.data());
+  for (const std::string& word : words_of_flags(text_of_flags(value == nullptr ? "" : value).value_or(""))) {
+    if (word.starts_with("--")) names.insert(name_in(word));
+  }
+  return names;
+}
+
 bool knows_flag(const std::string& plugin, const std::string& name) {
   return has_string(MappedFile(plugin).bytes(), name);
 }
@@ -129,13 +127,20 @@ bool knows_flag(const std::string& plugin, const std::string& name) {
 std::string require_known_flags(std::string_view device, const std::string& plugin) {
   const char* const value = std::getenv(kVariable.data());
   if (value == nullptr || device == "tpu") return "";
-  const std::vector<std::string> words = words_of_flags(flags_of(value));
+  const std::optional<std::string> flags = text_of_flags(value);
+  if (!flags) {
+    throw XlaFlagsFailure(
+        fmt::format("[device] {} names a file that cannot be read, got '{}', expected flags that begin with '--', or a "
+                    "file of them",
+                    kVariable, value));
+  }
+  const std::vector<std::string> words = words_of_flags(*flags);
   if (words.empty()) return "";
   const MappedFile file(plugin);
   if (file.bytes().empty()) return value;
   for (const std::string& word : words) {
     if (!word.starts_with("--")) refuse(word, "flags that begin with '--'");
-    const std::string name = word.substr(2, word.find('=') - 2);
+    const std::string name = name_in(word);
     if (!name.empty() && has_string(file.bytes(), name)) continue;
     refuse(word, fmt::format("a flag named in {}{}", plugin, did_you_mean(name, names_in(file.bytes()))));
   }

@@ -2,6 +2,8 @@
 // Flags of a plugin's compiler, which end the process if they are wrong.
 
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,15 @@ class XlaFlagsFailure : public RuntimeFailure {
 /// Returns the words of a text of flags as XLA splits it: at spaces, except in quotes after "--name=". In double quotes
 /// a backslash escapes a character.
 std::vector<std::string> words_of_flags(std::string_view text);
+
+/// Returns the flags that a value of XLA_FLAGS stands for: the value itself, or the content of the file that it names;
+/// nullopt if that cannot be read. It names a file, spaces included, unless it is empty or begins, after spaces, with
+/// '-'.
+std::optional<std::string> text_of_flags(const std::string& value);
+
+/// Returns the names of the flags in XLA_FLAGS, or in the file that it names, such as "xla_dump_to" for
+/// "--xla_dump_to=/tmp". None if the file cannot be read, which `require_known_flags` reports.
+std::set<std::string, std::less<>> given_flags();
 
 /// Whether the file of a plugin contains the name of a flag; false if it cannot be read.
 bool knows_flag(const std::string& plugin, const std::string& name);

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <random>
+#include <set>
 
 #include "base/error.h"
 #include "frontend/data/readers/test_files.h"
@@ -93,6 +95,38 @@ TEST_F(KnownXlaFlags, MayStandInAFile) {
     EXPECT_EQ(outcome_of(other), "[device] XLA_FLAGS names a file that cannot be read, got '" + other +
                                      "', expected flags that begin with '--', or a file of them");
   }
+}
+
+// Names are found wherever they stand, in the variable or in a file, and no name within another one or within a value.
+TEST_F(KnownXlaFlags, AreNamedAsTheUserGaveThem) {
+  const std::string path = folder_.path() / "flags";
+  std::mt19937 random(3);
+  const std::vector<std::string> names{"xla_a", "xla_a_b", "xla_b", "b_xla_a", "xla_cpu_c", "xla_cpu"};
+  const std::vector<std::string> values{"",        "=1", "=--xla_b", "='x --xla_b y'", "=\"--xla_a \\\" --xla_cpu\"",
+                                        "=xla_a=2"};
+  for (int i = 0; i < 200; ++i) {
+    std::set<std::string, std::less<>> expected;
+    std::string text = random() % 2 == 0 ? "" : " \n";
+    for (const std::string& name : names) {
+      if (random() % 3 != 0) continue;
+      expected.insert(name);
+      text += fmt::format("{}--{}{}",
+                          text.empty()        ? ""
+                          : random() % 2 == 0 ? " "
+                                              : "\t\n",
+                          name, values[random() % values.size()]);
+    }
+    const bool is_empty = expected.empty();
+    ::setenv("XLA_FLAGS", is_empty ? "" : text.c_str(), 1);
+    EXPECT_EQ(given_flags(), expected) << text;
+    put_flags(path, text);
+    ::setenv("XLA_FLAGS", path.c_str(), 1);
+    EXPECT_EQ(given_flags(), expected) << "in a file: " << text;
+  }
+  ::setenv("XLA_FLAGS", "/no/such", 1);
+  EXPECT_TRUE(given_flags().empty()) << "require_known_flags reports the file";
+  ::unsetenv("XLA_FLAGS");
+  EXPECT_TRUE(given_flags().empty());
 }
 
 TEST_F(KnownXlaFlags, AreNotCheckedWithoutThePluginsNames) {
