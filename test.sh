@@ -28,6 +28,7 @@ source tools/test_pool.sh
 check layers tools/check_layers.py
 check headers tools/count_headers.py
 check op_names tools/check_op_names.py
+check calls tools/check_calls.py
 check sizes tools/check_size.py
 check prose tools/check_prose.py
 building=
@@ -44,6 +45,14 @@ run_tests 6 build/release/tests/dist_tests
 for script in check examples; do check "python/$script.sh" bash "tests/python/$script.sh"; done
 if [[ -d ../shared/tutorials ]]; then check python/tutorials.sh bash tests/python/tutorials.sh; fi
 for program in search laws unit errors commands golden; do run_tests 2 "build/release/tests/${program}_tests"; done
+# Programs of users set locales, under which readers and printers stay the same; also one whose decimal point has two
+# bytes. Without localedef only streams have another locale.
+locales=(de_DE ps_AF)
+command -v localedef >/dev/null || locales=(c++)
+for locale in "${locales[@]}"; do
+  PARTITA_TEST_LOCALE=$locale run_tests 1 build/release/tests/unit_tests \
+    'Calibrate.*:Cluster*:Presets.*:Plan*:Price*:Job*:Callbacks.*:EarlyStopping.*:Resume.*:Manifest.*:CheckpointManifest.*:WeightsTest.*:JsonTexts.*:ParseGraph.*:ScheduleText.*:SequenceText.*:Page.*:Recorder.*:Configuration.*:Findings.*:MachineFacts.*:CompiledPrograms.*:Strategy.*:RankTable.*:Orders.*:Npy.*'
+done
 for script in tests/scripts/*.sh; do check "$(basename "$script")" bash "$script"; done
 # oneDNN chooses kernels and layouts by the processor. Where it has more than AVX2, also with what the least has.
 if grep -q avx512 /proc/cpuinfo; then

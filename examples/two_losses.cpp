@@ -43,7 +43,7 @@ int main(int, char** argv) {
                                               .console = {.quiet = true}});
   model.train(shuffle(rows, /*seed=*/1));
   const Metrics metrics = model.eval(rows);
-  std::cout << "loss " << metrics.loss << " error " << metrics.others[0].second << " accuracy " << metrics.accuracy()
-            << "\n";
+  std::cout << fmt::format("loss {:.6g} error {:.6g} accuracy {:.6g}\n", metrics.loss, metrics.others[0].second,
+                           metrics.accuracy());
   model.save(argv[2]);
 }

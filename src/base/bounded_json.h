@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/plain_numbers.h"
+
 namespace partita {
 
 inline constexpr size_t kMaxJsonDepth = 16;                  // levels of nested lists and objects
@@ -79,6 +81,7 @@ class JsonLimits final : public nlohmann::json_sax<nlohmann::json> {
 inline nlohmann::json parse_bounded_json(std::string_view text, int64_t max_values = kMaxJsonValues) {
   // A separate pass counts: the library's parser with a callback visits all members of a list after each of them.
   JsonLimits limits(max_values);
+  const PlainNumbers plain;
   nlohmann::json::sax_parse(text, &limits);
   return nlohmann::json::parse(text);
 }

@@ -1,9 +1,10 @@
 #include "base/error.h"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <utility>
+
+#include "base/plain_text.h"
 
 namespace partita {
 namespace {
@@ -39,7 +40,7 @@ constexpr std::string_view kAfterWord = ",.:;)?!";
 /// Returns the position after the value in single quotes that begins at `begin`, or npos if none does. The first quote
 /// may not follow a letter or digit; the last stands before a space, punctuation or the end of the text.
 size_t end_of_quoted(std::string_view text, size_t begin) {
-  if (text[begin] != '\'' || (begin > 0 && std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0)) {
+  if (text[begin] != '\'' || (begin > 0 && is_letter_or_digit(text[begin - 1]))) {
     return std::string_view::npos;
   }
   for (size_t end = text.find('\'', begin + 1); end != std::string_view::npos; end = text.find('\'', end + 1)) {

@@ -49,7 +49,7 @@ class Passes {
     auto result = make();
     verify(result);
     finish(name, begin);
-    if (dumping()) write(std::to_string(stages_ + 1) + "_" + name + ".txt", print(result));
+    if (dumping()) write(fmt::to_string(stages_ + 1) + "_" + name + ".txt", print(result));
     return result;
   }
 

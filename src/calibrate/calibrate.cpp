@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/first_error.h"
+#include "base/plain_text.h"
 #include "base/resources.h"
 #include "calibrate/channel_block.h"
 #include "calibrate/fit_device.h"
@@ -237,7 +238,9 @@ class MachineRound {
 /// Rounds the fitted numbers of the cluster to four digits, since more would be meaningless and hard to read. Shares
 /// are lowered where more work would then take less time.
 void round_numbers(Cluster& cluster) {
-  const auto round = [](double& number) { number = std::strtod(fmt::format("{:.4g}", number).c_str(), nullptr); };
+  const auto round = [](double& number) {
+    number = parse_number<double>(fmt::format("{:.4g}", number)).value_or(number);
+  };
   const auto round_curve = [&](Curve& curve) {
     for (size_t i = 0; i < curve.size(); ++i) {
       round(curve[i].share);

@@ -31,10 +31,9 @@ struct CheckpointFlags {
 std::string print_time(int64_t seconds) {
   const std::time_t time = seconds;
   std::tm parts{};
-  char text[32];
   ::gmtime_r(&time, &parts);
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
-  return text;
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                     parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
 /// Prints a line for each tensor, in the order of the manifest: its kind, name and type, and the files that hold it,

@@ -1,8 +1,8 @@
 #include "cli/command_words.h"
 
 #include <algorithm>
-#include <sstream>
 
+#include "base/plain_text.h"
 #include "zoo/zoo.h"
 
 namespace partita {
@@ -13,9 +13,8 @@ namespace {
 std::vector<std::string> listed_values(const std::string& type) {
   if (type.find('|') == std::string::npos) return {};
   std::vector<std::string> values;
-  std::istringstream words(type);
-  for (std::string word; std::getline(words, word, '|');) {
-    if (std::all_of(word.begin(), word.end(), [](char c) { return c < 'A' || c > 'Z'; })) values.push_back(word);
+  for (const std::string_view word : split_words(type, "|")) {
+    if (std::all_of(word.begin(), word.end(), [](char c) { return c < 'A' || c > 'Z'; })) values.emplace_back(word);
   }
   return values;
 }

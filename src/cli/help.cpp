@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
+#include "base/plain_text.h"
 #include "training/progress.h"
 
 namespace partita {
@@ -20,8 +20,7 @@ size_t columns() { return std::clamp<size_t>(terminal_columns(), kMinColumns, kM
 std::string wrapped(const std::string& text, size_t columns, size_t indent) {
   std::string result;
   size_t used = indent;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
+  for (const std::string_view word : split_words(text)) {
     const bool begins = result.empty();
     if (!begins && used + 1 + word.size() > columns) {
       result += "\n" + std::string(indent, ' ');
@@ -55,8 +54,8 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
 
 std::string HelpFormatter::make_footer(const CLI::App* app) const {
   std::string text;
-  std::istringstream lines(app->get_footer());
-  for (std::string line; std::getline(lines, line);) text += wrapped(line, columns(), 2) + "\n";
+  const std::string footer = app->get_footer();
+  for (const std::string_view line : split_lines(footer)) text += wrapped(std::string(line), columns(), 2) + "\n";
   return text.empty() ? text : "\n" + text;
 }
 

@@ -52,7 +52,7 @@ MicroSections micro_sections(int64_t stages, Order order) {
 /// Returns the line "stages N", then a line "node NAME STAGE" per node and "state NAME STAGE" per state, in the order
 /// of the graph, with '*' for what every stage has.
 std::string print_assignment(const StageAssignment& stages, const Graph& graph) {
-  const auto place = [](int stage) { return stage == kEveryStage ? "*" : std::to_string(stage); };
+  const auto place = [](int stage) { return stage == kEveryStage ? "*" : fmt::to_string(stage); };
   std::string text = fmt::format("stages {}\n", stages.stages);
   for (size_t n = 0; n < stages.nodes.size(); ++n) {
     text += fmt::format("node {} {}\n", graph.nodes[n].name, place(stages.nodes[n]));

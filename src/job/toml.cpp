@@ -4,14 +4,12 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "base/is_folder.h"
+#include "base/plain_numbers.h"
 #include "base/toml_keys.h"
+#include "base/toml_kind.h"
 #include "base/toml_string.h"
-
-#define TOML_HEADER_ONLY 0
-#include <toml++/toml.h>
 
 namespace partita {
 namespace {
@@ -79,10 +77,8 @@ class Reader {
     if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
     if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
     if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
-    std::ostringstream kind;
-    kind << node.type();
     throw InvalidFile(
-        fmt::format("[{}] bad kind of value, got {}, expected a text, a number, true or false", where, kind.str()));
+        fmt::format("[{}] bad kind of value, got {}, expected a text, a number, true or false", where, kind_of(node)));
   }
 
   std::string path_;
@@ -119,6 +115,7 @@ std::vector<Assignment> parse_config(std::string_view text, const std::string& p
         fmt::format("[configuration] {}:{}: a key is nested too deeply, got more than {} parts, expected section.key",
                     path, *line, kMaxTomlKeyParts));
   }
+  const PlainNumbers plain;
   try {
     return Reader(path).read(toml::parse(text, path));
   } catch (const toml::parse_error& error) {

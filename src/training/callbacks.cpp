@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <sstream>
+#include <optional>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 
 namespace partita {
 namespace {
@@ -66,18 +66,15 @@ void EarlyStopping::on_train_begin(const TrainInfo& info) {
 std::string EarlyStopping::saved() const { return fmt::format("{} {}", best_, waited_); }
 
 void EarlyStopping::restore(const std::string& text) {
-  std::istringstream words(text);
-  std::string best;
-  char* end = nullptr;
-  int64_t waited = 0;
-  words >> best >> waited;
-  const double number = std::strtod(best.c_str(), &end);
-  if (!words || best.empty() || *end != '\0' || waited < 0) {
+  std::string_view rest = text;
+  const std::optional<double> best = parse_number<double>(next_word(rest));
+  const std::optional<int64_t> waited = parse_number<int64_t>(next_word(rest));
+  if (!best || !waited || *waited < 0) {
     throw InvalidFile(fmt::format(
         "[early stopping] not a state from a checkpoint, got '{}', expected a number and a count of epochs", text));
   }
-  best_ = number;
-  waited_ = waited;
+  best_ = *best;
+  waited_ = *waited;
 }
 
 void EarlyStopping::on_epoch_end(const EpochInfo& info) {

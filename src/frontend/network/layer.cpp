@@ -1,10 +1,10 @@
 #include "frontend/network/layer.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include "base/philox.h"
+#include "base/plain_text.h"
 #include "frontend/network/restored.h"
 
 namespace partita {
@@ -21,7 +21,7 @@ std::string print_line_of(const SourceLocation& line) { return fmt::format("{}:{
 /// Checks the name of a layer, which ends up in "a.b.weight", in "net/a/b" and in the text of a graph. Throws
 /// InvalidArgument for an empty name and other characters than letters, digits, '_' and '-'.
 void require_name(const std::string& name) {
-  const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
+  const auto plain = [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; };
   if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return;
   throw InvalidArgument(
       fmt::format("[layer] bad name of a layer, got '{}', expected letters, digits, '_' and '-'", name));

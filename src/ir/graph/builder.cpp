@@ -92,7 +92,7 @@ State* Builder::find_state(Value value) {
 std::string Builder::unique_name(const std::string& base) {
   while (true) {
     const int count = ++name_counts_[base];
-    std::string name = count == 1 ? base : base + std::to_string(count);
+    std::string name = count == 1 ? base : base + fmt::to_string(count);
     if (names_.insert(name)) return name;
   }
 }

@@ -1,10 +1,10 @@
 #include "ir/sharding/annotation.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "ir/sharding/axis_limit.h"
 #include "ir/sharding/mesh.h"
 
@@ -173,7 +173,7 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
   int64_t ranks = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const std::string& name = names[i];
-    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+    const auto plain = [](char c) { return is_letter_or_digit(c) || c == '_'; };
     if (sizes[i] < 1) refuse("bad size of axis " + name, fmt::format("{}", sizes[i]), "1 or more");
     if (name.empty() || name == "None" || name == "ranks" || !std::all_of(name.begin(), name.end(), plain)) {
       refuse("bad name of an axis", "'" + name + "'", "letters, digits and '_', and neither None nor ranks");

@@ -2,8 +2,8 @@
 // InvalidArgument.
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/plain_text.h"
 #include "ir/sharding/rule.h"
 
 namespace partita {
@@ -35,7 +35,7 @@ class EinsumReader {
   static constexpr int64_t kUnknown = -1;
 
   int factor(char name) {
-    PARTITA_CHECK(std::isalpha(static_cast<unsigned char>(name)), "'{}' in '{}' is not a factor", name, text_);
+    PARTITA_CHECK(is_letter(name), "'{}' in '{}' is not a factor", name, text_);
     for (size_t f = 0; f < rule_.factors.size(); ++f) {
       if (rule_.factors[f].name == name) return static_cast<int>(f);
     }

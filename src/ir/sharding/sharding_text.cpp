@@ -140,7 +140,7 @@ std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh) 
   std::string text = fmt::format("{}[", name_of(type.dtype));
   for (size_t d = 0; d < type.shape.size(); ++d) {
     if (d > 0) text += ',';
-    text += std::to_string(type.shape[d]);
+    text += fmt::to_string(type.shape[d]);
     if (sharding.dims[d].empty()) continue;
     const bool halo = !sharding.halos.empty() && sharding.halos[d];
     text += fmt::format("{{{}{}}}", mesh.print(sharding.dims[d]),

@@ -5,15 +5,14 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "base/is_folder.h"
+#include "base/plain_numbers.h"
+#include "base/plain_text.h"
 #include "base/toml_keys.h"
+#include "base/toml_kind.h"
 #include "base/toml_string.h"
 #include "planner/cluster/cluster_fields.h"
-
-#define TOML_HEADER_ONLY 0
-#include <toml++/toml.h>
 
 namespace partita {
 namespace {
@@ -29,7 +28,7 @@ std::string toml_number(double value) {
     const double shifted = value / std::pow(10, exponent);
     if (std::abs(shifted) < 1 - 1e-12) continue;
     const std::string text = fmt::format("{:.12g}e{}", shifted, exponent);
-    if (std::strtod(text.c_str(), nullptr) == value) return text;
+    if (parse_number<double>(text) == value) return text;
   }
   return fmt::format("{}", value);
 }
@@ -234,9 +233,7 @@ class ClusterReader {
         fmt::format("[cluster] {}:{}: {}: {}, got {}, expected {}", file_, line_of(key), key, what, got, expected));
   }
   [[noreturn]] void refuse(const toml::node& node, std::string_view name, std::string_view expected) const {
-    std::ostringstream kind;
-    kind << node.type();
-    fail(path_ + std::string(name), "bad kind of value", kind.str(), expected);
+    fail(path_ + std::string(name), "bad kind of value", kind_of(node), expected);
   }
 
   /// The line of a key or, if it is missing, of the innermost table around it; 1 if there is none.
@@ -347,6 +344,7 @@ Cluster parse_cluster(std::string_view text, const std::string& path) {
     throw InvalidFile(fmt::format("[cluster] {}:{}: a key is nested too deeply, got more than {} parts, expected fewer",
                                   path, *line, kMaxTomlKeyParts));
   }
+  const PlainNumbers plain;
   try {
     return ClusterReader(toml::parse(text, path), path).read();
   } catch (const toml::parse_error& error) {

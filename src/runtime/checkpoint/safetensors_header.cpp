@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "base/plain_numbers.h"
 #include "runtime/checkpoint/json_text.h"
 
 namespace partita {
@@ -204,6 +205,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_b
   };
   if (text.empty() || text[0] != '{') refuse("header does not start with '{' at offset 8");
   HeaderReader reader;
+  const PlainNumbers plain;
   if (!Json::sax_parse(text, &reader)) refuse(reader.error);
 
   auto& places = reader.places;

@@ -38,12 +38,12 @@ std::vector<uint8_t> read_idx(const std::filesystem::path& path, uint32_t magic,
     const size_t offset = 8 + 4 * d;
     const uint32_t size = big_endian(header.data() + offset);
     if (size != item[d]) {
-      throw refuse("wrong image size", offset, std::to_string(size), std::to_string(item[d]));
+      throw refuse("wrong image size", offset, fmt::to_string(size), fmt::to_string(item[d]));
     }
     declared *= size;
   }
   if (declared > kMaxMnistBytes) {
-    throw refuse("too many elements", 4, std::to_string(declared), fmt::format("at most {}", kMaxMnistBytes));
+    throw refuse("too many elements", 4, fmt::to_string(declared), fmt::format("at most {}", kMaxMnistBytes));
   }
   std::vector<uint8_t> elements = file.read(declared + 1);
   const int64_t found = static_cast<int64_t>(elements.size());

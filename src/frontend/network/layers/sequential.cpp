@@ -3,7 +3,7 @@
 namespace partita {
 
 Sequential::Sequential(std::vector<LayerPtr> layers, CallLocation where) : Layer(where) {
-  for (size_t i = 0; i < layers.size(); ++i) layers_.emplace_back(std::to_string(i), std::move(layers[i]));
+  for (size_t i = 0; i < layers.size(); ++i) layers_.emplace_back(fmt::to_string(i), std::move(layers[i]));
   require_layers();
 }
 

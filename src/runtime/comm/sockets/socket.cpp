@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 
 namespace partita {
 namespace {
@@ -176,7 +177,7 @@ Endpoint local_endpoint(const Socket& socket) {
     ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, host, sizeof host, port, sizeof port,
                   NI_NUMERICHOST | NI_NUMERICSERV);
   }
-  return {host, std::atoi(port)};
+  return {host, parse_number<int>(port).value_or(0)};
 }
 
 bool await_readable(const Socket& socket, Deadline until) { return await(socket, POLLIN, until); }

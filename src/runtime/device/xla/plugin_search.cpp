@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "runtime/device/xla/xla_flags.h"
 
 namespace partita {
@@ -99,9 +101,9 @@ std::pair<const Vendor*, int> parse_accelerator(std::string_view name) {
     if (name == vendor.name) return {&vendor, -1};
     if (!name.starts_with(vendor.name) || name[vendor.name.size()] != ':') continue;
     const std::string_view digits = name.substr(vendor.name.size() + 1);
-    const bool is_number = !digits.empty() && digits.size() < 5 &&
-                           std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (is_number) return {&vendor, std::stoi(std::string(digits))};
+    const bool is_number = digits.size() < 5 && std::all_of(digits.begin(), digits.end(), is_digit);
+    const std::optional<int> index = is_number ? parse_number<int>(digits) : std::nullopt;
+    if (index) return {&vendor, *index};
   }
   throw InvalidArgument(
       fmt::format("[device] a device that does not exist, got {}, expected cpu, {}, or one of these with "

@@ -6,13 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "runtime/device/xla/accelerator.h"
 #include "runtime/device/xla/xla_flags.h"
 
@@ -57,20 +58,18 @@ bool read_until(int from, std::chrono::steady_clock::time_point end, std::string
 }
 
 void read_answer(const std::string& text, PluginReport& report) {
-  std::istringstream lines(text);
-  std::string word;
-  std::getline(lines, word);
+  const std::vector<std::string_view> lines = split_lines(text);
+  const std::string_view word = lines.empty() ? "" : lines[0];
   if (word == "error" || word == "flags") {
-    std::getline(lines, report.missing, '\0');
+    report.missing = text.substr(std::min(text.size(), word.size() + 1));
     while (report.missing.ends_with('\n')) report.missing.pop_back();
     if (word == "flags") report.remedy = "unset XLA_FLAGS";
     return;
   }
-  std::string devices;
-  std::getline(lines, report.version);
-  std::getline(lines, devices);
-  std::getline(lines, report.kind);
-  report.devices = std::atoi(devices.c_str());
+  const auto line = [&](size_t number) { return number < lines.size() ? lines[number] : ""; };
+  report.version = line(1);
+  report.devices = parse_number<int>(line(2)).value_or(0);
+  report.kind = line(3);
 }
 
 /// Tries the plugin of `report` in a process of its own, and fills in what it says.

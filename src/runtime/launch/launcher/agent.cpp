@@ -191,10 +191,10 @@ class Agent {
       RankLogs logs(order.log_dir, rank, order.attempt > 0);
       ChildOptions options{.command = order.command, .environment = order.environment, .folder = order.folder};
       keep_record(logs.folder, order.attempt);
-      options.environment.insert({{"PARTITA_RANK", std::to_string(rank)},
-                                  {"PARTITA_SIZE", std::to_string(order.size)},
-                                  {"PARTITA_LOCAL_RANK", std::to_string(i)},
-                                  {"PARTITA_LOCAL_SIZE", std::to_string(order.ranks)},
+      options.environment.insert({{"PARTITA_RANK", fmt::to_string(rank)},
+                                  {"PARTITA_SIZE", fmt::to_string(order.size)},
+                                  {"PARTITA_LOCAL_RANK", fmt::to_string(i)},
+                                  {"PARTITA_LOCAL_SIZE", fmt::to_string(order.ranks)},
                                   {"PARTITA_MASTER", order.master},
                                   {"PARTITA_ADDRESS", order.address},
                                   {"PARTITA_SECRET", order.secret},
@@ -204,7 +204,7 @@ class Agent {
                                   {"PARTITA_FLIGHT_RECORD", order.log_dir}});
       if (rank == 0) {
         options.kept = listener_.file();
-        options.environment["PARTITA_LISTENER"] = std::to_string(listener_.file());
+        options.environment["PARTITA_LISTENER"] = fmt::to_string(listener_.file());
       } else {
         options.output = logs.output.file();
         options.errors = logs.errors.file();

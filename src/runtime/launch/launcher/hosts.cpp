@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "base/rank_limit.h"
 #include "runtime/launch/rank_table.h"
 
@@ -19,9 +20,8 @@ namespace {
 constexpr size_t kMaxHostfile = size_t{1} << 20;
 
 bool consists_of(std::string_view text, std::string_view others) {
-  return std::all_of(text.begin(), text.end(), [&](unsigned char c) {
-    return std::isalnum(c) != 0 || others.find(static_cast<char>(c)) != std::string_view::npos;
-  });
+  return std::all_of(text.begin(), text.end(),
+                     [&](char c) { return is_letter_or_digit(c) || others.find(c) != std::string_view::npos; });
 }
 
 /// Whether a text is an IPv6 address: "2001:db8::12", or "fe80::1%eth0" with a link of this host.

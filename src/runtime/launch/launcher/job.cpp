@@ -209,7 +209,7 @@ class Launcher {
                                   .host = hosts_[i].name,
                                   .address = address_of(hosts_[i]),
                                   .secret = secret_,
-                                  .run = std::to_string(attempt),
+                                  .run = fmt::to_string(attempt),
                                   .master = master,
                                   .first_rank = first,
                                   .ranks = hosts_[i].slots,
