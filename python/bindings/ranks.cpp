@@ -6,6 +6,7 @@
 #include "runtime/comm/inproc/inproc.h"
 #include "runtime/comm/named_groups.h"
 #include "runtime/device/xla/accelerator.h"
+#include "runtime/device/xla/plugin_search.h"
 #include "runtime/launch/place.h"
 
 namespace partita::python {
@@ -102,6 +103,7 @@ void bind_ranks(py::module_& module) {
   module.def("collective", &run_collective);
   module.def("search_packages_in", &search_packages_in);
   module.def("open_device", [](const std::string& name) {
+    silence_plugin(name);  // under the GIL: Python's threads do not read the environment now
     const py::gil_scoped_release release;
     return Accelerator::open(name, 0).client().devices();
   });

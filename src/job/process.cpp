@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "runtime/device/xla/plugin_search.h"
 #include "runtime/launch/place.h"
 #include "runtime/launch/warn.h"
 
@@ -11,18 +12,10 @@ namespace {
 
 constexpr const char* kFlightRecord = "PARTITA_FLIGHT_RECORD";
 
-/// Silences a plugin for CPUs, unless the user has chosen what it logs. For each kept program that it loads it logs as
-/// errors that hints of its compiler, such as "prefer-no-gather", are no features of the processor. Real errors are
-/// returned as well. Ranks have not started yet, so no other thread reads the environment.
-void silence_plugin(const std::string& device) {
-  if (!device.starts_with("xla:cpu")) return;
-  ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", /*overwrite=*/0);
-}
-
 }  // namespace
 
 JobProcess::JobProcess(const JobConfig& config, const Place& place) {
-  silence_plugin(config.ranks.device);
+  silence_plugin(config.ranks.device);  // ranks have not started yet, so no other thread reads the environment
   if (const std::string& folder = config.files.flight_record; !folder.empty()) {
     std::error_code failure;  // ignored: a folder that cannot be made cannot be locked below
     std::filesystem::create_directories(folder, failure);

@@ -4,6 +4,9 @@ PARTITA_PJRT_PLUGIN names a plugin for CPUs (tools/xla/get_plugin.sh)."""
 import contextlib
 import io
 import os
+import subprocess
+import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -166,6 +169,49 @@ class OnADevice(DeviceCase):
 
         self.same(one_step_cell)
         self.same(gradients)
+
+
+SCRIPT = """
+import ctypes
+import numpy as np
+import partita as ms
+from partita import nn
+
+ms.set_context(device_target="GPU")
+net = nn.Dense(8, 4, "ones", "zeros")
+x = ms.Tensor(np.ones((2, 8), np.float32))
+if %r == "loop":
+    print(float(ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params())(x)[0].asnumpy()))
+else:
+    print(float(ms.Model(net).predict(x).asnumpy().sum()))
+library = ctypes.CDLL(None)
+library.getenv.restype = ctypes.c_char_p
+print(library.getenv(b"TF_CPP_MIN_LOG_LEVEL").decode())
+"""
+
+
+@unittest.skipUnless(PLUGIN, "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh")
+class Logs(unittest.TestCase):
+    """The plugin for CPUs logs nothing when it loads a kept program, unless a script asks for it. What it would log
+    depends on the processor, so that the level is checked, too."""
+
+    def run_script(self, cache, script, **variables):
+        names = ("TF_CPP_MIN_LOG_LEVEL", "PARTITA_CACHE")
+        kept = {name: value for name, value in os.environ.items() if name not in names}
+        environment = kept | {"PARTITA_GPU": "xla:cpu", "PARTITA_CACHE": cache} | variables
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT % script], env=environment, capture_output=True, text=True, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout, done.stderr
+
+    def test_kept_programs_are_silent(self):
+        for script in ("loop", "predict"):
+            with tempfile.TemporaryDirectory() as cache:
+                for run in ("compiled", "kept"):
+                    self.assertEqual(self.run_script(cache, script), ("64.0\n3\n", ""), f"{script}, {run}")
+                output, _ = self.run_script(cache, script, TF_CPP_MIN_LOG_LEVEL="0")
+                self.assertEqual(output, "64.0\n0\n", script)
 
 
 if __name__ == "__main__":

@@ -146,6 +146,10 @@ std::string find_plugin(std::string_view name) {
           vendor.name, fmt::join(vendor.libraries, ", "), folders.size(), vendor.package));
 }
 
+void silence_plugin(std::string_view device) {
+  if (device_kind(device) == "xla:cpu") ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", /*overwrite=*/0);
+}
+
 std::vector<std::string> nvidia_libraries(const std::string& plugin) {
   // Each needs only those before it.
   static constexpr const char* kInOrder[] = {"libcudart.so.",   "libnvJitLink.so.", "libnvrtc.so.",

@@ -35,6 +35,12 @@ void search_packages_in(std::vector<std::string> folders);
 /// folder of Python packages. Throws RuntimeFailure(usage) if there is none, with the command that installs it.
 std::string find_plugin(std::string_view name);
 
+/// Silences the plugin for CPUs, unless the user has chosen what it logs: sets TF_CPP_MIN_LOG_LEVEL, which it reads
+/// when it logs for the first time. For each kept program that it loads it logs as errors that hints of its compiler,
+/// such as "prefer-no-gather", are no features of the processor. Real errors are returned as well. Does nothing for
+/// other devices. It is called before the plugin is loaded, while no other thread reads the environment.
+void silence_plugin(std::string_view device);
+
 /// Returns the libraries of NVIDIA's Python packages next to a plugin, those that others need first.
 std::vector<std::string> nvidia_libraries(const std::string& plugin);
 /// Opens `nvidia_libraries` for all libraries of the process, so that the plugin finds them without LD_LIBRARY_PATH.
