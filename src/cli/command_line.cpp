@@ -154,8 +154,10 @@ void check_numbers(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     const std::string type = option->get_type_name();
     if (type != "INT" && type != "FLOAT") continue;
-    option->check([option, whole = type == "INT"](const std::string& text) {
-      if (!text.empty()) check_number(option->get_name(), text, whole);
+    // The short name, where there is one, is the one in examples.
+    const std::string name = option->get_snames().empty() ? option->get_name() : "-" + option->get_snames()[0];
+    option->check([name, whole = type == "INT"](const std::string& text) {
+      if (!text.empty()) check_number(name, text, whole);
       return std::string();
     });
   }

@@ -4,11 +4,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/rank_limit.h"
-#include "cli/command_line.h"
 #include "base/usable_cores.h"
+#include "cli/command_line.h"
 #include "cli/options.h"
 #include "runtime/launch/launcher/agent.h"
 #include "runtime/launch/launcher/job.h"
@@ -18,7 +19,8 @@ namespace partita {
 namespace {
 
 struct LaunchFlags {
-  int64_t ranks = 0, max_restarts = 0, min_ranks = 0;
+  std::optional<int64_t> ranks;
+  int64_t max_restarts = 0, min_ranks = 0;
   double stall_timeout = 30;
   std::string hosts, hostfile, rank_table, log_dir, ssh;
   std::vector<std::string> forwarded, command;
@@ -32,13 +34,16 @@ std::vector<HostSlots> hosts_of(const LaunchFlags& flags) {
         "[launch] hosts are given more than once, got several of --hosts, --hostfile and --rank-table, expected one");
   }
   if (given == 0) {
-    if (flags.ranks == 0) throw InvalidArgument("[launch] no number of ranks, got no -n, expected -n N or hosts");
-    return {{"localhost", static_cast<int>(flags.ranks)}};
+    if (!flags.ranks) throw InvalidArgument("[launch] no number of ranks, got no -n, expected -n N or hosts");
+    check_range("-n", *flags.ranks, 1, kMaxJobRanks);
+    return {{"localhost", static_cast<int>(*flags.ranks)}};
   }
   const std::vector<HostSlots> all = !flags.hosts.empty()      ? parse_hosts(flags.hosts)
                                      : !flags.hostfile.empty() ? read_hostfile(flags.hostfile)
                                                                : hosts_of_rank_table(flags.rank_table);
-  return taken_slots(all, static_cast<int>(flags.ranks));
+  const int64_t ranks = flags.ranks.value_or(0);  // 0: all slots
+  check_range("-n", ranks, 0, kMaxJobRanks);
+  return taken_slots(all, static_cast<int>(ranks));
 }
 
 /// Returns the words after "--", of which there must be at least one, preceded by `program` if the first is the name of
@@ -64,7 +69,6 @@ void check_variable(const std::string& name) {
 
 void run_launch(const LaunchFlags& flags, const CLI::App& app) {
   constexpr int64_t kMaxRestarts = 1'000'000;
-  check_range("-n", flags.ranks, 0, kMaxJobRanks);
   check_range("--max-restarts", flags.max_restarts, 0, kMaxRestarts);
   if (flags.stall_timeout < 0.5 || flags.stall_timeout > 1e6) {
     throw InvalidArgument(
@@ -133,9 +137,9 @@ void add_launch(CLI::App& app) {
   CLI::App* agent = app.add_subcommand("launch-agent", "");
   agent->group("");
   agent->callback([] {
+    leave_place();
     if (const int code = run_agent(); code != 0) throw CLI::RuntimeError(code);
   });
 }
 
-    leave_place();
 }  // namespace partita

@@ -49,6 +49,14 @@ TEST(LaunchErrors, AGeneratorOfSeveralProcesses) {
 TEST(LaunchErrors, FlagsThatMakeNoSense) {
   expect_refusal({"launch", "--", "train", "mlp"}, ExitCode::usage, {"[launch] no number of ranks, got no -n"});
   expect_refusal({"launch", "-n", "2"}, ExitCode::usage, {"[launch] COMMAND is required"});
+  for (const char* number : {"0", "-3"}) {
+    expect_refusal({"launch", "-n", number, "--", "train", "mlp"}, ExitCode::usage,
+                   {fmt::format("[-n] out of range, got {}, expected 1 to 65536", number)});
+  }
+  for (const char* flag : {"-n", "--ranks"}) {
+    expect_refusal({"launch", flag, "two", "--", "train", "mlp"}, ExitCode::usage,
+                   {"[-n] not a number, got 'two', expected a whole number"});
+  }
   expect_refusal({"launch", "-n", "2", "--hosts", "a:2", "--hostfile", "h", "--", "train"}, ExitCode::usage,
                  {"[launch] hosts are given more than once"});
   expect_refusal({"launch", "--hosts", "a:0", "--", "train"}, ExitCode::usage, {"[--hosts] not a host, got 'a:0'"});
@@ -222,6 +230,72 @@ TEST(LaunchErrors, LogsAreNeitherLinksNorPipes) {
   ASSERT_EQ(::mkfifo((logs + "/rank_1/stdout").c_str(), 0600), 0);
   expect_first_line(launch_in(folder, {"-n", "2", "--log-dir", logs, "--", "true"}), 73,
                     "rank_1/stdout: No such device");
+}
+
+TEST(LaunchErrors, ACommandThatCannotRunIsShownInPrintableCharacters) {
+  const TempDir folder;
+  const Outcome outcome = launch_in(folder, {"-n", "1", "--max-restarts", "2", "--", "no\x1b[31m\xff"});
+  expect_first_line(outcome, 127,
+                    "partita: error: [launch] cannot run 'no?[31m?', got No such file or directory, expected a program "
+                    "or a partita command");
+  EXPECT_FALSE(has_warning(outcome, "restart"));
+  const std::string file = (folder.path() / "file").string();
+  write_text(file, "no program");
+  expect_first_line(launch_in(folder, {"-n", "1", "--", file}), 127, "', got Permission denied, expected a program");
+}
+
+// A name without an address is a mistake, which another attempt does not mend.
+TEST(LaunchErrors, AHostWithoutAnAddress) {
+  const TempDir folder;
+  const std::string name = "no..host";  // no name, so that no server has to be asked
+  expect_refusal_of_rank({{"PARTITA_RANK", "1"},
+                          {"PARTITA_SIZE", "2"},
+                          {"PARTITA_MASTER", name + ":29999"},
+                          {"PARTITA_SECRET", "0123456789abcdef"}},
+                         ExitCode::usage, "[sockets] no address of host 'no..host': ");
+  if (run_command({"sh", "-c", "command -v ssh"}).exit_code != 0) GTEST_SKIP() << "no ssh";
+  const Outcome outcome =
+      launch_in(folder, {"--hosts", "localhost:1," + name + ":1", "--max-restarts", "3", "--", "true"});
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::usage));
+  EXPECT_FALSE(has_warning(outcome, "restart"));
+  const std::string lines = fmt::format("{}", fmt::join(outcome.lines, "\n"));
+  EXPECT_NE(lines.find("[launch] host no..host has no address, got '"), std::string::npos) << lines;
+}
+
+// Numbers of ranks that the program refuses use up no restart. Rank 3 of four fails twice, three do not divide the
+// batch.
+TEST(LaunchErrors, ARefusedNumberOfRanksIsNoFailure) {
+  const TempDir folder;
+  const auto run = [&](const std::string& least) {
+    return launch_in(folder, {"-n",
+                              "4",
+                              "--max-restarts",
+                              "2",
+                              "--min-ranks",
+                              least,
+                              "--",
+                              "sh",
+                              "-c",
+                              "[ $PARTITA_RANK = 3 ] && kill -9 $$; exec \"$@\"",
+                              "sh",
+                              PARTITA_PROGRAM,
+                              "train",
+                              "mlp:hidden=4",
+                              "--batch",
+                              "8",
+                              "--steps",
+                              "1",
+                              "--no-eval",
+                              "--threads",
+                              "1"});
+  };
+  const Outcome fewer = run("1");
+  EXPECT_EQ(fewer.exit_code, 0) << fmt::format("{}", fmt::join(fewer.lines, "\n"));
+  EXPECT_TRUE(has_warning(fewer, "[launch] restart 2 of 2 on 3 ranks in 0.1 s"));
+  EXPECT_TRUE(has_warning(fewer, "[launch] 3 ranks were refused, the job starts on 2"));
+  const Outcome none = run("3");
+  EXPECT_EQ(none.exit_code, static_cast<int>(ExitCode::usage));
+  EXPECT_EQ(none.lines.back(), "partita: error: [launch] too few ranks are left, got 2, expected 3 or more");
 }
 
 TEST(LaunchErrors, WhatAnAgentCannotDoIsNotTriedAgain) {

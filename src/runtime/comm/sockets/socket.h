@@ -48,6 +48,9 @@ void require_open_files(std::string_view where, int64_t count, const std::string
 /// Listens only at this address; port 0 means a free port. Throws RuntimeFailure(peer_lost) for an unknown name, and if
 /// this host cannot listen there.
 Socket listen_on(const Endpoint& endpoint);
+/// Returns why a host name has no address, such as "Name or service not known"; "" if it has one, or if this cannot be
+/// found out now.
+std::string why_unknown(const std::string& host);
 /// Connects to an address, with one attempt or more: tries again while nobody listens there. None if `until` passes, or
 /// if `is_over` returns true after an attempt. Throws RuntimeFailure(peer_lost) for an unknown name.
 std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until,

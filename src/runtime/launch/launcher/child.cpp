@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/printable.h"
 
 extern char** environ;
 
@@ -55,9 +56,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 /// Runs in the new process; calls only functions that are allowed between fork and exec. Becomes the command, or ends
-/// with exit code 127.
+/// with exit code 127, after a line that begins with `failure`.
 [[noreturn]] void become(const ChildOptions& options, char** command, char** environment, int in, int out, int err,
-                         pid_t parent) {
+                         pid_t parent, const char* failure) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kCannotRun);
@@ -71,8 +72,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   ::execvpe(command[0], command, environment);
-  const char* text = "partita: error: [launch] cannot run ";
-  for (const char* part : {text, static_cast<const char*>(command[0]), "\n"}) {
+  for (const char* part : {failure, ::strerrordesc_np(errno), ", expected a program or a partita command\n"}) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, part, std::strlen(part));
   }
   ::_exit(kCannotRun);
@@ -89,11 +89,13 @@ Child::Child(const ChildOptions& options) {
   const int err = options.errors < 0 ? errors.write.file() : options.errors;
   std::vector<std::string> command = options.command, environment = whole_environment(options.environment);
   const std::vector<char*> words = pointers(command), variables = pointers(environment);
+  const std::string failure =
+      printable(shortened(fmt::format("partita: error: [launch] cannot run '{}', got ", command.at(0))));
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ == 0) {
     become(options, const_cast<char**>(words.data()), const_cast<char**>(variables.data()), input.read.file(), out, err,
-           parent);
+           parent, failure.c_str());
   }
   if (process_ < 0) {
     throw RuntimeFailure(ExitCode::out_of_memory,

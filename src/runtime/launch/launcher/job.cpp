@@ -13,6 +13,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "runtime/comm/sockets/addresses.h"
@@ -66,7 +67,7 @@ class Launcher {
 
   int run() {
     std::vector<std::string> command = options_.command;
-    for (int attempt = 0, idle = 0;; ++attempt) {
+    for (int attempt = 0, restarts = 0, idle = 0;; ++attempt) {
       const Ending ending = run_attempt(command, attempt);
       logs_.keep(ending.code != 0);
       if (asked_ != 0) {  // the ranks report themselves why they end
@@ -74,16 +75,26 @@ class Launcher {
       }
       if (ending.code == 0) return 0;
       tell(ending);
-      idle = ending.steps > 0 ? 0 : idle + 1;
-      if (!may_restart(ending, attempt, idle)) return ending.code;
-      if (shrink(ending)) idle = 0;  // the remaining ranks have not failed yet
+      const bool is_number = refuses_number(ending);
+      idle = ending.steps > 0 || is_number ? 0 : idle + 1;
+      if (!is_number && !may_restart(ending, restarts, idle)) return ending.code;
+      const int before = slots_of(hosts_);
+      if (shrink(ending, is_number)) {
+        idle = 0;  // the remaining ranks have not failed yet
+      } else if (is_number) {
+        return ending.code;
+      }
       if (slots_of(hosts_) < std::max(1, min_ranks())) {
         say("error", fmt::format("[launch] too few ranks are left, got {}, expected {} or more", slots_of(hosts_),
                                  std::max(1, min_ranks())));
         return ending.code;
       }
       command = restart_command(options_.command);
-      if (!pause(attempt, idle)) return kSignalExit + asked_;
+      if (is_number) {  // no rank has failed
+        say("warning", fmt::format("[launch] {} ranks were refused, the job starts on {}", before, slots_of(hosts_)));
+      } else if (!pause(restarts++, idle)) {
+        return kSignalExit + asked_;
+      }
     }
   }
 
@@ -100,31 +111,32 @@ class Launcher {
     }
   }
 
-  bool may_restart(const Ending& ending, int attempt, int idle) const {
-    if (options_.max_restarts == 0) return false;
-    // The program may not support one rank fewer; another number may work.
-    const bool is_number = has_shrunk_ && ending.code == static_cast<int>(ExitCode::usage);
-    if (!ending.may_pass && !is_number) return false;
-    if (attempt >= options_.max_restarts) {
+  /// Whether the program has refused to start on fewer ranks than it was given at first: another number may work.
+  bool refuses_number(const Ending& ending) const {
+    return has_shrunk_ && ending.code == static_cast<int>(ExitCode::usage) && ending.steps == 0;
+  }
+
+  bool may_restart(const Ending& ending, int restarts, int idle) const {
+    if (options_.max_restarts == 0 || !ending.may_pass) return false;
+    if (restarts >= options_.max_restarts) {
       say("error", fmt::format("[launch] no restart is left, got {} failures, expected at most {} restarts",
-                               attempt + 1, options_.max_restarts));
+                               restarts + 1, options_.max_restarts));
       return false;
     }
-    if (idle < kCrashLoop || is_number) return true;
+    if (idle < kCrashLoop) return true;
     say("error",
         fmt::format("[launch] a crash loop, got {} attempts that ended before their first step, expected fewer", idle));
     return false;
   }
 
   /// If fewer ranks are allowed, removes the host that `ending` says cannot be reached, or one slot of the host of the
-  /// rank it blames, if that failed twice in a row or the program has refused a smaller number of ranks. Returns
-  /// whether something was removed.
-  bool shrink(const Ending& ending) {
+  /// rank it blames, if that failed twice in a row or `is_number`: the program has refused this number of ranks.
+  /// Returns whether something was removed.
+  bool shrink(const Ending& ending, bool is_number) {
     const bool again = ending.host == failed_host_ && ending.rank == failed_rank_;
     failed_host_ = ending.host;
     failed_rank_ = ending.rank;
     if (options_.min_ranks == 0) return false;
-    const bool is_number = has_shrunk_ && ending.code == static_cast<int>(ExitCode::usage);
     const auto host =
         std::find_if(hosts_.begin(), hosts_.end(), [&](const HostSlots& one) { return one.name == ending.host; });
     if (host == hosts_.end() || (!ending.lost_host && !again && !is_number)) return false;
@@ -137,9 +149,9 @@ class Launcher {
 
   /// Announces a restart and waits before it, longer with each of `idle` attempts without a step. Returns false, at
   /// once, if a signal asks the job to end. Throws InvalidFile for a malformed report of an agent.
-  bool pause(int attempt, int idle) {
+  bool pause(int restarts, int idle) {
     const milliseconds rest = std::min(kLongestPause, kFirstPause * (1 << std::min(idle, 16)));
-    say("warning", fmt::format("[launch] restart {} of {} on {} ranks in {:.1f} s", attempt + 1, options_.max_restarts,
+    say("warning", fmt::format("[launch] restart {} of {} on {} ranks in {:.1f} s", restarts + 1, options_.max_restarts,
                                slots_of(hosts_), std::chrono::duration<double>(rest).count()));
     for (const Deadline until = deadline_after(rest); asked_ == 0 && std::chrono::steady_clock::now() < until;) {
       step(nullptr, until, nullptr);
@@ -259,6 +271,7 @@ class Launcher {
     if (files[0].revents != 0) pass_on(signals_.next());
     for (size_t i = 0; i < agents_.size(); ++i) {
       for (const AgentReport& report : files[i + 1].revents == 0 ? Reports() : agents_[i]->receive()) {
+        heard_.insert(agents_[i]->host());
         if (report.kind == AgentReport::Kind::output) {
           (report.is_error ? std::cerr : std::cout) << report.text << std::flush;
         } else if (report.kind == AgentReport::Kind::listening) {
@@ -267,11 +280,21 @@ class Launcher {
           watch->take(static_cast<int>(i), report);
         }
       }
-      if (!agents_[i]->is_open() && watch != nullptr) {
-        watch->lose_host(static_cast<int>(i), "can no longer be reached");
-      }
+      if (!agents_[i]->is_open() && watch != nullptr) lose(*watch, static_cast<int>(i));
     }
     look_for_silence(watch);
+  }
+
+  /// Records the loss of a host whose agent has ended. If the agent has never answered and ssh does not find the host,
+  /// it is a mistake in its name.
+  void lose(Watch& watch, int host) {
+    const std::string& name = agents_[static_cast<size_t>(host)]->host();
+    const bool may_be_wrong =
+        options_.ssh.empty() && !heard_.contains(name) && !watch.has_ended(host) && !is_this_host(name);
+    const std::string reason = may_be_wrong ? why_no_host(name) : "";
+    if (reason.empty()) return watch.lose_host(host, "can no longer be reached");
+    watch.lose_host(host, fmt::format("has no address, got '{}', expected the name of a host", reason),
+                    ExitCode::usage);
   }
 
   /// Closes the links of agents that have sent no sign of life for too long. Records the loss of their hosts in `watch`
@@ -308,8 +331,9 @@ class Launcher {
   SignalFile signals_;  // before the folder, which a signal would leave over
   LogFolder logs_;
   std::vector<std::unique_ptr<AgentLink>> agents_;
-  int asked_ = 0;           // the signal that asked the job to end; 0: none
-  bool is_urgent_ = false;  // a second signal was received
+  std::set<std::string> heard_;  // hosts whose agents have answered
+  int asked_ = 0;                // the signal that asked the job to end; 0: none
+  bool is_urgent_ = false;       // a second signal was received
   bool has_shrunk_ = false;
   std::string failed_host_;
   int failed_rank_ = -1;
