@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "base/error.h"
 
@@ -21,6 +23,17 @@ bool File::close() {
 
 File new_file(const std::string& path) {
   return File(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+File new_file_in_turn(const std::string& path) {
+  constexpr std::chrono::milliseconds kPause{5}, kPatience{30'000};
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  File file = new_file(path);
+  while (!file.is_open() && (errno == EMFILE || errno == ENFILE) && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kPause);
+    file = new_file(path);
+  }
+  return file;
 }
 
 bool write_all(int fd, const void* data, size_t bytes) {

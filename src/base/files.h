@@ -32,6 +32,9 @@ class File {
 
 /// Creates a file for writing. The result is not open, and errno is set, if the file exists or cannot be created.
 File new_file(const std::string& path);
+/// Creates a file as `new_file` does. If this process has too many open files, waits up to 30 seconds for other
+/// threads, which may write files of their own, to close some.
+File new_file_in_turn(const std::string& path);
 
 /// Writes all bytes, at the file's position or at an offset in bytes. Returns false, with errno, if they cannot be
 /// written.

@@ -380,16 +380,17 @@ std::string run_training(const TrainingRun& run, Communicator& comm) {
     Loop(run, rank, comm).train();
     return "";
   }
-  // If one rank cannot read its part, all ranks end.
   RankOutcome outcome;
-  CheckpointReader reader(run.resumed->path(), run.resumed->manifest());
+  std::optional<CheckpointReader> reader(*run.resumed);
   RankRun rank(
       run.program,
       [&](const std::string& name, const Box& box, DType dtype, void* to) {
-        if (outcome.is_good()) outcome = outcome_of([&] { reader.read(name, box, dtype, to); });
+        if (outcome.is_good()) outcome = outcome_of([&] { reader->read(name, box, dtype, to); });
       },
       run.rank, comm);
-  outcome = agreed(outcome, comm);
+  reader.reset();
+  outcome = agreed(outcome, comm);  // if one rank cannot read its part, all ranks end
+  if (comm.rank() == 0 || run.own_process) run.resumed->close_files();
   if (outcome.code == ExitCode::bad_input) return outcome.error;
   if (!outcome.is_good()) throw RuntimeFailure(outcome.code, outcome.error);
   Loop(run, rank, comm).train();

@@ -2,14 +2,49 @@
 
 namespace partita {
 
+namespace {
+
+std::shared_ptr<OpenFiles> files_of(const Manifest& manifest) {
+  return std::make_shared<OpenFiles>(static_cast<int64_t>(manifest.files.size()));
+}
+
+std::map<std::string, const ManifestTensor*> tensors_of(const Manifest& manifest) {
+  std::map<std::string, const ManifestTensor*> tensors;
+  for (const ManifestTensor& one : manifest.tensors) tensors.emplace(one.name, &one);
+  return tensors;
+}
+
+}  // namespace
+
 CheckpointReader::CheckpointReader(const std::string& path) : path_(path) {
   manifest_ = std::make_shared<const Manifest>(read_manifest(path, &bytes_read_));
-  for (const ManifestTensor& one : manifest_->tensors) tensors_.emplace(one.name, &one);
+  tensors_ = tensors_of(*manifest_);
+  open_files_ = files_of(*manifest_);
 }
 
 CheckpointReader::CheckpointReader(std::string path, std::shared_ptr<const Manifest> manifest)
-    : path_(std::move(path)), manifest_(std::move(manifest)) {
-  for (const ManifestTensor& one : manifest_->tensors) tensors_.emplace(one.name, &one);
+    : path_(std::move(path)),
+      manifest_(std::move(manifest)),
+      tensors_(tensors_of(*manifest_)),
+      open_files_(files_of(*manifest_)) {}
+
+CheckpointReader::CheckpointReader(const CheckpointReader& other)
+    : path_(other.path_), manifest_(other.manifest_), tensors_(other.tensors_), open_files_(other.open_files_) {}
+
+std::vector<ShardPiece> CheckpointReader::pieces_of(int64_t number) {
+  if (pieces_.empty()) {
+    pieces_.resize(manifest_->files.size());
+    for (const ManifestTensor& tensor : manifest_->tensors) {
+      for (size_t i = 0; i < tensor.pieces.size(); ++i) {
+        pieces_[static_cast<size_t>(tensor.pieces[i].file)].emplace_back(&tensor, i);
+      }
+    }
+  }
+  std::vector<ShardPiece> pieces;
+  for (const auto& [tensor, i] : pieces_[static_cast<size_t>(number)]) {
+    pieces.push_back({tensor->name, tensor->type, tensor->parts, tensor->pieces[i].box});
+  }
+  return pieces;
 }
 
 const ManifestTensor& CheckpointReader::tensor(const std::string& name) const {
@@ -23,7 +58,7 @@ ShardFileReader& CheckpointReader::file(int64_t number, const std::string& name)
   const ManifestFile& file = manifest_->files[static_cast<size_t>(number)];
   const std::string path = path_ + "/" + file.name;
   try {
-    return files_.try_emplace(number, path, file.bytes, file.header, manifest_->pieces_of(number), bytes_read_)
+    return files_.try_emplace(number, path, file.bytes, file.header, pieces_of(number), *open_files_, bytes_read_)
         .first->second;
   } catch (const InvalidFile& error) {
     throw InvalidFile(fmt::format("{} (for tensor '{}')", error.what(), name));

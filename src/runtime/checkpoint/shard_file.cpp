@@ -19,27 +19,6 @@ constexpr int64_t kMinParallelBytes = int64_t{1} << 20;
 
 int64_t size_in_bytes(DType dtype) { return static_cast<int64_t>(size_of(dtype)); }
 
-File open_shard(const std::string& path, int64_t bytes) {
-  File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (!file.is_open()) {
-    const int reason = errno;
-    const std::string text =
-        fmt::format("[checkpoint] {}: a file of the checkpoint cannot be opened: {}", path, std::strerror(reason));
-    // These errors say nothing about the checkpoint itself.
-    if (reason == EMFILE || reason == ENFILE || reason == ENOMEM) throw MissingFile(text);
-    throw InvalidFile(text);
-  }
-  struct stat status {};
-  if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: not a regular file, expected a safetensors file", path));
-  }
-  if (status.st_size != bytes) {
-    throw InvalidFile(
-        fmt::format("[checkpoint] {}: wrong size, got {} bytes, expected {}", path, status.st_size, bytes));
-  }
-  return file;
-}
-
 }  // namespace
 
 void convert_elements(DType from, const void* source, DType to, void* target, int64_t count) {
@@ -62,7 +41,7 @@ ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece
       layout_(file_layout(pieces_)),
       checksums_(no_checksums(pieces_)),
       header_(pieces_, layout_),
-      file_(new_file(path)) {
+      file_(new_file_in_turn(path)) {
   if (!file_.is_open()) throw_cannot_write("checkpoint", path_, std::strerror(errno));
 }
 
@@ -101,18 +80,19 @@ ShardDigest ShardFileWriter::finish() {
 }
 
 ShardFileReader::ShardFileReader(std::string path, int64_t bytes, const std::string& header,
-                                 std::vector<ShardPiece> pieces, int64_t& bytes_read)
-    : path_(std::move(path)), file_(open_shard(path_, bytes)), bytes_read_(bytes_read) {
+                                 std::vector<ShardPiece> pieces, OpenFiles& files, int64_t& bytes_read)
+    : path_(std::move(path)), bytes_(bytes), files_(files), bytes_read_(bytes_read) {
+  const std::shared_ptr<const File> file = open();
   const auto refuse = [&](const std::string& what) {
     throw InvalidFile(fmt::format("[checkpoint] {}: {}", path_, what));
   };
   uint64_t length = 0;
-  if (bytes < 8 || !read_all(file_.fd(), &length, sizeof length, 0)) refuse("too short for a header");
+  if (bytes < 8 || !read_all(file->fd(), &length, sizeof length, 0)) refuse("too short for a header");
   if (length < 2 || length > static_cast<uint64_t>(std::min(kMaxHeaderBytes, bytes - 8))) {
     refuse(fmt::format("wrong header length at offset 0, got {}", length));
   }
   std::string text(length, '\0');
-  if (!read_all(file_.fd(), text.data(), text.size(), sizeof length)) refuse("the header cannot be read");
+  if (!read_all(file->fd(), text.data(), text.size(), sizeof length)) refuse("the header cannot be read");
   bytes_read_ += static_cast<int64_t>(sizeof length + length);
   if (checksum_of_text(text) != header) refuse("the header is damaged, or of another checkpoint");
   const int64_t data_begin = 8 + static_cast<int64_t>(length);
@@ -143,6 +123,26 @@ ShardFileReader::ShardFileReader(std::string path, int64_t bytes, const std::str
   }
 }
 
+std::shared_ptr<const File> ShardFileReader::open() const {
+  OpenFiles::Opened opened = files_.get(path_);
+  if (opened.file == nullptr) {
+    const std::string text = fmt::format("[checkpoint] {}: a file of the checkpoint cannot be opened: {}", path_,
+                                         std::strerror(opened.error));
+    // These errors say nothing about the checkpoint itself.
+    if (opened.error == EMFILE || opened.error == ENFILE || opened.error == ENOMEM) throw MissingFile(text);
+    throw InvalidFile(text);
+  }
+  struct stat status {};
+  if (::fstat(opened.file->fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    throw InvalidFile(fmt::format("[checkpoint] {}: not a regular file, expected a safetensors file", path_));
+  }
+  if (status.st_size != bytes_) {
+    throw InvalidFile(
+        fmt::format("[checkpoint] {}: wrong size, got {} bytes, expected {}", path_, status.st_size, bytes_));
+  }
+  return std::move(opened.file);
+}
+
 uint64_t ShardFileReader::checksum(const std::string& name) const {
   return checksum_of_all(entries_.at(name).checksums);
 }
@@ -151,6 +151,7 @@ void ShardFileReader::read(const std::string& name, const Box& part, const Box& 
   const Entry& entry = entries_.at(name);
   const Box& box = entry.piece.box;
   if (elements_of(part) == 0) return;
+  const std::shared_ptr<const File> file = open();
   const Tiles tiles(entry.piece.parts, box);
   const DType own = entry.piece.type.dtype;
   const int64_t size = size_in_bytes(own);
@@ -167,7 +168,7 @@ void ShardFileReader::read(const std::string& name, const Box& part, const Box& 
     bytes.resize(static_cast<size_t>(elements_of(slab) * size));
     for_common_runs(slab, box, slab, [&](int64_t first, int64_t place, int64_t count) {
       const auto run = static_cast<size_t>(count * size);
-      if (!read_all(file_.fd(), bytes.data() + place * size, run, entry.begin + first * size)) {
+      if (!read_all(file->fd(), bytes.data() + place * size, run, entry.begin + first * size)) {
         throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' cannot be read", path_, name));
       }
       bytes_read_ += static_cast<int64_t>(run);

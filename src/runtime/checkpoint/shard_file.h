@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "base/files.h"
+#include "base/open_files.h"
 #include "runtime/checkpoint/shard_format.h"
 
 namespace partita {
@@ -38,12 +38,12 @@ class ShardFileWriter {
 /// Reads boxes of the pieces of a file, and verifies what it reads.
 class ShardFileReader {
  public:
-  /// Opens the file and reads its header. `bytes` and `header` are its size and the checksum of its header, `pieces`
-  /// what it contains. Adds the bytes read to `bytes_read`, which outlives the reader. Throws InvalidFile, naming the
-  /// file, if it cannot be opened, is not a regular file, or differs from what is given; MissingFile if this process
-  /// has too many open files or too little memory.
+  /// Reads the header of the file, which `files` opens for this and for later reads. `bytes` and `header` are its size
+  /// and the checksum of its header, `pieces` what it contains. Adds the bytes read to `bytes_read`; that and `files`
+  /// outlive the reader. Throws InvalidFile, naming the file, if it cannot be opened, is not a regular file, or differs
+  /// from what is given; MissingFile if this process has too many open files or too little memory.
   ShardFileReader(std::string path, int64_t bytes, const std::string& header, std::vector<ShardPiece> pieces,
-                  int64_t& bytes_read);
+                  OpenFiles& files, int64_t& bytes_read);
 
   /// Copies the elements of `part`, a box inside the piece `name`, to their positions in `to`, the dense array of
   /// `target`, in `dtype`. `target` is a box that contains `part`. Reads only whole tiles. Throws InvalidFile, naming
@@ -59,8 +59,12 @@ class ShardFileReader {
     std::vector<uint64_t> checksums;
   };
 
+  /// Returns the file, open. Throws as the constructor does.
+  std::shared_ptr<const File> open() const;
+
   std::string path_;
-  File file_;
+  int64_t bytes_ = 0;
+  OpenFiles& files_;
   std::map<std::string, Entry> entries_;
   int64_t& bytes_read_;
 };

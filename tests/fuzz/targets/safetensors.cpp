@@ -76,7 +76,8 @@ void read_shard(const std::string& input) {
   std::memcpy(&length, input.data(), std::min(input.size(), kLength));
   const std::string header = input.size() < kLength ? "" : input.substr(kLength, length);
   int64_t bytes_read = 0;
-  const ShardFileReader reader(path, static_cast<int64_t>(input.size()), checksum_of_text(header), pieces(),
+  OpenFiles files(1);
+  const ShardFileReader reader(path, static_cast<int64_t>(input.size()), checksum_of_text(header), pieces(), files,
                                bytes_read);
   std::vector<float> w(12);
   reader.read("w", pieces()[0].box, pieces()[0].box, DType::f32, w.data());

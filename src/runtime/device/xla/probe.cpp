@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/open_file_limit.h"
 #include "base/plain_text.h"
 #include "runtime/device/xla/accelerator.h"
 #include "runtime/device/xla/xla_flags.h"
@@ -36,6 +37,7 @@ std::string tried(const std::string& device) {
 
 /// Runs in the new process, and ends it. The plugin may print what it likes.
 [[noreturn]] void answer(const std::string& device, int to) {
+  restore_open_file_limit();
   const int nowhere = ::open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
   const std::string text = tried(device);

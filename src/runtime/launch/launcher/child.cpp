@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/open_file_limit.h"
 #include "base/printable.h"
 
 extern char** environ;
@@ -59,6 +60,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 /// with exit code 127, after a line that begins with `failure`.
 [[noreturn]] void become(const ChildOptions& options, char** command, char** environment, int in, int out, int err,
                          pid_t parent, const char* failure) {
+  restore_open_file_limit();
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kCannotRun);

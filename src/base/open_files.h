@@ -1,0 +1,50 @@
+#pragma once
+// Files that are read in turns, of which a bounded number is open.
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/files.h"
+#include "base/open_file_limit.h"
+
+namespace partita {
+
+/// Opens files for reading, and keeps the last ones open. Threads may share it.
+class OpenFiles {
+ public:
+  struct Opened {
+    std::shared_ptr<const File> file;  // open as long as this lives; null if it cannot be opened
+    int error = 0;                     // number of the system's error then
+  };
+
+  /// Takes the number of files that will be read. If it is more than a quarter of the files that the process may have
+  /// open, raises that limit while files are read, until `close`. Keeps at most a quarter of the limit open, and at
+  /// most 512: programs that use `select` take file numbers below 1024.
+  explicit OpenFiles(int64_t count);
+
+  /// Opens the file `path`, if it is not open. If the process has too many open files, closes those that nobody uses
+  /// first.
+  Opened get(const std::string& path);
+  /// Closes the files that nobody uses, and lowers the limit of the process to what it was.
+  void close();
+  /// Number of files that are kept open.
+  int64_t size() const;
+  int64_t max() const { return max_; }
+
+ private:
+  using Entries = std::list<std::pair<std::string, std::shared_ptr<const File>>>;
+
+  bool raises_limit_ = false;
+  int64_t max_ = 0;
+  mutable std::mutex mutex_;
+  std::optional<RaisedOpenFileLimit> raised_;
+  Entries entries_;  // the last one that was asked for is the first
+  std::unordered_map<std::string, Entries::iterator> places_;
+};
+
+}  // namespace partita
