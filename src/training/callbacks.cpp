@@ -52,15 +52,16 @@ EarlyStopping::EarlyStopping(Options options, std::ostream& out) : options_(std:
                     ">= 0",
                     options_.patience, options_.min_delta));
   }
-  if (!options_.monitor) {
-    options_.monitor = [](const EpochInfo& info) { return info.validation ? info.validation->loss : info.loss; };
-  }
 }
 
 void EarlyStopping::on_train_begin(const TrainInfo& info) {
   control_ = info.control;
   best_ = std::numeric_limits<double>::infinity();
   waited_ = 0;
+  const std::string loss = info.validation_loss.empty() ? info.training_loss : info.validation_loss;
+  const std::string name = options_.monitored.empty() ? "result of a function" : options_.monitored;
+  measures_ = std::string(options_.larger_is_better ? "highest " : "lowest ") +
+              (options_.monitor ? fmt::format("{}, with {}", name, loss) : loss);
 }
 
 std::string EarlyStopping::saved() const { return fmt::format("{} {}", best_, waited_); }
@@ -78,7 +79,9 @@ void EarlyStopping::restore(const std::string& text) {
 }
 
 void EarlyStopping::on_epoch_end(const EpochInfo& info) {
-  const double number = options_.monitor(info), lower = options_.larger_is_better ? -number : number;
+  const double loss = info.validation ? info.validation->loss : info.loss;
+  const double number = options_.monitor ? options_.monitor(info) : loss;
+  const double lower = options_.larger_is_better ? -number : number;
   if (lower < best_ - options_.min_delta) {
     best_ = lower;
     waited_ = 0;

@@ -88,6 +88,10 @@ struct TrainInfo {
   int64_t first_step = 0;            // steps taken before the training was resumed
   TrainControl* control = nullptr;   // valid for the whole training
   const Program* program = nullptr;  // valid for the whole training
+  /// Names of the measured losses: the function, the network and the rows. That of the validation is "" without one,
+  /// and if no callback keeps a text.
+  std::string training_loss{}, validation_loss{};
+  int64_t good_steps = 0;  // in a row before the first step, since a dynamic scale of the loss changed
 };
 
 class Callback {
@@ -97,12 +101,16 @@ class Callback {
   virtual void on_step_end(const StepInfo&) {}
   virtual void on_epoch_end(const EpochInfo&) {}
   virtual void on_train_end() {}
-  /// Returns the key under which folders of checkpoints store the result of `saved`; "", as by default, stores nothing.
+  /// Returns the key under which checkpoints store the result of `saved`; "", as by default, stores nothing.
   virtual std::string kept_as() const { return ""; }
   virtual std::string saved() const { return ""; }
+  /// Returns what the result of `saved` measures, such as "lowest " + TrainInfo::validation_loss; after on_train_begin.
+  /// "", as by default: both losses of TrainInfo.
+  virtual std::string measures() const { return ""; }
   /// Restores a text of `saved`; the default does nothing. Called on rank 0 after on_train_begin when a training is
-  /// resumed from the folder of a checkpoint that has an entry under `kept_as`. Overrides throw InvalidFile for a text
-  /// that `saved` does not write.
+  /// resumed from a checkpoint that has an entry under `kept_as` which measures the same. If it measures something
+  /// else, the callback begins anew, and a warning says so. Overrides throw InvalidFile for a text that `saved` does
+  /// not write.
   virtual void restore(const std::string&) {}
 };
 
@@ -143,6 +151,9 @@ class ValidationMonitor : public Callback {
   std::ostream& out_;
 };
 
+/// EarlyStopping::kept_as.
+inline constexpr const char* kEarlyStoppingKey = "early_stopping";
+
 /// Ends a training, and prints so to `out`, if a value of each epoch has not improved by more than `min_delta` for more
 /// than `patience` epochs in a row. NaN is never an improvement. The constructor throws InvalidArgument unless
 /// `patience` and `min_delta` are at least 0.
@@ -154,12 +165,14 @@ class EarlyStopping : public Callback {
     bool larger_is_better = false;
     /// Value of an epoch. If empty: the validation loss, or the training loss without a validation.
     std::function<double(const EpochInfo&)> monitor;
+    std::string monitored{};  // name of what `monitor` returns; checkpoints of another name are not gone on with
   };
   EarlyStopping(Options options, std::ostream& out);
   void on_train_begin(const TrainInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;
-  std::string kept_as() const override { return "early_stopping"; }
+  std::string kept_as() const override { return kEarlyStoppingKey; }
   std::string saved() const override;
+  std::string measures() const override { return measures_; }
   void restore(const std::string& text) override;
 
  private:
@@ -168,6 +181,7 @@ class EarlyStopping : public Callback {
   TrainControl* control_ = nullptr;
   double best_ = 0;
   int64_t waited_ = 0;
+  std::string measures_;
 };
 
 /// Sets the learning rate of the next step to a function of the current rate and the number of steps taken. Throws at

@@ -14,7 +14,8 @@
 namespace partita {
 namespace {
 
-constexpr const char *kProgram = "partita.program", *kRows = "partita.rows", *kScheduleSteps = "partita.schedule_steps";
+constexpr const char *kProgram = "partita.program", *kScheduleSteps = "partita.schedule_steps";
+constexpr int64_t kMaxDigestedRows = 16;  // rows of a validation
 constexpr const char* kScheduleKey = "schedule.steps";
 
 /// Returns what a training graph computes, as text. Left out is what changes when code moves (source locations), when
@@ -53,8 +54,10 @@ int64_t saved_schedule_steps(const JobConfig& then, const TrainingPosition& save
   return training_steps(then.training.epochs, then.training.steps, steps_per_epoch);
 }
 
-/// Returns the configuration that `text`, from the checkpoint `path`, describes. Throws InvalidFile if it cannot be
-/// parsed or this program refuses a value.
+std::string shown(const std::string& text) { return text.empty() ? "nothing" : text; }
+
+}  // namespace
+
 JobConfig saved_configuration(const std::string& text, const std::string& path) {
   JobConfig saved;
   try {
@@ -65,9 +68,14 @@ JobConfig saved_configuration(const std::string& text, const std::string& path) 
   return saved;
 }
 
-std::string shown(const std::string& text) { return text.empty() ? "nothing" : text; }
+bool describes_training(const Metadata& saved) {
+  return saved.contains(kConfigKey) && saved.contains(kProgram) && saved.contains(kRowsKey);
+}
 
-}  // namespace
+bool accepts_other_program(const JobConfig& config, const Metadata& now, const Metadata& saved) {
+  const auto own = now.find(kProgram), other = saved.find(kProgram);
+  return own != now.end() && other != saved.end() && own->second != other->second && is_allowed(config, "program");
+}
 
 Metadata describe_weights(const JobConfig& config) { return {{kConfigKey, print_computation(config)}}; }
 
@@ -79,20 +87,23 @@ uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch) {
   return digest;
 }
 
-Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows,
-                           int64_t schedule_steps) {
-  return {{kConfigKey, print_computation(config)},
-          {kProgram, print_digest(digest_of(print_computed(graph)))},
-          {kRows, print_digest(digest_of_rows(rows, config.training.batch))},
-          {kScheduleSteps, fmt::format("{}", schedule_steps)}};
+Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows, int64_t schedule_steps,
+                           const DatasetPtr& validation) {
+  Metadata described{{kConfigKey, print_computation(config)},
+                     {kProgram, print_digest(digest_of(print_computed(graph)))},
+                     {kRowsKey, print_digest(digest_of_rows(rows, config.training.batch))},
+                     {kScheduleSteps, fmt::format("{}", schedule_steps)}};
+  if (validation != nullptr) {
+    described.emplace(kValidationKey, fmt::format("{} {}", validation->size(),
+                                                  print_digest(digest_of_rows(validation, kMaxDigestedRows))));
+  }
+  return described;
 }
 
 void require_same_training(const JobConfig& config, const Metadata& now, const TrainingPosition& position,
                            const std::string& path) {
   const Metadata& saved = position.metadata;
-  for (const char* key : {kConfigKey, kProgram, kRows}) {
-    if (!saved.contains(key)) return;
-  }
+  if (!describes_training(saved)) return;
   std::string found, hint;
   const auto add = [&](const std::string& key, const std::string& difference) {
     if (is_allowed(config, key)) return;
@@ -115,7 +126,7 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
       hint = "; --schedule-steps N says how long the learning rate falls";
     }
   }
-  if (now.at(kRows) != saved.at(kRows)) {
+  if (now.at(kRowsKey) != saved.at(kRowsKey)) {
     changed = true;
     add("rows", " that are others");
   }

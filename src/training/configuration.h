@@ -9,14 +9,18 @@
 
 namespace partita {
 
-/// Key of the configuration in the metadata of describe_training.
-inline constexpr const char* kConfigKey = "partita.config";
+/// Keys of the configuration, the digest of the first training rows, and the number and the digest of the first rows of
+/// the validation in the metadata of describe_training.
+inline constexpr const char *kConfigKey = "partita.config", *kRowsKey = "partita.rows",
+                            *kValidationKey = "partita.validation";
 
 /// Returns the metadata of a training for its checkpoints: its configuration without files and console, a digest of the
-/// forward and the update of `graph` without source locations, a digest of the first batch of `rows`, and the number of
-/// steps of its learning rate schedule. Throws InvalidArgument if there are no rows, and what reading rows throws
+/// forward and the update of `graph` without source locations, a digest of the first batch of `rows`, the number of
+/// steps of its learning rate schedule and, unless `validation` is null, its number of rows and a digest of the first.
+/// Throws InvalidArgument if there are no rows, and what reading rows throws
 /// (InvalidFile or InvalidArgument for an id that `checked_ids` refuses, or what a function that makes rows throws).
-Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows, int64_t schedule_steps);
+Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows, int64_t schedule_steps,
+                           const DatasetPtr& validation = nullptr);
 
 /// Returns the metadata of a file of weights: only the configuration, without files and console.
 Metadata describe_weights(const JobConfig& config);
@@ -33,6 +37,17 @@ uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 /// difference, otherwise, and if the saved metadata is bad.
 void require_same_training(const JobConfig& config, const Metadata& now, const TrainingPosition& saved,
                            const std::string& path);
+
+/// Whether the metadata of a checkpoint describe its training, so that require_same_training compares it.
+bool describes_training(const Metadata& saved);
+
+/// Whether the configuration accepts another program (`files.resume_with`), and `saved`, metadata of describe_training,
+/// is of another one than `now`.
+bool accepts_other_program(const JobConfig& config, const Metadata& now, const Metadata& saved);
+
+/// Returns the configuration that `text`, from the checkpoint `path`, describes. Throws InvalidFile if it cannot be
+/// parsed or this program refuses a value.
+JobConfig saved_configuration(const std::string& text, const std::string& path);
 
 /// Returns a few lines for people: for each stage its plan and its numbers of nodes and collectives (with several
 /// stages also its ranks and memory), then the most memory of a rank and that of all states, then the seconds of each

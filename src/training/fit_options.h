@@ -4,6 +4,7 @@
 #include "frontend/data/dataset.h"
 #include "job/ineffective.h"
 #include "runtime/checkpoint/checkpoint_options.h"
+#include "runtime/checkpoint/position.h"
 #include "runtime/checkpoint/states.h"
 #include "runtime/launch/signals.h"
 #include "training/callbacks.h"
@@ -17,6 +18,8 @@ struct TrainingEnd {
   int64_t saved_step = -1;       // step of the last checkpoint; -1: none was written
   std::string checkpoint_error;  // why the last checkpoint could not be written; "" if it was
   std::optional<Metrics> test;   // on the test rows; none if a signal or an error ended the training
+  /// Scale of the loss after the last step, as a checkpoint keeps it; none unless bad steps are left out.
+  std::optional<KeptLossScale> loss_scale{};
 };
 
 /// Options of one call of `train`. Fields that are set replace those of the configuration.
@@ -37,6 +40,9 @@ struct FitOptions {
   /// Called on the first rank, and in every process, after the last step and before the test. The model has the states
   /// that it keeps by then.
   std::function<void(const TrainingEnd&)> ended{};
+  /// Scale of the loss that the training begins with, unless it is resumed. If it measures something else, the training
+  /// begins with that of its configuration, and a warning says so.
+  std::optional<KeptLossScale> loss_scale{};
   /// Prints to std::cout what `partita train` prints: progress, what was saved, why it ended. `console.quiet` leaves
   /// out the progress. false prints nothing.
   bool prints = true;

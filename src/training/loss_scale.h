@@ -21,6 +21,7 @@ class LossScale {
   /// Whether the loss is scaled.
   bool is_on() const { return scaling_ != LossScaling::off; }
   double value() const { return state_.scale; }
+  int64_t good_steps() const { return state_.good_steps; }
   /// The scale that a checkpoint keeps; none unless bad steps are left out.
   std::optional<LossScaleState> state() const;
 

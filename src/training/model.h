@@ -38,8 +38,11 @@ class Model {
   const JobConfig& config() const { return job_.config; }
   /// Sets the receiver of warnings. By default they are lines on stderr.
   void on_warning(std::function<void(const std::string&)> warn) { job_.warn = std::move(warn); }
-  /// Sets the updates of trainings, in place of those of the configuration's optimizer.
-  void update_by(BuildUpdate update) { job_.own_update = std::move(update); }
+  /// Sets the updates of trainings, in place of those of the configuration's optimizer. Checkpoints have the name.
+  void update_by(BuildUpdate update, std::string name = "own") {
+    job_.own_update = std::move(update);
+    job_.own_update_name = std::move(name);
+  }
   /// Sets the receiver of a description of each training program (`describe_program`) and of each evaluation between
   /// its steps (`describe_evaluation`).
   void on_program(std::function<void(const std::string&)> report) { job_.report = std::move(report); }

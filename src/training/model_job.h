@@ -27,6 +27,7 @@ struct ModelJob {
   std::function<void(const std::string&)> warn;
   std::function<void(const std::string&)> report{};  // receives a description of each training program
   BuildUpdate own_update{};
+  std::string own_update_name{};  // names the update in checkpoints
 
   ProgramRequest request(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   /// Compiles a program. Passes warnings of the compilation to `warn`, for a training only. Throws InvalidArgument if

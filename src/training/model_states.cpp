@@ -1,6 +1,7 @@
 #include "training/model_states.h"
 
 #include "base/is_folder.h"
+#include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/saved_states.h"
 #include "runtime/checkpoint/weights.h"
 #include "training/configuration.h"
@@ -67,7 +68,10 @@ void ModelStates::save_checkpoint(const ModelJob& job, const std::string& path) 
     throw InvalidArgument("[save] no training to continue, got a model without one, expected a training first");
   }
   check_finite(states_, weight_names_);
-  if (job.writes_files()) write_checkpoint(path, states_, position_);
+  if (!job.writes_files()) return;
+  TrainingPosition position = position_;
+  add_kinds(position.metadata, kinds_);
+  write_checkpoint(path, states_, position);
 }
 
 void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bool resumes) {
@@ -78,6 +82,7 @@ void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bo
   }
   is_released_ = false;
   known_ = states_of(graph);
+  for (const auto& [name, kind] : kinds_of(graph)) kinds_[name] = kind;
   weight_names_ = weight_names(graph);
   if (!makes_them) return loaded_path_.clear();
   add_initial_states(states_, graph, seed);
@@ -97,6 +102,7 @@ void ModelStates::take(States&& states, TrainingPosition position) {
 void ModelStates::release() {
   states_.clear();
   known_ = {};
+  kinds_.clear();
   position_ = {};
   is_released_ = true;
 }

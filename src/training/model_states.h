@@ -2,6 +2,7 @@
 // States of a model between its calls: parameters, statistics, optimizer states, the step.
 
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/states.h"
 #include "training/model_job.h"
 
@@ -58,7 +59,8 @@ class ModelStates {
   void require_some() const;
 
   States states_;
-  Graph known_{};  // states of the last program; no nodes
+  Graph known_{};       // states of the last program; no nodes
+  StateKinds kinds_{};  // kinds of the states of all programs
   std::vector<std::string> weight_names_;
   std::string loaded_path_;
   TrainingPosition position_;  // after the last training

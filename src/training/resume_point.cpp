@@ -4,10 +4,13 @@
 
 #include "base/is_folder.h"
 #include "runtime/checkpoint/folder.h"
+#include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/checkpoint/weights.h"
 #include "training/configuration.h"
+#include "training/measures.h"
+#include "training/model_job.h"
 
 namespace partita {
 
@@ -43,7 +46,7 @@ std::vector<FoundCheckpoint> ResumePoint::folders(const Tell& warn) const {
   return found;
 }
 
-TrainingPosition ResumePoint::position(const JobConfig& config, const Graph& graph, const CheckpointReader* reader,
+TrainingPosition ResumePoint::position(const ModelJob& job, const Graph& graph, const CheckpointReader* reader,
                                        const TrainingPosition& fresh, States& states) const {
   if (reader == nullptr && path_.empty()) return fresh;
   const std::string& path = reader != nullptr ? reader->path() : path_;
@@ -53,12 +56,28 @@ TrainingPosition ResumePoint::position(const JobConfig& config, const Graph& gra
     require_same_rows(position, fresh, path);
     require_same_states(*reader->manifest(), graph, path);
   } else {
-    const WeightsFile file = read_weights_file(path);
+    WeightsFile file = read_weights_file(path);
+    if (std::optional<StateKinds> kinds = take_kinds(file.metadata)) {
+      for (const auto& [name, tensor] : file.tensors) kinds->emplace(name, StateKind::parameter);
+      require_same_kinds(*kinds, graph, path);
+    }
     position = take_checkpoint(states, graph, file.tensors, fresh, path);
-    position.metadata = file.metadata;
+    position.metadata = std::move(file.metadata);
+    take_from_metadata(position, path);
   }
-  require_same_training(config, fresh.metadata, position, path);
+  std::vector<std::string> begun_anew;  // said after the checks, one of which may refuse the checkpoint
+  position = comparable_part(std::move(position), {job.config, job.network.precisions(), fresh.metadata}, path,
+                             [&](const std::string& message) { begun_anew.push_back(message); });
+  require_same_training(job.config, fresh.metadata, position, path);
+  if (!describes_training(position.metadata)) {
+    job.warn(
+        fmt::format("[resume] {}: the checkpoint does not describe its training, got no configuration, program "
+                    "and rows: only tensors, batch, number of rows and seed are compared",
+                    path));
+  }
+  for (const std::string& message : begun_anew) job.warn(message);
   position.metadata = fresh.metadata;
+  position.measures = fresh.measures;
   return position;
 }
 

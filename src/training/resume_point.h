@@ -12,6 +12,7 @@ namespace partita {
 class CheckpointReader;
 struct FoundCheckpoint;
 struct Graph;
+struct ModelJob;
 
 /// A checkpoint from which the next training is resumed. Only that training reads it.
 class ResumePoint {
@@ -32,11 +33,12 @@ class ResumePoint {
   /// path does not exist or the folder holds no checkpoint, InvalidFile if all its checkpoints are damaged or, for the
   /// folder of a checkpoint, its manifest is.
   std::vector<FoundCheckpoint> folders(const Tell& warn) const;
-  /// Returns where the training starts, with the metadata of `fresh`: at the checkpoint of `reader` if that is not
-  /// null, else at the file that was set, whose states it reads into `states`, else at `fresh`. Throws InvalidFile for
-  /// a checkpoint of other rows, another network or another training (`require_same_training`) and for a damaged file,
+  /// Returns where the training starts, with the metadata and measures of `fresh`: at the checkpoint of `reader` if
+  /// that is not null, else at the file that was set, whose states it reads into `states`, else at `fresh`. Numbers
+  /// that measure something else begin anew, which ModelJob::warn is told (`comparable_part`). Throws InvalidFile for a
+  /// checkpoint of other rows, another network or another training (`require_same_training`) and for a damaged file,
   /// MissingFile for a file that cannot be opened.
-  TrainingPosition position(const JobConfig& config, const Graph& graph, const CheckpointReader* reader,
+  TrainingPosition position(const ModelJob& job, const Graph& graph, const CheckpointReader* reader,
                             const TrainingPosition& fresh, States& states) const;
 
  private:

@@ -4,6 +4,9 @@
 #include <cmath>
 
 #include "training/agreement.h"
+#include "training/checkpoint_timer.h"
+#include "training/epoch_so_far.h"
+#include "training/kept_texts.h"
 #include "training/loss_scale.h"
 #include "training/requested_files.h"
 #include "training/step_rows.h"
@@ -24,32 +27,6 @@ void check_weights(RankRun& rank) {
     }
   }
 }
-
-/// Returns the texts of Callback::saved that a checkpoint stores, by Callback::kept_as. Leaves out callbacks whose key
-/// is ""; of several with one key, the first counts.
-std::map<std::string, std::string> saved_callbacks(const std::vector<Callback*>& callbacks) {
-  std::map<std::string, std::string> saved;
-  for (const Callback* callback : callbacks) {
-    if (!callback->kept_as().empty()) saved.emplace(callback->kept_as(), callback->saved());
-  }
-  return saved;
-}
-
-void restore_callbacks(const std::vector<Callback*>& callbacks, const std::map<std::string, std::string>& saved) {
-  for (Callback* callback : callbacks) {
-    const auto kept = saved.find(callback->kept_as());
-    if (!callback->kept_as().empty() && kept != saved.end()) callback->restore(kept->second);
-  }
-}
-
-/// An epoch in progress.
-struct EpochSoFar {
-  Clock::time_point begin;            // begin in this process
-  double losses = 0;                  // sum over the steps of the epoch whose loss is finite
-  double exposed = 0;                 // seconds of communication in this process
-  int64_t steps = 0, not_finite = 0;  // all steps; those whose loss is not finite
-  int64_t steps_before = 0;           // steps of these taken before the training was resumed
-};
 
 /// Names a step, counted from 0, and the rows of the global batch.
 std::string describe_step(const TrainingRun& run, int64_t step) {
@@ -89,8 +66,10 @@ class Loop {
     const auto read = [this](const std::string& name) { return agreement_.read(name); };
     for (TrainControl* control : {&control_, &unacknowledged_}) control->read_states_by(read);
     if (run.position.learning_rate) control_.set_learning_rate(*run.position.learning_rate);
-    if (run.checkpoints != nullptr)
+    if (run.checkpoints != nullptr) {
       saving_.emplace(*run.checkpoints, run.program, rank_.executor(), comm, run.warn, run.owner);
+      timer_.emplace(*run.checkpoints, run.info.first_step);
+    }
     if (run.measures_communication || !run.trace.path.empty()) {
       recorder_.emplace();
       rank_.executor().record(*recorder_, run.trace.path.empty() ? 0 : run.trace.steps);
@@ -116,20 +95,24 @@ class Loop {
   void take_steps() {
     TrainInfo info = run_.info;
     info.control = comm_.rank() == 0 ? &control_ : &unacknowledged_;
+    info.good_steps = scale_.good_steps();
     notify([&](Callback& callback) { callback.on_train_begin(info); });
-    begin_epoch();
-    if (run_.resumed != nullptr) restore(*run_.resumed->manifest());
+    restore(run_.position);
     int64_t step = info.first_step;
     agree(step);
     while (step < info.steps && !control_.stopped()) {
       const StepInfo taken = take(step++);
       notify([&](Callback& callback) { callback.on_step_end(taken); });
-      if (taken.step == info.steps_per_epoch) end_epoch(taken.epoch);
+      if (taken.step == info.steps_per_epoch) {
+        end_epoch(taken.epoch);
+        epoch_ = {};
+      }
       agree(step);
       if (trace_ && trace_->takes_step()) trace_->end_step(*recorder_);
     }
-    if (epoch_.steps > 0) {  // the last epoch is partial; a resumed training completes it
+    if (epoch_.losses().steps > 0) {  // the last epoch is partial; a resumed training completes it
       if (saving_) save_last(step);
+      kept_ = kept_texts();
       end_epoch((step - 1) / info.steps_per_epoch + 1);
       agree(step);
     }
@@ -159,8 +142,7 @@ class Loop {
       const RankOutcome weights = agreed(outcome_of([&] { check_weights(rank_); }), comm_);
       if (!weights.is_good()) throw RuntimeFailure(weights.code, weights.error);
     }
-    const bool is_whole = stopped_by_ == 0 && result_.checkpoint_error.empty();
-    const bool reports = comm_.rank() == 0 || run_.own_process;
+    const bool is_whole = stopped_by_ == 0 && result_.checkpoint_error.empty(), reports = reports_here();
     if (reports) run_.ended(std::move(result_));
     if (run_.test == nullptr || !is_whole) return;
     const Metrics test = run_.test->run(rank_, comm_.rank() == 0 ? run_.test_progress : nullptr);
@@ -168,26 +150,16 @@ class Loop {
     if (reports) run_.tested(test);
   }
 
-  /// Restores the state of the epoch and, on rank 0, of callbacks. Throws what Callback::restore throws.
-  void restore(const Manifest& manifest) {
-    epoch_.losses = manifest.losses;
-    epoch_.steps = epoch_.steps_before = manifest.losses_steps;
-    epoch_.not_finite = manifest.losses_not_finite;
-    if (comm_.rank() == 0) restore_callbacks(run_.callbacks, manifest.callbacks);
+  /// Restores the losses of the epoch and, on rank 0, the texts of callbacks. Throws what Callback::restore throws.
+  void restore(const TrainingPosition& position) {
+    epoch_ = EpochSoFar(position.epoch, run_.info.first_step % run_.info.steps_per_epoch);
+    if (comm_.rank() == 0) restore_texts(run_.callbacks, position.callbacks, run_.info, run_.from, run_.warn);
   }
 
-  /// Writes this rank's part of a checkpoint of the current step. Throws RuntimeFailure if a rank is lost, or if a
-  /// checkpoint cannot be written and the training has to end.
+  /// Writes this rank's part of a checkpoint of the current step. Throws as CheckpointSaving::save does.
   void save(int64_t step) {
-    TrainingMoment moment{.position = position_at(step),
-                          .losses = epoch_.losses,
-                          .losses_steps = epoch_.steps,
-                          .losses_not_finite = epoch_.not_finite,
-                          .plan = run_.plan};
-    if (comm_.rank() == 0) moment.callbacks = saved_callbacks(run_.callbacks);
-    saving_->save(moment);
-    last_save_ = Clock::now();
-    last_saved_ = step;
+    saving_->save({.position = position_at(step), .plan = run_.plan});
+    timer_->begin(step);
   }
 
   void save_last(int64_t step) {
@@ -197,24 +169,13 @@ class Loop {
     saving_->finish();
   }
 
-  /// Whether a checkpoint is due after `step` steps, as rank 0 sees it: by CheckpointOptions::every or ::seconds, and
-  /// not if one of this step was begun.
-  bool is_due(int64_t step) const {
-    if (!saving_ || step == last_saved_) return false;
-    const CheckpointOptions& options = *run_.checkpoints;
-    if (options.every > 0 && step > run_.info.first_step && step % options.every == 0) return true;
-    return options.seconds > 0 && seconds_since(last_save_) >= options.seconds;
-  }
-
   template <class Event>
   void notify(const Event& event) {
     const Agreement::Callbacks running(agreement_);
     if (comm_.rank() == 0) {
       for (Callback* callback : run_.callbacks) event(*callback);
     }
-    if (comm_.rank() == 0 || run_.own_process) {
-      for (Callback* observer : run_.observers) event(*observer);
-    }
+    for (Callback* observer : reports_here() ? run_.observers : std::vector<Callback*>()) event(*observer);
   }
 
   StepInfo take(int64_t step) {
@@ -224,9 +185,7 @@ class Loop {
     const double scale = scale_.value();
     const bool updated = compute(step);
     const double loss = loss_of_step();
-    ++epoch_.steps;
-    if (std::isfinite(loss)) epoch_.losses += loss;
-    if (!std::isfinite(loss)) ++epoch_.not_finite;
+    epoch_.add(loss, recorder_ ? recorder_->exposed_seconds() : 0);
     StepInfo info{.epoch = step / run_.info.steps_per_epoch + 1,
                   .step = step % run_.info.steps_per_epoch + 1,
                   .global_step = step + 1,
@@ -237,10 +196,7 @@ class Loop {
                   .samples = run_.batch,
                   .learning_rate = learning_rate_of(step),
                   .elapsed = elapsed_};
-    if (recorder_) {
-      info.exposed_communication = recorder_->exposed_seconds();
-      epoch_.exposed += recorder_->exposed_seconds();
-    }
+    if (recorder_) info.exposed_communication = recorder_->exposed_seconds();
     return info;
   }
 
@@ -290,29 +246,29 @@ class Loop {
     position.step = step;
     position.learning_rate = control_.learning_rate();
     position.loss_scale = scale_.state();
+    position.epoch = epoch_.losses();
+    position.callbacks = kept_ ? *kept_ : kept_texts();
     return position;
+  }
+
+  /// Returns what callbacks keep, on rank 0, which has them.
+  std::map<std::string, KeptText> kept_texts() const {
+    return comm_.rank() == 0 ? saved_texts(run_.callbacks, run_.info) : std::map<std::string, KeptText>();
   }
 
   double learning_rate_of(int64_t step) const {
     return control_.learning_rate().value_or(learning_rate_at(run_.schedule, step));
   }
+  bool reports_here() const { return comm_.rank() == 0 || run_.own_process; }
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
 
-  void begin_epoch() { epoch_ = {.begin = Clock::now()}; }
-
   void end_epoch(int64_t epoch) {
-    EpochInfo info{.epoch = epoch,
-                   .steps = epoch_.steps,
-                   .steps_before = epoch_.steps_before,
-                   .seconds = seconds_since(epoch_.begin),
-                   .loss = epoch_.losses / static_cast<double>(epoch_.steps - epoch_.not_finite)};
-    if (recorder_) info.exposed_communication = epoch_.exposed;
+    EpochInfo info = epoch_.info(epoch, recorder_.has_value());
     if (run_.validation) {
       agreement_.await_callbacks();
       info.validation = run_.validation->run(rank_);
     }
     notify([&](Callback& callback) { callback.on_epoch_end(info); });
-    begin_epoch();
   }
 
   /// Agrees with the other ranks on what rank 0's callbacks and all ranks' signals requested, and does it. Throws
@@ -320,8 +276,7 @@ class Loop {
   /// a checkpoint cannot be written and the training has to end.
   void agree(int64_t step) {
     files_.ask_for((comm_.rank() == 0 ? control_ : unacknowledged_).take_files());
-    const SignalRequests signals =
-        run_.signals && (comm_.rank() == 0 || run_.own_process) ? run_.signals() : SignalRequests{};
+    const SignalRequests signals = run_.signals && reports_here() ? run_.signals() : SignalRequests{};
     using enum Agreement::Field;
     Agreement::Fields asked{};
     asked[kLearningRate] = -1;
@@ -329,7 +284,7 @@ class Loop {
       asked[kStop] = control_.stopped() ? 1 : 0;
       asked[kLearningRate] = control_.learning_rate().value_or(-1);
       asked[kElapsed] = seconds_since(begin_);
-      asked[kDue] = is_due(step) ? 1 : 0;
+      asked[kDue] = saving_ && timer_->is_due(step) ? 1 : 0;
     }
     asked[kFiles] = static_cast<double>(files_.needed());
     asked[kSignal] = signals.stop;
@@ -345,7 +300,7 @@ class Loop {
     const bool is_asked = static_cast<int64_t>(asked[kSaves]) > saves_;
     saves_ = std::max(saves_, static_cast<int64_t>(asked[kSaves]));
     if (saving_ && saving_->is_open() && asked[kBusy] == 0) saving_->advance();
-    if (saving_ && (asked[kDue] != 0 || (is_asked && step != last_saved_))) save(step);
+    if (saving_ && (asked[kDue] != 0 || (is_asked && !timer_->has_begun(step)))) save(step);
     elapsed_ = asked[kElapsed];
     const auto needed = static_cast<RequestedFiles::Needed>(asked[kFiles]);
     if (needed != RequestedFiles::Needed::nothing || files_.is_asked()) files_.write(needed, position_at(step));
@@ -360,16 +315,17 @@ class Loop {
   std::optional<Recorder> recorder_;
   std::optional<Trace> trace_;
   std::optional<CheckpointSaving> saving_;
+  std::optional<CheckpointTimer> timer_;  // with `saving_`
   const Clock::time_point begin_ = Clock::now();
-  double elapsed_ = 0;  // seconds since `begin_`, agreed on by all ranks
-  Clock::time_point last_save_ = Clock::now();
-  int64_t last_saved_ = -1;                // step of the last checkpoint that was begun
+  double elapsed_ = 0;                     // seconds since `begin_`, agreed on by all ranks
   int64_t saves_ = 0;                      // checkpoints requested by signals and begun
   int stopped_by_ = 0;                     // number of the signal; 0: none
   TrainControl control_, unacknowledged_;  // `unacknowledged_`: requests of observers on other ranks
   RequestedFiles files_{run_, rank_};
   TrainingResult result_;
   EpochSoFar epoch_;
+  /// Texts of callbacks before the end of a partial last epoch, which a resumed training completes.
+  std::optional<std::map<std::string, KeptText>> kept_;
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ struct TrainingRun {
   const CheckpointReader* resumed = nullptr;       // checkpoint of the initial states, in place of `begin`
   std::function<SignalRequests()> signals{};       // polled after each step, on rank 0 and in every process
   TrainingPosition position{};                     // position of the first step
+  std::string from{};                              // path of the checkpoint that is gone on from; "": none
   std::string plan{};                              // text of the plan for checkpoints, on rank 0
   const Evaluation* validation = nullptr;          // run after every epoch
   TraceOptions trace{};

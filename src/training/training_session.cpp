@@ -9,10 +9,12 @@
 #include "job/process.h"
 #include "job/program.h"
 #include "planner/plan_file/plan_file.h"
+#include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/execute/shard_copy.h"
 #include "runtime/launch/run_process.h"
 #include "training/configuration.h"
+#include "training/measures.h"
 #include "training/model_fingerprint.h"
 #include "training/table_limits.h"
 #include "training/training_run.h"
@@ -75,6 +77,27 @@ template <class T>
 std::vector<T> joined(std::vector<T> first, const std::vector<T>& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
+}
+
+/// Returns the position of a training that begins, and sets what its losses measure.
+TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool resumes, TrainingRun& run) {
+  const bool keeps_texts = std::any_of(run.callbacks.begin(), run.callbacks.end(),
+                                       [](const Callback* callback) { return !callback->kept_as().empty(); });
+  TrainingPosition fresh{.batch = run.batch,
+                         .rows = run.rows->size(),
+                         .seed = job.config.training.seed,
+                         .metadata = describe_training(job.config, run.program.graph, run.rows, run.schedule.steps,
+                                                       keeps_texts ? fit.validation : nullptr)};
+  const Measures measures = measures_of(job.config, job.network.precisions(), fresh.metadata);
+  fresh.measures = named(measures);
+  fresh.measures[kOptimizerMeasure] = job.own_update ? job.own_update_name : name_of(job.config.optimizer.kind);
+  if (fit.loss_scale && !resumes) {
+    const auto& [state, measured, path] = *fit.loss_scale;
+    fresh.loss_scale = comparable_scale(state, measured, measures.loss_scale, path, job.warn);
+  }
+  run.info.training_loss = measures.training_loss;
+  run.info.validation_loss = measures.validation_loss;
+  return fresh;
 }
 
 }  // namespace
@@ -212,10 +235,11 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
   TrainingEnd ended;
   run.ended = [&](TrainingResult&& result) { ended = end(std::move(result)); };
   run.tested = [&](const Metrics& metrics) { ended.test = metrics; };
-  run.save = [](const std::string& path, const States& states, const Metadata& boxes,
-                const TrainingPosition& position) {
+  run.save = [&program](const std::string& path, const States& states, const Metadata& boxes,
+                        const TrainingPosition& position) {
     TrainingPosition now = position;
     now.metadata.insert(boxes.begin(), boxes.end());
+    add_kinds(now.metadata, kinds_of(program.graph));
     write_checkpoint(path, states, now);
   };
   try {
@@ -305,10 +329,7 @@ void TrainingSession::run_from(TrainingRun& run, std::vector<FoundCheckpoint> fo
   const ModelJob& job = model_.job;
   const Program& program = run.program;
   plan_steps(run);
-  const TrainingPosition fresh{.batch = run.batch,
-                               .rows = run.rows->size(),
-                               .seed = config_.training.seed,
-                               .metadata = describe_training(config_, program.graph, run.rows, run.schedule.steps)};
+  const TrainingPosition fresh = fresh_position(job, fit_, model_.resume.is_set(), run);
   while (true) {
     std::unique_ptr<CheckpointReader> resumed;
     if (!folders.empty()) {
@@ -316,7 +337,8 @@ void TrainingSession::run_from(TrainingRun& run, std::vector<FoundCheckpoint> fo
       resumed = std::make_unique<CheckpointReader>(newest.path, std::make_shared<const Manifest>(*newest.manifest));
     }
     run.resumed = resumed.get();
-    go_on_from(run, model_.resume.position(config_, program.graph, resumed.get(), fresh, model_.states.all()));
+    run.from = resumed ? resumed->path() : model_.resume.path();
+    go_on_from(run, model_.resume.position(job, program.graph, resumed.get(), fresh, model_.states.all()));
     if (resumed) {
       reports_.tell_progress(fmt::format("resuming after step {} of {}, from {}\n", run.info.first_step, run.info.steps,
                                          folders.back().path));
@@ -339,11 +361,14 @@ void TrainingSession::run_from(TrainingRun& run, std::vector<FoundCheckpoint> fo
 }
 
 TrainingEnd TrainingSession::end(TrainingResult&& result) {
-  const TrainingEnd ended{.step = result.position.step,
-                          .stopped_by = result.stopped_by,
-                          .saved_step = result.saved_step,
-                          .checkpoint_error = result.checkpoint_error,
-                          .test = std::nullopt};
+  TrainingEnd ended{.step = result.position.step,
+                    .stopped_by = result.stopped_by,
+                    .saved_step = result.saved_step,
+                    .checkpoint_error = result.checkpoint_error,
+                    .test = std::nullopt};
+  if (const auto& scale = result.position.loss_scale) {
+    ended.loss_scale = KeptLossScale{*scale, result.position.measures[kScaleMeasure]};
+  }
   if (fit_.keeps_states) {
     model_.states.take(std::move(result.states), std::move(result.position));
   }

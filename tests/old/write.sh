@@ -14,6 +14,13 @@ job=("$net" --data synthetic --batch 8 --optimizer adamw --lr 0.01 --lr-schedule
 "$program" train "${job[@]}" --steps 6 --ranks 4 --zero 1 --zero-threshold 0 --log log.jsonl >/dev/null 2>&1
 "$program" checkpoint merge checkpoints/step_4 --out weights.safetensors >/dev/null
 
+# Numbers next to the states, in the middle of the third epoch: a dynamic scale that has grown, the best loss of the
+# validations, the losses of the epoch. Then the steps after it.
+numbers=(mlp:hidden=8,layers=1 --data synthetic --batch 2000 --threads 1 --no-eval --quiet --lr-schedule constant
+  --precision f16 --loss-scale 1024 --loss-scaling dynamic --loss-scale-window 3 --validate --patience 3)
+"$program" train "${numbers[@]}" --steps 8 --checkpoint numbers >/dev/null 2>&1
+"$program" train "${numbers[@]}" --steps 12 --log numbers.jsonl >/dev/null 2>&1
+
 "$program" plan "$net" --cluster cpu:1 --batch 8 --pin tensor=2,data=2 --out plan.txt >/dev/null
 "$program" plan "$net" --cluster a100-80:1 --batch 8 --json >plan.json
 "$program" cluster a100-80:2 >cluster.toml

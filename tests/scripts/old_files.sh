@@ -40,6 +40,23 @@ for old in tests/old/*/; do
     losses "$folder/log.jsonl" 5 >"$folder/got"
     near "$folder/expected" "$folder/got" || fail "resumed with $way: $(paste "$folder/expected" "$folder/got")"
   done
+  # The configuration says what numbers without names measure.
+  if [[ -d $old/numbers ]]; then
+    numbers=(mlp:hidden=8,layers=1 --data synthetic --batch 2000 --threads 1 --no-eval --quiet --lr-schedule constant
+      --loss-scaling dynamic --loss-scale-window 3 --patience 3 --steps 12 --resume "$folder/old/numbers/step_8")
+    scales() { sed -nE 's/^\{"step":([0-9]+),.*"loss_scale":([0-9]+).*/\1 \2/p' "$1" | awk '$1 > 8'; }
+    losses "$old/numbers.jsonl" 9 >"$folder/expected"
+    run train "${numbers[@]}" --precision f16 --loss-scale 1024 --validate --log "$folder/log.jsonl"
+    grep -q "\[resume\]" "$folder/out" && fail "numbers begin anew: $(cat "$folder/out")"
+    losses "$folder/log.jsonl" 9 >"$folder/got"
+    near "$folder/expected" "$folder/got" || fail "numbers: $(paste "$folder/expected" "$folder/got")"
+    [[ $(scales "$folder/log.jsonl") == "$(scales "$old/numbers.jsonl")" ]] || fail "the scale: $(scales "$folder/log.jsonl")"
+    run train "${numbers[@]}" --precision bf16
+    for word in "the scale of the loss begins anew, got .* of dynamic f16 in the checkpoint, expected one of dynamic f32" \
+      "'early_stopping' begins anew, got its state of lowest sparse loss of mlp:hidden=8,layers=1 on validation rows"; do
+      grep -q "$word" "$folder/out" || fail "no word of '$word': $(cat "$folder/out")"
+    done
+  fi
   run checkpoint verify "$folder/old/checkpoints/step_4"
   run checkpoint merge "$folder/old/checkpoints/step_4" --out "$folder/weights.safetensors"
   run checkpoint diff "$folder/weights.safetensors" "$folder/old/weights.safetensors"

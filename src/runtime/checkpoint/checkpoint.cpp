@@ -1,7 +1,5 @@
 #include "runtime/checkpoint/checkpoint.h"
 
-#include <cmath>
-
 #include "runtime/checkpoint/weights.h"
 
 namespace partita {
@@ -10,7 +8,7 @@ namespace {
 constexpr const char* kPosition = "checkpoint.position";
 constexpr const char* kLearningRate = "checkpoint.learning_rate";
 constexpr const char* kSavedScale = "checkpoint.loss_scale";
-constexpr double kNotSet = -1, kMaxSteps = 0x1p53;
+constexpr double kNotSet = -1;
 
 /// Returns the elements of the tensor kPosition: step, batch, number of rows and seed.
 std::vector<int64_t> numbers_of(const TrainingPosition& position) {
@@ -60,20 +58,13 @@ void require_same(const char* what, uint64_t got, uint64_t expected, const std::
 
 }  // namespace
 
-std::optional<LossScaleState> loss_scale_state(double scale, double good_steps, double bad_steps) {
-  const auto is_count = [](double count) { return count >= 0 && count <= kMaxSteps && count == std::floor(count); };
-  const bool is_legal = scale >= 1 && scale <= LossScaleState::kMaxScale && is_count(good_steps) && is_count(bad_steps);
-  if (!is_legal) return std::nullopt;
-  return LossScaleState{scale, static_cast<int64_t>(good_steps), static_cast<int64_t>(bad_steps)};
-}
-
 void write_checkpoint(const std::string& path, const States& states, const TrainingPosition& position) {
   std::vector<std::string> names;
   for (const auto& [name, value] : states) names.push_back(name);
   check_finite(states, names);
   std::vector<std::pair<std::string, Array>> tensors(states.begin(), states.end());
   for (auto& [name, array] : position_tensors(position)) tensors.emplace_back(name, std::move(array));
-  save_weights(path, tensors, position.metadata);
+  save_weights(path, tensors, metadata_of(position));
 }
 
 std::map<std::string, Array> position_tensors(const TrainingPosition& position) {

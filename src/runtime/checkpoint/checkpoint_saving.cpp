@@ -120,13 +120,7 @@ void CheckpointSaving::save(const TrainingMoment& moment) {
                                    comm_);
   if (!begun.is_good()) return end(begun);
   begun_ = fmt::format("{}/.step_{}.tmp", options_.folder, moment.position.step);
-  manifest_ = Manifest{.position = moment.position,
-                       .losses = moment.losses,
-                       .losses_steps = moment.losses_steps,
-                       .losses_not_finite = moment.losses_not_finite,
-                       .callbacks = moment.callbacks,
-                       .ranks = comm_.size(),
-                       .plan = moment.plan};
+  manifest_ = Manifest{.position = moment.position, .ranks = comm_.size(), .plan = moment.plan};
   phase_ = Phase::writing;
   const RankOutcome copied = outcome_of([&] {
     if (!options_.integrated) executor_.bring_states();

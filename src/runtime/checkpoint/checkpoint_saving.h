@@ -16,11 +16,8 @@ namespace partita {
 
 /// The content of a checkpoint besides the states.
 struct TrainingMoment {
-  TrainingPosition position;
-  double losses = 0;
-  int64_t losses_steps = 0, losses_not_finite = 0;
-  std::string plan{};  // plan as text, in the form that a training reads; "" if there is none
-  std::map<std::string, std::string> callbacks{};  // by kind; on rank 0
+  TrainingPosition position;  // on rank 0 with the texts of callbacks
+  std::string plan{};         // plan as text, in the form that a training reads; "" if there is none
 };
 
 /// Returns the states of a program in the order of its graph, each with the ranks of the world that hold it and the box

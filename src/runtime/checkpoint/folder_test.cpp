@@ -436,13 +436,16 @@ TEST(CheckpointManifest, ComesBackAsItWas) {
   saved.save(4, 0);
   Manifest manifest = read_manifest(checkpoint_path(saved.path, 4));
   manifest.position.learning_rate = 0.1;
-  manifest.losses = 1.0 / 3;
-  manifest.callbacks = {{"early_stopping", "0.5 2"}};
+  manifest.position.epoch.sum = 1.0 / 3;
+  manifest.position.callbacks = {{"early_stopping", {"0.5 2", "lowest loss"}}, {"mine", {"7"}}};
+  manifest.position.measures = {{"loss_scale", "static 8"}};
   manifest.plan = "a \"plan\"\nof lines";
   const std::string text = print_manifest(manifest);
   const Manifest again = parse_manifest(text, "manifest");
   EXPECT_EQ(print_manifest(again), text);
-  EXPECT_EQ(again.losses, manifest.losses);
+  EXPECT_EQ(again.position.epoch, manifest.position.epoch);
+  EXPECT_EQ(again.position.callbacks, manifest.position.callbacks);
+  EXPECT_EQ(again.position.measures, manifest.position.measures);
 }
 
 TEST(StateShares, EachElementHasOneWriterThatHoldsIt) {

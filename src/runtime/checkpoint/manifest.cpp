@@ -12,6 +12,7 @@
 #include "base/bounded_json.h"
 #include "base/files.h"
 #include "runtime/checkpoint/json_text.h"
+#include "runtime/checkpoint/kinds.h"
 
 namespace partita {
 namespace {
@@ -147,6 +148,14 @@ std::optional<LossScaleState> parse_loss_scale(const Fields& fields) {
   return state;
 }
 
+EpochLosses parse_losses(const Fields& fields) {
+  const EpochLosses losses{.sum = fields.number("losses"),
+                           .steps = fields.count("losses_steps"),
+                           .uncounted = fields.has("losses_not_finite") ? fields.count("losses_not_finite") : 0};
+  if (losses.uncounted > losses.steps) fields.refuse("has a bad 'losses_not_finite'");
+  return losses;
+}
+
 TrainingPosition parse_position(const Fields& fields) {
   TrainingPosition position{.step = fields.count("step"),
                             .batch = fields.count("batch"),
@@ -162,6 +171,9 @@ TrainingPosition parse_position(const Fields& fields) {
     }
   }
   position.loss_scale = parse_loss_scale(fields);
+  position.epoch = parse_losses(fields);
+  for (const auto& [key, text] : fields.texts("callbacks")) position.callbacks[key].text = text;
+  if (fields.has("measures")) set_measures(position, fields.texts("measures"));
   return position;
 }
 
@@ -385,6 +397,13 @@ void require_same_states(const Manifest& manifest, const Graph& graph, const std
     throw InvalidFile(fmt::format("[resume] {}: tensor '{}' does not fit, got {}, expected {}", path, name,
                                   print(given), print(type)));
   }
+  StateKinds kinds;
+  bool are_known = false;  // one that was split from a file without kinds says "parameter" of all
+  for (const ManifestTensor& tensor : manifest.tensors) {
+    kinds.emplace(tensor.name, tensor.kind);
+    are_known = are_known || tensor.kind != StateKind::parameter;
+  }
+  if (are_known) require_same_kinds(kinds, graph, path);
   if (graph.states.size() == manifest.tensors.size()) return;
   throw InvalidFile(fmt::format("[resume] {}: tensors of another network or optimizer, got {}, expected {}", path,
                                 manifest.tensors.size(), graph.states.size()));
@@ -392,8 +411,10 @@ void require_same_states(const Manifest& manifest, const Graph& graph, const std
 
 std::string print_manifest(const Manifest& manifest) {
   const TrainingPosition& position = manifest.position;
+  std::map<std::string, std::string> callbacks;
+  for (const auto& [key, kept] : position.callbacks) callbacks.emplace(key, kept.text);
   nlohmann::ordered_json head = {{"format", kFormat},
-                                 {"version", position.loss_scale || manifest.losses_not_finite > 0 ? kVersion : 1},
+                                 {"version", position.loss_scale || position.epoch.uncounted > 0 ? kVersion : 1},
                                  {"sequence", manifest.sequence},
                                  {"seconds", manifest.seconds},
                                  {"step", position.step},
@@ -401,9 +422,9 @@ std::string print_manifest(const Manifest& manifest) {
                                  {"rows", position.rows},
                                  {"seed", position.seed},
                                  {"learning_rate", nullptr},
-                                 {"losses", manifest.losses},
-                                 {"losses_steps", manifest.losses_steps},
-                                 {"callbacks", manifest.callbacks},
+                                 {"losses", position.epoch.sum},
+                                 {"losses_steps", position.epoch.steps},
+                                 {"callbacks", callbacks},
                                  {"ranks", manifest.ranks},
                                  {"mesh", manifest.mesh},
                                  {"plan", manifest.plan},
@@ -414,7 +435,8 @@ std::string print_manifest(const Manifest& manifest) {
     head["good_steps"] = scale->good_steps;
     head["bad_steps"] = scale->bad_steps;
   }
-  if (manifest.losses_not_finite > 0) head["losses_not_finite"] = manifest.losses_not_finite;
+  if (position.epoch.uncounted > 0) head["losses_not_finite"] = position.epoch.uncounted;
+  if (const auto measures = all_measures(position); !measures.empty()) head["measures"] = measures;
   std::string text = "{";
   for (const auto& [key, value] : head.items()) text += fmt::format("\"{}\":{},\n", key, print_json(value));
   print_lines(text, "files", manifest.files, print_file);
@@ -431,15 +453,10 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
   if (order_of(fields) != order) fields.refuse("has 'sequence' or 'step' twice, expected them before 'files'");
   Manifest manifest{.sequence = order.sequence,
                     .position = parse_position(fields),
-                    .losses = fields.number("losses"),
-                    .losses_steps = fields.count("losses_steps"),
-                    .losses_not_finite = fields.has("losses_not_finite") ? fields.count("losses_not_finite") : 0,
-                    .callbacks = fields.texts("callbacks"),
                     .ranks = fields.count("ranks", kMaxFiles),
                     .mesh = fields.text("mesh"),
                     .plan = fields.text("plan"),
                     .seconds = fields.count("seconds")};
-  if (manifest.losses_not_finite > manifest.losses_steps) fields.refuse("has a bad 'losses_not_finite'");
   std::set<std::string> names;
   for (const Document& file : fields.list("files")) {
     manifest.files.push_back(parse_file(file, path));
@@ -470,13 +487,6 @@ Manifest read_manifest(const std::string& folder, int64_t* bytes_read) {
 ManifestOrder read_manifest_order(const std::string& folder) {
   const std::string path = folder + "/" + kManifestName;
   return parse_manifest_order(read_text(path, nullptr), path);
-}
-
-std::optional<StateKind> parse_state_kind(std::string_view name) {
-  for (const StateKind kind : {StateKind::parameter, StateKind::statistic, StateKind::optimizer, StateKind::counter}) {
-    if (name_of(kind) == name) return kind;
-  }
-  return std::nullopt;
 }
 
 }  // namespace partita

@@ -35,11 +35,6 @@ struct ManifestFile {
 struct Manifest {
   int64_t sequence = 0;  // number of the checkpoint, in the order in which the folder's checkpoints were written
   TrainingPosition position;
-  /// Sum of the losses of the epoch so far, over those of its `losses_steps` steps whose loss was finite.
-  double losses = 0;
-  int64_t losses_steps = 0;
-  int64_t losses_not_finite = 0;                   // steps of the epoch so far with another loss
-  std::map<std::string, std::string> callbacks{};  // state of callbacks, by their kind
   int64_t ranks = 1;
   /// How the states were sharded. `plan` is in the form that a training reads; "" if there is none.
   std::string mesh{}, plan{};
@@ -65,8 +60,8 @@ std::vector<ManifestTensor> tensors_of(const std::vector<HeldState>& states);
 /// tensors exist already. Does nothing if there are no pieces.
 void add_shard(Manifest& manifest, int rank, const std::vector<ShardPiece>& pieces, const ShardDigest& digest);
 
-/// Requires that the tensors are the states of `graph`, all of them and no others, in the same shapes; only floats may
-/// have another type. Throws InvalidFile, naming `path`, otherwise.
+/// Requires that the tensors are the states of `graph`, all of them and no others, in the same shapes and of
+/// the same kinds; only floats may have another type. Throws InvalidFile, naming `path`, otherwise.
 void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path);
 
 /// The manifest as JSON that ends with a checksum of itself. Throws InvalidArgument if a text in it is not UTF-8.
@@ -95,8 +90,5 @@ ManifestOrder parse_manifest_order(std::string_view text, const std::string& pat
 /// InvalidFile if it is not a regular file, is larger than 1 GiB, cannot be read, or is refused by
 /// parse_manifest_order.
 ManifestOrder read_manifest_order(const std::string& folder);
-
-/// Parses "parameter", "statistic", "optimizer" or "counter"; none for other words.
-std::optional<StateKind> parse_state_kind(std::string_view name);
 
 }  // namespace partita

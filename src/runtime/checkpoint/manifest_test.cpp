@@ -73,13 +73,15 @@ TEST(Manifest, ManyPiecesAlongALaterDimensionTakeNoTime) {
 
 /// Returns what is refused of a manifest with a scale of the loss; "none" if it is read back as it was.
 std::string said_of_scale(const LossScaleState& scale, int64_t losses_steps = 0, int64_t not_finite = 0) {
-  const Manifest manifest{.position = {.step = 1, .batch = 1, .rows = 1, .loss_scale = scale},
-                          .losses_steps = losses_steps,
-                          .losses_not_finite = not_finite};
+  const Manifest manifest{.position = {.step = 1,
+                                       .batch = 1,
+                                       .rows = 1,
+                                       .loss_scale = scale,
+                                       .epoch = {.steps = losses_steps, .uncounted = not_finite}}};
   try {
     const Manifest read = parse_manifest(print_manifest(manifest), "m");
     EXPECT_EQ(read.position.loss_scale, scale);
-    EXPECT_EQ(read.losses_not_finite, not_finite);
+    EXPECT_EQ(read.position.epoch.uncounted, not_finite);
   } catch (const InvalidFile& error) {
     return error.what();
   }

@@ -4,37 +4,11 @@
 #include <cstring>
 
 #include "base/is_folder.h"
+#include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/weights.h"
 
 namespace partita {
 namespace {
-
-constexpr const char* kKinds = "partita.kinds";
-
-/// Returns a line "KIND NAME", such as "optimizer NAME", for each state that is not a parameter, in the order of
-/// `entries`; "" if there is none.
-std::string print_kinds(const std::vector<SavedStates::Entry>& entries) {
-  std::string text;
-  for (const auto& entry : entries) {
-    if (entry.kind != StateKind::parameter) text += fmt::format("{} {}\n", name_of(entry.kind), entry.name);
-  }
-  return text;
-}
-
-std::map<std::string, StateKind> parse_kinds(const Metadata& metadata) {
-  std::map<std::string, StateKind> kinds;
-  const auto text = metadata.find(kKinds);
-  if (text == metadata.end()) return kinds;
-  for (size_t at = 0; at < text->second.size();) {
-    const size_t end = std::min(text->second.find('\n', at), text->second.size());
-    const std::string line = text->second.substr(at, end - at);
-    const size_t space = line.find(' ');
-    const std::optional<StateKind> kind = parse_state_kind(line.substr(0, space));
-    if (kind && space != std::string::npos) kinds.emplace(line.substr(space + 1), *kind);
-    at = end + 1;
-  }
-  return kinds;
-}
 
 /// "3 of 8 elements differ, largest difference 0.5 at element 3", or "f32[4] instead of f32[5]" for other types; "" for
 /// arrays with the same bits.
@@ -78,14 +52,14 @@ SavedStates::SavedStates(const std::string& path) : path_(path) {
 
 void SavedStates::open_file() {
   WeightsFile file = read_weights_file(path_);
+  const StateKinds kinds = take_kinds(file.metadata).value_or(StateKinds());
   metadata_ = std::move(file.metadata);
   if (is_checkpoint(file.tensors)) {
     position_ = take_position(file.tensors, path_);
-    position_->metadata = metadata_;
-    position_->metadata.erase(kKinds);
+    position_->metadata = std::move(metadata_);
+    take_from_metadata(*position_, path_);
+    metadata_ = position_->metadata;
   }
-  const std::map<std::string, StateKind> kinds = parse_kinds(metadata_);
-  metadata_.erase(kKinds);
   tensors_ = std::move(file.tensors);
   for (const auto& [name, array] : tensors_) {
     const auto kind = kinds.find(name);
@@ -113,8 +87,8 @@ void merge_states(SavedStates& states, const std::string& path, bool all) {
   for (const auto& entry : states.entries()) {
     if (all || is_weight(entry.kind)) types.emplace_back(entry.name, entry.type);
   }
-  Metadata metadata = states.metadata();
   if (!all) {
+    Metadata metadata = states.metadata();
     for (const char* key : {"partita.program", "partita.rows"}) metadata.erase(key);  // keys of a training
     save_tensors(
         path, types, [&](const std::string& name) { return states.read(name); }, metadata);
@@ -123,7 +97,10 @@ void merge_states(SavedStates& states, const std::string& path, bool all) {
   if (!states.position()) {
     throw InvalidArgument(fmt::format("[--all] {} has no state of a training, expected a checkpoint", states.path()));
   }
-  metadata.emplace(kKinds, print_kinds(states.entries()));
+  Metadata metadata = metadata_of(*states.position());
+  StateKinds kinds;
+  for (const auto& entry : states.entries()) kinds.emplace(entry.name, entry.kind);
+  add_kinds(metadata, kinds);
   std::map<std::string, Array> position = position_tensors(*states.position());
   for (const auto& [name, array] : position) types.emplace_back(name, array.type());
   save_tensors(

@@ -12,7 +12,8 @@ constexpr std::string_view kChecksum = "\"checksum\":\"";
 Manifest some_manifest() {
   Manifest manifest{.position = {.step = 3, .batch = 4, .rows = 9, .seed = 1, .learning_rate = 0.5}, .ranks = 2};
   manifest.position.metadata = {{"partita.config", "model = \"mlp\"\n"}};
-  manifest.callbacks = {{"early_stopping", "0.5 1"}};
+  manifest.position.callbacks = {{"early_stopping", {"0.5 1", "lowest loss"}}};
+  manifest.position.measures = {{"losses", "sparse loss"}};
   manifest.files = {{"rank_0.safetensors", 100, std::string(32, '0')},
                     {"rank_1.safetensors", 90, std::string(32, 'f')}};
   manifest.tensors.push_back({"w", {DType::f32, {4, 6}}, StateKind::parameter, {2, 3}, {}});
@@ -38,6 +39,15 @@ void read_manifest_body(const std::string& input) {
   }
 }
 
+/// The losses of an epoch in the metadata of a file.
+void read_losses(const std::string& input) {
+  TrainingPosition position{.metadata = {{"partita.losses", input}}};
+  take_from_metadata(position, "f");
+  TrainingPosition again{.metadata = metadata_of(position)};
+  take_from_metadata(again, "f");
+  require(again.epoch == position.epoch, "the losses are others");
+}
+
 }  // namespace
 
 std::vector<FuzzTarget> manifest_targets() {
@@ -53,7 +63,13 @@ std::vector<FuzzTarget> manifest_targets() {
           // As it stands, with the checksum.
           {.name = "manifest_text",
            .seeds = [] { return std::vector{print_manifest(some_manifest())}; },
-           .read = [](const std::string& input) { parse_manifest(input, "manifest.json"); }}};
+           .read = [](const std::string& input) { parse_manifest(input, "manifest.json"); }},
+          {.name = "epoch_losses",
+           .seeds =
+               [] {
+                 return std::vector<std::string>{"0.5 3 1", "-1e-300 9007199254740992 0"};
+               },
+           .read = read_losses}};
 }
 
 }  // namespace partita

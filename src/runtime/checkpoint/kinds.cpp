@@ -1,0 +1,64 @@
+#include "runtime/checkpoint/kinds.h"
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+constexpr const char* kKinds = "partita.kinds";  // a line "KIND NAME" for each state that is not a parameter
+
+const std::string& name_of_state(const Graph& graph, const State& state) {
+  return graph.values[static_cast<size_t>(state.entry)].name;
+}
+
+}  // namespace
+
+std::optional<StateKind> parse_state_kind(std::string_view name) {
+  for (const StateKind kind : {StateKind::parameter, StateKind::statistic, StateKind::optimizer, StateKind::counter}) {
+    if (name_of(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
+
+StateKinds kinds_of(const Graph& graph) {
+  StateKinds kinds;
+  for (const State& state : graph.states) kinds.emplace(name_of_state(graph, state), state.kind);
+  return kinds;
+}
+
+void add_kinds(Metadata& metadata, const StateKinds& kinds) {
+  std::string text;
+  for (const auto& [name, kind] : kinds) {
+    if (kind != StateKind::parameter) text += fmt::format("{} {}\n", name_of(kind), name);
+  }
+  metadata[kKinds] = std::move(text);
+}
+
+std::optional<StateKinds> take_kinds(Metadata& metadata) {
+  const auto found = metadata.find(kKinds);
+  if (found == metadata.end()) return std::nullopt;
+  const std::string text = std::move(found->second);
+  metadata.erase(found);
+  StateKinds kinds;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    const size_t space = line.find(' ');
+    const std::optional<StateKind> kind = parse_state_kind(line.substr(0, space));
+    if (kind && space != std::string::npos) kinds.emplace(line.substr(space + 1), *kind);
+    at = end + 1;
+  }
+  return kinds;
+}
+
+void require_same_kinds(const StateKinds& kinds, const Graph& graph, const std::string& path) {
+  for (const State& state : graph.states) {
+    const std::string& name = name_of_state(graph, state);
+    const auto found = kinds.find(name);
+    if (found == kinds.end() || found->second == state.kind) continue;
+    throw InvalidFile(fmt::format("[resume] {}: '{}' is a state of another kind, got {}, expected {}", path, name,
+                                  name_of(found->second), name_of(state.kind)));
+  }
+}
+
+}  // namespace partita

@@ -1,0 +1,30 @@
+#pragma once
+// Kinds of states in the metadata of a file.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ir/graph/graph.h"
+#include "runtime/checkpoint/safetensors_header.h"
+
+namespace partita {
+
+/// Parses "parameter", "statistic", "optimizer" or "counter"; none for other words.
+std::optional<StateKind> parse_state_kind(std::string_view name);
+
+/// Kinds of states, by the name of the state.
+using StateKinds = std::map<std::string, StateKind>;
+
+StateKinds kinds_of(const Graph& graph);
+/// Adds the kinds of those that are not parameters to `metadata`.
+void add_kinds(Metadata& metadata, const StateKinds& kinds);
+/// Removes what `add_kinds` has added from `metadata`, and returns it; none if it has not added anything.
+std::optional<StateKinds> take_kinds(Metadata& metadata);
+
+/// Requires that the states of `graph` which are in `kinds` have these kinds. Throws InvalidFile, naming `path`,
+/// otherwise.
+void require_same_kinds(const StateKinds& kinds, const Graph& graph, const std::string& path);
+
+}  // namespace partita

@@ -1,0 +1,28 @@
+#pragma once
+// Texts that callbacks keep in checkpoints.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/checkpoint/position.h"
+#include "training/callbacks.h"
+
+namespace partita {
+
+/// Returns the name of what a text measures that does not say so: either of these losses. That of the validation may be
+/// "".
+std::string either_loss(const std::string& training, const std::string& validation);
+
+/// Returns the texts of Callback::saved that a checkpoint stores, with what they measure, by Callback::kept_as. Of
+/// several callbacks with one key the second has the key "KEY 2". Leaves out callbacks whose key is "".
+std::map<std::string, KeptText> saved_texts(const std::vector<Callback*>& callbacks, const TrainInfo& info);
+
+/// Gives each callback the text of its key that measures the same, of several in their order. Tells `warn`, if given,
+/// of callbacks whose key has only texts that measure something else, which begin anew, and of keys of the checkpoint
+/// `path` that no callback has. Throws what Callback::restore throws.
+void restore_texts(const std::vector<Callback*>& callbacks, const std::map<std::string, KeptText>& saved,
+                   const TrainInfo& info, const std::string& path, const std::function<void(const std::string&)>& warn);
+
+}  // namespace partita

@@ -1,0 +1,49 @@
+#pragma once
+// What the numbers of a training measure, as texts. Two numbers are comparable only if their texts are equal.
+
+#include <functional>
+#include <string>
+
+#include "frontend/network/layer.h"
+#include "job/config.h"
+#include "runtime/checkpoint/position.h"
+
+namespace partita {
+
+struct Measures {
+  std::string learning_rate;    // "momentum, constant 0.01": what a rate that a callback sets takes the place of
+  std::string loss_scale;       // "off", "static 8", "dynamic f16"
+  std::string training_loss;    // "sparse loss of mlp:hidden=64 on rows 5ca1ab1e"
+  std::string validation_loss;  // "sparse loss of mlp:hidden=64 on validation rows 100 5ca1ab1e"; or ""
+};
+
+/// Returns what the numbers of the training of `config` measure. `of_network`: precisions of its layers. `described`:
+/// metadata of describe_training.
+Measures measures_of(const JobConfig& config, const ScopePrecisions& of_network, const Metadata& described);
+/// Returns the texts for TrainingPosition::measures.
+std::map<std::string, std::string> named(const Measures& measures);
+
+/// Returns the names of what the numbers of a file measure, by those of TrainingPosition::measures, from the metadata
+/// of the file `path`. If it does not have them, that of the loss scale follows from its configuration; others are
+/// missing. Throws InvalidFile if the configuration is bad.
+std::map<std::string, std::string> saved_measures(const Metadata& metadata, const std::string& path);
+
+/// A training that goes on from a checkpoint.
+struct GoesOn {
+  const JobConfig& config;
+  const ScopePrecisions& of_network;
+  const Metadata& described;  // metadata of describe_training
+};
+/// Returns `saved`, the position of the checkpoint `path`, without the numbers that measure something else in the
+/// training, or that its configuration sets anew: these begin as in a new training, and `say` gets a sentence for each.
+/// Texts of callbacks that do not name what they measure, in files of older programs, get what the saved configuration
+/// says of it. Throws InvalidFile if the saved configuration is bad, and what `say` throws.
+TrainingPosition comparable_part(TrainingPosition saved, const GoesOn& training, const std::string& path,
+                                 const std::function<void(const std::string&)>& say);
+/// Returns the scale of a training of which only this scale is known, or none, and says so, if it measures something
+/// else than `expected`, one of Measures::loss_scale.
+std::optional<LossScaleState> comparable_scale(const std::optional<LossScaleState>& saved, const std::string& measures,
+                                               const std::string& expected, const std::string& path,
+                                               const std::function<void(const std::string&)>& say);
+
+}  // namespace partita
