@@ -11,10 +11,26 @@ const std::string& name_of(const Graph& graph, const State& state) {
 
 }  // namespace
 
+Agreement::Fields Agreement::reduced(const Fields& asked) {
+  Fields all = asked;
+  if (!has_failed_) rank_.comm().all_reduce(all.data(), kFields, DType::f64, Reduce::max);
+  has_failed_ = has_failed_ || all[kFailed] != 0;
+  if (!has_failed_ || asked[kFailed] != 0) return all;
+  throw RuntimeFailure(ExitCode::peer_lost, "[train] a callback of another rank has failed");
+}
+
+void Agreement::fail() noexcept {
+  Fields failed{};
+  failed[kFailed] = 1;
+  try {
+    reduced(failed);
+  } catch (...) {  // the ranks cannot agree; the error of the callback is reported
+  }
+}
+
 Agreement::Fields Agreement::exchange(const Fields& asked) {
   while (true) {
-    Fields all = asked;
-    rank_.comm().all_reduce(all.data(), kFields, DType::f64, Reduce::max);
+    const Fields all = reduced(asked);
     if (all[kState] == 0) {
       states_.clear();
       return all;
@@ -37,9 +53,9 @@ Array Agreement::read(const std::string& name) {
   const auto number = static_cast<size_t>(state - states.begin());
   // States are numbered from 1. If callbacks of several ranks read, the largest number is gathered next.
   while (!states_.contains(number)) {
-    Fields all{};
-    all[kState] = static_cast<double>(number + 1);
-    rank_.comm().all_reduce(all.data(), kFields, DType::f64, Reduce::max);
+    Fields asked{};
+    asked[kState] = static_cast<double>(number + 1);
+    const Fields all = reduced(asked);
     gather_state(static_cast<size_t>(all[kState]) - 1);
   }
   return states_.at(number);

@@ -12,11 +12,13 @@ namespace partita {
 
 /// One rank's part of the agreement. All ranks call `exchange` and `await_callbacks` at the same points of a training.
 /// Meanwhile ranks whose callbacks run may call `read`. All three throw RuntimeFailure if a rank is lost, has failed or
-/// makes other calls, and RuntimeFailure(out_of_memory) if gathering a state lacks memory.
+/// makes other calls, and RuntimeFailure(out_of_memory) if gathering a state lacks memory. When the callbacks of a rank
+/// fail, that rank calls `fail`; the next call of every other rank throws RuntimeFailure(peer_lost), and so do all
+/// later ones, without communication. All ranks have then left the training at the same point.
 class Agreement {
  public:
   /// Each field is reduced to its maximum over the ranks.
-  enum Field { kStop, kLearningRate, kFiles, kElapsed, kSignal, kSaves, kDue, kBusy, kState, kFields };
+  enum Field { kStop, kLearningRate, kFiles, kElapsed, kSignal, kSaves, kDue, kBusy, kState, kFailed, kFields };
   using Fields = std::array<double, kFields>;
 
   /// The referenced arguments must outlive this object. `on_all`: every rank runs callbacks; otherwise only rank 0
@@ -30,6 +32,12 @@ class Agreement {
   /// Waits until the callbacks of all ranks have read the states that they want, then drops these. Collective. Throws
   /// as the class says.
   void await_callbacks() { exchange({}); }
+  /// Tells the other ranks that callbacks of this one have failed. Collective with `exchange`, `read` and `fail` of the
+  /// other ranks. Does nothing if callbacks of another rank have failed before. If the ranks cannot be told, since one
+  /// is lost, `has_failed` stays false.
+  void fail() noexcept;
+  /// Whether all ranks know that callbacks of one have failed.
+  bool has_failed() const { return has_failed_; }
   /// Marks that callbacks of this rank run, on the thread that constructs the object, for as long as it lives.
   class Callbacks {
    public:
@@ -49,6 +57,8 @@ class Agreement {
   Array read(const std::string& name);
 
  private:
+  /// Returns the maximum over the ranks of each field. Throws as the class says.
+  Fields reduced(const Fields& asked);
   /// Gathers the state at index `number` of the program's graph into `states_`: on all ranks if `on_all_` is set, else
   /// on rank 0, and an empty array on the others. Collective. Throws as the class says.
   void gather_state(size_t number);
@@ -57,6 +67,7 @@ class Agreement {
   RankRun& rank_;
   const bool on_all_;
   std::atomic<std::thread::id> reader_;
+  bool has_failed_ = false;
   std::map<size_t, Array> states_;  // gathered since the last exchange, by number; empty arrays where no callbacks run
 };
 

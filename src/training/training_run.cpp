@@ -81,12 +81,8 @@ class Loop {
     try {
       take_steps();
       end();
-    } catch (const Error& error) {
-      // A loss that is not finite ends all ranks at once.
-      if (trace_) trace_->rescue(*recorder_, error.code() == ExitCode::non_finite);
-      throw;
     } catch (...) {
-      if (trace_) trace_->rescue(*recorder_, false);
+      leave();
       throw;
     }
   }
@@ -120,6 +116,23 @@ class Loop {
     if (saving_) save_last(step);
     files_.finish();
     result_.position = position_at(step);
+  }
+
+  /// Completes what the training has begun to write when an error ends it: files that callbacks requested, the trace
+  /// and, if all ranks end at the same point, the open checkpoint. They do so after a step that is not finite, and if
+  /// all of them know of a callback that has failed. If only callbacks of other ranks have failed, throws
+  /// RuntimeFailure with the error of one of these. Failures to write are warnings.
+  void leave() {
+    const bool all_end = all_end_ || agreement_.has_failed() || comm_.size() == 1;
+    const RankOutcome files = outcome_of([&] { files_.finish(); });
+    const RankOutcome checkpoint = outcome_of([&] {
+      if (saving_ && all_end) saving_->finish();
+    });
+    for (const RankOutcome& outcome : {files, checkpoint}) {
+      if (!outcome.is_good() && run_.warn && reports_here()) run_.warn(outcome.error);
+    }
+    if (trace_) trace_->rescue(*recorder_, all_end);
+    if (agreement_.has_failed() && !has_failed_) comm_.barrier();  // ends with the error of the rank that has failed
   }
 
   /// Collects the result and reports it. Then runs the test, if there is one, unless a signal ended the training or its
@@ -169,13 +182,20 @@ class Loop {
     saving_->finish();
   }
 
+  /// Calls `event` for this rank's callbacks and observers. If one throws, tells the other ranks and throws it.
   template <class Event>
   void notify(const Event& event) {
     const Agreement::Callbacks running(agreement_);
-    if (comm_.rank() == 0) {
-      for (Callback* callback : run_.callbacks) event(*callback);
+    try {
+      if (comm_.rank() == 0) {
+        for (Callback* callback : run_.callbacks) event(*callback);
+      }
+      for (Callback* observer : reports_here() ? run_.observers : std::vector<Callback*>()) event(*observer);
+    } catch (...) {
+      has_failed_ = !agreement_.has_failed();  // else the error is that of a read that another rank has ended
+      if (has_failed_) agreement_.fail();
+      throw;
     }
-    for (Callback* observer : reports_here() ? run_.observers : std::vector<Callback*>()) event(*observer);
   }
 
   StepInfo take(int64_t step) {
@@ -220,6 +240,7 @@ class Loop {
     }
     const std::string what = fmt::format("[train] {}; {}", *bad, describe_step(run_, step));
     if (!scale_.add_bad_step()) {
+      all_end_ = true;
       const std::string row = fmt::format("; {} steps in a row were not finite", LossScale::kMaxBadSteps);
       throw RuntimeFailure(ExitCode::non_finite, what + (scale_.skips() ? row : ""));
     }
@@ -319,6 +340,8 @@ class Loop {
   const Clock::time_point begin_ = Clock::now();
   double elapsed_ = 0;                     // seconds since `begin_`, agreed on by all ranks
   int64_t saves_ = 0;                      // checkpoints requested by signals and begun
+  bool all_end_ = false;                   // whether an error ends all ranks at the same point
+  bool has_failed_ = false;                // whether a callback of this rank has failed
   int stopped_by_ = 0;                     // number of the signal; 0: none
   TrainControl control_, unacknowledged_;  // `unacknowledged_`: requests of observers on other ranks
   RequestedFiles files_{run_, rank_};
