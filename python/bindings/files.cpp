@@ -2,10 +2,14 @@
 
 #include "bind.h"
 #include "runtime/checkpoint/weights.h"
+#include "training/measures.h"
 
 namespace partita::python {
 
 void bind_files(py::module_& module) {
+  module.def("saved_measures", [](const std::map<std::string, std::string>& metadata, const std::string& path) {
+    return saved_measures(Metadata(metadata.begin(), metadata.end()), path);
+  });
   module.def("save_arrays", [](const std::string& path, const std::vector<std::pair<std::string, ArrayPtr>>& arrays,
                                const std::map<std::string, std::string>& metadata) {
     std::vector<std::pair<std::string, Array>> all;

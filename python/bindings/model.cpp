@@ -184,10 +184,25 @@ JobConfig with_cuts(JobConfig config, const std::optional<std::pair<std::string,
   return config;
 }
 
+/// Scale of the loss, good and bad steps, name of what it measures, file.
+using ScaleNumbers = std::tuple<double, double, double, std::string, std::string>;
+
+/// Returns the scale of these numbers, as a file has them. Throws InvalidFile if they are none of a scale.
+KeptLossScale scale_of(const ScaleNumbers& numbers) {
+  const auto& [scale, good_steps, bad_steps, measures, path] = numbers;
+  const std::optional<LossScaleState> state = loss_scale_state(scale, good_steps, bad_steps);
+  if (!state) {
+    throw InvalidFile(
+        fmt::format("[resume] {}: a bad loss scale, got {}, {}, {}, expected a number from 1 and two counts", path,
+                    scale, good_steps, bad_steps));
+  }
+  return {.state = *state, .measures = measures, .path = path};
+}
+
 class PythonModel {
  public:
   PythonModel(const std::string& name, py::function forward, const std::optional<py::function>& loss,
-              const OptionTexts& options, bool alone, const std::optional<py::function>& update,
+              const OptionTexts& options, bool alone, const std::optional<std::pair<std::string, py::function>>& update,
               const std::optional<std::pair<std::string, py::dict>>& cuts, const ScopePrecisions& precisions)
       : network_(network_of(name, std::move(forward), loss, precisions)),
         model_(network_, with_cuts(config_of(options), cuts), place_of(alone)) {
@@ -196,12 +211,14 @@ class PythonModel {
       if (!key.starts_with("plan.zero")) said_.insert(key);
     }
     if (update) {
-      model_.update_by([function = kept(*update)](Builder& builder, Value parameter, Value gradient, Value rate) {
+      const auto add = [function = kept(update->second)](Builder& builder, Value parameter, Value gradient,
+                                                         Value rate) {
         const py::gil_scoped_acquire gil;
         const TracePtr trace = Trace::of(builder);
         const OpenTrace open(trace);
         (*function)(trace, Symbol{trace, parameter.id()}, Symbol{trace, gradient.id()}, Symbol{trace, rate.id()});
-      });
+      };
+      model_.update_by(add, update->first);
     }
     model_.on_warning([](const std::string& message) {
       const py::gil_scoped_acquire gil;
@@ -209,16 +226,19 @@ class PythonModel {
     });
   }
 
-  /// Trains for `epochs` epochs. Returns the signal that ended the training, 0 if none did. With `watches_signals`,
-  /// SIGTERM and SIGHUP also end it, after the current step; without it, an interrupt raises KeyboardInterrupt.
+  /// Trains for `epochs` epochs, from the scale of the loss `loss_scale` if that is given. Returns the signal that
+  /// ended the training, 0 if none did. With `watches_signals`, SIGTERM and SIGHUP also end it, after the current step;
+  /// without it, an interrupt raises KeyboardInterrupt.
   int train(const py::object& rows, int64_t epochs, const py::object& target, const py::object& validation,
-            bool watches_signals) {
+            bool watches_signals, const std::optional<ScaleNumbers>& loss_scale) {
     PythonCallback callback(target);
     FitOptions fit{
         .epochs = epochs, .observers = {&callback}, .prints = false, .is_said = [this](std::string_view key) {
           return said_.contains(std::string(key));
         }};
     if (!validation.is_none()) fit.validation = dataset_of(validation);
+    if (loss_scale) fit.loss_scale = scale_of(*loss_scale);
+    fit.ended = [this](const TrainingEnd& end) { loss_scale_ = end.loss_scale; };
     const DatasetPtr dataset = dataset_of(rows);
     if (watches_signals) {
       fit.signals = &SignalGuard::requests;
@@ -268,6 +288,14 @@ class PythonModel {
     return outputs;
   }
 
+  /// The scale of the loss after the last training; none if it does not leave out bad steps.
+  std::optional<ScaleNumbers> loss_scale() const {
+    if (!loss_scale_) return std::nullopt;
+    const auto& [state, measures, path] = *loss_scale_;
+    return ScaleNumbers(state.scale, static_cast<double>(state.good_steps), static_cast<double>(state.bad_steps),
+                        measures, path);
+  }
+
   void assign(const std::map<std::string, ArrayPtr>& values) { model_.assign(states_of(values)); }
   std::map<std::string, ArrayPtr> states() const {
     const py::gil_scoped_release release;
@@ -277,6 +305,7 @@ class PythonModel {
  private:
   Network network_;
   std::set<std::string> said_{};  // the options that the script asked for
+  std::optional<KeptLossScale> loss_scale_{};
   Model model_;
 };
 
@@ -365,6 +394,7 @@ void bind_infos(py::module_& module) {
       .def_readonly("steps_per_epoch", &TrainInfo::steps_per_epoch)
       .def_readonly("steps", &TrainInfo::steps)
       .def_readonly("first_step", &TrainInfo::first_step)
+      .def_readonly("good_steps", &TrainInfo::good_steps)
       .def_property_readonly("layouts", [](const TrainInfo& info) { return layouts_of(*info.program); })
       .def_property_readonly("cuts", [](const TrainInfo& info) { return cuts_of(*info.program); });
   py::class_<StepInfo>(module, "StepInfo")
@@ -399,11 +429,12 @@ void bind_model(py::module_& module) {
   module.def("build_network", &build_network);
   py::class_<PythonModel>(module, "Model", "A network under a configuration (docs/reference/configuration.md).")
       .def(py::init<const std::string&, py::function, const std::optional<py::function>&, const OptionTexts&, bool,
-                    const std::optional<py::function>&, const std::optional<std::pair<std::string, py::dict>>&,
-                    const ScopePrecisions&>())
+                    const std::optional<std::pair<std::string, py::function>>&,
+                    const std::optional<std::pair<std::string, py::dict>>&, const ScopePrecisions&>())
       .def("train", &PythonModel::train)
       .def("program", &PythonModel::program)
       .def("plan_request", &PythonModel::plan_request)
+      .def_property_readonly("loss_scale", &PythonModel::loss_scale)
       .def("eval", &PythonModel::eval)
       .def("predict", &PythonModel::predict)
       .def("assign", &PythonModel::assign)

@@ -26,8 +26,8 @@ def require_window(where, value):
 class LossScaleManager:
     """The base of managers, which say how `Model` scales the loss while it is differentiated."""
 
-    def begin_training(self):
-        """Called when a training begins."""
+    def begin_training(self, good_steps=0):
+        """Called when a training begins. `good_steps`: steps in a row since the scale of a checkpoint changed."""
 
     def end_step(self, loss_scale, skipped):
         """Called after each step of a training, with its scale and whether it was left out."""
@@ -68,8 +68,8 @@ class FixedLossScaleManager(LossScaleManager):
 class DynamicLossScaleManager(LossScaleManager):
     """A scale that follows the gradients. It is divided by `scale_factor`, down to 1, after a step whose gradients are
     not finite, which is left out, and multiplied by it after `scale_window` other steps in a row. A training begins
-    with the scale after the one before, at most 2^40, and counts steps anew. One that is resumed goes on with the scale
-    and the count of its checkpoint."""
+    with the scale after the one before, at most 2^40, and counts steps anew. One whose optimizer was loaded from a
+    checkpoint goes on with its scale and count."""
 
     def __init__(self, init_loss_scale=2**24, scale_factor=2, scale_window=2000):
         where = type(self).__name__
@@ -93,8 +93,8 @@ class DynamicLossScaleManager(LossScaleManager):
         if self.good_steps >= self.scale_window:
             self.loss_scale, self.good_steps = self.loss_scale * self.scale_factor, 0
 
-    def begin_training(self):
-        self.good_steps = 0
+    def begin_training(self, good_steps=0):
+        self.good_steps = good_steps
 
     def end_step(self, loss_scale, skipped):
         self.loss_scale = loss_scale

@@ -49,7 +49,7 @@ class Events:
         self._model, self.callbacks, self._sink = model, callbacks, sink
         self._manager = model._loss_scale_manager
         self._optimizer = model._optimizer
-        self._rate, self._rates = self._optimizer.rate_of(0), None
+        self._rate, self._rates = None, None  # set at the begin, so that checkpoints have the rate
         self._hyperparameters = self._optimizer.program_state()
         self._changes = self._optimizer._changes
         self._read = set()  # names of parameters read since the last step
@@ -120,7 +120,7 @@ class Events:
     def train_begin(self, info, control):
         self._control, args = control, self._args
         if self._manager is not None:
-            self._manager.begin_training()
+            self._manager.begin_training(info.good_steps)
         self._steps_of_pass = info.steps_per_epoch
         args.batch_num = self._sink_size or info.steps_per_epoch
         args.last_step = self._counted(self._epochs * args.batch_num)
@@ -132,6 +132,8 @@ class Events:
         for name, parameter in self._job.parameters.items():
             parameter._belong_to(self, name)
         self._follow_rate()
+        if self._optimizer.loaded_rate is not None:  # one that a callback had set in place of those of all steps
+            control.set_learning_rate(self._optimizer.loaded_rate)
         self._call("on_train_begin")
         self._begin_step(1, 1)
 

@@ -52,7 +52,8 @@ class NetworkJob:
         texts = context.option_texts(options)
         update = optimizer.add_update if optimizer is not None and optimizer.adds_updates else None
         cuts = None if alone else strategy.cuts_to_load()
-        self.core = _core.Model(name, self._forward, minimised, texts, alone, update, cuts, list(precisions.items()))
+        updates = None if update is None else (optimizer.name_in_files, update)
+        self.core = _core.Model(name, self._forward, minimised, texts, alone, updates, cuts, list(precisions.items()))
 
     def _found_precisions(self, name, minimised, options, rows, purposes):
         """{scope: precision} of the cells of another precision than what is around them."""

@@ -204,13 +204,16 @@ class Model:
             if sink_size:
                 passes = -(-passes * sink_size // (len(rows) // rows_of_batch))
             with _naming_wide_columns(dataset):
-                stopped_by = job.core.train(rows, passes, events, valid_rows, bool(exits))
+                stopped_by = job.core.train(
+                    rows, passes, events, valid_rows, bool(exits), self._optimizer.loaded_scale
+                )
         finally:
             events.let_go()
             for name, array in job.take().items():
                 self._optimizer.state(name, array)
             if events.has_ended:  # else the states are those from before
                 self._optimizer.__dict__["global_step"] += events.steps
+                self._optimizer.end_training(job.core.loss_scale)
             events.give_back()
         for one in exits if stopped_by else ():
             one.stopped(stopped_by, self._network)

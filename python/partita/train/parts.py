@@ -52,7 +52,7 @@ def joined(where, name, parts, entry=None):
 
 def joined_over_ranks(where, parameters):
     """Whole parameters of the parts that the processes have. All of them call it."""
-    own = {name: (one.box, one.asnumpy()) for name, one in parameters.items()}
+    own = {name: (one.box, one.measures, one.asnumpy()) for name, one in parameters.items()}
     data = np.frombuffer(pickle.dumps(own), np.uint8)
     sizes = all_gather_into_tensor(Tensor(np.array([data.size], np.int64)))[0].asnumpy()
     padded = np.zeros(int(sizes.max()), np.uint8)
@@ -60,8 +60,8 @@ def joined_over_ranks(where, parameters):
     all_data = all_gather_into_tensor(Tensor(padded))[0].asnumpy().reshape(len(sizes), -1)
     parts = {}
     for rank, size in enumerate(sizes):
-        for name, (box, values) in pickle.loads(all_data[rank, : int(size)].tobytes()).items():
+        for name, (box, measures, values) in pickle.loads(all_data[rank, : int(size)].tobytes()).items():
             one = Parameter(Tensor(values), name=name)
-            one.box = box
+            one.box, one.measures = box, measures
             parts.setdefault(name, []).append((rank, one))
     return {name: joined(where, name, of_ranks) for name, of_ranks in parts.items()}

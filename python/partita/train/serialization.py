@@ -58,6 +58,10 @@ def save_checkpoint(
         raise TypeError(
             f"[save_checkpoint] nothing to save, got {type(save_obj).__name__}, expected a Cell, a dict or a list"
         )
+    texts = {}
+    if isinstance(save_obj, Optimizer):
+        numbers, texts = save_obj.saved_numbers()
+        named += numbers
     if choice_func is not None:
         named = [(name, one) for name, one in named if choice_func(name)]
     for name, one in (append_dict or {}).items():
@@ -65,13 +69,14 @@ def save_checkpoint(
     for name, one in named:
         if not isinstance(one, Tensor):
             raise TypeError(f"[save_checkpoint] '{name}' is not a tensor, got {type(one).__name__}, expected one")
-    save_parameters(path, named)
+    save_parameters(path, named, texts)
 
 
-def save_parameters(path, named):
-    """(name, tensor) to a file, with the places of those that are parts of others."""
-    boxes = {f"box:{name}": _box_text(one.box) for name, one in named if getattr(one, "box", None)}
-    _core.save_arrays(path, [(name, one.array) for name, one in named], boxes)
+def save_parameters(path, named, texts=None):
+    """(name, tensor) to a file, with the places of those that are parts of others. `texts`: metadata of the file."""
+    texts = dict(texts or {})
+    texts.update({f"box:{name}": _box_text(one.box) for name, one in named if getattr(one, "box", None)})
+    _core.save_arrays(path, [(name, one.array) for name, one in named], texts)
 
 
 # What PyTorch calls the parameters of norms and embeddings.
@@ -135,6 +140,7 @@ def load_checkpoint(
     left_out, chosen = _prefixes(filter_prefix), _prefixes(specify_prefix)
     found = {}
     arrays, texts = _core.load_arrays(path)
+    measures = _core.saved_measures(texts, path)
     for name, array in arrays.items():
         if name.startswith(left_out) if left_out else False:
             continue
@@ -144,6 +150,8 @@ def load_checkpoint(
             continue
         found[name] = Parameter(Tensor(array), name=name)
         found[name].box = _box_of(texts.get(f"box:{name}"))
+        measured = measures.get("loss_scale" if name == "checkpoint.loss_scale" else "optimizer", "")
+        found[name].measures = (measured, path)
     if not found:
         raise ValueError(f"[load_checkpoint] nothing to load, got no parameters of '{path}', expected at least 1")
     if net is not None:
@@ -156,9 +164,11 @@ def _prefixes(given):
 
 
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
-    """Loads parameters into those of a cell with the same names, or states into an optimizer. Returns the names without
-    a counterpart: (of the cell, of the dict). If processes hold only parts of some parameters, all processes call it,
-    and get whole ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict."""
+    """Loads parameters into those of a cell with the same names, or states into an optimizer. With the states of a
+    training come the learning rate of the next step and the scale of the loss, as far as the file has them; a rate that
+    is set later counts. Returns the names without a counterpart: (of the cell, of the dict). If processes hold only
+    parts of some parameters, all processes call it, and get whole ones. Raises TypeError if `net` is no Cell or
+    `parameter_dict` no dict."""
     if not isinstance(net, Cell):
         raise TypeError(
             f"[load_param_into_net] the network is not a cell, got {type(net).__name__}, expected an nn.Cell"

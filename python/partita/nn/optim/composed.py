@@ -14,6 +14,9 @@ class AdamWeightDecay(Optimizer):
         require_betas("AdamWeightDecay", beta1, beta2, eps)
         self.beta1, self.beta2, self.eps = beta1, beta2, eps
 
+    def kept_states(self):
+        return ("exp_avg", "exp_avg_sq")
+
     def update(self, parameter, gradient, learning_rate, states):
         mean = states("exp_avg") * self.beta1 + gradient * (1 - self.beta1)
         square = states("exp_avg_sq") * self.beta2 + F.square(gradient) * (1 - self.beta2)
@@ -33,6 +36,9 @@ class Adagrad(Optimizer):
         if accum < 0:
             raise ValueError(f"[Adagrad] bad accum, got {accum}, expected a number from 0")
         self.accum, self.update_slots = accum, update_slots
+
+    def kept_states(self):
+        return ("sum",) if self.update_slots else ()
 
     def update(self, parameter, gradient, learning_rate, states):
         total = states("sum", self.accum)
@@ -65,6 +71,11 @@ class RMSProp(Optimizer):
             )
         self.decay, self.momentum, self.epsilon, self.centered = decay, momentum, epsilon, bool(centered)
 
+    renamed = {"momentum": ("step_momentum", "square_avg")}
+
+    def kept_states(self):
+        return ("square_avg", *["grad_avg"] * self.centered, *["step_momentum"] * (self.momentum > 0))
+
     def update(self, parameter, gradient, learning_rate, states):
         square = states("square_avg", 1.0) * self.decay + F.square(gradient) * (1 - self.decay)
         states.keep("square_avg", square)
@@ -74,8 +85,9 @@ class RMSProp(Optimizer):
             square = square - F.square(mean)
         step = learning_rate * gradient * F.rsqrt(square + self.epsilon)
         if self.momentum:
-            step = states("momentum") * self.momentum + step
-            states.keep("momentum", step)
+            # The momentum of steps, not that of gradients, which others keep.
+            step = states("step_momentum") * self.momentum + step
+            states.keep("step_momentum", step)
         return parameter - step
 
 
@@ -86,6 +98,9 @@ class AdaMax(Optimizer):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         require_betas("AdaMax", beta1, beta2, eps)
         self.beta1, self.beta2, self.eps = beta1, beta2, eps
+
+    def kept_states(self):
+        return ("exp_avg", "exp_inf")
 
     def update(self, parameter, gradient, learning_rate, states):
         mean = states("exp_avg") * self.beta1 + gradient * (1 - self.beta1)
@@ -106,6 +121,9 @@ class Adadelta(Optimizer):
                 f"[Adadelta] bad numbers, got rho={rho}, epsilon={epsilon}, expected rho of 0 to 1 and epsilon from 0"
             )
         self.rho, self.epsilon = rho, epsilon
+
+    def kept_states(self):
+        return ("square_avg", "delta_avg")
 
     def update(self, parameter, gradient, learning_rate, states):
         square = states("square_avg") * self.rho + F.square(gradient) * (1 - self.rho)

@@ -26,6 +26,9 @@ class SGD(Optimizer):
     def is_composed(self):
         return self.momentum > 0 and self.dampening != 0  # the first gradient is not dampened
 
+    def kept_states(self):
+        return ("momentum",)
+
     def update(self, parameter, gradient, learning_rate, states):
         velocity = states("momentum") * self.momentum + gradient * (1 - self.dampening)
         velocity = F.select(F.less(states.step, 0.5), gradient, velocity)

@@ -10,13 +10,14 @@ from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.nn.optim.file_states import FileStates
 
 # Methods of the documented class that would have to be called for each parameter, or step.
 _NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight", "scale_grad")
 _UNDECAYED = ("gamma", "beta")  # parameters with these in their names: scales and offsets of norms
 
 
-class Optimizer(Cell):
+class Optimizer(FileStates, Cell):
     """The base: parameters, and a learning rate, which is a number, or one for each step. Weights decay but for the
     scales and offsets of norms.
 
@@ -66,6 +67,8 @@ class Optimizer(Cell):
         self.__dict__["global_step"] = 0
         self.__dict__["_counts"] = False
         self.__dict__["states"] = {}  # momentum and the like by their names in the library, once there are some
+        self._forget_loaded()
+        self.__dict__["_scale_after"] = None
 
     def options(self):
         """Options of the job, by their keys."""
@@ -83,7 +86,16 @@ class Optimizer(Cell):
         return {"optimizer.weight_decay": self.weight_decay, "optimizer.no_decay": list(_UNDECAYED)}
 
     _entries = frozenset({"update"})
-    _internals = Cell._internals | {"parameters", "learning_rates", "global_step", "states", "_counts"}
+    _internals = Cell._internals | {
+        "parameters",
+        "learning_rates",
+        "global_step",
+        "states",
+        "_counts",
+        "loaded_rate",
+        "loaded_scale",
+        "_scale_after",
+    }
 
     def program_state(self):
         values = [(name, one) for name, one in self.__dict__.items() if name not in self._internals]
@@ -115,47 +127,6 @@ class Optimizer(Cell):
         """The symbol of the learning rate of one parameter."""
         own = self._group_of(name)[1] if self.groups else None
         return rate if own is None else trace.constant(own, "f32", [])
-
-    def state(self, name, array=None):
-        """The state of a name as a parameter, which all programs share; with an array it gets this value."""
-        if name not in self.states:
-            self.states[name] = Parameter(Tensor(array if array is not None else 0.0), name, requires_grad=False)
-        elif array is not None:
-            self.states[name]._take(array)
-        return self.states[name]
-
-    def get_parameters(self, expand=True):
-        """The states, and the number of steps taken, as files keep them."""
-        steps = Parameter(Tensor(self.global_step, mstype.int32), "global_step", requires_grad=False)
-        return iter([*self.states.values(), steps])
-
-    def take_states(self, given):
-        """States of a file, by their names, and the steps that were taken; gives the names that are none of these."""
-        shapes, unused = {one.name: one.shape for one in self.parameters}, []
-        for name, one in given.items():
-            one = one if isinstance(one, Tensor) else Tensor(one)
-            head, _, last = name.rpartition(".")
-            if name == "global_step":
-                self.__dict__["global_step"] = int(one.asnumpy())
-            elif name == "checkpoint.position":
-                self.__dict__["global_step"] = int(one.asnumpy()[0])
-            elif name == "step" and (self.is_composed or self.counts_steps):
-                self.state(name, one.array.copy())
-            elif head in shapes and name not in shapes and (self.is_composed or last in self.state_names()):
-                if one.shape != shapes[head]:
-                    raise RuntimeError(
-                        f"[{type(self).__name__}] '{name}' is of another shape, got {one.shape}, expected "
-                        f"{shapes[head]}"
-                    )
-                self.state(name, one.array.copy())
-            else:
-                unused.append(name)
-        return unused
-
-    def state_names(self):
-        """Names of the states that an update of the library keeps for each parameter."""
-        kinds = {"sgd": (), "momentum": ("momentum",), "adam": ("exp_avg", "exp_avg_sq")}
-        return kinds[self.options()["optimizer.kind"]]
 
     @property
     def counts_steps(self):
@@ -260,6 +231,7 @@ class Optimizer(Cell):
     @learning_rate.setter
     def learning_rate(self, value):
         self.__dict__["learning_rates"] = _rates(type(self).__name__, value)
+        self.__dict__["loaded_rate"] = None
 
     @property
     def is_scheduled(self):

@@ -1,0 +1,143 @@
+"""The states of optimizers in files."""
+
+from partita._names import refuse_missing
+from partita._warnings import warn
+from partita.common import dtype as mstype
+from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+
+_OF_SCRIPT = "update of "  # begins the names of optimizers that a script defines
+
+
+class FileStates:
+    """The part of an optimizer that keeps its states, and exchanges them with files."""
+
+    def state(self, name, array=None):
+        """The state of a name as a parameter, which all programs share; with an array it gets this value."""
+        if name not in self.states:
+            self.states[name] = Parameter(Tensor(array if array is not None else 0.0), name, requires_grad=False)
+        elif array is not None:
+            self.states[name]._take(array)
+        return self.states[name]
+
+    def get_parameters(self, expand=True):
+        """The states, and the number of steps taken, as files keep them."""
+        steps = Parameter(Tensor(self.global_step, mstype.int32), "global_step", requires_grad=False)
+        return iter([*self.states.values(), steps])
+
+    def take_states(self, given):
+        """States of a file, by their names, and the steps that were taken; gives the names that are none of these."""
+        shapes, unused = {one.name: one.shape for one in self.parameters}, []
+        kept, other = self.state_names(), self._other_optimizer(given)
+        for name, one in given.items():
+            one = one if isinstance(one, Tensor) else Tensor(one)
+            head, _, last = name.rpartition(".")
+            last = self._present_name(head, last, given)
+            if name == "checkpoint.learning_rate":
+                self._take_rate(float(one.asnumpy()))
+            elif name == "checkpoint.loss_scale":
+                self._take_scale(one)
+            elif name == "global_step":
+                self.__dict__["global_step"] = int(one.asnumpy())
+            elif name == "checkpoint.position":
+                self.__dict__["global_step"] = int(one.asnumpy()[0])
+            elif other or name in shapes:
+                unused.append(name)
+            elif name == "step" and (self.is_composed or self.counts_steps):
+                self.state(name, one.array.copy())
+            elif head in shapes and (kept is None or last in kept):
+                if one.shape != shapes[head]:
+                    raise RuntimeError(
+                        f"[{type(self).__name__}] '{name}' is of another shape, got {one.shape}, expected "
+                        f"{shapes[head]}"
+                    )
+                self.state(f"{head}.{last}", one.array.copy())
+            else:
+                unused.append(name)
+        self._say_what_begins_anew(unused, shapes, other)
+        return unused
+
+    def _take_rate(self, rate):
+        """The learning rate of the next step, from a file; below 0: it has none. Rates that are given for each step are
+        those of the script, but for the first one, which a callback may have set."""
+        if rate < 0:
+            return
+        if not self.is_scheduled:
+            self.learning_rate = rate
+        self.__dict__["loaded_rate"] = rate
+
+    def _take_scale(self, one):
+        """The scale of the loss of the next training, from a file."""
+        numbers = [float(number) for number in one.asnumpy().reshape(-1)]
+        measures, path = getattr(one, "measures", None) or ("", "")
+        self.__dict__["loaded_scale"] = self.__dict__["_scale_after"] = (*numbers, measures, path)
+
+    def _forget_loaded(self):
+        self.__dict__["loaded_rate"] = self.__dict__["loaded_scale"] = None
+
+    def end_training(self, loss_scale):
+        """Called after a training of Model, with its scale of the loss and what that measures."""
+        self._forget_loaded()
+        self.__dict__["_scale_after"] = loss_scale
+
+    def saved_numbers(self):
+        """Returns the numbers that files keep next to the states, as (name, tensor), and their metadata."""
+        numbers, texts = [], {"partita.measures.optimizer": self.name_in_files}
+        if not self.is_scheduled:
+            rate = Parameter(Tensor(self.rate_of(0), mstype.float64), "checkpoint.learning_rate", requires_grad=False)
+            numbers.append((rate.name, rate))
+        if self._scale_after is not None:
+            *scale, measures, _ = self._scale_after
+            one = Parameter(Tensor(scale, mstype.float64), "checkpoint.loss_scale", requires_grad=False)
+            numbers.append((one.name, one))
+            texts["partita.measures.loss_scale"] = measures
+        return numbers, texts
+
+    @property
+    def name_in_files(self):
+        """The name that files have of the optimizer. One defined by a script is marked: it names its states itself."""
+        is_own = type(self).__module__.partition(".")[0] == "partita"
+        return ("" if is_own else _OF_SCRIPT) + type(self).__name__
+
+    def _other_optimizer(self, given):
+        """The name of the optimizer that the file is of, if its states may measure something else by the same names."""
+        states = (one for name, one in given.items() if not name.startswith("checkpoint."))
+        found = {one.measures[0] for one in states if getattr(one, "measures", None)} - {""}
+        of_file, own = next(iter(found), ""), self.name_in_files
+        are_of_script = of_file.startswith(_OF_SCRIPT) or own.startswith(_OF_SCRIPT)
+        return of_file if of_file and are_of_script and of_file != own else ""
+
+    def _present_name(self, head, last, given):
+        """The name of a state, of one that older files have under another name the present one."""
+        present, other = self.renamed.get(last, (last, None))
+        return present if other is None or f"{head}.{other}" in given else last
+
+    renamed = {}  # name in older files: (present name, another state in files of this optimizer)
+
+    def _say_what_begins_anew(self, unused, shapes, other):
+        """Warns if the file has states of these parameters, but not all that the updates keep."""
+        left = [name for name in unused if name.rpartition(".")[0] in shapes and name not in shapes]
+        taken = [name for name in self.states if name.rpartition(".")[0] in shapes]
+        kept = self.state_names()
+        missing = [f"{one}.{last}" for one in shapes for last in kept or () if f"{one}.{last}" not in self.states]
+        are_unknown = other and kept is None
+        if not (are_unknown or missing and (left or taken or not unused)):
+            return  # of a file without states of these parameters the caller says so
+        got = left[0] + (f" of {other}" if other else "") if left else taken[0] if taken else "none"
+        expected = missing[0] if missing else f"those of {type(self).__name__}"
+        warn(f"[load_param_into_net] states of {type(self).__name__} begin anew, got {got}, expected {expected}")
+
+    def state_names(self):
+        """Names of the states that updates keep for each parameter; None if a script's update chooses them."""
+        if self.is_composed:
+            return self.kept_states()
+        kinds = {"sgd": (), "momentum": ("momentum",), "adam": ("exp_avg", "exp_avg_sq")}
+        return kinds[self.options()["optimizer.kind"]]
+
+    def kept_states(self):
+        """Names of the states that `update` keeps, if they are known before it is built. One name measures the same in
+        all optimizers of the package."""
+        return None
+
+
+__getattr__ = refuse_missing(globals())
