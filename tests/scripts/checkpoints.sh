@@ -31,6 +31,45 @@ for name, place in header.items():
     assert data[begin:end] == weights[name].tobytes() and list(weights[name].shape) == place["shape"], name
 PY
 
+# A step that is not finite ends all ranks, in threads and processes: the checkpoint of the step before is complete.
+diverging="train mlp:hidden=64 --batch 24 --no-eval --quiet --threads 1 --optimizer sgd --lr 1e30 --lr-schedule constant
+  --warmup-steps 0 --steps 50 --checkpoint-every 1"
+devices=cpu
+[[ -n ${PARTITA_PJRT_PLUGIN:-} ]] && devices="cpu xla:cpu"
+for device in $devices; do
+  for start in "" "--ranks 3" "launch -n 2"; do
+    rm -rf "$folder/diverged"
+    command=("$partita" $diverging --device "$device" --checkpoint "$folder/diverged")
+    [[ $start == --ranks* ]] && command+=($start)
+    [[ $start == launch* ]] && command=("$partita" $start -- "${command[@]}")
+    "${command[@]}" >"$folder/out" 2>&1
+    code=$?
+    [[ $code -eq 79 && $(ls -A "$folder/diverged" | grep -v owner) == step_1 ]] ||
+      fail "before a loss that is not finite, $device '$start': exit $code, $(ls -A "$folder/diverged"), $(cat "$folder/out")"
+    "$partita" checkpoint verify "$folder/diverged" >/dev/null || fail "what was saved before, $device '$start'"
+  done
+done
+
+# More files than a process may have open. The limit is the hard one, too.
+large="train mlp:hidden=512,layers=3 --batch 64 --no-eval --quiet --threads 1 --schedule-steps 4"
+"$partita" $large --steps 2 --checkpoint "$folder/large" >/dev/null 2>&1 || fail "a larger training"
+"$partita" checkpoint merge "$folder/large" --all --out "$folder/large.safetensors" >/dev/null || fail "merge --all"
+"$partita" checkpoint split "$folder/large.safetensors" --ranks 1500 --out "$folder/many" >/dev/null || fail "1500 files"
+"$partita" checkpoint split "$folder/large.safetensors" --ranks 64 --out "$folder/64" >/dev/null || fail "64 files"
+[[ $(ls "$folder/many/step_2" | wc -l) -gt 1000 ]] || fail "there are not many files"
+(
+  ulimit -n 256
+  "$partita" checkpoint verify "$folder/many" >/dev/null || fail "verify of many files"
+  "$partita" checkpoint merge "$folder/many" --all --out "$folder/merged.safetensors" >/dev/null || fail "merge of many"
+  for many in many 64; do
+    same "$folder/$many" "$folder/large" || fail "many files hold something else"
+    "$partita" $large --steps 3 --ranks 16 --resume "$folder/$many" --checkpoint "$folder/on_$many" >"$folder/out" 2>&1 ||
+      fail "16 threads resume $many: $(cat "$folder/out")"
+  done
+) || exit 1
+same "$folder/merged.safetensors" "$folder/large" || fail "merged from many files"
+same "$folder/on_many" "$folder/on_64" || fail "resumed from many files"
+
 if command -v mpirun >/dev/null; then
   # Processes write what threads write, and one goes on from what the other wrote.
   mpirun -n 3 "$partita" $job --steps 4 --zero 3 --zero-threshold 0 --checkpoint "$folder/mpi" >"$folder/out" 2>&1 ||
