@@ -126,7 +126,10 @@ struct SoftwareCosts {
   double transfer_overhead = 0;  // seconds of a transfer between stages, in addition to the message
   double product_overlap = 0;    // share of a layer's own collectives that its products can hide
   bool reduces_after_backward = false;  // gradients are reduced after the backward instead of overlapped with it
-  bool prefetches_parameters = false;   // parameters updated in parts are gathered overlapped with the next forward
+  /// From level 2 of optimizer sharding on, gradients of one of several micro-batches are reduced overlapped with later
+  /// computation.
+  bool overlaps_micro_batches = false;
+  bool prefetches_parameters = false;  // parameters updated in parts are gathered overlapped with the next forward
   /// Recomputation runs the whole layer, not only what the backward reads, and results read by other layers are kept.
   bool recomputes_whole = false;
   bool waits_for_transfers = false;     // a stage computes nothing while it receives from another stage

@@ -15,6 +15,7 @@ const std::map<std::string, double, std::less<>> kWideLoss = {{"sub", 2.9}, {"ex
 SoftwareCosts megatron() {
   SoftwareCosts software;
   software.recomputes_whole = software.regathers = software.joins_products = software.keeps_gradients = true;
+  software.overlaps_micro_batches = true;
   software.mask_bytes = 1;
   software.fused = {"bias_add"};
   software.op_factor = kWideLoss;

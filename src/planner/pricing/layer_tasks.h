@@ -1,7 +1,7 @@
 #pragma once
 // The tasks of a step of a configuration.
 
-#include "planner/pricing/simulate_step.h"
+#include "planner/pricing/step_layers.h"
 #include "planner/simulation/engine.h"
 
 namespace partita {
@@ -26,9 +26,7 @@ class LayerTasks {
   int groups() const { return static_cast<int>(prices_.request().configuration.pipeline); }
   /// Returns the share of the micro-batches that are not simulated, since they repeat others; 0 if all are simulated.
   double repeated() const { return 1 - static_cast<double>(micro_batches_) / static_cast<double>(all_micro_batches_); }
-  /// Returns the seconds per step of the messages that a group sends in every micro-batch: reductions of gradients from
-  /// level 2 of optimizer sharding on, and gathers of parameters at level 3; 0 below.
-  double sending(int group) const;
+  const StepLayers& layers() const { return layers_; }
   /// Whether the gradients of weights are separate entries of the order.
   bool has_weight() const { return has_weight_; }
   const UnitCosts& costs_of(const LayerOfStage& layer) const {
@@ -37,17 +35,22 @@ class LayerTasks {
   const SoftwareCosts& software() const { return prices_.request().cluster.software; }
 
  private:
-  /// A layer of a stage, and the seconds of its messages among the ranks that share the batch.
-  struct Layer {
-    LayerOfStage of{};
-    double gather = 0, reduce = 0;
-    double gather_updated = 0;  // once per step, after the update or before the next step
-    Collective reduction = Collective::all_reduce;
-    double bytes = 0;  // bytes of its gradients
-    SecondsByKind late{};
+  /// A computation of a group. -1: no task.
+  struct Computation {
+    int before = -1;    // previous task of the compute queue
+    int received = -1;  // transfer that it waits for
+    int made = -1;      // task after which its results are there
+  };
+  /// A reduction that is not in the queue yet.
+  struct PendingReduction {
+    int after = -1;  // task that completes the gradients
+    double seconds = 0;
+    LayerTask task;
   };
   struct Group {
-    std::vector<int> computed;  // tasks of the compute queue, in their order
+    int computed = -1;                      // last task of the compute queue; -1: none
+    Computation last;                       // last computation
+    std::vector<PendingReduction> pending;  // reductions of the last computation
     std::vector<int> reductions;
     std::vector<int> gathers;  // gathers of updated parameters that the first forward waits for
   };
@@ -74,8 +77,6 @@ class LayerTasks {
     return static_cast<size_t>(sections * micro_batches_ + micro_batch);
   }
   Group& group(int stage) { return groups_[static_cast<size_t>(prices_.group_of(stage))]; }
-  void find_layers();
-  Layer layer_of(const LayerOfStage& of, int group) const;
   double seconds_of(StageSection section, const UnitCosts& costs) const;
   bool makes_gradients(StageSection section) const;
   int add(int group, TaskQueue queue, double seconds, LayerTask task);
@@ -83,9 +84,11 @@ class LayerTasks {
   void add_slot(const Slot& slot);
   void add_layers(const Slot& slot);
   void add_item(const Item& item, bool begins_slot, const Slot& slot);
-  int add_gather(const Item& item, double seconds);
+  int add_gather(const Item& item, double seconds, const Computation& along);
   void add_join(const Item& item, const std::vector<int>& gathers);
+  void add_gradients(const Slot& slot, Collective kind, double seconds, std::optional<LayerOfStage> layer);
   void add_reduction(const Slot& slot, Collective kind, double seconds, std::optional<LayerOfStage> layer);
+  void add_pending_reductions(int group);
   void add_transfer(const Slot& slot);
   int receive(const Slot& slot);
   void add_update(int group);
@@ -94,7 +97,7 @@ class LayerTasks {
   const int64_t zero_;
   const int64_t all_micro_batches_, micro_batches_;
   bool has_weight_ = false;
-  std::vector<std::vector<Layer>> layers_;  // by stage
+  const StepLayers layers_;
   TaskGraph graph_;
   std::vector<LayerTask> tasks_;
   std::vector<Group> groups_;

@@ -41,9 +41,10 @@ class StepSimulation {
   /// Seconds of all micro-batches of a group, with transfers. Messages slow the overlapped computation down, and the
   /// group takes at least as long as its messages of every micro-batch.
   double seconds_of_all(int group) const {
-    return std::max(prices_.seconds().repeated(group) + slowed(group), sending(group));
+    return std::max(prices_.seconds().repeated(group) + tasks_.layers().reducing(group) + slowed(group),
+                    sending(group));
   }
-  double sending(int group) const { return tasks_.sending(group); }
+  double sending(int group) const { return tasks_.layers().sending(group); }
   double slowed(int group) const {
     const SoftwareCosts& software = tasks_.software();
     const double transfers = software.waits_for_transfers ? 0 : prices_.seconds().transfers(group);
@@ -64,7 +65,9 @@ class StepSimulation {
     const double transfers = prices_.seconds().repeated(group) - prices_.seconds().computed(group);
     if (transfers > 0) own.exposed[Collective::send] += transfers * part;
     own.compute += slowed(group) * part;
-    const double more = sending(group) - prices_.seconds().repeated(group) - slowed(group);
+    const double reducing = tasks_.layers().reducing(group);
+    if (reducing > 0) own.exposed[Collective::reduce_scatter] += reducing * part;
+    const double more = sending(group) - prices_.seconds().repeated(group) - reducing - slowed(group);
     if (more > 0) own.exposed[zero_ == 3 ? Collective::all_gather : Collective::reduce_scatter] += more * part;
   }
 
@@ -91,17 +94,19 @@ class StepSimulation {
       own.spans.push_back(span);
     }
     if (task.queue != TaskQueue::compute) return;
-    if (blocking >= 0 && tasks_.tasks()[static_cast<size_t>(blocking)].kind) {
+    const TaskQueue awaited =
+        blocking < 0 ? TaskQueue::compute : tasks_.graph().tasks()[static_cast<size_t>(blocking)].queue;
+    if (awaited != TaskQueue::compute) {
       // All of the wait for a message among ranks that share the batch is exposed, since earlier messages delay it. The
       // wait before a transfer begins is a bubble, since another group delays it.
-      const bool is_transfer = tasks_.graph().tasks()[static_cast<size_t>(blocking)].queue == TaskQueue::transfer;
+      const bool is_transfer = awaited == TaskQueue::transfer;
       const double begin = is_transfer ? times_[static_cast<size_t>(blocking)].begin : time.free;
       const double exposed = time.begin - std::max(time.free, begin);
       if (exposed > 0) own.exposed[*tasks_.tasks()[static_cast<size_t>(blocking)].kind] += exposed;
     }
     if (info.is_join) return;
-    if (info.span.kind == LayerSpan::transfer) {
-      own.exposed[Collective::send] += time.end - time.begin;
+    if (info.kind) {
+      own.exposed[*info.kind] += time.end - time.begin;
       return;
     }
     if (info.span.kind == LayerSpan::update) {

@@ -98,6 +98,10 @@ const SecondsByKind& StageSeconds::gradients(size_t unit, int64_t group, int64_t
   return result;
 }
 
+bool StageSeconds::waits_for_micro_batches(int64_t zero) const {
+  return zero >= 2 && stages_.micro_batches() > 1 && !stages_.request().cluster.software.overlaps_micro_batches;
+}
+
 double StageSeconds::update(const UnitCosts& costs, int64_t zero) const {
   const Precision& precision = stages_.request().precision;
   const double parts = zero >= 1 ? static_cast<double>(stages_.sharing_ranks()) : 1;

@@ -37,6 +37,9 @@ class StageSeconds {
   /// without its late sums (UnitCosts): the reduction of gradients, and the gathers of parameters at level `zero`.
   /// Empty if no ranks share the batch. Results are cached by placement and level.
   const SecondsByKind& gradients(size_t unit, int64_t group, int64_t zero) const;
+  /// Whether a group computes nothing while it reduces the gradients of a micro-batch at level `zero`. With one
+  /// micro-batch reductions overlap with the backward, and below level 2 they are made once per step.
+  bool waits_for_micro_batches(int64_t zero) const;
   /// Seconds of the kernels that update the parameters of `costs`; from level 1 on, only a rank's part of them.
   double update(const UnitCosts& costs, int64_t zero) const;
 

@@ -15,12 +15,12 @@ double StepBound::find(int64_t zero) const {
   for (int64_t group = 0; group < stages_.configuration().pipeline; ++group) {
     const Ends ends = earliest(group, zero, before);
     if (group == 0) after = ends.update;
-    // Gradients of weights may come after the last backward.
-    double weights = 0;
-    for (int64_t s = group; s < stages_.stages(); s += stages_.configuration().pipeline)
-      weights += seconds_.shape().times[s].weight;
-    weights *= static_cast<double>(stages_.micro_batches());
-    const double handed = ends.computed - (stages_.configuration().order == Order::zero_bubble ? weights : 0);
+    // Gradients of weights, and what reduces them, may come after the last backward.
+    double weights = ends.waited;
+    for (int64_t s = group; s < stages_.stages() && stages_.configuration().order == Order::zero_bubble;
+         s += stages_.configuration().pipeline)
+      weights += seconds_.shape().times[s].weight * static_cast<double>(stages_.micro_batches());
+    const double handed = ends.computed - weights;
     longest = std::max({longest, ends.updated, handed + after});
     before += seconds_.shape().times[group].forward;
     after += seconds_.shape().times[group].backward;
@@ -42,11 +42,13 @@ StepBound::Ends StepBound::earliest(int64_t group, int64_t zero, double before) 
   const double followed =
       static_cast<double>(seconds_.shape().micro_batches) / static_cast<double>(stages_.micro_batches());
   const double repeated = stages_.request().cluster.software.waits_for_transfers ? 1 : 1 - followed;
-  Ends ends{.update = seconds_.update(stages_.group(group), zero) + sent.exposed};
+  Ends ends{.update = seconds_.update(stages_.group(group), zero) + sent.exposed, .waited = sent.waited};
   ends.computed = std::max(before, sent.prefetched - first) + seconds_.computed(group) * (1 - repeated) +
-                  seconds_.repeated(group) * repeated;
+                  seconds_.repeated(group) * repeated + sent.waited;
   const double slowed = (sent.overlapped - sent.first) * (1 - 1 / stages_.request().cluster.software.overlap_slowdown);
-  ends.updated = std::max({ends.computed + slowed, ends.computed - last + sent.last, sent.overlapped}) + ends.update;
+  const double began = ends.computed - sent.waited - last;  // earliest begin of the last section
+  const double sending = sent.waited > 0 ? sent.overlapped - sent.ahead + sent.waited : sent.overlapped;
+  ends.updated = std::max({ends.computed + slowed, began + sent.last, sending}) + ends.update;
   return ends;
 }
 
@@ -61,6 +63,8 @@ StepBound::Messages StepBound::messages(int64_t group, int64_t zero) const {
       if (s == group) sent.last += seconds;
     };
     const StageLayers& layers = stages_.layers_of_stage(s);
+    double all_layers = 0;
+    for (const UnitCopies& copies : layers) all_layers += static_cast<double>(copies.count());
     for (size_t u = 0; u < layers.size(); ++u) {
       const auto count = static_cast<double>(layers[u].count());
       if (count == 0) continue;
@@ -70,11 +74,19 @@ StepBound::Messages StepBound::messages(int64_t group, int64_t zero) const {
       for (const auto& [kind, seconds] : sent_seconds) {
         if (kind != Collective::all_gather) {
           const double late = unit.late.contains(kind) ? unit.late.at(kind) : 0, each = seconds - late;
+          if (seconds_.waits_for_micro_batches(zero)) {
+            sent.waited += count * each;
+            sent.ahead += count * late;
+            add_last(count * late);
+            continue;
+          }
           add_last(count * (late + (zero >= 2 ? each / rounds : each)));
           if (zero >= 2) sent.overlapped += count * each * (rounds - 1) / rounds;
         } else if (zero == 3) {
           sent.overlapped += count * seconds;
           sent.first += count * seconds / (2 * rounds);
+          // Those of the first layer of a section, and all of the last section, whose layers are gathered one by one.
+          sent.ahead += count * seconds * (1 / all_layers + 1 / (2 * rounds));
         } else {
           (software.prefetches_parameters ? sent.prefetched : sent.exposed) += count * seconds;
         }

@@ -24,15 +24,17 @@ class StepBound {
   /// Seconds of a group's messages among the ranks that share the batch, each layer by itself.
   struct Messages {
     double overlapped = 0;  // all messages of a step that overlap with computation
+    double ahead = 0;       // part of `overlapped`: may also overlap with messages for which the group waits
     double last = 0;        // part of `overlapped`: gradients of its last section
     double first = 0;       // part of `overlapped`: parameters for the first forward
     double prefetched = 0;  // parameters updated in parts, gathered overlapped with the first forward
     double exposed = 0;     // parameters gathered after the update, and gradients reduced after the backward
+    double waited = 0;      // gradients of micro-batches while nothing is computed
   };
   /// The earliest time at which a group has run its last section, the earliest finish of its update, and the seconds
-  /// of that update.
+  /// of that update and of the reductions for which the group stops computing.
   struct Ends {
-    double computed = 0, updated = 0, update = 0;
+    double computed = 0, updated = 0, update = 0, waited = 0;
   };
 
   double find(int64_t zero) const;
