@@ -91,6 +91,8 @@ if [[ -n $building ]]; then
   [[ $each -ge 5 ]] || each=5
   echo "random changes: $each s for each of ${#readers[@]} readers"
   for reader in "${readers[@]}"; do PARTITA_FUZZ_SEED=1 check "fuzz $reader" tests/fuzz/run.sh "$each" "$reader"; done
+  # Other questions than the tests ask.
+  check "claims of the planner" tests/soak/planner.sh 10000 20 10000 60
   finish_tests
 fi
 

@@ -1,8 +1,9 @@
-// Random questions to the planner: no configuration that it chooses among takes less time than it says, the answer does
-// not depend on what else is asked for, and its text gives the same price again.
+// Random questions to the planner: no configuration that it chooses among takes less time than it says, no pin finds a
+// faster one, the answer does not depend on what else is asked for, and its text gives the same price again.
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <random>
 
@@ -59,16 +60,22 @@ struct Query {
     model = draw_model(draws);
     batch = draws.one_of<int64_t>({1, 4, 6, 12, 24, 48, 64, 96});
     const int64_t ranks = draws.one_of<int64_t>({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 64});
-    const std::string preset =
-        draws.one_of<std::string>({"v100", "a100-40", "a100-80", "h100", "h200", "b200", "ascend910", "cpu"});
+    const std::string preset = draws.one_of<std::string>(
+        {"v100", "a100-40", "a100-80", "h100", "h200", "b200", "ascend910", "v5e", "v5p", "v6e", "cpu"});
     cluster = cluster_named(preset == "cpu" ? preset : preset + ":8");
     if (draws.chance(0.3)) cluster = cluster_named("a100-80:8@partita");
     const double faster = draws.between(0.1, 4);
     for (LinkLevel& level : cluster.levels) level.bandwidth *= faster;
     cluster = resized(std::move(cluster), ranks);
+    // Parts that divide neither each other nor the batch.
+    if (cluster.levels.size() > 1 && cluster.levels[0].share_by_members.empty() && draws.chance(0.4)) {
+      cluster.levels[0].size = draws.one_of<int64_t>({3, 5, 6, 7});
+      cluster.levels[1].size = draws.one_of<int64_t>({1, 2, 3, 5, 6, 9});
+      verify(cluster);
+    }
     memory = cluster.device.memory;
     if (draws.chance(0.5)) {
-      const double whole = priced().costs->price({.data = std::gcd(batch, ranks)}).peak_memory();
+      const double whole = priced().costs->price({.data = std::gcd(batch, cluster.ranks())}).peak_memory();
       memory = whole * draws.between(0.05, 1.2);
     }
   }
@@ -94,7 +101,8 @@ std::vector<int64_t> divisors_of(int64_t number) {
   return result;
 }
 
-/// Configurations that the page docs/guide/planning.md says are searched, like another one or not.
+/// Configurations that the page docs/guide/planning.md and the line `searched` say are searched, like another one or
+/// not.
 class Neighbours {
  public:
   Neighbours(Draws& draws, const Priced& priced)
@@ -106,10 +114,6 @@ class Neighbours {
     const int64_t changes = one == best ? 1 + draws_.below(3) : 12;
     for (int64_t i = 0; i < changes; ++i) change(one);
     if (one.ranks() > ranks_ || one.pipeline * one.interleave > costs_.layers()) return std::nullopt;
-    const std::vector<int64_t> groups = numbers_of(ranks_ / one.tensor);
-    if (std::find(groups.begin(), groups.end(), one.pipeline) == groups.end() &&
-        (costs_.repeated_layers() == 0 || costs_.repeated_layers() % one.pipeline != 0))
-      return std::nullopt;
     if (one.tensor == 1) one.cuts = TensorCuts::blocks;
     const bool is_searched = one.cuts == TensorCuts::searched;
     one.squeeze = is_searched && best.squeeze > 0 ? 1 + draws_.below(kMaxSqueeze) : 0;
@@ -120,14 +124,40 @@ class Neighbours {
                 : one.pipeline > 1 && draws_.chance(0.5) ? Order::zero_bubble
                                                          : Order::one_forward_one_backward;
     if (one.data == 1) one.zero = 0;
-    const int64_t least = costs_.min_rows(one), rows = costs_.batch() / one.data;
-    if (rows % least != 0) return std::nullopt;
-    if (rows % one.micro_batch != 0 || one.micro_batch % least != 0) {
-      one.micro_batch = least * draws_.one_of(divisors_of(rows / least));
-    }
+    const int64_t rows = costs_.batch() / one.data;
+    if (rows % one.micro_batch != 0) one.micro_batch = draws_.one_of(divisors_of(rows));
     if (one.recompute.counts.size() != static_cast<size_t>(one.pipeline)) one.recompute.counts.clear();
     if (draws_.chance(0.3)) draw_recomputed(one);
     return one;
+  }
+
+  /// A configuration that `price` may accept, whether it is searched or not.
+  Configuration draw_any(const Configuration& best) {
+    Configuration one = draw(best).value_or(best);
+    for (int64_t changes = 1 + draws_.below(3); changes > 0; --changes) {
+      switch (draws_.below(6)) {
+        case 0: one.context = 1 + draws_.below(3); break;
+        case 1: one.tensor = 1 + draws_.below(ranks_); break;
+        case 2: one.interleave = 1 + draws_.below(12); break;
+        case 3: one.order = draws_.chance(0.5) ? Order::gpipe : Order::zero_bubble; break;
+        case 4: one.squeeze = draws_.below(kMaxSqueeze + 1); break;
+        default: one.links = draws_.below(kMaxLinks + 1); break;
+      }
+    }
+    return one;
+  }
+
+  /// Some of the values of a configuration as pins: "tensor=2,zero=1".
+  std::string draw_pins(const Configuration& of) {
+    std::string all = print(of), pins;
+    while (!all.empty()) {
+      const std::string item = all.substr(0, all.find(','));
+      all.erase(0, item.size() + 1);
+      const bool goes_along =
+          item.starts_with("links=") || item.starts_with("squeeze=") || item.starts_with("recompute=");
+      if (draws_.chance(goes_along ? 0.2 : 0.4)) pins += (pins.empty() ? "" : ",") + item;
+    }
+    return pins;
   }
 
  private:
@@ -144,10 +174,7 @@ class Neighbours {
       case 2: one.cuts = draws_.chance(0.5) ? TensorCuts::searched : TensorCuts::blocks; break;
       case 3: one.sequence_parallel = draws_.chance(0.5); break;
       case 4:
-        if (one.tensor > ranks_) break;
-        one.pipeline =
-            draws_.one_of(draws_.chance(0.5) && costs_.repeated_layers() > 0 ? divisors_of(costs_.repeated_layers())
-                                                                             : numbers_of(ranks_ / one.tensor));
+        one.pipeline = 1 + draws_.below(std::min(costs_.layers(), std::max<int64_t>(1, ranks_ / one.tensor)));
         break;
       case 5: one.micro_batch = draws_.one_of(divisors_of(costs_.batch() / one.data)); break;
       case 6: one.interleave = 1 + draws_.below(8); break;
@@ -173,7 +200,7 @@ class Neighbours {
 
 /// Numbers of everything that was checked.
 struct Counts {
-  int64_t queries = 0, neighbours = 0, fit = 0, idle = 0, recomputed = 0, pipelines = 0;
+  int64_t queries = 0, neighbours = 0, fit = 0, idle = 0, recomputed = 0, pipelines = 0, pinned = 0, fixed = 0;
 };
 
 /// Checks the lower bounds of a configuration that are known before it is simulated. Each uses more of it.
@@ -182,6 +209,7 @@ void expect_bounds(const SearchedSpace& space, NetworkCosts& costs, const Config
   const double most = seconds * (1 + kRounding);
   EXPECT_LE(space.bound_of_sizes(configuration), most) << "sizes of " << print(configuration);
   EXPECT_LE(space.bound_of_layers(configuration), most) << "layers of " << print(configuration);
+  EXPECT_LE(space.bound_of_layout(configuration), most) << "layout of " << print(configuration);
   EXPECT_LE(costs.stages(configuration).lower_bound(configuration.zero), most) << print(configuration);
   if (configuration.recompute == Recompute::none) return;
   EXPECT_LE(space.bound_of_excess(configuration), most) << "nothing recomputed: " << print(configuration);
@@ -215,6 +243,48 @@ std::optional<ConfigurationSearch> expect_one_answer(const Query& query) {
   return found;
 }
 
+/// A search with pins that the configuration `one` meets finds nothing faster than one without.
+void expect_no_faster_pin(const SearchRequest& request, const ConfigurationSearch& found, const std::string& pins,
+                          Counts& counts) {
+  SCOPED_TRACE("pins " + pins);
+  SearchRequest own = request;
+  own.pins = parse_pins(pins);
+  try {
+    const ConfigurationSearch pinned = search_configurations(own);
+    if (!pinned.best) return;
+    ++counts.pinned;
+    EXPECT_GE(pinned.best->price.step_seconds, found.lower_bound_seconds * (1 - kRounding))
+        << print(pinned.best->configuration) << " for " << print(found.best->configuration);
+  } catch (const InvalidArgument&) {  // heads that do not divide
+  }
+}
+
+/// A configuration that `price` accepts can be pinned, and has the same price then.
+void expect_pins_take(const SearchRequest& request, const Configuration& any, Counts& counts) {
+  SCOPED_TRACE("pinned " + print(any));
+  std::optional<PricedConfiguration> priced;
+  try {
+    if (any.ranks() > request.ranks) return;
+    const Configuration whole = completed(any, any.ranks(), request.costs.batch());
+    priced = {whole, request.costs.price(whole)};
+  } catch (const InvalidArgument&) {  // it is no configuration of this network
+    return;
+  }
+  SearchRequest own = request;
+  own.memory_bytes = std::numeric_limits<double>::max();
+  own.pins = parse_pins(print(priced->configuration));
+  // The text leaves defaults out, but they must not be open.
+  own.pins.tensor = priced->configuration.tensor, own.pins.pipeline = priced->configuration.pipeline;
+  own.pins.interleave = priced->configuration.interleave, own.pins.order = priced->configuration.order;
+  own.pins.cuts = priced->configuration.cuts, own.pins.recompute = priced->configuration.recompute;
+  own.pins.layer_split = priced->configuration.layer_split, own.pins.zero = priced->configuration.zero;
+  own.pins.sequence_parallel = priced->configuration.sequence_parallel, own.pins.links = priced->configuration.links;
+  const ConfigurationSearch search = search_configurations(own);
+  ++counts.fixed;
+  ASSERT_TRUE(search.best);
+  expect_same(*priced, *search.best, "as pins");
+}
+
 void ask(uint64_t seed, int64_t neighbours, Counts& counts) {
   Query query(seed);
   SCOPED_TRACE(query.name());
@@ -233,6 +303,8 @@ void ask(uint64_t seed, int64_t neighbours, Counts& counts) {
     const std::optional<Configuration> one = others.draw(best);
     if (!one) continue;
     EXPECT_TRUE(space.contains(*one)) << print(*one);
+    if (tries % 10 == 0) expect_no_faster_pin(request, *found, others.draw_pins(*one), counts);
+    if (tries % 10 == 5) expect_pins_take(request, others.draw_any(best), counts);
     try {
       const Price price = priced.costs->price(*one);
       ++i;
@@ -249,15 +321,22 @@ void ask(uint64_t seed, int64_t neighbours, Counts& counts) {
 
 TEST(RandomQueries, NothingThatIsSearchedIsFaster) {
   const int64_t first = number_from("PARTITA_QUERY", 0), queries = number_from("PARTITA_QUERIES", 40);
-  const int64_t neighbours = number_from("PARTITA_NEIGHBOURS", 20);
-  fmt::print("seeds {} to {}, {} neighbours each\n", first, first + queries - 1, neighbours);
+  const int64_t neighbours = number_from("PARTITA_NEIGHBOURS", 20), seconds = number_from("PARTITA_SECONDS", 1 << 30);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   Counts counts;
-  for (int64_t seed = first; seed < first + queries; ++seed) ask(static_cast<uint64_t>(seed), neighbours, counts);
-  fmt::print("{} answers, {} with idle ranks, {} with recomputed layers, {} with stages; {} neighbours, {} fit\n",
-             counts.queries, counts.idle, counts.recomputed, counts.pipelines, counts.neighbours, counts.fit);
-  if (queries < 40) return;
-  for (const int64_t count : {counts.idle, counts.recomputed, counts.pipelines}) EXPECT_GT(count, 0);
-  EXPECT_GT(counts.fit, queries * neighbours / 4);
+  int64_t asked = 0;
+  for (; asked < queries && std::chrono::steady_clock::now() < end; ++asked)
+    ask(static_cast<uint64_t>(first + asked), neighbours, counts);
+  fmt::print("seeds {} to {}, {} neighbours each\n", first, first + asked - 1, neighbours);
+  fmt::print(
+      "{} answers, {} with idle ranks, {} with recomputed layers, {} with stages; {} neighbours, {} fit; {} searches "
+      "with pins, {} of one configuration\n",
+      counts.queries, counts.idle, counts.recomputed, counts.pipelines, counts.neighbours, counts.fit, counts.pinned,
+      counts.fixed);
+  if (asked < 40) return;
+  for (const int64_t count : {counts.idle, counts.recomputed, counts.pipelines, counts.pinned, counts.fixed})
+    EXPECT_GT(count, 0);
+  EXPECT_GT(counts.fit, asked * neighbours / 4);
 }
 
 // Candidates do not depend on bandwidths but for the few whose links are of another class then; each is priced no

@@ -17,6 +17,7 @@ struct PartialPlan {
 
   /// Decides nothing; no input is cut.
   explicit PartialPlan(const Graph& graph);
+  bool operator==(const PartialPlan&) const = default;
 };
 
 /// Returns the plan of the whole graph that follows from `partial`, with `search` as the name of the search that made

@@ -7,10 +7,11 @@
 
 namespace partita {
 
-ForwardNodes::ForwardNodes(const Graph& graph, const Rules& rules, const OpSet& ops)
+ForwardNodes::ForwardNodes(const Graph& graph, const Rules& rules, const OpSet& ops, bool traced)
     : graph_(graph),
       rules_(rules),
       ops_(ops),
+      traced_(traced),
       uses_(graph.values.size()),
       state_(graph.values.size(), -1),
       stored_(graph.values.size(), -1),
@@ -141,7 +142,7 @@ const NodeProgram* ForwardNodes::program_of(size_t n, const NodeGradients& gradi
   }
   add_integer(key, gradients.copies);
   std::unique_ptr<NodeProgram>& cached = program_cache_[key];
-  if (!cached) cached = std::make_unique<NodeProgram>(graph_, node, ops_, gradients);
+  if (!cached) cached = std::make_unique<NodeProgram>(graph_, node, ops_, gradients, traced_);
   return cached.get();
 }
 

@@ -13,8 +13,9 @@ struct Use {
 
 class ForwardNodes {
  public:
-  /// The arguments must outlive this object.
-  ForwardNodes(const Graph& graph, const Rules& rules, const OpSet& ops);
+  /// The arguments must outlive this object. `traced`: whether the programs keep what their prices consist of
+  /// (`NodeProgram::trace`), for several searches that differ in costs.
+  ForwardNodes(const Graph& graph, const Rules& rules, const OpSet& ops, bool traced = false);
 
   const Graph& graph() const { return graph_; }
   const Rules& rules() const { return rules_; }
@@ -46,6 +47,7 @@ class ForwardNodes {
   const Graph& graph_;
   const Rules& rules_;
   const OpSet& ops_;
+  const bool traced_;
   bool trains_ = false;                      // whether the graph has gradients
   std::vector<std::vector<Use>> uses_;       // per value: by forward nodes
   std::vector<int> state_, stored_, input_;  // per value

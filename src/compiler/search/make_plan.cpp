@@ -70,15 +70,11 @@ CutSearch cut_search(const Mesh& mesh, const PlanOptions& options) {
           .squeeze = options.blocks.squeeze};
 }
 
-/// Returns `partial` with cuts of the open forward nodes: over the axis of tensor parallelism as a search decides,
-/// while other axes cut the batch. Throws InvalidArgument if the mesh lacks an axis of block sharding or has it in
-/// another size, and if `partial` cuts over a part of the axis of tensor parallelism. Throws what `options.costs`
-/// throws.
-PartialPlan search_blocks(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
-                          const PlanOptions& options, PartialPlan partial) {
-  const Axes tensor = block_axes(mesh, options.blocks).tensor;
-  return search_tensor_cuts(graph, rules, ops, mesh, tensor, cut_search(one_axis(mesh, tensor), options),
-                            std::move(partial));
+/// Returns what annotations and the options of inputs decide. Throws as `make_plan` does for these.
+PartialPlan binding_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, const PlanOptions& options) {
+  PartialPlan partial = partial_plan_of_annotations(graph, rules, mesh);
+  partial.inputs = dataset_dims(graph, mesh, options);
+  return partial;
 }
 
 Plan searched_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
@@ -90,15 +86,12 @@ Plan searched_plan(const Graph& graph, const Rules& rules, const OpSet& ops, con
 
 Plan annotated_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                     const PlanOptions& options) {
-  PartialPlan partial = partial_plan_of_annotations(graph, rules, mesh);
-  partial.inputs = dataset_dims(graph, mesh, options);
-  if (options.blocks.any()) {
-    if (options.blocks.searched) {
-      partial = search_blocks(graph, rules, ops, mesh, options, std::move(partial));
-      return complete_plan(graph, rules, mesh, std::string(name_of(options.search)), std::move(partial));
-    }
-    partial = cut_blocks(graph, rules, mesh, options.blocks, std::move(partial));
+  if (options.blocks.any() && options.blocks.searched) {
+    return complete_plan(graph, rules, mesh, std::string(name_of(options.search)),
+                         searched_blocks(ForwardNodes(graph, rules, ops), mesh, options));
   }
+  PartialPlan partial = binding_plan(graph, rules, mesh, options);
+  if (options.blocks.any()) partial = cut_blocks(graph, rules, mesh, options.blocks, std::move(partial));
   if (options.parallel == Parallel::automatic) {
     return searched_plan(graph, rules, ops, mesh, options, std::move(partial));
   }
@@ -165,6 +158,12 @@ std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const Plan
   if (uses_annotations(options.parallel) || !has_annotations(graph) || mesh.ranks() == 1) return "";
   return fmt::format("[plan] annotations of nodes are ignored, got --parallel {}, expected semi or auto",
                      name_of(options.parallel));
+}
+
+PartialPlan searched_blocks(const ForwardNodes& nodes, const Mesh& mesh, const PlanOptions& options) {
+  const Axes tensor = block_axes(mesh, options.blocks).tensor;
+  return search_tensor_cuts(nodes, mesh, tensor, cut_search(one_axis(mesh, tensor), options),
+                            binding_plan(nodes.graph(), nodes.rules(), mesh, options));
 }
 
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {

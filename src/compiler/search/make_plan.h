@@ -1,7 +1,8 @@
 #pragma once
 // Makes the plan of a graph on a mesh from the user's options.
 
-#include "compiler/plan/plan.h"
+#include "compiler/plan/complete_plan.h"
+#include "compiler/search/forward_nodes.h"
 #include "compiler/search/plan_options.h"
 #include "ir/graph/rules.h"
 
@@ -27,5 +28,10 @@ std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const Plan
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
 /// Returns the same plan, and throws as the other overload does. `rules` must be those of the graph.
 Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
+/// Returns the decisions that `make_plan` completes if `options.blocks.searched` is set: a search cuts the open forward
+/// nodes over the axis of tensor parallelism, and other axes cut the batch. Throws InvalidArgument for an annotation or
+/// a dataset strategy that does not fit, annotations that cut over a part of the axis of tensor parallelism, and a mesh
+/// that lacks an axis of block sharding or has it in another size. Throws what `options.costs` throws.
+PartialPlan searched_blocks(const ForwardNodes& nodes, const Mesh& mesh, const PlanOptions& options);
 
 }  // namespace partita

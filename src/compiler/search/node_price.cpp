@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "compiler/plan/gradient_cuts.h"
+#include "compiler/search/keys.h"
 #include "ir/sharding/propagate.h"
 
 namespace partita {
@@ -13,11 +14,76 @@ using Dims = std::vector<Axes>;
 
 double ceil_div(int64_t size, int64_t parts) { return static_cast<double>((size + parts - 1) / parts); }
 
+using Step = PriceTrace::Step;
+
+/// Returns the computation of one node on the rank with the largest parts.
+Step computation_of(const Rules& rules, size_t n, const Graph& graph, const Cut& cut, const Mesh& mesh) {
+  const ShardingRule& rule = rules[n];
+  Step step{.points = rules.op(n).flops_per_point};
+  for (size_t f = 0; f < cut.size(); ++f) {
+    if (rule.factors[f].contributes_flops) step.points *= ceil_div(rule.factors[f].size, mesh.ways(cut[f]));
+  }
+  const Node& node = graph.nodes[n];
+  const auto add = [&](const std::vector<ValueId>& values, const std::vector<TensorMap>& maps) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      step.bytes += largest_part(graph.type(values[i]), dims_from_factors(rule, cut, maps[i]), mesh);
+    }
+  };
+  add(node.inputs, rule.inputs);
+  add(node.outputs, rule.outputs);
+  return step;
+}
+
+double seconds_of_computation(const Step& step, const PlanCosts& costs) {
+  return std::max(step.points * costs.flop_seconds, step.bytes * costs.byte_seconds) + costs.node_seconds;
+}
+
+double seconds_of_move(const Type& type, const std::vector<Sharding>& from, const Sharding& to,
+                       ReshardCosts& reshards) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Sharding& sharding : from)
+    least = std::min(least, reshards.between(reshards.type(type), reshards.id(sharding), reshards.id(to)));
+  return least;
+}
+
+void add_sharding(std::string& key, const Sharding& sharding) {
+  add_dims(key, sharding.dims);
+  key += static_cast<char>(sharding.kind);
+  add_axes(key, sharding.partial);
+}
+
+/// Returns a key of all that the steps of a price depend on, apart from the program.
+std::string key_of(const Cut& cut, const std::vector<Sharding>& needs, const std::vector<Sharding>& wants,
+                   const Mesh& mesh) {
+  std::string key;
+  for (const MeshAxis& axis : mesh.axes()) add_integer(key, axis.size);
+  add_dims(key, cut);
+  for (const auto* shardings : {&needs, &wants}) {
+    add_integer(key, static_cast<int64_t>(shardings->size()));
+    for (const Sharding& sharding : *shardings) add_sharding(key, sharding);
+  }
+  return key;
+}
+
+/// Returns the price that consists of these steps.
+NodePrice price_of(const PriceTrace& trace, int copies, const PlanCosts& costs, ReshardCosts& reshards) {
+  NodePrice price = trace.price;
+  for (size_t i = 0; i < trace.steps.size(); ++i) {
+    if (i == trace.own) price.seconds *= 1 + copies;
+    const Step& step = trace.steps[i];
+    price.seconds += step.type == nullptr ? seconds_of_computation(step, costs)
+                                          : seconds_of_move(*step.type, step.from, step.to, reshards);
+  }
+  if (trace.own == trace.steps.size()) price.seconds *= 1 + copies;
+  return price;
+}
+
 /// Walks the nodes of a program as the partitioner does and sums their costs.
 class PriceWalk {
  public:
-  PriceWalk(const PlanCosts& costs, const Mesh& mesh, ReshardCosts& reshards)
-      : costs_(costs), mesh_(mesh), reshards_(reshards) {}
+  /// Records the steps in `trace` unless it is null.
+  PriceWalk(const PlanCosts& costs, const Mesh& mesh, ReshardCosts& reshards, PriceTrace* trace)
+      : costs_(costs), mesh_(mesh), reshards_(reshards), trace_(trace) {}
 
   double seconds() const { return seconds_; }
   bool resolved(size_t slot) const { return slots_[slot].resolved; }
@@ -26,7 +92,11 @@ class PriceWalk {
     return slots_.size() - 1;
   }
   const Sharding& made(size_t slot) const { return slots_[slot].there.front(); }
-  void multiply(double factor) { seconds_ *= factor; }
+  /// Lets all steps so far be made `times` times.
+  void repeat(int times) {
+    seconds_ *= times;
+    if (trace_ != nullptr) trace_->own = trace_->steps.size();
+  }
 
   /// Adds the cost of node `n` under `cut`, and of moving its operands to where it needs them. `slots`: the slot of
   /// each value of the program; sets those of the results.
@@ -46,7 +116,9 @@ class PriceWalk {
       }
       bring(slots[node.inputs[i]], type, target);
     }
-    seconds_ += seconds_of(program.rules(), n, program.graph(), cut, costs_, mesh_);
+    Step step = computation_of(program.rules(), n, program.graph(), cut, mesh_);
+    seconds_ += seconds_of_computation(step, costs_);
+    if (trace_ != nullptr) trace_->steps.push_back(std::move(step));
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       slots[node.outputs[k]] = add_slot(result_sharding(rule, cut, passed, static_cast<int>(k)));
     }
@@ -67,12 +139,9 @@ class PriceWalk {
 
   void bring(size_t slot, const Type& type, const Sharding& target) {
     std::vector<Sharding>& there = slots_[slot].there;
-    double least = std::numeric_limits<double>::infinity();
-    for (const Sharding& sharding : there) {
-      if (sharding == target) return;
-      least = std::min(least, reshards_.between(reshards_.type(type), reshards_.id(sharding), reshards_.id(target)));
-    }
-    seconds_ += least;
+    if (std::find(there.begin(), there.end(), target) != there.end()) return;
+    seconds_ += seconds_of_move(type, there, target, reshards_);
+    if (trace_ != nullptr) trace_->steps.push_back({.type = &type, .from = there, .to = target});
     if (target.partial.empty() && !there.front().partial.empty()) slots_[slot].resolved = true;
     there.push_back(target);
   }
@@ -106,6 +175,7 @@ class PriceWalk {
   const PlanCosts& costs_;
   const Mesh& mesh_;
   ReshardCosts& reshards_;
+  PriceTrace* trace_;
   std::vector<Slot> slots_;
   double seconds_ = 0;
 };
@@ -127,8 +197,9 @@ std::vector<Value> gradients_of_users(const GradCall& call) {
 
 bool NodeGradients::any() const { return std::find(arriving.begin(), arriving.end(), true) != arriving.end(); }
 
-NodeProgram::NodeProgram(const Graph& graph, const Node& node, const OpSet& ops, const NodeGradients& gradients)
-    : ops_(ops), copies_(gradients.copies) {
+NodeProgram::NodeProgram(const Graph& graph, const Node& node, const OpSet& ops, const NodeGradients& gradients,
+                         bool keeps_traces)
+    : ops_(ops), copies_(gradients.copies), keeps_traces_(keeps_traces) {
   Builder builder(ops, "node");
   std::unordered_map<ValueId, Value> input_values;
   std::vector<Value> operands;
@@ -213,14 +284,16 @@ Sharding required_sharding(const ShardingRule& rule, const Cut& cut, const Tenso
 NodePrice price_of(const NodeProgram& program, const Cut& cut, const std::vector<Sharding>& needs,
                    const std::vector<Sharding>& wants, const PlanCosts& costs, const Mesh& mesh,
                    ReshardCosts& reshards) {
+  PriceTrace* const trace = program.keeps_traces() ? program.trace(key_of(cut, needs, wants, mesh)) : nullptr;
+  if (trace != nullptr && !trace->steps.empty()) return price_of(*trace, program.copies(), costs, reshards);
   const Graph& graph = program.graph();
-  PriceWalk walk(costs, mesh, reshards);
+  PriceWalk walk(costs, mesh, reshards, trace);
   std::vector<size_t> slots(graph.values.size());
   for (size_t i = 0; i < needs.size(); ++i) slots[program.operands()[i]] = walk.add_slot(needs[i]);
   std::vector<Dims> dims(graph.values.size());
   const CutOrigin origin{0, cut};
   walk.run_node(program, 0, cut, slots);
-  walk.multiply(1 + program.copies());
+  walk.repeat(1 + program.copies());
   NodePrice price;
   for (ValueId result : program.results()) price.makes.push_back(walk.made(slots[result]));
   for (size_t k = 0; k < wants.size(); ++k) {
@@ -246,25 +319,16 @@ NodePrice price_of(const NodeProgram& program, const Cut& cut, const std::vector
     const ValueId arrives = program.arriving()[k];
     if (arrives >= 0 && walk.resolved(slots[arrives])) price.takes_partial = false;
   }
+  if (trace != nullptr) {
+    trace->price = price;
+    trace->price.seconds = 0;
+  }
   return price;
 }
 
 double seconds_of(const Rules& rules, size_t n, const Graph& graph, const Cut& cut, const PlanCosts& costs,
                   const Mesh& mesh) {
-  const ShardingRule& rule = rules[n];
-  double points = rules.op(n).flops_per_point, bytes = 0;
-  for (size_t f = 0; f < cut.size(); ++f) {
-    if (rule.factors[f].contributes_flops) points *= ceil_div(rule.factors[f].size, mesh.ways(cut[f]));
-  }
-  const Node& node = graph.nodes[n];
-  const auto add = [&](const std::vector<ValueId>& values, const std::vector<TensorMap>& maps) {
-    for (size_t i = 0; i < values.size(); ++i) {
-      bytes += largest_part(graph.type(values[i]), dims_from_factors(rule, cut, maps[i]), mesh);
-    }
-  };
-  add(node.inputs, rule.inputs);
-  add(node.outputs, rule.outputs);
-  return std::max(points * costs.flop_seconds, bytes * costs.byte_seconds) + costs.node_seconds;
+  return seconds_of_computation(computation_of(rules, n, graph, cut, mesh), costs);
 }
 
 double largest_part(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh) {

@@ -18,10 +18,33 @@ struct NodeGradients {
   bool any() const;
 };
 
-/// A node and its gradient nodes as a graph of their own, made once for all cuts. Not thread-safe: `expansion` caches.
+struct NodePrice {
+  double seconds = 0;                          // seconds of all its nodes on one rank, and of moves between them
+  std::vector<Sharding> makes;                 // per result
+  std::vector<std::optional<Sharding>> gives;  // per operand: its gradient as it is made
+  /// Whether gradients that arrive as partial sums are used without a reduction.
+  bool takes_partial = true;
+};
+
+/// What the price of a node under a cut consists of, whatever the costs: its computations and moves, in their order.
+struct PriceTrace {
+  struct Step {
+    double points = 0, bytes = 0;  // operations of a computation, and bytes that it reads and writes
+    const Type* type = nullptr;    // type of a moved value; null: a computation
+    std::vector<Sharding> from{};  // shardings of which the nearest is moved
+    Sharding to{};
+  };
+  std::vector<Step> steps;
+  size_t own = 0;   // number of steps of the node itself, which its recomputations repeat; the others are of gradients
+  NodePrice price;  // without seconds
+};
+
+/// A node and its gradient nodes as a graph of their own, made once for all cuts. Not thread-safe: `expansion` and
+/// `trace` cache.
 class NodeProgram {
  public:
-  NodeProgram(const Graph& graph, const Node& node, const OpSet& ops, const NodeGradients& gradients);
+  NodeProgram(const Graph& graph, const Node& node, const OpSet& ops, const NodeGradients& gradients,
+              bool keeps_traces = false);
 
   const Graph& graph() const { return graph_; }
   const Rules& rules() const { return *rules_; }
@@ -37,6 +60,10 @@ class NodeProgram {
   int copies() const { return copies_; }
   /// Returns the expansion of a node of this graph, for cuts that need it. Lives as long as this object.
   const NodeProgram& expansion(size_t node) const;
+  /// Returns the place of what a price consists of, under a key of a cut, a mesh and shardings; null unless the program
+  /// keeps traces. It has no steps if that has not been priced yet. Lives as long as this object.
+  PriceTrace* trace(const std::string& key) const { return keeps_traces_ ? &traces_[key] : nullptr; }
+  bool keeps_traces() const { return keeps_traces_; }
 
  private:
   NodeProgram(const OpSet& ops) : ops_(ops) {}
@@ -50,20 +77,14 @@ class NodeProgram {
   std::vector<bool> live_, read_;
   int copies_ = 0;
   mutable std::unordered_map<size_t, std::unique_ptr<NodeProgram>> expansions_;
+  bool keeps_traces_ = false;
+  mutable std::unordered_map<std::string, PriceTrace> traces_;
 };
 
 /// Returns the sharding in which a node needs an operand under a cut, without halos. A dimension with a window and
 /// fewer rows than parts is not cut.
 Sharding required_sharding(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type,
                            const Mesh& mesh);
-
-struct NodePrice {
-  double seconds = 0;                          // seconds of all its nodes on one rank, and of moves between them
-  std::vector<Sharding> makes;                 // per result
-  std::vector<std::optional<Sharding>> gives;  // per operand: its gradient as it is made
-  /// Whether gradients that arrive as partial sums are used without a reduction.
-  bool takes_partial = true;
-};
 
 /// Returns the price of a node, its recomputations and its gradient nodes under a cut. `needs`: sharding of each
 /// operand. `wants`: sharding of the gradient of each result as it arrives; empty: price without gradient nodes.

@@ -228,7 +228,10 @@ std::vector<std::vector<Axes>> axis_groupings(const Mesh& mesh, const PartialPla
 
 FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                       const PartialPlan& pinned, const CutSearch& search) {
-  const ForwardNodes nodes(graph, rules, ops);
+  return search_cuts(ForwardNodes(graph, rules, ops), mesh, pinned, search);
+}
+
+FoundCuts search_cuts(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned, const CutSearch& search) {
   std::optional<FoundCuts> best;
   double bound = std::numeric_limits<double>::infinity();
   std::map<Boundaries, double> costs;  // costs of the groupings that were searched

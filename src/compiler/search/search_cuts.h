@@ -5,6 +5,7 @@
 
 #include "compiler/plan/block_sharding.h"
 #include "compiler/plan/complete_plan.h"
+#include "compiler/search/forward_nodes.h"
 #include "compiler/search/plan_costs.h"
 #include "compiler/search/search_kind.h"
 
@@ -13,7 +14,7 @@ namespace partita {
 struct CutSearch {
   Search kind = Search::exact;  // any but propagation
   PlanCosts costs;
-  bool uneven = true;                                           // whether parts may differ by one
+  bool uneven = true;                                          // whether parts may differ by one
   double max_bytes = std::numeric_limits<double>::infinity();  // maximum bytes of a rank's memory
   /// Weight of bytes of a rank's memory relative to seconds, from 0 (none) to kMaxSqueeze (more than all seconds).
   int64_t squeeze = 0;
@@ -35,6 +36,7 @@ struct FoundCuts {
 /// with the lower bound of all of them.
 /// On a mesh of more than six axes without pins, the best two runs are found first and one of them is then split; the
 /// lower bound is then 0.
+FoundCuts search_cuts(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned, const CutSearch& search);
 FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                       const PartialPlan& pinned, const CutSearch& search);
 

@@ -78,15 +78,16 @@ Mesh one_axis(const Mesh& mesh, const Axes& axes) {
   return Mesh::undivided({{"all", mesh.ways(axes)}});
 }
 
-PartialPlan search_tensor_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
-                               const Axes& tensor, const CutSearch& search, PartialPlan partial) {
+PartialPlan search_tensor_cuts(const ForwardNodes& nodes, const Mesh& mesh, const Axes& tensor, const CutSearch& search,
+                               PartialPlan partial) {
+  const Graph& graph = nodes.graph();
+  const Rules& rules = nodes.rules();
   Axes others;
   for (int axis = 0; axis < static_cast<int>(mesh.rank_axes()); ++axis) {
     if (std::find(tensor.begin(), tensor.end(), axis) == tensor.end()) others.push_back(axis);
   }
   const JoinedAxes inner(tensor), outer(others);
-  const PartialPlan found =
-      search_cuts(graph, rules, ops, one_axis(mesh, tensor), together(partial, inner), search).partial;
+  const PartialPlan found = search_cuts(nodes, one_axis(mesh, tensor), together(partial, inner), search).partial;
   std::optional<Plan> batch;  // over the other ranks
   if (!others.empty()) {
     batch = data_parallel_plan(graph, rules, one_axis(mesh, others), {.uneven = true, .layerwise = false});

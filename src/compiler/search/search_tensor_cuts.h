@@ -10,8 +10,8 @@ namespace partita {
 /// `partial` has decided of nodes and states is kept.
 /// `search.costs` must be those of the mesh that `one_axis` returns. Throws InvalidArgument if `partial` cuts over a
 /// part of `tensor`.
-PartialPlan search_tensor_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
-                               const Axes& tensor, const CutSearch& search, PartialPlan partial);
+PartialPlan search_tensor_cuts(const ForwardNodes& nodes, const Mesh& mesh, const Axes& tensor, const CutSearch& search,
+                               PartialPlan partial);
 
 /// Returns a mesh with a single axis of as many ranks as the given axes of `mesh` have together, or without axes if
 /// none are given.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 
@@ -13,37 +14,41 @@ constexpr double kPrecision = 1e-12;  // relative precision of sums of seconds
 
 /// Fills stages up to `most` seconds, from the last one on, each with at least one layer. Each leaves at least one to
 /// every stage before it. Returns the first layer of each stage and, last, the number of layers; empty if not all
-/// layers fit.
-std::vector<size_t> filled(const std::vector<AssignedLayer>& layers, size_t stages, double most) {
-  most *= 1 + kPrecision;
+/// layers fit. Sets `next` to the smallest limit that gives some stage another layer.
+std::vector<size_t> filled(const std::vector<AssignedLayer>& layers, size_t stages, double most, double& next) {
+  const double limit = most * (1 + kPrecision);
   std::vector<size_t> begins(stages + 1, layers.size());
-  size_t next = layers.size();
+  size_t first = layers.size();
+  next = std::numeric_limits<double>::infinity();
   for (size_t stage = stages; stage-- > 0;) {
-    double sum = 0;
-    const size_t end = next;
-    while (next > stage && (next == end || sum + layers[next - 1].seconds <= most)) sum += layers[--next].seconds;
-    if (sum > most) return {};
-    begins[stage] = next;
+    double sum = layers[--first].seconds;
+    for (; first > stage; --first) {
+      const double more = sum + layers[first - 1].seconds;
+      if (more > limit) {
+        next = std::min(next, more);
+        break;
+      }
+      sum = more;
+    }
+    begins[stage] = first;
   }
-  if (next > 0) return {};
+  if (first > 0) return {};
   return begins;
 }
 
-/// Returns the first layer of each stage and, last, the number of layers. Minimises the time of the slowest stage by
-/// bisection.
+/// Returns the first layer of each stage and, last, the number of layers. The slowest stage takes the least possible
+/// time: of all sums of contiguous layers that may limit a stage, the smallest with which all layers fit.
 std::vector<size_t> balanced(const std::vector<AssignedLayer>& layers, size_t stages) {
-  double low = 0, high = 0;
+  double slowest = 0, sum = 0;
   for (const AssignedLayer& layer : layers) {
-    low = std::max(low, layer.seconds);
-    high += layer.seconds;
+    slowest = std::max(slowest, layer.seconds);
+    sum += layer.seconds;
   }
-  low = std::max(low, high / static_cast<double>(stages));
-  if (std::vector<size_t> begins = filled(layers, stages, low); !begins.empty()) return begins;
-  while (high - low > kPrecision * high) {
-    const double middle = (low + high) / 2;
-    (filled(layers, stages, middle).empty() ? low : high) = middle;
+  double most = std::max(slowest, sum / static_cast<double>(stages)), next = 0;
+  for (;;) {
+    if (std::vector<size_t> begins = filled(layers, stages, most, next); !begins.empty()) return begins;
+    most = next;
   }
-  return filled(layers, stages, high);
 }
 
 }  // namespace

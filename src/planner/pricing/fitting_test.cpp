@@ -19,7 +19,7 @@ std::vector<double> memory_of_all(const Priced& priced) {
   for (Configuration one : uniform_grid(priced.cluster.ranks(), priced.costs->layers(), priced.costs->batch())) {
     add(one);
     one.cuts = TensorCuts::searched;
-    if (one.tensor == 1 || one.sequence_parallel || one.micro_batch % priced.costs->min_rows(one) != 0) continue;
+    if (one.tensor == 1 || one.sequence_parallel) continue;
     for (one.squeeze = 0; one.squeeze <= kMaxSqueeze; ++one.squeeze) add(one);
   }
   std::sort(all.begin(), all.end());

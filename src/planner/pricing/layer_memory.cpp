@@ -46,13 +46,12 @@ class LayerMemoryBuilder {
     if (has_sums && software_.scores.kept_bytes > 0) {
       const Work work = values_.work_at(static_cast<size_t>(producer));
       const double scores = work.batch * work.rows * work.columns;
-      if (work.kind == WorkKind::attention)
-        (held.row > 0 ? held.row : held.fixed) += scores * software_.scores.kept_bytes;
+      if (work.kind == WorkKind::attention) held.add(values_.per_row(value, scores * software_.scores.kept_bytes));
     }
     const bool is_kept = values_.phase(producer) == Phase::forward && node.recompute.empty() && !collective_of(node);
     if (is_kept && values_.rules().op(static_cast<size_t>(producer)).traits.is_sum &&
-        values_.bytes_of(node.inputs[0]).row > 0 && values_.bytes_of(node.inputs[1]).row > 0)
-      held.row += values_.elements_of(value) * software_.mask_bytes;
+        values_.bytes_of(node.inputs[0]).growing() > 0 && values_.bytes_of(node.inputs[1]).growing() > 0)
+      held.add(values_.per_row(value, values_.elements_of(value) * software_.mask_bytes));
     return held;
   }
 
@@ -82,7 +81,7 @@ class LayerMemoryBuilder {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (values_.phase(n) != Phase::forward || !values_.is_each_micro_batch(n)) continue;
       for (ValueId output : graph_.nodes[n].outputs) {
-        if (values_.is_regathered(output) && values_.bytes_of(output).row > memory_.gathered_.row)
+        if (values_.is_regathered(output) && values_.bytes_of(output).growing() > memory_.gathered_.growing())
           memory_.gathered_ = values_.bytes_of(output);
         if (values_.is_read(output)) memory_.kept_[values_.unit(n)].add(held_bytes(output));
       }
@@ -163,7 +162,7 @@ class LayerMemoryBuilder {
 
 LayerMemory::LayerMemory(const LayerValues& values) { LayerMemoryBuilder(values, *this).run(); }
 
-double LayerMemory::workspace(double rows) const {
+double LayerMemory::workspace(const Rows& rows) const {
   double kept = 0, live = 0, most = 0;
   for (const PerRow& unit : kept_) kept += unit.at(rows);
   for (const Change& change : changes_) {
@@ -174,7 +173,7 @@ double LayerMemory::workspace(double rows) const {
   return std::max(0.0, most - kept) + gathered_.at(rows);
 }
 
-std::vector<UnitBackward> LayerMemory::backward(double rows) const {
+std::vector<UnitBackward> LayerMemory::backward(const Rows& rows) const {
   std::vector<UnitBackward> units(kept_.size());
   for (const Change& change : changes_) {
     if (!change.backward) continue;

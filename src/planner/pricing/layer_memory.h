@@ -18,28 +18,27 @@ struct UnitBackward {
   std::vector<BackwardMoment> within;  // changes since its begin, at the moments that no later one exceeds in both
 };
 
-/// The memory of the units of a folded graph for any number of rows in a micro-batch. `rows` is in units of
-/// `LoweringRequest::rows`.
+/// The memory of the units of a folded graph for any number of rows in a micro-batch.
 class LayerMemory {
  public:
   /// The values need not outlive this object.
   explicit LayerMemory(const LayerValues& values);
 
   /// Bytes that a unit keeps from the forward to the backward of a micro-batch of `rows`.
-  double kept(size_t unit, double rows) const { return kept_[unit].at(rows) + results_[unit].at(rows); }
+  double kept(size_t unit, const Rows& rows) const { return kept_[unit].at(rows) + results_[unit].at(rows); }
   /// Bytes of the values of a micro-batch that units before `unit` make and that it or later ones use in the forward.
-  double boundary(size_t unit, double rows) const { return boundaries_[unit].at(rows); }
+  double boundary(size_t unit, const Rows& rows) const { return boundaries_[unit].at(rows); }
   /// Bytes of those values of `boundary` that the backward reads, but only in this unit or later ones.
-  double handed(size_t unit, double rows) const { return handed_[unit].at(rows); }
+  double handed(size_t unit, const Rows& rows) const { return handed_[unit].at(rows); }
   /// Bytes of the inputs that have rows, such as images and labels.
-  double inputs(double rows) const { return inputs_.at(rows); }
+  double inputs(const Rows& rows) const { return inputs_.at(rows); }
   /// Returns the bytes by which the peak of a micro-batch exceeds what all units keep, at least 0, plus those of the
   /// largest value that is gathered again (`gathered`).
-  double workspace(double rows) const;
+  double workspace(const Rows& rows) const;
   /// Bytes of the largest value that is gathered again in the backward.
-  double gathered(double rows) const { return gathered_.at(rows); }
+  double gathered(const Rows& rows) const { return gathered_.at(rows); }
   /// Returns, by unit, how its backward changes the memory of a micro-batch of `rows`.
-  std::vector<UnitBackward> backward(double rows) const;
+  std::vector<UnitBackward> backward(const Rows& rows) const;
 
  private:
   friend class LayerMemoryBuilder;

@@ -15,11 +15,24 @@ LayerValues::LayerValues(const LoweringRequest& request)
       sections_(sections_of(request.local)),
       phases_(phases_of(request.local)),
       micro_(request.local.mesh.micro_axis()),
+      row_parts_(find_row_parts()),
       value_unit_(graph().values.size(), -1),
       is_read_(graph().values.size(), false),
       for_update_(graph().values.size(), false) {
   find_units();
   find_read();
+}
+
+/// Returns the largest number of parts into which ranks divide the rows of a micro-batch.
+int64_t LayerValues::find_row_parts() const {
+  int64_t most = 1;
+  for (const Sharding& sharding : local().shardings) {
+    for (const Axes& axes : sharding.dims) {
+      const bool is_cut_by_rows = std::find(axes.begin(), axes.end(), micro_) != axes.end();
+      if (is_cut_by_rows) most = std::max(most, local().mesh.ways(axes) / local().mesh.micro_batches());
+    }
+  }
+  return most;
 }
 
 /// Finds units by name: forward nodes are named as in the folded graph, and gradients have that name as their origin. A
@@ -67,13 +80,22 @@ double LayerValues::elements_of(ValueId value) const {
   return local_elements(graph().type(value), local().shardings[value].dims, local().mesh);
 }
 
-PerRow LayerValues::bytes_of(ValueId value) const {
+double LayerValues::bytes_of_lowered(ValueId value) const {
   const DType dtype = graph().type(value).dtype;
   const double element = dtype == DType::f32 ? request_.precision.activation : static_cast<double>(size_of(dtype));
-  const double bytes = elements_of(value) * element;
-  const std::vector<Axes>& dims = local().shardings[value].dims;
-  const bool grows = std::any_of(dims.begin(), dims.end(), [&](const Axes& axes) { return is_cut_by_rows(axes); });
-  return grows ? PerRow{0, bytes} : PerRow{bytes, 0};
+  return elements_of(value) * element;
+}
+
+PerRow LayerValues::per_row(ValueId value, double number) const {
+  Growth most = Growth::none;
+  for (const Axes& axes : local().shardings[value].dims) most = std::max(most, growth(axes));
+  return PerRow::of(most, number);
+}
+
+Growth LayerValues::growth(const Axes& axes) const {
+  if (std::find(axes.begin(), axes.end(), micro_) == axes.end()) return Growth::none;
+  const bool is_divided = row_parts_ > 1 && local().mesh.ways(axes) / local().mesh.micro_batches() == row_parts_;
+  return is_divided ? Growth::part : Growth::all;
 }
 
 /// Finds the values that the backward reads, and those that only the update reads.
@@ -91,10 +113,6 @@ Work LayerValues::work_at(size_t n) const {
 }
 
 bool LayerValues::is_each_micro_batch(size_t n) const { return micro_ < 0 || is_micro(sections_[n]); }
-
-bool LayerValues::is_cut_by_rows(const Axes& axes) const {
-  return std::find(axes.begin(), axes.end(), micro_) != axes.end();
-}
 
 bool LayerValues::is_recomputed(size_t n) const {
   return phases_[n] == Phase::backward && !graph().nodes[n].recompute.empty();

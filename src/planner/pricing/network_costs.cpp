@@ -1,11 +1,13 @@
 #include "planner/pricing/network_costs.h"
 
+#include <algorithm>
+
 #include "planner/pricing/simulate_step.h"
 
 namespace partita {
 namespace {
 
-constexpr size_t kMaxStagesKept = 4096;  // size of the cache during a search
+constexpr size_t kMaxStagesKept = 4096, kMaxLayoutsKept = 1024;  // sizes of the caches during a search
 
 }  // namespace
 
@@ -34,12 +36,17 @@ double NetworkCosts::step_flops() {
 double NetworkCosts::min_states(const Configuration& configuration) {
   LoweringKey key = lowering_.key_of(configuration);
   key.recompute = Recompute::none;
-  const LayerCosts& costs = lowering_.layer_costs(key, 1, lowering_.lowered_rows(key));
-  double parameters = 0, optimizer = 0;
-  for (size_t u = 0; u < costs.units.size(); ++u) {
-    parameters += static_cast<double>(folded().units[u].count) * costs.units[u].parameters;
-    optimizer += static_cast<double>(folded().units[u].count) * costs.units[u].optimizer;
+  auto cached = states_.find(key);
+  if (cached == states_.end()) {
+    const LayerCosts& costs = lowering_.layer_costs(key, 1, lowering_.lowered_rows(key));
+    double parameters = 0, optimizer = 0;
+    for (size_t u = 0; u < costs.units.size(); ++u) {
+      parameters += static_cast<double>(folded().units[u].count) * costs.units[u].parameters;
+      optimizer += static_cast<double>(folded().units[u].count) * costs.units[u].optimizer;
+    }
+    cached = states_.emplace(key, std::pair(parameters, optimizer)).first;
   }
+  const auto [parameters, optimizer] = cached->second;
   const Precision& precision = lowering_.options().precision;
   const auto ranks = static_cast<double>(configuration.data * configuration.context);
   const auto shared = [&](int64_t level) { return configuration.zero >= level ? ranks : 1; };
@@ -50,36 +57,85 @@ double NetworkCosts::min_states(const Configuration& configuration) {
 
 void NetworkCosts::evict_stages() {
   if (stages_.size() > kMaxStagesKept) stages_.clear();
+  if (layouts_.size() > kMaxLayoutsKept) layouts_.clear();
 }
 
-RowSeconds NetworkCosts::row_seconds(const Configuration& configuration) {
-  const LayerCosts& costs = lowering_.layer_costs(lowering_.key_of(configuration), lowering_.groups_of(configuration),
-                                                  configuration.micro_batch);
+const RowSeconds& RowCosts::of(int64_t rows) {
+  const auto cached = cache_.find(rows);
+  if (cached != cache_.end()) return cached->second;
+  const LayerCosts& costs = lowering_.layer_costs(key_, groups_, rows);
   RowSeconds seconds;
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const UnitCosts& unit = costs.units[u];
-    const auto count = static_cast<double>(folded().units[u].count);
+    const auto count = static_cast<double>(lowering_.folded().units[u].count);
     seconds.all += count * (unit.forward.seconds() + unit.backward.seconds());
     seconds.weights += count * unit.backward_weights;
+    const double of_layer = unit.forward.seconds() + unit.backward.seconds();
+    if (of_layer > 0) seconds.forward_share = std::min(seconds.forward_share, unit.forward.seconds() / of_layer);
   }
-  seconds.all /= static_cast<double>(configuration.micro_batch);
-  seconds.weights /= static_cast<double>(configuration.micro_batch);
-  return seconds;
+  seconds.all /= static_cast<double>(rows);
+  seconds.weights /= static_cast<double>(rows);
+  return cache_.emplace(rows, seconds).first->second;
+}
+
+LayerSeconds& RowCosts::layers(int64_t rows) {
+  const auto cached = layers_.find(rows);
+  if (cached != layers_.end()) return cached->second;
+  return layers_.emplace(rows, LayerSeconds(lowering_.folded(), lowering_.layer_costs(key_, groups_, rows)))
+      .first->second;
+}
+
+RowCosts& NetworkCosts::row_costs(const Configuration& configuration) {
+  const std::pair of(lowering_.key_of(configuration), lowering_.groups_of(configuration));
+  return row_costs_.try_emplace(of, lowering_, of.first, of.second).first->second;
+}
+
+const LayerMessages& NetworkCosts::layer_messages(const Configuration& configuration) {
+  LoweringKey key = lowering_.key_of(configuration);
+  key.recompute = Recompute::none;
+  const std::tuple of(key, configuration.data, configuration.pipeline);
+  if (const auto cached = layer_messages_.find(of); cached != layer_messages_.end()) return cached->second;
+  return layer_messages_.emplace(of, find_layer_messages(configuration, key)).first->second;
+}
+
+LayerMessages NetworkCosts::find_layer_messages(const Configuration& configuration, const LoweringKey& key) {
+  LayerMessages least;
+  if (configuration.data * configuration.context == 1) return least;
+  const LayerCosts& costs = lowering_.layer_costs(key, 1, lowering_.lowered_rows(key));
+  const Precision& precision = lowering_.options().precision;
+  const Places::Ranks ranks{configuration.data, configuration.context, configuration.tensor};
+  Places& places = lowering_.part(key).places;
+  for (int64_t group = 0; group < places.fewest_alike(configuration.pipeline, ranks.count()); ++group) {
+    const GroupPlace& place = places.batch(ranks, group * ranks.count());
+    const auto sum = [&](Collective kind, double element) {
+      double seconds = 0;
+      for (size_t u = 0; u < costs.units.size(); ++u) {
+        const auto count = static_cast<double>(folded().units[u].count);
+        seconds += count * places.seconds(kind, costs.units[u].parameters * element, place);
+      }
+      return seconds;
+    };
+    const auto keep = [&](double& seconds, double other) { seconds = group == 0 ? other : std::min(seconds, other); };
+    keep(least.all_reduce, sum(Collective::all_reduce, precision.sent_gradient));
+    keep(least.reduce_scatter, sum(Collective::reduce_scatter, precision.sent_gradient));
+    keep(least.all_gather, sum(Collective::all_gather, precision.weight));
+  }
+  return least;
+}
+
+int64_t NetworkCosts::alike_links(Configuration configuration) {
+  configuration.recompute = Recompute::none;
+  return is_lowered(configuration) ? lowering_.alike(lowering_.key_of(configuration)).links : configuration.links;
 }
 
 StagePrices& NetworkCosts::stages(Configuration configuration) {
   configuration.zero = 0;
   const auto found = stages_.find(configuration);
   if (found != stages_.end()) return *found->second;
-  const auto costs = [this, key = lowering_.key_of(configuration), groups = lowering_.groups_of(configuration),
-                      rows = configuration.micro_batch](Recompute policy) mutable -> const LayerCosts& {
-    key.recompute = policy;
-    return lowering_.layer_costs(key, groups, rows);
-  };
   BusyRanks& part = lowering_.part(lowering_.key_of(configuration));
   auto made = std::make_unique<StagePrices>(PriceRequest{.folded = folded(),
                                                          .recomputable = lowering_.recomputable(),
-                                                         .costs = costs,
+                                                         .costs = costs_of(configuration),
                                                          .configuration = configuration,
                                                          .batch = batch(),
                                                          .step_flops = step_flops(),
@@ -88,8 +144,30 @@ StagePrices& NetworkCosts::stages(Configuration configuration) {
                                                          .places = part.places,
                                                          .orders = orders_,
                                                          .kept_micro_batches = kept_micro_batches_,
-                                                         .precision = lowering_.options().precision});
+                                                         .precision = lowering_.options().precision,
+                                                         .layout = layout(configuration)});
   return *stages_.emplace(configuration, std::move(made)).first->second;
+}
+
+CostsOfPolicy NetworkCosts::costs_of(const Configuration& configuration) {
+  return [this, key = lowering_.key_of(configuration), groups = lowering_.groups_of(configuration),
+          rows = configuration.micro_batch](Recompute policy) mutable -> const LayerCosts& {
+    key.recompute = policy;
+    return lowering_.layer_costs(key, groups, rows);
+  };
+}
+
+/// Returns the layout of a configuration, which others with the same stages share; null if it counts the layers that it
+/// recomputes, as few others have the same counts.
+std::shared_ptr<const StageLayout> NetworkCosts::layout(const Configuration& configuration) {
+  if (configuration.recompute.is_counted()) return nullptr;
+  std::shared_ptr<const StageLayout>& cached =
+      layouts_[{lowering_.key_of(configuration), lowering_.groups_of(configuration), configuration.micro_batch,
+                configuration.pipeline, configuration.interleave, configuration.layer_split}];
+  if (!cached)
+    cached =
+        std::make_shared<const StageLayout>(folded(), lowering_.recomputable(), configuration, costs_of(configuration));
+  return cached;
 }
 
 std::optional<Configuration> NetworkCosts::recomputed_to_fit(const Configuration& configuration, double memory) {

@@ -6,15 +6,30 @@
 #include <optional>
 #include <utility>
 
+#include "planner/pricing/early_bounds.h"
 #include "planner/pricing/network_lowering.h"
 #include "planner/pricing/price.h"
 
 namespace partita {
 
-/// Seconds of all layers per row of a rank's micro-batch, forward and backward.
-struct RowSeconds {
-  double all = 0;
-  double weights = 0;  // part of `all` that makes only gradients of parameters
+/// The seconds of all layers on the ranks that share rows, by the rows of a micro-batch.
+class RowCosts {
+ public:
+  /// `lowering` must outlive this object. `groups` groups of ranks that share rows work at once.
+  RowCosts(NetworkLowering& lowering, const LoweringKey& key, int64_t groups)
+      : lowering_(lowering), key_(key), groups_(groups) {}
+  /// Returns the seconds per row for a micro-batch of `rows`. Throws InvalidArgument if the network cannot be lowered
+  /// so, or the cluster has too few ranks.
+  const RowSeconds& of(int64_t rows);
+  /// Returns the seconds of each layer for a micro-batch of `rows`. Throws as `of` does.
+  LayerSeconds& layers(int64_t rows);
+
+ private:
+  NetworkLowering& lowering_;
+  const LoweringKey key_;
+  const int64_t groups_;
+  std::map<int64_t, RowSeconds> cache_;
+  std::map<int64_t, LayerSeconds> layers_;
 };
 
 /// Prices configurations of one network. Prices, stages and lowered layers are cached.
@@ -41,12 +56,24 @@ class NetworkCosts {
   /// configuration's level of optimizer sharding. Throws InvalidArgument if the network cannot be lowered so, or the
   /// cluster has too few ranks.
   double min_states(const Configuration& configuration);
-  /// Evicts all of the stage cache if it has more than 4096 entries. Invalidates references returned by `stages` then.
+  /// Evicts all of the caches of stages and of their layouts if they have more than 4096 entries. Invalidates
+  /// references returned by `stages` then.
   void evict_stages();
-  /// Seconds of all layers per row of a rank's micro-batch. Only the values of the configuration that decide the
-  /// lowering, its micro-batch and its number of groups count. Throws InvalidArgument if the network cannot be lowered
-  /// so, or the cluster has too few ranks.
-  RowSeconds row_seconds(const Configuration& configuration);
+  /// Returns the seconds of all layers by the rows of a rank's micro-batch. Only the values of the configuration that
+  /// decide the lowering and its number of groups count. The reference lives as long as this object.
+  RowCosts& row_costs(const Configuration& configuration);
+  /// Returns the messages of all layers among the ranks that share the batch. They depend on the lowering, and on the
+  /// sizes of the configuration. Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few
+  /// ranks.
+  const LayerMessages& layer_messages(const Configuration& configuration);
+  /// The part of the cluster that has work.
+  const Cluster& busy_cluster(const Configuration& configuration) {
+    return lowering_.part(lowering_.key_of(configuration)).cluster;
+  }
+  /// Returns the first class of links for which the same cuts were found as for the configuration, without
+  /// recomputation; its own class if it is not lowered. With either class the configuration has the same price, unless
+  /// it recomputes layers.
+  int64_t alike_links(Configuration configuration);
   /// Whether the layers of a configuration are already lowered, so that their costs are cheap to find.
   bool is_lowered(const Configuration& configuration) const {
     return lowering_.is_lowered(lowering_.key_of(configuration));
@@ -71,8 +98,8 @@ class NetworkCosts {
   PlanOptions plan_options(const Configuration& configuration) {
     return lowering_.plan_options(lowering_.key_of(configuration));
   }
-  /// Rows of the smallest micro-batch that the cuts of a configuration allow: 1 or, if cuts are searched or given, the
-  /// smallest divisor of the batch with a row for each rank of `tensor`, at most the batch.
+  /// Rows of the smallest micro-batch that has a row for each rank that may divide its rows: 1 or, if cuts are searched
+  /// or given, the smallest divisor of the batch that is at least `tensor`, at most the batch.
   int64_t min_rows(const Configuration& configuration) const {
     return lowering_.min_rows(lowering_.key_of(configuration));
   }
@@ -81,19 +108,30 @@ class NetworkCosts {
   /// Number of layers of the whole network that are copies of a repeated one.
   int64_t repeated_layers() const;
   const FoldedGraph& folded() const { return lowering_.folded(); }
+  /// Share of the operations of the forward that are attention, scores that a mask hides included.
+  double attention_share() { return lowering_.attention_share(); }
   /// Floating-point operations of a step on all ranks together, without recomputation. Throws InvalidArgument if the
   /// network cannot be lowered for one rank.
   double step_flops();
 
  private:
   std::optional<Configuration> fit(Configuration configuration, double memory);
+  LayerMessages find_layer_messages(const Configuration& configuration, const LoweringKey& key);
+  CostsOfPolicy costs_of(const Configuration& configuration);
+  std::shared_ptr<const StageLayout> layout(const Configuration& configuration);
 
   NetworkLowering lowering_;
   OrderCache orders_;
   KeptMicroBatchesCache kept_micro_batches_;
   std::map<Configuration, std::unique_ptr<StagePrices>> stages_;  // with zero = 0: valid for any level
+  /// Layouts by key, number of groups, rows of a micro-batch, groups of stages, stages of a group and split.
+  std::map<std::tuple<LoweringKey, int64_t, int64_t, int64_t, int64_t, LayerSplit>, std::shared_ptr<const StageLayout>>
+      layouts_;
   std::map<Configuration, Price> prices_;
   std::map<std::pair<Configuration, double>, std::optional<Configuration>> fitted_;  // by memory in bytes
+  std::map<std::pair<LoweringKey, int64_t>, RowCosts> row_costs_;                    // by key and number of groups
+  std::map<LoweringKey, std::pair<double, double>> states_;  // elements of parameters and optimizer states
+  std::map<std::tuple<LoweringKey, int64_t, int64_t>, LayerMessages> layer_messages_;  // by key, data and pipeline
   double step_flops_ = 0;
 };
 

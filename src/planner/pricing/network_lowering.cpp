@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/work/node_work.h"
 #include "planner/cluster/collective_seconds.h"
 #include "planner/pricing/cluster_costs.h"
 #include "planner/pricing/stage_layers.h"
@@ -10,8 +11,8 @@
 namespace partita {
 namespace {
 
-constexpr size_t kSqueezedClasses = 2;  // classes of links for squeezed cuts: each level of them is searched anew
-constexpr double kMinExposed = 0.1;     // share of gradient sums: the last ones come after the backward
+constexpr ptrdiff_t kSqueezedClasses = 2;  // classes of links for squeezed cuts: each level of them is searched anew
+constexpr double kMinExposed = 0.1;        // share of gradient sums: the last ones come after the backward
 
 }  // namespace
 
@@ -29,6 +30,23 @@ NetworkLowering::NetworkLowering(const Graph& forward, const OpSet& ops, const C
       batch_(rows_of(forward)),
       lowering_(folded_.graph, ops, options_.training),
       parts_(cluster) {}
+
+double NetworkLowering::attention_share() {
+  if (attention_share_) return *attention_share_;
+  const Graph& graph = folded_.graph;
+  const Rules rules(graph, lowering_.rules());
+  const std::vector<Sharding> whole(graph.values.size());
+  double attention = 0, all = 0;
+  for (const FoldedUnit& unit : folded_.units) {
+    for (size_t n = unit.begin; n < unit.end; ++n) {
+      const Work work = work_of(graph, rules, n, Cut(rules[n].factors.size()), whole, Mesh());
+      const double flops = static_cast<double>(unit.count) * work.flops;
+      all += flops;
+      if (work.kind == WorkKind::attention) attention += flops;
+    }
+  }
+  return *(attention_share_ = all > 0 ? attention / all : 0);
+}
 
 LoweringKey NetworkLowering::key_of(const Configuration& configuration) const {
   return {.tensor = configuration.tensor,
@@ -82,6 +100,10 @@ double NetworkLowering::exposed_gradients(const LoweringKey& key) {
 
 int64_t NetworkLowering::lowered_rows(const LoweringKey& key) const {
   const int64_t least = min_rows(key);
+  // Only a program of several micro-batches tells what grows with their rows.
+  for (int64_t count = 2; least == batch_ && count <= batch_; ++count) {
+    if (batch_ % count == 0) return batch_ / count;
+  }
   if (batch_ / least <= kMaxMicroBatches) return least;
   for (int64_t count = kMaxMicroBatches; count > 1; --count) {
     if (batch_ % (count * least) == 0) return batch_ / count;
@@ -104,10 +126,11 @@ PlanCosts NetworkLowering::costs_of_links(const LoweringKey& key, const Mesh& me
 
 std::vector<int64_t> NetworkLowering::links(const Configuration& configuration) {
   const LoweringKey key = key_of({.context = configuration.context, .tensor = configuration.tensor});
-  std::vector<int64_t> classes =
-      link_classes(Mesh::undivided({{"all", key.tensor}}), parts_.of(key.part).cluster, options_.precision);
-  if (configuration.squeeze > 0) classes.resize(kSqueezedClasses);
-  return classes;
+  std::vector<int64_t>& classes = links_[key];
+  if (classes.empty())
+    classes = link_classes(Mesh::undivided({{"all", key.tensor}}), parts_.of(key.part).cluster, options_.precision);
+  if (configuration.squeeze == 0) return classes;
+  return {classes.begin(), classes.begin() + kSqueezedClasses};
 }
 
 PlanOptions NetworkLowering::plan_options(const LoweringKey& key) {
@@ -135,11 +158,40 @@ PlanOptions NetworkLowering::plan_options(const LoweringKey& key) {
   return options;
 }
 
+/// Returns the decisions of the search for a key with searched cuts, made on first use. Throws InvalidArgument if the
+/// network cannot be cut so, or the policy finds nothing to recompute.
+const PartialPlan& NetworkLowering::searched_cuts(const LoweringKey& key) {
+  if (const auto cached = searched_cuts_.find(key); cached != searched_cuts_.end()) return cached->second;
+  const int64_t ranks = key.tensor * key.context;
+  if (key.recompute == Recompute::none)
+    return searched_cuts_.emplace(key, lowering_.searched_cuts(ranks, plan_options(key))).first->second;
+  LoweringKey kept = key;
+  kept.recompute = Recompute::none;
+  const PartialPlan& cuts = searched_cuts(kept);
+  return searched_cuts_.emplace(key, lowering_.recomputed_cuts(key.recompute, ranks, plan_options(key), cuts))
+      .first->second;
+}
+
+const LoweringKey& NetworkLowering::alike(const LoweringKey& key) {
+  if (const auto cached = alike_.find(key); cached != alike_.end()) return cached->second;
+  LoweringKey first = key;
+  if (is_searched(key)) {
+    const PartialPlan& cuts = searched_cuts(key);
+    for (first.links = 0; first.links < key.links; ++first.links) {
+      const auto other = searched_cuts_.find(first);
+      if (other != searched_cuts_.end() && other->second == cuts) break;
+    }
+    first = alike_.contains(first) ? alike_.at(first) : first;
+  }
+  return alike_.emplace(key, first).first->second;
+}
+
 const LoweredLayers& NetworkLowering::lowered_layers(const LoweringKey& key) {
   if (const auto refused = refused_.find(key); refused != refused_.end()) throw refused->second;
-  if (const auto cached = layer_cache_.find(key); cached != layer_cache_.end()) return cached->second;
   try {
-    return layer_cache_.emplace(key, lower(key, folded_)).first->second;
+    const LoweringKey& own = alike(key);
+    if (const auto cached = layer_cache_.find(own); cached != layer_cache_.end()) return cached->second;
+    return layer_cache_.emplace(own, lower(own, folded_)).first->second;
   } catch (const InvalidArgument& error) {
     refused_.emplace(key, error);
     throw;
@@ -156,6 +208,7 @@ LayerCosts NetworkLowering::costs_of_units(const Configuration& configuration, s
 LoweredLayers NetworkLowering::lower(const LoweringKey& key, const FoldedGraph& folded) {
   LoweringOptions options{.ranks = key.tensor * key.context, .plan = plan_options(key), .recompute = key.recompute};
   if (options.ranks > 1) options.own_plan = options_.own_plan;
+  if (is_searched(key)) options.cuts = &searched_cuts(key);
   const int64_t rows = lowered_rows(key);
   options.plan.micro_batches = batch_ / rows;
   const LocalGraph local = lowering_.lower(options);
@@ -169,11 +222,13 @@ LoweredLayers NetworkLowering::lower(const LoweringKey& key, const FoldedGraph& 
 }
 
 const LayerCosts& NetworkLowering::layer_costs(const LoweringKey& key, int64_t groups, int64_t micro_batch) {
-  const std::tuple of(key, groups, micro_batch);
+  const auto cached = alike_.find(key);
+  const std::tuple of(cached == alike_.end() ? key : cached->second, groups, micro_batch);
   const auto found = costs_.find(of);
   if (found != costs_.end()) return found->second;
-  LayerCosts costs = lowered_layers(key).costs(micro_batch, parts_.of(key.part).cluster, busy_mesh(key, groups));
-  return costs_.emplace(of, std::move(costs)).first->second;
+  const LoweredLayers& layers = lowered_layers(key);
+  LayerCosts costs = layers.costs(micro_batch, parts_.of(key.part).cluster, busy_mesh(key, groups));
+  return costs_.emplace(std::tuple(alike(key), groups, micro_batch), std::move(costs)).first->second;
 }
 
 }  // namespace partita

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -59,6 +60,9 @@ class NetworkLowering {
   /// Checks that cuts can be searched or are given. Throws InvalidArgument if not.
   void require_search() const;
 
+  /// Share of the operations of the forward that are attention, scores that a mask hides included.
+  double attention_share();
+
   LoweringKey key_of(const Configuration& configuration) const;
   /// The part of the cluster that has work. Throws InvalidArgument if there cannot be as many ranks.
   BusyRanks& part(const LoweringKey& key) { return parts_.of(key.part); }
@@ -67,7 +71,13 @@ class NetworkLowering {
   /// InvalidArgument if there cannot be as many ranks.
   int64_t groups_of(const Configuration& configuration);
   /// Whether layers are already lowered, so that their costs are cheap to find.
-  bool is_lowered(const LoweringKey& key) const { return layer_cache_.contains(key); }
+  bool is_lowered(const LoweringKey& key) const {
+    const auto cached = alike_.find(key);
+    return layer_cache_.contains(cached == alike_.end() ? key : cached->second);
+  }
+  /// Returns a key with the same cuts, and therefore the same costs: the first with these cuts that differs at most in
+  /// its class of links. Throws InvalidArgument if the network cannot be cut so.
+  const LoweringKey& alike(const LoweringKey& key);
   /// The costs for a micro-batch of `micro_batch` rows, while `groups` groups of ranks that share rows work at once.
   /// The reference lives as long as this object. Throws InvalidArgument if the network cannot be lowered so, or the
   /// cluster has too few ranks.
@@ -98,6 +108,8 @@ class NetworkLowering {
     return std::max(1.0, static_cast<double>(batch_) / static_cast<double>(key.tensor));
   }
   Mesh busy_mesh(const LoweringKey& key, int64_t groups) const;
+  bool is_searched(const LoweringKey& key) const { return key.cuts == TensorCuts::searched && !options_.own_plan; }
+  const PartialPlan& searched_cuts(const LoweringKey& key);
   const LoweredLayers& lowered_layers(const LoweringKey& key);
   LoweredLayers lower(const LoweringKey& key, const FoldedGraph& folded);
 
@@ -107,6 +119,10 @@ class NetworkLowering {
   const int64_t batch_;
   TrainingLowering lowering_;
   BusyParts parts_;
+  std::optional<double> attention_share_;              // none: not computed yet
+  std::map<LoweringKey, std::vector<int64_t>> links_;  // classes of links by `tensor`, `context` and part
+  std::map<LoweringKey, PartialPlan> searched_cuts_;
+  std::map<LoweringKey, LoweringKey> alike_;
   std::map<LoweringKey, LoweredLayers> layer_cache_;
   std::map<LoweringKey, InvalidArgument> refused_;                         // errors of failed lowerings
   std::map<std::tuple<LoweringKey, int64_t, int64_t>, LayerCosts> costs_;  // by key, groups and rows of a micro-batch

@@ -49,8 +49,6 @@ class StagePrices {
   int64_t stages() const { return costs_.stages(); }
   int group_of(int64_t stage) const { return costs_.group_of(stage); }
   std::vector<StageLayers> layers() const;  // by stage
-  /// Whether the stages have the same layers with the same policies.
-  bool has_layers_of(const StagePrices& other) const { return costs_.has_layers_of(other.costs_); }
   /// Returns a lower bound of the seconds of a step at level `zero` of optimizer sharding (StepBound).
   double lower_bound(int64_t zero) { return bound_.seconds(zero); }
   /// Returns a lower bound of the bytes of the largest group of stages at level `zero` of optimizer sharding. It is

@@ -30,7 +30,8 @@ auto simplicity(const Configuration& configuration) {
 enum class BoundBasis {
   sizes,   // data, context, tensor and pipeline
   layers,  // micro-batch, interleaving, order and level; layers are assumed to be split evenly
-  stages,  // the layers of each stage
+  layout,  // the layers of each stage
+  stages,  // the placements of the stages, and all of their messages
   excess,  // the need to recompute: the configuration does not fit without it
 };
 
@@ -150,7 +151,7 @@ class ConfigurationSearcher {
       result_.lower_bound_seconds = result_.best->price.step_seconds;  // all others are bounded by it
       if (const auto* second = shapes_.second(result_.best->configuration)) result_.runner_up = *second;
     }
-    result_.searched = space_.text();
+    result_.searched = space_.text(squeezes_);
     return std::move(result_);
   }
 
@@ -184,6 +185,7 @@ class ConfigurationSearcher {
       switch (next.basis) {
         case BoundBasis::sizes: enumerate_rows(next.configuration); break;
         case BoundBasis::layers: update_bound(next); break;
+        case BoundBasis::layout: bound(next.configuration); break;
         case BoundBasis::stages: price_and_keep(next.configuration); break;
         case BoundBasis::excess: recompute(next.configuration); break;
       }
@@ -240,7 +242,7 @@ class ConfigurationSearcher {
 
   void enumerate_sizes(const Configuration& configuration) {
     const std::vector<Configuration> all = sizes(configuration);
-    if (all.empty() || !can_lower(configuration)) return;
+    if (all.empty() || !can_lower(configuration) || space_.standing_links(configuration) != configuration.links) return;
     for (const Configuration& one : all) enumerate_size(one);
   }
 
@@ -269,26 +271,32 @@ class ConfigurationSearcher {
   void enumerate_rows(Configuration configuration) {
     configuration.recompute = request_.pins.recompute.value_or(RecomputedLayers());
     if (!has_number_for_each(configuration.recompute, configuration.pipeline)) return;
+    configuration.layer_split = space_.layer_splits(configuration).front();  // `assign` adds the others
+    const std::vector<int64_t> levels = fitting_levels(configuration);
     for (const int64_t rows : space_.micro_batches(configuration)) {
       configuration.micro_batch = rows;
       for (const int64_t interleave : space_.interleaves(configuration)) {
         configuration.interleave = interleave;
         for (const Order order : space_.orders(configuration)) {
           configuration.order = order;
-          enumerate_levels(configuration);
+          for (const int64_t zero : levels) {
+            configuration.zero = zero;
+            const double least = space_.bound_of_layers(configuration);
+            if (least <= max_seconds() * (1 + kTie)) queue_.push({least, configuration, BoundBasis::layers});
+          }
         }
       }
     }
   }
 
-  void enumerate_levels(Configuration configuration) {
-    const double least = space_.bound_of_layers(configuration);
-    configuration.layer_split = space_.layer_splits(configuration).front();  // `balance` adds the others
-    for (const int64_t zero : space_.levels(configuration)) {
+  /// Returns the levels of optimizer sharding at which the states may fit.
+  std::vector<int64_t> fitting_levels(Configuration configuration) const {
+    std::vector<int64_t> levels = space_.levels(configuration);
+    std::erase_if(levels, [&](int64_t zero) {
       configuration.zero = zero;
-      if (costs_.min_states(configuration) > request_.memory_bytes) continue;  // higher levels may fit
-      queue_.push({least, configuration, BoundBasis::layers});
-    }
+      return costs_.min_states(configuration) > request_.memory_bytes;
+    });
+    return levels;
   }
 
   /// Records a configuration, whose states take `states` bytes and do not fit even at the highest level, as refused:
@@ -311,7 +319,7 @@ class ConfigurationSearcher {
     configuration.recompute = Recompute::none;
     configuration.micro_batch = costs_.min_rows(configuration);
     try {
-      costs_.row_seconds(configuration);
+      costs_.row_costs(configuration).of(configuration.micro_batch);
       return true;
     } catch (const InvalidArgument& error) {
       refusal_.keep(configuration, error.what());
@@ -320,35 +328,36 @@ class ConfigurationSearcher {
   }
 
   /// Computes the bound of a candidate again, since more of its layers may be lowered by now. Queues the candidate
-  /// again if the bound rose, else passes it to `bound`.
+  /// again if the bound rose, else passes it to `assign`.
   void update_bound(const Candidate& candidate) {
     const double now = space_.bound_of_layers(candidate.configuration);
-    if (now <= candidate.bound * (1 + kTie)) return bound(candidate.configuration);
+    if (now <= candidate.bound * (1 + kTie)) return assign(candidate.configuration, candidate.bound);
     queue_.push({now, candidate.configuration, BoundBasis::layers});
   }
 
-  /// Queues the configuration by a lower bound of the seconds of its step. Queues a second one with balanced layers,
-  /// too, if these differ (`balance`). Refuses (`refuse`) what exceeds the memory, and skips what cannot be lowered.
+  /// Queues the configuration by a lower bound of the seconds of its step, which is at least `least`. Queues a second
+  /// one with balanced layers, too, if these differ, unless the pins fix the layer split. Skips what cannot be lowered.
+  void assign(Configuration configuration, double least) {
+    const bool is_even = configuration.layer_split == LayerSplit::even && configuration.pipeline > 1 &&
+                         !configuration.recompute.is_counted();
+    try {
+      queue_.push({std::max(least, space_.bound_of_layout(configuration)), configuration, BoundBasis::layout});
+      if (request_.pins.layer_split || !is_even || !space_.differs_if_balanced(configuration)) return;
+      configuration.layer_split = LayerSplit::balanced;
+      queue_.push({std::max(least, space_.bound_of_layout(configuration)), configuration, BoundBasis::layout});
+    } catch (const InvalidArgument& error) {
+      refusal_.keep(configuration, error.what());
+    }
+  }
+
+  /// Queues the configuration by a lower bound of the seconds of its step. Refuses (`refuse`) what exceeds the memory,
+  /// and skips what cannot be lowered.
   void bound(const Configuration& configuration) {
     StagePrices* prices = stage_prices(configuration);
     if (prices == nullptr) return;
-    balance(configuration, *prices);
     const double memory = prices->min_memory(configuration.zero);
     if (memory > request_.memory_bytes) return refuse(configuration, memory);
     queue_.push({prices->lower_bound(configuration.zero), configuration, BoundBasis::stages});
-  }
-
-  /// Passes the configuration with balanced layers to `bound` if these differ from the layers of `even`. Does nothing
-  /// if the pins fix the layer split, if it is already balanced, with one group of stages, or with counted
-  /// recomputation.
-  void balance(Configuration configuration, const StagePrices& even) {
-    if (request_.pins.layer_split || configuration.layer_split == LayerSplit::balanced || configuration.pipeline == 1)
-      return;
-    if (configuration.recompute.is_counted()) return;
-    const int64_t repeated = costs_.repeated_layers(), stages = configuration.pipeline * configuration.interleave;
-    if (repeated == 0 || repeated % stages != 0) return;  // even is balanced then
-    configuration.layer_split = LayerSplit::balanced;
-    if (!costs_.stages(configuration).has_layers_of(even)) bound(configuration);
   }
 
   /// Prices a configuration and keeps it if it is the best; of two with equal times, the simpler one is the best. With
@@ -377,16 +386,22 @@ class ConfigurationSearcher {
     queue_.push({space_.bound_of_excess(configuration), configuration, BoundBasis::excess});
   }
 
-  /// Passes the configuration to `bound` with as few recomputed layers as it needs to fit, if it can, and with all
-  /// layers recomputed under each policy. The latter take longer but may win: a longer backward may hide more
-  /// communication, which can outweigh its own time if groups wait for one another. Throws InvalidArgument if the order
-  /// of the pipeline is too long.
+  /// Passes the configuration, and those that it stands for, to `bound` with as few recomputed layers as they need to
+  /// fit, if they can, and with all layers recomputed under each policy. The latter take longer but may win: a longer
+  /// backward may hide more communication, which can outweigh its own time if groups wait for one another. Throws
+  /// InvalidArgument if the order of the pipeline is too long.
   void recompute(Configuration configuration) {
-    const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
-    if (fitted) bound(*fitted);
-    for (const Recompute policy : {Recompute::selective, Recompute::full}) {
-      configuration.recompute = policy;
-      if (!fitted || *fitted != configuration) bound(configuration);
+    const int64_t cuts = configuration.links;
+    for (const int64_t links : space_.links(configuration)) {
+      configuration.links = links;
+      if (space_.standing_links(configuration) != cuts) continue;
+      configuration.recompute = Recompute::none;
+      const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
+      if (fitted) bound(*fitted);
+      for (const Recompute policy : {Recompute::selective, Recompute::full}) {
+        configuration.recompute = policy;
+        if (!fitted || *fitted != configuration) assign(configuration, 0);
+      }
     }
   }
 

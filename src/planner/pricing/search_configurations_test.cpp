@@ -164,6 +164,51 @@ TEST(SearchConfigurations, TriesStagesThatDoNotDivideTheLayers) {
             0.99 * priced.search(0, parse_pins(pins + ",interleave=4")).best->price.step_seconds);
 }
 
+/// The cluster with another number of ranks in its innermost level.
+Cluster with_level_of(const std::string& name, int64_t ranks) {
+  Cluster cluster = cluster_named(name);
+  cluster.levels[0].size = ranks;
+  verify(cluster);
+  return cluster;
+}
+
+// 32 groups of 7 ranks: three groups of stages are neither a divisor nor a power of two.
+TEST(SearchConfigurations, TriesEveryNumberOfGroupsOfStages) {
+  const Priced priced(forward_of("mlp:layers=5,hidden=3001", 256), with_level_of("v6e:32", 7));
+  const ConfigurationSearch found = priced.search();
+  for (const char* pins : {"pipeline=1", "pipeline=2", "pipeline=3", "pipeline=4", "pipeline=5", "tensor=7,pipeline=3"})
+    EXPECT_LE(found.lower_bound_seconds, priced.search(0, parse_pins(pins)).best->price.step_seconds) << pins;
+}
+
+// Five ranks that divide the rows of a micro-batch: 8 is the smallest divisor of 2,048 with a row for each.
+TEST(SearchConfigurations, TriesMicroBatchesOfFewerRowsThanRanks) {
+  const Priced priced(
+      forward_of("llama:layers=4,hidden=256,heads=4,kv_heads=2,intermediate=512,seq=64,vocab=1000", 2048),
+      with_level_of("v5e:6", 5));
+  const ConfigurationSearch found = priced.search();
+  for (const char* text : {"data=2,tensor=3,cuts=searched,links=4,pipeline=2,micro_batch=2",
+                           "tensor=5,cuts=searched,links=3,micro_batch=4",
+                           "data=2,tensor=5,cuts=searched,links=3,pipeline=3,micro_batch=1,order=zero_bubble"}) {
+    const ConfigurationSearch pinned = priced.search(0, parse_pins(text));
+    ASSERT_TRUE(pinned.best) << text;
+    EXPECT_LE(pinned.best->price.step_seconds, priced.price(text).step_seconds) << text;
+    EXPECT_LE(found.lower_bound_seconds, pinned.best->price.step_seconds) << text;
+  }
+}
+
+// Ranks that divide the rows of a micro-batch take as long as the one with the most of them.
+TEST(NetworkCosts, CountTheLargestPartOfTheRows) {
+  const Priced priced(forward_of("resnet18:size=32", 72), "a100-80@partita");
+  const auto seconds = [&](int64_t rows) {
+    const std::string text = fmt::format("tensor=8,cuts=searched,micro_batch={}", rows);
+    const Configuration whole = completed(parse_configuration(text), 8, 72);
+    return priced.costs->row_costs(whole).of(rows).all * static_cast<double>(rows);
+  };
+  EXPECT_GT(seconds(1) / seconds(8), 0.5);  // one rank has a row in both; other nodes are not cut by rows
+  EXPECT_LT(seconds(1) / seconds(8), 1);
+  EXPECT_GT(seconds(9) / seconds(8), 1.02);  // two rows of one rank
+}
+
 // A micro-batch passes all stages before some of its gradients of weights are made.
 TEST(SearchConfigurations, BoundsOrdersThatDelayGradientsOfWeights) {
   const Priced priced(forward_of("vit:huge", 12), "h200:2");
@@ -214,12 +259,19 @@ TEST(SearchedSpace, IsWhatThePageSays) {
         "data=3,pipeline=4,interleave=2,micro_batch=1,order=zero_bubble", "data=5,micro_batch=1"})
     EXPECT_FALSE(many.contains(text)) << text;
   EXPECT_TRUE(SpaceOf(gpt, "a100-80:8", 40, "context=2").contains("data=3,context=2,micro_batch=1"));
-  EXPECT_EQ(many.space.text(),
-            "data, tensor, cuts, squeeze, links, pipeline, sequence_parallel, interleave to 8, deal, micro_batch, "
-            "order of 1f1b, "
-            "interleaved and zero_bubble, recompute, zero (context=1)");
-  EXPECT_EQ(SpaceOf(gpt, "a100-80:8", 40, "data=3,order=gpipe,cuts=blocks,recompute=full:2").space.text(),
-            "tensor, pipeline, sequence_parallel, deal, micro_batch, zero (data=3, context=1, cuts=blocks, "
+  EXPECT_TRUE(many.contains("data=3,pipeline=7,micro_batch=2"));
+  EXPECT_TRUE(many.contains("data=3,tensor=5,cuts=searched,links=3,micro_batch=2"));
+  EXPECT_EQ(many.space.text(/*squeezed=*/false),
+            "data, tensor of divisors and powers of 2, cuts, links of 6 near classes, pipeline, sequence_parallel, "
+            "interleave to 8, deal, micro_batch, order of 1f1b, zero_bubble without interleave, and interleaved, "
+            "recompute, zero (context=1, squeeze=0)");
+  EXPECT_EQ(few.space.text(/*squeezed=*/true),
+            "data, tensor, cuts, squeeze to 4, links of 6 near classes, pipeline, sequence_parallel, interleave to 8, "
+            "deal, micro_batch, order of 1f1b, zero_bubble without interleave, and interleaved, recompute, zero "
+            "(context=1)");
+  EXPECT_EQ(SpaceOf(gpt, "a100-80:8", 40, "data=3,order=gpipe,cuts=blocks,recompute=full:2").space.text(false),
+            "tensor of divisors and powers of 2, pipeline, sequence_parallel, deal, micro_batch, zero (data=3, "
+            "context=1, cuts=blocks, "
             "interleave=1, order=gpipe, recompute=full:2)");
 }
 
@@ -368,10 +420,10 @@ TEST(NetworkCosts, OfMoreRowsThanMicroBatches) {
       SCOPED_TRACE(fmt::format("{} {}", model, text));
       const Configuration of_few = completed(parse_configuration(text), 8, 1 << 12);
       const Configuration of_many = completed(parse_configuration(text), 8, 1 << 18);
-      const double seconds = few.costs->row_seconds(of_few).all;
+      const double seconds = few.costs->row_costs(of_few).of(of_few.micro_batch).all;
       // Cuts also depend on launch overheads, whose share differs with the rows.
       const double tolerance = of_few.cuts == TensorCuts::searched ? 0.05 : 1e-6;
-      EXPECT_NEAR(many.costs->row_seconds(of_many).all, seconds, tolerance * seconds);
+      EXPECT_NEAR(many.costs->row_costs(of_many).of(of_many.micro_batch).all, seconds, tolerance * seconds);
       EXPECT_GT(many.price(text).step_seconds, 30 * few.price(text).step_seconds);
     }
     EXPECT_TRUE(many.search().best.has_value()) << model;

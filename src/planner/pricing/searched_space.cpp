@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace partita {
 namespace {
@@ -22,14 +23,11 @@ std::vector<int64_t> divisors(int64_t number, int64_t most) {
   return result;
 }
 
-/// Returns the numbers of groups into which `ranks` may be divided, ascending and at most `most`: divisors of `ranks`,
-/// divisors of `parts`, and numbers that leave ranks idle (all of them for up to 16 ranks, powers of two for more).
-std::vector<int64_t> shares(int64_t ranks, int64_t most, int64_t parts) {
-  std::vector<int64_t> result = divisors(ranks, most);
-  for (const int64_t divisor : divisors(parts, std::min(ranks, most))) result.push_back(divisor);
-  for (int64_t share = 2; share <= std::min(ranks, most); share = ranks <= kFewRanks ? share + 1 : share * 2) {
-    result.push_back(share);
-  }
+/// The numbers of ranks that may share a group's rows, ascending: all of them for up to 16 ranks, else the divisors of
+/// `ranks` and the powers of two.
+std::vector<int64_t> shares(int64_t ranks) {
+  std::vector<int64_t> result = divisors(ranks, ranks);
+  for (int64_t share = 2; share <= ranks; share = ranks <= kFewRanks ? share + 1 : share * 2) result.push_back(share);
   std::sort(result.begin(), result.end());
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
@@ -49,9 +47,7 @@ bool has(const std::vector<T>& all, const T& one) {
 
 }  // namespace
 
-std::vector<int64_t> SearchedSpace::tensors() const {
-  return allowed(request_.pins.tensor, shares(request_.ranks, request_.ranks, 1));
-}
+std::vector<int64_t> SearchedSpace::tensors() const { return allowed(request_.pins.tensor, shares(request_.ranks)); }
 
 std::vector<int64_t> SearchedSpace::contexts() const { return allowed(request_.pins.context, {1}); }
 
@@ -70,6 +66,18 @@ std::vector<int64_t> SearchedSpace::links(const Configuration& configuration) co
   return {0};
 }
 
+int64_t SearchedSpace::standing_links(const Configuration& configuration) const {
+  const bool is_open = !request_.pins.links && request_.pins.recompute.value_or(Recompute::none) == Recompute::none;
+  if (!is_open || configuration.links == 0) return configuration.links;
+  const int64_t own = costs_.alike_links(configuration);
+  Configuration other = configuration;
+  for (const int64_t links : this->links(configuration)) {
+    other.links = links;
+    if (costs_.alike_links(other) == own) return links;
+  }
+  return configuration.links;
+}
+
 std::vector<bool> SearchedSpace::sequence_parallel(const Configuration& configuration) const {
   std::vector<bool> result{false};
   if (configuration.tensor > 1 && configuration.cuts == TensorCuts::blocks) result.push_back(true);
@@ -79,7 +87,10 @@ std::vector<bool> SearchedSpace::sequence_parallel(const Configuration& configur
 
 std::vector<int64_t> SearchedSpace::pipelines(const Configuration& configuration) const {
   const int64_t ranks = request_.ranks / configuration.tensor / configuration.context;
-  return allowed(request_.pins.pipeline, shares(ranks, costs_.layers(), costs_.repeated_layers()));
+  if (request_.pins.pipeline) return {*request_.pins.pipeline};
+  std::vector<int64_t> result(static_cast<size_t>(std::min(ranks, costs_.layers())));
+  std::iota(result.begin(), result.end(), 1);
+  return result;
 }
 
 std::vector<int64_t> SearchedSpace::data(const Configuration& configuration) const {
@@ -92,11 +103,12 @@ std::vector<int64_t> SearchedSpace::data(const Configuration& configuration) con
   return result;
 }
 
-std::vector<int64_t> SearchedSpace::micro_batches(const Configuration& configuration) const {
-  const int64_t rows = costs_.batch() / configuration.data, least = costs_.min_rows(configuration);
-  std::vector<int64_t> sizes = allowed(request_.pins.micro_batch, divisors(rows, rows));
-  std::erase_if(sizes,
-                [&](int64_t size) { return rows % size != 0 || size % least != 0 || rows / size > kMaxMicroBatches; });
+const std::vector<int64_t>& SearchedSpace::micro_batches(const Configuration& configuration) const {
+  const int64_t rows = costs_.batch() / configuration.data;
+  const auto [cached, fresh] = micro_batches_.try_emplace(rows);
+  if (!fresh) return cached->second;
+  std::vector<int64_t>& sizes = cached->second = allowed(request_.pins.micro_batch, divisors(rows, rows));
+  std::erase_if(sizes, [&](int64_t size) { return rows % size != 0 || rows / size > kMaxMicroBatches; });
   if (request_.any && sizes.size() > 1) sizes.resize(1);
   return sizes;
 }
@@ -147,7 +159,7 @@ bool SearchedSpace::contains(const Configuration& configuration) const {
          has(layer_splits(configuration), configuration.layer_split) && has(levels(configuration), configuration.zero);
 }
 
-std::string SearchedSpace::text() const {
+std::string SearchedSpace::text(bool squeezed) const {
   const Pins& pins = request_.pins;
   std::vector<std::string> open, closed;
   const auto add = [&](const std::string& text, const std::optional<std::string>& pinned) {
@@ -158,13 +170,14 @@ std::string SearchedSpace::text() const {
   };
   add("data", number("data", pins.data));
   add("", number("context", pins.context.value_or(1)));
-  add("tensor", number("tensor", pins.tensor));
+  add(request_.ranks > kFewRanks ? "tensor of divisors and powers of 2" : "tensor", number("tensor", pins.tensor));
   const bool has_blocks_alone = !costs_.searches() || pins.cuts == TensorCuts::blocks;
   const char* cuts = has_blocks_alone ? "cuts=blocks" : "cuts=searched";
   add("cuts", pins.cuts || has_blocks_alone ? std::optional<std::string>(cuts) : std::nullopt);
   if (!has_blocks_alone) {
-    add("squeeze", number("squeeze", pins.squeeze));
-    add("links", number("links", pins.links));
+    add(fmt::format("squeeze to {}", kMaxSqueeze),
+        number("squeeze", squeezed ? pins.squeeze : std::optional(pins.squeeze.value_or(0))));
+    add("links of 6 near classes", number("links", pins.links));
   }
   add("pipeline", number("pipeline", pins.pipeline));
   if (pins.cuts != TensorCuts::searched) {
@@ -177,7 +190,8 @@ std::string SearchedSpace::text() const {
       number("interleave", has_one ? pins.interleave.value_or(1) : pins.interleave));
   add("deal", pins.layer_split ? std::optional(fmt::format("deal={}", name_of(*pins.layer_split))) : std::nullopt);
   add("micro_batch", number("micro_batch", pins.micro_batch));
-  add(pins.delays_weights ? "order of 1f1b, interleaved and zero_bubble" : "order of 1f1b and interleaved",
+  add(pins.delays_weights ? "order of 1f1b, zero_bubble without interleave, and interleaved"
+                          : "order of 1f1b and interleaved",
       pins.order ? std::optional(fmt::format("order={}", name_of(*pins.order))) : std::nullopt);
   add("recompute", pins.recompute ? std::optional(fmt::format("recompute={}", print(*pins.recompute))) : std::nullopt);
   add("zero", number("zero", pins.zero));
@@ -188,29 +202,49 @@ double SearchedSpace::bound_of_sizes(Configuration configuration) const {
   double least = std::numeric_limits<double>::infinity();
   const std::vector<int64_t> stages = interleaves(configuration);
   if (stages.empty()) return least;
-  configuration.interleave = stages.front();  // the bound is the same for all of them
-  for (const int64_t rows : micro_batches(configuration)) {
-    configuration.micro_batch = rows;
+  RowCosts& rows = row_costs(configuration);
+  for (const int64_t interleave : {stages.front(), stages.back()}) {  // the bound is the same for all above 1
+    configuration.interleave = interleave;
     for (const Order order : orders(configuration)) {
       configuration.order = order;
-      least = std::min(least, bound_of_layers(configuration));
+      for (const int64_t size : micro_batches(configuration)) {
+        configuration.micro_batch = size;
+        const int64_t rounds = partita::micro_batches(configuration, costs_.batch());
+        least = std::min(least, filling_bound(configuration, rounds, rows.of(size)));
+      }
     }
+    if (stages.size() == 1) break;
   }
   return least;
 }
 
-/// Returns the larger of two lower bounds of the seconds of a step: a micro-batch passes all layers one after the
-/// other, and the slowest group of stages takes at least the average of all groups. Gradients of weights may be delayed
-/// until a micro-batch has passed all stages. Recomputation only adds time; it is included if its layers are already
-/// lowered. Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
-double SearchedSpace::bound_of_layers(Configuration configuration) const {
+/// Returns the seconds of layers by rows, recomputed as the configuration says if they are already lowered so, else
+/// without recomputation, which only adds time.
+RowCosts& SearchedSpace::row_costs(Configuration configuration) const {
   if (!costs_.is_lowered(configuration)) configuration.recompute = Recompute::none;
-  const RowSeconds seconds = costs_.row_seconds(configuration);
-  const bool may_wait = configuration.order == Order::zero_bubble && configuration.pipeline > 1;
-  const double rounds = static_cast<double>(partita::micro_batches(configuration, costs_.batch()));
-  const double through = seconds.all - (may_wait ? seconds.weights : 0);
-  const double share = seconds.all * rounds / static_cast<double>(configuration.pipeline);
-  return std::max(through, share) * static_cast<double>(configuration.micro_batch);
+  return costs_.row_costs(configuration);
+}
+
+double SearchedSpace::bound_of_layers(const Configuration& configuration) const {
+  const RowSeconds& rows = row_costs(configuration).of(configuration.micro_batch);
+  const int64_t rounds = partita::micro_batches(configuration, costs_.batch());
+  return std::max(filling_bound(configuration, rounds, rows),
+                  mean_group_bound(configuration, rounds, rows, costs_.layer_messages(configuration),
+                                   costs_.busy_cluster(configuration)));
+}
+
+double SearchedSpace::bound_of_layout(const Configuration& configuration) const {
+  if (configuration.recompute.is_counted()) return 0;
+  return layout_bound(configuration, partita::micro_batches(configuration, costs_.batch()),
+                      costs_.row_costs(configuration).layers(configuration.micro_batch),
+                      costs_.busy_cluster(configuration));
+}
+
+bool SearchedSpace::differs_if_balanced(const Configuration& configuration) const {
+  const int64_t repeated = costs_.repeated_layers(), stages = configuration.pipeline * configuration.interleave;
+  if (repeated == 0 || repeated % stages != 0) return false;  // even is balanced then
+  LayerSeconds& layers = costs_.row_costs(configuration).layers(configuration.micro_batch);
+  return layers.begins(stages, LayerSplit::even) != layers.begins(stages, LayerSplit::balanced);
 }
 
 double SearchedSpace::bound_of_excess(Configuration configuration) const {

@@ -2,15 +2,14 @@
 // The layers of each pipeline stage under a configuration, and their costs.
 
 #include <array>
-#include <functional>
+#include <memory>
 #include <vector>
 
 #include "planner/cluster/place.h"
 #include "planner/pricing/kept_micro_batches.h"
 #include "planner/pricing/order_cache.h"
 #include "planner/pricing/places.h"
-#include "planner/pricing/stage_layers.h"
-#include "planner/pricing/unit_costs.h"
+#include "planner/pricing/stage_layout.h"
 
 namespace partita {
 
@@ -18,9 +17,8 @@ namespace partita {
 struct PriceRequest {
   const FoldedGraph& folded;
   const std::vector<bool>& recomputable;  // per unit of `folded`, whether a policy recomputes something of it
-  /// The costs of layers that all have the same policy, for the micro-batch of the configuration. The result must
-  /// outlive the request. Throws InvalidArgument if nothing can be recomputed so.
-  std::function<const LayerCosts&(Recompute)> costs;
+  /// The costs of layers for the micro-batch of the configuration. The results must outlive the request.
+  CostsOfPolicy costs;
   Configuration configuration;  // completed
   int64_t batch = 1;            // rows of the global batch
   double step_flops = 0;        // floating-point operations of a step on all ranks together, without recomputation
@@ -30,6 +28,7 @@ struct PriceRequest {
   OrderCache& orders;
   KeptMicroBatchesCache& kept_micro_batches;
   Precision precision;
+  std::shared_ptr<const StageLayout> layout{};  // layout of the configuration; null: it is made
 };
 
 /// The costs of stages: sums over their layers, without the messages among the ranks that share the batch. Stages are
@@ -55,19 +54,17 @@ class StageCosts {
   const LayerCosts& costs(Recompute policy) const;
   /// The costs under the policy `recompute.all`, for values that do not depend on recomputation.
   const LayerCosts& costs() const { return costs(configuration_.recompute.all); }
-  const UnitCosts& stage(int64_t stage) const { return stages_[static_cast<size_t>(stage)]; }
-  const UnitCosts& group(int64_t group) const { return groups_[static_cast<size_t>(group)]; }
+  const UnitCosts& stage(int64_t stage) const { return layout_->stage(stage); }
+  const UnitCosts& group(int64_t group) const { return layout_->group(group); }
   /// Returns the costs of the unrepeated layers of a stage. A kept value counts for the first layer whose backward
   /// reads it, not for the layer that makes it.
   UnitCosts single_costs(int64_t stage) const;
 
   /// The layers of each stage of a group.
-  const std::vector<StageLayers>& layers_of(int64_t group) const { return layers_[static_cast<size_t>(group)]; }
+  const std::vector<StageLayers>& layers_of(int64_t group) const { return layout_->layers_of(group); }
   const StageLayers& layers_of_stage(int64_t stage) const {
     return layers_of(group_of(stage))[static_cast<size_t>(stage / configuration_.pipeline)];
   }
-  /// Whether the stages have the same layers with the same policies.
-  bool has_layers_of(const StageCosts& other) const { return layers_ == other.layers_; }
   /// Bytes that a micro-batch keeps on a stage from its forward to its last section, with several stages including the
   /// values that cross to it.
   double kept(int64_t stage) const { return this->stage(stage).kept + boundary(stage); }
@@ -79,10 +76,6 @@ class StageCosts {
   double kept_by(const StageLayers& layers) const;
 
  private:
-  void split_into_stages();
-  void choose_recomputed_layers();
-  void add_up();
-  UnitCosts costs_of(const StageLayers& layers) const;
   double boundary(int64_t stage) const { return stages() > 1 ? this->stage(stage).boundary : 0; }
 
   const PriceRequest request_;
@@ -90,9 +83,7 @@ class StageCosts {
   const int64_t micro_batches_;
   const Places::Ranks ranks_;
   mutable std::array<const LayerCosts*, kNames<Recompute>.size()> costs_{};  // by policy; null: not needed yet
-  std::vector<std::vector<StageLayers>> layers_;                             // per group and stage of the group
-  std::vector<UnitCosts> stages_, groups_;
-  std::vector<double> handed_;  // per stage: bytes of its layers that only the next stage keeps
+  const std::shared_ptr<const StageLayout> layout_;
 };
 
 }  // namespace partita

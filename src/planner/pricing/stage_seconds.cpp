@@ -18,7 +18,8 @@ int64_t followed(int64_t micro_batches, int64_t groups) {
 
 }  // namespace
 
-StageSeconds::StageSeconds(const StageCosts& stages) : stages_(stages), configuration_(stages.configuration()) {
+StageSeconds::StageSeconds(const StageCosts& stages)
+    : stages_(stages), configuration_(stages.configuration()), received_(find_transfers()) {
   for (int64_t s = 0; s < stages_.stages(); ++s) {
     const UnitCosts& stage = stages_.stage(s);
     seconds_.push_back(stage.forward.seconds() + stage.backward.seconds());
@@ -57,23 +58,34 @@ double StageSeconds::repeated(int64_t group) const {
   return stages_.request().cluster.software.waits_for_transfers ? computed + transfers : std::max(computed, transfers);
 }
 
-double StageSeconds::transfer(int64_t stage) const {
-  if (stage == 0 || configuration_.pipeline == 1) return 0;
-  const int from = stages_.group_of(stage - 1), to = stages_.group_of(stage);
-  const double bytes = stages_.stage(stage).boundary;
-  const auto [entry, fresh] = transfer_cache_.try_emplace({from, to, bytes}, 0);
-  if (!fresh) return entry->second;
+std::vector<double> StageSeconds::find_transfers() const {
+  std::vector<double> received(static_cast<size_t>(stages_.stages()), 0);
+  if (configuration_.pipeline == 1) return received;
   const bool in_parts = configuration_.sequence_parallel || configuration_.cuts == TensorCuts::searched;
   const double shares = in_parts ? 1 : static_cast<double>(configuration_.tensor);
-  const GroupPlace& between = stages_.request().places.between(from * stages_.ranks().count(),
-                                                               to * stages_.ranks().count(), stages_.ranks().count());
-  double& seconds = entry->second;
-  seconds = stages_.request().places.seconds(Collective::send, bytes / shares, between) +
-            stages_.request().cluster.software.transfer_overhead;
-  if (shares > 1)
-    seconds += stages_.request().places.seconds(Collective::all_gather, bytes,
-                                                stages_.request().places.tensor(stages_.ranks(), 0));
-  return seconds;
+  Places& places = stages_.request().places;
+  const GroupPlace* last = nullptr;
+  double last_bytes = 0;
+  for (int64_t s = 1; s < stages_.stages(); ++s) {
+    const int from = stages_.group_of(s - 1), to = stages_.group_of(s);
+    const double bytes = stages_.stage(s).boundary;
+    const GroupPlace& between =
+        places.between(from * stages_.ranks().count(), to * stages_.ranks().count(), stages_.ranks().count());
+    received[s] = received[s - 1];
+    if (&between == last && bytes == last_bytes) continue;
+    received[s] = places.seconds(Collective::send, bytes / shares, between) +
+                  stages_.request().cluster.software.transfer_overhead;
+    if (shares > 1) received[s] += places.seconds(Collective::all_gather, bytes, places.tensor(stages_.ranks(), 0));
+    last = &between;
+    last_bytes = bytes;
+  }
+  return received;
+}
+
+bool StageSeconds::send_alike(int64_t group, int64_t other) const {
+  const bool is_same_place =
+      batch_places_.empty() || batch_places_[static_cast<size_t>(group)] == batch_places_[static_cast<size_t>(other)];
+  return is_same_place && stages_.layers_of(group) == stages_.layers_of(other);
 }
 
 const SecondsByKind& StageSeconds::gradients(size_t unit, int64_t group, int64_t zero) const {

@@ -32,7 +32,9 @@ class StageSeconds {
 
   /// Seconds in which a stage receives the boundary values of a micro-batch. Each element is sent once, and gathered if
   /// several ranks need it. 0 for the first stage, and without a pipeline.
-  double transfer(int64_t stage) const;
+  double transfer(int64_t stage) const { return received_[static_cast<size_t>(stage)]; }
+  /// Whether two groups of stages have the same layers and send the same messages among the ranks that share the batch.
+  bool send_alike(int64_t group, int64_t other) const;
   /// Returns the seconds per step of the messages of one layer, a copy of `unit`, among the ranks that share the batch,
   /// without its late sums (UnitCosts): the reduction of gradients, and the gathers of parameters at level `zero`.
   /// Empty if no ranks share the batch. Results are cached by placement and level.
@@ -44,13 +46,15 @@ class StageSeconds {
   double update(const UnitCosts& costs, int64_t zero) const;
 
  private:
+  std::vector<double> find_transfers() const;
+
   const StageCosts& stages_;
   const Configuration& configuration_;
   std::vector<double> seconds_;    // per stage: a micro-batch, without transfers
+  std::vector<double> received_;   // per stage: what it receives for a micro-batch
   std::vector<double> transfers_;  // per stage: what it sends and receives for a micro-batch
   PipelineShape shape_;
   std::vector<const GroupPlace*> batch_places_;  // per group: ranks that share parameters; empty: one rank
-  mutable std::map<std::tuple<int, int, double>, double> transfer_cache_;  // by both groups and bytes
   mutable std::map<std::tuple<const GroupPlace*, size_t, int64_t>, SecondsByKind> gradient_cache_;
   mutable const Sequence* sequence_ = nullptr;  // null: not made yet
 };

@@ -12,8 +12,10 @@ double StepBound::seconds(int64_t zero) {
 
 double StepBound::find(int64_t zero) const {
   double longest = 0, before = 0, after = 0;
+  Messages sent;
   for (int64_t group = 0; group < stages_.configuration().pipeline; ++group) {
-    const Ends ends = earliest(group, zero, before);
+    if (group == 0 || !seconds_.send_alike(group - 1, group)) sent = messages(group, zero);
+    const Ends ends = earliest(group, zero, before, sent);
     if (group == 0) after = ends.update;
     // Gradients of weights, and what reduces them, may come after the last backward.
     double weights = ends.waited;
@@ -34,8 +36,7 @@ double StepBound::find(int64_t zero) const {
 /// update, if no section begins before the time `before`. If m seconds of messages overlap with c seconds of
 /// computation, both take at least m, and at least c + m (1 - 1 / slowdown). Messages of the last section are sent
 /// after that begins. Parameters of the first forward may be gathered before it.
-StepBound::Ends StepBound::earliest(int64_t group, int64_t zero, double before) const {
-  const Messages sent = messages(group, zero);
+StepBound::Ends StepBound::earliest(int64_t group, int64_t zero, double before, const Messages& sent) const {
   const double first = stages_.stage(group).forward.seconds(), last = stages_.stage(group).backward.seconds();
   // Transfers are included in the micro-batches that repeat others, and in all of them if the software waits for
   // transfers.

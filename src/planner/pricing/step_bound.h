@@ -39,7 +39,7 @@ class StepBound {
 
   double find(int64_t zero) const;
   Messages messages(int64_t group, int64_t zero) const;
-  Ends earliest(int64_t group, int64_t zero, double before) const;
+  Ends earliest(int64_t group, int64_t zero, double before, const Messages& sent) const;
 
   const StageCosts& stages_;
   const StageSeconds& seconds_;

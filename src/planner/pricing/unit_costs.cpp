@@ -85,8 +85,9 @@ class LayerLowering {
     }
     kernel.weights = backward && values_.leads_to_weights(n);
     for (size_t f = 0; f < local_.cuts[n].size(); ++f) {
-      if (!values_.is_cut_by_rows(local_.cuts[n][f])) continue;
-      kernel.grows = true;
+      const Growth growth = values_.growth(local_.cuts[n][f]);
+      if (growth == Growth::none) continue;
+      kernel.growth = growth;
       if (has_product_sizes(kernel.work.kind, values_.rules()[n]))
         kernel.scaled = size_of_factor(kernel.work.kind, values_.rules()[n], static_cast<int>(f));
     }
@@ -169,7 +170,7 @@ class LayerLowering {
 LoweredLayers::LoweredLayers(const LoweringRequest& request) : LoweredLayers(request, LayerValues(request)) {}
 
 LoweredLayers::LoweredLayers(const LoweringRequest& request, const LayerValues& values)
-    : lowered_rows_(static_cast<double>(request.rows)), memory_(values) {
+    : memory_(values), rows_(values.rows()) {
   LayerLowering(values, *this).run();
 }
 
@@ -190,7 +191,7 @@ LoweredLayers::KernelCosts LoweredLayers::costs_of(const Kernel& kernel, const W
 }
 
 LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster, const Mesh& ranks) const {
-  const double rows = static_cast<double>(micro_batch) / lowered_rows_;
+  const Rows rows = rows_.of(micro_batch);
   LayerCosts costs{.units = states_,
                    .backward = memory_.backward(rows),
                    .gathered = memory_.gathered(rows),
@@ -204,8 +205,9 @@ LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster, con
     SectionCosts& section = kernel.backward ? unit.backward : unit.forward;
     Work work = kernel.work;
     work.bytes = kernel.bytes.at(rows);
-    if (kernel.grows) work.flops *= rows;
-    if (kernel.scaled != nullptr) work.*kernel.scaled *= rows;
+    const double growth = PerRow::of(kernel.growth, 1).at(rows);
+    work.flops *= growth;
+    if (kernel.scaled != nullptr) work.*kernel.scaled *= growth;
     section.flops += work.flops;
     work.bytes *= kernel.factor;
     work.flops *= kernel.factor;

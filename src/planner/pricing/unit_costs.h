@@ -77,10 +77,10 @@ class LoweredLayers {
   struct Kernel {
     size_t unit = 0;
     bool backward = false, weights = false;  // weights: makes only gradients of parameters
-    Work work;                               // work for `lowered_rows_`, without its bytes
+    Work work;                               // work for the lowered rows, without its bytes
     PerRow bytes;
     double Work::*scaled = nullptr;  // size of a product that is proportional to the rows
-    bool grows = false;              // whether its operations are proportional to the rows
+    Growth growth = Growth::none;    // how its operations grow with the rows
     bool recomputed = false;         // whether it is recomputation
     double factor = 1;               // factor on bytes and operations in this software
   };
@@ -97,7 +97,6 @@ class LoweredLayers {
     double seconds = 0;
     int64_t kernels = 1;
   };
-  double lowered_rows_ = 1;  // rows of the lowered micro-batch; the unit of all PerRow below
   KernelCosts costs_of(const Kernel& kernel, const Work& work, const Cluster& cluster, const DeviceSpec& device) const;
 
   std::vector<Kernel> kernels_;
@@ -105,6 +104,7 @@ class LoweredLayers {
   std::vector<std::vector<std::string>> axes_;  // names of the axes of messages; each list once
   std::vector<UnitCosts> states_;               // per unit: only elements of parameters and optimizer states
   LayerMemory memory_;
+  LoweredRows rows_;  // unit of all PerRow above
 };
 
 }  // namespace partita
