@@ -175,7 +175,7 @@ PricedPlan NetworkPlanner::priced(const PricedConfiguration& found) {
   return plan;
 }
 
-PricedPlan NetworkPlanner::unplaced(const PricedConfiguration& found) const {
+PricedPlan NetworkPlanner::unplaced(const PricedConfiguration& found) {
   return {.model = name(),
           .cluster = request_.cluster,
           .software = cluster_.software.name,
@@ -187,7 +187,7 @@ PricedPlan NetworkPlanner::unplaced(const PricedConfiguration& found) const {
           .stages = found.price.layers.size() > 1 ? stage_names(found.price, costs_.folded(), forward_)
                                                   : std::vector<std::vector<std::string>>(),
           .recomputed = recomputed_names(found.price, costs_.folded(), forward_, all_ops()),
-          .notes = price_notes(cluster_, precision_, found.configuration, found.price)};
+          .notes = price_notes(cluster_, precision_, found.configuration, found.price, costs_.attention_share())};
 }
 
 /// Whether memory is measured on the compiled program instead of estimated. True for trainings in f32 or f64 on CPU

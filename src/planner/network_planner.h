@@ -78,7 +78,7 @@ class NetworkPlanner {
   Graph make_forward() const;
   bool is_placed() const;
   int threads(int64_t ranks) const;
-  PricedPlan unplaced(const PricedConfiguration& found) const;
+  PricedPlan unplaced(const PricedConfiguration& found);
   Program program_of(const PricedPlan& plan, JobConfig job);
   CompiledMemory compiled(const PricedPlan& plan);
   CompiledMemory compiled_by_plugin(const PricedPlan& plan, size_t group);

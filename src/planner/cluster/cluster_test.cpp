@@ -163,6 +163,13 @@ TEST(Presets, UnknownOnes) {
     EXPECT_EQ(refusal(fmt::format("h100:{}", nodes)),
               fmt::format("[cluster] bad number of nodes in 'h100:{}', got '{}', expected 1 to 131072", nodes, nodes));
   }
+  // Several presets begin so.
+  EXPECT_EQ(refusal("a100:8@partita"),
+            "[cluster] unknown preset, got 'a100', expected one of v100 a100-40 a100-80 h100 h200 b200 ascend910 v5e "
+            "v5p v6e cpu with ':NODES', or a file, did you mean 'a100-40:8@partita' or 'a100-80:8@partita'?");
+  EXPECT_TRUE(refusal("A100").ends_with(", did you mean 'a100-40' or 'a100-80'?"));
+  EXPECT_TRUE(refusal("ascend:2").ends_with(", did you mean 'ascend910:2'?"));
+  EXPECT_TRUE(refusal("h101:2").ends_with(", did you mean 'h100'?"));
   EXPECT_THROW(open_cluster("nowhere.toml"), MissingFile);
   try {
     open_cluster("/tmp/");
@@ -170,6 +177,14 @@ TEST(Presets, UnknownOnes) {
   } catch (const MissingFile& error) {
     EXPECT_STREQ(error.what(), "[cluster] cannot read /tmp/: it is a folder, expected a file");
   }
+}
+
+TEST(Presets, AreFoundInCapitals) {
+  EXPECT_EQ(cluster_named("H100:128"), cluster_named("h100:128"));
+  EXPECT_EQ(cluster_named("A100-80:2@Megatron-Core"), cluster_named("a100-80:2@megatron-core"));
+  EXPECT_EQ(cluster_named("Ascend910").name, "ascend910:1");
+  EXPECT_EQ(cluster_of_target("V5E:4"), "v5e:4");
+  EXPECT_EQ(cluster_of_target("A100@partita"), "a100-80@partita");
 }
 
 TEST(ClusterNames, GetMoreNodes) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/letter_case.h"
 #include "ir/sharding/mesh.h"
 #include "planner/cluster/software.h"
 #include "planner/cluster/toml.h"
@@ -343,6 +344,18 @@ struct ClusterName {
   std::optional<std::string_view> software{};  // none: the usual software of the preset
 };
 
+/// Returns ", did you mean 'a100-40:8' or 'a100-80:8'?" with all presets that begin with `name`, if it has 3 letters or
+/// more and there are any, each followed by `rest`. Else returns what `did_you_mean` does.
+std::string meant_presets(const std::string& name, std::string_view rest) {
+  constexpr size_t kMinBeginning = 3;
+  std::vector<std::string> meant;
+  for (const std::string& preset : preset_names()) {
+    if (name.size() >= kMinBeginning && preset.starts_with(name)) meant.push_back(fmt::format("'{}{}'", preset, rest));
+  }
+  return meant.empty() ? did_you_mean(name, preset_names())
+                       : fmt::format(", did you mean {}?", fmt::join(meant, " or "));
+}
+
 }  // namespace
 
 std::vector<std::string> preset_names() {
@@ -352,7 +365,8 @@ std::vector<std::string> preset_names() {
 }
 
 Cluster cluster_named(std::string_view text) {
-  const auto [name, nodes, software] = ClusterName(text);
+  const auto [written, nodes, software] = ClusterName(text);
+  const std::string name = lower_case(written);
   for (const Preset& preset : kPresets) {
     if (preset.name != name) continue;
     Cluster cluster = preset.make();
@@ -364,7 +378,7 @@ Cluster cluster_named(std::string_view text) {
   }
   const std::vector<std::string> names = preset_names();
   throw InvalidArgument(fmt::format("[cluster] unknown preset, got '{}', expected one of {} with ':NODES', or a file{}",
-                                    name, fmt::join(names, " "), did_you_mean(name, names)),
+                                    written, fmt::join(names, " "), meant_presets(name, text.substr(written.size()))),
                         ErrorKind::key);
 }
 

@@ -10,8 +10,8 @@ namespace partita {
 std::vector<std::string> preset_names();
 
 /// Returns a preset by name: "NAME" for one node, "NAME:NODES" for several, either followed by "@SOFTWARE" for other
-/// than its usual software (software.h). Its name is "NAME:NODES". Throws InvalidArgument for a bad number of nodes
-/// and, with the nearest name, for an unknown preset or software.
+/// than its usual software (software.h). Letters may be capitals. Its name is "NAME:NODES". Throws InvalidArgument for
+/// a bad number of nodes and, with the nearest names, for an unknown preset or software.
 Cluster cluster_named(std::string_view text);
 
 /// Returns the name of the preset for a chip of pjrt::targets, with this library's software, whose programs are

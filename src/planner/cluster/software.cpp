@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/letter_case.h"
 #include "base/names.h"
 
 namespace partita {
@@ -51,6 +52,7 @@ struct NamedSoftware {
   std::string_view name, years;
   SoftwareCosts (*make)();
   std::vector<std::string> fitted;  // keys of fitted values
+  int64_t max_level = 3;            // highest level of optimizer sharding
 };
 
 const std::vector<NamedSoftware>& all_software() {
@@ -59,8 +61,9 @@ const std::vector<NamedSoftware>& all_software() {
       {"megatron-lm",
        "2021 and 2022",
        megatron_lm,
-       {"step_overhead", "host_overhead", "rank_skew", "transfer_overhead", "scores.split_kernels"}},
-      {"megatron-core", "2024", megatron_core, {"product_overlap"}}};
+       {"step_overhead", "host_overhead", "rank_skew", "transfer_overhead", "scores.split_kernels"},
+       1},
+      {"megatron-core", "2024", megatron_core, {"product_overlap"}, 1}};
   return kAll;
 }
 
@@ -79,9 +82,17 @@ std::string years_of_software(std::string_view name) {
   return "";
 }
 
+int64_t max_level_of(std::string_view name) {
+  for (const NamedSoftware& software : all_software()) {
+    if (software.name == name) return software.max_level;
+  }
+  return all_software().front().max_level;
+}
+
 void use_software(Cluster& cluster, std::string_view name) {
   const std::vector<NamedSoftware>& all = all_software();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& software) { return software.name == name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& software) { return software.name == lower_case(name); });
   if (found == all.end()) {
     const std::vector<std::string> names = software_names();
     throw InvalidArgument(fmt::format("[cluster] unknown software, got '{}', expected one of {}{}", name,
@@ -90,7 +101,7 @@ void use_software(Cluster& cluster, std::string_view name) {
   }
   SoftwareCosts costs = found->make();
   const SoftwareCosts& library = cluster.software;
-  costs.name = name;
+  costs.name = found->name;
   costs.algorithms = library.algorithms;
   costs.overlap_slowdown = library.overlap_slowdown;
   costs.tree_share = library.tree_share;

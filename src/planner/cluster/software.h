@@ -18,6 +18,9 @@ inline constexpr std::string_view kOwnSoftware = "partita";
 /// names that are not known, such as those of cluster files.
 std::string years_of_software(std::string_view name);
 
+/// The highest level of optimizer sharding that the software of this name has; that of Partita for an unknown name.
+int64_t max_level_of(std::string_view name);
+
 /// Replaces `cluster.software` by the costs of the software of this name, except for the collective library's
 /// algorithms, shares of the bandwidth, concurrent messages and overlap slowdown, which stay. In `cluster.fitted`,
 /// replaces the keys "software.*" by those that are fitted for it. Throws InvalidArgument with the nearest name if the

@@ -10,9 +10,10 @@ namespace {
 using Notes = std::vector<std::string>;
 
 /// The notes on a step of 100 ms that waits 5 ms for the host.
-Notes notes_of(const Cluster& cluster, DType dtype, const std::string& configuration, double waiting = 5e-3) {
+Notes notes_of(const Cluster& cluster, DType dtype, const std::string& configuration, double waiting = 5e-3,
+               double attention = 0) {
   return price_notes(cluster, Precision::of(dtype), parse_configuration(configuration),
-                     {.step_seconds = 0.1, .breakdown = {.waiting = waiting}});
+                     {.step_seconds = 0.1, .breakdown = {.waiting = waiting}}, attention);
 }
 
 TEST(PriceNotes, SayThatF32IsTf32) {
@@ -44,10 +45,41 @@ TEST(PriceNotes, SayThatTheHostDecides) {
   // A real price: a small network on many devices.
   const Priced priced(forward_of_model("resnet18:size=32", 64), "a100-80");
   const Configuration configuration = parse_configuration("data=8,micro_batch=8");
-  const Notes notes =
-      price_notes(priced.cluster, Precision::of(DType::bf16), configuration, priced.costs->price(configuration));
+  const Notes notes = price_notes(priced.cluster, Precision::of(DType::bf16), configuration,
+                                  priced.costs->price(configuration), priced.costs->attention_share());
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_NE(notes[0].find("wait for their hosts"), std::string::npos) << notes[0];
+}
+
+TEST(PriceNotes, SayWhatTheSoftwareLacks) {
+  const auto of = [](const std::string& cluster, const std::string& configuration, double attention) {
+    return notes_of(cluster_named(cluster), DType::bf16, configuration, 5e-3, attention);
+  };
+  for (const char* name : {"a100-80@partita", "v5e", "cpu"}) EXPECT_EQ(of(name, "data=8,zero=3", 0.2), Notes()) << name;
+  EXPECT_EQ(of("a100-80", "data=8,zero=1", 0.1), Notes());
+  EXPECT_EQ(of("h100", "data=8,zero=1", 0.2), Notes());
+  EXPECT_EQ(of("a100-80", "data=8,zero=3", 0),
+            Notes{"megatron-lm has no level 3 of optimizer sharding, and is priced as if it had: @partita after the "
+                  "cluster's name prices a program that has"});
+  EXPECT_EQ(of("h100", "data=8,zero=2", 0).size(), 1U);
+  EXPECT_EQ(of("a100-80", "data=8", 0.23),
+            Notes{"23 % of the operations are attention, whose scores megatron-lm keeps in memory: @partita after the "
+                  "cluster's name is nearer to software with fused attention"});
+  const Notes masked{
+      "31 % of the operations are attention, and all scores count: kernels that skip those under a causal mask take up "
+      "to half of these less"};
+  for (const char* name : {"h100", "a100-80@partita", "v5p"}) EXPECT_EQ(of(name, "data=4", 0.31), masked) << name;
+}
+
+// 4 S of 4 S + 24 H operations per layer and position, and the product before the loss.
+TEST(PriceNotes, KnowTheShareOfAttention) {
+  const auto share = [](const std::string& model) {
+    return Priced(forward_of_model(model, 8), "a100-80").costs->attention_share();
+  };
+  EXPECT_NEAR(share("gpt:layers=12,hidden=512,heads=8,seq=1024,vocab=512"), 4096.0 / (4096 + 24 * 512 + 2 * 512 / 12.0),
+              0.01);
+  EXPECT_LT(share("gpt:layers=96,hidden=12288,heads=96,seq=2048"), 0.03);
+  EXPECT_EQ(share("resnet18:size=32"), 0);
 }
 
 TEST(PriceNotes, SayThatGroupsLeaveTheirNodes) {

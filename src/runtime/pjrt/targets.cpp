@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/letter_case.h"
 
 namespace partita::pjrt {
 namespace {
@@ -90,8 +91,9 @@ const std::vector<Target>& targets() {
 
 const Target& target_named(std::string_view name) {
   std::vector<std::string> names;
+  const std::string wanted = lower_case(name);
   for (const Target& target : targets()) {
-    if (target.name == name || (name == "a100" && target.name == "a100-80")) return target;
+    if (target.name == wanted || (wanted == "a100" && target.name == "a100-80")) return target;
     names.push_back(target.name);
   }
   throw InvalidArgument(fmt::format("[--target] unknown chip, got '{}', expected one of {}{}", name,
