@@ -31,7 +31,18 @@ void write_files(const PlannedJob& job, const PlanFlags& flags) {
   save_texts(texts);
 }
 
+/// Throws InvalidArgument if a flag of the programs of --check has a value without --check.
+void require_check(const PlanFlags& flags) {
+  const PlanFlags usual;
+  for (const auto& [flag, value, other] : {std::tuple("--collectives", flags.collectives, usual.collectives),
+                                           std::tuple("--attention", flags.attention, usual.attention)}) {
+    if (flags.request.check || value == other) continue;
+    throw InvalidArgument(fmt::format("[{}] has no effect, got {} without --check, expected both", flag, value));
+  }
+}
+
 PlanRequest request_of(const PlanFlags& flags) {
+  require_check(flags);
   PlanRequest request = flags.request;
   if (request.batch != 0) check_range("--batch", request.batch, 1);
   if (!flags.fixed.empty() && !flags.pins.empty()) {

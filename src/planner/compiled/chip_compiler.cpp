@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/letter_case.h"
 #include "ir/ops/registry.h"
 #include "planner/cluster/presets.h"
 #include "runtime/device/xla/plugin_search.h"
@@ -54,7 +55,7 @@ std::vector<int64_t> first_ranks(const Pipeline& pipeline) {
 }
 
 const pjrt::Target& target_of_cluster(std::string_view cluster) {
-  const std::string_view preset = cluster.substr(0, cluster.find_first_of(":@"));
+  const std::string preset = lower_case(cluster.substr(0, cluster.find_first_of(":@")));
   std::vector<std::string_view> names;
   for (const pjrt::Target& target : pjrt::targets()) {
     if (target.name == preset && !is_cluster_file(cluster)) return target;
