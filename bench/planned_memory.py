@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Planned beside compiled memory of training steps, for levels of optimizer sharding and numbers of micro-batches.
+"""Compares planned with compiled memory of training steps, for levels of optimizer sharding and numbers of micro-batches.
 
 usage: bench/planned_memory.py [--cluster cpu | --target CHIP] [--program PARTITA] [--levels 0123] [--rounds 1,4]
                                [--models 20] [--ranks 4]
@@ -41,7 +41,8 @@ def compiled(options, network, batch, dtype, attention, level, rounds):
     """Returns the memory that a plan prints, (planned, compiled) in bytes, or the reason why there is none."""
     ranks = options.ranks
     fixed = f"data={ranks},micro_batch={batch // ranks // rounds},zero={level}"
-    words = [options.program, "plan", network, "--batch", str(batch), "--dtype", dtype, "--fixed", fixed, "--check", "--json"]
+    words = [options.program, "plan", network, "--batch", str(batch), "--dtype", dtype, "--fixed", fixed]
+    words += ["--check", "--json"]
     if options.target:
         words += ["--target", options.target, "--attention", attention]
     else:

@@ -31,7 +31,7 @@ void write_files(const PlannedJob& job, const PlanFlags& flags) {
   save_texts(texts);
 }
 
-/// Throws InvalidArgument if a flag of the programs of --check has a value without --check.
+/// Requires --check for flags of its programs. Throws InvalidArgument if one has a value without it.
 void require_check(const PlanFlags& flags) {
   const PlanFlags usual;
   for (const auto& [flag, value, other] : {std::tuple("--collectives", flags.collectives, usual.collectives),

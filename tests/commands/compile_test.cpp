@@ -9,11 +9,6 @@
 namespace partita {
 namespace {
 
-std::string plugin_in(const char* variable) {
-  const char* path = std::getenv(variable);
-  return path == nullptr ? "" : path;
-}
-
 Outcome run_compiler(std::vector<std::string> words, const std::string& plugin) {
   words.insert(words.begin(), "compile");
   return run_program(words, [&] { ::setenv("PARTITA_PJRT_PLUGIN", plugin.c_str(), 1); });

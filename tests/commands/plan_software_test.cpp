@@ -9,46 +9,40 @@
 namespace partita {
 namespace {
 
-using PlanWords = std::vector<std::string>;
-using Json = nlohmann::json;
+using PricedWords = std::vector<std::string>;
 
-constexpr const char* kNetwork = "gpt:layers=2,hidden=64,heads=4,seq=32,vocab=64";
+constexpr const char* kPricedNetwork = "gpt:layers=4,hidden=64,heads=4,seq=32,vocab=64";
 
-PlanWords plan_words(const PlanWords& more) {
-  PlanWords words{"plan", kNetwork, "--batch", "8"};
+PricedWords words_of_plan(const PricedWords& more) {
+  PricedWords words{"plan", kPricedNetwork, "--batch", "8"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
 
-std::string text_of(const PlanWords& more, const std::string& plugin = "") {
-  const Outcome outcome = run_program(plan_words(more), [&] {
+std::string text_of_plan(const PricedWords& more, const std::string& plugin = "") {
+  const Outcome outcome = run_program(words_of_plan(more), [&] {
     if (!plugin.empty()) ::setenv("PARTITA_PJRT_PLUGIN", plugin.c_str(), 1);
   });
   EXPECT_EQ(outcome.exit_code, 0) << (outcome.lines.empty() ? "" : outcome.lines[0]);
   return outcome.output;
 }
 
-Json json_of(PlanWords more, const std::string& plugin = "") {
+nlohmann::json json_of_plan(PricedWords more, const std::string& plugin = "") {
   more.push_back("--json");
-  return Json::parse(text_of(more, plugin));
-}
-
-std::string plugin_in(const char* variable) {
-  const char* path = std::getenv(variable);
-  return path == nullptr ? "" : path;
+  return nlohmann::json::parse(text_of_plan(more, plugin));
 }
 
 TEST(PlanSoftware, IsNamedWithItsYears) {
   for (const auto& [cluster, name, line] :
-       {std::tuple("h100", "megatron-core", "\nsoftware       megatron-core of 2024, 1 fitted constants\n"),
+       {std::tuple("h100", "megatron-core", "\nsoftware       megatron-core of 2024, 10 fitted constants\n"),
         std::tuple("h100@partita", "partita", "\nsoftware       partita\n"),
         std::tuple("H100@PARTITA", "partita", "\nsoftware       partita\n"),
         std::tuple("cpu", "partita", "\nsoftware       partita\n")}) {
     SCOPED_TRACE(cluster);
-    const Json json = json_of({"--cluster", cluster});
+    const nlohmann::json json = json_of_plan({"--cluster", cluster});
     EXPECT_EQ(json.at("software"), name);
     EXPECT_EQ(json.at("software_years"), json.at("software") == "partita" ? "" : "2024");
-    const std::string text = text_of({"--cluster", cluster});
+    const std::string text = text_of_plan({"--cluster", cluster});
     const size_t at = text.find(line);
     ASSERT_NE(at, std::string::npos) << text;
     EXPECT_LE(std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'), 4) << text;
@@ -56,25 +50,25 @@ TEST(PlanSoftware, IsNamedWithItsYears) {
 }
 
 TEST(PlanSoftware, ATargetPricesThisLibrary) {
-  const Json target = json_of({"--target", "h100:2", "--dtype", "bf16"});
+  const nlohmann::json target = json_of_plan({"--target", "h100:2", "--dtype", "bf16"});
   EXPECT_EQ(target.at("software"), "partita");
-  Json cluster = json_of({"--cluster", "h100:2@partita", "--dtype", "bf16"});
+  nlohmann::json cluster = json_of_plan({"--cluster", "h100:2@partita", "--dtype", "bf16"});
   for (const char* key : {"step_seconds", "peak_memory_bytes", "plan", "software"})
     EXPECT_EQ(target.at(key), cluster.at(key)) << key;
-  EXPECT_EQ(json_of({"--target", "h100:2@megatron-core"}).at("software"), "megatron-core");
+  EXPECT_EQ(json_of_plan({"--target", "h100:2@megatron-core"}).at("software"), "megatron-core");
 }
 
 /// The text of `partita plan --out` for a cluster.
 std::string plan_for(const std::string& cluster, const TempDir& folder) {
   const std::string path = folder.path() / "plan.txt";
-  text_of({"--cluster", cluster, "--fixed", "data=2,micro_batch=4", "--out", path});
+  text_of_plan({"--cluster", cluster, "--fixed", "data=2,micro_batch=4", "--out", path});
   return path;
 }
 
 TEST(PlanSoftware, IsInThePlanAndOnItsPage) {
   const TempDir folder;
   const std::string page = folder.path() / "page.html";
-  text_of({"--cluster", "h100", "--html", page});
+  text_of_plan({"--cluster", "h100", "--html", page});
   EXPECT_NE(read_text(page).find("megatron-core of 2024"), std::string::npos);
   EXPECT_NE(read_text(plan_for("h100", folder)).find("\nsoftware megatron-core\n"), std::string::npos);
 }
@@ -82,7 +76,7 @@ TEST(PlanSoftware, IsInThePlanAndOnItsPage) {
 TEST(PlanSoftware, AnotherOneIsToldToTrainings) {
   const TempDir folder;
   const auto warnings_of = [](const std::string& path) {
-    const Outcome outcome = run_program({"train", "--plan", path, "--max-steps", "1"});
+    const Outcome outcome = run_program({"train", "--plan", path, "--steps", "1"});
     EXPECT_EQ(outcome.exit_code, 0) << (outcome.lines.empty() ? "" : outcome.lines[0]);
     std::string all;
     for (const std::string& warning : outcome.warnings) all += warning + "\n";
@@ -105,24 +99,24 @@ TEST(PlanSoftware, AnotherOneIsToldToTrainings) {
 }
 
 TEST(CheckedPlan, OnProcessorsComparesTheEstimate) {
-  const PlanWords words{"--cluster", "cpu", "--fixed", "data=2,micro_batch=2,zero=2", "--check"};
-  const Json memory = json_of(words).at("compiled_memory");
+  const PricedWords words{"--cluster", "cpu", "--fixed", "data=2,micro_batch=2,zero=2", "--check"};
+  const nlohmann::json memory = json_of_plan(words).at("compiled_memory");
   EXPECT_EQ(memory.at("compiler"), "the schedule");
   const auto planned = memory.at("planned_bytes").get<double>(), bytes = memory.at("bytes").get<double>();
   EXPECT_NEAR(bytes / planned, 1, 0.1);
-  EXPECT_NE(text_of(words).find("\ncompiled       "), std::string::npos);
-  EXPECT_TRUE(json_of({"--cluster", "cpu"}).at("compiled_memory").is_null());
+  EXPECT_NE(text_of_plan(words).find("\ncompiled       "), std::string::npos);
+  EXPECT_TRUE(json_of_plan({"--cluster", "cpu"}).at("compiled_memory").is_null());
 }
 
 TEST(CheckedPlan, NeedsAChipAndItsPlugin) {
-  expect_refusal(plan_words({"--cluster", "v100", "--check"}), ExitCode::usage,
+  expect_refusal(words_of_plan({"--cluster", "v100", "--check"}), ExitCode::usage,
                  {"[--check] no programs are compiled for these devices, got v100, expected one of ", " h100"});
   for (const auto& [flag, value] : {std::pair("--collectives", "whole"), std::pair("--attention", "fused")}) {
-    expect_refusal(plan_words({"--target", "h100", flag, value}), ExitCode::usage,
+    expect_refusal(words_of_plan({"--target", "h100", flag, value}), ExitCode::usage,
                    {fmt::format("[{}] has no effect, got {} without --check, expected both", flag, value)});
   }
   if (plugin_in("PARTITA_PJRT_PLUGIN").empty()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
-  expect_refusal(plan_words({"--target", "h100", "--check"}), ExitCode::usage,
+  expect_refusal(words_of_plan({"--target", "h100", "--check"}), ExitCode::usage,
                  {"[--target] h100 needs the plugin for cuda, got one that refuses it"});
 }
 
@@ -133,15 +127,18 @@ TEST(CheckedPlan, OnAChipIsWhatThePlanCompilesTo) {
   const std::string path = folder.path() / "plan.txt";
   for (const char* fixed : {"data=1,micro_batch=8", "data=2,micro_batch=2,zero=2", "data=1,pipeline=2,micro_batch=2"}) {
     SCOPED_TRACE(fixed);
-    const Json memory = json_of({"--target", "H100", "--fixed", fixed, "--check", "--out", path}, plugin);
+    const nlohmann::json memory =
+        json_of_plan({"--target", "H100", "--fixed", fixed, "--check", "--out", path}, plugin);
     const Outcome compiled = run_program({"compile", "--plan", path, "--target", "h100", "--json"},
                                          [&] { ::setenv("PARTITA_PJRT_PLUGIN", plugin.c_str(), 1); });
     ASSERT_EQ(compiled.exit_code, 0);
     // A plan with several stages checks the one that is planned to take most.
     if (std::string(fixed).find("pipeline") == std::string::npos) {
-      EXPECT_EQ(memory.at("compiled_memory").at("bytes"), Json::parse(compiled.output).at("step").at("bytes"));
+      EXPECT_EQ(memory.at("compiled_memory").at("bytes"),
+                nlohmann::json::parse(compiled.output).at("step").at("bytes"));
     } else {
-      EXPECT_LE(memory.at("compiled_memory").at("bytes"), Json::parse(compiled.output).at("step").at("bytes"));
+      EXPECT_LE(memory.at("compiled_memory").at("bytes"),
+                nlohmann::json::parse(compiled.output).at("step").at("bytes"));
     }
   }
 }
@@ -149,14 +146,14 @@ TEST(CheckedPlan, OnAChipIsWhatThePlanCompilesTo) {
 TEST(CheckedPlan, GoesOnUntilTheProgramsFit) {
   const std::string plugin = plugin_in("PARTITA_CUDA_PLUGIN");
   if (plugin.empty()) GTEST_SKIP() << "no PARTITA_CUDA_PLUGIN";
-  const PlanWords pinned{"--target", "h100:1", "--pin", "data=1,tensor=1,pipeline=1", "--check"};
-  const auto bytes_in = [](const Json& plan) { return plan.at("compiled_memory").at("bytes").get<double>(); };
-  const Json free = json_of(pinned, plugin);
+  const PricedWords pinned{"--target", "h100:1", "--pin", "data=1,tensor=1,pipeline=1", "--check"};
+  const auto bytes_in = [](const nlohmann::json& plan) { return plan.at("compiled_memory").at("bytes").get<double>(); };
+  const nlohmann::json free = json_of_plan(pinned, plugin);
   // Less memory than the programs of the fastest plan take, though its estimate may fit.
   const double memory = 0.97 * bytes_in(free);
-  PlanWords words = pinned;
+  PricedWords words = pinned;
   words.insert(words.end(), {"--memory", fmt::format("{:.9f}", memory / (1 << 30))});
-  const Json less = json_of(words, plugin);
+  const nlohmann::json less = json_of_plan(words, plugin);
   EXPECT_LE(bytes_in(less), memory);
   EXPECT_GE(less.at("step_seconds"), free.at("step_seconds"));
 }

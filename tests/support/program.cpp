@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <sstream>
 
@@ -84,6 +85,11 @@ void expect_refusal(const std::vector<std::string>& arguments, ExitCode code, co
   EXPECT_TRUE(line.starts_with("partita: error: [")) << line;
   for (const std::string& part : parts)
     EXPECT_NE(line.find(part), std::string::npos) << "no '" << part << "' in " << line;
+}
+
+std::string plugin_in(const char* variable) {
+  const char* path = std::getenv(variable);
+  return path == nullptr ? "" : path;
 }
 
 std::string read_text(const std::filesystem::path& path) {

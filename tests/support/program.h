@@ -31,6 +31,9 @@ bool has_warning(const Outcome& outcome, const std::string& text);
 /// Expects one line `partita: error: ...` that holds every part, this exit code, and no signal.
 void expect_refusal(const std::vector<std::string>& arguments, ExitCode code, const std::vector<std::string>& parts);
 
+/// Returns the path of a plugin that a variable names; "" if it is not set.
+std::string plugin_in(const char* variable);
+
 std::string read_text(const std::filesystem::path& path);
 void write_text(const std::filesystem::path& path, const std::string& text);
 

@@ -26,7 +26,7 @@ struct NodePrice {
   bool takes_partial = true;
 };
 
-/// What the price of a node under a cut consists of, whatever the costs: its computations and moves, in their order.
+/// Steps of which the price of a node under a cut is made, for any costs: computations and moves, in their order.
 struct PriceTrace {
   struct Step {
     double points = 0, bytes = 0;  // operations of a computation, and bytes that it reads and writes
