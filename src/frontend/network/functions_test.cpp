@@ -202,7 +202,7 @@ TEST(Pow, SmallLargeAndUndefinedPowers) {
   expect_near(values_of(pow(x, 3)), {-8, 0, 0, 64, kInfinity, kNan});
   expect_near(values_of(pow(x, 0.5)), {kNan, 0, 0, 2, kInfinity, kNan});
   expect_near(values_of(pow(x, -1)), {-0.5, -kInfinity, kInfinity, 0.25, 0, kNan});
-  expect_near(values_of(pow(x, 0)), {1, 1, 1, 1, 1, kNan});
+  expect_near(values_of(pow(x, 0)), {1, 1, 1, 1, 1, 1});
   expect_near(values_of(pow(n.row({-kInfinity}), 0.5)), {kNan});
   expect_refusal([&] { pow(x, kInfinity); }, "[pow] bad exponent, got inf, expected a finite number");
 }

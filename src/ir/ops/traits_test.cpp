@@ -24,7 +24,7 @@ TEST(OpTraits, BelongToTheseOps) {
             "broadcast_to cast concat reshape reverse transpose");
   EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.is_selected_for_recompute; }), "attention");
   EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.degree != nullptr; }),
-            "add broadcast_to cast div equal maximum mul neg reduce reshape scale select sub");
+            "add broadcast_to cast div equal maximum mul neg reduce reshape scale select shared_maximum sub");
   EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.share_of_mean != nullptr; }), "reduce");
   EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.table_rows != nullptr; }), "embedding");
   EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.batch_statistics != nullptr; }),

@@ -183,7 +183,7 @@ TEST(Presets, AreFoundInCapitals) {
   EXPECT_EQ(cluster_named("H100:128"), cluster_named("h100:128"));
   EXPECT_EQ(cluster_named("A100-80:2@Megatron-Core"), cluster_named("a100-80:2@megatron-core"));
   EXPECT_EQ(cluster_named("Ascend910").name, "ascend910:1");
-  EXPECT_EQ(cluster_of_target("V5E:4"), "v5e:4");
+  EXPECT_EQ(cluster_of_target("V5E:4"), "v5e:4@partita");
   EXPECT_EQ(cluster_of_target("A100@partita"), "a100-80@partita");
 }
 

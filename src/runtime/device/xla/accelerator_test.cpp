@@ -242,10 +242,10 @@ TEST_F(Accelerators, CompilationsHaveTheFlagsThatDecideNumbersUnlessXlaFlagsDo) 
   const std::string file = empty_.path() / "flags";
   set("XLA_FLAGS", file);
   std::ofstream(file) << "--xla_dump_to='/tmp/xla_allow_excess_precision'\n--xla_gpu_dot_merger_threshold_mb=32\n";
-  EXPECT_EQ(compile_flags("cuda", plugin), rounds);
+  EXPECT_EQ(compile_flags("cuda", plugin), on_gpu);
   std::ofstream(file) << "--xla_allow_excess_precision_of_mine --xla_gpu_dot_merger_threshold_mb=32";
-  EXPECT_EQ(compile_flags("cuda", plugin), rounds);
-  std::ofstream(file) << "--xla_allow_excess_precision=true";
+  EXPECT_EQ(compile_flags("cuda", plugin), on_gpu);
+  std::ofstream(file) << "--xla_allow_excess_precision=true --xla_cpu_enable_fast_min_max=true";
   EXPECT_EQ(compile_flags("xla:cpu", ""), (std::map<std::string, pjrt::Flag>{}));
 }
 
