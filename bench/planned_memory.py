@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Compares planned with compiled memory of training steps, for levels of optimizer sharding and numbers of micro-batches.
+"""Compares planned with compiled memory of training steps, for levels of optimizer sharding and micro-batches.
 
-usage: bench/planned_memory.py [--cluster cpu | --target CHIP] [--program PARTITA] [--levels 0123] [--rounds 1,4]
-                               [--models 20] [--ranks 4]
+    bench/planned_memory.py [build/release/partita] [--target CHIP] [--levels 0123] [--rounds 1,4] [--models 20]
+                            [--ranks 4]
 
 Prints a row per network: for each level and number of micro-batches the memory of the compiled program and, in percent,
-what it is beyond the estimate. On a chip PARTITA_PJRT_PLUGIN names its plugin.
+what it is beyond the estimate. Without a chip the programs are those of processors; on a chip PARTITA_PJRT_PLUGIN names
+its plugin.
 """
 import argparse
 import json
 import statistics
 import subprocess
+import sys
 
 # Network, rows of the batch, type, and how attention runs on a chip.
 NETWORKS = (
@@ -47,7 +49,10 @@ def compiled(options, network, batch, dtype, attention, level, rounds):
         words += ["--target", options.target, "--attention", attention]
     else:
         words += ["--cluster", "cpu"]
-    run = subprocess.run(words, capture_output=True, text=True, timeout=1200, check=False)
+    try:
+        run = subprocess.run(words, capture_output=True, text=True, timeout=1200, check=False)
+    except subprocess.TimeoutExpired:
+        return "more than 20 minutes"
     if run.returncode != 0:
         return run.stderr.strip().splitlines()[-1] if run.stderr.strip() else f"exit {run.returncode}"
     memory = json.loads(run.stdout)["compiled_memory"]
@@ -56,8 +61,8 @@ def compiled(options, network, batch, dtype, attention, level, rounds):
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="?", default="build/release/partita")
     parser.add_argument("--target", default="")
-    parser.add_argument("--program", default="build/release/partita")
     parser.add_argument("--levels", default="0123")
     parser.add_argument("--rounds", default="1,4")
     parser.add_argument("--models", type=int, default=len(NETWORKS))
@@ -83,6 +88,8 @@ def main():
             excess.append(100 * (bytes_ / planned - 1))
             cells.append(f"{bytes_ / 2**20:.1f} MiB {excess[-1]:+.1f} %")
         print(f"{network}, {batch}, {dtype}, {attention} | " + " | ".join(cells), flush=True)
+    if not excess:
+        sys.exit("nothing was compiled")
     size = [abs(one) for one in excess]
     near = sum(one <= 3 for one in size)
     print(f"{near} of {len(size)} within 3 %, median {statistics.median(size):.1f} %, at most {max(size):.1f} %")

@@ -24,9 +24,13 @@ void bind_request(py::module_& module) {
       .def("limit_memory", [](PlanRequest& request, double gib) { request.memory = gib * kGiB; })
       .def("pin", [](PlanRequest& request, const std::string& text) { request.pins = parse_pins(text); })
       .def("search_by",
-           [](PlanRequest& request, const std::string& name) { request.search = parse_name<Search>("plan", name); })
+           [](PlanRequest& request, const std::string& name) { request.search = parse_name<Search>("search", name); })
       .def("compute_in",
-           [](PlanRequest& request, const std::string& name) { request.dtype = parse_planned_dtype("plan", name); });
+           [](PlanRequest& request, const std::string& name) { request.dtype = parse_planned_dtype("dtype", name); })
+      .def("compile_with", [](PlanRequest& request, const std::string& collectives, const std::string& attention) {
+        request.collectives = parse_name<CollectiveMode>("collectives", collectives);
+        request.attention = parse_name<AttentionMode>("attention", attention);
+      });
 }
 
 void bind_job(py::module_& module) {

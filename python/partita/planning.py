@@ -5,6 +5,7 @@ import contextlib
 from partita import _core
 from partita._names import refuse_missing
 from partita._warnings import warn
+from partita.common.dtype import to_dtype
 from partita.train.model import Model
 from partita.train.program import Explanation, Graph, Plan, Program  # noqa: F401
 
@@ -24,6 +25,8 @@ def plan(
     runner_up=False,
     target=None,
     check=False,
+    collectives="cut",
+    attention="composed",
 ):
     """Returns the plan of a training without running it.
 
@@ -34,11 +37,12 @@ def plan(
     ("graph.txt"), without a data set.
     `target`: a chip for which `partita compile` compiles programs ("h100:4"), in place of a cluster; its plan is one of
     Partita's own programs. `check`: compiles the programs of the rank that takes most memory, which needs the plugin of
-    the devices, and searches on until they fit.
+    the devices, and searches on until they fit. Their `collectives` are "cut", by the host, or "whole", by the device;
+    their `attention` is "composed", with its scores in memory, or "fused", by cuDNN.
 
     `ranks`: plans for a part of the cluster. `pins`: values that are fixed ("tensor=8,recompute=none"). `fixed`: the
     whole configuration, which is priced as it is. `batch`: rows of the global batch. `dtype`: type of activations and
-    products ("f32", "bf16", ..). `memory_gib`: GiB of each device. `tf32`: whether products of float32 are priced in
+    products ("f32", "bf16", partita.bfloat16, ..). `memory_gib`: GiB of each device. `tf32`: whether products of float32 are priced in
     TF32 on devices that have it. `runner_up`: whether `others` shows the best plan that shares the ranks otherwise."""
     if isinstance(model, str):
         request, settings = _core.PlanRequest(), contextlib.nullcontext
@@ -58,12 +62,16 @@ def plan(
         raise ValueError(f"[plan] cluster and target both name the devices, got {cluster} and {target}, expected one")
     request.cluster = "cpu" if cluster is None else str(cluster)
     request.target, request.check = "" if target is None else str(target), bool(check)
+    for name, given, usual in (("collectives", collectives, "cut"), ("attention", attention, "composed")):
+        if given != usual and not check:
+            raise ValueError(f"[{name}] has no effect, got {given} without check, expected both")
+    request.compile_with(collectives, attention)
     request.ranks, request.batch, request.tf32, request.runner_up = ranks, batch, bool(tf32), bool(runner_up)
     request.limit_memory(memory_gib)
     request.pin(pins)
     request.search_by(search)
     if dtype is not None:
-        request.compute_in(dtype)
+        request.compute_in(dtype if isinstance(dtype, str) else to_dtype(dtype).core)
     with settings():
         found = _core.price(request, fixed) if fixed else _core.plan(request)
     return Plan(found.text, found, settings)

@@ -42,7 +42,9 @@ template <std::integral T>
 double rounded_to_sticky(T value) {
   if constexpr (sizeof(T) == 8) {
     constexpr T kExact = T{1} << 53, kLacking = 0xfff;
-    if (value > kExact || value < -kExact) value = (value & ~kLacking) | ((value & kLacking) != 0 ? 0x800 : 0);
+    bool is_beyond = value > kExact;
+    if constexpr (std::is_signed_v<T>) is_beyond = is_beyond || value < -kExact;
+    if (is_beyond) value = (value & ~kLacking) | ((value & kLacking) != 0 ? 0x800 : 0);
   }
   return static_cast<double>(value);
 }

@@ -231,7 +231,7 @@ JobConfig configuration(const JobFlags& flags) {
   if (is_automatic_plan(plan_name)) plan = automatic_plan(plan_name, config, this_place().ranks(), "--plan");
   if (!plan) return config;
   JobConfig planned = planned_config(config, all, *plan);
-  for (const std::string& warning : {dtype_warning(*plan, planned.training.dtype), software_warning(*plan)}) {
+  for (const std::string& warning : {dtype_warning(*plan, planned.training), software_warning(*plan)}) {
     if ((flags.command == "train" || flags.command == "compile") && !warning.empty()) warn(warning);
   }
   return planned;

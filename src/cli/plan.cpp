@@ -14,10 +14,13 @@
 namespace partita {
 namespace {
 
+constexpr double kMaxGiB = 1e9;
+
 struct PlanFlags {
   PlanRequest request;
   std::string dtype = "f32", reduce_dtype = "f32", search = "exact", fixed, pins, out, html;
-  double memory = 0;  // GiB
+  std::optional<double> memory{};  // GiB
+  std::optional<int64_t> batch{};
   std::string collectives = "cut", attention = "composed";
   bool json = false;
 };
@@ -44,15 +47,17 @@ void require_check(const PlanFlags& flags) {
 PlanRequest request_of(const PlanFlags& flags) {
   require_check(flags);
   PlanRequest request = flags.request;
-  if (request.batch != 0) check_range("--batch", request.batch, 1);
+  if (flags.batch) check_range("--batch", *flags.batch, 1);
+  request.batch = flags.batch.value_or(0);
   if (!flags.fixed.empty() && !flags.pins.empty()) {
     throw InvalidArgument(
         "[--pin] has no effect, got --fixed, which leaves nothing open, expected only one of the two");
   }
-  if (!(flags.memory >= 0)) {
-    throw InvalidArgument(fmt::format("[--memory] out of range, got {}, expected GiB above 0", flags.memory));
+  if (flags.memory && !(*flags.memory > 0 && *flags.memory <= kMaxGiB)) {
+    throw InvalidArgument(
+        fmt::format("[--memory] out of range, got {}, expected GiB above 0, at most {:g}", *flags.memory, kMaxGiB));
   }
-  request.memory = flags.memory * kGiB;
+  request.memory = flags.memory.value_or(0) * kGiB;
   request.search = parse_name<Search>("--search", flags.search);
   request.dtype = parse_planned_dtype("--dtype", flags.dtype);
   request.reduce_dtype = parse_name<ReduceDType>("--reduce-dtype", flags.reduce_dtype);
@@ -118,7 +123,7 @@ void add_plan(CLI::App& app) {
           "--target", flags->request.target,
           "CHIP[:NODES][@SOFTWARE]: the preset of a chip for which partita compile compiles, instead of --cluster")
       ->type_name("CHIP");
-  command->add_option("--batch", flags->request.batch, "Rows of the global batch; by default the model's");
+  command->add_option("--batch", flags->batch, "Rows of the global batch; by default the model's");
   command->add_option("--dtype,--precision", flags->dtype, "Type of activations and products: f32, f64, bf16 or f16")
       ->capture_default_str();
   command

@@ -5,6 +5,7 @@
 #include "job/program.h"
 #include "planner/cluster/presets.h"
 #include "planner/cluster/toml.h"
+#include "planner/compiled/largest_group.h"
 #include "planner/graph_file.h"
 #include "planner/pricing/job_of.h"
 #include "planner/pricing/placed_memory.h"
@@ -23,6 +24,28 @@ void require_ranges(const PlanRequest& request) {
   if (!(request.memory >= 0)) {
     throw InvalidArgument(fmt::format("[{}] bad memory, got {}, expected bytes above 0, or 0 for the cluster's own",
                                       request.where, request.memory));
+  }
+}
+
+/// Checks that programs can be compiled as the request says. Throws InvalidArgument for the file of a graph, which has
+/// no training, for a type without fast kernels on processors, and for a form of collectives or attention there.
+void require_compilable(const PlanRequest& request, DType compute, const Cluster& cluster) {
+  if (!request.network && is_graph_file(request.model)) {
+    throw InvalidArgument(
+        fmt::format("[--check] a graph file cannot be trained, got {}, expected a model", request.model));
+  }
+  if (cluster.cores > 0 && is_half(compute)) {
+    throw InvalidArgument(
+        fmt::format("[--check] no programs are measured in this type on processors, got {}, expected f32 or f64",
+                    name_of(compute)));
+  }
+  const PlanRequest usual;
+  for (const auto& [flag, is_usual, value] :
+       {std::tuple("--collectives", request.collectives == usual.collectives, name_of(request.collectives)),
+        std::tuple("--attention", request.attention == usual.attention, name_of(request.attention))}) {
+    if (cluster.cores == 0 || is_usual) continue;
+    throw InvalidArgument(
+        fmt::format("[{}] has no effect, got {} on a cluster of processors, expected a chip (--target)", flag, value));
   }
 }
 
@@ -70,11 +93,6 @@ DType dtype_of(const PlanRequest& request, const std::optional<TrainedNetwork>& 
 
 constexpr double kLess = 1 - 1e-6;
 
-CompiledMemory memory_of_schedule(const StageMemory& memory) {
-  const double states = memory.parameters + memory.optimizer;
-  return {.compiler = "the schedule", .states = states, .temporaries = memory.total() - states};
-}
-
 /// Returns a function that makes the plan of a graph on the ranks that share the same rows, from the cuts of a saved
 /// plan without the axis "data"; it ignores its second argument. Lines that do not fit the graph are skipped. The
 /// function throws InvalidArgument for malformed lines, for axes that the mesh lacks, and for what two lines cut.
@@ -104,7 +122,9 @@ NetworkPlanner::NetworkPlanner(PlanRequest request, std::optional<NamedCuts> cut
               .precision = precision_,
               .fold = !cuts_,
               .search = request_.search,
-              .own_plan = cuts_ ? plan_of_cuts(*cuts_) : nullptr}) {}
+              .own_plan = cuts_ ? plan_of_cuts(*cuts_) : nullptr}) {
+  if (request_.check) require_compilable(request_, precision_.compute, cluster_);
+}
 
 std::string NetworkPlanner::name() const {
   return request_.network && request_.model.empty() ? request_.network->network.name() : request_.model;
@@ -187,7 +207,11 @@ PricedPlan NetworkPlanner::unplaced(const PricedConfiguration& found) {
           .stages = found.price.layers.size() > 1 ? stage_names(found.price, costs_.folded(), forward_)
                                                   : std::vector<std::vector<std::string>>(),
           .recomputed = recomputed_names(found.price, costs_.folded(), forward_, all_ops()),
-          .notes = price_notes(cluster_, precision_, found.configuration, found.price, costs_.attention_share())};
+          .notes = price_notes({.cluster = cluster_,
+                                .precision = precision_,
+                                .attention = costs_.attention_share(),
+                                .is_preset = !is_cluster_file(request_.cluster)},
+                               found.configuration, found.price)};
 }
 
 /// Whether memory is measured on the compiled program instead of estimated. True for trainings in f32 or f64 on CPU
@@ -227,19 +251,17 @@ Program NetworkPlanner::program_of(const PricedPlan& plan, JobConfig job) {
                             .estimates = true});
 }
 
-/// Returns the memory of the rank that takes most by the estimate, compiled: with the kernels of this processor on
-/// clusters of processors, else by the plugin of the cluster's chip. Throws InvalidArgument if the cluster is none of a
-/// chip for which programs are compiled, and for the file of a graph; RuntimeFailure as `ChipCompiler` does.
+/// Returns the memory of the rank whose programs take most: with the kernels of this processor on clusters of
+/// processors, else compiled by the plugin of the cluster's chip. Throws InvalidArgument if the cluster is none of a
+/// chip for which programs are compiled; RuntimeFailure as `ChipCompiler` does.
 CompiledMemory NetworkPlanner::compiled(const PricedPlan& plan) {
   const auto cached = compiled_.find(plan.configuration);
   if (cached != compiled_.end()) return cached->second;
-  const std::vector<StageMemory>& memory = plan.price.memory;
-  const auto fullest = std::max_element(memory.begin(), memory.end(),
-                                        [](const auto& one, const auto& other) { return one.total() < other.total(); });
-  const auto group = static_cast<size_t>(fullest - memory.begin());
-  CompiledMemory found = is_placed() ? memory_of_schedule(placed(plan)[group]) : compiled_by_plugin(plan, group);
-  found.planned = fullest->total();
-  return compiled_.emplace(plan.configuration, std::move(found)).first->second;
+  const std::vector<StageMemory>& estimates = plan.price.memory;
+  CompiledMemory most =
+      is_placed() ? largest_of_schedules(estimates, placed(plan))
+                  : largest_of_groups(estimates, [&](size_t group) { return compiled_by_plugin(plan, group); });
+  return compiled_.emplace(plan.configuration, std::move(most)).first->second;
 }
 
 CompiledMemory NetworkPlanner::compiled_by_plugin(const PricedPlan& plan, size_t group) {
@@ -306,6 +328,8 @@ PlanFile NetworkPlanner::plan_file(const PricedPlan& plan) {
                                        .estimates = true});
   PlanFile file = plan_file_of({job, plan.configuration, std::move(program.graph), all_ops()});
   file.dtype = precision_.compute;
+  file.tf32 = request_.tf32;
+  file.reduce_dtype = request_.reduce_dtype;
   file.cluster = request_.cluster;
   file.software = cluster_.software.name;
   file.network = fingerprint();

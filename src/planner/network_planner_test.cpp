@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "frontend/data/readers/test_files.h"
 #include "job/program.h"
 #include "planner/cluster/presets.h"
 #include "runtime/launch/place.h"
@@ -142,6 +145,85 @@ TEST(NetworkPlanner, EstimatesTheMemoryOfOptimizerSharding) {
       }
     }
   }
+}
+
+// The group that takes most need not be that of the largest estimate.
+TEST(NetworkPlanner, ChecksTheLargestGroup) {
+  for (const char* model : {"gpt:layers=4,hidden=32,heads=4,seq=64,vocab=2048", "mlp:layers=9,hidden=64", "lenet"}) {
+    for (const char* text : {"data=2,pipeline=2,micro_batch=2,zero=3", "data=1,pipeline=3,micro_batch=4",
+                             "data=2,pipeline=2,micro_batch=1,zero=1,interleave=2,order=interleaved"}) {
+      SCOPED_TRACE(fmt::format("{} {}", model, text));
+      NetworkPlanner planner({.model = model, .ranks = 4, .batch = 16, .check = true});
+      std::optional<PricedPlan> plan;
+      try {
+        plan = planner.priced(completed(parse_configuration(text), 4, planner.batch()));
+      } catch (const InvalidArgument&) {  // more stages than layers
+        continue;
+      }
+      EXPECT_EQ(plan->fullest(), plan->price.peak_memory());
+    }
+  }
+}
+
+TEST(NetworkPlanner, SharesNothingAmongOneRank) {
+  for (const char* rows : {"8", "2"}) {
+    const auto bytes = [&](const char* level) {
+      NetworkPlanner planner(
+          {.model = "mlp:layers=3,hidden=1024", .cluster = "h100:1@partita", .ranks = 1, .batch = 8});
+      const std::string text = fmt::format("data=1,micro_batch={},zero={}", rows, level);
+      return planner.priced(completed(parse_configuration(text), 1, 8)).price.peak_memory();
+    };
+    for (const char* level : {"1", "2", "3"}) EXPECT_EQ(bytes(level), bytes("0")) << level;
+  }
+}
+
+/// A forward graph with `blocks` layers between its products that have no parameters.
+std::string graph_of_blocks(int blocks) {
+  std::string text =
+      "partita graph 1\ngraph blocks\ninput %x: f32[32,64] batch=0\ninput %label: i32[32] batch=0\n"
+      "state %a: f32[64,64] parameter zeros\nstate %b: f32[10,64] parameter zeros\n"
+      "%y0 = matmul(%x, %a) {transpose_a=false, transpose_b=true} : f32[32,64] ; forward scope=net/fc1\n";
+  for (int block = 0; block < blocks; ++block) {
+    text += fmt::format("%t{0} = tanh(%y{0}) {{}} : f32[32,64] ; forward scope=net/h{0}\n", block);
+    text += fmt::format("%y{0} = relu(%t{1}) {{}} : f32[32,64] ; forward scope=net/h{1}\n", block + 1, block);
+  }
+  return text +
+         fmt::format(
+             "%z = matmul(%y{}, %b) {{transpose_a=false, transpose_b=true}} : f32[32,10] ; forward scope=net/fc2\n"
+             "%e.0, %e.1 = cross_entropy(%z, %label) : f32[32], f32[32,1] ; forward scope=loss\n"
+             "%loss = reduce(%e.0) {{kind=sum, axes=[0], keep_dims=false, scale=0.03125}} : f32[] ; forward "
+             "scope=loss\noutput loss = %loss\noutput logits = %z\n",
+             blocks);
+}
+
+TEST(NetworkPlanner, GroupsWithoutParametersHaveMemory) {
+  const TempDir folder;
+  const std::string path = folder.path() / "graph.txt";
+  std::ofstream(path) << graph_of_blocks(8);
+  NetworkPlanner planner({.model = path, .cluster = "h100:1@partita", .ranks = 8});
+  for (const char* text : {"data=2,pipeline=4,micro_batch=16,zero=1", "data=2,pipeline=2,micro_batch=16,zero=3"}) {
+    const Price price = planner.priced(completed(parse_configuration(text), 8, 32)).price;
+    for (const StageMemory& memory : price.memory) EXPECT_GT(memory.total(), 0) << text;
+  }
+}
+
+TEST(NetworkPlanner, ChecksWhatCanBeCompiled) {
+  const auto refusal = [](PlanRequest request) {
+    request.check = true;
+    try {
+      NetworkPlanner planner(std::move(request));
+    } catch (const InvalidArgument& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refusal({.model = "lenet", .dtype = DType::bf16}),
+            "[--check] no programs are measured in this type on processors, got bf16, expected f32 or f64");
+  EXPECT_EQ(refusal({.model = "lenet", .collectives = CollectiveMode::whole}),
+            "[--collectives] has no effect, got whole on a cluster of processors, expected a chip (--target)");
+  EXPECT_EQ(refusal({.model = "lenet", .attention = AttentionMode::fused}),
+            "[--attention] has no effect, got fused on a cluster of processors, expected a chip (--target)");
+  EXPECT_EQ(refusal({.model = "lenet", .cluster = "h100", .attention = AttentionMode::fused}), "accepted");
 }
 
 TEST(NetworkPlanner, FindsWhatFitsAsItIsPlaced) {

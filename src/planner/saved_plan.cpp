@@ -39,6 +39,8 @@ PlanRequest request_of(const PlanFile& file, const std::string& path, const std:
           .ranks = file.ranks,
           .batch = file.batch,
           .dtype = file.dtype,
+          .reduce_dtype = file.reduce_dtype,
+          .tf32 = file.tf32,
           .where = path};
 }
 

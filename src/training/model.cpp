@@ -20,7 +20,7 @@ JobConfig planned(const JobConfig& config, const JobConfig& recipe, const Place&
   if (file.empty() || config.plan.given) return config;
   const PlanFile read =
       is_automatic_plan(file) ? automatic_plan(file, config, place.ranks(), "plan.file") : read_plan_file(file);
-  for (const std::string& warning : {dtype_warning(read, config.training.dtype), software_warning(read)}) {
+  for (const std::string& warning : {dtype_warning(read, config.training), software_warning(read)}) {
     if (!warning.empty()) warn(warning);
   }
   const JobConfig plan = with_plan(config, read);

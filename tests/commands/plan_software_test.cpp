@@ -73,6 +73,18 @@ TEST(PlanSoftware, IsInThePlanAndOnItsPage) {
   EXPECT_NE(read_text(plan_for("h100", folder)).find("\nsoftware megatron-core\n"), std::string::npos);
 }
 
+TEST(PlanSoftware, IsPricedAgainAlike) {
+  const TempDir folder;
+  const std::string path = folder.path() / "plan.txt";
+  for (const PricedWords& how : {PricedWords{"--tf32", "false"}, PricedWords{"--dtype", "bf16"},
+                                 PricedWords{"--dtype", "bf16", "--reduce-dtype", "bf16"}}) {
+    PricedWords words{"--target", "h100", "--fixed", "data=8,micro_batch=1", "--out", path};
+    words.insert(words.end(), how.begin(), how.end());
+    const std::string text = text_of_plan(words), step = text.substr(text.find("\nstep "), 40);
+    EXPECT_NE(run_program({"explain", path}).output.find(step), std::string::npos) << step;
+  }
+}
+
 TEST(PlanSoftware, AnotherOneIsToldToTrainings) {
   const TempDir folder;
   const auto warnings_of = [](const std::string& path) {
@@ -90,7 +102,9 @@ TEST(PlanSoftware, AnotherOneIsToldToTrainings) {
                       "partita; for this library: partita plan gpt:"),
             std::string::npos)
       << told;
-  EXPECT_NE(told.find(" --cluster h100:2@partita --batch 8 --dtype f32"), std::string::npos) << told;
+  EXPECT_NE(told.find(" --cluster h100:2@partita --batch 8 --dtype f32 --fixed data=2,micro_batch=4"),
+            std::string::npos)
+      << told;
   // A plan without the line, as older ones are, names its software by the cluster.
   std::string text = read_text(path);
   text.erase(text.find("software megatron-core\n"), std::string("software megatron-core\n").size());

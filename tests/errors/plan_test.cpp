@@ -113,7 +113,10 @@ TEST(PlanErrors, Graphs) {
 }
 
 TEST(PlanErrors, Numbers) {
-  plan_refused({"--memory", "-1"}, "[--memory] out of range, got -1, expected GiB above 0");
+  for (const char* memory : {"-1", "0", "inf", "nan", "1e300"})
+    plan_refused({"--memory", memory}, "[--memory] out of range, got ");
+  plan_refused({"--memory", "0"}, "[--memory] out of range, got 0, expected GiB above 0, at most 1e+09");
+  plan_refused({"--batch", "0"}, "[--batch] ");
   plan_refused({"--batch", "-3"}, "[--batch] out of range, got -3, expected 1 to");
   plan_refused({"--batch", "131101", "--cluster", "v100"},
                "[--batch] the rows do not divide into 2 to 65536 micro-batches, got 131101, expected 131072");
@@ -183,7 +186,7 @@ TEST_F(BadPlans, AreRefusedWithTheLine) {
   refused_with("node net/embedding v={tensor} A={data}", "node net/embedding q={tensor}",
                "unknown factor, got 'q={tensor}', expected factor={axes} of ");
   refused_with("node net/embedding v={tensor} A={data}", "node net/embedding v={tensors}",
-               "bad.txt:13] [mesh] unknown axis, got 'tensors', expected one of data tensor, did you mean 'tensor'?");
+               "bad.txt:14] [mesh] unknown axis, got 'tensors', expected one of data tensor, did you mean 'tensor'?");
   refused_with("node net/embedding v={tensor} A={data}", "node net/embedding v={tensor} A={tensor}",
                "illegal cut of net/embedding: ");
   refused_with("node net/embedding v={tensor} A={data}", "node net/embedding v={tensor}\nnode net/* v={tensor}",
@@ -210,10 +213,10 @@ TEST_F(BadPlans, OfOtherTrainings) {
   expect_refusal({"train", "--plan", path("none.txt")}, ExitCode::missing_file, {"[--plan] cannot read ", "none.txt"});
   // Another network of the same name: the fingerprint tells.
   refused_with("model gpt:layers=4,hidden=64,heads=4", "model gpt:layers=3,hidden=64,heads=4",
-               "bad.txt:7] the plan is for another network, got 57 nodes and ");
+               "bad.txt:8] the plan is for another network, got 57 nodes and ");
   refused_with("batch 32", "batch 64", "with other names or sizes (without this line only the cuts are compared)");
   refused_with("batch 32", "batch 34",
-               "bad.txt:8] the rows of a rank do not divide into micro-batches, got 17 rows for "
+               "bad.txt:9] the rows of a rank do not divide into micro-batches, got 17 rows for "
                "micro_batch=4, expected micro_batch=1");
 }
 

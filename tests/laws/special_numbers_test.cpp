@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -166,7 +167,7 @@ TEST_P(SpecialNumbers, PassAlikeThroughPlugins) {
                                  .flushes = [](DType dtype) { return dtype != DType::f16; }});
 }
 
-/// Doubles around the middle of two 16-bit floats, nearer to it than a float can say, and integers.
+/// Doubles around the middle of two 16-bit floats, nearer to it than a float can say.
 Array near_middles(DType dtype) {
   const double digits = dtype == DType::bf16 ? 0x1p-8 : 0x1p-11;
   std::vector<double> numbers;
@@ -179,6 +180,28 @@ Array near_middles(DType dtype) {
   return Array({static_cast<int64_t>(numbers.size())}, numbers);
 }
 
+/// Integers of all sizes around the middle of two 16-bit floats, nearer to it than a float can say, and the ends of the
+/// type.
+template <class T>
+Array integers_near_middles() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> numbers{Limits::lowest(), Limits::max(), 0};
+  for (int bit = 8; bit < Limits::digits; ++bit) {
+    for (int digits : {8, 9, 10, 11, 12}) {
+      if (digits > bit) continue;
+      const T middle = (T{1} << bit) + (T{1} << (bit - digits));
+      for (const T offset : {T{0}, T{1}, static_cast<T>((T{1} << bit) >> 14), static_cast<T>((T{1} << bit) >> 23)}) {
+        numbers.insert(numbers.end(), {static_cast<T>(middle - offset), static_cast<T>(middle + offset)});
+        if constexpr (std::is_signed_v<T>) numbers.push_back(static_cast<T>(-middle - offset));
+        if constexpr (std::is_signed_v<T>) numbers.push_back(static_cast<T>(offset - middle));
+      }
+    }
+  }
+  Array array(Type{DTypeOf<T>::value, {static_cast<int64_t>(numbers.size())}});
+  std::copy(numbers.begin(), numbers.end(), array.as<T>());
+  return array;
+}
+
 /// "" or the first element that has another number.
 std::string differs_at_all(const Array& got, const Array& expected) {
   for (int64_t i = 0; i < got.type().elements(); ++i) {
@@ -187,18 +210,54 @@ std::string differs_at_all(const Array& got, const Array& expected) {
   return "";
 }
 
-// Casts of f64 to 16 bits are no casts to f32 and then to 16 bits.
-TEST(Casts, RoundOnce) {
-  const OpDef& op = all_ops().at("cast");
-  for (const DType dtype : {DType::bf16, DType::f16}) {
-    const Case node(op, Attrs(CastAttrs{dtype}), {near_middles(dtype)});
-    for (const KernelDef& def : fast_kernels()) {
-      const std::optional<std::vector<Array>> found = run_fast(def, node);
-      if (found) EXPECT_EQ(differs_at_all((*found)[0], node.outputs[0]), "") << def.name;
-    }
-    if (!has_plugin()) continue;
-    EXPECT_EQ(differs_at_all(run_emitted(node)[0], node.outputs[0]), "") << partita::name_of(dtype);
+/// Casts numbers to 16 bits on all devices.
+void expect_rounded_once(const Array& numbers, DType dtype) {
+  SCOPED_TRACE(fmt::format("{} to {}", name_of(numbers.type().dtype), name_of(dtype)));
+  const Case node(all_ops().at("cast"), Attrs(CastAttrs{dtype}), {numbers});
+  for (const KernelDef& def : fast_kernels()) {
+    const std::optional<std::vector<Array>> found = run_fast(def, node);
+    if (found) EXPECT_EQ(differs_at_all((*found)[0], node.outputs[0]), "") << def.name;
   }
+  if (has_plugin()) EXPECT_EQ(differs_at_all(run_emitted(node)[0], node.outputs[0]), "") << plugin_platform();
+}
+
+/// Returns an integer in the nearest float of `digits` digits, of two the one whose last digit is even.
+template <class T>
+double nearest_of(T integer, int digits) {
+  const bool negative = integer < 0;
+  const uint64_t size = negative ? uint64_t{0} - static_cast<uint64_t>(integer) : static_cast<uint64_t>(integer);
+  const int dropped = std::max(0, static_cast<int>(std::bit_width(size)) - digits);
+  if (dropped == 0) return static_cast<double>(integer);
+  const uint64_t kept = size >> dropped, rest = size - (kept << dropped), half = uint64_t{1} << (dropped - 1);
+  const uint64_t rounded = kept + (rest > half || (rest == half && kept % 2 == 1) ? 1 : 0);
+  return (negative ? -1 : 1) * std::ldexp(static_cast<double>(rounded), dropped);
+}
+
+template <class T>
+void expect_integers_rounded_once() {
+  const Array numbers = integers_near_middles<T>();
+  for (int64_t i = 0; i < numbers.type().elements(); ++i) {
+    const T integer = numbers.as<T>()[i];
+    EXPECT_EQ(static_cast<float>(bf16(integer)), nearest_of(integer, 8)) << integer;
+    if (nearest_of(integer, 11) <= 65504 && nearest_of(integer, 11) >= -65504)
+      EXPECT_EQ(static_cast<float>(f16(integer)), nearest_of(integer, 11)) << integer;
+  }
+  for (const DType dtype : {DType::bf16, DType::f16}) expect_rounded_once(numbers, dtype);
+}
+
+// Casts to 16 bits are no casts to f32 and then to 16 bits.
+TEST(Casts, RoundOnce) {
+  for (const DType dtype : {DType::bf16, DType::f16}) expect_rounded_once(near_middles(dtype), dtype);
+  expect_integers_rounded_once<int64_t>();
+  expect_integers_rounded_once<int32_t>();
+  expect_integers_rounded_once<uint32_t>();
+}
+
+// No array has these, but other code may convert them.
+TEST(Casts, OfUnsignedWordsRoundOnce) {
+  for (const uint64_t integer : {uint64_t{5}, (uint64_t{1} << 60) + (uint64_t{1} << 52) + 1, ~uint64_t{0}})
+    EXPECT_EQ(static_cast<float>(bf16(integer)), nearest_of(integer, 8)) << integer;
+  EXPECT_EQ(static_cast<float>(f16(size_t{5})), 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, SpecialNumbers, testing::ValuesIn(every_op()),

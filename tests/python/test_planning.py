@@ -62,6 +62,20 @@ class Programs(Case):
         with self.refuses(ValueError, "[--check] no programs are compiled for these devices, got v100, expected one"):
             ms.plan(model(), rows(), cluster="v100", check=True)
         self.assertRegex(str(ms.plan(model(), rows(), cluster="cpu", check=True)), r"compiled +.* by the schedule, ")
+        with self.refuses(ValueError, "[attention] has no effect, got fused without check, expected both"):
+            ms.plan(model(), rows(), target="h100", attention="fused")
+        with self.refuses(ValueError, "[--collectives] has no effect, got whole on a cluster of processors"):
+            ms.plan(model(), rows(), cluster="cpu", check=True, collectives="whole")
+        with self.refuses(ValueError, "[collectives] unknown name, got 'both', expected one of cut whole"):
+            ms.plan(model(), rows(), target="h100", check=True, collectives="both")
+
+    def test_take_types_and_name_what_is_wrong(self):
+        half = [ms.plan(model(), rows(), target="h100", dtype=one).seconds for one in ("bf16", ms.bfloat16)]
+        self.assertEqual(half[0], half[1])
+        with self.refuses(ValueError, "[dtype] ", "int8"):
+            ms.plan(model(), rows(), target="h100", dtype="int8")
+        with self.refuses(ValueError, "[search] unknown name, got 'greedy', expected one of"):
+            ms.plan(model(), rows(), target="h100", search="greedy")
 
     def test_are_planned_for_clusters(self):
         plan = ms.plan(model(), rows(), cluster="h100", ranks=4)

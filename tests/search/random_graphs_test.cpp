@@ -126,6 +126,30 @@ TEST(RandomGraphs, SearchesEqualBruteForce) {
   EXPECT_GE(found_by_others, 250);
 }
 
+// Prices of nodes that keep their steps are those of nodes that do not, whatever the costs, and in the same order.
+TEST(RandomGraphs, KeptStepsGiveTheSamePrices) {
+  int compared = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Dice dice(seed);
+    const auto [mesh, nodes] = draw_search(dice);
+    const Graph graph = random_graph(nodes, dice);
+    const PartialPlan pins = random_pins(graph, mesh, dice);
+    const Rules rules(graph, all_ops());
+    const ForwardNodes kept(graph, rules, all_ops(), /*traced=*/true);
+    for (int round = 0; round < 3; ++round) {
+      const PlanCosts costs = random_costs(mesh, dice);
+      const CostGraph one = make_cost_graph(kept, mesh, pins, {.costs = costs});
+      const CostGraph other = make_cost_graph(ForwardNodes(graph, rules, all_ops()), mesh, pins, {.costs = costs});
+      ASSERT_EQ(one.problem.variables.size(), other.problem.variables.size()) << "seed " << seed;
+      for (size_t v = 0; v < one.problem.variables.size(); ++v) {
+        EXPECT_EQ(*one.problem.variables[v].seconds, *other.problem.variables[v].seconds) << "seed " << seed;
+        compared += round > 0 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(compared, 1000);
+}
+
 /// Bytes of the smallest choice: each variable by itself.
 double min_bytes(const CostProblem& problem) {
   double sum = 0;

@@ -12,8 +12,7 @@ namespace partita {
 /// waited for: it is prefetched by one. The collective of a sum over micro-batches starts in the last micro-batch.
 /// Everything started before the update is waited for before the update. Reduce-scatters that hold many bytes of whole
 /// gradients are waited for earlier, before further ones start (`scattered_bytes`). Those that need staging run once
-/// their operand is complete. Does nothing unless
-/// `options.overlap` is set.
+/// their operand is complete. Does nothing unless `options.overlap` is set.
 void overlap_collectives(Schedule& schedule, const LocalGraph& local, const ScheduleOptions& options);
 
 }  // namespace partita

@@ -56,6 +56,7 @@ void add_sharding(std::string& key, const Sharding& sharding) {
 std::string key_of(const Cut& cut, const std::vector<Sharding>& needs, const std::vector<Sharding>& wants,
                    const Mesh& mesh) {
   std::string key;
+  add_integer(key, static_cast<int64_t>(mesh.axes().size()));
   for (const MeshAxis& axis : mesh.axes()) add_integer(key, axis.size);
   add_dims(key, cut);
   for (const auto* shardings : {&needs, &wants}) {
@@ -281,13 +282,12 @@ Sharding required_sharding(const ShardingRule& rule, const Cut& cut, const Tenso
   return need;
 }
 
-NodePrice price_of(const NodeProgram& program, const Cut& cut, const std::vector<Sharding>& needs,
-                   const std::vector<Sharding>& wants, const PlanCosts& costs, const Mesh& mesh,
-                   ReshardCosts& reshards) {
-  PriceTrace* const trace = program.keeps_traces() ? program.trace(key_of(cut, needs, wants, mesh)) : nullptr;
-  if (trace != nullptr && !trace->steps.empty()) return price_of(*trace, program.copies(), costs, reshards);
+namespace {
+
+/// Prices the nodes of a program one after the other.
+NodePrice walked_price(const NodeProgram& program, const Cut& cut, const std::vector<Sharding>& needs,
+                       const std::vector<Sharding>& wants, const Mesh& mesh, PriceWalk walk) {
   const Graph& graph = program.graph();
-  PriceWalk walk(costs, mesh, reshards, trace);
   std::vector<size_t> slots(graph.values.size());
   for (size_t i = 0; i < needs.size(); ++i) slots[program.operands()[i]] = walk.add_slot(needs[i]);
   std::vector<Dims> dims(graph.values.size());
@@ -319,10 +319,23 @@ NodePrice price_of(const NodeProgram& program, const Cut& cut, const std::vector
     const ValueId arrives = program.arriving()[k];
     if (arrives >= 0 && walk.resolved(slots[arrives])) price.takes_partial = false;
   }
-  if (trace != nullptr) {
-    trace->price = price;
-    trace->price.seconds = 0;
-  }
+  return price;
+}
+
+}  // namespace
+
+NodePrice price_of(const NodeProgram& program, const Cut& cut, const std::vector<Sharding>& needs,
+                   const std::vector<Sharding>& wants, const PlanCosts& costs, const Mesh& mesh,
+                   ReshardCosts& reshards) {
+  if (!program.keeps_traces())
+    return walked_price(program, cut, needs, wants, mesh, PriceWalk(costs, mesh, reshards, nullptr));
+  std::string key = key_of(cut, needs, wants, mesh);
+  if (const PriceTrace* known = program.trace(key)) return price_of(*known, program.copies(), costs, reshards);
+  PriceTrace trace;
+  NodePrice price = walked_price(program, cut, needs, wants, mesh, PriceWalk(costs, mesh, reshards, &trace));
+  trace.price = price;
+  trace.price.seconds = 0;
+  program.keep(std::move(key), std::move(trace));
   return price;
 }
 

@@ -40,7 +40,7 @@ struct PriceTrace {
 };
 
 /// A node and its gradient nodes as a graph of their own, made once for all cuts. Not thread-safe: `expansion` and
-/// `trace` cache.
+/// `keep` change caches.
 class NodeProgram {
  public:
   NodeProgram(const Graph& graph, const Node& node, const OpSet& ops, const NodeGradients& gradients,
@@ -60,9 +60,14 @@ class NodeProgram {
   int copies() const { return copies_; }
   /// Returns the expansion of a node of this graph, for cuts that need it. Lives as long as this object.
   const NodeProgram& expansion(size_t node) const;
-  /// Returns the place of what a price consists of, under a key of a cut, a mesh and shardings; null unless the program
-  /// keeps traces. It has no steps if that has not been priced yet. Lives as long as this object.
-  PriceTrace* trace(const std::string& key) const { return keeps_traces_ ? &traces_[key] : nullptr; }
+  /// Returns the steps that were kept under a key of a cut, a mesh and shardings; null if there are none. They live as
+  /// long as this object.
+  const PriceTrace* trace(const std::string& key) const {
+    const auto found = traces_.find(key);
+    return found == traces_.end() ? nullptr : &found->second;
+  }
+  /// Keeps steps under a key. Their types must live as long as this object.
+  void keep(std::string key, PriceTrace trace) const { traces_.emplace(std::move(key), std::move(trace)); }
   bool keeps_traces() const { return keeps_traces_; }
 
  private:

@@ -115,9 +115,12 @@ struct GroupShares {
   bool operator==(const GroupShares&) const = default;
 };
 
+/// The name of the software of this library, whose programs a training runs.
+inline constexpr std::string_view kOwnSoftware = "partita";
+
 /// Costs that the software adds to kernels and messages.
 struct SoftwareCosts {
-  std::string name = "partita";
+  std::string name{kOwnSoftware};
   std::vector<CollectiveAlgorithm> algorithms = {CollectiveAlgorithm::ring};
   double step_overhead = 0;      // seconds of a training step that no kernel accounts for
   double rank_overhead = 0;      // further seconds of a step of several ranks, whose cores also read rows
@@ -132,14 +135,14 @@ struct SoftwareCosts {
   bool prefetches_parameters = false;  // parameters updated in parts are gathered overlapped with the next forward
   /// Recomputation runs the whole layer, not only what the backward reads, and results read by other layers are kept.
   bool recomputes_whole = false;
-  bool waits_for_transfers = false;     // a stage computes nothing while it receives from another stage
-  bool regathers = false;               // values gathered by a layer are gathered again in the backward instead of kept
-  bool joins_products = false;          // products with a common operand are merged; their gradients need no sums
+  bool waits_for_transfers = false;  // a stage computes nothing while it receives from another stage
+  bool regathers = false;            // values gathered by a layer are gathered again in the backward instead of kept
+  bool joins_products = false;       // products with a common operand are merged; their gradients need no sums
   /// Gradients have their own memory even with one micro-batch, and 16-bit parameters are kept next to masters, which
   /// ranks share as they do states of the optimizer. Else masters are the parameters.
   bool keeps_gradients = false;
-  int64_t channel_block = 0;            // block size of channels of images in memory; 0: not blocked
-  double mask_bytes = 0;                // bytes kept per element of a sum of activations, for the mask of its dropout
+  int64_t channel_block = 0;  // block size of channels of images in memory; 0: not blocked
+  double mask_bytes = 0;      // bytes kept per element of a sum of activations, for the mask of its dropout
   ScoreCosts scores;
   std::vector<std::string> fused;  // ops of a graph that are fused into other kernels
   /// Factor on the bytes and operations of an op of a graph, by name; else 1.

@@ -53,7 +53,8 @@ void visit_software(AnySoftware& software, Visit& visit) {
   visit.number("transfer_overhead", software.transfer_overhead, kSeconds);
   visit.number("product_overlap", software.product_overlap, kShareOrNone);
   visit.flag("reduces_behind", software.reduces_after_backward);
-  visit.flag("overlaps_micro_batches", software.overlaps_micro_batches);
+  // Files of versions without this key were priced so for all software.
+  visit.flag("overlaps_micro_batches", software.overlaps_micro_batches, software.name != kOwnSoftware);
   visit.flag("gathers_ahead", software.prefetches_parameters);
   visit.flag("waits_for_transfers", software.waits_for_transfers);
   visit.flag("recomputes_whole", software.recomputes_whole);

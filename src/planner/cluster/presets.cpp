@@ -383,9 +383,9 @@ Cluster cluster_named(std::string_view text) {
 }
 
 std::string cluster_of_target(std::string_view text) {
-  const size_t end = std::min(text.find_first_of(":@"), text.size());
-  std::string cluster = pjrt::target_named(text.substr(0, end)).name + std::string(text.substr(end));
-  if (text.find('@') == std::string_view::npos) cluster += fmt::format("@{}", kOwnSoftware);
+  const ClusterName name(text);
+  std::string cluster = pjrt::target_named(name.preset).name + std::string(text.substr(name.preset.size()));
+  if (!name.software) cluster += fmt::format("@{}", kOwnSoftware);
   return cluster;
 }
 

@@ -11,9 +11,6 @@ namespace partita {
 ///               one from Python, collectives not overlapped
 /// megatron-core Megatron Core of 2024: fused attention, collectives overlapped with products and gradients
 std::vector<std::string> software_names();
-/// The name of the software of this library, whose programs a training runs.
-inline constexpr std::string_view kOwnSoftware = "partita";
-
 /// Returns the years of the software that these costs were taken from: "2021 and 2022". "" for this library, and for
 /// names that are not known, such as those of cluster files.
 std::string years_of_software(std::string_view name);

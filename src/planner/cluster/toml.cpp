@@ -44,8 +44,8 @@ class ClusterPrinter {
   void whole(std::string_view name, int64_t value, int64_t, int64_t) {
     if (value != 0) line(name, fmt::format("{}", value));
   }
-  void flag(std::string_view name, bool value) {
-    if (value) line(name, "true");
+  void flag(std::string_view name, bool value, bool otherwise = false) {
+    if (value != otherwise) line(name, value ? "true" : "false");
   }
   void text(std::string_view name, const std::string& value) { line(name, toml_string(value)); }
   void texts(std::string_view name, const std::vector<std::string>& values) {
@@ -148,9 +148,12 @@ class ClusterReader {
     if (!node->is_integer()) refuse(*node, name, fmt::format("{} to {}", least, most));
     value = node->as_integer()->get();
   }
-  void flag(std::string_view name, bool& value) {
+  void flag(std::string_view name, bool& value, bool otherwise = false) {
     const toml::node* node = find(name);
-    if (node == nullptr) return;
+    if (node == nullptr) {
+      value = otherwise;
+      return;
+    }
     if (!node->is_boolean()) refuse(*node, name, "true or false");
     value = node->as_boolean()->get();
   }

@@ -30,7 +30,7 @@ class FieldCheck {
     require(value >= least && value <= most, name, "bad number", fmt::format("{}", value),
             fmt::format("{} to {}", least, most));
   }
-  void flag(std::string_view, bool) {}
+  void flag(std::string_view, bool, bool = false) {}
   void texts(std::string_view name, const std::vector<std::string>& values) {
     for (size_t i = 0; i < values.size(); ++i) text(fmt::format("{}[{}]", name, i), values[i]);
   }

@@ -15,6 +15,7 @@ namespace {
 /// Loads the plugin for a target, whose variables are set for it.
 pjrt::Plugin load_plugin(pjrt::Target& target, const std::function<void(std::string_view)>& warn) {
   ::setenv("TF_CPP_MIN_LOG_LEVEL", "2", /*overwrite=*/0);  // plugins print notes
+  // Without these libtpu asks for minutes on which machine of a cloud it is, and one process at a time loads it.
   for (const auto& [name, value] : target.variables) ::setenv(name.c_str(), value.c_str(), /*overwrite=*/0);
   const std::string path = find_plugin(target.accelerator);
   pass_on_flags(target.accelerator, path, warn);

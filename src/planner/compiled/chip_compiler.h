@@ -26,9 +26,9 @@ const pjrt::Target& target_of_cluster(std::string_view cluster);
 /// A plugin that compiles for a chip.
 class ChipCompiler {
  public:
-  /// Loads the plugin for `target`, whose variables it sets unless they have a value: libtpu would ask for minutes on
-  /// which machine of a cloud it is, and lets one process at a time load it. Passes the flags of XLA_FLAGS to `warn`,
-  /// if it is given. Throws RuntimeFailure(usage) if there is no plugin, or for wrong flags.
+  /// Loads the plugin for `target`, and sets the target's variables unless they have a value. The plugin gets the flags
+  /// of XLA_FLAGS, which `warn` is told of, if it is given. Throws RuntimeFailure(usage) if there is no plugin, or for
+  /// wrong flags.
   ChipCompiler(const pjrt::Target& target, const std::function<void(std::string_view)>& warn);
 
   const pjrt::Target& target() const { return target_; }

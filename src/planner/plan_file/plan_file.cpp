@@ -70,6 +70,16 @@ class PlanFileReader : private Scanner {
 
   void read_model() { plan_.model = said("a model"); }
   void read_cluster() { plan_.cluster = said("a cluster"); }
+  void read_tf32() {
+    const std::string_view word = token();
+    if (word != "true" && word != "false") fail("unknown switch", word, "true or false");
+    plan_.tf32 = word == "true";
+    end();
+  }
+  void read_reduce_dtype() {
+    plan_.reduce_dtype = with_line([&] { return parse_name<ReduceDType>("reduce_dtype", token()); });
+    end();
+  }
   void read_software() {
     plan_.software_line = line();
     plan_.software = said("a software");
@@ -251,6 +261,8 @@ class PlanFileReader : private Scanner {
       {"model", {&PlanFileReader::read_model, false}},
       {"batch", {&PlanFileReader::read_batch, false}},
       {"dtype", {&PlanFileReader::read_dtype, false}},
+      {"tf32", {&PlanFileReader::read_tf32, false}},
+      {"reduce_dtype", {&PlanFileReader::read_reduce_dtype, false}},
       {"cluster", {&PlanFileReader::read_cluster, false}},
       {"software", {&PlanFileReader::read_software, false}},
       {"ranks", {&PlanFileReader::read_ranks, false}},
@@ -270,6 +282,8 @@ std::string print(const PlanFile& plan) {
   std::string text = fmt::format("partita {} 1\n", kKind);
   if (!plan.model.empty()) text += fmt::format("model {}\n", plan.model);
   text += fmt::format("batch {}\ndtype {}\n", plan.batch, name_of(plan.dtype));
+  if (!plan.tf32) text += "tf32 false\n";
+  if (plan.reduce_dtype != ReduceDType::f32) text += fmt::format("reduce_dtype {}\n", name_of(plan.reduce_dtype));
   if (!plan.cluster.empty()) text += fmt::format("cluster {}\n", plan.cluster);
   if (!plan.software.empty()) text += fmt::format("software {}\n", plan.software);
   text += fmt::format("ranks {}\n", plan.ranks);
@@ -442,7 +456,9 @@ std::optional<PlanFile> plan_file_of(const JobConfig& config, const Program& pro
   return plan;
 }
 
-std::string dtype_warning(const PlanFile& plan, DType trained) {
+std::string dtype_warning(const PlanFile& plan, const TrainingConfig& training) {
+  const DType trained =
+      training.precision == MixedPrecision::f32 ? training.dtype : parse_dtype(name_of(training.precision)).value();
   if (plan.dtype == trained) return "";
   const std::string place = plan.dtype_line > 0 ? fmt::format("{}:{}", plan.path, plan.dtype_line) : plan.path;
   return fmt::format(
@@ -468,11 +484,11 @@ std::string software_warning(const PlanFile& plan) {
   const std::string software = software_of(plan);
   if (software.empty() || software == kOwnSoftware) return "";
   const std::string place = plan.software_line > 0 ? fmt::format("{}:{}", plan.path, plan.software_line) : plan.path;
-  const std::string advice =
-      plan.model.empty() || plan.cluster.empty() || is_cluster_file(plan.cluster)
-          ? fmt::format("plan with the software {} of the cluster", kOwnSoftware)
-          : fmt::format("partita plan {} --cluster {}@{} --batch {} --dtype {}", plan.model,
-                        plan.cluster.substr(0, plan.cluster.find('@')), kOwnSoftware, plan.batch, name_of(plan.dtype));
+  const std::string advice = plan.model.empty() || plan.cluster.empty() || is_cluster_file(plan.cluster)
+                                 ? fmt::format("plan with the software {} of the cluster", kOwnSoftware)
+                                 : fmt::format("partita plan {} --cluster {}@{} --batch {} --dtype {} --fixed {}",
+                                               plan.model, plan.cluster.substr(0, plan.cluster.find('@')), kOwnSoftware,
+                                               plan.batch, name_of(plan.dtype), print(plan.configuration));
   return fmt::format(
       "[{}] the plan predicts the time and the memory of other software, got {}, expected {}; for this library: {}",
       place, software, kOwnSoftware, advice);

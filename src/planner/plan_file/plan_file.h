@@ -41,6 +41,8 @@ struct PlanFile {
   std::string model{};  // "" for a network of the calling program
   int64_t batch = 1;    // rows of the global batch
   DType dtype = DType::f32;
+  bool tf32 = true;                             // whether products of f32 were priced in TF32 where devices have it
+  ReduceDType reduce_dtype = ReduceDType::f32;  // type of sums of gradients in the predictions
   std::string cluster{};
   std::string software{};  // software of the predictions; "": that of the cluster, as older files leave it
   int64_t ranks = 1;
@@ -66,9 +68,9 @@ PlanFile read_plan_file(const std::string& path);
 /// optimizer sharding, the parallel mode, sharding of blocks, and cuts. If the plan has cuts, annotations, dataset
 /// sharding and the search of `config` are dropped. The element type stays.
 JobConfig with_plan(JobConfig config, const PlanFile& plan);
-/// Returns a warning if the plan is for another type than `trained`, in which the training computes, so that its
+/// Returns a warning if the plan is for another type than that in which the training computes, so that its
 /// predictions do not hold; else "".
-std::string dtype_warning(const PlanFile& plan, DType trained);
+std::string dtype_warning(const PlanFile& plan, const TrainingConfig& training);
 /// Returns a warning if the plan is priced for other software than this library, so that its predictions of time and
 /// memory do not hold, with the command that plans for the library; else "". The software of a file without such a line
 /// is that of its cluster, if that is a preset.

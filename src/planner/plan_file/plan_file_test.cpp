@@ -154,12 +154,40 @@ TEST(PlanFile, NamesTheLayersThatAreRecomputed) {
             "[p.txt:13] given twice, got 'full', expected one line with all of its layers");
 }
 
+TEST(PlanFile, KeepsHowItWasPriced) {
+  PlanFile plan = parse_plan_file(kPlan, "p.txt");
+  EXPECT_TRUE(plan.tf32 && plan.reduce_dtype == ReduceDType::f32) << "as files without these lines are";
+  plan.tf32 = false;
+  plan.reduce_dtype = ReduceDType::bf16;
+  const std::string text = print(plan);
+  EXPECT_NE(text.find("\ntf32 false\nreduce_dtype bf16\n"), std::string::npos) << text;
+  const PlanFile read = parse_plan_file(text, "p.txt");
+  EXPECT_TRUE(!read.tf32 && read.reduce_dtype == ReduceDType::bf16);
+  EXPECT_EQ(print(read), text);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    try {
+      parse_plan_file(other, "p.txt");
+    } catch (const InvalidArgument& error) {
+      return std::string(error.what());
+    }
+    return std::string("read");
+  };
+  EXPECT_EQ(refused("tf32 false", "tf32 no"), "[p.txt:5] unknown switch, got 'no', expected true or false");
+  EXPECT_NE(refused("dtype bf16", "dtype f16").find("[reduce_dtype] unknown name, got 'f16', expected one of f32 bf16"),
+            std::string::npos);
+}
+
 TEST(PlanFile, WarnsOfAnotherType) {
   PlanFile plan = parse_plan_file(kPlan, "p.txt");
-  EXPECT_EQ(dtype_warning(plan, DType::f64), "");
+  EXPECT_EQ(dtype_warning(plan, {.dtype = DType::f64}), "");
   plan.dtype = DType::bf16;
+  EXPECT_EQ(dtype_warning(plan, {.precision = MixedPrecision::bf16}), "");
+  EXPECT_EQ(dtype_warning(plan, {.dtype = DType::bf16}), "");
+  EXPECT_NE(dtype_warning(plan, {.precision = MixedPrecision::f16}), "");
   EXPECT_EQ(
-      dtype_warning(plan, DType::f32),
+      dtype_warning(plan, {}),
       "[p.txt:4] the plan is for another type than the training, got bf16, expected f32: it predicts other steps");
 }
 
@@ -168,8 +196,8 @@ TEST(PlanFile, WarnsOfPricesOfOtherSoftware) {
   EXPECT_EQ(software_warning(plan), "") << "a file without the line, of processors";
   const std::string advice = fmt::format(
       "got megatron-core, expected partita; for this library: partita plan {} --cluster h100:2@partita "
-      "--batch {} --dtype {}",
-      plan.model, plan.batch, name_of(plan.dtype));
+      "--batch {} --dtype {} --fixed {}",
+      plan.model, plan.batch, name_of(plan.dtype), print(plan.configuration));
   plan.cluster = "h100:2";
   EXPECT_EQ(software_warning(plan), "[p.txt] the plan predicts the time and the memory of other software, " + advice)
       << "that of the preset";

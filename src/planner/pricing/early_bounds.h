@@ -1,5 +1,5 @@
 #pragma once
-// Lower bounds of the time of a step that need no placements of groups of stages and no order: they are cheap, so that
+// Lower bounds of the time of a step that place no single group of stages and need no order: they are cheap, so that
 // most configurations of a search are left out by them.
 
 #include "planner/cluster/cluster.h"
@@ -16,7 +16,7 @@ struct RowSeconds {
 };
 
 /// Seconds in which the ranks that share the batch send the parameters of all layers once, one layer after the other.
-/// Where groups of stages have different placements, they are those of the fastest.
+/// Where groups of stages have different placements, each layer has its fastest.
 struct LayerMessages {
   double all_reduce = 0, reduce_scatter = 0;  // messages of gradients
   double all_gather = 0;                      // messages of parameters
@@ -32,7 +32,8 @@ double filling_bound(const Configuration& configuration, int64_t rounds, const R
 /// messages where the software does, and is slowed down by others (StepBound). Holds for any assignment of layers.
 double mean_group_bound(const Configuration& configuration, int64_t rounds, const RowSeconds& rows,
                         const LayerMessages& messages, const Cluster& cluster);
-/// Each group runs its sections between those of earlier groups.
+/// Each group runs its sections between those of earlier groups. Holds for any level of optimizer sharding; `layers`
+/// are recomputed as the configuration says, or not at all.
 double layout_bound(const Configuration& configuration, int64_t rounds, LayerSeconds& layers, const Cluster& cluster);
 
 }  // namespace partita

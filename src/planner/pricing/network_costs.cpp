@@ -99,28 +99,28 @@ const LayerMessages& NetworkCosts::layer_messages(const Configuration& configura
 }
 
 LayerMessages NetworkCosts::find_layer_messages(const Configuration& configuration, const LoweringKey& key) {
-  LayerMessages least;
-  if (configuration.data * configuration.context == 1) return least;
+  if (configuration.data * configuration.context == 1) return {};
   const LayerCosts& costs = lowering_.layer_costs(key, 1, lowering_.lowered_rows(key));
   const Precision& precision = lowering_.options().precision;
   const Places::Ranks ranks{configuration.data, configuration.context, configuration.tensor};
   Places& places = lowering_.part(key).places;
-  for (int64_t group = 0; group < places.fewest_alike(configuration.pipeline, ranks.count()); ++group) {
-    const GroupPlace& place = places.batch(ranks, group * ranks.count());
-    const auto sum = [&](Collective kind, double element) {
-      double seconds = 0;
-      for (size_t u = 0; u < costs.units.size(); ++u) {
-        const auto count = static_cast<double>(folded().units[u].count);
-        seconds += count * places.seconds(kind, costs.units[u].parameters * element, place);
-      }
-      return seconds;
-    };
-    const auto keep = [&](double& seconds, double other) { seconds = group == 0 ? other : std::min(seconds, other); };
-    keep(least.all_reduce, sum(Collective::all_reduce, precision.sent_gradient));
-    keep(least.reduce_scatter, sum(Collective::reduce_scatter, precision.sent_gradient));
-    keep(least.all_gather, sum(Collective::all_gather, precision.weight));
-  }
-  return least;
+  std::vector<const GroupPlace*> all;
+  for (int64_t group = 0; group < places.fewest_alike(configuration.pipeline, ranks.count()); ++group)
+    all.push_back(&places.batch(ranks, group * ranks.count()));
+  // A layer may be of any group, and another place may be the fastest for small messages than for large ones.
+  const auto sum = [&](Collective kind, double element) {
+    double seconds = 0;
+    for (size_t u = 0; u < costs.units.size(); ++u) {
+      double fastest = std::numeric_limits<double>::infinity();
+      for (const GroupPlace* place : all)
+        fastest = std::min(fastest, places.seconds(kind, costs.units[u].parameters * element, *place));
+      seconds += static_cast<double>(folded().units[u].count) * fastest;
+    }
+    return seconds;
+  };
+  return {.all_reduce = sum(Collective::all_reduce, precision.sent_gradient),
+          .reduce_scatter = sum(Collective::reduce_scatter, precision.sent_gradient),
+          .all_gather = sum(Collective::all_gather, precision.weight)};
 }
 
 int64_t NetworkCosts::alike_links(Configuration configuration) {

@@ -56,8 +56,8 @@ class NetworkCosts {
   /// configuration's level of optimizer sharding. Throws InvalidArgument if the network cannot be lowered so, or the
   /// cluster has too few ranks.
   double min_states(const Configuration& configuration);
-  /// Evicts all of the caches of stages and of their layouts if they have more than 4096 entries. Invalidates
-  /// references returned by `stages` then.
+  /// Evicts all stages, and all layouts of stages, where the cache of either has grown too large. Then invalidates the
+  /// references that `stages` returned.
   void evict_stages();
   /// Returns the seconds of all layers by the rows of a rank's micro-batch. Only the values of the configuration that
   /// decide the lowering and its number of groups count. The reference lives as long as this object.
@@ -98,8 +98,8 @@ class NetworkCosts {
   PlanOptions plan_options(const Configuration& configuration) {
     return lowering_.plan_options(lowering_.key_of(configuration));
   }
-  /// Rows of the smallest micro-batch that has a row for each rank that may divide its rows: 1 or, if cuts are searched
-  /// or given, the smallest divisor of the batch that is at least `tensor`, at most the batch.
+  /// Rows of the smallest micro-batch with a row for each rank that may divide its rows: 1 or, if cuts are searched or
+  /// given, the smallest divisor of the batch that is at least `tensor`, at most the batch. Smaller ones are legal.
   int64_t min_rows(const Configuration& configuration) const {
     return lowering_.min_rows(lowering_.key_of(configuration));
   }

@@ -85,8 +85,7 @@ class NetworkLowering {
   /// Returns the costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached.
   /// Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
-  /// Rows of the smallest micro-batch that the cuts of a key allow: 1 or, if cuts are searched or given, the smallest
-  /// divisor of the batch with a row for each rank of `tensor`, at most the batch.
+  /// Rows of the smallest micro-batch with a row for each rank that may divide its rows (`NetworkCosts::min_rows`).
   int64_t min_rows(const LoweringKey& key) const;
   /// Rows of the micro-batch that is lowered; costs scale linearly from it to other numbers of rows. Throws
   /// InvalidArgument if the batch does not divide into a legal number of micro-batches.

@@ -20,8 +20,9 @@ struct Precision {
   double sent_gradient = 4;  // bytes of a gradient that is summed over ranks
   double moved = 4;          // bytes that a kernel reads or writes of an activation, with those of its casts
   double folded = 4;  // bytes of an activation for a kernel that takes and makes 16 bits without casts (`folds_casts`)
-  /// Bytes of what a rank has of a parameter until level 3 of optimizer sharding, and from level 1 on in parts.
+  /// Bytes of a parameter that ranks share at level 3 of optimizer sharding alone.
   double parameter() const { return weight + (masters_with_optimizer ? 0 : master); }
+  /// Bytes of a parameter that ranks share from level 1 on.
   double shared_master() const { return masters_with_optimizer ? master : 0; }
 
   /// The precision for a compute type. f32 and f64 use the same type for everything. 16-bit types use f32 gradients,

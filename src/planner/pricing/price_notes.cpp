@@ -45,49 +45,57 @@ std::string of_nodes(const Cluster& cluster, const Configuration& configuration)
 
 std::string of_unmeasured(const DeviceSpec& device) {
   return fmt::format(
-      "no step of {} has been measured on a {}: it may take several times as long, since waits between programs "
-      "have no price",
+      "no step of {} has been measured on {}: it may take several times as long, since waits between programs have no "
+      "price",
       kOwnSoftware, device.name);
 }
 
-/// The note on a level of optimizer sharding that the software lacks; "" if it has it.
-std::string of_level(const SoftwareCosts& software, int64_t zero) {
-  if (zero <= max_level_of(software.name)) return "";
-  return fmt::format(
-      "{} has no level {} of optimizer sharding, and is priced as if it had: @partita after the cluster's name "
-      "prices a program that has it",
-      software.name, zero);
+/// Returns how to ask for the price of this library's programs.
+std::string_view own_price(const NotedPrice& of) {
+  return of.is_preset ? "@partita after the cluster's name" : "the cluster's file without [software]";
 }
 
-/// The note on attention that takes the share `attention` of the operations; "" if that is little.
-std::string of_attention(const SoftwareCosts& software, double attention) {
-  constexpr double kInMemory = 0.1, kMasked = 0.2;
-  if (software.scores.kernels > 0 && attention > kInMemory) {
-    return fmt::format(
-        "{:.0f} % of the operations are attention, whose scores {} keeps in memory: @partita after the cluster's "
-        "name is nearer to software with fused attention",
-        100 * attention, software.name);
-  }
-  if (attention <= kMasked) return "";
+/// The note on a level of optimizer sharding that the software lacks; "" if it has it.
+std::string of_level(const NotedPrice& of, int64_t zero) {
+  const SoftwareCosts& software = of.cluster.software;
+  if (zero <= max_level_of(software.name)) return "";
   return fmt::format(
-      "{:.0f} % of the operations are attention, and all scores count: kernels that skip those under a causal "
-      "mask take up to half of these less",
-      100 * attention);
+      "{} has no level {} of optimizer sharding, and is priced as if it had: {} prices a program that has it",
+      software.name, zero, own_price(of));
+}
+
+/// The note on attention that takes much of the operations; "" if it takes little.
+std::string of_attention(const NotedPrice& of) {
+  constexpr double kInMemory = 0.1, kMasked = 0.2;
+  const SoftwareCosts& software = of.cluster.software;
+  if (software.scores.kernels > 0 && of.attention > kInMemory) {
+    return fmt::format(
+        "{:.0f} % of the operations are attention, whose scores {} keeps in memory: {} is nearer to software with "
+        "fused "
+        "attention",
+        100 * of.attention, software.name, own_price(of));
+  }
+  if (of.attention <= kMasked) return "";
+  return fmt::format(
+      "{:.0f} % of the operations are attention, and all scores count: kernels that skip those under a causal mask "
+      "take "
+      "up to half of these less",
+      100 * of.attention);
 }
 
 }  // namespace
 
-std::vector<std::string> price_notes(const Cluster& cluster, const Precision& precision,
-                                     const Configuration& configuration, const Price& price, double attention) {
+std::vector<std::string> price_notes(const NotedPrice& of, const Configuration& configuration, const Price& price) {
+  const Cluster& cluster = of.cluster;
   std::vector<std::string> notes;
-  if (precision.compute == DType::f32 && cluster.device.plain_f32 > 0) notes.push_back(of_tf32(cluster.device));
+  if (of.precision.compute == DType::f32 && cluster.device.plain_f32 > 0) notes.push_back(of_tf32(cluster.device));
   if (cluster.cores == 0 && cluster.software.name == kOwnSoftware) notes.push_back(of_unmeasured(cluster.device));
   const double step = price.step_seconds, waiting = price.breakdown.waiting;
   if (waiting > kDecides * step) notes.push_back(of_host(cluster.software, waiting, step));
   const double overhead = cluster.overhead_of_step(configuration.ranks());
   if (overhead > kDecides * step) notes.push_back(of_overhead(cluster.software, overhead, step));
-  for (std::string& text : std::array{of_nodes(cluster, configuration), of_level(cluster.software, configuration.zero),
-                                      of_attention(cluster.software, attention)}) {
+  for (std::string& text :
+       std::array{of_nodes(cluster, configuration), of_level(of, configuration.zero), of_attention(of)}) {
     if (!text.empty()) notes.push_back(std::move(text));
   }
   return notes;

@@ -12,8 +12,8 @@ using Notes = std::vector<std::string>;
 /// The notes on a step of 100 ms that waits 5 ms for the host.
 Notes notes_of(const Cluster& cluster, DType dtype, const std::string& configuration, double waiting = 5e-3,
                double attention = 0) {
-  return price_notes(cluster, Precision::of(dtype), parse_configuration(configuration),
-                     {.step_seconds = 0.1, .breakdown = {.waiting = waiting}}, attention);
+  return price_notes({.cluster = cluster, .precision = Precision::of(dtype), .attention = attention},
+                     parse_configuration(configuration), {.step_seconds = 0.1, .breakdown = {.waiting = waiting}});
 }
 
 TEST(PriceNotes, SayThatF32IsTf32) {
@@ -45,13 +45,15 @@ TEST(PriceNotes, SayThatTheHostDecides) {
   // A real price: a small network on many devices.
   const Priced priced(forward_of_model("resnet18:size=32", 64), "a100-80");
   const Configuration configuration = parse_configuration("data=8,micro_batch=8");
-  const Notes notes = price_notes(priced.cluster, Precision::of(DType::bf16), configuration,
-                                  priced.costs->price(configuration), priced.costs->attention_share());
+  const Notes notes = price_notes({.cluster = priced.cluster,
+                                   .precision = Precision::of(DType::bf16),
+                                   .attention = priced.costs->attention_share()},
+                                  configuration, priced.costs->price(configuration));
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_NE(notes[0].find("wait for their hosts"), std::string::npos) << notes[0];
 }
 
-const char* const kUnmeasured = "no step of partita has been measured on a ";
+const char* const kUnmeasured = "no step of partita has been measured on ";
 
 TEST(PriceNotes, SayThatNoStepOfThisLibraryWasMeasured) {
   for (const char* name : {"h100@partita", "v5e"}) {
@@ -77,6 +79,11 @@ TEST(PriceNotes, SayWhatTheSoftwareLacks) {
             Notes{"megatron-lm has no level 3 of optimizer sharding, and is priced as if it had: @partita after the "
                   "cluster's name prices a program that has it"});
   EXPECT_EQ(of("h100", "data=8,zero=2", 0).size(), 1U);
+  const Cluster own_file = cluster_named("a100-80");
+  EXPECT_EQ(price_notes({.cluster = own_file, .precision = Precision::of(DType::bf16), .is_preset = false},
+                        parse_configuration("data=8,zero=3"), {.step_seconds = 0.1}),
+            Notes{"megatron-lm has no level 3 of optimizer sharding, and is priced as if it had: the cluster's file "
+                  "without [software] prices a program that has it"});
   EXPECT_EQ(of("a100-80", "data=8", 0.23),
             Notes{"23 % of the operations are attention, whose scores megatron-lm keeps in memory: @partita after the "
                   "cluster's name is nearer to software with fused attention"});

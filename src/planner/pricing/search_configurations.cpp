@@ -29,7 +29,7 @@ auto simplicity(const Configuration& configuration) {
 /// The values that the bound of a candidate takes into account; each includes the previous ones.
 enum class BoundBasis {
   sizes,   // data, context, tensor and pipeline
-  layers,  // micro-batch, interleaving, order and level; layers are assumed to be split evenly
+  layers,  // micro-batch, interleaving, order and level; for any split of the layers
   layout,  // the layers of each stage
   stages,  // the placements of the stages, and all of their messages
   excess,  // the need to recompute: the configuration does not fit without it

@@ -9,7 +9,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMaxInterleave = 8;
-constexpr int64_t kFewRanks = 16;
+constexpr int64_t kFewRanks = 16, kFewGroups = 64;
 
 /// The divisors of `number` up to `most`, ascending.
 std::vector<int64_t> divisors(int64_t number, int64_t most) {
@@ -23,11 +23,20 @@ std::vector<int64_t> divisors(int64_t number, int64_t most) {
   return result;
 }
 
-/// The numbers of ranks that may share a group's rows, ascending: all of them for up to 16 ranks, else the divisors of
-/// `ranks` and the powers of two.
-std::vector<int64_t> shares(int64_t ranks) {
-  std::vector<int64_t> result = divisors(ranks, ranks);
-  for (int64_t share = 2; share <= ranks; share = ranks <= kFewRanks ? share + 1 : share * 2) result.push_back(share);
+/// The numbers from 1 to `most`.
+std::vector<int64_t> numbers(int64_t most) {
+  std::vector<int64_t> result(static_cast<size_t>(most));
+  std::iota(result.begin(), result.end(), 1);
+  return result;
+}
+
+/// The divisors of each of `numbers`, and the powers of two, ascending and at most `most`.
+std::vector<int64_t> divisors_and_powers(std::initializer_list<int64_t> numbers, int64_t most) {
+  std::vector<int64_t> result;
+  for (const int64_t number : numbers) {
+    for (const int64_t divisor : divisors(number, most)) result.push_back(divisor);
+  }
+  for (int64_t power = 2; power <= most; power *= 2) result.push_back(power);
   std::sort(result.begin(), result.end());
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
@@ -47,7 +56,10 @@ bool has(const std::vector<T>& all, const T& one) {
 
 }  // namespace
 
-std::vector<int64_t> SearchedSpace::tensors() const { return allowed(request_.pins.tensor, shares(request_.ranks)); }
+std::vector<int64_t> SearchedSpace::tensors() const {
+  const int64_t ranks = request_.ranks;
+  return allowed(request_.pins.tensor, ranks > kFewRanks ? divisors_and_powers({ranks}, ranks) : numbers(ranks));
+}
 
 std::vector<int64_t> SearchedSpace::contexts() const { return allowed(request_.pins.context, {1}); }
 
@@ -88,10 +100,11 @@ std::vector<bool> SearchedSpace::sequence_parallel(const Configuration& configur
 std::vector<int64_t> SearchedSpace::pipelines(const Configuration& configuration) const {
   const int64_t ranks = request_.ranks / configuration.tensor / configuration.context;
   if (request_.pins.pipeline) return {*request_.pins.pipeline};
-  std::vector<int64_t> result(static_cast<size_t>(std::min(ranks, costs_.layers())));
-  std::iota(result.begin(), result.end(), 1);
-  return result;
+  const int64_t most = std::min(ranks, costs_.layers());
+  return has_many_groups() ? divisors_and_powers({ranks, costs_.repeated_layers()}, most) : numbers(most);
 }
+
+bool SearchedSpace::has_many_groups() const { return std::min(request_.ranks, costs_.layers()) > kFewGroups; }
 
 std::vector<int64_t> SearchedSpace::data(const Configuration& configuration) const {
   const int64_t ranks = request_.ranks / configuration.tensor / configuration.context / configuration.pipeline;
@@ -177,9 +190,12 @@ std::string SearchedSpace::text(bool squeezed) const {
   if (!has_blocks_alone) {
     add(fmt::format("squeeze to {}", kMaxSqueeze),
         number("squeeze", squeezed ? pins.squeeze : std::optional(pins.squeeze.value_or(0))));
-    add("links of 6 near classes", number("links", pins.links));
+    add(pins.squeeze.value_or(0) > 0 ? "links of 2 near classes"
+        : squeezed                   ? "links of 6 near classes and of 2 for squeezed cuts"
+                                     : "links of 6 near classes",
+        number("links", pins.links));
   }
-  add("pipeline", number("pipeline", pins.pipeline));
+  add(has_many_groups() ? "pipeline of divisors and powers of 2" : "pipeline", number("pipeline", pins.pipeline));
   if (pins.cuts != TensorCuts::searched) {
     const bool is_cut = pins.sequence_parallel.value_or(false);
     const std::string text = fmt::format("sequence_parallel={}", is_cut);
@@ -190,10 +206,10 @@ std::string SearchedSpace::text(bool squeezed) const {
       number("interleave", has_one ? pins.interleave.value_or(1) : pins.interleave));
   add("deal", pins.layer_split ? std::optional(fmt::format("deal={}", name_of(*pins.layer_split))) : std::nullopt);
   add("micro_batch", number("micro_batch", pins.micro_batch));
-  add(pins.delays_weights ? "order of 1f1b, zero_bubble without interleave, and interleaved"
-                          : "order of 1f1b and interleaved",
+  add(pins.delays_weights ? "order of 1f1b/interleaved/zero_bubble without interleave" : "order of 1f1b/interleaved",
       pins.order ? std::optional(fmt::format("order={}", name_of(*pins.order))) : std::nullopt);
-  add("recompute", pins.recompute ? std::optional(fmt::format("recompute={}", print(*pins.recompute))) : std::nullopt);
+  add("recompute of none/what fits/selective/full",
+      pins.recompute ? std::optional(fmt::format("recompute={}", print(*pins.recompute))) : std::nullopt);
   add("zero", number("zero", pins.zero));
   return fmt::format("{}{}({})", fmt::join(open, ", "), open.empty() ? "" : " ", fmt::join(closed, ", "));
 }

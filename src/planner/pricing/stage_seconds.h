@@ -42,7 +42,8 @@ class StageSeconds {
   /// Whether a group computes nothing while it reduces the gradients of a micro-batch at level `zero`. With one
   /// micro-batch reductions overlap with the backward, and below level 2 they are made once per step.
   bool waits_for_micro_batches(int64_t zero) const;
-  /// Seconds of the kernels that update the parameters of `costs`; from level 1 on, only a rank's part of them.
+  /// Seconds of the kernels that update the parameters of `costs`; from level 1 on, only a rank's part of them. Small
+  /// parameters, which stay whole in memory, take little time and count as parts, too.
   double update(const UnitCosts& costs, int64_t zero) const;
 
  private:

@@ -53,6 +53,7 @@ StageMemory StepMemory::of_group(int64_t group, int64_t zero, const std::vector<
 
 StageMemory StepMemory::of_group(int64_t group, int64_t zero, double in_flight,
                                  const std::vector<StageLayers>& layers) const {
+  if (stages_.sharing_ranks() == 1) zero = 0;
   const UnitCosts& own = stages_.group(group);
   StageMemory memory = states_of(own, zero);
   memory.activations = in_flight;
@@ -238,7 +239,7 @@ double StepMemory::gradient_bytes(const UnitCosts& own, int64_t zero, const Stag
     const double parts = (zero == 1 ? part : 0) + (zero == 1 || zero == 2 ? of_rank * precision.weight : 0);
     return (zero >= 2 ? part : whole) + std::max(0.0, parts - others);
   }
-  const double scattered = zero >= 1 ? of_rank / elements : 0;
+  const double scattered = zero >= 1 && elements > 0 ? of_rank / elements : 0;
   if (stages_.stages() > 1) return whole * (1 + scattered);
   double largest = 0;
   for (size_t u = 0; u < layers.size(); ++u) {

@@ -55,6 +55,34 @@ Hlo rounded_to_odd(const EmitCall& call, const Hlo& x) {
   return call.body.add_typed("stablehlo.bitcast_convert", {chosen}, "", near.type);
 }
 
+/// Returns integers that f32 holds, and that round to 16 bits as these do: the digits that f32 lacks are replaced by
+/// one that says whether any of them is set. Each pass makes integers below 2^(23 + digits) fit.
+Hlo rounded_to_sticky(const EmitCall& call, Hlo x) {
+  const auto [lowest, highest] = range_of(x.type.dtype);
+  const auto number = [&](int64_t value) { return call.splat_integer(value, x.type); };
+  int width = 24;
+  for (const int digits : {11, 22, 33, 44}) {
+    const int64_t beyond = int64_t{1} << width, lacking = (int64_t{1} << digits) - 1, sticky = (lacking + 1) / 2;
+    if (beyond > highest) break;
+    const Hlo rest = call.body.add_same("stablehlo.and", {x, number(lacking)});
+    const Hlo digit = call.select(call.compare("NE", rest, number(0)), number(sticky), number(0));
+    const Hlo kept = call.body.add_same("stablehlo.subtract", {x, rest});
+    const Hlo cut = call.body.add_same("stablehlo.or", {kept, digit});
+    Hlo chosen = call.select(call.compare("GE", x, number(beyond)), cut, x);
+    if (lowest < 0) chosen = call.select(call.compare("LT", x, number(-beyond)), cut, chosen);
+    x = chosen;
+    width = 23 + digits;  // all digits from that of `sticky` on
+  }
+  return x;
+}
+
+/// Returns a number of a wider type or an integer in 16 bits, rounded once.
+Hlo rounded_once(const EmitCall& call, const Hlo& x, DType to) {
+  if (x.type.dtype == DType::f64) return call.convert(rounded_to_odd(call, x), to);
+  if (is_float(x.type.dtype) || x.type.dtype == DType::boolean) return call.convert(x, to);
+  return call.convert(call.convert(rounded_to_sticky(call, x), DType::f32), to);
+}
+
 }  // namespace
 
 std::vector<OpDef> cast_ops() {
@@ -81,7 +109,7 @@ std::vector<OpDef> cast_ops() {
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
     const DType from = call.inputs[0].type.dtype, to = call.outputs[0].dtype;
     const bool clamps = !is_float(to) && to != DType::boolean && from != DType::boolean;
-    if (from == DType::f64 && is_half(to)) return {call.convert(rounded_to_odd(call, call.inputs[0]), to)};
+    if (is_half(to)) return {rounded_once(call, call.inputs[0], to)};
     return {clamps ? nearest_integer(call, call.inputs[0], to) : call.convert(call.inputs[0], to)};
   };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {

@@ -8,8 +8,8 @@ double power_of(double x, double exponent) { return std::pow(x, exponent); }
 float power_of(float x, double exponent) { return static_cast<float>(std::pow(static_cast<double>(x), exponent)); }
 
 /// Returns the loops that raise elements to the exponent. Exponents that networks use have formulas of their own, which
-/// vectorize. -0 to the power of 0.5 is 0 and to the power of -0.5 is infinite, as for std::pow. That of -infinity is
-/// NaN, as a root is.
+/// vectorize. -0 to the power of 0.5 is 0 and to the power of -0.5 is infinite, as for std::pow. Those of a square root
+/// give NaN for -infinity, where std::pow has infinity or 0, as it does for all other fractions.
 Pointwise power_formula(const PowAttrs& attrs) {
   const double exponent = attrs.exponent;
   if (exponent == -2) return formula([](auto x) { return (1 / x) * (1 / x); });

@@ -225,13 +225,19 @@ TEST_F(Accelerators, CompilationsHaveTheFlagsThatDecideNumbersUnlessXlaFlagsDo) 
     flags[flag] = std::move(value);
     return flags;
   };
-  EXPECT_EQ(compile_flags("xla:cpu", ""), with("xla_cpu_enable_fast_min_max", false));
-  const std::map<std::string, pjrt::Flag> on_gpu = with("xla_gpu_enable_fast_min_max", false);
-  for (const std::string name : {"rocm", "oneapi"}) EXPECT_EQ(compile_flags(name, ""), on_gpu);
   set("PATH", empty_.path());
   const std::string plugin = make_library(packages_.path() / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
-  EXPECT_EQ(compile_flags("cuda", plugin), on_gpu) << "a plugin that does not know the other flag";
-  std::ofstream(plugin) << "xla_gpu_dot_merger_threshold_mb" << '\0';
+  const auto knows = [&](const std::vector<std::string>& names) {
+    std::ofstream file(plugin);
+    for (const std::string& name : names) file << name << '\0';
+  };
+  for (const std::string name : {"xla:cpu", "cuda", "rocm", "oneapi"})
+    EXPECT_EQ(compile_flags(name, plugin), rounds) << "a plugin that does not know the flags of one device";
+  knows({"xla_cpu_enable_fast_min_max", "xla_gpu_enable_fast_min_max"});
+  EXPECT_EQ(compile_flags("xla:cpu", plugin), with("xla_cpu_enable_fast_min_max", false));
+  const std::map<std::string, pjrt::Flag> on_gpu = with("xla_gpu_enable_fast_min_max", false);
+  for (const std::string name : {"cuda", "rocm", "oneapi"}) EXPECT_EQ(compile_flags(name, plugin), on_gpu);
+  knows({"xla_gpu_dot_merger_threshold_mb", "xla_gpu_enable_fast_min_max"});
   std::map<std::string, pjrt::Flag> and_merger = on_gpu;
   and_merger["xla_gpu_dot_merger_threshold_mb"] = int64_t{8};
   EXPECT_EQ(compile_flags("cuda", plugin), and_merger);
@@ -246,7 +252,7 @@ TEST_F(Accelerators, CompilationsHaveTheFlagsThatDecideNumbersUnlessXlaFlagsDo) 
   std::ofstream(file) << "--xla_allow_excess_precision_of_mine --xla_gpu_dot_merger_threshold_mb=32";
   EXPECT_EQ(compile_flags("cuda", plugin), on_gpu);
   std::ofstream(file) << "--xla_allow_excess_precision=true --xla_cpu_enable_fast_min_max=true";
-  EXPECT_EQ(compile_flags("xla:cpu", ""), (std::map<std::string, pjrt::Flag>{}));
+  EXPECT_EQ(compile_flags("xla:cpu", plugin), (std::map<std::string, pjrt::Flag>{}));
 }
 
 TEST_F(Accelerators, OneCommandInstallsWhatIsMissing) {

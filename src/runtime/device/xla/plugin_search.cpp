@@ -203,7 +203,9 @@ const std::vector<NumberFlag>& number_flags() {
 std::map<std::string, pjrt::Flag> compile_flags(std::string_view name, const std::string& plugin) {
   std::map<std::string, pjrt::Flag> flags;
   for (const NumberFlag& flag : number_flags()) {
-    if (flag.device.empty() || flag.device == device_kind(name)) flags.emplace(flag.name, flag.value);
+    if (!flag.device.empty() && (flag.device != device_kind(name) || !knows_flag(plugin, std::string(flag.name))))
+      continue;
+    flags.emplace(flag.name, flag.value);
   }
   if (device_kind(name) == "cuda") {
     const std::string merger = "xla_gpu_dot_merger_threshold_mb";

@@ -60,9 +60,10 @@ struct NumberFlag {
 /// Returns all flags that Partita sets for the sake of numbers. `tests/soak/number_flags.sh` tries the others.
 const std::vector<NumberFlag>& number_flags();
 
-/// Returns the flags that every compilation for an accelerator needs, but those that XLA_FLAGS names: those of
-/// `number_flags`, and for "cuda" also the folder of ptxas and libdevice, if it is found,
-/// and a limit for products that XLA makes one, since slices of a large result are copies.
+/// Returns the flags that every compilation for an accelerator needs, but those that XLA_FLAGS names. They are those of
+/// `number_flags`, without flags of one device that the plugin does not know. For "cuda" they are also the folder of
+/// ptxas and libdevice, if it is found, and a limit for products that XLA makes one, since slices of a large result are
+/// copies.
 std::map<std::string, pjrt::Flag> compile_flags(std::string_view name, const std::string& plugin);
 
 /// Returns the one command that installs what a device lacks: the plugin, a driver, or libraries of the plugin's
