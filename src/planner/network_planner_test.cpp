@@ -201,7 +201,7 @@ TEST(NetworkPlanner, GroupsWithoutParametersHaveMemory) {
   const std::string path = folder.path() / "graph.txt";
   std::ofstream(path) << graph_of_blocks(8);
   NetworkPlanner planner({.model = path, .cluster = "h100:1@partita", .ranks = 8});
-  for (const char* text : {"data=2,pipeline=4,micro_batch=16,zero=1", "data=2,pipeline=2,micro_batch=16,zero=3"}) {
+  for (const char* text : {"data=2,pipeline=4,micro_batch=16,zero=1", "data=4,pipeline=2,micro_batch=8,zero=3"}) {
     const Price price = planner.priced(completed(parse_configuration(text), 8, 32)).price;
     for (const StageMemory& memory : price.memory) EXPECT_GT(memory.total(), 0) << text;
   }
