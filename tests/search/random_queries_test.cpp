@@ -217,7 +217,8 @@ void expect_bounds(const SearchedSpace& space, NetworkCosts& costs, const Config
 
 void expect_same(const PricedConfiguration& one, const PricedConfiguration& other, const char* what) {
   EXPECT_EQ(print(one.configuration), print(other.configuration)) << what;
-  EXPECT_EQ(one.price.step_seconds, other.price.step_seconds) << what;
+  EXPECT_EQ(one.price.step_seconds, other.price.step_seconds)
+      << what << ", they differ by " << one.price.step_seconds / other.price.step_seconds - 1;
   EXPECT_EQ(one.price.peak_memory(), other.price.peak_memory()) << what;
 }
 

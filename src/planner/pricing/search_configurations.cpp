@@ -26,6 +26,42 @@ auto simplicity(const Configuration& configuration) {
                     configuration.pipeline, configuration.tensor, configuration.layer_split);
 }
 
+/// The fastest configurations, whose times differ by rounding alone. The best of them is the simplest, in whichever
+/// order they were found.
+class FastestConfigurations {
+ public:
+  void keep(const Configuration& configuration, const Price& price) {
+    const double seconds = price.step_seconds;
+    const auto precedes = [](const Configuration& one, const Configuration& other) {
+      return std::pair(simplicity(one), one) < std::pair(simplicity(other), other);
+    };
+    if (seconds > least_ * (1 + kTie)) return;
+    for (const PricedConfiguration& other : all_) {
+      if (other.price.step_seconds <= seconds && !precedes(configuration, other.configuration)) return;
+    }
+    least_ = std::min(least_, seconds);
+    std::erase_if(all_, [&](const PricedConfiguration& other) {
+      const double others = other.price.step_seconds;
+      return others > least_ * (1 + kTie) || (others >= seconds && precedes(configuration, other.configuration));
+    });
+    all_.push_back({configuration, price});
+  }
+  /// Seconds of the fastest; infinite if there is none.
+  double seconds() const { return least_; }
+  /// The simplest; null if there is none.
+  const PricedConfiguration* best() const {
+    const auto found = std::min_element(all_.begin(), all_.end(), [](const auto& one, const auto& other) {
+      return std::pair(simplicity(one.configuration), one.configuration) <
+             std::pair(simplicity(other.configuration), other.configuration);
+    });
+    return found == all_.end() ? nullptr : &*found;
+  }
+
+ private:
+  double least_ = std::numeric_limits<double>::infinity();
+  std::vector<PricedConfiguration> all_;  // none is both slower and less simple than another
+};
+
 /// The values that the bound of a candidate takes into account; each includes the previous ones.
 enum class BoundBasis {
   sizes,   // data, context, tensor and pipeline
@@ -137,19 +173,20 @@ class ConfigurationSearcher {
   ConfigurationSearch run() {
     if (request_.pins.cuts == TensorCuts::searched) costs_.require_search();
     search_all();
-    if (!result_.best && refused_.empty())
+    if (!fastest_.best() && refused_.empty())
       throw InvalidArgument(refusal_.text.empty() ? nothing_left(request_) : refusal_.text);
-    if (!result_.best && !request_.pins.squeeze && (request_.any || fits_squeezed())) {
+    if (!fastest_.best() && !request_.pins.squeeze && (request_.any || fits_squeezed())) {
       squeezes_ = true;
       search_all();
     }
-    if (!result_.best) {
+    if (const PricedConfiguration* best = fastest_.best()) {
+      result_.best = *best;
+      result_.lower_bound_seconds = fastest_.seconds();  // all others are bounded by it
+      if (const auto* second = shapes_.second(best->configuration)) result_.runner_up = *second;
+    } else {
       const std::optional<Configuration> least = min_of(std::move(refused_), costs_);
       if (!least) throw InvalidArgument(refusal_.text);
       result_.least = {*least, costs_.price(*least)};
-    } else {
-      result_.lower_bound_seconds = result_.best->price.step_seconds;  // all others are bounded by it
-      if (const auto* second = shapes_.second(result_.best->configuration)) result_.runner_up = *second;
     }
     result_.searched = space_.text(squeezes_);
     return std::move(result_);
@@ -177,7 +214,7 @@ class ConfigurationSearcher {
     while (!queue_.empty()) {
       const Candidate next = queue_.top();
       queue_.pop();
-      if (next.bound > max_seconds() * (1 + kTie) || (request_.any && result_.best)) {
+      if (next.bound > max_seconds() * (1 + kTie) || (request_.any && fastest_.best())) {
         queue_ = {};
         return;
       }
@@ -195,9 +232,8 @@ class ConfigurationSearcher {
   /// Seconds above which no configuration is of interest: those of the best one or, if a runner-up is wanted, of the
   /// best with another shape than that. Infinite as long as there is none.
   double max_seconds() const {
-    if (!result_.best) return std::numeric_limits<double>::infinity();
-    if (request_.runner_up) return shapes_.seconds_of_second(result_.best->configuration);
-    return result_.best->price.step_seconds;
+    const bool wants_second = request_.runner_up && fastest_.best();
+    return wants_second ? shapes_.seconds_of_second(fastest_.best()->configuration) : fastest_.seconds();
   }
 
   void enumerate() {
@@ -360,22 +396,16 @@ class ConfigurationSearcher {
     queue_.push({prices->lower_bound(configuration.zero), configuration, BoundBasis::stages});
   }
 
-  /// Prices a configuration and keeps it if it is the best; of two with equal times, the simpler one is the best. With
-  /// a runner-up, also keeps it if it is the best of its data, context, tensor and pipeline. Refuses it if its memory,
-  /// checked first since that is faster, does not fit. Throws InvalidArgument if the order of the pipeline is too long.
+  /// Prices a configuration and keeps it if it is among the fastest. With a runner-up, also keeps it if it is the best
+  /// of its data, context, tensor and pipeline. Refuses it if its memory, checked first since that is faster, does not
+  /// fit. Throws InvalidArgument if the order of the pipeline is too long.
   void price_and_keep(const Configuration& configuration) {
     StagePrices& prices = *stage_prices(configuration);
     const double memory = peak_of(prices.memory(configuration.zero));
     if (memory > request_.memory_bytes) return refuse(configuration, memory);
-    Price price = costs_.price(configuration);
+    const Price price = costs_.price(configuration);
     if (request_.runner_up) shapes_.keep(configuration, price);
-    if (result_.best) {
-      const double best = result_.best->price.step_seconds;
-      const bool ties = price.step_seconds <= best * (1 + kTie);
-      const bool simpler = simplicity(configuration) < simplicity(result_.best->configuration);
-      if (price.step_seconds >= best * (1 - kTie) && !(ties && simpler)) return;
-    }
-    result_.best = {configuration, std::move(price)};
+    fastest_.keep(configuration, price);
   }
 
   /// Refuses a configuration that does not fit, and queues it for recomputation unless that is pinned or the
@@ -422,6 +452,7 @@ class ConfigurationSearcher {
   std::priority_queue<Candidate> queue_;
   Refusal refusal_;
   std::vector<Refused> refused_;
+  FastestConfigurations fastest_;
   BestOfShapes shapes_;  // for the runner-up
   ConfigurationSearch result_;
 };

@@ -39,10 +39,12 @@ class StepSimulation {
 
  private:
   /// Seconds of all micro-batches of a group, with transfers. Messages slow the overlapped computation down, and the
-  /// group takes at least as long as its messages of every micro-batch.
+  /// group takes at least as long as its messages of every micro-batch, of which reductions that are waited for overlap
+  /// with no gather of their own section.
   double seconds_of_all(int group) const {
-    return std::max(prices_.seconds().repeated(group) + tasks_.layers().reducing(group) + slowed(group),
-                    sending(group));
+    const double reducing = tasks_.layers().reducing(group);
+    return std::max({prices_.seconds().repeated(group) + reducing + slowed(group),
+                     tasks_.layers().gathering_within(group) + reducing, sending(group)});
   }
   double sending(int group) const { return tasks_.layers().sending(group); }
   double slowed(int group) const {
@@ -67,7 +69,7 @@ class StepSimulation {
     own.compute += slowed(group) * part;
     const double reducing = tasks_.layers().reducing(group);
     if (reducing > 0) own.exposed[Collective::reduce_scatter] += reducing * part;
-    const double more = sending(group) - prices_.seconds().repeated(group) - reducing - slowed(group);
+    const double more = seconds_of_all(group) - prices_.seconds().repeated(group) - reducing - slowed(group);
     if (more > 0) own.exposed[zero_ == 3 ? Collective::all_gather : Collective::reduce_scatter] += more * part;
   }
 

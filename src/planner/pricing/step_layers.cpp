@@ -1,5 +1,7 @@
 #include "planner/pricing/step_layers.h"
 
+#include <algorithm>
+
 namespace partita {
 
 StepLayers::StepLayers(const StagePrices& prices, int64_t zero)
@@ -48,6 +50,17 @@ double StepLayers::sending(int group) const {
   return sum(group, [&](const StepLayer& layer) {
     return 2 * layer.gather + (zero_ >= 2 && !waits_for_reductions_ ? layer.reduce : 0);
   });
+}
+
+/// The gather for the first layer of a section runs along with the section before it.
+double StepLayers::gathering_within(int group) const {
+  double sum = 0;
+  for (int s = group; s < prices_.stages(); s += static_cast<int>(prices_.request().configuration.pipeline)) {
+    double all = 0;
+    for (const StepLayer& layer : of_stage(s)) all += 2 * layer.gather;
+    sum += all * (1 - 1 / static_cast<double>(std::max<size_t>(1, of_stage(s).size())));
+  }
+  return sum * static_cast<double>(prices_.costs().micro_batches());
 }
 
 double StepLayers::reducing(int group) const {
