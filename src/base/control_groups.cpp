@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-constexpr std::string_view kFirstVersion = "cgroup", kSecondVersion = "cgroup2";  // types of file systems
+constexpr std::string_view kVersion1 = "cgroup", kVersion2 = "cgroup2";  // types of file systems
 
 bool lists(std::string_view list, std::string_view name) {
   while (!list.empty()) {
@@ -71,7 +71,7 @@ std::vector<Mount> mounts_of(std::string_view controller, const std::string& roo
     const std::string_view type = next_word(system);
     next_word(system);  // the source
     const bool is_searched =
-        controller.empty() ? type == kSecondVersion : type == kFirstVersion && lists(next_word(system), controller);
+        controller.empty() ? type == kVersion2 : type == kVersion1 && lists(next_word(system), controller);
     if (is_searched) mounts.push_back(std::move(mount));
   }
   return mounts;
@@ -108,9 +108,9 @@ std::vector<std::string> folders_of(std::string_view controller, const std::vect
 
 ControlGroups control_groups(std::string_view controller, const std::string& root) {
   const std::string usual = "/sys/fs/cgroup";
-  std::vector<std::string> usual_first{usual + "/" + std::string(controller)};
-  if (controller == "cpu") usual_first.push_back(usual + "/cpu,cpuacct");
-  return {.first = folders_of(controller, usual_first, root), .second = folders_of("", {usual}, root)};
+  std::vector<std::string> usual_version_1{usual + "/" + std::string(controller)};
+  if (controller == "cpu") usual_version_1.push_back(usual + "/cpu,cpuacct");
+  return {.version_1 = folders_of(controller, usual_version_1, root), .version_2 = folders_of("", {usual}, root)};
 }
 
 }  // namespace partita

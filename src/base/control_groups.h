@@ -9,8 +9,8 @@ namespace partita {
 
 /// Folders of control groups, from that of this process up to the root of the mount. A limit of any of them holds.
 struct ControlGroups {
-  std::vector<std::string> first;   // version 1: a hierarchy for each controller
-  std::vector<std::string> second;  // version 2: one hierarchy for all
+  std::vector<std::string> version_1;  // version 1: a hierarchy for each controller
+  std::vector<std::string> version_2;  // version 2: one hierarchy for all
 };
 
 /// Returns the groups of this process for a controller, such as "cpu" or "memory", by /proc/self/cgroup and

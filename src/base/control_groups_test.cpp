@@ -46,20 +46,21 @@ TEST(ControlGroups, GoUpToTheRootOfTheMount) {
               "31 1 0:6 /docker /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
               "32 1 0:7 / /mnt/my\\040groups rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
   const ControlGroups cpu = control_groups("cpu", machine.root()), memory = control_groups("memory", machine.root());
-  EXPECT_EQ(machine.bare(cpu.first), (Folders{"/sys/fs/cgroup/cpu,cpuacct/ab", "/sys/fs/cgroup/cpu,cpuacct"}));
-  EXPECT_EQ(machine.bare(memory.first), (Folders{"/sys/fs/cgroup/memory"})) << "a group that the mount does not show";
-  const Folders second{"/mnt/my groups/user.slice/job", "/mnt/my groups/user.slice", "/mnt/my groups"};
-  EXPECT_EQ(machine.bare(cpu.second), second);
-  EXPECT_EQ(machine.bare(memory.second), second);
+  EXPECT_EQ(machine.bare(cpu.version_1), (Folders{"/sys/fs/cgroup/cpu,cpuacct/ab", "/sys/fs/cgroup/cpu,cpuacct"}));
+  EXPECT_EQ(machine.bare(memory.version_1), (Folders{"/sys/fs/cgroup/memory"}))
+      << "a group that the mount does not show";
+  const Folders version_2{"/mnt/my groups/user.slice/job", "/mnt/my groups/user.slice", "/mnt/my groups"};
+  EXPECT_EQ(machine.bare(cpu.version_2), version_2);
+  EXPECT_EQ(machine.bare(memory.version_2), version_2);
 }
 
 TEST(ControlGroups, AreTheUsualOnesWithoutFacts) {
   const Machine machine;
   const ControlGroups cpu = control_groups("cpu", machine.root());
-  EXPECT_EQ(machine.bare(cpu.first), (Folders{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}));
-  EXPECT_EQ(machine.bare(cpu.second), (Folders{"/sys/fs/cgroup"}));
+  EXPECT_EQ(machine.bare(cpu.version_1), (Folders{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}));
+  EXPECT_EQ(machine.bare(cpu.version_2), (Folders{"/sys/fs/cgroup"}));
   machine.put("/proc/self/cgroup", "0::/../../elsewhere\n");  // a group outside of the namespace
-  EXPECT_EQ(machine.bare(control_groups("cpu", machine.root()).second), (Folders{"/sys/fs/cgroup"}));
+  EXPECT_EQ(machine.bare(control_groups("cpu", machine.root()).version_2), (Folders{"/sys/fs/cgroup"}));
 }
 
 /// A hierarchy in which some groups have a quota.
@@ -70,20 +71,20 @@ struct RandomTree {
   double smallest = 0;  // smallest quota that is visible, in cores; 0: none
 };
 
-RandomTree random_tree(const Machine& machine, bool is_second, std::mt19937& random) {
+RandomTree random_tree(const Machine& machine, bool is_version_2, std::mt19937& random) {
   const auto below = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
   RandomTree tree;
   Folders levels{""};
   for (int i = below(5); i > 0; --i) levels.push_back(fmt::format("/g{}", below(100)));
   tree.mounted = static_cast<size_t>(below(static_cast<int>(levels.size())));
-  tree.mount = is_second ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup/cpu";
+  tree.mount = is_version_2 ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup/cpu";
   std::string folder = tree.mount;
   for (size_t i = 0; i < levels.size(); ++i) {
     tree.group += levels[i];
     if (i < tree.mounted) continue;
     if (i > tree.mounted) folder += levels[i];
     const int period = 1000 * (1 + below(100)), quota = below(3) == 0 ? period * (1 + below(40)) / 7 : 0;
-    if (is_second) {
+    if (is_version_2) {
       machine.put(folder + "/cpu.max", quota > 0 ? fmt::format("{} {}\n", quota, period) : "max 100000\n");
     } else {
       machine.put(folder + "/cpu.cfs_quota_us", fmt::format("{}\n", quota > 0 ? quota : -1));
@@ -112,14 +113,15 @@ TEST(UsableCores, ObeyTheSmallestQuotaOfRandomTrees) {
   int limited = 0;
   for (int i = 0; i < 300; ++i) {
     const Machine machine;
-    const RandomTree first = random_tree(machine, false, random), second = random_tree(machine, true, random);
+    const RandomTree version_1 = random_tree(machine, false, random), version_2 = random_tree(machine, true, random);
     const auto path = [](const RandomTree& tree) { return tree.group.empty() ? "/" : tree.group; };
-    machine.put("/proc/self/cgroup", fmt::format("4:memory:/x\n1:cpu:{}\n0::{}\n", path(first), path(second)));
-    machine.put("/proc/self/mountinfo", fmt::format("31 1 0:3 {} {} rw - cgroup cgroup rw,cpu\n"
-                                                    "32 1 0:4 {} {} rw shared:1 - cgroup2 cgroup2 rw\n",
-                                                    mount_root(first), first.mount, mount_root(second), second.mount));
-    double expected = first.smallest == 0 ? second.smallest : first.smallest;
-    if (second.smallest > 0) expected = std::min(expected, second.smallest);
+    machine.put("/proc/self/cgroup", fmt::format("4:memory:/x\n1:cpu:{}\n0::{}\n", path(version_1), path(version_2)));
+    machine.put("/proc/self/mountinfo",
+                fmt::format("31 1 0:3 {} {} rw - cgroup cgroup rw,cpu\n"
+                            "32 1 0:4 {} {} rw shared:1 - cgroup2 cgroup2 rw\n",
+                            mount_root(version_1), version_1.mount, mount_root(version_2), version_2.mount));
+    double expected = version_1.smallest == 0 ? version_2.smallest : version_1.smallest;
+    if (version_2.smallest > 0) expected = std::min(expected, version_2.smallest);
     const UsableCores cores = usable_cores(machine.root());
     EXPECT_DOUBLE_EQ(cores.quota.value_or(0), expected) << i;
     if (expected == 0) {

@@ -33,9 +33,9 @@ std::optional<int64_t> kibibytes_after(const std::string& path, std::string_view
 /// Adds the memory of a group whose files have these names, if it is limited.
 void add_group(std::vector<GroupMemory>& groups, const std::string& folder, const char* limit, const char* used,
                std::string_view droppable) {
-  const std::optional<int64_t> most = number_in(folder + limit);
-  if (!most || *most >= kNoLimit) return;
-  GroupMemory group{.limit = *most, .used = number_in(folder + used)};
+  const std::optional<int64_t> max_bytes = number_in(folder + limit);
+  if (!max_bytes || *max_bytes >= kNoLimit) return;
+  GroupMemory group{.limit = *max_bytes, .used = number_in(folder + used)};
   if (group.used) *group.used -= number_after(folder + "/memory.stat", droppable).value_or(0);
   groups.push_back(group);
 }
@@ -43,10 +43,10 @@ void add_group(std::vector<GroupMemory>& groups, const std::string& folder, cons
 std::vector<GroupMemory> limited_groups(const std::string& root) {
   const ControlGroups all = control_groups("memory", root);
   std::vector<GroupMemory> groups;
-  for (const std::string& folder : all.second) {
+  for (const std::string& folder : all.version_2) {
     add_group(groups, folder, "/memory.max", "/memory.current", "inactive_file");
   }
-  for (const std::string& folder : all.first) {
+  for (const std::string& folder : all.version_1) {
     add_group(groups, folder, "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file");
   }
   return groups;
@@ -55,8 +55,10 @@ std::vector<GroupMemory> limited_groups(const std::string& root) {
 }  // namespace
 
 std::optional<int64_t> available_memory(const std::string& root) {
-  std::optional<int64_t> least = kibibytes_after(root + "/proc/meminfo", "MemAvailable:");
-  const auto lower = [&](int64_t bytes) { least = std::min(least.value_or(kAllBytes), std::max<int64_t>(0, bytes)); };
+  std::optional<int64_t> min_bytes = kibibytes_after(root + "/proc/meminfo", "MemAvailable:");
+  const auto lower = [&](int64_t bytes) {
+    min_bytes = std::min(min_bytes.value_or(kAllBytes), std::max<int64_t>(0, bytes));
+  };
   for (const GroupMemory& group : limited_groups(root)) {
     if (group.used) lower(group.limit - *group.used);
   }
@@ -65,13 +67,14 @@ std::optional<int64_t> available_memory(const std::string& root) {
   if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && mapped) {
     lower(static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, kAllBytes)) - *mapped);
   }
-  return least;
+  return min_bytes;
 }
 
 std::optional<int64_t> memory_limit(const std::string& root) {
-  std::optional<int64_t> least;
-  for (const GroupMemory& group : limited_groups(root)) least = std::min(least.value_or(kAllBytes), group.limit);
-  return least;
+  std::optional<int64_t> min_bytes;
+  for (const GroupMemory& group : limited_groups(root))
+    min_bytes = std::min(min_bytes.value_or(kAllBytes), group.limit);
+  return min_bytes;
 }
 
 std::string print_bytes(int64_t bytes) {

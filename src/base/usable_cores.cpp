@@ -109,13 +109,13 @@ void lower(UsableCores& cores, std::optional<double> quota, const std::string& f
 
 void read_quota(UsableCores& cores, const std::string& root) {
   const ControlGroups groups = control_groups("cpu", root);
-  for (const std::string& folder : groups.second) {
+  for (const std::string& folder : groups.version_2) {
     const std::string file = folder + "/cpu.max", line = first_line(file);
     std::string_view rest = line;
     const std::string_view microseconds = next_word(rest), period = next_word(rest);  // "150000 100000" or "max 100000"
     lower(cores, quota_of(parse_number<double>(microseconds), parse_number<double>(period)), file);
   }
-  for (const std::string& folder : groups.first) {
+  for (const std::string& folder : groups.version_1) {
     const std::string file = folder + "/cpu.cfs_quota_us";  // -1: unlimited
     lower(cores, quota_of(number_in(file), number_in(folder + "/cpu.cfs_period_us")), file);
   }
@@ -123,8 +123,8 @@ void read_quota(UsableCores& cores, const std::string& root) {
 
 int within_quota(int cores, const std::optional<double>& quota) {
   constexpr double kRounding = 1e-9;
-  const double most = quota ? std::ceil(*quota - kRounding) : cores;
-  return std::max(1, most < cores ? static_cast<int>(most) : cores);
+  const double max_cores = quota ? std::ceil(*quota - kRounding) : cores;
+  return std::max(1, max_cores < cores ? static_cast<int>(max_cores) : cores);
 }
 
 }  // namespace
