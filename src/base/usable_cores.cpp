@@ -19,6 +19,7 @@
 
 #include "base/control_groups.h"
 #include "base/plain_text.h"
+#include "base/rank_variables.h"
 #include "base/system_files.h"
 
 namespace partita {
@@ -44,10 +45,6 @@ int cores_of(pid_t process) {
   }
   return 0;
 }
-
-/// Variables that tell a process which rank it is, of all launchers (runtime/launch/launched.h).
-constexpr const char* kRankVariables[] = {
-    "PARTITA_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK_ID", "DEVICE_ID", "RANK"};
 
 /// Returns the entries of this process's environment that tell which rank it is: "PARTITA_RANK=3".
 std::vector<std::string> rank_entries() {

@@ -34,7 +34,7 @@ struct LaunchedRank {
 /// None if the process was started alone, for one rank of srun, a rank table or torchrun, and in a Slurm batch script,
 /// which is no step of several tasks. Throws InvalidArgument for invalid or inconsistent values, for PARTITA_RANK or
 /// PARTITA_SIZE without the other or PARTITA_MASTER, and for more than kMaxJobRanks ranks; MissingFile and InvalidFile
-/// for the file of a rank table, as read_rank_table does.
+/// for the file of a rank table, as read_rank_table does. base/rank_variables.h lists the variables that set the rank.
 std::optional<LaunchedRank> launched_rank(const std::function<const char*(const char*)>& variable);
 
 }  // namespace partita

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <set>
+#include <vector>
 
 #include "base/error.h"
+#include "base/rank_variables.h"
 
 namespace partita {
 namespace {
@@ -151,6 +156,50 @@ TEST(Launched, ByARankTable) {
   const auto old = from({{"MINDSPORE_HCCL_CONFIG_PATH", path}, {"DEVICE_ID", "5"}});
   EXPECT_EQ(old->rank, 1);
   EXPECT_EQ(old->meeting->master, "127.0.0.1:29400");
+}
+
+// One environment for each launcher and each of its ways to give a rank, all for rank 1 of two.
+std::vector<std::map<std::string, std::string>> environments_of_rank_1(const std::string& table) {
+  std::ofstream(table) << R"({"server_list": [
+    {"server_id": "a", "device": [{"device_id": "0", "rank_id": "0"}, {"device_id": "1", "rank_id": "1"}]}]})";
+  return {{{"PARTITA_RANK", "1"}, {"PARTITA_SIZE", "2"}, {"PARTITA_MASTER", "a:7000"}},
+          {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}},
+          {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}},
+          {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"PMIX_RANK", "1"}},
+          {{"RANK_TABLE_FILE", table}, {"RANK_ID", "1"}},
+          {{"MINDSPORE_HCCL_CONFIG_PATH", table}, {"DEVICE_ID", "1"}},
+          {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "2900"}}};
+}
+
+// usable_cores() finds the launcher's process by the variables that differ between ranks.
+TEST(Launched, TheVariablesThatSetTheRankAreListed) {
+  const auto environments = environments_of_rank_1(testing::TempDir() + "listed_rank_table.json");
+  std::set<std::string> given, asked;
+  launched_rank([&](const char* name) -> const char* {
+    asked.insert(name);
+    return nullptr;
+  });
+  std::set<std::string> setting;  // variables whose value alone changes the rank
+  for (const auto& environment : environments) {
+    ASSERT_TRUE(from(environment));
+    EXPECT_EQ(from(environment)->rank, 1);
+    for (const auto& [name, value] : environment) {
+      given.insert(name);
+      auto changed = environment;
+      changed[name] = "0";
+      try {
+        const auto other = from(changed);
+        if (other && other->rank != 1) setting.insert(name);
+      } catch (const Error&) {  // it is no number
+      }
+    }
+  }
+  EXPECT_EQ(setting.size(), 7u);
+  for (const std::string& name : setting) {
+    EXPECT_EQ(std::count(std::begin(kRankVariables), std::end(kRankVariables), name), 1) << name;
+  }
+  // A new launcher needs an environment above.
+  for (const std::string& name : asked) EXPECT_TRUE(given.contains(name)) << name;
 }
 
 TEST(Launched, RefusesNonsense) {
