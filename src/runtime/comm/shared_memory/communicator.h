@@ -31,9 +31,9 @@ class SharedMemoryCommunicator final : public Wakeable {
   /// Initializes a segment. It begins at a multiple of 128 bytes in every process. Call it once, before any rank uses
   /// the segment.
   static void prepare(void* segment, int ranks);
-  /// `policy` says how a rank waits for others. `presence`, in which every rank has entered with its
-  /// world rank, shows which ranks have ended. Without it they are waited for until the timeout, or until `world`, if
-  /// any, has failed. Both outlive this object. Throws InternalError for more than kMaxRanks ranks.
+  /// `policy` says how a rank waits for others. `presence`, in which every rank has entered with its world rank, shows
+  /// which ranks have ended. Without it they are waited for until the timeout, or until `world`, if any, has failed.
+  /// Both outlive this object. Throws InternalError for more than kMaxRanks ranks.
   SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, const WaitPolicy& policy,
                            const Presence* presence = nullptr, const WorldState* world = nullptr);
 

@@ -19,8 +19,8 @@ namespace partita {
 /// calls `begin` and `meet`; any thread may call `wake`.
 class Meetings {
  public:
-  /// `policy` says how a rank waits for others. `presence` shows which ranks have ended, `world` whether
-  /// the world has failed; each may be null and outlives this object.
+  /// `policy` says how a rank waits for others. `presence` shows which ranks have ended, `world` whether the world has
+  /// failed; each may be null and outlives this object.
   Meetings(const SegmentLayout& segment, int rank, std::vector<int> world_ranks, const WaitPolicy& policy,
            const Presence* presence, const WorldState* world);
 
