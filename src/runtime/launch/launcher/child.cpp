@@ -56,10 +56,21 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
+/// Returns the texts of error numbers. They are made before a fork, after which a process must not ask for them.
+const std::vector<std::string>& error_texts() {
+  constexpr int kErrors = 256;
+  static const std::vector<std::string> texts = [] {
+    std::vector<std::string> all;
+    for (int error = 0; error < kErrors; ++error) all.emplace_back(std::strerror(error));
+    return all;
+  }();
+  return texts;
+}
+
 /// Runs in the new process; calls only functions that are allowed between fork and exec. Becomes the command, or ends
-/// with exit code 127, after a line that begins with `failure`.
+/// with exit code 127, after a line that begins with `failure` and goes on with one of `reasons`, by error number.
 [[noreturn]] void become(const ChildOptions& options, char** command, char** environment, int in, int out, int err,
-                         pid_t parent, const char* failure) {
+                         pid_t parent, const char* failure, const std::vector<std::string>& reasons) {
   restore_open_file_limit();
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -74,7 +85,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   ::execvpe(command[0], command, environment);
-  for (const char* part : {failure, ::strerrordesc_np(errno), ", expected a program or a partita command\n"}) {
+  const auto error = static_cast<size_t>(errno);
+  const char* reason = error < reasons.size() ? reasons[error].c_str() : "an unknown error";
+  for (const char* part : {failure, reason, ", expected a program or a partita command\n"}) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, part, std::strlen(part));
   }
   ::_exit(kCannotRun);
@@ -93,11 +106,12 @@ Child::Child(const ChildOptions& options) {
   const std::vector<char*> words = pointers(command), variables = pointers(environment);
   const std::string failure =
       printable(shortened(fmt::format("partita: error: [launch] cannot run '{}', got ", command.at(0))));
+  const std::vector<std::string>& reasons = error_texts();
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ == 0) {
     become(options, const_cast<char**>(words.data()), const_cast<char**>(variables.data()), input.read.file(), out, err,
-           parent, failure.c_str());
+           parent, failure.c_str(), reasons);
   }
   if (process_ < 0) {
     throw RuntimeFailure(ExitCode::out_of_memory,
