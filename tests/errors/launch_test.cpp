@@ -244,15 +244,29 @@ TEST(LaunchErrors, ACommandThatCannotRunIsShownInPrintableCharacters) {
   expect_first_line(launch_in(folder, {"-n", "1", "--", file}), 127, "', got Permission denied, expected a program");
 }
 
-// A name without an address is a mistake, which another attempt does not mend.
+constexpr const char* kNoHost = "no..host";  // no name, so that no server has to be asked
+
+// The host of rank 0 may get its name, or its address, after the other ranks have begun.
+TEST(LaunchErrors, ARankTriesAgainWhenTheFirstHostHasNoAddress) {
+  const std::string master = std::string(kNoHost) + ":29999", secret = "0123456789abcdef";
+  for (const char* rank : {"0", "1"}) {
+    expect_refusal_of_rank(
+        {{"PARTITA_RANK", rank}, {"PARTITA_SIZE", "2"}, {"PARTITA_MASTER", master}, {"PARTITA_SECRET", secret}},
+        ExitCode::peer_lost, "[sockets] no address of host 'no..host': ");
+  }
+  const TempDir folder;
+  const Outcome outcome =
+      launch_in(folder, {"-n", "1", "--max-restarts", "1", "--", "sh", "-c",
+                         R"(export PARTITA_RANK=1 PARTITA_SIZE=2 PARTITA_MASTER="$2"; exec "$1" train mlp --steps 1)",
+                         "sh", PARTITA_PROGRAM, master});
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::peer_lost));
+  EXPECT_TRUE(has_warning(outcome, "[launch] restart 1 of 1 on 1 ranks"));
+}
+
+// A host of a launch without an address is a mistake, which another attempt does not mend.
 TEST(LaunchErrors, AHostWithoutAnAddress) {
   const TempDir folder;
-  const std::string name = "no..host";  // no name, so that no server has to be asked
-  expect_refusal_of_rank({{"PARTITA_RANK", "1"},
-                          {"PARTITA_SIZE", "2"},
-                          {"PARTITA_MASTER", name + ":29999"},
-                          {"PARTITA_SECRET", "0123456789abcdef"}},
-                         ExitCode::usage, "[sockets] no address of host 'no..host': ");
+  const std::string name = kNoHost;
   if (run_command({"sh", "-c", "command -v ssh"}).exit_code != 0) GTEST_SKIP() << "no ssh";
   const Outcome outcome =
       launch_in(folder, {"--hosts", "localhost:1," + name + ":1", "--max-restarts", "3", "--", "true"});

@@ -1,6 +1,7 @@
 #include "runtime/comm/sockets/addresses.h"
 
 #include <gtest/gtest.h>
+#include <netdb.h>
 
 #include <vector>
 
@@ -16,6 +17,16 @@ TEST(Addresses, ThatLeadBack) {
   for (const char* host : {"10.0.0.1", "2001:db8::12", "fe80::1", "128.0.0.1", "no-such-host.invalid"}) {
     EXPECT_FALSE(is_loopback(host)) << host;
   }
+}
+
+TEST(Addresses, ThatDoNotExist) {
+  EXPECT_TRUE(has_no_address(EAI_NONAME));
+  EXPECT_TRUE(has_no_address(EAI_NODATA));
+  for (const int status : {0, EAI_AGAIN, EAI_FAIL, EAI_SYSTEM, EAI_MEMORY}) {
+    EXPECT_FALSE(has_no_address(status)) << ::gai_strerror(status);
+  }
+  EXPECT_EQ(why_unknown("127.0.0.1"), "");
+  EXPECT_EQ(why_unknown("no..host"), ::gai_strerror(EAI_NONAME));  // no name, so that no server has to be asked
 }
 
 TEST(Addresses, OfThisHostForOthers) {

@@ -72,7 +72,7 @@ double seconds_of(Timeout time) { return std::chrono::duration<double>(time).cou
 
 /// Connects to a rank that listens at `endpoint` and introduces this rank to it with `hello`. Repeats the call until
 /// the timeout. Throws RankMissed if the rank does not answer by then; RuntimeFailure if it does not know this rank
-/// (ranks_disagree), its host has no address (peer_lost), or this process is asked to end; and what `hello` throws.
+/// (ranks_disagree), its host has no address now (peer_lost), or this process is asked to end; and what `hello` throws.
 Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const RendezvousOptions& options,
                  const std::function<Hello(const Socket&)>& hello) {
   const Deadline until = deadline_after(options.timeout);

@@ -44,7 +44,8 @@ class RankMissed : public RuntimeFailure {
 /// Connects all ranks. A collective call over the ranks of the job. If a rank does not arrive, or ends, every rank that
 /// takes part throws RuntimeFailure, naming it; ranks that miss it themselves throw RankMissed. Other RuntimeFailures:
 /// ranks_disagree for ranks of another size, secret or run, or a rank that joins twice; the exit code of a signal that
-/// `stop_signal` returns; peer_lost if this rank cannot listen or a host has no address; internal without random bytes.
+/// `stop_signal` returns; usage if this rank is to listen at an address of another host; peer_lost if it cannot listen
+/// for another reason or a host has no address now; internal without random bytes.
 Rendezvous meet(const RendezvousOptions& options, const JobKey& key);
 
 }  // namespace partita

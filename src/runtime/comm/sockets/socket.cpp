@@ -30,9 +30,6 @@ constexpr std::chrono::milliseconds kOneAttempt{2000};
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-/// Whether a status of getaddrinfo says that a name has no address, and not that this is unknown now.
-bool is_final(int status) { return status != EAI_AGAIN && status != EAI_SYSTEM && status != EAI_MEMORY; }
-
 Addresses resolve(const Endpoint& endpoint, bool listens) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -41,8 +38,8 @@ Addresses resolve(const Endpoint& endpoint, bool listens) {
   addrinfo* found = nullptr;
   const int status = ::getaddrinfo(endpoint.host.c_str(), fmt::to_string(endpoint.port).c_str(), &hints, &found);
   if (status == 0) return {found, &::freeaddrinfo};
-  // A name that does not exist stays wrong in another attempt, while a server of names may answer later.
-  throw RuntimeFailure(is_final(status) ? ExitCode::usage : ExitCode::peer_lost,
+  // The name may exist in another attempt: some appear with the machine or the container that they name.
+  throw RuntimeFailure(ExitCode::peer_lost,
                        fmt::format("[sockets] no address of host '{}': {}", endpoint.host, ::gai_strerror(status)));
 }
 
@@ -128,11 +125,13 @@ void require_open_files(std::string_view where, int64_t count, const std::string
                                    where, what, limit.rlim_cur, count));
 }
 
+bool has_no_address(int status) { return status == EAI_NONAME || status == EAI_NODATA || status == EAI_ADDRFAMILY; }
+
 std::string why_unknown(const std::string& host) {
   addrinfo* found = nullptr;
   const int status = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found);
   if (status == 0) ::freeaddrinfo(found);
-  return status == 0 || !is_final(status) ? "" : ::gai_strerror(status);
+  return has_no_address(status) ? ::gai_strerror(status) : "";
 }
 
 Socket listen_on(const Endpoint& endpoint) {

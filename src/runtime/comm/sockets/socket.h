@@ -45,14 +45,18 @@ class Socket {
 /// RuntimeFailure(out_of_memory) otherwise; its message begins with "[where]".
 void require_open_files(std::string_view where, int64_t count, const std::string& what);
 
-/// Listens only at this address; port 0 means a free port. Throws RuntimeFailure(peer_lost) for an unknown name, and if
-/// this host cannot listen there.
+/// Listens only at this address; port 0 means a free port. Throws RuntimeFailure: usage if all addresses of the name
+/// are those of other hosts, peer_lost if it has none now or this host cannot listen there, such as at a port that is
+/// taken.
 Socket listen_on(const Endpoint& endpoint);
-/// Returns why a host name has no address, such as "Name or service not known"; "" if it has one, or if this cannot be
-/// found out now.
+/// Whether a status of getaddrinfo says that a name has no address. Others, such as the failure of a name server, say
+/// nothing about the name.
+bool has_no_address(int status);
+/// Returns why a host name has no address, such as "Name or service not known"; "" if it has one, or if no name server
+/// can say so now. May wait for name servers for many seconds.
 std::string why_unknown(const std::string& host);
 /// Connects to an address, with one attempt or more: tries again while nobody listens there. None if `until` passes, or
-/// if `is_over` returns true after an attempt. Throws RuntimeFailure(peer_lost) for an unknown name.
+/// if `is_over` returns true after an attempt. Throws RuntimeFailure(peer_lost) if the name has no address now.
 std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until,
                                  const std::function<bool()>& is_over = nullptr);
 /// Local address, as a number, and port of a listening or connected socket; "" and 0 if they are unknown.
