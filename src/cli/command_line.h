@@ -5,8 +5,8 @@
 
 namespace partita {
 
-/// Each adds one command to `app`, `add_launch` also the hidden launch-agent. A command runs at the end of
-/// CLI::App::parse, after the whole command line is parsed, and its exceptions leave `parse`.
+/// Each adds one command to `app`, `add_launch` also the hidden launch-agent and launch-lookup. A command runs at the
+/// end of CLI::App::parse, after the whole command line is parsed, and its exceptions leave `parse`.
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_generate(CLI::App& app);

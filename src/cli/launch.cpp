@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -12,6 +13,7 @@
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "runtime/launch/launcher/agent.h"
+#include "runtime/launch/launcher/host_lookup.h"
 #include "runtime/launch/launcher/job.h"
 #include "runtime/launch/warn.h"
 
@@ -140,6 +142,12 @@ void add_launch(CLI::App& app) {
     leave_place();
     if (const int code = run_agent(); code != 0) throw CLI::RuntimeError(code);
   });
+
+  const auto host = std::make_shared<std::string>();
+  CLI::App* lookup = app.add_subcommand("launch-lookup", "");
+  lookup->group("");
+  lookup->add_option("HOST", *host)->required();
+  lookup->callback([host] { std::cout << why_no_host(*host) << std::endl; });
 }
 
 }  // namespace partita

@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <sstream>
+#include <tuple>
 
 #include "runtime/launch/launcher/orders.h"
 #include "support/program.h"
@@ -274,6 +276,58 @@ TEST(LaunchErrors, AHostWithoutAnAddress) {
   EXPECT_FALSE(has_warning(outcome, "restart"));
   const std::string lines = fmt::format("{}", fmt::join(outcome.lines, "\n"));
   EXPECT_NE(lines.find("[launch] host no..host has no address, got '"), std::string::npos) << lines;
+}
+
+/// Puts a program `ssh` into `folder` that notes each call in the file calls. `configured` is what it does for -G.
+std::string with_ssh(const TempDir& folder, const std::string& configured) {
+  const auto path = folder.path() / "ssh";
+  write_text(path, fmt::format("#!/bin/sh\necho \"$*\" >>{}/calls\n[ \"$1\" = -G ] || exit 255\n{}\n",
+                               folder.path().string(), configured));
+  std::filesystem::permissions(path, std::filesystem::perms(0755));
+  return folder.path().string() + ":" + std::getenv("PATH");
+}
+
+// ssh is asked once how it would reach the host, and no longer than two seconds, in which signals are passed on.
+TEST(LaunchErrors, AHostIsLookedUpWithoutWaiting) {
+  const auto launch = [](const TempDir& folder, const std::string& configured) {
+    const std::string path = with_ssh(folder, configured);
+    return launch_in(folder, {"--hosts", std::string("localhost:1,") + kNoHost + ":1", "--", "true"},
+                     [&] { ::setenv("PATH", path.c_str(), 1); });
+  };
+  const auto text_of = [](const Outcome& outcome) { return fmt::format("{}", fmt::join(outcome.lines, "\n")); };
+  const std::string unknown = "[launch] host no..host has no address, got 'Name or service not known'";
+  const std::string lost = "[launch] host no..host can no longer be reached";
+  for (const auto& [configured, code, text] : {std::tuple("echo proxyjump none; echo hostname no..host", 64, unknown),
+                                               {"echo hostname no..host; echo proxyjump bastion", 76, lost},
+                                               {"echo proxycommand nc; echo hostname no..host", 76, lost},
+                                               {"echo hostname 127.0.0.1", 76, lost},
+                                               {"exit 255", 76, lost}}) {
+    const TempDir folder;
+    const Outcome outcome = launch(folder, configured);
+    EXPECT_EQ(outcome.exit_code, code) << configured;
+    EXPECT_NE(text_of(outcome).find(text), std::string::npos) << text_of(outcome);
+    const std::string calls = read_text(folder.path() / "calls");
+    EXPECT_EQ(calls.find("-G"), calls.rfind("-G")) << calls;
+  }
+  const TempDir folder;
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome outcome = launch(folder, "exec sleep 60");
+  EXPECT_EQ(outcome.exit_code, 76);
+  EXPECT_NE(text_of(outcome).find(lost), std::string::npos) << text_of(outcome);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST(LaunchErrors, ASignalDuringALookupIsPassedOn) {
+  const TempDir folder;
+  const std::string path = with_ssh(folder, "kill -TERM $(cat \"$TMPDIR/launcher\"); exec sleep 60");
+  const std::string script =
+      R"(echo $$ >"$TMPDIR/launcher"; exec "$0" launch --hosts "localhost:1,no..host:1" -- sh -c 'exec sleep 60')";
+  const Outcome outcome = run_command({"sh", "-c", script, PARTITA_PROGRAM}, [&] {
+    ::setenv("TMPDIR", folder.path().c_str(), 1);
+    ::setenv("PATH", path.c_str(), 1);
+  });
+  EXPECT_EQ(outcome.exit_code, 143);
+  EXPECT_EQ(fmt::format("{}", fmt::join(outcome.lines, "\n")).find("can no longer"), std::string::npos);
 }
 
 // Numbers of ranks that the program refuses use up no restart. Rank 3 of four fails twice, three do not divide the

@@ -4,15 +4,11 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
-#include <cstdio>
-#include <memory>
 
 #include "base/error.h"
-#include "base/plain_text.h"
 #include "base/resources.h"
 #include "runtime/comm/processes/host.h"
 
@@ -52,28 +48,7 @@ Child start_agent(const std::string& host, const std::string& program, const std
   return Child(options);
 }
 
-/// Returns the value of an option with which ssh would connect to a host, such as "hostname"; "" if it has none.
-std::string ssh_option(const std::string& host, std::string_view name) {
-  const std::string command = fmt::format("ssh -G {} 2>/dev/null", quoted(host));
-  const std::unique_ptr<FILE, int (*)(FILE*)> answer(::popen(command.c_str(), "r"), ::pclose);
-  std::array<char, 4096> line{};
-  std::string value;
-  while (answer != nullptr && std::fgets(line.data(), line.size(), answer.get()) != nullptr) {
-    std::string_view rest = line.data();
-    if (next_word(rest) == name) value = next_word(rest);
-  }
-  return value;
-}
-
 }  // namespace
-
-std::string why_no_host(const std::string& host) {
-  for (const char* hop : {"proxyjump", "proxycommand"}) {
-    if (const std::string value = ssh_option(host, hop); !value.empty() && value != "none") return "";
-  }
-  const std::string name = ssh_option(host, "hostname");
-  return name.empty() ? "" : why_unknown(name);
-}
 
 bool is_this_host(const std::string& name) {
   if (name == "localhost" || name == "127.0.0.1" || name == "::1" || name == host_name()) return true;

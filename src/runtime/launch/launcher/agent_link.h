@@ -16,10 +16,6 @@
 
 namespace partita {
 
-/// Returns why ssh cannot find a host, such as "Name or service not known"; "" if the name has an address, is not
-/// looked up on this host because ssh goes through another one, or nothing is known now.
-std::string why_no_host(const std::string& host);
-
 /// Whether a name or address is that of this host: it can listen there. False for an unknown name.
 bool is_this_host(const std::string& name);
 

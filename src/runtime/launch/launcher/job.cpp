@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,6 +21,7 @@
 #include "runtime/launch/launcher/agent_link.h"
 #include "runtime/launch/launcher/current_folder.h"
 #include "runtime/launch/launcher/ending.h"
+#include "runtime/launch/launcher/host_lookup.h"
 #include "runtime/launch/launcher/log_folder.h"
 #include "runtime/launch/launcher/signal_file.h"
 #include "runtime/launch/secret.h"
@@ -69,6 +71,7 @@ class Launcher {
     std::vector<std::string> command = options_.command;
     for (int attempt = 0, restarts = 0, idle = 0;; ++attempt) {
       const Ending ending = run_attempt(command, attempt);
+      lookups_.clear();
       logs_.keep(ending.code != 0);
       if (asked_ != 0) {  // the ranks report themselves why they end
         return is_urgent_ ? kSignalExit + asked_ : code_when_asked(ending, asked_);
@@ -266,6 +269,7 @@ class Launcher {
   void step(Watch* watch, Deadline until, std::string* master) {
     std::vector<pollfd> files{{.fd = signals_.file(), .events = POLLIN}};
     for (const auto& agent : agents_) files.push_back({.fd = agent->is_open() ? agent->file() : -1, .events = POLLIN});
+    for (const auto& [host, lookup] : lookups_) files.push_back({.fd = lookup.file(), .events = POLLIN});
     const auto rest = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now()).count();
     ::poll(files.data(), files.size(), static_cast<int>(std::clamp<int64_t>(rest, 0, Heartbeat::kInterval.count())));
     if (files[0].revents != 0) pass_on(signals_.next());
@@ -286,14 +290,18 @@ class Launcher {
   }
 
   /// Records the loss of a host whose agent has ended. If the agent has never answered and ssh does not find the host,
-  /// it is a mistake in its name.
+  /// it is a mistake in its name: asks for that first, and records nothing before there is an answer. Does not ask if
+  /// the job is to end anyway.
   void lose(Watch& watch, int host) {
     const std::string& name = agents_[static_cast<size_t>(host)]->host();
-    const bool may_be_wrong =
-        options_.ssh.empty() && !heard_.contains(name) && !watch.has_ended(host) && !is_this_host(name);
-    const std::string reason = may_be_wrong ? why_no_host(name) : "";
-    if (reason.empty()) return watch.lose_host(host, "can no longer be reached");
-    watch.lose_host(host, fmt::format("has no address, got '{}', expected the name of a host", reason),
+    std::optional<std::string> reason = "";
+    if (asked_ == 0 && options_.ssh.empty() && !heard_.contains(name) && !watch.has_ended(host)) {
+      reason = lookups_.try_emplace(name, options_.program, name).first->second.answer();
+    }
+    if (!reason) return;
+    lookups_.erase(name);
+    if (reason->empty()) return watch.lose_host(host, "can no longer be reached");
+    watch.lose_host(host, fmt::format("has no address, got '{}', expected the name of a host", *reason),
                     ExitCode::usage);
   }
 
@@ -331,9 +339,10 @@ class Launcher {
   SignalFile signals_;  // before the folder, which a signal would leave over
   LogFolder logs_;
   std::vector<std::unique_ptr<AgentLink>> agents_;
-  std::set<std::string> heard_;  // hosts whose agents have answered
-  int asked_ = 0;                // the signal that asked the job to end; 0: none
-  bool is_urgent_ = false;       // a second signal was received
+  std::set<std::string> heard_;                // hosts whose agents have answered
+  std::map<std::string, HostLookup> lookups_;  // by host; running ones
+  int asked_ = 0;                              // the signal that asked the job to end; 0: none
+  bool is_urgent_ = false;                     // a second signal was received
   bool has_shrunk_ = false;
   std::string failed_host_;
   int failed_rank_ = -1;
