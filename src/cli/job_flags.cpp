@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/saved_states.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/launch/place.h"
+#include "runtime/launch/refusal.h"
 #include "training/configuration.h"
 
 namespace partita {
@@ -228,7 +229,10 @@ JobConfig configuration(const JobFlags& flags) {
                     fmt::join(model_names(), ", ")));
   }
   const JobConfig config = configured(model, all);
-  if (is_automatic_plan(plan_name)) plan = automatic_plan(plan_name, config, this_place().ranks(), "--plan");
+  if (is_automatic_plan(plan_name)) {
+    const Place place = this_place();
+    plan = telling_refusals(place, [&] { return automatic_plan(plan_name, config, place.ranks(), "--plan"); });
+  }
   if (!plan) return config;
   JobConfig planned = planned_config(config, all, *plan);
   for (const std::string& warning : {dtype_warning(*plan, planned.training), software_warning(*plan)}) {

@@ -10,6 +10,7 @@
 #include "runtime/comm/inproc/collectives.h"
 #include "runtime/device/xla/accelerator.h"
 #include "runtime/launch/place.h"
+#include "runtime/launch/refusal.h"
 
 namespace partita {
 namespace {
@@ -106,7 +107,9 @@ bool cuts_batch_alone(const JobConfig& config) {
          (config.plan.options.parallel == Parallel::data || config.plan.options.parallel == Parallel::hybrid);
 }
 
-JobConfig completed(JobConfig config, const Place& place) {
+namespace {
+
+JobConfig complete(JobConfig config, const Place& place) {
   require_legal(config);
   if (!config.plan.file.empty() && !config.plan.given) {
     throw InvalidArgument(
@@ -132,7 +135,7 @@ JobConfig completed(JobConfig config, const Place& place) {
   return config;
 }
 
-void verify_training(const JobConfig& config, const Place& place) {
+void verify_whole(const JobConfig& config, const Place& place) {
   if (place.ranks() == 1 && config.ranks.count > kMaxThreadRanks) {
     throw InvalidArgument(
         fmt::format("[--ranks] too many for one process, got {}, expected 1 to {}, or processes under "
@@ -169,6 +172,20 @@ void verify_training(const JobConfig& config, const Place& place) {
   if (!config.files.resume.empty() && !config.files.load.empty()) {
     refuse("--load", "got --resume, which loads all weights, expected only one of the two");
   }
+}
+
+}  // namespace
+
+JobConfig completed(JobConfig config, const Place& place) {
+  return telling_number(place, [&](const Place& where) { return complete(config, where); });
+}
+
+void verify_training(const JobConfig& config, const Place& place) {
+  telling_number(place, [&](const Place& where) {
+    JobConfig there = config;
+    if (where.ranks() != place.ranks()) there.ranks.count = where.ranks();
+    verify_whole(there, where);
+  });
 }
 
 }  // namespace partita

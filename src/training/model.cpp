@@ -3,6 +3,7 @@
 #include "job/options.h"
 #include "job/process.h"
 #include "planner/automatic_plan.h"
+#include "runtime/launch/refusal.h"
 #include "runtime/launch/run_process.h"
 #include "runtime/launch/warn.h"
 #include "training/model_fingerprint.h"
@@ -18,8 +19,8 @@ namespace {
 JobConfig planned(const JobConfig& config, const JobConfig& recipe, const Place& place) {
   const std::string& file = config.plan.file;
   if (file.empty() || config.plan.given) return config;
-  const PlanFile read =
-      is_automatic_plan(file) ? automatic_plan(file, config, place.ranks(), "plan.file") : read_plan_file(file);
+  const auto made_here = [&] { return automatic_plan(file, config, place.ranks(), "plan.file"); };
+  const PlanFile read = is_automatic_plan(file) ? telling_refusals(place, made_here) : read_plan_file(file);
   for (const std::string& warning : {dtype_warning(read, config.training), software_warning(read)}) {
     if (!warning.empty()) warn(warning);
   }

@@ -4,6 +4,7 @@
 
 #include "ir/ops/registry.h"
 #include "job/program.h"
+#include "runtime/launch/refusal.h"
 #include "training/evaluation.h"
 #include "training/memory.h"
 #include "training/table_limits.h"
@@ -103,7 +104,8 @@ ProgramRequest ModelJob::request(const std::vector<Column>& columns, int64_t bat
 }
 
 Program ModelJob::program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const {
-  Program program = make_program(config, request(columns, batch, ranks, purpose));
+  Program program =
+      telling_refusals(place, [&] { return make_program(config, request(columns, batch, ranks, purpose)); });
   if (purpose == Purpose::training) {  // evaluations would repeat them
     for (const std::string& warning : program.warnings) warn(warning);
   }

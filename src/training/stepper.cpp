@@ -10,6 +10,7 @@
 #include "job/precision_options.h"
 #include "runtime/comm/inproc/inproc.h"
 #include "runtime/launch/fingerprint.h"
+#include "runtime/launch/refusal.h"
 #include "runtime/launch/run_process.h"
 
 namespace partita {
@@ -59,8 +60,9 @@ Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
                  const std::function<States()>& initial) {
   const JobConfig config = completed(given, place);
   const int64_t ranks = place.ranks();
-  program_ = make_program(config,
-                          {.forward = [&] { return built_graph(config, build); }, .ranks = ranks, .is_finished = true});
+  const GraphRequest request{
+      .forward = [&] { return built_graph(config, build); }, .ranks = ranks, .is_finished = true};
+  program_ = telling_refusals(place, [&] { return make_program(config, request); });
   States states = initial();
   add_initial_states(states, program_.graph, config.training.seed);
   require_types(states, program_.graph);

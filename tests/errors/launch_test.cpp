@@ -330,32 +330,21 @@ TEST(LaunchErrors, ASignalDuringALookupIsPassedOn) {
   EXPECT_EQ(fmt::format("{}", fmt::join(outcome.lines, "\n")).find("can no longer"), std::string::npos);
 }
 
-// Numbers of ranks that the program refuses use up no restart. Rank 3 of four fails twice, three do not divide the
-// batch.
+/// The arguments of a launch on four ranks of which rank 3 is killed twice before the shell runs `last` on all ranks.
+std::vector<std::string> two_kills_and(const std::string& last, const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments{"-n", "4"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  const std::string lost = "if [ $PARTITA_RUN -lt 2 ]; then [ $PARTITA_RANK = 3 ] && kill -9 $$; exec sleep 60; fi; ";
+  arguments.insert(arguments.end(), {"--", "sh", "-c", lost + last, "sh", PARTITA_PROGRAM});
+  return arguments;
+}
+
+// Numbers of ranks that the program refuses use up no restart. Three ranks do not divide the batch.
 TEST(LaunchErrors, ARefusedNumberOfRanksIsNoFailure) {
   const TempDir folder;
   const auto run = [&](const std::string& least) {
-    return launch_in(folder, {"-n",
-                              "4",
-                              "--max-restarts",
-                              "2",
-                              "--min-ranks",
-                              least,
-                              "--",
-                              "sh",
-                              "-c",
-                              "[ $PARTITA_RANK = 3 ] && kill -9 $$; exec \"$@\"",
-                              "sh",
-                              PARTITA_PROGRAM,
-                              "train",
-                              "mlp:hidden=4",
-                              "--batch",
-                              "8",
-                              "--steps",
-                              "1",
-                              "--no-eval",
-                              "--threads",
-                              "1"});
+    return launch_in(folder, two_kills_and(R"(exec "$1" train mlp:hidden=4 --batch 8 --steps 1 --no-eval --threads 1)",
+                                           {"--max-restarts", "2", "--min-ranks", least}));
   };
   const Outcome fewer = run("1");
   EXPECT_EQ(fewer.exit_code, 0) << fmt::format("{}", fmt::join(fewer.lines, "\n"));
@@ -364,6 +353,36 @@ TEST(LaunchErrors, ARefusedNumberOfRanksIsNoFailure) {
   const Outcome none = run("3");
   EXPECT_EQ(none.exit_code, static_cast<int>(ExitCode::usage));
   EXPECT_EQ(none.lines.back(), "partita: error: [launch] too few ranks are left, got 2, expected 3 or more");
+}
+
+// Three ranks form no groups of two, which is found when the program is compiled.
+TEST(LaunchErrors, ACompilationRefusesANumberOfRanks) {
+  const TempDir folder;
+  const Outcome outcome = launch_in(
+      folder, two_kills_and(R"(exec "$1" train mlp:hidden=4 --zero 1 --zero-group 2 --zero-threshold 0 --batch 12)"
+                            " --steps 1 --no-eval --threads 1",
+                            {"--max-restarts", "2", "--min-ranks", "1"}));
+  EXPECT_EQ(outcome.exit_code, 0) << fmt::format("{}", fmt::join(outcome.lines, "\n"));
+  EXPECT_TRUE(has_warning(outcome, "[launch] 3 ranks were refused, the job starts on 2"));
+}
+
+// Only the program can say that the number of ranks is why it does not start. Where it cannot tell, the same words for
+// the next number say that it is not.
+TEST(LaunchErrors, AnotherMistakeThanTheNumberOfRanksEndsTheJob) {
+  const TempDir folder;
+  const auto run = [&](const std::string& last) {
+    const Outcome outcome = launch_in(folder, two_kills_and(last, {"--max-restarts", "3", "--min-ranks", "1"}));
+    EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::usage));
+    EXPECT_TRUE(has_warning(outcome, "[launch] restart 2 of 3 on 3 ranks in 0.1 s"));
+    EXPECT_FALSE(has_warning(outcome, "2 ranks were refused"));
+    EXPECT_EQ(fmt::format("{}", fmt::join(outcome.lines, "\n")).find("too few ranks"), std::string::npos);
+    return outcome;
+  };
+  EXPECT_FALSE(has_warning(run("exit 64"), "were refused"));
+  EXPECT_FALSE(has_warning(run(R"(exec "$1" train mlp --no-such-flag)"), "were refused"));
+  EXPECT_FALSE(has_warning(run(R"(exec "$1" train mlp --batch 48 --quiet --verbose)"), "were refused"));
+  EXPECT_TRUE(has_warning(run(R"(exec "$1" train mlp --batch 48 --shard 'nosuch=((2,4),(1,4))')"),
+                          "[launch] 3 ranks were refused, the job starts on 2"));
 }
 
 TEST(LaunchErrors, WhatAnAgentCannotDoIsNotTriedAgain) {

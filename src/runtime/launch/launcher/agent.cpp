@@ -24,6 +24,7 @@
 #include "runtime/launch/launcher/lines.h"
 #include "runtime/launch/launcher/log_folder.h"
 #include "runtime/launch/launcher/orders.h"
+#include "runtime/launch/refusal.h"
 
 namespace partita {
 namespace {
@@ -75,6 +76,22 @@ void keep_record(const std::string& folder, int attempt) {
   } else {
     std::filesystem::remove(record, failure);
   }
+}
+
+std::string refusal_file(const RankLogs& logs) { return logs.folder + "/refusal"; }
+
+/// Returns the text with which a rank refused its number of ranks, at most 4 KiB of it, and removes its file; "" if
+/// there is none.
+std::string taken_refusal(const RankLogs& logs) {
+  constexpr std::streamsize kMaxBytes = 4096;
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(refusal_file(logs), failure))) return "";
+  std::string text(kMaxBytes, '\0');
+  std::ifstream file(refusal_file(logs), std::ios::binary);
+  file.read(text.data(), kMaxBytes);
+  text.resize(static_cast<size_t>(file.gcount()));
+  std::filesystem::remove(refusal_file(logs), failure);
+  return text;
 }
 
 /// Returns the address at which rank 0 listens: that of the order or, if that is a loopback address and other hosts
@@ -191,6 +208,8 @@ class Agent {
       RankLogs logs(order.log_dir, rank, order.attempt > 0);
       ChildOptions options{.command = order.command, .environment = order.environment, .folder = order.folder};
       keep_record(logs.folder, order.attempt);
+      taken_refusal(logs);
+      options.environment[kRefusalVariable] = refusal_file(logs);
       options.environment.insert({{"PARTITA_RANK", fmt::to_string(rank)},
                                   {"PARTITA_SIZE", fmt::to_string(order.size)},
                                   {"PARTITA_LOCAL_RANK", fmt::to_string(i)},
@@ -256,6 +275,7 @@ class Agent {
                        .code = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
                        .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
                        .was_stopped = rank.was_stopped,
+                       .refusal = taken_refusal(rank.logs),
                        .lines = last_lines(rank.logs.folder + "/stderr")};
     try {
       const FlightLog log = read_flight_record(rank.logs.folder + "/flight_record");

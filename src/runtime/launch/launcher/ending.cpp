@@ -127,6 +127,7 @@ Ending Watch::blamed(int rank) const {
     ending.code = witness == ranks_.end() ? static_cast<int>(ExitCode::peer_lost) : witness->end->code;
     what += " while others waited for it";
   }
+  if (ending.code == static_cast<int>(ExitCode::usage)) ending.refusal = end.refusal;
   ending.text = what;
   if (!end.last.empty()) ending.text += ", last operation: " + end.last;
   ending.may_pass = end.was_stopped || end.signal != 0 ||

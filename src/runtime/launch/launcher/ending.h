@@ -15,14 +15,15 @@ namespace partita {
 /// How a whole attempt ended.
 struct Ending {
   int code = 0;
-  std::string text = "";   // "rank 2 on b was killed by signal 9 (Killed), last operation: ..."
-  int rank = -1;           // the rank that failed; -1: none, or a host failed
-  int signal = 0;          // signal that killed the rank; 0: none
-  std::string host = "";   // host of the rank, or the one that failed
-  std::string lines = "";  // last lines of the rank's stderr
-  bool lost_host = false;  // whether the host cannot be reached
-  bool may_pass = false;   // whether another attempt may succeed: a rank was lost, not wrong
-  int64_t steps = 0;       // highest step that a rank reached
+  std::string text = "";     // "rank 2 on b was killed by signal 9 (Killed), last operation: ..."
+  int rank = -1;             // the rank that failed; -1: none, or a host failed
+  int signal = 0;            // signal that killed the rank; 0: none
+  std::string host = "";     // host of the rank, or the one that failed
+  std::string lines = "";    // last lines of the rank's stderr
+  std::string refusal = "";  // why the rank refused to start on the number of ranks; "": it did not
+  bool lost_host = false;    // whether the host cannot be reached
+  bool may_pass = false;     // whether another attempt may succeed: a rank was lost, not wrong
+  int64_t steps = 0;         // highest step that a rank reached
 };
 
 /// Returns the exit code of a job that `signal` asked to end: 128 + signal if that signal killed the rank that `ending`

@@ -57,6 +57,16 @@ TEST(Ending, BlamesTheRankThatFailedItself) {
   EXPECT_TRUE(ending.may_pass);
 }
 
+TEST(Ending, SaysWhyTheNumberOfRanksWasRefused) {
+  AgentReport refusal = ended(0, 64);
+  refusal.refusal = "[train] 4 ranks";
+  EXPECT_EQ(parse_report(print(refusal)).refusal, "[train] 4 ranks");
+  EXPECT_EQ(of({refusal, ended(1, 64), ended(2, 64), ended(3, 64)}).refusal, "[train] 4 ranks");
+  EXPECT_EQ(of({ended(1, 64), refusal, ended(2, 64), ended(3, 64)}).refusal, "") << "rank 1 made another mistake";
+  refusal.code = 65;
+  EXPECT_EQ(of({refusal, ended(1, 64), ended(2, 64), ended(3, 64)}).refusal, "") << "it went on, and ended later";
+}
+
 TEST(Ending, ARankWhoseDeviceIsLostIsBlamed) {
   const Ending ending = of({ended(0, 76, 0, 1), ended(1, 76), ended(2, 0, 9, -1, true), ended(3, 76, 0, 1)});
   EXPECT_EQ(ending.rank, 1);

@@ -24,6 +24,7 @@
 #include "runtime/launch/launcher/host_lookup.h"
 #include "runtime/launch/launcher/log_folder.h"
 #include "runtime/launch/launcher/signal_file.h"
+#include "runtime/launch/refusal.h"
 #include "runtime/launch/secret.h"
 
 extern char** environ;
@@ -49,6 +50,7 @@ void say(const std::string& kind, const std::string& text) {
 
 void warn_user(const std::string& text) { say("warning", text); }
 
+/// Returns the variables that ranks get from the launcher's own environment, and the number of ranks at first.
 std::map<std::string, std::string> forwarded_environment(const JobOptions& options) {
   std::map<std::string, std::string> forwarded;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -59,6 +61,7 @@ std::map<std::string, std::string> forwarded_environment(const JobOptions& optio
       forwarded[name] = text.substr(std::min(text.size(), name.size() + 1));
     }
   }
+  forwarded[kFirstSizeVariable] = fmt::to_string(slots_of(options.hosts));
   return forwarded;
 }
 
@@ -114,9 +117,12 @@ class Launcher {
     }
   }
 
-  /// Whether the program has refused to start on fewer ranks than it was given at first: another number may work.
-  bool refuses_number(const Ending& ending) const {
-    return has_shrunk_ && ending.code == static_cast<int>(ExitCode::usage) && ending.steps == 0;
+  /// Whether the program has refused to start on fewer ranks than it was given at first: another number may work. Not
+  /// if it refused the number before with the same text, which then has another reason.
+  bool refuses_number(const Ending& ending) {
+    const bool is_same = ending.refusal == refusal_;
+    refusal_ = ending.refusal;
+    return has_shrunk_ && ending.steps == 0 && !ending.refusal.empty() && !is_same;
   }
 
   bool may_restart(const Ending& ending, int restarts, int idle) const {
@@ -346,6 +352,7 @@ class Launcher {
   bool has_shrunk_ = false;
   std::string failed_host_;
   int failed_rank_ = -1;
+  std::string refusal_;  // refusal of the last attempt
 };
 
 }  // namespace

@@ -54,6 +54,7 @@ void each_field_of_report(Told& report, Fn&& fn) {
   fn("was_stopped", report.was_stopped);
   fn("lost", report.lost);
   fn("step", report.step);
+  fn("refusal", report.refusal);
   fn("last", report.last);
   fn("lines", report.lines);
 }

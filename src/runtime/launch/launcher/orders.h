@@ -43,8 +43,9 @@ struct AgentReport {
   bool was_stopped = false;  // whether the agent stopped it
   int lost = -1;             // the rank that it lost, according to itself; -1: none
   int64_t step = 0;
-  std::string last = "";   // description of its last call
-  std::string lines = "";  // last lines of its stderr
+  std::string refusal = "";  // why it refused to start on its number of ranks; "": it did not
+  std::string last = "";     // description of its last call
+  std::string lines = "";    // last lines of its stderr
 };
 
 std::string print(const AgentOrder& order);
