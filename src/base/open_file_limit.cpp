@@ -37,6 +37,13 @@ int64_t open_file_limit() {
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<int64_t>(std::min(limit.rlim_cur, kMax)) : 0;
 }
 
+int64_t unraised_open_file_limit() {
+  Raised& all = raised();
+  const std::lock_guard lock(all.mutex);
+  const rlim_t before = all.before;
+  return before != 0 ? static_cast<int64_t>(before) : open_file_limit();
+}
+
 RaisedOpenFileLimit::RaisedOpenFileLimit() {
   Raised& all = raised();
   const std::lock_guard lock(all.mutex);

@@ -7,6 +7,8 @@ namespace partita {
 
 /// Returns the number of files that this process may have open at a time.
 int64_t open_file_limit();
+/// Returns the same number as it is while no RaisedOpenFileLimit lives.
+int64_t unraised_open_file_limit();
 
 /// Raises that number to the maximum that the system allows without privileges while an object lives. The last of
 /// several objects restores it. Threads may make and end objects concurrently. Programs that use `select` fail with

@@ -4,27 +4,58 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 namespace partita {
 namespace {
 
 constexpr int64_t kMinOpen = 4, kMaxOpen = 512;
 
-int64_t share_of_limit() { return std::max(kMinOpen, open_file_limit() / 4); }
+int64_t share_of(int64_t limit) { return std::max(kMinOpen, limit / 4); }
 
-// O_NONBLOCK: opening a pipe must not wait for a writer.
-OpenFiles::Opened opened(const std::string& path) {
-  File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (!file.is_open()) return {.file = nullptr, .error = errno};
-  return {.file = std::make_shared<const File>(std::move(file))};
-}
+bool are_too_many(int error) { return error == EMFILE || error == ENFILE; }
 
 }  // namespace
 
-OpenFiles::OpenFiles(int64_t count) : raises_limit_(count > share_of_limit()) {
-  std::optional<RaisedOpenFileLimit> raised;
-  if (raises_limit_) raised.emplace();
-  max_ = std::min(share_of_limit(), kMaxOpen);
+OpenFiles::OpenFiles(int64_t count) : open_(std::make_shared<std::atomic<int64_t>>(0)) {
+  // Another object may have raised the limit and lower it while files are open.
+  int64_t share = share_of(unraised_open_file_limit());
+  raises_limit_ = count > share;
+  if (raises_limit_) {
+    const RaisedOpenFileLimit raised;
+    share = share_of(open_file_limit());
+  }
+  max_ = std::min(share, kMaxOpen);
+}
+
+OpenFiles::Opened OpenFiles::open(const std::string& path) {
+  // O_NONBLOCK: opening a pipe must not wait for a writer.
+  File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (!file.is_open()) return {.file = nullptr, .error = errno};
+  ++*open_;
+  const auto close = [open = open_](const File* closed) {
+    delete closed;
+    --*open;
+  };
+  return {.file = std::shared_ptr<const File>(new File(std::move(file)), close)};
+}
+
+OpenFiles::Opened OpenFiles::open_in_turn(const std::string& path) {
+  constexpr std::chrono::milliseconds kPause{1}, kPatience{30'000};
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (true) {
+    Opened result;
+    {
+      const std::lock_guard lock(mutex_);
+      entries_.clear();
+      places_.clear();
+      result = open(path);
+    }
+    // Other threads take files that were closed here, and close them in turn.
+    if (!are_too_many(result.error) || *open_ == 0 || std::chrono::steady_clock::now() >= end) return result;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 OpenFiles::Opened OpenFiles::get(const std::string& path) {
@@ -36,13 +67,8 @@ OpenFiles::Opened OpenFiles::get(const std::string& path) {
       return {.file = entries_.front().second};
     }
   }
-  Opened result = opened(path);  // other threads go on meanwhile
-  if (result.error == EMFILE || result.error == ENFILE) {
-    const std::lock_guard lock(mutex_);
-    entries_.clear();
-    places_.clear();
-    result = opened(path);
-  }
+  Opened result = open(path);  // without the lock, so that threads open files at the same time
+  if (are_too_many(result.error)) result = open_in_turn(path);
   if (result.file == nullptr) return result;
   const std::lock_guard lock(mutex_);
   if (places_.contains(path)) return result;  // another thread has opened it, too

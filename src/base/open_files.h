@@ -1,6 +1,7 @@
 #pragma once
-// Files that are read in turns, of which a bounded number is open.
+// Keeps a bounded number of files open for reading, out of many.
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -23,12 +24,13 @@ class OpenFiles {
   };
 
   /// Takes the number of files that will be read. If it is more than a quarter of the files that the process may have
-  /// open, raises that limit while files are read, until `close`. Keeps at most a quarter of the limit open, and at
-  /// most 512: programs that use `select` take file numbers below 1024.
+  /// open without other objects that raise this limit, raises it while files are read, until `close`. Keeps at most a
+  /// quarter of the limit open, and at most 512: programs that use `select` take file numbers below 1024.
   explicit OpenFiles(int64_t count);
 
   /// Opens the file `path`, if it is not open. If the process has too many open files, closes those that nobody uses
-  /// first.
+  /// first, and waits up to 30 seconds for other threads to release those that they use. A thread that uses several
+  /// files at a time would wait for its own.
   Opened get(const std::string& path);
   /// Closes the files that nobody uses, and lowers the limit of the process to what it was.
   void close();
@@ -39,11 +41,16 @@ class OpenFiles {
  private:
   using Entries = std::list<std::pair<std::string, std::shared_ptr<const File>>>;
 
+  /// Closes the files that nobody uses and opens `path`, as long as this process has too many open files.
+  Opened open_in_turn(const std::string& path);
+  Opened open(const std::string& path);
+
   bool raises_limit_ = false;
   int64_t max_ = 0;
   mutable std::mutex mutex_;
   std::optional<RaisedOpenFileLimit> raised_;
-  Entries entries_;  // the last one that was asked for is the first
+  std::shared_ptr<std::atomic<int64_t>> open_;  // number of open files, those that only users still have included
+  Entries entries_;                             // the last one that was asked for is the first
   std::unordered_map<std::string, Entries::iterator> places_;
 };
 

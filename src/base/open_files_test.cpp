@@ -120,6 +120,51 @@ TEST(OpenFiles, ThreadsShareThem) {
   EXPECT_LE(files.size(), 25);
 }
 
+// Each thread uses one file at a time, and there are more threads than files that may be open.
+TEST(OpenFiles, ThreadsTakeTurnsUnderASmallLimit) {
+  const TempDir folder;
+  const std::vector<std::string> paths = numbered_files(folder, 60);
+  for (const int64_t room : {3, 8}) {
+    OpenFiles files(1);
+    const SoftLimit soft(open_now() + room);
+    std::atomic<int> wrong = 0;
+    {
+      std::vector<std::jthread> threads;
+      for (unsigned seed = 0; seed < 12; ++seed) {
+        threads.emplace_back([&, seed] {
+          std::mt19937 random(seed);
+          for (int draw = 0; draw < 60; ++draw) {
+            const int number = static_cast<int>(random() % 60);
+            const OpenFiles::Opened used = files.get(paths[static_cast<size_t>(number)]);
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+            if (!has_number(used, number)) ++wrong;
+          }
+        });
+      }
+    }
+    EXPECT_EQ(wrong, 0) << room;
+  }
+}
+
+TEST(OpenFiles, KeepsItsShareOfTheLimitThatOthersHaveNotRaised) {
+  const TempDir folder;
+  const std::vector<std::string> paths = numbered_files(folder, 90);
+  const SoftLimit soft(96);
+  if (soft.hard() < 1000) GTEST_SKIP() << "the limit cannot be raised";
+  std::optional<RaisedOpenFileLimit> other(std::in_place);
+  EXPECT_EQ(unraised_open_file_limit(), 96);
+  OpenFiles few(24), many(25);
+  EXPECT_EQ(few.max(), 24);
+  EXPECT_GT(many.max(), 24);
+  for (const std::string& path : paths) ASSERT_TRUE(few.get(path).file);
+  other.reset();
+  EXPECT_EQ(open_file_limit(), 96);
+  EXPECT_LE(few.size(), 24);
+  EXPECT_GE(::close(::open("/dev/null", O_RDONLY)), 0) << "descriptors are left";
+  for (const std::string& path : paths) ASSERT_TRUE(many.get(path).file);
+  EXPECT_EQ(open_file_limit(), soft.hard()) << "raised while many are open";
+}
+
 TEST(OpenFiles, GivesWayToOthers) {
   const TempDir folder;
   const std::vector<std::string> paths = numbered_files(folder, 40);
