@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -12,6 +13,11 @@
 #include "base/error.h"
 
 namespace partita {
+namespace {
+
+constinit std::atomic<int> files_in_turn = 0;  // number of open files of FileInTurn
+
+}  // namespace
 
 File::File(const std::string& path, int flags, unsigned mode)
     : fd_(::open(path.c_str(), flags, static_cast<mode_t>(mode))) {}
@@ -25,15 +31,24 @@ File new_file(const std::string& path) {
   return File(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-File new_file_in_turn(const std::string& path) {
-  constexpr std::chrono::milliseconds kPause{5}, kPatience{30'000};
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  File file = new_file(path);
-  while (!file.is_open() && (errno == EMFILE || errno == ENFILE) && std::chrono::steady_clock::now() < end) {
+FileInTurn::FileInTurn(const std::string& path) : file_(new_file(path)) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPause{5}, kPatience{30'000}, kPatienceAlone{1'000};
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point seen = begin;  // when another file was last open
+  while (!file_.is_open() && (errno == EMFILE || errno == ENFILE)) {
+    const Clock::time_point now = Clock::now();
+    if (files_in_turn > 0) seen = now;
+    if (now - begin >= kPatience || now - seen >= kPatienceAlone) return;
     std::this_thread::sleep_for(kPause);
-    file = new_file(path);
+    file_ = new_file(path);
   }
-  return file;
+  if (file_.is_open()) ++files_in_turn;
+}
+
+bool FileInTurn::close() {
+  if (file_.is_open()) --files_in_turn;
+  return file_.close();
 }
 
 bool write_all(int fd, const void* data, size_t bytes) {

@@ -32,9 +32,24 @@ class File {
 
 /// Creates a file for writing. The result is not open, and errno is set, if the file exists or cannot be created.
 File new_file(const std::string& path);
-/// Creates a file as `new_file` does. If this process has too many open files, waits up to 30 seconds for other
-/// threads, which may write files of their own, to close some.
-File new_file_in_turn(const std::string& path);
+/// A file that `new_file` creates, one of several that threads of this process write at the same time. If there are too
+/// many open files, the constructor waits up to 30 seconds for the other threads to close theirs, and up to one second
+/// if none of them has one open. The result is not open, and errno is set, if the file cannot be created. The
+/// destructor closes it.
+class FileInTurn {
+ public:
+  explicit FileInTurn(const std::string& path);
+  ~FileInTurn() { close(); }
+  FileInTurn(const FileInTurn&) = delete;
+  FileInTurn& operator=(const FileInTurn&) = delete;
+  int fd() const { return file_.fd(); }
+  bool is_open() const { return file_.is_open(); }
+  /// Closes the file as File::close does.
+  bool close();
+
+ private:
+  File file_;
+};
 
 /// Writes all bytes, at the file's position or at an offset in bytes. Returns false, with errno, if they cannot be
 /// written.

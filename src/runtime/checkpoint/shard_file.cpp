@@ -41,7 +41,7 @@ ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece
       layout_(file_layout(pieces_)),
       checksums_(no_checksums(pieces_)),
       header_(pieces_, layout_),
-      file_(new_file_in_turn(path)) {
+      file_(path) {
   if (!file_.is_open()) throw_cannot_write("checkpoint", path_, std::strerror(errno));
 }
 

@@ -32,7 +32,7 @@ class ShardFileWriter {
   FileLayout layout_;
   TileChecksums checksums_;
   ShardHeader header_;
-  File file_;
+  FileInTurn file_;
 };
 
 /// Reads boxes of the pieces of a file, and verifies what it reads.

@@ -96,7 +96,7 @@ void ShareCopy::compute_checksums() {
 ShardDigest ShareCopy::write(const std::string& path) {
   const std::string& header = header_.print(checksums_);
   const uint64_t length = header.size();
-  File file = new_file_in_turn(path);
+  FileInTurn file(path);
   if (!file.is_open() ||
       !write_past_cache(file.fd(), memory_.get(), static_cast<size_t>(layout_.bytes), header_.bytes()) ||
       !write_all_at(file.fd(), &length, sizeof length, 0) ||
