@@ -10,6 +10,7 @@
 
 #include "frontend/data/readers/test_files.h"
 #include "runtime/checkpoint/saved_states.h"
+#include "runtime/checkpoint/weights.h"
 #include "training/kept_texts.h"
 #include "training/model.h"
 #include "training/test_training.h"
@@ -519,6 +520,24 @@ TEST_F(ResumedNumbers, CallbacksOfOneKeyKeepTheirStatesApart) {
   restore_texts({&stopping}, saved, info, "run", [&](const std::string& text) { words.push_back(text); });
   EXPECT_EQ(words.size(), 3u) << "no callback has these keys";
   EXPECT_EQ(words.at(0), "[resume] run: no callback goes on with the state of 'counter'");
+}
+
+// Older files have no kinds, or an empty text, and what the commands make of them does not know more.
+TEST_F(ResumedNumbers, OfFilesWithoutKindsGoOnThroughSplitAndMerge) {
+  const SavedJob job;
+  const std::string folder = dir_.path().string(), old = folder + "/old.safetensors";
+  for (const bool is_empty : {false, true}) {
+    WeightsFile file = read_weights_file(saved(job).forms[1]);
+    ASSERT_EQ(file.metadata.erase("partita.kinds"), 1u);
+    if (is_empty) file.metadata["partita.kinds"] = "";
+    save_weights(old, {file.tensors.begin(), file.tensors.end()}, file.metadata);
+    for (const std::string& form : forms_of(old, old, folder)) {
+      const ResumedOutcome got = run(job, form, {}, {}, "");
+      EXPECT_EQ(got.refused, "") << form;
+      EXPECT_TRUE(got.words.empty()) << form;
+    }
+    EXPECT_FALSE(read_weights_metadata(folder + "/merged.safetensors").contains("partita.kinds"));
+  }
 }
 
 TEST_F(ResumedNumbers, AStateOfAnotherKindIsRefused) {

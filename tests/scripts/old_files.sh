@@ -40,6 +40,21 @@ for old in tests/old/*/; do
     losses "$folder/log.jsonl" 5 >"$folder/got"
     near "$folder/expected" "$folder/got" || fail "resumed with $way: $(paste "$folder/expected" "$folder/got")"
   done
+  # A file of a whole training of before kinds were kept, and of programs that wrote an empty text of them.
+  run checkpoint merge "$folder/old/checkpoints/step_4" --all --out "$folder/all.safetensors"
+  losses "$old/log.jsonl" 5 >"$folder/expected"
+  for kinds in none empty; do
+    /usr/bin/python3 tests/old/without_kinds.py "$folder/all.safetensors" "$folder/one.safetensors" $kinds
+    rm -rf "$folder/parts"
+    run checkpoint split "$folder/one.safetensors" --ranks 3 --out "$folder/parts"
+    run checkpoint merge "$folder/parts" --all --out "$folder/joined.safetensors"
+    for form in one.safetensors parts joined.safetensors; do
+      rm -f "$folder/log.jsonl"
+      run train "${job[@]}" --steps 6 --resume "$folder/$form" --log "$folder/log.jsonl"
+      losses "$folder/log.jsonl" 5 >"$folder/got"
+      near "$folder/expected" "$folder/got" || fail "$form of a file with $kinds kinds: $(paste "$folder/expected" "$folder/got")"
+    done
+  done
   # The configuration says what numbers without names measure.
   if [[ -d $old/numbers ]]; then
     numbers=(mlp:hidden=8,layers=1 --data synthetic --batch 2000 --threads 1 --no-eval --quiet --lr-schedule constant

@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/kinds.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace partita {
@@ -31,7 +33,7 @@ void add_kinds(Metadata& metadata, const StateKinds& kinds) {
   for (const auto& [name, kind] : kinds) {
     if (kind != StateKind::parameter) text += fmt::format("{} {}\n", name_of(kind), name);
   }
-  metadata[kKinds] = std::move(text);
+  if (!text.empty()) metadata[kKinds] = std::move(text);
 }
 
 std::optional<StateKinds> take_kinds(Metadata& metadata) {
@@ -39,6 +41,7 @@ std::optional<StateKinds> take_kinds(Metadata& metadata) {
   if (found == metadata.end()) return std::nullopt;
   const std::string text = std::move(found->second);
   metadata.erase(found);
+  if (text.empty()) return std::nullopt;
   StateKinds kinds;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -52,6 +55,8 @@ std::optional<StateKinds> take_kinds(Metadata& metadata) {
 }
 
 void require_same_kinds(const StateKinds& kinds, const Graph& graph, const std::string& path) {
+  const auto is_other = [](const auto& one) { return one.second != StateKind::parameter; };
+  if (std::none_of(kinds.begin(), kinds.end(), is_other)) return;
   for (const State& state : graph.states) {
     const std::string& name = name_of_state(graph, state);
     const auto found = kinds.find(name);

@@ -18,13 +18,14 @@ std::optional<StateKind> parse_state_kind(std::string_view name);
 using StateKinds = std::map<std::string, StateKind>;
 
 StateKinds kinds_of(const Graph& graph);
-/// Adds the kinds of those that are not parameters to `metadata`.
+/// Adds the kinds of those that are not parameters to `metadata`. Adds nothing if all are parameters.
 void add_kinds(Metadata& metadata, const StateKinds& kinds);
-/// Removes what `add_kinds` has added from `metadata`, and returns it; none if it has not added anything.
+/// Removes what `add_kinds` has added from `metadata`, and returns it; none if it has not added anything, or an empty
+/// text, which older programs wrote for files without kinds.
 std::optional<StateKinds> take_kinds(Metadata& metadata);
 
-/// Requires that the states of `graph` which are in `kinds` have these kinds. Throws InvalidFile, naming `path`,
-/// otherwise.
+/// Requires that the states of `graph` which are in `kinds` have these kinds. If all of `kinds` are parameters, passes:
+/// the kinds of a checkpoint made from a file without them are not known. Throws InvalidFile, naming `path`, otherwise.
 void require_same_kinds(const StateKinds& kinds, const Graph& graph, const std::string& path);
 
 }  // namespace partita

@@ -398,12 +398,8 @@ void require_same_states(const Manifest& manifest, const Graph& graph, const std
                                   print(given), print(type)));
   }
   StateKinds kinds;
-  bool are_known = false;  // one that was split from a file without kinds says "parameter" of all
-  for (const ManifestTensor& tensor : manifest.tensors) {
-    kinds.emplace(tensor.name, tensor.kind);
-    are_known = are_known || tensor.kind != StateKind::parameter;
-  }
-  if (are_known) require_same_kinds(kinds, graph, path);
+  for (const ManifestTensor& tensor : manifest.tensors) kinds.emplace(tensor.name, tensor.kind);
+  require_same_kinds(kinds, graph, path);
   if (graph.states.size() == manifest.tensors.size()) return;
   throw InvalidFile(fmt::format("[resume] {}: tensors of another network or optimizer, got {}, expected {}", path,
                                 manifest.tensors.size(), graph.states.size()));

@@ -57,5 +57,14 @@ TEST(StateKinds, ComeBackFromMetadata) {
   EXPECT_EQ(take_kinds(metadata), (StateKinds{{"m", StateKind::optimizer}, {"t", StateKind::counter}}));
 }
 
+TEST(StateKinds, ThatAreNotKnownAreNotWritten) {
+  Metadata metadata;
+  add_kinds(metadata, {{"w", StateKind::parameter}, {"w.exp_avg", StateKind::parameter}});
+  EXPECT_EQ(metadata, Metadata());
+  metadata["partita.kinds"] = "";
+  EXPECT_FALSE(take_kinds(metadata)) << "written by older programs";
+  EXPECT_EQ(metadata, Metadata());
+}
+
 }  // namespace
 }  // namespace partita
