@@ -18,10 +18,10 @@ class EpochSoFar {
     if (losses.steps == steps) losses_ = losses;
   }
 
-  /// Adds a step. The mean leaves out a loss that is not finite. `exposed`: seconds of communication, 0 if they are not
-  /// measured.
+  /// Adds a step. The mean leaves out a loss that is not finite, or that would make the sum infinite. `exposed`:
+  /// seconds of communication, 0 if they are not measured.
   void add(double loss, double exposed) {
-    const bool counts = std::isfinite(loss);
+    const bool counts = std::isfinite(losses_.sum + loss);
     ++losses_.steps;
     if (counts) losses_.sum += loss;
     if (!counts) ++losses_.uncounted;

@@ -35,7 +35,7 @@ struct KeptLossScale {
 struct EpochLosses {
   double sum = 0;
   int64_t steps = 0;      // steps of the epoch so far
-  int64_t uncounted = 0;  // steps of these whose loss is not in `sum`: it was not finite, or it was not kept
+  int64_t uncounted = 0;  // steps of these whose loss is not in `sum`: it or the sum was not finite, or it was not kept
   bool operator==(const EpochLosses&) const = default;
 };
 
