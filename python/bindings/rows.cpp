@@ -90,6 +90,7 @@ class PythonMap : public Dataset {
   const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return source_->size(); }
   int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
+  bool has_functions() const override { return true; }
 
  protected:
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {

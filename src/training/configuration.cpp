@@ -54,6 +54,14 @@ int64_t saved_schedule_steps(const JobConfig& then, const TrainingPosition& save
   return training_steps(then.training.epochs, then.training.steps, steps_per_epoch);
 }
 
+/// Returns "100 5ca1ab1e", the number of rows and a digest of the first ones, or "100 of functions" for rows that
+/// functions make, which may differ each time they are read.
+std::string describe_validation(const DatasetPtr& rows) {
+  const std::string first =
+      rows->has_functions() ? "of functions" : print_digest(digest_of_rows(rows, kMaxDigestedRows));
+  return fmt::format("{} {}", rows->size(), first);
+}
+
 std::string shown(const std::string& text) { return text.empty() ? "nothing" : text; }
 
 }  // namespace
@@ -94,8 +102,7 @@ Metadata describe_training(const JobConfig& config, const Graph& graph, const Da
                      {kRowsKey, print_digest(digest_of_rows(rows, config.training.batch))},
                      {kScheduleSteps, fmt::format("{}", schedule_steps)}};
   if (validation != nullptr) {
-    described.emplace(kValidationKey, fmt::format("{} {}", validation->size(),
-                                                  print_digest(digest_of_rows(validation, kMaxDigestedRows))));
+    described.emplace(kValidationKey, describe_validation(validation));
   }
   return described;
 }

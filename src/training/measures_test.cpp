@@ -25,6 +25,29 @@
 namespace partita {
 namespace {
 
+/// Rows of functions, of which each read gives others.
+DatasetPtr drawn_rows(int64_t size) {
+  const auto count = std::make_shared<std::atomic<int>>(0);
+  return generated_rows({{"x", {DType::f32, {2}}}}, size, [count](int64_t, int64_t, std::span<const Tensor> row) {
+    row[0].as<float>()[0] = row[0].as<float>()[1] = static_cast<float>(++*count);
+  });
+}
+
+TEST(Measures, ValidationRowsOfFunctionsAreNamedByTheirNumber) {
+  const DatasetPtr fixed = counting(30), drawn = drawn_rows(30);
+  const auto named = [&](const DatasetPtr& rows) {
+    return describe_training(small_config(1), Graph(), counting(48), 8, rows).at(kValidationKey);
+  };
+  for (const DatasetPtr& rows : {drawn, take(drawn_rows(40), 30), rename(drawn, {"y"}), zip({fixed, drawn}),
+                                 concat({drawn_rows(10), drawn_rows(20)})}) {
+    EXPECT_TRUE(rows->has_functions());
+    EXPECT_EQ(named(rows), "30 of functions");
+  }
+  EXPECT_FALSE(fixed->has_functions());
+  EXPECT_EQ(named(fixed), named(take(counting(40), 30)));
+  EXPECT_NE(named(fixed), named(drawn));
+}
+
 TEST(EpochSoFar, LeavesOutALossThatMakesTheSumInfinite) {
   constexpr double kLargest = std::numeric_limits<double>::max();
   for (const double sign : {1.0, -1.0}) {

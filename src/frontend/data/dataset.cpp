@@ -57,6 +57,10 @@ size_t find_column(const Dataset& dataset, std::string_view name) {
                         ErrorKind::key);
 }
 
+bool have_functions(const std::vector<DatasetPtr>& datasets) {
+  return std::any_of(datasets.begin(), datasets.end(), [](const DatasetPtr& one) { return one->has_functions(); });
+}
+
 void check_distinct(const std::vector<Column>& columns) {
   std::set<std::string> names;
   for (const Column& column : columns) {

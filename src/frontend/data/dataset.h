@@ -54,6 +54,9 @@ class Dataset {
   /// that of the row in their source, so that it follows a sample through a shuffle.
   virtual int64_t sample(int64_t epoch, int64_t index) const { return (void)epoch, index; }
 
+  /// Whether functions of the program make rows or values when they are read. They may give others each time.
+  virtual bool has_functions() const { return false; }
+
   /// Returns the smallest and the largest number of the column at a position over all rows, with fractions dropped as
   /// by a cast, each with the first place where it is. Returns nothing by default, if there are no numbers, if the rows
   /// are not in memory, if a map may change the numbers, or if rows in memory are not all part of this dataset.
@@ -77,6 +80,9 @@ using DatasetPtr = std::shared_ptr<const Dataset>;
 
 /// Returns the position of the column `name`. Throws InvalidArgument with the nearest name if there is none.
 size_t find_column(const Dataset& dataset, std::string_view name);
+
+/// Whether one of the datasets has functions.
+bool have_functions(const std::vector<DatasetPtr>& datasets);
 
 /// Checks that columns have distinct names. Throws InvalidArgument otherwise.
 void check_distinct(const std::vector<Column>& columns);

@@ -14,6 +14,7 @@ class GeneratedRows : public Dataset {
 
   const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return size_; }
+  bool has_functions() const override { return true; }
 
  protected:
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {

@@ -33,6 +33,7 @@ class CheckedIds : public Dataset {
   const std::vector<Column>& columns() const override { return source_->columns(); }
   int64_t size() const override { return source_->size(); }
   int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
+  bool has_functions() const override { return source_->has_functions(); }
   std::optional<IntegerRange> integers(size_t column) const override { return source_->integers(column); }
 
  protected:

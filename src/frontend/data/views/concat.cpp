@@ -13,6 +13,7 @@ class Concat : public Dataset {
 
   const std::vector<Column>& columns() const override { return sources_[0]->columns(); }
   int64_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
+  bool has_functions() const override { return have_functions(sources_); }
   int64_t sample(int64_t epoch, int64_t index) const override {
     const size_t source = source_of(index);
     return begin_of(source) + sources_[source]->sample(epoch, index - begin_of(source));

@@ -11,6 +11,7 @@ class IndexView : public Dataset {
   explicit IndexView(DatasetPtr source) : source_(std::move(source)) {}
   const std::vector<Column>& columns() const override { return source_->columns(); }
   int64_t sample(int64_t epoch, int64_t index) const override;
+  bool has_functions() const override { return source_->has_functions(); }
 
  protected:
   struct Place {

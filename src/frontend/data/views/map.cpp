@@ -15,6 +15,7 @@ class Map : public Dataset {
   const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return source_->size(); }
   int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
+  bool has_functions() const override { return source_->has_functions(); }
   std::optional<IntegerRange> integers(size_t column) const override {
     const bool is_mapped = std::find(mapped_.begin(), mapped_.end(), column) != mapped_.end();
     return !is_mapped || fn_->keeps_integers() ? source_->integers(column) : std::nullopt;

@@ -17,6 +17,7 @@ class Project : public Dataset {
   const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return source_->size(); }
   int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
+  bool has_functions() const override { return source_->has_functions(); }
   std::optional<IntegerRange> integers(size_t column) const override {
     const auto found = std::find(target_.begin(), target_.end(), column);
     return source_->integers(static_cast<size_t>(found - target_.begin()));

@@ -11,6 +11,7 @@ class Rename : public Dataset {
   int64_t size() const override { return source_->size(); }
   std::optional<IntegerRange> integers(size_t column) const override { return source_->integers(column); }
   int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
+  bool has_functions() const override { return source_->has_functions(); }
 
  protected:
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {

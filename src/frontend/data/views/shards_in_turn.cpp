@@ -18,6 +18,7 @@ class ShardsInTurn : public Dataset {
 
   const std::vector<Column>& columns() const override { return shards_[0]->columns(); }
   int64_t size() const override { return size_; }
+  bool has_functions() const override { return have_functions(shards_); }
   int64_t sample(int64_t epoch, int64_t index) const override {
     return shard_of(index).sample(epoch, place_of(index)) * ways() + index / batch_ % ways();
   }

@@ -12,6 +12,7 @@ class Unbatch : public Dataset {
 
   const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return source_->size() * rows_; }
+  bool has_functions() const override { return source_->has_functions(); }
   int64_t sample(int64_t epoch, int64_t index) const override {
     return source_->sample(epoch, index / rows_) * rows_ + index % rows_;
   }

@@ -16,6 +16,7 @@ class Zip : public Dataset {
 
   const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return size_; }
+  bool has_functions() const override { return have_functions(sources_); }
   int64_t sample(int64_t epoch, int64_t index) const override { return sources_[0]->sample(epoch, index); }
   std::optional<IntegerRange> integers(size_t column) const override {
     for (const DatasetPtr& source : sources_) {
