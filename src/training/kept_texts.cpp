@@ -23,6 +23,8 @@ std::string either_loss(const std::string& training, const std::string& validati
   return training + "; " + (validation.empty() ? "no validation" : validation);
 }
 
+std::string or_unnamed(const std::string& measure) { return measure.empty() ? "what it does not name" : measure; }
+
 std::map<std::string, KeptText> saved_texts(const std::vector<Callback*>& callbacks, const TrainInfo& info) {
   std::map<std::string, KeptText> saved;
   for (const Callback* callback : callbacks) {
@@ -55,9 +57,8 @@ void restore_texts(const std::vector<Callback*>& callbacks, const std::map<std::
       is_restored = true;
     }
     if (is_restored) continue;
-    const std::string& got = saved.at(key).measures;
     say(fmt::format("'{}' begins anew, got its state of {} in the checkpoint, expected one of {}", key,
-                    got.empty() ? "what it does not name" : got, expected));
+                    or_unnamed(saved.at(key).measures), expected));
   }
   for (const auto& [key, kept] : saved) {
     if (!known.contains(key)) say(fmt::format("no callback goes on with the state of '{}'", key));

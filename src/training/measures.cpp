@@ -29,10 +29,9 @@ std::string scale_text(const TrainingConfig& training, const ScopePrecisions& of
   }
 }
 
-std::string rate_text(const JobConfig& config) {
+std::string rate_text(const JobConfig& config, const std::string& optimizer) {
   const LrSchedule& schedule = config.schedule;
-  std::string text =
-      fmt::format("{}, {} {}", name_of(config.optimizer.kind), name_of(schedule.kind), schedule.learning_rate);
+  std::string text = fmt::format("{}, {} {}", optimizer, name_of(schedule.kind), schedule.learning_rate);
   if (schedule.warmup_steps > 0) text += fmt::format(", warm-up {}", schedule.warmup_steps);
   if (schedule.kind == LrKind::step) text += fmt::format(", every {} by {}", schedule.step_every, schedule.step_factor);
   return text;
@@ -59,14 +58,15 @@ std::string old_early_stopping(const JobConfig& then, const Measures& measures) 
 
 /// Adds what the numbers and texts of a file of an older program measure, which says nothing of it but its
 /// configuration `then`. It has a validation only where `then` validates; its rows are not known, and taken for those
-/// of `described`.
-void add_old_measures(TrainingPosition& saved, const JobConfig& then, const Metadata& described) {
+/// of `training`. The update of a program is not known either.
+void add_old_measures(TrainingPosition& saved, const JobConfig& then, const GoesOn& training) {
   if (!saved.measures.empty()) return;
   Metadata old = saved.metadata;
-  const std::string rows = entry_of(described, kValidationKey);
+  const std::string rows = entry_of(training.described, kValidationKey);
   if (then.training.validate) old[kValidationKey] = rows.empty() ? "that are not known" : rows;
-  const Measures measures = measures_of(then, {}, old);
+  const Measures measures = measures_of(then, {}, "", old);
   saved.measures = named(measures);
+  if (!training.own_update.empty()) saved.measures.erase(kRateMeasure);
   for (auto& [key, kept] : saved.callbacks) {
     if (kept.measures.empty()) {
       kept.measures = key == kEarlyStoppingKey ? old_early_stopping(then, measures)
@@ -75,7 +75,8 @@ void add_old_measures(TrainingPosition& saved, const JobConfig& then, const Meta
   }
 }
 
-std::string or_unnamed(const std::string& measure) { return measure.empty() ? "what it does not name" : measure; }
+/// Returns what a message about the file `path` begins with. "" if nobody knows the file.
+std::string in_file(const std::string& path) { return path.empty() ? "" : path + ": "; }
 
 /// Whether the configuration asks for a first dynamic scale that the saved training did not have.
 bool sets_scale(const TrainingConfig& now, const std::optional<JobConfig>& then) {
@@ -90,8 +91,13 @@ bool sets_length(const LrSchedule& now, const std::optional<JobConfig>& then) {
 
 }  // namespace
 
-Measures measures_of(const JobConfig& config, const ScopePrecisions& of_network, const Metadata& described) {
-  Measures measures{.learning_rate = rate_text(config),
+std::string optimizer_measure(const JobConfig& config, const std::string& own_update) {
+  return own_update.empty() ? std::string(name_of(config.optimizer.kind)) : own_update;
+}
+
+Measures measures_of(const JobConfig& config, const ScopePrecisions& of_network, const std::string& own_update,
+                     const Metadata& described) {
+  Measures measures{.learning_rate = rate_text(config, optimizer_measure(config, own_update)),
                     .loss_scale = scale_text(config.training, of_network),
                     .training_loss = loss_text(config),
                     .validation_loss = ""};
@@ -111,20 +117,23 @@ std::map<std::string, std::string> named(const Measures& measures) {
 }
 
 std::map<std::string, std::string> saved_measures(const Metadata& metadata, const std::string& path) {
-  TrainingPosition position{.metadata = metadata};
-  take_from_metadata(position, path);
+  std::map<std::string, std::string> measures = measures_in(metadata);
   const std::string text = entry_of(metadata, kConfigKey);
-  if (position.measures.empty() && !text.empty()) {
-    position.measures.emplace(kScaleMeasure, scale_text(saved_configuration(text, path).training, {}));
+  if (!measures.empty() || text.empty()) return measures;
+  try {
+    const JobConfig then = saved_configuration(text, path);
+    measures.emplace(kScaleMeasure, scale_text(then.training, {}));
+    measures.emplace(kRateMeasure, rate_text(then, optimizer_measure(then, "")));
+  } catch (const InvalidFile&) {  // the text of a later version, or of another program: it names nothing
   }
-  return position.measures;
+  return measures;
 }
 
 std::optional<LossScaleState> comparable_scale(const std::optional<LossScaleState>& saved, const std::string& measures,
                                                const std::string& expected, const std::string& path, const Say& say) {
   if (!saved || measures == expected) return saved;
-  say(fmt::format("[resume] {}: the scale of the loss begins anew, got {} of {} in the checkpoint, expected one of {}",
-                  path, saved->scale, or_unnamed(measures), expected));
+  say(fmt::format("[resume] {}the scale of the loss begins anew, got {} of {} in the checkpoint, expected one of {}",
+                  in_file(path), saved->scale, or_unnamed(measures), expected));
   return std::nullopt;
 }
 
@@ -133,13 +142,13 @@ TrainingPosition comparable_part(TrainingPosition saved, const GoesOn& training,
   std::optional<JobConfig> then;
   if (const std::string text = entry_of(saved.metadata, kConfigKey); !text.empty()) {
     then = saved_configuration(text, path);
-    add_old_measures(saved, *then, training.described);
+    add_old_measures(saved, *then, training);
   }
   if (accepts_other_program(training.config, training.described, saved.metadata)) {
     saved.measures[kLossMeasure] += ", of another program";
     for (auto& [key, kept] : saved.callbacks) kept.measures += ", of another program";
   }
-  const Measures now = measures_of(training.config, training.of_network, training.described);
+  const Measures now = measures_of(training.config, training.of_network, training.own_update, training.described);
   saved.loss_scale = comparable_scale(saved.loss_scale, saved.measures[kScaleMeasure], now.loss_scale, path, say);
   if (saved.loss_scale && sets_scale(training.config.training, then)) {
     say(

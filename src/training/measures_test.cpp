@@ -25,6 +25,87 @@
 namespace partita {
 namespace {
 
+constexpr double kSetRate = 0.0625;
+
+struct RateSetter : Callback {
+  void on_train_begin(const TrainInfo& info) override { info.control->set_learning_rate(kSetRate); }
+};
+
+/// An update of a program, w - rate g, and its name.
+struct OwnUpdate {
+  std::string name;
+  bool is_set = true;
+};
+
+/// Trains one epoch more, and returns the first rate and what the training says of its checkpoint.
+std::pair<double, std::string> trained(const std::string& folder, const OwnUpdate& own, int64_t epochs) {
+  JobConfig config = small_config(1, OptimizerKind::sgd);
+  config.schedule = {.kind = LrKind::constant, .learning_rate = 0.01};
+  if (epochs > 1) config.files.resume_with = {"program"};
+  Model model(small_network(), config, Place{.cores = 1});
+  const auto update = [](Builder& builder, Value p, Value gradient, Value rate) {
+    builder.store(p, builder.apply("sub", {p, builder.apply("mul", {rate, gradient})}));
+  };
+  if (own.is_set) model.update_by(update, own.name);
+  std::string words;
+  model.on_warning([&](const std::string& text) {
+    if (text.find("the learning rate") != std::string::npos) words += text.substr(text.find("the learning rate"));
+  });
+  if (epochs > 1) model.resume(folder);
+  EventRecorder recorder;
+  RateSetter setter;
+  FitOptions fit{.epochs = epochs, .callbacks = {&recorder}, .checkpoints = CheckpointOptions{.folder = folder}};
+  if (epochs == 1) fit.callbacks.push_back(&setter);
+  fit.prints = false;
+  model.train(rows_of(Split::train), fit);
+  return {recorder.steps.at(0).learning_rate, words};
+}
+
+TEST(Measures, RatesOfUpdatesOfAProgramAreNamedByThem) {
+  const std::vector<OwnUpdate> updates{{"lion"}, {"tiger"}, {"", false}};
+  for (const OwnUpdate& then : updates) {
+    const TempDir folder;
+    const std::string saved = (folder.path() / "run").string();
+    trained(saved, then, 1);
+    for (const OwnUpdate& now : updates) {
+      const std::string copy = (folder.path() / ("of " + now.name)).string();
+      std::filesystem::copy(saved, copy, std::filesystem::copy_options::recursive);
+      const auto [rate, words] = trained(copy, now, 2);
+      const auto named = [](const OwnUpdate& one) { return one.is_set ? one.name : "sgd"; };
+      const bool is_same = named(then) == named(now);
+      EXPECT_EQ(rate == kSetRate, is_same) << named(then) << " " << named(now);
+      EXPECT_EQ(words.find(fmt::format("of {}, constant 0.01 in the checkpoint, expected {}, constant 0.01",
+                                       named(then), named(now))) == std::string::npos,
+                is_same)
+          << words;
+      EXPECT_EQ(words.empty(), is_same) << words;
+    }
+  }
+}
+
+TEST(Measures, OfFilesFollowFromAConfigurationThatCanBeRead) {
+  using Names = std::map<std::string, std::string>;
+  const std::string good = "[optimizer]\nkind = \"sgd\"\n[schedule]\nkind = \"constant\"\nlearning_rate = 0.5\n";
+  EXPECT_EQ(saved_measures({{"partita.config", good}}, "f"),
+            (Names{{"learning_rate", "sgd, constant 0.5"}, {"loss_scale", "off"}}));
+  EXPECT_EQ(saved_measures({{"partita.config", "[training]\nnew_option = 3"}}, "f"), Names());
+  EXPECT_EQ(saved_measures({{"partita.config", "= ["}, {"partita.losses", "many"}}, "f"), Names());
+  EXPECT_EQ(
+      saved_measures({{"partita.config", "= ["}, {"partita.losses", "x"}, {"partita.measures.optimizer", "y"}}, "f"),
+      (Names{{"optimizer", "y"}}));
+  EXPECT_EQ(saved_measures({}, "f"), Names());
+}
+
+TEST(Measures, AScaleOfNoFileIsSaidWithoutOne) {
+  std::string words;
+  const auto say = [&](const std::string& text) { words = text; };
+  EXPECT_FALSE(comparable_scale(LossScaleState{.scale = 8}, "", "static 8", "", say));
+  EXPECT_EQ(
+      words,
+      "[resume] the scale of the loss begins anew, got 8 of what it does not name in the checkpoint, expected one "
+      "of static 8");
+}
+
 /// Rows of functions, of which each read gives others.
 DatasetPtr drawn_rows(int64_t size) {
   const auto count = std::make_shared<std::atomic<int>>(0);

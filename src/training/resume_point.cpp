@@ -65,9 +65,10 @@ TrainingPosition ResumePoint::position(const ModelJob& job, const Graph& graph, 
     position.metadata = std::move(file.metadata);
     take_from_metadata(position, path);
   }
+  const std::string own_update = job.own_update ? job.own_update_name : "";
   std::vector<std::string> begun_anew;  // said after the checks, one of which may refuse the checkpoint
-  position = comparable_part(std::move(position), {job.config, job.network.precisions(), fresh.metadata}, path,
-                             [&](const std::string& message) { begun_anew.push_back(message); });
+  position = comparable_part(std::move(position), {job.config, job.network.precisions(), own_update, fresh.metadata},
+                             path, [&](const std::string& message) { begun_anew.push_back(message); });
   require_same_training(job.config, fresh.metadata, position, path);
   if (!describes_training(position.metadata)) {
     job.warn(

@@ -88,9 +88,10 @@ TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool
                          .seed = job.config.training.seed,
                          .metadata = describe_training(job.config, run.program.graph, run.rows, run.schedule.steps,
                                                        keeps_texts ? fit.validation : nullptr)};
-  const Measures measures = measures_of(job.config, job.network.precisions(), fresh.metadata);
+  const std::string own_update = job.own_update ? job.own_update_name : "";
+  const Measures measures = measures_of(job.config, job.network.precisions(), own_update, fresh.metadata);
   fresh.measures = named(measures);
-  fresh.measures[kOptimizerMeasure] = job.own_update ? job.own_update_name : name_of(job.config.optimizer.kind);
+  fresh.measures[kOptimizerMeasure] = optimizer_measure(job.config, own_update);
   if (fit.loss_scale && !resumes) {
     const auto& [state, measured, path] = *fit.loss_scale;
     fresh.loss_scale = comparable_scale(state, measured, measures.loss_scale, path, job.warn);

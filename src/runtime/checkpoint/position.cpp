@@ -69,6 +69,11 @@ void set_measures(TrainingPosition& position, const std::map<std::string, std::s
   }
 }
 
+std::map<std::string, std::string> measures_in(const Metadata& metadata) {
+  Metadata rest = metadata;
+  return take_prefixed(rest, kMeasures);
+}
+
 Metadata metadata_of(const TrainingPosition& position) {
   Metadata metadata = position.metadata;
   const EpochLosses& epoch = position.epoch;

@@ -71,6 +71,9 @@ std::map<std::string, std::string> all_measures(const TrainingPosition& position
 /// Sets what `all_measures` returned. Ignores callbacks that the position does not have.
 void set_measures(TrainingPosition& position, const std::map<std::string, std::string>& all);
 
+/// Returns what the numbers of a file measure, by name, as its metadata have it. Does not look at other entries.
+std::map<std::string, std::string> measures_in(const Metadata& metadata);
+
 /// Returns `position.metadata` with the losses, the callbacks and the measures of the position, for files that have
 /// only metadata besides tensors.
 Metadata metadata_of(const TrainingPosition& position);
