@@ -193,8 +193,8 @@ KeptLossScale scale_of(const ScaleNumbers& numbers) {
   const std::optional<LossScaleState> state = loss_scale_state(scale, good_steps, bad_steps);
   if (!state) {
     throw InvalidFile(
-        fmt::format("[resume] {}: a bad loss scale, got {}, {}, {}, expected a number from 1 and two counts", path,
-                    scale, good_steps, bad_steps));
+        fmt::format("[resume] {}a bad loss scale, got {}, {}, {}, expected a number from 1 and two counts",
+                    path.empty() ? "" : path + ": ", scale, good_steps, bad_steps));
   }
   return {.state = *state, .measures = measures, .path = path};
 }

@@ -9,7 +9,7 @@ import numpy as np
 from support import Case, Small, labelled
 
 import partita as ms
-from partita import Parameter, Tensor, _warnings, amp, nn, train
+from partita import Parameter, Tensor, _core, _warnings, amp, nn, train
 from partita import dataset as ds
 
 
@@ -125,8 +125,34 @@ class Scales(Files):
         bad = Parameter(Tensor(np.array([0.5, 0, 0])), name="checkpoint.loss_scale")
         ms.load_param_into_net(optimizer, {"checkpoint.loss_scale": bad})
         model = train.Model(net, nn.CrossEntropyLoss(), optimizer)
-        with self.refuses(ValueError, "[resume] : a bad loss scale, got 0.5, 0, 0, expected a number from 1 and two"):
+        with self.refuses(ValueError, "[resume] a bad loss scale, got 0.5, 0, 0, expected a number from 1 and two"):
             model.train(1, rows())
+
+    def test_of_another_length_are_refused(self):
+        optimizer = nn.Momentum(Small().trainable_params(), 0.1, 0.9)
+        lengths = {0: "0 numbers", 1: "8", 2: "8, 0", 3: None, 4: "8, 0, 0, 0", 9: "9 numbers"}
+        wanted = {
+            "checkpoint.loss_scale": (3, "loss scale", "a number from 1 and two counts"),
+            "checkpoint.learning_rate": (1, "learning rate", "a finite number"),
+            "checkpoint.position": (4, "position", "a step, a batch, a number of rows and a seed"),
+            "global_step": (1, "number of steps", "one"),
+        }
+        for name, (right, what, expected) in wanted.items():
+            for length in lengths:
+                path = self.path("bad.ckpt")
+                numbers = Tensor(np.array([8.0, *[0.0] * 8])[:length])
+                ms.save_checkpoint([{"name": "w", "data": Tensor(1.0)}, {"name": name, "data": numbers}], path)
+                for given, where in (({name: Parameter(numbers)}, ""), (ms.load_checkpoint(path), f"{path}: ")):
+                    if length == right:
+                        with self.warned():
+                            ms.load_param_into_net(optimizer, given)
+                        continue
+                    got = lengths[length] or "8, 0, 0"
+                    with self.refuses(ValueError, f"[resume] {where}a bad {what}, got {got}, expected {expected}"):
+                        ms.load_param_into_net(optimizer, given)
+        for bad in (np.nan, np.inf):
+            with self.refuses(ValueError, f"[resume] a bad learning rate, got {bad}, expected a finite number"):
+                ms.load_param_into_net(optimizer, {"checkpoint.learning_rate": Parameter(Tensor(bad))})
 
     def test_are_of_one_training(self):
         with self.warned():
@@ -173,6 +199,43 @@ class Rates(Files):
                 model.train(1, rows(), callbacks=[*[halves()] * sets, seen])
                 self.assertEqual([one[1] for one in seen.steps], expected[4:], file)
                 self.close(again.fc1.weight, net.fc1.weight, 0)
+
+    def test_of_another_optimizer_are_left_with_a_word(self):
+        kinds = {
+            "sgd": lambda p: nn.SGD(p, 0.5),
+            "momentum": lambda p: nn.Momentum(p, 0.5, 0.9),
+            "adam": lambda p: nn.Adam(p, 0.5),
+            "RMSProp": lambda p: nn.RMSProp(p, 0.5),
+            "update of Mine": lambda p: Mine(0.5, p),
+        }
+        sets = train.LearningRateScheduler(lambda rate, step: 0.5)
+        for then, make in kinds.items():
+            net = Small()
+            ms.save_checkpoint(make(net.trainable_params()), self.path("apart.ckpt"))
+            saver = train.ModelCheckpoint(then, self.folder, train.CheckpointConfig(save_checkpoint_steps=4))
+            with self.warned():
+                model = train.Model(net, nn.CrossEntropyLoss(), make(net.trainable_params()))
+                model.train(1, rows(), callbacks=[sets, saver])
+            for file in (self.path("apart.ckpt"), saver._files[0]):
+                for now, other in kinds.items():
+                    optimizer = other(Small().trainable_params())
+                    optimizer.learning_rate = 0.25
+                    with self.warned() as errors:
+                        ms.load_param_into_net(optimizer, ms.load_checkpoint(file))
+                    same = then == now
+                    self.assertEqual(float(optimizer.get_lr()), 0.5 if same else 0.25, (file, now))
+                    self.assertEqual(optimizer.loaded_rate, 0.5 if same else None)
+                    word = (
+                        f"[resume] {file}: the learning rate is that of the optimizer, got 0.5 of {then} in the file, "
+                        f"expected one of {now}"
+                    )
+                    self.assertEqual(errors.getvalue().count(word), 0 if same else 1, errors.getvalue())
+                    self.assertEqual(errors.getvalue().count("learning rate"), 0 if same else 1)
+        optimizer = kinds["adam"](Small().trainable_params())
+        with self.warned() as errors:
+            ms.load_param_into_net(optimizer, {"checkpoint.learning_rate": Parameter(Tensor(0.25))})
+        self.assertIn("[resume] the learning rate is that of the optimizer, got 0.25 of what it", errors.getvalue())
+        self.assertEqual(float(optimizer.get_lr()), 0.5)
 
     def test_that_are_set_later_count(self):
         saver = train.ModelCheckpoint("x", self.folder, train.CheckpointConfig(save_checkpoint_steps=4))
@@ -247,7 +310,8 @@ class States(Files):
                     self.assertEqual(taken, comparable, where)
                     left = {name.rpartition(".")[2] for name in unused if name.startswith("weight.")}
                     self.assertEqual(left, own[then] - comparable, where)
-                    self.assertEqual(errors.getvalue() == "", own[now] == comparable, where)
+                    said = [line for line in errors.getvalue().splitlines() if "the learning rate is" not in line]
+                    self.assertEqual(said == [], own[now] == comparable, where)
                     model.train(1, rows())
 
     def test_of_older_files_have_their_present_names(self):
@@ -265,3 +329,40 @@ class States(Files):
         plain = {"weight.momentum": old["weight.momentum"], "bias.momentum": old["bias.momentum"]}
         ms.load_param_into_net(other, plain)
         self.assertEqual(self.names(other), {"momentum"})
+
+
+class Texts(Files):
+    """Metadata of files of weights, which other programs and later versions write."""
+
+    odd = (
+        {"partita.config": "[training]\nnew_option = 3"},
+        {"partita.config": "= ["},
+        {"partita.losses": "many"},
+        {"partita.config": "= [", "partita.losses": "many", "partita.kinds": "pet w", "partita.measures.": "x"},
+    )
+
+    def test_that_cannot_be_read_do_not_keep_weights_from_being_loaded(self):
+        net = Small()
+        for texts in self.odd:
+            path = self.path("odd.ckpt")
+            _core.save_arrays(path, [(one.name, one.array) for one in net.get_parameters()], texts)
+            found = ms.load_checkpoint(path)
+            self.assertEqual(set(found), {one.name for one in net.get_parameters()})
+            ms.load_checkpoint(path, Small())
+
+    def test_that_cannot_be_read_name_no_numbers(self):
+        for texts in self.odd:
+            path = self.path("odd.ckpt")
+            numbers = {"checkpoint.loss_scale": [256.0, 0, 0], "checkpoint.learning_rate": 0.5}
+            arrays = [(name, Tensor(np.array(values)).array) for name, values in numbers.items()]
+            _core.save_arrays(path, arrays, texts)
+            net = Small()
+            optimizer = nn.Momentum(net.trainable_params(), 0.25, 0.9)
+            with self.warned() as errors:
+                ms.load_param_into_net(optimizer, ms.load_checkpoint(path))
+                manager = amp.DynamicLossScaleManager(2**10)
+                model = train.Model(net, nn.CrossEntropyLoss(), optimizer, loss_scale_manager=manager)
+                model.train(1, rows())
+            for got in ("got 0.5 of what it does not name in the file", "got 256 of what it does not name"):
+                self.assertIn(f"[resume] {path}: the ", errors.getvalue())
+                self.assertIn(got, errors.getvalue())

@@ -140,7 +140,7 @@ def load_checkpoint(
     left_out, chosen = _prefixes(filter_prefix), _prefixes(specify_prefix)
     found = {}
     arrays, texts = _core.load_arrays(path)
-    measures = _core.saved_measures(texts, path)
+    measures = _measures(arrays, texts, path)
     for name, array in arrays.items():
         if name.startswith(left_out) if left_out else False:
             continue
@@ -150,13 +150,26 @@ def load_checkpoint(
             continue
         found[name] = Parameter(Tensor(array), name=name)
         found[name].box = _box_of(texts.get(f"box:{name}"))
-        measured = measures.get("loss_scale" if name == "checkpoint.loss_scale" else "optimizer", "")
-        found[name].measures = (measured, path)
+        found[name].measures = (measures.get(name, measures["states"]), path)
     if not found:
         raise ValueError(f"[load_checkpoint] nothing to load, got no parameters of '{path}', expected at least 1")
     if net is not None:
         load_param_into_net(net, found, strict_load)
     return found
+
+
+def _measures(arrays, texts, path):
+    """Names of what the numbers of a file measure, by their names, and of what its "states" do. Reads the configuration
+    in the file only if there are such numbers."""
+    optimizer = texts.get("partita.measures.optimizer", "")
+    if not arrays.keys() & {"checkpoint.loss_scale", "checkpoint.learning_rate"}:
+        return {"states": optimizer}
+    saved = _core.saved_measures(texts, path)
+    return {
+        "states": optimizer,
+        "checkpoint.loss_scale": saved.get("loss_scale", ""),
+        "checkpoint.learning_rate": saved.get("learning_rate", optimizer),
+    }
 
 
 def _prefixes(given):
@@ -166,9 +179,10 @@ def _prefixes(given):
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
     """Loads parameters into those of a cell with the same names, or states into an optimizer. With the states of a
     training come the learning rate of the next step and the scale of the loss, as far as the file has them; a rate that
-    is set later counts. Returns the names without a counterpart: (of the cell, of the dict). If processes hold only
-    parts of some parameters, all processes call it, and get whole ones. Raises TypeError if `net` is no Cell or
-    `parameter_dict` no dict."""
+    is set later counts. Warns of a rate of another optimizer, and leaves it. Returns the names without a counterpart:
+    (of the cell, of the dict). If processes hold only parts of some parameters, all processes call it, and get whole
+    ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict, ValueError if a rate, a scale or a position
+    is bad."""
     if not isinstance(net, Cell):
         raise TypeError(
             f"[load_param_into_net] the network is not a cell, got {type(net).__name__}, expected an nn.Cell"

@@ -1,5 +1,7 @@
 """The states of optimizers in files."""
 
+import math
+
 from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.common import dtype as mstype
@@ -7,6 +9,24 @@ from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 
 _OF_SCRIPT = "update of "  # begins the names of optimizers that a script defines
+
+
+def _origin(one):
+    """(name of what a number of a file measures, the file), "" where they are not known."""
+    return getattr(one, "measures", None) or ("", "")
+
+
+def _where(path):
+    return f"{path}: " if path else ""
+
+
+def _numbers(one, count, what, expected):
+    """The numbers of a tensor of a file. Raises ValueError unless there are `count`, all of them finite."""
+    numbers = [float(number) for number in one.asnumpy().reshape(-1)]
+    if len(numbers) == count and all(map(math.isfinite, numbers)):
+        return numbers
+    got = ", ".join(f"{number:g}" for number in numbers) if 0 < len(numbers) < 5 else f"{len(numbers)} numbers"
+    raise ValueError(f"[resume] {_where(_origin(one)[1])}a bad {what}, got {got}, expected {expected}")
 
 
 class FileStates:
@@ -34,12 +54,13 @@ class FileStates:
             head, _, last = name.rpartition(".")
             last = self._present_name(head, last, given)
             if name == "checkpoint.learning_rate":
-                self._take_rate(float(one.asnumpy()))
+                self._take_rate(one)
             elif name == "checkpoint.loss_scale":
                 self._take_scale(one)
             elif name == "global_step":
-                self.__dict__["global_step"] = int(one.asnumpy())
+                self.__dict__["global_step"] = int(_numbers(one, 1, "number of steps", "one")[0])
             elif name == "checkpoint.position":
+                _numbers(one, 4, "position", "a step, a batch, a number of rows and a seed")
                 self.__dict__["global_step"] = int(one.asnumpy()[0])
             elif other or name in shapes:
                 unused.append(name)
@@ -57,20 +78,29 @@ class FileStates:
         self._say_what_begins_anew(unused, shapes, other)
         return unused
 
-    def _take_rate(self, rate):
-        """The learning rate of the next step, from a file; below 0: it has none. Rates that are given for each step are
-        those of the script, but for the first one, which a callback may have set."""
+    def _take_rate(self, one):
+        """Takes the learning rate of the next step from a file, which has none if it is below 0. Rates that are given
+        for each step are those of the script, but for the first one, which a callback may have set. Warns of a rate of
+        another optimizer, and leaves it. Raises ValueError if it is not a number."""
+        rate = _numbers(one, 1, "learning rate", "a finite number")[0]
         if rate < 0:
+            return
+        measures, path = _origin(one)
+        of_file = measures.partition(",")[0]  # "adam, constant 0.01" in checkpoints of trainings
+        if of_file not in (self._rate_name, self.name_in_files):
+            warn(
+                f"[resume] {_where(path)}the learning rate is that of the optimizer, got {rate} of "
+                f"{of_file or 'what it does not name'} in the file, expected one of {self._rate_name}"
+            )
             return
         if not self.is_scheduled:
             self.learning_rate = rate
         self.__dict__["loaded_rate"] = rate
 
     def _take_scale(self, one):
-        """The scale of the loss of the next training, from a file."""
-        numbers = [float(number) for number in one.asnumpy().reshape(-1)]
-        measures, path = getattr(one, "measures", None) or ("", "")
-        self.__dict__["loaded_scale"] = self.__dict__["_scale_after"] = (*numbers, measures, path)
+        """Takes the scale of the loss of the next training from a file. Raises ValueError unless it has 3 numbers."""
+        numbers = _numbers(one, 3, "loss scale", "a number from 1 and two counts")
+        self.__dict__["loaded_scale"] = self.__dict__["_scale_after"] = (*numbers, *_origin(one))
 
     def _forget_loaded(self):
         self.__dict__["loaded_rate"] = self.__dict__["loaded_scale"] = None
@@ -86,6 +116,7 @@ class FileStates:
         if not self.is_scheduled:
             rate = Parameter(Tensor(self.rate_of(0), mstype.float64), "checkpoint.learning_rate", requires_grad=False)
             numbers.append((rate.name, rate))
+            texts["partita.measures.learning_rate"] = self._rate_name
         if self._scale_after is not None:
             *scale, measures, _ = self._scale_after
             one = Parameter(Tensor(scale, mstype.float64), "checkpoint.loss_scale", requires_grad=False)
@@ -98,6 +129,16 @@ class FileStates:
         """The name that files have of the optimizer. One defined by a script is marked: it names its states itself."""
         is_own = type(self).__module__.partition(".")[0] == "partita"
         return ("" if is_own else _OF_SCRIPT) + type(self).__name__
+
+    @property
+    def _rate_name(self):
+        """The name of the optimizer that measures of learning rates begin with."""
+        if self.is_composed:
+            return self.name_in_files
+        try:
+            return self.options()["optimizer.kind"]
+        except NotImplementedError:  # loops of a script's own call it
+            return self.name_in_files
 
     def _other_optimizer(self, given):
         """The name of the optimizer that the file is of, if its states may measure something else by the same names."""
