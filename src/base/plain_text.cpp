@@ -4,6 +4,13 @@
 
 namespace partita {
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return result;
+}
+
 std::string_view next_word(std::string_view& text, std::string_view spaces) {
   text.remove_prefix(std::min(text.find_first_not_of(spaces), text.size()));
   const std::string_view word = text.substr(0, text.find_first_of(spaces));

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -14,6 +15,9 @@ constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 constexpr bool is_letter_or_digit(char c) { return is_letter(c) || is_digit(c); }
+
+/// Returns the text with the letters A to Z as small ones.
+std::string lower_case(std::string_view text);
 
 /// Removes the first word from `text` and returns it; "" if none is left. Words are separated by the characters of
 /// `spaces`.

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "base/letter_case.h"
+#include "base/plain_text.h"
 #include "ir/sharding/mesh.h"
 #include "planner/cluster/software.h"
 #include "planner/cluster/toml.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/letter_case.h"
 #include "base/names.h"
+#include "base/plain_text.h"
 
 namespace partita {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "base/letter_case.h"
+#include "base/plain_text.h"
 #include "ir/ops/registry.h"
 #include "planner/cluster/presets.h"
 #include "runtime/device/xla/plugin_search.h"

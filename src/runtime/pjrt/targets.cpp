@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/letter_case.h"
+#include "base/plain_text.h"
 
 namespace partita::pjrt {
 namespace {
