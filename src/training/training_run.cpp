@@ -132,7 +132,8 @@ class Loop {
       if (!outcome.is_good() && run_.warn && reports_here()) run_.warn(outcome.error);
     }
     if (trace_) trace_->rescue(*recorder_, all_end);
-    if (agreement_.has_failed() && !has_failed_) comm_.barrier();  // ends with the error of the rank that has failed
+    // The barrier ends with the error of the rank that has failed.
+    if (agreement_.has_failed() && !own_callback_failed_) comm_.barrier();
   }
 
   /// Collects the result and reports it. Then runs the test, if there is one, unless a signal ended the training or its
@@ -192,8 +193,8 @@ class Loop {
       }
       for (Callback* observer : reports_here() ? run_.observers : std::vector<Callback*>()) event(*observer);
     } catch (...) {
-      has_failed_ = !agreement_.has_failed();  // else the error is that of a read that another rank has ended
-      if (has_failed_) agreement_.fail();
+      own_callback_failed_ = !agreement_.has_failed();  // else the error is that of a read that another rank has ended
+      if (own_callback_failed_) agreement_.fail();
       throw;
     }
   }
@@ -341,7 +342,7 @@ class Loop {
   double elapsed_ = 0;                     // seconds since `begin_`, agreed on by all ranks
   int64_t saves_ = 0;                      // checkpoints requested by signals and begun
   bool all_end_ = false;                   // whether an error ends all ranks at the same point
-  bool has_failed_ = false;                // whether a callback of this rank has failed
+  bool own_callback_failed_ = false;       // whether a callback of this rank has failed
   int stopped_by_ = 0;                     // number of the signal; 0: none
   TrainControl control_, unacknowledged_;  // `unacknowledged_`: requests of observers on other ranks
   RequestedFiles files_{run_, rank_};
