@@ -103,7 +103,10 @@ void bind_ranks(py::module_& module) {
   module.def("collective", &run_collective);
   module.def("search_packages_in", &search_packages_in);
   module.def("open_device", [](const std::string& name) {
-    silence_plugin(name);  // under the GIL: Python's threads do not read the environment now
+    // Python code cannot read the environment now, since this thread holds the GIL. Threads of libraries may read it
+    // without the GIL, which is undefined behaviour: a script that has such threads sets TF_CPP_MIN_LOG_LEVEL itself
+    // before it starts them.
+    silence_plugin(name);
     const py::gil_scoped_release release;
     return Accelerator::open(name, 0).client().devices();
   });

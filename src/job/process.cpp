@@ -15,7 +15,7 @@ constexpr const char* kFlightRecord = "PARTITA_FLIGHT_RECORD";
 }  // namespace
 
 JobProcess::JobProcess(const JobConfig& config, const Place& place) {
-  silence_plugin(config.ranks.device);  // ranks have not started yet, so no other thread reads the environment
+  silence_plugin(config.ranks.device);  // before ranks start, so that none of their threads reads the environment
   if (const std::string& folder = config.files.flight_record; !folder.empty()) {
     std::error_code failure;  // ignored: a folder that cannot be made cannot be locked below
     std::filesystem::create_directories(folder, failure);

@@ -38,7 +38,8 @@ std::string find_plugin(std::string_view name);
 /// Silences the plugin for CPUs, unless the user has chosen what it logs: sets TF_CPP_MIN_LOG_LEVEL, which it reads
 /// when it logs for the first time. For each kept program that it loads it logs as errors that hints of its compiler,
 /// such as "prefer-no-gather", are no features of the processor. Real errors are returned as well. Does nothing for
-/// other devices. It is called before the plugin is loaded, while no other thread reads the environment.
+/// other devices, or if the variable is set. It is called before the plugin is loaded, while no other thread reads the
+/// environment. A program with threads that may do so sets the variable itself before it starts them.
 void silence_plugin(std::string_view device);
 
 /// Returns the libraries of NVIDIA's Python packages next to a plugin, those that others need first.

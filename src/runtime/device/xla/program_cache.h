@@ -14,7 +14,7 @@ namespace partita {
 
 /// Returns the folder of compiled programs: PARTITA_CACHE, or partita/programs in XDG_CACHE_HOME or ~/.cache; "" if
 /// PARTITA_CACHE is "off", or if no variable says where a folder may be. Throws InvalidArgument if PARTITA_CACHE is
-/// something else than "off" or an absolute path.
+/// neither "off" nor an absolute path.
 std::string program_folder();
 
 /// Returns a text that differs if the plugin may compile a program differently: the client's devices, the plugin's file
