@@ -58,14 +58,8 @@ def plan(
         raise ValueError("[plan] pins have no effect with fixed, which leaves nothing open, expected one of the two")
     if not memory_gib >= 0:
         raise ValueError(f"[plan] memory_gib out of range, got {memory_gib}, expected GiB above 0")
-    if target is not None and cluster is not None:
-        raise ValueError(f"[plan] cluster and target both name the devices, got {cluster} and {target}, expected one")
-    request.cluster = "cpu" if cluster is None else str(cluster)
-    request.target, request.check = "" if target is None else str(target), bool(check)
-    for name, given, usual in (("collectives", collectives, "cut"), ("attention", attention, "composed")):
-        if given != usual and not check:
-            raise ValueError(f"[{name}] has no effect, got {given} without check, expected both")
-    request.compile_with(collectives, attention)
+    _name_devices(request, cluster, target)
+    _check_programs(request, bool(check), collectives, attention)
     request.ranks, request.batch, request.tf32, request.runner_up = ranks, batch, bool(tf32), bool(runner_up)
     request.limit_memory(memory_gib)
     request.pin(pins)
@@ -75,6 +69,21 @@ def plan(
     with settings():
         found = _core.price(request, fixed) if fixed else _core.plan(request)
     return Plan(found.text, found, settings)
+
+
+def _name_devices(request, cluster, target):
+    if target is not None and cluster is not None:
+        raise ValueError(f"[plan] cluster and target both name the devices, got {cluster} and {target}, expected one")
+    request.cluster = "cpu" if cluster is None else str(cluster)
+    request.target = "" if target is None else str(target)
+
+
+def _check_programs(request, check, collectives, attention):
+    for name, given, usual in (("collectives", collectives, "cut"), ("attention", attention, "composed")):
+        if given != usual and not check:
+            raise ValueError(f"[{name}] has no effect, got {given} without check, expected both")
+    request.check = check
+    request.compile_with(collectives, attention)
 
 
 def explain(what, train_dataset=None, rank=0, op="", free=False):

@@ -35,19 +35,19 @@ class FastestConfigurations {
     const auto precedes = [](const Configuration& one, const Configuration& other) {
       return std::pair(simplicity(one), one) < std::pair(simplicity(other), other);
     };
-    if (seconds > least_ * (1 + kTie)) return;
+    if (seconds > min_seconds_ * (1 + kTie)) return;
     for (const PricedConfiguration& other : all_) {
       if (other.price.step_seconds <= seconds && !precedes(configuration, other.configuration)) return;
     }
-    least_ = std::min(least_, seconds);
+    min_seconds_ = std::min(min_seconds_, seconds);
     std::erase_if(all_, [&](const PricedConfiguration& other) {
       const double others = other.price.step_seconds;
-      return others > least_ * (1 + kTie) || (others >= seconds && precedes(configuration, other.configuration));
+      return others > min_seconds_ * (1 + kTie) || (others >= seconds && precedes(configuration, other.configuration));
     });
     all_.push_back({configuration, price});
   }
   /// Seconds of the fastest; infinite if there is none.
-  double seconds() const { return least_; }
+  double seconds() const { return min_seconds_; }
   /// The simplest; null if there is none.
   const PricedConfiguration* best() const {
     const auto found = std::min_element(all_.begin(), all_.end(), [](const auto& one, const auto& other) {
@@ -58,7 +58,7 @@ class FastestConfigurations {
   }
 
  private:
-  double least_ = std::numeric_limits<double>::infinity();
+  double min_seconds_ = std::numeric_limits<double>::infinity();
   std::vector<PricedConfiguration> all_;  // none is both slower and less simple than another
 };
 
