@@ -42,8 +42,9 @@ def plan(
 
     `ranks`: plans for a part of the cluster. `pins`: values that are fixed ("tensor=8,recompute=none"). `fixed`: the
     whole configuration, which is priced as it is. `batch`: rows of the global batch. `dtype`: type of activations and
-    products ("f32", "bf16", partita.bfloat16, ..). `memory_gib`: GiB of each device. `tf32`: whether products of float32 are priced in
-    TF32 on devices that have it. `runner_up`: whether `others` shows the best plan that shares the ranks otherwise."""
+    products ("f32", "bf16", partita.bfloat16, ..). `memory_gib`: GiB of each device. `tf32`: whether products of
+    float32 are priced in TF32 on devices that have it. `runner_up`: whether `others` shows the best plan that shares
+    the ranks otherwise."""
     if isinstance(model, str):
         request, settings = _core.PlanRequest(), contextlib.nullcontext
         request.model = model

@@ -52,7 +52,7 @@ class NetworkPlanner {
   /// programs if the request says so. If none fits, the result has no `best` but `least`, the one that takes the least
   /// memory. `runner_up` also keeps the fastest one that differs from the best in data, context, tensor or pipeline and
   /// fits by its estimated memory. `any` stops at the first that fits, which need not be the fastest. Throws
-  /// InvalidArgument if the pins allow no configuration, if they ask for searched cuts but the search is propagation, or
+  /// InvalidArgument if the pins allow no configuration, ask for searched cuts although the search is propagation, or
   /// if the network cannot be lowered under any of them. Throws as `priced` does.
   ConfigurationSearch searched(const Pins& pins, bool runner_up = false, bool any = false);
 

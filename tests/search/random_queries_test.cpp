@@ -62,8 +62,8 @@ struct Query {
     const int64_t ranks = draws.one_of<int64_t>({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 64});
     const std::string preset = draws.one_of<std::string>(
         {"v100", "a100-40", "a100-80", "h100", "h200", "b200", "ascend910", "v5e", "v5p", "v6e", "cpu"});
-    cluster = cluster_named(preset == "cpu" ? preset : preset + ":8");
-    if (draws.chance(0.3)) cluster = cluster_named("a100-80:8@partita");
+    cluster = cluster_named(preset == "cpu" ? preset : preset + ":16");  // 64 ranks, also of 4 a node
+    if (draws.chance(0.3)) cluster = cluster_named("a100-80:16@partita");
     const double faster = draws.between(0.1, 4);
     for (LinkLevel& level : cluster.levels) level.bandwidth *= faster;
     cluster = resized(std::move(cluster), ranks);
