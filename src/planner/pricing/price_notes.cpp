@@ -70,9 +70,8 @@ std::string of_attention(const NotedPrice& of) {
   const SoftwareCosts& software = of.cluster.software;
   if (software.scores.kernels > 0 && of.attention > kInMemory) {
     return fmt::format(
-        "{:.0f} % of the operations are attention, whose scores {} keeps in memory: {} is nearer to software with "
-        "fused "
-        "attention",
+        "{:.0f} % of the operations are attention, whose scores {} keeps in memory: {} is nearer to software that "
+        "fuses its attention",
         100 * of.attention, software.name, own_price(of));
   }
   if (of.attention <= kMasked) return "";

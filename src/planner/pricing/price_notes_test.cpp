@@ -86,7 +86,7 @@ TEST(PriceNotes, SayWhatTheSoftwareLacks) {
                   "without [software] prices a program that has it"});
   EXPECT_EQ(of("a100-80", "data=8", 0.23),
             Notes{"23 % of the operations are attention, whose scores megatron-lm keeps in memory: @partita after the "
-                  "cluster's name is nearer to software with fused attention"});
+                  "cluster's name is nearer to software that fuses its attention"});
   const Notes masked{
       "31 % of the operations are attention, and all scores count: kernels that skip those under a causal mask take up "
       "to half of these less"};
