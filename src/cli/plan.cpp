@@ -14,8 +14,6 @@
 namespace partita {
 namespace {
 
-constexpr double kMaxGiB = 1e9;
-
 struct PlanFlags {
   PlanRequest request;
   std::string dtype = "f32", reduce_dtype = "f32", search = "exact", fixed, pins, out, html;
@@ -53,9 +51,9 @@ PlanRequest request_of(const PlanFlags& flags) {
     throw InvalidArgument(
         "[--pin] has no effect, got --fixed, which leaves nothing open, expected only one of the two");
   }
-  if (flags.memory && !(*flags.memory > 0 && *flags.memory <= kMaxGiB)) {
-    throw InvalidArgument(
-        fmt::format("[--memory] out of range, got {}, expected GiB above 0, at most {:g}", *flags.memory, kMaxGiB));
+  if (flags.memory && !(*flags.memory > 0 && *flags.memory * kGiB <= kMaxMemory)) {
+    throw InvalidArgument(fmt::format("[--memory] out of range, got {}, expected GiB above 0, at most {:g}",
+                                      *flags.memory, kMaxMemory / kGiB));
   }
   request.memory = flags.memory.value_or(0) * kGiB;
   request.search = parse_name<Search>("--search", flags.search);

@@ -21,9 +21,11 @@ void require_ranges(const PlanRequest& request) {
     throw InvalidArgument(fmt::format("[{}] bad batch, got {}, expected rows above 0, or 0 for the network's own",
                                       request.where, request.batch));
   }
-  if (!(request.memory >= 0)) {
-    throw InvalidArgument(fmt::format("[{}] bad memory, got {}, expected bytes above 0, or 0 for the cluster's own",
-                                      request.where, request.memory));
+  if (!(request.memory >= 0 && request.memory <= kMaxMemory)) {
+    throw InvalidArgument(
+        fmt::format("[{}] bad memory, got {}, expected bytes above 0, at most {:g}, or 0 for the "
+                    "cluster's own",
+                    request.where, request.memory, kMaxMemory));
   }
 }
 

@@ -40,6 +40,9 @@ struct PlanRequest {
   std::string where = "plan";                         // text in brackets of messages about ranks and configurations
 };
 
+/// Largest `PlanRequest::memory`: 1e9 GiB.
+inline constexpr double kMaxMemory = 1e9 * (int64_t{1} << 30);
+
 /// Checks that the request names a network. Throws InvalidArgument if it names the file of a graph, which cannot be
 /// trained.
 void require_network(const PlanRequest& request);

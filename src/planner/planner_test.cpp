@@ -123,7 +123,10 @@ TEST(Planner, RefusesRequests) {
   };
   refused({.model = kModel, .ranks = -1}, "[plan] bad ranks, got -1, expected 1 to the ");
   refused({.model = kModel, .batch = -1}, "[plan] bad batch, got -1, expected rows above 0, or 0 for the ");
-  refused({.model = kModel, .memory = -1}, "[plan] bad memory, got -1, expected bytes above 0, or 0 for the ");
+  for (const double memory : {-1.0, 1e300, std::numeric_limits<double>::infinity()})
+    refused(
+        {.model = kModel, .memory = memory},
+        fmt::format("[plan] bad memory, got {}, expected bytes above 0, at most 1.07374e+18, or 0 for the ", memory));
   refused({.model = kModel, .cluster = "v100", .ranks = 16, .where = "here"},
           "[here] more ranks than the cluster has, got 16, expected at most 8 of v100");
   expect_refused([] { price({.model = kModel, .batch = 24, .where = "here"}, {.data = 5}); },

@@ -357,9 +357,12 @@ TEST(RandomQueries, MoreBandwidthIsNoSlower) {
     Query query(static_cast<uint64_t>(seed));
     const double faster = query.draws.one_of<double>({1.05, 1.1, 1.25, 1.5, 2});
     SCOPED_TRACE(fmt::format("{}, links x {}", query.name(), faster));
+    std::string answers;
     const auto seconds = [&] {
       const ConfigurationSearch found = query.priced().search(query.memory);
-      return found.best ? found.best->price.step_seconds : std::numeric_limits<double>::infinity();
+      if (!found.best) return std::numeric_limits<double>::infinity();
+      answers += " " + print(found.best->configuration);
+      return found.best->price.step_seconds;
     };
     const double before = seconds();
     for (LinkLevel& level : query.cluster.levels) {
@@ -368,7 +371,7 @@ TEST(RandomQueries, MoreBandwidthIsNoSlower) {
     }
     const double after = seconds();
     slower += after > before * (1 + kRounding) ? 1 : 0;
-    EXPECT_LE(after, before * 1.01);
+    EXPECT_LE(after, before * 1.01) << answers;
     if (after > before * (1 + kRounding)) fmt::print("{:.3f} % slower: {}\n", 100 * (after / before - 1), query.name());
   }
   fmt::print("{} of {} are slower with more bandwidth\n", slower, queries);

@@ -59,7 +59,7 @@ class Parameter(Tensor):
         self.comm_fusion = 1
         self.statistic = False
         self.box = None  # ((ranges of the whole), shape of the whole) of a part that a file has
-        self.measures = None  # (name of what a number of a file measures, the file)
+        self.measures = None  # (name of what a number of a file measures, the file, whether that names it)
 
     def _stream(self):
         return self.name if self.name != DEFAULT_NAME else _seed.next_name("parameter")

@@ -58,7 +58,7 @@ def save_checkpoint(
         raise TypeError(
             f"[save_checkpoint] nothing to save, got {type(save_obj).__name__}, expected a Cell, a dict or a list"
         )
-    texts = {}
+    texts = _texts_of(named)
     if isinstance(save_obj, Optimizer):
         numbers, texts = save_obj.saved_numbers()
         named += numbers
@@ -150,7 +150,7 @@ def load_checkpoint(
             continue
         found[name] = Parameter(Tensor(array), name=name)
         found[name].box = _box_of(texts.get(f"box:{name}"))
-        found[name].measures = (measures.get(name, measures["states"]), path)
+        found[name].measures = (measures.get(name, measures["states"]), path, measures["are_named"])
     if not found:
         raise ValueError(f"[load_checkpoint] nothing to load, got no parameters of '{path}', expected at least 1")
     if net is not None:
@@ -158,15 +158,38 @@ def load_checkpoint(
     return found
 
 
+# Numbers of files, and where a file names what they measure.
+_MEASURED = {
+    "checkpoint.loss_scale": "partita.measures.loss_scale",
+    "checkpoint.learning_rate": "partita.measures.learning_rate",
+}
+
+
+def _texts_of(named):
+    """What the loaded ones of (name, tensor) measure, as metadata of a file."""
+    texts, optimizers = {}, set()
+    for name, one in named:
+        measures = (getattr(one, "measures", None) or ("",))[0]
+        if measures and name in _MEASURED:
+            texts[_MEASURED[name]] = measures
+        elif measures:
+            optimizers.add(measures)
+    if len(optimizers) == 1:
+        texts["partita.measures.optimizer"] = optimizers.pop()
+    return texts
+
+
 def _measures(arrays, texts, path):
-    """Names of what the numbers of a file measure, by their names, and of what its "states" do. Reads the configuration
-    in the file only if there are such numbers."""
+    """Names of what the numbers of a file measure, by their names, and of what its "states" do; and whether the file
+    itself names any ("are_named"). Reads the configuration in the file only if there are such numbers."""
     optimizer = texts.get("partita.measures.optimizer", "")
-    if not arrays.keys() & {"checkpoint.loss_scale", "checkpoint.learning_rate"}:
-        return {"states": optimizer}
+    are_named = any(name.startswith("partita.measures.") for name in texts)
+    if not arrays.keys() & set(_MEASURED):
+        return {"states": optimizer, "are_named": are_named}
     saved = _core.saved_measures(texts, path)
     return {
         "states": optimizer,
+        "are_named": are_named,
         "checkpoint.loss_scale": saved.get("loss_scale", ""),
         "checkpoint.learning_rate": saved.get("learning_rate", optimizer),
     }
@@ -179,7 +202,7 @@ def _prefixes(given):
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
     """Loads parameters into those of a cell with the same names, or states into an optimizer. With the states of a
     training come the learning rate of the next step and the scale of the loss, as far as the file has them; a rate that
-    is set later counts. Warns of a rate of another optimizer, and leaves it. Returns the names without a counterpart:
+    is set later counts. Warns of a rate of another optimizer, or of none that the file names, and leaves it. Returns the names without a counterpart:
     (of the cell, of the dict). If processes hold only parts of some parameters, all processes call it, and get whole
     ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict, ValueError if a rate, a scale or a position
     is bad."""

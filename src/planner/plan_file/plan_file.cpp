@@ -478,20 +478,27 @@ std::string software_of(const PlanFile& plan) {
   }
 }
 
+/// Returns the command that prices the same plan for this library; a sentence if the plan does not say what it is for.
+std::string own_question(const PlanFile& plan) {
+  if (plan.model.empty() || plan.cluster.empty() || is_cluster_file(plan.cluster))
+    return fmt::format("plan with the software {} of the cluster", kOwnSoftware);
+  std::string command = fmt::format("partita plan {} --cluster {}@{} --batch {} --dtype {} --fixed {}", plan.model,
+                                    plan.cluster.substr(0, plan.cluster.find('@')), kOwnSoftware, plan.batch,
+                                    name_of(plan.dtype), print(plan.configuration));
+  if (!plan.tf32) command += " --tf32 false";
+  if (plan.reduce_dtype != ReduceDType::f32) command += fmt::format(" --reduce-dtype {}", name_of(plan.reduce_dtype));
+  return command;
+}
+
 }  // namespace
 
 std::string software_warning(const PlanFile& plan) {
   const std::string software = software_of(plan);
   if (software.empty() || software == kOwnSoftware) return "";
   const std::string place = plan.software_line > 0 ? fmt::format("{}:{}", plan.path, plan.software_line) : plan.path;
-  const std::string advice = plan.model.empty() || plan.cluster.empty() || is_cluster_file(plan.cluster)
-                                 ? fmt::format("plan with the software {} of the cluster", kOwnSoftware)
-                                 : fmt::format("partita plan {} --cluster {}@{} --batch {} --dtype {} --fixed {}",
-                                               plan.model, plan.cluster.substr(0, plan.cluster.find('@')), kOwnSoftware,
-                                               plan.batch, name_of(plan.dtype), print(plan.configuration));
   return fmt::format(
       "[{}] the plan predicts the time and the memory of other software, got {}, expected {}; for this library: {}",
-      place, software, kOwnSoftware, advice);
+      place, software, kOwnSoftware, own_question(plan));
 }
 
 bool is_planned(std::string_view key) {

@@ -210,6 +210,9 @@ TEST(PlanFile, WarnsOfPricesOfOtherSoftware) {
   plan = parse_plan_file(text, "p.txt");
   EXPECT_EQ(print(plan), text);
   EXPECT_EQ(software_warning(plan), "[p.txt:6] the plan predicts the time and the memory of other software, " + advice);
+  plan.tf32 = false;
+  plan.reduce_dtype = ReduceDType::bf16;
+  EXPECT_TRUE(software_warning(plan).ends_with(" --tf32 false --reduce-dtype bf16")) << software_warning(plan);
   plan.cluster = "mine.toml";
   EXPECT_EQ(
       software_warning(plan),

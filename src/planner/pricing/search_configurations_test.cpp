@@ -263,12 +263,12 @@ TEST(SearchedSpace, IsWhatThePageSays) {
   EXPECT_TRUE(many.contains("data=3,tensor=5,cuts=searched,links=3,micro_batch=2"));
   EXPECT_EQ(many.space.text(/*squeezed=*/false),
             "data, tensor of divisors and powers of 2, cuts, links of 6 near classes, pipeline, sequence_parallel, "
-            "interleave to 8, deal, micro_batch, order of 1f1b, zero_bubble without interleave, and interleaved, "
-            "recompute, zero (context=1, squeeze=0)");
+            "interleave to 8, deal, micro_batch, order of 1f1b/interleaved/zero_bubble without interleave, "
+            "recompute of none/what fits/selective/full, zero (context=1, squeeze=0)");
   EXPECT_EQ(few.space.text(/*squeezed=*/true),
-            "data, tensor, cuts, squeeze to 4, links of 6 near classes, pipeline, sequence_parallel, interleave to 8, "
-            "deal, micro_batch, order of 1f1b, zero_bubble without interleave, and interleaved, recompute, zero "
-            "(context=1)");
+            "data, tensor, cuts, squeeze to 4, links of 6 near classes and of 2 for squeezed cuts, pipeline, "
+            "sequence_parallel, interleave to 8, deal, micro_batch, order of 1f1b/interleaved/zero_bubble without "
+            "interleave, recompute of none/what fits/selective/full, zero (context=1)");
   EXPECT_EQ(SpaceOf(gpt, "a100-80:8", 40, "data=3,order=gpipe,cuts=blocks,recompute=full:2").space.text(false),
             "tensor of divisors and powers of 2, pipeline, sequence_parallel, deal, micro_batch, zero (data=3, "
             "context=1, cuts=blocks, "

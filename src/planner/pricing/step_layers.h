@@ -27,7 +27,8 @@ class StepLayers {
   /// of gradients from level 2 of optimizer sharding on, and gathers of parameters at level 3; 0 below.
   double sending(int group) const;
   /// Returns the seconds per step of those gathers that run along with a computation of the same section, so that the
-  /// reductions after it wait for them; 0 below level 3.
+  /// reductions after it wait for them; 0 below level 3. These are all but one layer's, of which the simulated step
+  /// takes the mean (`LayerTasks`).
   double gathering_within(int group) const;
   /// Returns the seconds per step in which a group reduces the gradients of micro-batches and computes nothing.
   double reducing(int group) const;

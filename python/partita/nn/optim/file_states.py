@@ -13,7 +13,12 @@ _OF_SCRIPT = "update of "  # begins the names of optimizers that a script define
 
 def _origin(one):
     """(name of what a number of a file measures, the file), "" where they are not known."""
-    return getattr(one, "measures", None) or ("", "")
+    return (getattr(one, "measures", None) or ("", ""))[:2]
+
+
+def _is_named_by_its_file(one):
+    """Whether the file of a number says what it measures, rather than the configuration in it."""
+    return (getattr(one, "measures", None) or (False,))[-1] is True
 
 
 def _where(path):
@@ -87,7 +92,9 @@ class FileStates:
             return
         measures, path = _origin(one)
         of_file = measures.partition(",")[0]  # "adam, constant 0.01" in checkpoints of trainings
-        if of_file not in (self._rate_name, self.name_in_files):
+        # The configuration in older files has "adam" for all optimizers that are composed of ops.
+        may_be_own = self.is_composed and of_file == "adam" and not _is_named_by_its_file(one)
+        if of_file not in (self._rate_name, self.name_in_files) and not may_be_own:
             warn(
                 f"[resume] {_where(path)}the learning rate is that of the optimizer, got {rate} of "
                 f"{of_file or 'what it does not name'} in the file, expected one of {self._rate_name}"

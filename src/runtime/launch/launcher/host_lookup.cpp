@@ -33,7 +33,7 @@ std::map<std::string, std::string> ssh_options(const std::string& host) {
 }  // namespace
 
 std::string why_no_host(const std::string& host) {
-  if (is_this_host(host)) return "";
+  if (host.find('@') == std::string::npos && is_this_host(host)) return "";
   std::map<std::string, std::string> options = ssh_options(host);
   for (const char* hop : {"proxyjump", "proxycommand"}) {
     if (const std::string& value = options[hop]; !value.empty() && value != "none") return "";

@@ -295,15 +295,26 @@ class Launcher {
     look_for_silence(watch);
   }
 
+  /// Returns why a host is not found, "" if it is or nobody can say; none before there is an answer. Looks up few hosts
+  /// at a time, since each lookup has open files.
+  std::optional<std::string> looked_up(const std::string& host) {
+    constexpr size_t kMaxLookups = 4;
+    if (!lookups_.contains(host) && lookups_.size() >= kMaxLookups) return std::nullopt;
+    try {
+      return lookups_.try_emplace(host, options_.program, host).first->second.answer();
+    } catch (const RuntimeFailure&) {  // no process or file is left for it
+      return "";
+    }
+  }
+
   /// Records the loss of a host whose agent has ended. If the agent has never answered and ssh does not find the host,
   /// it is a mistake in its name: asks for that first, and records nothing before there is an answer. Does not ask if
   /// the job is to end anyway.
   void lose(Watch& watch, int host) {
     const std::string& name = agents_[static_cast<size_t>(host)]->host();
     std::optional<std::string> reason = "";
-    if (asked_ == 0 && options_.ssh.empty() && !heard_.contains(name) && !watch.has_ended(host)) {
-      reason = lookups_.try_emplace(name, options_.program, name).first->second.answer();
-    }
+    if (asked_ == 0 && options_.ssh.empty() && !heard_.contains(name) && !watch.has_ended(host))
+      reason = looked_up(name);
     if (!reason) return;
     lookups_.erase(name);
     if (reason->empty()) return watch.lose_host(host, "can no longer be reached");
