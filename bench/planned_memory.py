@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares planned with compiled memory of training steps, for levels of optimizer sharding and micro-batches.
 
-    bench/planned_memory.py [build/release/partita] [--target CHIP] [--levels 0123] [--rounds 1,4] [--models 20]
-                            [--ranks 4]
+    bench/planned_memory.py [build/release/partita] [--target CHIP] [--collectives whole] [--levels 0123]
+                            [--rounds 1,4] [--models 20] [--ranks 4]
 
 Prints a row per network: for each level and number of micro-batches the memory of the compiled program and, in percent,
 what it is beyond the estimate. Without a chip the programs are those of processors; on a chip PARTITA_PJRT_PLUGIN names
@@ -46,7 +46,7 @@ def compiled(options, network, batch, dtype, attention, level, rounds):
     words = [options.program, "plan", network, "--batch", str(batch), "--dtype", dtype, "--fixed", fixed]
     words += ["--check", "--json"]
     if options.target:
-        words += ["--target", options.target, "--attention", attention]
+        words += ["--target", options.target, "--attention", attention, "--collectives", options.collectives]
     else:
         words += ["--cluster", "cpu"]
     try:
@@ -63,6 +63,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", nargs="?", default="build/release/partita")
     parser.add_argument("--target", default="")
+    parser.add_argument("--collectives", default="whole")
     parser.add_argument("--levels", default="0123")
     parser.add_argument("--rounds", default="1,4")
     parser.add_argument("--models", type=int, default=len(NETWORKS))

@@ -35,8 +35,8 @@ nlohmann::json json_of_plan(PricedWords more, const std::string& plugin = "") {
 TEST(PlanSoftware, IsNamedWithItsYears) {
   for (const auto& [cluster, name, line] :
        {std::tuple("h100", "megatron-core", "\nsoftware       megatron-core of 2024, 10 fitted constants\n"),
-        std::tuple("h100@partita", "partita", "\nsoftware       partita\n"),
-        std::tuple("H100@PARTITA", "partita", "\nsoftware       partita\n"),
+        std::tuple("h100@partita", "partita", "\nsoftware       partita, 9 fitted constants\n"),
+        std::tuple("H100@PARTITA", "partita", "\nsoftware       partita, 9 fitted constants\n"),
         std::tuple("cpu", "partita", "\nsoftware       partita\n")}) {
     SCOPED_TRACE(cluster);
     const nlohmann::json json = json_of_plan({"--cluster", cluster});

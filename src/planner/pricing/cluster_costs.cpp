@@ -10,10 +10,10 @@
 namespace partita {
 namespace {
 
-constexpr double kFaster = 4;            // ratio of the seconds of a byte between pairs of classes
-constexpr double kShares[] = {0.1, 1};   // exposed share of gradient sums, by class of a pair
-constexpr double kUnboundedLinks = 1e6;  // factor on bandwidths, so that only latencies remain
-constexpr int64_t kNearClasses = 6;      // number of classes to search
+constexpr double kFaster = 4;             // ratio of the seconds of a byte between pairs of classes
+constexpr double kShares[] = {0.1, 1};    // exposed share of gradient sums, by class of a pair
+constexpr double kUnboundedLinks = 1e18;  // bytes per second, so that only latencies remain
+constexpr int64_t kNearClasses = 6;       // number of classes to search
 
 /// The ratio of the seconds of a byte over links of this class to those of a byte of memory.
 double ratio_of(int64_t links) { return std::pow(kFaster, static_cast<double>((links + 1) / 2)); }
@@ -42,10 +42,11 @@ PlanCosts cluster_costs(const Mesh& mesh, const Cluster& cluster, const Precisio
 PlanCosts costs_of_link_class(int64_t links, const Mesh& mesh, const Cluster& cluster, const Precision& precision,
                               double groups) {
   Cluster unbounded = cluster;
+  // The same numbers whatever the bandwidths: a search may choose among equal cuts by the last digit.
   for (LinkLevel& level : unbounded.levels) {
-    level.bandwidth *= kUnboundedLinks;
-    level.total_bandwidth *= kUnboundedLinks;
-    level.reduce_bandwidth *= kUnboundedLinks;
+    for (double* bandwidth : {&level.bandwidth, &level.total_bandwidth, &level.reduce_bandwidth}) {
+      if (*bandwidth > 0) *bandwidth = kUnboundedLinks;
+    }
   }
   PlanCosts costs = cluster_costs(mesh, unbounded, precision, 1);
   const double share = kShares[(links + 1) % 2], wider = precision.sent_gradient / precision.activation;
