@@ -200,6 +200,31 @@ class Rates(Files):
                 self.assertEqual([one[1] for one in seen.steps], expected[4:], file)
                 self.close(again.fc1.weight, net.fc1.weight, 0)
 
+    def test_keep_their_names_in_files_of_loaded_parameters(self):
+        for make in (lambda p: nn.Momentum(p, 0.5, 0.9), lambda p: nn.RMSProp(p, 0.5)):
+            first, again, listed = self.path("first.ckpt"), self.path("again.ckpt"), self.path("list.ckpt")
+            ms.save_checkpoint(make(Small().trainable_params()), first)
+            loaded = ms.load_checkpoint(first)
+            ms.save_checkpoint(loaded, again)
+            ms.save_checkpoint([{"name": name, "data": one} for name, one in loaded.items()], listed)
+            for file in (again, listed):
+                optimizer = make(Small().trainable_params())
+                optimizer.learning_rate = 0.25
+                with self.warned() as errors:
+                    ms.load_param_into_net(optimizer, ms.load_checkpoint(file))
+                self.assertEqual(float(optimizer.get_lr()), 0.5, file)
+                self.assertNotIn("learning rate", errors.getvalue())
+
+    def test_of_older_files_of_composed_optimizers_go_on(self):
+        path = self.path("old.ckpt")
+        config = '[optimizer]\nkind = "adam"\n'
+        _core.save_arrays(path, [("checkpoint.learning_rate", Tensor(0.5).array)], {"partita.config": config})
+        for now, rate in ((nn.RMSProp, 0.5), (nn.Adam, 0.5), (nn.SGD, 0.25)):
+            optimizer = now(Small().trainable_params(), 0.25)
+            with self.warned():
+                ms.load_param_into_net(optimizer, ms.load_checkpoint(path))
+            self.assertEqual(float(optimizer.get_lr()), rate, now)
+
     def test_of_another_optimizer_are_left_with_a_word(self):
         kinds = {
             "sgd": lambda p: nn.SGD(p, 0.5),

@@ -166,7 +166,7 @@ _MEASURED = {
 
 
 def _texts_of(named):
-    """What the loaded ones of (name, tensor) measure, as metadata of a file."""
+    """Metadata of a file for (name, tensor): names of the measures of those that were loaded from one."""
     texts, optimizers = {}, set()
     for name, one in named:
         measures = (getattr(one, "measures", None) or ("",))[0]
