@@ -202,10 +202,10 @@ def _prefixes(given):
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
     """Loads parameters into those of a cell with the same names, or states into an optimizer. With the states of a
     training come the learning rate of the next step and the scale of the loss, as far as the file has them; a rate that
-    is set later counts. Warns of a rate of another optimizer, or of none that the file names, and leaves it. Returns the names without a counterpart:
-    (of the cell, of the dict). If processes hold only parts of some parameters, all processes call it, and get whole
-    ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict, ValueError if a rate, a scale or a position
-    is bad."""
+    is set later counts. Warns of a rate of another optimizer, or of none that the file names, and leaves it. Returns
+    the names without a counterpart: (of the cell, of the dict). If processes hold only parts of some parameters, all
+    processes call it, and get whole ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict, ValueError
+    if a rate, a scale or a position is bad."""
     if not isinstance(net, Cell):
         raise TypeError(
             f"[load_param_into_net] the network is not a cell, got {type(net).__name__}, expected an nn.Cell"
