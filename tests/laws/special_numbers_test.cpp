@@ -42,7 +42,7 @@ bool overflows_in_order(const std::string& op, Special special) {
 }
 
 /// Whether a plugin takes some numbers below the smallest normal one for other numbers than zero.
-bool takes_subnormals_for_others(const std::string& op) { return op == "power" || op == "pow"; }
+bool takes_subnormals_for_others(const std::string& op) { return op == "power" || op == "pow" || op == "log"; }
 
 Allowance allowance_of(const Case& node, Special special) {
   Allowance allowance{.tolerance = 1e-11,
