@@ -23,8 +23,7 @@ void require_ranges(const PlanRequest& request) {
   }
   if (!(request.memory >= 0 && request.memory <= kMaxMemory)) {
     throw InvalidArgument(
-        fmt::format("[{}] bad memory, got {}, expected bytes above 0, at most {:g}, or 0 for the "
-                    "cluster's own",
+        fmt::format("[{}] bad memory, got {}, expected bytes above 0, at most {:g}, or 0 for the cluster's own",
                     request.where, request.memory, kMaxMemory));
   }
 }

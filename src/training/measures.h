@@ -1,5 +1,5 @@
 #pragma once
-// What the numbers of a training measure, as texts. Two numbers are comparable only if their texts are equal.
+// Texts that say what the numbers of a training measure. Two numbers are comparable only if their texts are equal.
 
 #include <functional>
 #include <string>

@@ -1,4 +1,4 @@
-// What the numbers of a training measure, and which of them a resumed training keeps.
+// The numbers of a training are named by what they measure, and a resumed training keeps those of the same name.
 
 #include "training/measures.h"
 
@@ -137,7 +137,7 @@ TEST(EpochSoFar, LeavesOutALossThatMakesTheSumInfinite) {
     EXPECT_EQ(epoch.losses().steps, 4);
     EXPECT_EQ(epoch.losses().uncounted, 1);
     EXPECT_TRUE(std::isfinite(epoch.info(1, false).loss));
-    // What is saved can be read.
+    // A file with these losses can be read.
     TrainingPosition position{.step = 4, .batch = 1, .rows = 8, .epoch = epoch.losses()};
     TrainingPosition again{.metadata = metadata_of(position)};
     take_from_metadata(again, "f");

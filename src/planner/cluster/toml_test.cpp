@@ -37,6 +37,21 @@ TEST(ClusterToml, ReadsBackWhatItPrints) {
   }
 }
 
+// Files of versions without the key `overlaps_micro_batches` are priced as before, unless the software is Partita.
+TEST(ClusterToml, ReadsFilesWithoutAKeyAsTheirVersionDid) {
+  const std::string key = "overlaps_micro_batches";
+  for (const char* name : {"h100:2", "a100-80", "h100@partita", "v5e"}) {
+    const Cluster cluster = cluster_named(name);
+    const std::string text = print(cluster);
+    EXPECT_EQ(text.find(key), std::string::npos) << "the value of files without it: " << text;
+    EXPECT_EQ(parse_cluster(text, "my.toml").software.overlaps_micro_batches, cluster.software.name != kOwnSoftware);
+    Cluster other = cluster;
+    other.software.overlaps_micro_batches = !other.software.overlaps_micro_batches;
+    EXPECT_NE(print(other).find(key), std::string::npos);
+    EXPECT_EQ(parse_cluster(print(other), "my.toml"), other);
+  }
+}
+
 TEST(ClusterToml, KeepsStrangeTexts) {
   Cluster cluster = cluster_named("cpu");
   cluster.device.op_factor = {{"max_pool", 20}};

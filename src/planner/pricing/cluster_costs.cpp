@@ -42,7 +42,7 @@ PlanCosts cluster_costs(const Mesh& mesh, const Cluster& cluster, const Precisio
 PlanCosts costs_of_link_class(int64_t links, const Mesh& mesh, const Cluster& cluster, const Precision& precision,
                               double groups) {
   Cluster unbounded = cluster;
-  // The same numbers whatever the bandwidths: a search may choose among equal cuts by the last digit.
+  // A search may choose among equal cuts by the last digit of the costs, which must not depend on bandwidths.
   for (LinkLevel& level : unbounded.levels) {
     for (double* bandwidth : {&level.bandwidth, &level.total_bandwidth, &level.reduce_bandwidth}) {
       if (*bandwidth > 0) *bandwidth = kUnboundedLinks;

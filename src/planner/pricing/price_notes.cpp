@@ -76,9 +76,8 @@ std::string of_attention(const NotedPrice& of) {
   }
   if (of.attention <= kMasked) return "";
   return fmt::format(
-      "{:.0f} % of the operations are attention, and all scores count: kernels that skip those under a causal mask "
-      "take "
-      "up to half of these less",
+      "{:.0f} % of the operations are attention, and all scores count: kernels that skip those under a causal "
+      "mask take up to half of these less",
       100 * of.attention);
 }
 
