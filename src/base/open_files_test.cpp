@@ -97,26 +97,39 @@ TEST(OpenFiles, KeepsTheLastOnesThatWereAskedFor) {
   EXPECT_TRUE(has_number(used, 2)) << "as long as it is used";
 }
 
+/// Threads that draw files at random, and use each for a while.
+struct Readers {
+  unsigned threads = 1;
+  int draws = 1;
+  std::chrono::microseconds pause{0};
+};
+
+/// Returns how often a thread got another file than it asked for, or none.
+int wrong_files(OpenFiles& files, const std::vector<std::string>& paths, const Readers& readers) {
+  std::atomic<int> wrong = 0;
+  std::vector<std::jthread> threads;
+  for (unsigned seed = 0; seed < readers.threads; ++seed) {
+    threads.emplace_back([&, seed] {
+      std::mt19937 random(seed);
+      for (int draw = 0; draw < readers.draws; ++draw) {
+        const size_t number = random() % paths.size();
+        const OpenFiles::Opened used = files.get(paths[number]);
+        std::this_thread::sleep_for(readers.pause);
+        if (!has_number(used, static_cast<int>(number))) ++wrong;
+      }
+    });
+  }
+  threads.clear();
+  return wrong;
+}
+
 TEST(OpenFiles, ThreadsShareThem) {
   const TempDir folder;
   const std::vector<std::string> paths = numbered_files(folder, 300);
   const SoftLimit soft(100);
   OpenFiles files(20);  // the limit is not raised
   ASSERT_EQ(files.max(), 25);
-  std::atomic<int> wrong = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned seed = 0; seed < 16; ++seed) {
-      threads.emplace_back([&, seed] {
-        std::mt19937 random(seed);
-        for (int draw = 0; draw < 2000; ++draw) {
-          const int number = static_cast<int>(random() % 300);
-          if (!has_number(files.get(paths[static_cast<size_t>(number)]), number)) ++wrong;
-        }
-      });
-    }
-  }
-  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(wrong_files(files, paths, {.threads = 16, .draws = 2000}), 0);
   EXPECT_LE(files.size(), 25);
 }
 
@@ -127,22 +140,8 @@ TEST(OpenFiles, ThreadsTakeTurnsUnderASmallLimit) {
   for (const int64_t room : {3, 8}) {
     OpenFiles files(1);
     const SoftLimit soft(open_now() + room);
-    std::atomic<int> wrong = 0;
-    {
-      std::vector<std::jthread> threads;
-      for (unsigned seed = 0; seed < 12; ++seed) {
-        threads.emplace_back([&, seed] {
-          std::mt19937 random(seed);
-          for (int draw = 0; draw < 60; ++draw) {
-            const int number = static_cast<int>(random() % 60);
-            const OpenFiles::Opened used = files.get(paths[static_cast<size_t>(number)]);
-            std::this_thread::sleep_for(std::chrono::microseconds(200));
-            if (!has_number(used, number)) ++wrong;
-          }
-        });
-      }
-    }
-    EXPECT_EQ(wrong, 0) << room;
+    const Readers readers{.threads = 12, .draws = 60, .pause = std::chrono::microseconds(200)};
+    EXPECT_EQ(wrong_files(files, paths, readers), 0) << room;
   }
 }
 

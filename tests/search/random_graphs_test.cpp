@@ -87,14 +87,31 @@ PlanCosts random_costs(const Mesh& mesh, Dice& dice) {
   return costs;
 }
 
+/// A random search: its graph on a mesh, with some cuts pinned.
+struct DrawnGraph {
+  explicit DrawnGraph(uint64_t seed) : DrawnGraph(Dice(seed)) {}
+
+  Dice dice;
+  const Mesh mesh;
+  const Graph graph;
+  const PartialPlan pins;
+  const Rules rules;
+
+ private:
+  explicit DrawnGraph(Dice start) : DrawnGraph(draw_search(start), start) {}
+  DrawnGraph(const DrawnSearch& search, Dice& next)
+      : dice(next),
+        mesh(search.mesh),
+        graph(random_graph(search.nodes, dice)),
+        pins(random_pins(graph, mesh, dice)),
+        rules(graph, all_ops()) {}
+};
+
 TEST(RandomGraphs, SearchesEqualBruteForce) {
   int ended = 0, trained = 0, found_by_others = 0, forward_nodes = 0;
   for (uint64_t seed = 0; seed < 500; ++seed) {
-    Dice dice(seed);
-    const auto [mesh, nodes] = draw_search(dice);
-    const Graph graph = random_graph(nodes, dice);
-    const PartialPlan pins = random_pins(graph, mesh, dice);
-    const Rules rules(graph, all_ops());
+    DrawnGraph drawn(seed);
+    auto& [dice, mesh, graph, pins, rules] = drawn;
     const PlanCosts costs = random_costs(mesh, dice);
     const CostGraph made = make_cost_graph(ForwardNodes(graph, rules, all_ops()), mesh, pins, {.costs = costs});
     const SearchResult exact = exact_search(made.problem), dynamic = dynamic_search(made.problem);
@@ -130,11 +147,8 @@ TEST(RandomGraphs, SearchesEqualBruteForce) {
 TEST(RandomGraphs, KeptStepsGiveTheSamePrices) {
   int compared = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    Dice dice(seed);
-    const auto [mesh, nodes] = draw_search(dice);
-    const Graph graph = random_graph(nodes, dice);
-    const PartialPlan pins = random_pins(graph, mesh, dice);
-    const Rules rules(graph, all_ops());
+    DrawnGraph drawn(seed);
+    auto& [dice, mesh, graph, pins, rules] = drawn;
     const ForwardNodes kept(graph, rules, all_ops(), /*traced=*/true);
     for (int round = 0; round < 3; ++round) {
       const PlanCosts costs = random_costs(mesh, dice);
@@ -166,11 +180,8 @@ double min_bytes(const CostProblem& problem) {
 TEST(RandomGraphs, EverySearchObeysMemory) {
   int obeyed = 0, squeezed = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
-    Dice dice(seed);
-    const auto [mesh, nodes] = draw_search(dice);
-    const Graph graph = random_graph(nodes, dice);
-    const PartialPlan pins = random_pins(graph, mesh, dice);
-    const Rules rules(graph, all_ops());
+    DrawnGraph drawn(seed);
+    auto& [dice, mesh, graph, pins, rules] = drawn;
     const PlanCosts costs = random_costs(mesh, dice);
     const double least =
         min_bytes(make_cost_graph(ForwardNodes(graph, rules, all_ops()), mesh, pins, {.costs = costs}).problem);

@@ -32,9 +32,6 @@ class FastestConfigurations {
  public:
   void keep(const Configuration& configuration, const Price& price) {
     const double seconds = price.step_seconds;
-    const auto precedes = [](const Configuration& one, const Configuration& other) {
-      return std::pair(simplicity(one), one) < std::pair(simplicity(other), other);
-    };
     if (seconds > min_seconds_ * (1 + kTie)) return;
     for (const PricedConfiguration& other : all_) {
       if (other.price.step_seconds <= seconds && !precedes(configuration, other.configuration)) return;
@@ -51,13 +48,16 @@ class FastestConfigurations {
   /// The simplest; null if there is none.
   const PricedConfiguration* best() const {
     const auto found = std::min_element(all_.begin(), all_.end(), [](const auto& one, const auto& other) {
-      return std::pair(simplicity(one.configuration), one.configuration) <
-             std::pair(simplicity(other.configuration), other.configuration);
+      return precedes(one.configuration, other.configuration);
     });
     return found == all_.end() ? nullptr : &*found;
   }
 
  private:
+  static bool precedes(const Configuration& one, const Configuration& other) {
+    return std::pair(simplicity(one), one) < std::pair(simplicity(other), other);
+  }
+
   double min_seconds_ = std::numeric_limits<double>::infinity();
   std::vector<PricedConfiguration> all_;  // none is both slower and less simple than another
 };

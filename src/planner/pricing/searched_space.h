@@ -7,9 +7,8 @@ namespace partita {
 
 /// The configurations that the pins leave open among these:
 /// - `tensor`: for up to 16 ranks all numbers; for more their divisors and powers of two;
-/// - `pipeline`: all numbers for the remaining ranks, up to the number of layers; if there may be more than 64,
-/// divisors
-///   of these ranks and of the repeated layers, and powers of two;
+/// - `pipeline`: all numbers for the remaining ranks, up to the number of layers; of more than 64 ranks and layers the
+///   divisors of the remaining ranks and of the repeated layers, and powers of two;
 /// - `data`: divisors of the batch; remaining ranks are idle;
 /// - `context`: 1;
 /// - `cuts` and `sequence_parallel`: both values, if `tensor` is above 1;
