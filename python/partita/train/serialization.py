@@ -58,10 +58,11 @@ def save_checkpoint(
         raise TypeError(
             f"[save_checkpoint] nothing to save, got {type(save_obj).__name__}, expected a Cell, a dict or a list"
         )
-    texts = _texts_of(named)
     if isinstance(save_obj, Optimizer):
         numbers, texts = save_obj.saved_numbers()
         named += numbers
+    else:
+        texts = _texts_of(named)
     if choice_func is not None:
         named = [(name, one) for name, one in named if choice_func(name)]
     for name, one in (append_dict or {}).items():

@@ -67,6 +67,14 @@ const std::vector<NamedSoftware>& all_software() {
   return kAll;
 }
 
+/// Returns the software of this name; null for an unknown one.
+const NamedSoftware* find_software(std::string_view name) {
+  for (const NamedSoftware& software : all_software()) {
+    if (software.name == name) return &software;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<std::string> software_names() {
@@ -76,24 +84,18 @@ std::vector<std::string> software_names() {
 }
 
 std::string years_of_software(std::string_view name) {
-  for (const NamedSoftware& software : all_software()) {
-    if (software.name == name) return std::string(software.years);
-  }
-  return "";
+  const NamedSoftware* found = find_software(name);
+  return found == nullptr ? "" : std::string(found->years);
 }
 
 int64_t max_level_of(std::string_view name) {
-  for (const NamedSoftware& software : all_software()) {
-    if (software.name == name) return software.max_level;
-  }
-  return all_software().front().max_level;
+  const NamedSoftware* found = find_software(name);
+  return (found == nullptr ? all_software().front() : *found).max_level;
 }
 
 void use_software(Cluster& cluster, std::string_view name) {
-  const std::vector<NamedSoftware>& all = all_software();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& software) { return software.name == lower_case(name); });
-  if (found == all.end()) {
+  const NamedSoftware* found = find_software(lower_case(name));
+  if (found == nullptr) {
     const std::vector<std::string> names = software_names();
     throw InvalidArgument(fmt::format("[cluster] unknown software, got '{}', expected one of {}{}", name,
                                       fmt::join(names, " "), did_you_mean(name, names)),

@@ -2,14 +2,21 @@
 
 namespace partita {
 
-LayerSeconds::LayerSeconds(const FoldedGraph& folded, const LayerCosts& costs) {
+std::vector<AssignedLayer> layers_in_order(const FoldedGraph& folded, const LayerCosts& costs) {
+  std::vector<AssignedLayer> layers;
   for (size_t u = 0; u < folded.units.size(); ++u) {
-    const double forward = costs.units[u].forward.seconds(), all = forward + costs.units[u].backward.seconds();
-    for (size_t copy = 0; copy < folded.units[u].count; ++copy) {
-      layers_.push_back({u, all, folded.units[u].is_copy});
-      forward_.push_back(forward_.back() + forward);
-      all_.push_back(all_.back() + all);
-    }
+    const UnitCosts& unit = costs.units[u];
+    layers.insert(layers.end(), folded.units[u].count,
+                  {u, unit.forward.seconds() + unit.backward.seconds(), folded.units[u].is_copy});
+  }
+  return layers;
+}
+
+LayerSeconds::LayerSeconds(const FoldedGraph& folded, const LayerCosts& costs)
+    : layers_(layers_in_order(folded, costs)) {
+  for (const AssignedLayer& layer : layers_) {
+    forward_.push_back(forward_.back() + costs.units[layer.unit].forward.seconds());
+    all_.push_back(all_.back() + layer.seconds);
   }
 }
 

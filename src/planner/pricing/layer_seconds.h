@@ -9,6 +9,9 @@
 
 namespace partita {
 
+/// Returns all layers of a network in their order, each copy by itself, with their seconds of a micro-batch.
+std::vector<AssignedLayer> layers_in_order(const FoldedGraph& folded, const LayerCosts& costs);
+
 /// The seconds of a micro-batch in every layer. Splits are cached.
 class LayerSeconds {
  public:

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "planner/pricing/assign_layers.h"
+#include "planner/pricing/layer_seconds.h"
 
 namespace partita {
 namespace {
@@ -49,13 +49,7 @@ const StageLayers& StageLayout::layers_of_stage(int64_t stage) const {
 
 void StageLayout::split(const FoldedGraph& folded, const Configuration& configuration, const CostsOfPolicy& costs) {
   const Recompute policy = configuration.recompute.all;
-  const LayerCosts& of_policy = costs(policy);
-  std::vector<AssignedLayer> layers;
-  for (size_t u = 0; u < folded.units.size(); ++u) {
-    const UnitCosts& unit = of_policy.units[u];
-    layers.insert(layers.end(), folded.units[u].count,
-                  {u, unit.forward.seconds() + unit.backward.seconds(), folded.units[u].is_copy});
-  }
+  const std::vector<AssignedLayer> layers = layers_in_order(folded, costs(policy));
   const std::vector<size_t> begins = assign_layers(layers, stages(), configuration.layer_split);
   for (int64_t s = 0; s < stages(); ++s) {
     StageLayers& stage = layers_[static_cast<size_t>(s % configuration.pipeline)].emplace_back(folded.units.size());

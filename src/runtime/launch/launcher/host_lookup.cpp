@@ -2,7 +2,6 @@
 
 #include <poll.h>
 
-#include <csignal>
 #include <map>
 
 #include "base/plain_text.h"
