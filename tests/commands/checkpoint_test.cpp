@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "support/places.h"
 #include "support/program.h"
 
 namespace partita {
@@ -57,7 +58,7 @@ std::vector<int64_t> steps_in(const fs::path& folder) {
 class Running {
  public:
   Running(CheckpointWords words, const fs::path& output) {
-    words.insert(words.begin(), PARTITA_PROGRAM);
+    words.insert(words.begin(), kProgram);
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);

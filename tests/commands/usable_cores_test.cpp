@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "support/places.h"
 #include "support/program.h"
 
 namespace partita {
@@ -45,7 +46,7 @@ int threads_of(std::vector<std::string> words, const std::function<void()>& befo
   return at == std::string::npos ? -1 : std::atoi(outcome.output.c_str() + at + key.size());
 }
 
-const std::vector<std::string> kConfig{PARTITA_PROGRAM, "train", "mlp", "--batch", "48", "--print-config"};
+const std::vector<std::string> kConfig{kProgram, "train", "mlp", "--batch", "48", "--print-config"};
 
 std::vector<std::string> joined_words(std::vector<std::string> words, const std::vector<std::string>& more) {
   words.insert(words.end(), more.begin(), more.end());
@@ -96,7 +97,7 @@ TEST(UsableCores, OnlyRanksThatShareACoreAreTooMany) {
   const std::vector<std::string> launch{"launch", "-n", "2", "--", "sh", "-c"};
   const auto launched = [&](const std::string& binding, const std::function<void()>& before) {
     const std::string command = fmt::format("{} \"$@\"", binding);
-    return run_program(joined_words(joined_words(launch, {command, "sh", PARTITA_PROGRAM}), train), before);
+    return run_program(joined_words(joined_words(launch, {command, "sh", kProgram}), train), before);
   };
   const Outcome apart = launched("exec taskset -c $PARTITA_RANK", [] {});
   if (apart.exit_code != 0) GTEST_SKIP() << "cores 0 and 1 are not those of this process, or there is no taskset";

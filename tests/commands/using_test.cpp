@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "support/places.h"
 #include "support/program.h"
 
 namespace partita {
@@ -99,7 +100,7 @@ TEST(Train, AnInterruptSavesWhatWasAskedFor) {
     ::signal(SIGINT, SIG_DFL);  // a shell ignores it for what runs in the background
     const std::string command =
         fmt::format("exec {} train mlp:hidden=64 --epochs 1000 --save {} --checkpoint {} --log {} >{} 2>&1",
-                    PARTITA_PROGRAM, weights, checkpoint, log, (folder.path() / "out").string());
+                    kProgram, weights, checkpoint, log, (folder.path() / "out").string());
     ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     ::_exit(127);
   }

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "runtime/launch/launcher/orders.h"
+#include "support/places.h"
 #include "support/program.h"
 
 namespace partita {
@@ -260,7 +261,7 @@ TEST(LaunchErrors, ARankTriesAgainWhenTheFirstHostHasNoAddress) {
   const Outcome outcome =
       launch_in(folder, {"-n", "1", "--max-restarts", "1", "--", "sh", "-c",
                          R"(export PARTITA_RANK=1 PARTITA_SIZE=2 PARTITA_MASTER="$2"; exec "$1" train mlp --steps 1)",
-                         "sh", PARTITA_PROGRAM, master});
+                         "sh", kProgram, master});
   EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::peer_lost));
   EXPECT_TRUE(has_warning(outcome, "[launch] restart 1 of 1 on 1 ranks"));
 }
@@ -322,7 +323,7 @@ TEST(LaunchErrors, ASignalDuringALookupIsPassedOn) {
   const std::string path = with_ssh(folder, "kill -TERM $(cat \"$TMPDIR/launcher\"); exec sleep 60");
   const std::string script =
       R"(echo $$ >"$TMPDIR/launcher"; exec "$0" launch --hosts "localhost:1,no..host:1" -- sh -c 'exec sleep 60')";
-  const Outcome outcome = run_command({"sh", "-c", script, PARTITA_PROGRAM}, [&] {
+  const Outcome outcome = run_command({"sh", "-c", script, kProgram}, [&] {
     ::setenv("TMPDIR", folder.path().c_str(), 1);
     ::setenv("PATH", path.c_str(), 1);
   });
@@ -335,7 +336,7 @@ std::vector<std::string> two_kills_and(const std::string& last, const std::vecto
   std::vector<std::string> arguments{"-n", "4"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   const std::string lost = "if [ $PARTITA_RUN -lt 2 ]; then [ $PARTITA_RANK = 3 ] && kill -9 $$; exec sleep 60; fi; ";
-  arguments.insert(arguments.end(), {"--", "sh", "-c", lost + last, "sh", PARTITA_PROGRAM});
+  arguments.insert(arguments.end(), {"--", "sh", "-c", lost + last, "sh", kProgram});
   return arguments;
 }
 
@@ -436,7 +437,7 @@ std::vector<AgentReport> reports_of_agent(const std::vector<AgentOrder>& orders)
   write_text(folder.path() / "orders", text);
   const std::string path = (folder.path() / "orders").string();
   const Outcome outcome =
-      run_command({"sh", "-c", R"({ cat "$1"; sleep 1; } | "$0" launch-agent)", PARTITA_PROGRAM, path});
+      run_command({"sh", "-c", R"({ cat "$1"; sleep 1; } | "$0" launch-agent)", kProgram, path});
   EXPECT_EQ(outcome.exit_code, 0);
   std::vector<AgentReport> reports;
   std::istringstream lines(outcome.output);
@@ -464,7 +465,7 @@ StartOrder start_order(const TempDir& folder, const std::vector<std::string>& co
 TEST(LaunchErrors, ASignalEndsARankThatWaitsForOthers) {
   for (const char* rank : {"0", "1"}) {
     const Outcome outcome = run_command(
-        {"sh", "-c", R"("$0" train mlp --steps 1 --quiet & sleep 0.7; kill -TERM $!; wait $!)", PARTITA_PROGRAM}, [&] {
+        {"sh", "-c", R"("$0" train mlp --steps 1 --quiet & sleep 0.7; kill -TERM $!; wait $!)", kProgram}, [&] {
           ::setenv("PARTITA_RANK", rank, 1);
           ::setenv("PARTITA_SIZE", "2", 1);
           ::setenv("PARTITA_MASTER", rank[0] == '0' ? "127.0.0.1:29531" : "127.0.0.1:9", 1);

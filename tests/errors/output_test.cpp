@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "support/places.h"
 #include "support/program.h"
 
 namespace partita {
@@ -94,7 +95,7 @@ TEST(OutputErrors, ALogThatIsAPipe) {
     return run_command({"sh", "-c",
                         "cd \"$1\" && mkfifo pipe && { \"$0\" train mlp:hidden=4 --steps " + steps +
                             " --epochs 100000 --no-eval --quiet --log pipe & } && " + meanwhile + "; wait $!",
-                        PARTITA_PROGRAM, folder.path().string()});
+                        kProgram, folder.path().string()});
   };
   const TempDir none, late, full;
   const std::string interrupted = "partita: error: [train] interrupted, got SIGTERM";
@@ -119,7 +120,7 @@ TEST(OutputErrors, ATraceThatIsAPipe) {
          "cd \"$1\" && mkfifo pipe && { \"$0\" train mlp:hidden=4 --steps 2 --no-eval --quiet --trace pipe & "
          "} && " +
              meanwhile + "; wait $!",
-         PARTITA_PROGRAM, folder.path().string()});
+         kProgram, folder.path().string()});
   };
   const TempDir none, late;
   Outcome outcome = run(none, "true");

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 
+#include "support/places.h"
 #include "support/program.h"
 
 namespace partita {
@@ -161,7 +162,7 @@ TEST(TrainingErrors, AKilledSaveLeavesNothingForLong) {
   const std::string path = (folder.path() / "w").string();
   // Large enough to be caught while it is written: 40 MB.
   const std::vector<std::string> train{
-      PARTITA_PROGRAM, "train", "mlp:layers=1,hidden=12000", "--steps", "1", "--batch", "1", "--save", path};
+      kProgram, "train", "mlp:layers=1,hidden=12000", "--steps", "1", "--batch", "1", "--save", path};
   const auto is_writing = [&] {
     const auto files = files_in(folder.path());
     std::error_code gone;

@@ -5,11 +5,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/places.h"
+
 namespace partita {
 namespace {
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(PARTITA_SOURCE_DIR) + "/" + path);
+  std::ifstream file(std::string(kSourceDir) + "/" + path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

@@ -9,6 +9,7 @@
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
 #include "runtime/launch/place.h"
+#include "support/places.h"
 #include "support/program.h"
 #include "training/configuration.h"
 
@@ -160,7 +161,7 @@ std::string schedule_of_golden(const std::string& input) {
     const std::string words = golden.words().substr(0, golden.words().find('\n'));
     const Outcome outcome =
         run_command({"/bin/sh", "-c",
-                     fmt::format("exec '{}' schedule {} --threads 1 --kernels reference", PARTITA_PROGRAM, words)});
+                     fmt::format("exec '{}' schedule {} --threads 1 --kernels reference", kProgram, words)});
     return outcome.output + fmt::format("{}", fmt::join(outcome.lines, "\n"));
   }
   const Program program = golden.compile_to(Stage::schedule);

@@ -8,6 +8,7 @@
 
 #include "golden/golden_programs.h"
 #include "golden/golden_text.h"
+#include "support/places.h"
 #include "support/program.h"
 
 namespace partita {
@@ -15,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGolden = fs::path(PARTITA_SOURCE_DIR) / "tests/golden";
+const fs::path kGolden = fs::path(kSourceDir) / "tests/golden";
 
 struct GoldenFolder {
   const char* name;
@@ -148,7 +149,7 @@ TEST(GoldenRenewal, IsRefusedInCi) {
   EXPECT_EQ(refusal_of_renewal("", ""), "");
   EXPECT_NE(refusal_of_renewal("true", nullptr).find("got CI=true, expected it unset"), std::string::npos);
   EXPECT_NE(refusal_of_renewal(nullptr, "1").find("got PARTITA_CI=1, expected it unset"), std::string::npos);
-  EXPECT_NE(read_text(fs::path(PARTITA_SOURCE_DIR) / ".ci/run").find("export PARTITA_CI=1 "), std::string::npos);
+  EXPECT_NE(read_text(fs::path(kSourceDir) / ".ci/run").find("export PARTITA_CI=1 "), std::string::npos);
 }
 
 /// Runs this program without tests.

@@ -8,6 +8,7 @@
 #include "golden/golden_text.h"
 #include "ir/orders/draw.h"
 #include "ir/orders/text.h"
+#include "support/places.h"
 
 namespace partita {
 namespace {
@@ -33,14 +34,14 @@ const DrawnPipeline kDrawn[] = {
 };
 
 std::string text_of_file(const std::string& path) {
-  std::ifstream file(std::string(PARTITA_SOURCE_DIR) + "/" + path);
+  std::ifstream file(std::string(kSourceDir) + "/" + path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
 }
 
 TEST(PipelineOrders, EveryFileIsRead) {
-  EXPECT_EQ(files_of(std::string(PARTITA_SOURCE_DIR) + "/tests/golden/pipeline").size(), std::size(kDrawn));
+  EXPECT_EQ(files_of(std::string(kSourceDir) + "/tests/golden/pipeline").size(), std::size(kDrawn));
 }
 
 TEST(PipelineOrders, TextAndDrawing) {

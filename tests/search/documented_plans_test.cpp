@@ -12,6 +12,7 @@
 #include "ir/graph/builder.h"
 #include "ir/ops/registry.h"
 #include "ir/sharding/strategy.h"
+#include "support/places.h"
 #include "zoo/zoo.h"
 
 namespace partita {
@@ -21,7 +22,7 @@ using Plans = std::vector<nlohmann::json>;
 
 Plans documented_plans() {
   const char* data = std::getenv("PARTITA_DATA");
-  const std::string folder = data == nullptr ? PARTITA_SOURCE_DIR "/../shared/data" : data;
+  const std::string folder = data == nullptr ? std::string(kSourceDir) + "/../shared/data" : data;
   std::ifstream file(folder + "/../cases/searched_plans.jsonl");
   Plans plans;
   for (std::string line; std::getline(file, line);) plans.push_back(nlohmann::json::parse(line));

@@ -1,3 +1,4 @@
+#include "support/places.h"
 #include "support/program.h"
 
 #include <fcntl.h>
@@ -21,7 +22,7 @@ constexpr unsigned kMaxSeconds = 60;
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
   // Opened before limits are set, and whether or not another user may reach it.
-  const int program = words[0] == std::string_view(PARTITA_PROGRAM) ? ::open(words[0], O_PATH | O_CLOEXEC) : -1;
+  const int program = words[0] == std::string_view(kProgram) ? ::open(words[0], O_PATH | O_CLOEXEC) : -1;
   ::dup2(output, STDOUT_FILENO);
   ::dup2(errors, STDERR_FILENO);
   ::alarm(kMaxSeconds);  // stays set in the program that follows
@@ -65,7 +66,7 @@ Outcome run_command(const std::vector<std::string>& words, const std::function<v
 }
 
 Outcome run_program(const std::vector<std::string>& arguments, const std::function<void()>& before) {
-  std::vector<std::string> words{PARTITA_PROGRAM};
+  std::vector<std::string> words{kProgram};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return run_command(words, before);
 }

@@ -18,7 +18,7 @@ struct Outcome {
   std::string output;                 // stdout
 };
 
-/// Runs a command; the program itself is PARTITA_PROGRAM. `before` is called in the new process: it may change limits,
+/// Runs a command; the program itself is kProgram. `before` is called in the new process: it may change limits,
 /// variables and open files. A run that takes more than a minute is ended by a signal.
 Outcome run_command(const std::vector<std::string>& words, const std::function<void()>& before = nullptr);
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "frontend/data/dataset.h"
+#include "support/places.h"
 
 namespace partita {
 
@@ -133,7 +134,7 @@ inline std::vector<int64_t> epoch_of(const DatasetPtr& dataset, int64_t epoch) {
 /// empty path if it does not exist.
 inline std::filesystem::path real_data(const std::string& name) {
   const char* given = getenv("PARTITA_DATA");
-  const auto path = std::filesystem::path(given ? given : PARTITA_SOURCE_DIR "/../shared/data") / name;
+  const auto path = std::filesystem::path(given ? given : std::string(kSourceDir) + "/../shared/data") / name;
   return std::filesystem::is_directory(path) ? path : std::filesystem::path{};
 }
 

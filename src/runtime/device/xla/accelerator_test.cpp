@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "frontend/data/readers/test_files.h"
 #include "runtime/pjrt/test_fake_plugin.h"
+#include "support/places.h"
 
 namespace partita {
 namespace {
@@ -181,7 +182,7 @@ TEST_F(Accelerators, LibrariesAreOpenedForThePlugin) {
   make_library(packages_.path() / "nvidia/cu13/lib/libcudart.so.13");  // it cannot be opened
   const std::filesystem::path library = packages_.path() / "nvidia/nccl/lib/libnccl.so.2";
   std::filesystem::create_directories(library.parent_path());
-  std::filesystem::copy_file(PARTITA_LOADED_LIBRARY, library);
+  std::filesystem::copy_file(kLoadedLibrary, library);
   ASSERT_EQ(::dlsym(RTLD_DEFAULT, "partita_loaded_library"), nullptr);
   load_libraries(plugin);
   void* function = ::dlsym(RTLD_DEFAULT, "partita_loaded_library");

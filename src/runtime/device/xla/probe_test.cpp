@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "frontend/data/readers/test_files.h"
+#include "support/places.h"
 
 namespace partita {
 namespace {
@@ -30,7 +31,7 @@ class Probe : public testing::Test {
   /// Returns the reports about one plugin, whose name says its kind of device.
   std::vector<PluginReport> reports_of(const char* how, const std::string& name = "rocm.so", int seconds = 20) {
     const std::filesystem::path path = folder_.path() / name;
-    std::filesystem::copy_file(PARTITA_LOADED_LIBRARY, path, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(kLoadedLibrary, path, std::filesystem::copy_options::overwrite_existing);
     ::setenv("PARTITA_PJRT_PLUGIN", path.c_str(), 1);
     ::setenv("PARTITA_BROKEN_PLUGIN", how, 1);
     return probe_plugins(seconds);
