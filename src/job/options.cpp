@@ -351,7 +351,8 @@ void add_pipeline(List& list) {
 
 void add_memory(List& list) {
   list.add("recompute", "recompute", Effect::placement, PARTITA_FIELD(plan.recompute),
-           "Activations that the backward recomputes instead of keeping them: those of attention (selective), or all "
+           "Activations that the backward pass recomputes instead of keeping them: those of attention (selective), or "
+           "all "
            "within blocks (full)")
       .synonyms = {"recompute-granularity", "gradient-checkpointing", "activation-checkpointing"};
   JobOption& recomputed =

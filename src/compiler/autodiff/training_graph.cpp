@@ -111,7 +111,8 @@ void warn_of_precision(const Graph& graph, const OpSet& ops, const TrainingOptio
 
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options) {
   Graph forward;
-  // The backward and the update add about three times as many nodes as the forward; reserving avoids reallocation.
+  // The backward pass and the update add about three times as many nodes as the forward pass; reserving avoids
+  // reallocation.
   forward.nodes.reserve(4 * given.nodes.size());
   forward.values.reserve(4 * given.values.size());
   forward = given;

@@ -185,7 +185,7 @@ class SectionFinder {
     }
   }
 
-  /// Moves nodes of the backward, and those that depend on them, from `micro` to `backward`.
+  /// Moves nodes of the backward pass, and those that depend on them, from `micro` to `backward`.
   void find_backward() {
     std::vector<bool> after(local_.graph.values.size(), false);
     for (size_t n = 0; n < nodes_.size(); ++n) {

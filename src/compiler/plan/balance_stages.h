@@ -1,5 +1,5 @@
 #pragma once
-// Contiguous stages of a forward that compute about the same number of FLOPs.
+// Contiguous stages of a forward pass that compute about the same number of FLOPs.
 
 #include "ir/graph/rules.h"
 

@@ -131,9 +131,9 @@ class Layer {
   /// frozen one is frozen, too.
   void requires_grad(bool on) { requires_grad_ = on; }
   bool requires_grad() const { return requires_grad_; }
-  /// Sets whether the backward recomputes the results of this layer and of its children instead of keeping them, except
-  /// those that other layers use; a layer of a single node is recomputed even then. A recomputed layer within another
-  /// one is an InvalidArgument when the network is built.
+  /// Sets whether the backward pass recomputes the results of this layer and of its children instead of keeping them,
+  /// except those that other layers use; a layer of a single node is recomputed even then. A recomputed layer within
+  /// another one is an InvalidArgument when the network is built.
   void recompute(bool on = true) { recompute_ = on; }
   bool is_recomputed() const { return recompute_; }
   /// Sets the pipeline stage of this layer and of those of its children that have none of their own. Layers without a

@@ -17,7 +17,7 @@ struct LayerRow {
   std::map<Collective, double> communication;  // seconds of a micro-batch, forward and backward
   double flops = 0;                            // floating-point operations of a micro-batch
   double states = 0;                           // bytes of parameters, gradients, masters and optimizer states
-  double kept = 0;                             // bytes that a micro-batch keeps for its backward
+  double kept = 0;                             // bytes that a micro-batch keeps for its backward pass
 
   std::string title() const;    // the name, and the policy if there is one
   double communicates() const;  // seconds of all communication

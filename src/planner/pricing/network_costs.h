@@ -108,7 +108,7 @@ class NetworkCosts {
   /// Number of layers of the whole network that are copies of a repeated one.
   int64_t repeated_layers() const;
   const FoldedGraph& folded() const { return lowering_.folded(); }
-  /// Share of the operations of the forward that are attention, scores that a mask hides included.
+  /// Share of the operations of the forward pass that are attention, scores that a mask hides included.
   double attention_share() { return lowering_.attention_share(); }
   /// Floating-point operations of a step on all ranks together, without recomputation. Throws InvalidArgument if the
   /// network cannot be lowered for one rank.

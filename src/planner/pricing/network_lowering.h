@@ -60,7 +60,7 @@ class NetworkLowering {
   /// Checks that cuts can be searched or are given. Throws InvalidArgument if not.
   void require_search() const;
 
-  /// Share of the operations of the forward that are attention, scores that a mask hides included.
+  /// Share of the operations of the forward pass that are attention, scores that a mask hides included.
   double attention_share();
 
   LoweringKey key_of(const Configuration& configuration) const;

@@ -274,7 +274,7 @@ struct Executor::Impl {
   }
 
   /// Position of an instruction among the instructions of all stages: lower stages first, and after them once more, in
-  /// the opposite order of the stages, for computations of the backward.
+  /// the opposite order of the stages, for computations of the backward pass.
   int64_t place_of(size_t stage, size_t instruction) const {
     const StageProgram& program = stages[stage];
     const NodeId node = program.schedule.instructions[instruction].node;

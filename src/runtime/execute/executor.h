@@ -85,10 +85,10 @@ class Executor {
   /// Does what `try_step` does. Throws as it does, and RuntimeFailure(non_finite) on every rank, before anything is
   /// updated, if the loss or the gradients are not finite.
   void step(const std::function<void()>& meanwhile = nullptr);
-  /// Runs the whole graph once: the forward and, if the graph has them, the backward and the update, whether or not the
-  /// values are finite. A collective call over the world. Throws RuntimeFailure if a rank fails, is lost or late, or
-  /// makes another call. Throws what kernels throw: InvalidArgument for a label, an id or a slot that is out of range,
-  /// RuntimeFailure(out_of_memory) if a library lacks memory.
+  /// Runs the whole graph once: the forward pass and, if the graph has them, the backward pass and the update, whether
+  /// or not the values are finite. A collective call over the world. Throws RuntimeFailure if a rank fails, is lost or
+  /// late, or makes another call. Throws what kernels throw: InvalidArgument for a label, an id or a slot that is out
+  /// of range, RuntimeFailure(out_of_memory) if a library lacks memory.
   void run();
 
   /// A copy of this rank's part of an output, after step() or run(), from its lowest stage that has it. Scalars are

@@ -132,7 +132,7 @@ class StageExecutor {
     programs_->await({&buffer, 1}, micro_batch);
   }
   /// Whether all results of an instruction that has just run are finite, on this rank and in the current micro-batch.
-  /// True for instructions other than the computations of the forward and the backward.
+  /// True for instructions other than the computations of the forward and the backward pass.
   bool makes_finite(size_t instruction) const;
   /// Switches measuring of instructions on or off, and sets the seconds of all to 0.
   void measure(bool on);
