@@ -276,7 +276,7 @@ void add_evaluation(List& list) {
   list.section(OptionSection::evaluation);
   list.add("batch", "eval-batch", Effect::placement, PARTITA_FIELD(evaluation.batch),
            "Maximum number of rows of a batch of an evaluation; 0: those of a micro-batch of the training, or up to "
-           "256 if these take no more memory");
+           "256 if these need no more memory");
   list.add("top", "top-k", Effect::length, PARTITA_FIELD(evaluation.top),
            "Also count labels among the K likeliest classes", {1, static_cast<double>(kLargestNumber)})
       .value = "K";

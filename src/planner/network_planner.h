@@ -49,7 +49,7 @@ class NetworkPlanner {
   /// errors.
   PricedPlan priced(const PricedConfiguration& found);
   /// Searches for the fastest configuration that fits, by the memory that `priced` reports, or that of its compiled
-  /// programs if the request says so. If none fits, the result has no `best` but `least`, the one that takes the least
+  /// programs if the request says so. If none fits, the result has no `best` but `least`, the one that needs the least
   /// memory. `runner_up` also keeps the fastest one that differs from the best in data, context, tensor or pipeline and
   /// fits by its estimated memory. `any` stops at the first that fits, which need not be the fastest. Throws
   /// InvalidArgument if the pins allow no configuration, ask for searched cuts although the search is propagation, or

@@ -27,7 +27,7 @@ struct PlannedJob {
   std::shared_ptr<NetworkPlanner> edited_planner{};  // planner under the cuts of an edited file; else null
 };
 
-/// Searches for the fastest configuration that fits. If nothing fits, returns the one that takes the least memory, with
+/// Searches for the fastest configuration that fits. If nothing fits, returns the one that needs the least memory, with
 /// `fits` false. For trainings in f32 or f64 on CPU clusters, memory is measured on the compiled program. Throws
 /// InvalidArgument for an unknown model or cluster, a network that cannot be built, and ranks, rows or memory out of
 /// range. Throws InvalidArgument if the pins contradict each other or allow no configuration, or if the network can be
@@ -70,7 +70,7 @@ OpExplanation explain_op(const PlannedJob& job, const std::string& op, bool free
 std::string print(const OpExplanation& explanation);
 
 /// Returns the runner-up, if the job has one, and for each known template (`known_templates`) the fastest configuration
-/// that fits or, if none does, the one that takes the least memory, with `fits` false. Searches anew. A template that
+/// that fits or, if none does, the one that needs the least memory, with `fits` false. Searches anew. A template that
 /// is refused with InvalidArgument, such as one under which no configuration of these ranks is possible, is left out.
 /// Throws other errors as `plan` does.
 std::vector<PageOther> others(const PlannedJob& job);

@@ -323,7 +323,7 @@ class CountValidation : public Callback {
   int64_t steps_ = 0;
 };
 
-// Validation takes memory for its own values alone: no rank gathers states, or holds them a second time.
+// Validation needs memory for its own values alone: no rank gathers states, or holds them a second time.
 TEST(Allocations, ValidationGathersNoStates) {
   SKIP_UNLESS_COUNTED();
   const ZooModel zoo = make_model("mlp:hidden=64,layers=24");

@@ -19,7 +19,7 @@ bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
 
 namespace {
 
-/// Whether the node gathers a state anew in each phase that uses it (kRegather), so that the whole state takes no
+/// Whether the node gathers a state anew in each phase that uses it (kRegather), so that the whole state needs no
 /// memory in between.
 bool is_regather(const Node& node) {
   return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;

@@ -43,7 +43,7 @@ SectionSet marked_sections(const LocalGraph& local);
 /// Nodes cut over micro-batches, partial over them or joining them are `micro`. Nodes that use joined values, of this
 /// stage or another, are `late`. What a node of a micro-batch needs of all micro-batches is in the prologue instead.
 /// Other nodes run `once` if their results are used in a micro-batch or sent `once` to another stage, else `late`, so
-/// that the results do not take memory throughout. A regathered state is gathered in each micro-batch, unless a node
+/// that the results do not need memory throughout. A regathered state is gathered in each micro-batch, unless a node
 /// that runs once uses it.
 /// On a pipeline stage, nodes run for each micro-batch even if there is only one. Checks of gradients and the part of
 /// the update that leads to the verdict are late.

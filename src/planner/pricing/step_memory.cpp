@@ -123,8 +123,8 @@ double StepMemory::min_in_flight(int64_t group) const {
   return bytes;
 }
 
-/// Returns the numbers of micro-batches in flight on each stage of a group at the moment when they take most memory.
-/// `kept` is the bytes of a micro-batch per stage of the group.
+/// Returns the numbers of micro-batches in flight on each stage of a group at the moment when they need the most
+/// memory. `kept` is the bytes of a micro-batch per stage of the group.
 const std::vector<int64_t>& StepMemory::fullest_moment(int64_t group, const std::vector<double>& kept) const {
   const auto bytes_of = [&](const std::vector<int64_t>& moment) {
     double bytes = 0;

@@ -15,7 +15,7 @@ class KeyValues {
  public:
   virtual ~KeyValues() = default;
   /// Sets the value of a key, which replaces an earlier one. Throws RuntimeFailure(peer_lost) if the process that holds
-  /// the store does not answer, and the error of the world of ranks if that fails meanwhile.
+  /// the store does not answer, and the error of the world of ranks if that fails during the wait.
   virtual void put(const std::string& key, const std::string& value) = 0;
   /// Returns the value of a key, once there is one; none if `timeout` passes first, at once if it is 0. Throws as `put`
   /// does.
