@@ -38,7 +38,7 @@ uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 void require_same_training(const JobConfig& config, const Metadata& now, const TrainingPosition& saved,
                            const std::string& path);
 
-/// Whether the metadata of a checkpoint describe its training, so that require_same_training compares it.
+/// Whether the metadata of a checkpoint describe its training, so require_same_training compares it.
 bool describes_training(const Metadata& saved);
 
 /// Whether the configuration accepts another program (`files.resume_with`), and `saved`, metadata of describe_training,

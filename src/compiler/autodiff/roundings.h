@@ -9,7 +9,7 @@
 namespace partita {
 
 /// Decisions of mixed precision about the nodes and values of a graph. For a value of the forward pass it depends on
-/// the forward pass alone, so that a forward graph rounds as its training does.
+/// the forward pass alone, so a forward graph rounds as its training does.
 class Roundings {
  public:
   /// `graph` has no nodes that nothing needs. The arguments must outlive the object. Throws InvalidArgument if two

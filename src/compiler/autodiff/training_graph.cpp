@@ -68,8 +68,8 @@ void enter(Builder& builder, const std::string& parameter, Phase phase) {
   builder.phase = phase;
 }
 
-/// Adds the output kFinite for these gradients. Stages of a pipeline have parameters in the order of the list, so that
-/// the result goes from the last one to the first, as gradients do.
+/// Adds the output kFinite for these gradients. Stages of a pipeline have parameters in the order of the list, so the
+/// result goes from the last one to the first, as gradients do.
 void check(Builder& builder, const std::vector<Value>& gradients) {
   builder.scope = kFinite;
   builder.source = {};

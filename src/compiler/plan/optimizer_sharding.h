@@ -10,7 +10,7 @@ struct OptimizerSharding {
   /// 0: every rank keeps everything.
   /// 1: optimizer states are sharded, and with them updates and what is computed from gradients. A gradient is
   /// reduce-scattered, a new parameter gathered.
-  /// 2: gradients are also sharded as they are made. With micro-batches this applies to each of them, so that sums over
+  /// 2: gradients are also sharded as they are made. With micro-batches this applies to each of them, so sums over
   /// micro-batches are kept in parts.
   /// 3: parameters are sharded too. The forward pass gathers each at its first use, and the backward pass gathers it
   /// again.

@@ -87,7 +87,7 @@ class Context {
   /// if an input or a parameter is called "step".
   Value step();
   /// Returns a key for random numbers: a function of the seed, `scoped(name)` and the number of earlier calls with it
-  /// in this build, so that each call gets a different key.
+  /// in this build, so each call gets a different key.
   uint64_t random_key(const std::string& name);
   /// Returns the full name of a state of the layer that is being built: "layer1.0.conv1.name" inside layer1.0.conv1,
   /// `name` alone in the outermost layer.

@@ -96,7 +96,7 @@ struct Halves {
 /// Properties of an op that other folders query instead of comparing its name. Each is optional.
 struct OpTraits {
   Halves halves = {};
-  /// Whether the result is the sum of the operands, so that the producer of an operand can accumulate into it.
+  /// Whether the result is the sum of the operands, so the producer of an operand can accumulate into it.
   bool is_sum = false;
   /// Whether the results hold every element of the operands, moved, repeated or converted, and nothing else.
   bool moves_elements = false;

@@ -74,7 +74,7 @@ class NetworkCosts {
   /// recomputation; its own class if it is not lowered. With either class the configuration has the same price, unless
   /// it recomputes layers.
   int64_t alike_links(Configuration configuration);
-  /// Whether the layers of a configuration are already lowered, so that their costs are cheap to find.
+  /// Whether the layers of a configuration are already lowered, so their costs are cheap to find.
   bool is_lowered(const Configuration& configuration) const {
     return lowering_.is_lowered(lowering_.key_of(configuration));
   }

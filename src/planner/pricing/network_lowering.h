@@ -70,7 +70,7 @@ class NetworkLowering {
   /// the same placements and shared links (`Places::fewest_alike`). The ranks of a group share the same rows. Throws
   /// InvalidArgument if there cannot be as many ranks.
   int64_t groups_of(const Configuration& configuration);
-  /// Whether layers are already lowered, so that their costs are cheap to find.
+  /// Whether layers are already lowered, so their costs are cheap to find.
   bool is_lowered(const LoweringKey& key) const {
     const auto cached = alike_.find(key);
     return layer_cache_.contains(cached == alike_.end() ? key : cached->second);
