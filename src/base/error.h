@@ -2,6 +2,16 @@
 // The error kinds and the exit codes of every program of the project.
 //
 // Every message reads `[where] what was wrong, got A, expected B`. Error's constructor shortens long values in it.
+//
+// Doc comments name some groups of errors, as in "Throws RankFailures". They are no classes:
+//
+//   LostRanks       RuntimeFailure of a call in which ranks wait for one another: with the error of a rank that fails,
+//                   peer_lost or peer_stalled if a rank is lost, peer_stalled if one is late
+//   RankFailures    LostRanks, and RuntimeFailure(ranks_disagree) if a rank makes another call, or ends without one
+//   ThreadFailures  RuntimeFailure(out_of_memory) if the compute threads cannot be started
+//   UnreadableFile  MissingFile if the file cannot be opened, InvalidFile if it is not a regular file
+//   LoweringErrors  InvalidArgument if the network cannot be lowered under the configuration, or the cluster has too
+//                   few ranks for it
 
 #include <fmt/format.h>
 

@@ -26,8 +26,7 @@ struct LayerRow {
 
 /// Returns the rows of all layers in the order of the network. `plan` is a plan of the folded forward graph and says
 /// how layers are cut; `stages` says which of them are recomputed. If the configuration counts recomputed layers,
-/// layers have a row for each policy that some of their copies have. Throws InvalidArgument if the network cannot be
-/// lowered so, or the cluster has too few ranks.
+/// layers have a row for each policy that some of their copies have. Throws LoweringErrors.
 std::vector<LayerRow> layer_table(NetworkCosts& costs, const Configuration& configuration,
                                   const std::vector<StageLayers>& stages, const Plan& plan, const Rules& rules,
                                   const Precision& precision);

@@ -79,11 +79,10 @@ class NetworkLowering {
   /// its class of links. Throws InvalidArgument if the network cannot be cut so.
   const LoweringKey& alike(const LoweringKey& key);
   /// The costs for a micro-batch of `micro_batch` rows, while `groups` groups of ranks that share rows work at once.
-  /// The reference lives as long as this object. Throws InvalidArgument if the network cannot be lowered so, or the
-  /// cluster has too few ranks.
+  /// The reference lives as long as this object. Throws LoweringErrors.
   const LayerCosts& layer_costs(const LoweringKey& key, int64_t groups, int64_t micro_batch);
   /// Returns the costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached.
-  /// Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
+  /// Throws LoweringErrors.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
   /// Rows of the smallest micro-batch with a row for each rank that may divide its rows (`NetworkCosts::min_rows`).
   int64_t min_rows(const LoweringKey& key) const;
