@@ -10,6 +10,10 @@
 //   RankFailures    LostRanks, and RuntimeFailure(ranks_disagree) if a rank makes another call, or ends without one
 //   ThreadFailures  RuntimeFailure(out_of_memory) if the compute threads cannot be started
 //   UnreadableFile  MissingFile if the file cannot be opened, InvalidFile if it is not a regular file
+//   LauncherErrors  InvalidArgument if the variables of a launcher are invalid or inconsistent, MissingFile or
+//                   InvalidFile for its rank table
+//   KernelErrors    InvalidArgument for a label, an id or a slot that is out of range, RuntimeFailure(out_of_memory) if
+//                   a library lacks memory
 //   LoweringErrors  InvalidArgument if the network cannot be lowered under the configuration, or the cluster has too
 //                   few ranks for it
 

@@ -41,8 +41,7 @@ class NetworkPlanner {
   /// clusters, memory is measured on the compiled program, else it is estimated. Throws InvalidArgument if it needs
   /// more ranks than the cluster has, the network cannot be lowered so, or the order of the pipeline is too long
   /// (`make_sequence`). Where memory is measured, also throws InvalidArgument for a configuration of the network that a
-  /// training refuses and for bad variables of a launcher, MissingFile or InvalidFile for a launcher's rank table, and
-  /// ThreadFailures.
+  /// training refuses, LauncherErrors and ThreadFailures.
   PricedPlan priced(const Configuration& configuration);
   /// Returns the plan of a configuration that is already priced, with the names of its layers and notes, but without a
   /// lower bound. Memory is measured or estimated as by the other overload; only measuring it throws, with the same

@@ -135,8 +135,7 @@ struct Executor::Impl {
   }
 
   /// Runs a step up to and including the exchange before the update. Calls `after(run, instruction)` after each
-  /// instruction, if given. Throws InvalidArgument for a label, an id or a slot that is out of range;
-  /// RuntimeFailure(out_of_memory) if a library lacks memory; RankFailures; and what `after` throws.
+  /// instruction, if given. Throws KernelErrors, RankFailures, and what `after` throws.
   void run_before_update(DeviceSubnormals& threads, const std::function<void(const Run&, size_t)>& after = nullptr) {
     for (const auto& stage : own) stage->begin_step();
     if (transfers) transfers->begin_step();

@@ -73,18 +73,15 @@ class Executor {
   /// Runs forward and backward, then the update if the loss (output "loss") and the gradients (output kFinite of
   /// compiler/autodiff/training_graph.h, if there is one) are finite. If they are not, nothing is updated: replays
   /// forward and backward to name the first bad node, and returns what is not finite, the same on every rank. Returns
-  /// nothing after the update. A collective call over the world. Throws RankFailures. Throws what kernels throw:
-  /// InvalidArgument for a label, an id or a slot that is out of range, RuntimeFailure(out_of_memory) if a library
-  /// lacks memory. Throws InvalidArgument if there is no output "loss". `meanwhile`, if given, is called at most once,
-  /// when the accelerator has begun to compute; it throws nothing.
+  /// nothing after the update. A collective call over the world. Throws RankFailures and KernelErrors. Throws
+  /// InvalidArgument if there is no output "loss". `meanwhile`, if given, is called at most once, when the accelerator
+  /// has begun to compute; it throws nothing.
   std::optional<std::string> try_step(const std::function<void()>& meanwhile = nullptr);
   /// Does what `try_step` does. Throws as it does, and RuntimeFailure(non_finite) on every rank, before anything is
   /// updated, if the loss or the gradients are not finite.
   void step(const std::function<void()>& meanwhile = nullptr);
   /// Runs the whole graph once: the forward pass and, if the graph has them, the backward pass and the update, whether
-  /// or not the values are finite. A collective call over the world. Throws RankFailures. Throws what kernels throw:
-  /// InvalidArgument for a label, an id or a slot that is out of range, RuntimeFailure(out_of_memory) if a library
-  /// lacks memory.
+  /// or not the values are finite. A collective call over the world. Throws RankFailures and KernelErrors.
   void run();
 
   /// A copy of this rank's part of an output, after step() or run(), from its lowest stage that has it. Scalars are

@@ -96,8 +96,7 @@ class StageExecutor {
   /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch) { buffers_.begin(micro_batch); }
   /// Runs instructions [begin, end) in order, in the current micro-batch. Those marked `last` run only in the last
-  /// micro-batch. Sets the subnormal mode of each on `threads`. Throws InvalidArgument for a label, an id or a slot
-  /// that is out of range; RankFailures; RuntimeFailure(out_of_memory) if a library lacks memory. An error of an
+  /// micro-batch. Sets the subnormal mode of each on `threads`. Throws KernelErrors and RankFailures. An error of an
   /// asynchronous collective is thrown by an instruction that waits.
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
   /// Whether each instruction runs by itself on an accelerator, so that `makes_finite` finds all results.
