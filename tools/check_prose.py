@@ -134,6 +134,8 @@ WORDS = [
     (3, pattern(rf"(takes?|took|taking) {AMOUNT}(?! (of (an|that) (operand|copy)|that its)\b)"), "need, use"),
     (3, pattern(r"(has|have|had) ([\d.,]+|an? \w+ of [\d.,]+) %"), "is, reaches, shows"),
     (3, pattern(r"meanwhile(?=[.;)]|$)"), "at that time, during .."),
+    (9, pattern(r"is lost or late\b|label, an id or a slot that is out of range; "),
+     "the name of these errors in base/error.h, such as RankFailures"),
     (3, pattern(r"(?<=[.;]\s)who\b(?=[^?]*[.])"), "whoever; name the thing that does"),
 ]
 
@@ -357,7 +359,7 @@ def findings_in(path: str, text: Text) -> Iterator[Finding]:
 ALLOWANCES = [(pattern(one.words), one.path) for one in ALLOWED]
 # A quick test whether any pattern of WORDS can match.
 SOME = re.compile(r"behind|front|beside|many|most|least|,\s+as\b|\(as\b|talk|spen[dt]|weigh|deal|soonest|again|"
-                  r"ahead|came|forward|backward|tak(e|ing)|took|%|meanwhile|who", re.I)
+                  r"ahead|came|forward|backward|tak(e|ing)|took|%|meanwhile|who|or late|or a slot", re.I)
 
 
 def findings_of(path: str, text: str) -> list[Finding]:

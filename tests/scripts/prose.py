@@ -156,6 +156,11 @@ class Words(unittest.TestCase):
             self.assertIn((1, 4, wrong), found(doc(words)), words)
             self.assertIn((1, 4, wrong), found(words + "\n", "docs/a.md"), words)
 
+    def test_rule_9(self):
+        words = "Returns the sum. Throws RuntimeFailure if a rank fails, is lost or late."
+        self.assertEqual(found(doc(words)), [(1, 9, "is lost or late")])
+        self.assertEqual(found(doc("Returns the sum. Throws RankFailures.")), [])
+
     def test_other_comments_are_searched_for_words(self):
         self.assertEqual(found("void f() {\n  // Read behind the header.\n  work();\n}\n"), [(2, 3, "behind")])
         python = '"""Module.\n\nRows lie behind the header.\n"""\n'

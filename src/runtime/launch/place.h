@@ -36,7 +36,7 @@ Place this_place();
 
 /// Opens the records of calls for `ranks` ranks that are threads of this process, in the folder that
 /// PARTITA_FLIGHT_RECORD names. Their elements are null if it is not set or "". Empty if this process is one of
-/// several, which have their own. Throws RuntimeFailure(cannot_write) if one cannot be written, LauncherErrors.
+/// several, which have their own. Throws RuntimeFailure(cannot_write) if one cannot be written, and LauncherErrors.
 FlightRecords open_flight_records(int ranks);
 
 /// Returns the world of all processes that the launcher started. It is made at the first call and ends with the
