@@ -98,8 +98,8 @@ ONE = r"(the|an?|its|whose|each|every|one|first|last|next|second|own|their|no|th
 PASS = r"(backward|forward)"
 # What follows "forward" where it is no noun.
 PASSED = (r"(pass(es)?|graphs?|nodes?|parts?|phases?|slots?|functions?|sections?|text|work|half|steps?|segments?|ops?|"
-          r"programs?|runs?|order|values?|results?|calls?|cop(y|ies)|stage|times?|seconds|direction|ones?|kernels?|path|"
-          r"shapes?|code|formula|messages|sends?|convolutions?|primitives?|tasks?|ends?|pooling|layout)\b")
+          r"programs?|runs?|order|values?|results?|calls?|cop(y|ies)|stage|times?|seconds|direction|ones?|kernels?|"
+          r"path|shapes?|code|formula|messages|sends?|convolutions?|primitives?|tasks?|ends?|pooling|layout)\b")
 AMOUNT = (r"((up|to|at|most|about|over|more|less|as|much|least|half|of|no|the|some|that|this|its|all|any|only|an?|same|"
           r"few|fewer|other|additional|[\d.,]+) )*(memory|bytes|[KMGT]i?B)\b")
 # Rule, pattern, advice; anywhere in a text.
