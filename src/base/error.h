@@ -9,7 +9,6 @@
 //                   peer_lost or peer_stalled if a rank is lost, peer_stalled if one is late
 //   RankFailures    LostRanks, and RuntimeFailure(ranks_disagree) if a rank makes another call, or ends without one
 //   ThreadFailures  RuntimeFailure(out_of_memory) if the compute threads cannot be started
-//   UnreadableFile  MissingFile if the file cannot be opened, InvalidFile if it is not a regular file
 //   LauncherErrors  InvalidArgument if the variables of a launcher are invalid or inconsistent, MissingFile or
 //                   InvalidFile for its rank table
 //   KernelErrors    InvalidArgument for a label, an id or a slot that is out of range, RuntimeFailure(out_of_memory) if

@@ -313,7 +313,7 @@ ManifestOrder order_of_body(std::string_view body, const std::string& path) {
 }
 
 /// Returns the text of a file of at most 1 GiB. Adds its length in bytes to `bytes_read` unless that is null. Throws
-/// UnreadableFile, and InvalidFile if it is larger, or cannot be read.
+/// MissingFile if the file cannot be opened, InvalidFile if it is not a regular file, is larger, or cannot be read.
 std::string read_text(const std::string& path, int64_t* bytes_read) {
   const File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (!file.is_open()) {

@@ -348,8 +348,8 @@ void refuse_other_format(const File& file, int64_t size, const std::string& path
   if (begin.starts_with("\x89HDF")) refuse("a file of HDF5", "");
 }
 
-/// Opens a file and parses its header. Throws UnreadableFile, and InvalidFile if it is too short, or its header is not
-/// valid.
+/// Opens a file and parses its header. Throws MissingFile if it cannot be opened, InvalidFile if it is not a regular
+/// file, is too short, or its header is not valid.
 OpenWeights open_weights(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer.
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

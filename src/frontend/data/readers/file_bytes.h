@@ -21,7 +21,7 @@ inline constexpr int64_t kMaxDeflateRatio = 1032;
 /// the file really holds, never what it declares.
 class PackedFile {
  public:
-  /// Opens the file. Throws UnreadableFile.
+  /// Opens the file. Throws MissingFile if it cannot be opened, InvalidFile if it is not a regular file.
   explicit PackedFile(std::filesystem::path path);
   PackedFile(const PackedFile&) = delete;
   PackedFile& operator=(const PackedFile&) = delete;
@@ -61,8 +61,9 @@ std::filesystem::path find_packed(const std::filesystem::path& directory, std::s
 /// none does.
 std::filesystem::path require_packed(const std::filesystem::path& directory, std::string_view name);
 
-/// Returns the contents of a file, decompressed if its name ends in `.gz` or `.xz`. Throws UnreadableFile, and
-/// InvalidFile as `PackedFile::read` does, and as soon as the contents exceed `limit` bytes.
+/// Returns the contents of a file, decompressed if its name ends in `.gz` or `.xz`. Throws MissingFile if it cannot be
+/// opened. Throws InvalidFile if it is not a regular file, as `PackedFile::read` does, and as soon as the contents
+/// exceed `limit` bytes.
 std::vector<uint8_t> read_file(const std::filesystem::path& path, int64_t limit);
 
 }  // namespace partita

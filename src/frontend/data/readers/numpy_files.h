@@ -26,7 +26,7 @@ std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path&
                                                     const std::vector<std::string>& names);
 
 /// Returns the names of the arrays in a .npz file without reading them, in file order and without ".npy". Throws
-/// UnreadableFile, and InvalidFile if it is no zip file.
+/// MissingFile if the file cannot be opened, InvalidFile if it is not a regular file or no zip file.
 std::vector<std::string> npz_names(const std::filesystem::path& file);
 
 }  // namespace partita
