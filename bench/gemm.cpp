@@ -107,7 +107,7 @@ std::vector<Gemm> products_of(const GptSizes& sizes) {
   add("mlp 2", 4 * sizes.width, sizes.width, sizes.layers);
   add("head", sizes.width, sizes.vocabulary, 1);
   const int64_t head = sizes.width / sizes.heads, pairs = sizes.batch * sizes.heads;
-  // The scores are recomputed in the backward.
+  // The scores are recomputed in the backward pass.
   const auto attention = [&](const std::string& name, int64_t n, int64_t k, int64_t count, bool a, bool b) {
     all.push_back({.name = "attention " + name,
                    .m = sizes.tokens,

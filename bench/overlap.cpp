@@ -1,5 +1,5 @@
-// How much of a slow communication a data-parallel step overlaps with its backward. Every all-reduce of more than a few
-// numbers takes some milliseconds longer, as over a slow link.
+// How much of a slow communication a data-parallel step overlaps with its backward pass. Every all-reduce of more than
+// a few numbers takes some milliseconds longer, as over a slow link.
 //
 //   bench_overlap [MODEL=resnet50] [BATCH=16] [RANKS=2] [MILLISECONDS=20] [STEPS=5]
 //

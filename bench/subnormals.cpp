@@ -3,7 +3,7 @@
 //
 //   bench_subnormals [MODEL] [BATCH=16] [THREADS=2] [WARM=10] [STEPS=8]
 //
-// Steps of three trainings in turn: with a learning rate of 0, so that none come up; with one of 0.01; and with 0.01 on
+// Steps of three trainings in turn: with a learning rate of 0, so none come up; with one of 0.01; and with 0.01 on
 // threads that keep them. Some processors take no longer for them: there all three are equal.
 // Prints the median step of each and the median of its ratio to the first.
 

@@ -94,6 +94,14 @@ OPENINGS = [
 
 MADE = r"(made|computed|compute|computes|computing|make|makes|making)"
 FORWARD = r"(backward|forward|recomput\w+|results|attention|activations)"
+ONE = r"(the|an?|its|whose|each|every|one|first|last|next|second|own|their|no|this|another|whole|\w+[’']s)"
+PASS = r"(backward|forward)"
+# What follows "forward" where it is no noun.
+PASSED = (r"(pass(es)?|graphs?|nodes?|parts?|phases?|slots?|functions?|sections?|text|work|half|steps?|segments?|ops?|"
+          r"programs?|runs?|order|values?|results?|calls?|cop(y|ies)|stage|times?|seconds|direction|ones?|kernels?|"
+          r"path|shapes?|code|formula|messages|sends?|convolutions?|primitives?|tasks?|ends?|pooling|layout)\b")
+AMOUNT = (r"((up|to|at|most|about|over|more|less|as|much|least|half|of|no|the|some|that|this|its|all|any|only|an?|same|"
+          r"few|fewer|other|additional|[\d.,]+) )*(memory|bytes|[KMGT]i?B)\b")
 # Rule, pattern, advice; anywhere in a text.
 WORDS = [
     (3, pattern(r"behind\b"), "after; next to"),
@@ -121,6 +129,14 @@ WORDS = [
      "prefetched"),
     (4, pattern(r"(what|bytes|messages?|frames?|chunks?|requests?|signals?|answers?)( that)? came\b(?! first)"),
      "arrived, was received"),
+    (4, pattern(rf"{ONE} {PASS}\b(?!-)(?!,? ((and|or) )?({ONE} )?{PASS}\b)(?! ({PASSED}|or training\b))"),
+     "the forward pass, the backward pass"),
+    (3, pattern(rf"(takes?|took|taking) {AMOUNT}(?! (of (an|that) (operand|copy)|that its)\b)"), "need, use"),
+    (3, pattern(r"(has|have|had) ([\d.,]+|an? \w+ of [\d.,]+) %"), "is, reaches, shows"),
+    (3, pattern(r"meanwhile(?=[.;)]|$)"), "at that time, during .."),
+    (9, pattern(r"is lost or late\b|label, an id or a slot that is out of range; "),
+     "the name of these errors in base/error.h, such as RankFailures"),
+    (3, pattern(r"(?<=[.;]\s)who\b(?=[^?]*[.])"), "whoever; name the thing that does"),
 ]
 
 
@@ -343,7 +359,7 @@ def findings_in(path: str, text: Text) -> Iterator[Finding]:
 ALLOWANCES = [(pattern(one.words), one.path) for one in ALLOWED]
 # A quick test whether any pattern of WORDS can match.
 SOME = re.compile(r"behind|front|beside|many|most|least|,\s+as\b|\(as\b|talk|spen[dt]|weigh|deal|soonest|again|"
-                  r"ahead|came", re.I)
+                  r"ahead|came|forward|backward|tak(e|ing)|took|%|meanwhile|who|or late|or a slot", re.I)
 
 
 def findings_of(path: str, text: str) -> list[Finding]:

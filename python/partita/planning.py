@@ -36,9 +36,9 @@ def plan(
     `model` may also be the name of one of docs/reference/models.md ("gpt:layers=24") or the file of a forward graph
     ("graph.txt"), without a data set.
     `target`: a chip for which `partita compile` compiles programs ("h100:4"), in place of a cluster; its plan is one of
-    Partita's own programs. `check`: compiles the programs of the rank that takes most memory, which needs the plugin of
-    the devices, and searches on until they fit. Their `collectives` are "cut", by the host, or "whole", by the device;
-    their `attention` is "composed", with its scores in memory, or "fused", by cuDNN.
+    Partita's own programs. `check`: compiles the programs of the rank that needs the most memory, which needs the
+    plugin of the devices, and searches on until they fit. Their `collectives` are "cut", by the host, or "whole", by
+    the device; their `attention` is "composed", with its scores in memory, or "fused", by cuDNN.
 
     `ranks`: plans for a part of the cluster. `pins`: values that are fixed ("tensor=8,recompute=none"). `fixed`: the
     whole configuration, which is priced as it is. `batch`: rows of the global batch. `dtype`: type of activations and

@@ -2,6 +2,19 @@
 // The error kinds and the exit codes of every program of the project.
 //
 // Every message reads `[where] what was wrong, got A, expected B`. Error's constructor shortens long values in it.
+//
+// Doc comments name some groups of errors, as in "Throws RankFailures". They are no classes:
+//
+//   LostRanks       RuntimeFailure of a call in which ranks wait for one another: with the error of a rank that fails,
+//                   peer_lost or peer_stalled if a rank is lost, peer_stalled if one is late
+//   RankFailures    LostRanks, and RuntimeFailure(ranks_disagree) if a rank makes another call, or ends without one
+//   ThreadFailures  RuntimeFailure(out_of_memory) if the compute threads cannot be started
+//   LauncherErrors  InvalidArgument if the variables of a launcher are invalid or inconsistent, MissingFile or
+//                   InvalidFile for its rank table
+//   KernelErrors    InvalidArgument for a label, an id or a slot that is out of range, RuntimeFailure(out_of_memory) if
+//                   a library lacks memory
+//   LoweringErrors  InvalidArgument if the network cannot be lowered under the configuration, or the cluster has too
+//                   few ranks for it
 
 #include <fmt/format.h>
 

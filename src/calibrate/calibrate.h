@@ -56,8 +56,9 @@ Measurements median(std::vector<Measurements> rounds);
 /// Measures the machine. Times copies in memory, trains small perceptrons, convolutional networks and transformers on
 /// one core, on all cores and on several ranks, and times collectives of 2, 4 and 8 threads. All of this is repeated
 /// `rounds` times, at least 1, and the medians are returned, so that they exclude a single disturbed round. Nothing
-/// else should run meanwhile. Throws InvalidArgument for a case that cannot be trained, RuntimeFailure(non_finite) if a
-/// loss is not finite, RuntimeFailure(out_of_memory) without memory or threads, and what `options.progress` throws.
+/// else should run at that time. Throws InvalidArgument for a case that cannot be trained, RuntimeFailure(non_finite)
+/// if a loss is not finite, RuntimeFailure(out_of_memory) without memory or threads, and what `options.progress`
+/// throws.
 Measurements measure_machine(const CalibrationOptions& options);
 
 /// Returns a verified cluster fitted to the measurements. It has as many ranks as there are cores, but at least 8.

@@ -42,7 +42,7 @@ void call(Collective kind, Communicator& comm, RankBuffers& buffers) {
 }
 
 /// Returns the seconds of one call, from the first rank's start to the last rank's end: the same on every rank. All
-/// ranks call it. Throws RuntimeFailure if a rank is lost or has failed.
+/// ranks call it. Throws LostRanks.
 double time_call(Collective kind, Communicator& comm, RankBuffers& buffers) {
   auto& written = kind == Collective::all_gather ? buffers.part : buffers.whole;
   std::fill(written.begin(), written.end(), 1.0F);

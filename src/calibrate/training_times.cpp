@@ -76,8 +76,8 @@ struct StepTimes {
 
 /// Returns the times of pairs of steps, without and with timers, that are repeated for about `seconds`: at least once,
 /// at most 400 times, after a step that is not timed. All ranks call it and run the same number of pairs: the first
-/// rank decides whether another follows. Throws RuntimeFailure(non_finite) if the loss is not finite, RuntimeFailure if
-/// a rank is lost or has failed, and RuntimeFailure(out_of_memory) if a library lacks memory.
+/// rank decides whether another follows. Throws RuntimeFailure(non_finite) if the loss is not finite, LostRanks, and
+/// RuntimeFailure(out_of_memory) if a library lacks memory.
 StepTimes run_steps(Executor& executor, int threads, double seconds, Communicator& world) {
   const StageExecutor& stage = *executor.stages().front();
   StepTimes times;

@@ -215,7 +215,7 @@ __attribute__((noinline)) void grow_stack() {
   for (size_t i = 0; i < sizeof used; i += kPage) used[i] = 0;
 }
 
-/// If the address space is limited, restricts malloc to one arena and grows the stack. Each arena would take 64 MiB per
+/// If the address space is limited, restricts malloc to one arena and grows the stack. Each arena would need 64 MiB per
 /// thread, and a stack that cannot grow later would end the process by a signal.
 void spare_addresses() {
   rlimit limit{};

@@ -62,8 +62,7 @@ Stage last_stage(const JobConfig& config) { return config.ranks.count > 1 ? Stag
 
 /// Compiles the graph of a file, under the parts of the configuration that do not depend on a network. Throws
 /// MissingFile if the file cannot be read, InvalidFile if it has more than 16 MiB, InvalidArgument if it is not a
-/// graph, the options do not fit it or OMP_THREAD_LIMIT is below the threads, and RuntimeFailure(out_of_memory) if the
-/// compute threads cannot be started.
+/// graph, the options do not fit it or OMP_THREAD_LIMIT is below the threads, and ThreadFailures.
 Program compile_file(const std::string& path, const JobConfig& config, bool training) {
   // A forward graph on one rank is printed with its dead nodes.
   const Stage last = training || config.ranks.count > 1 ? last_stage(config) : Stage::graph;

@@ -29,7 +29,7 @@ void add_option_flags(CLI::App& command, JobFlags& flags, const std::function<bo
 /// schedule. Commands that print programs and run none take these options.
 bool decides_program(const JobOption& option);
 
-/// Whether the option decides which values of the forward have 16 bits.
+/// Whether the option decides which values of the forward pass have 16 bits.
 bool rounds_values(const JobOption& option);
 
 /// Returns the assignments of the file of --config, if it is given, then those of the flags, without one of the model.

@@ -92,8 +92,8 @@ void run_plan(const PlanFlags& flags) {
 /// Adds the flags that compile the programs of a plan.
 void add_check(CLI::App& command, PlanFlags& flags) {
   command.add_flag("--check", flags.request.check,
-                   "Compile the programs of the rank that takes most memory, and search on until they fit; needs the "
-                   "plugin of the devices (partita compile), not the devices");
+                   "Compile the programs of the rank that needs the most memory, and search on until they fit; needs "
+                   "the plugin of the devices (partita compile), not the devices");
   command
       .add_option(
           "--collectives", flags.collectives,

@@ -26,8 +26,8 @@ struct ScheduleFlags {
   std::string cluster;
 };
 
-/// Returns the name of a section, with "forward" for `micro` on a pipeline stage, where the backward is a section of
-/// its own.
+/// Returns the name of a section, with "forward" for `micro` on a pipeline stage, where the backward pass is a section
+/// of its own.
 std::string_view section_name(Section section, const LocalGraph& local) {
   return section == Section::micro && local.is_stage() ? "forward" : name_of(section);
 }

@@ -31,7 +31,7 @@ struct CompileOptions {
   /// only.
   std::optional<NamedStages> stages = std::nullopt;
   /// Program with the same stages on the same ranks, whose executor holds the states. For a forward graph only. States
-  /// are sharded and placed in memory as in the holder; those that are only read take no memory of this program. Must
+  /// are sharded and placed in memory as in the holder; those that are only read need no memory of this program. Must
   /// outlive the call of `compile`.
   const Program* holder = nullptr;
   PassOptions passes = {};       // dumps and passes that are switched off

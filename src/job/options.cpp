@@ -276,7 +276,7 @@ void add_evaluation(List& list) {
   list.section(OptionSection::evaluation);
   list.add("batch", "eval-batch", Effect::placement, PARTITA_FIELD(evaluation.batch),
            "Maximum number of rows of a batch of an evaluation; 0: those of a micro-batch of the training, or up to "
-           "256 if these take no more memory");
+           "256 if these need no more memory");
   list.add("top", "top-k", Effect::length, PARTITA_FIELD(evaluation.top),
            "Also count labels among the K likeliest classes", {1, static_cast<double>(kLargestNumber)})
       .value = "K";
@@ -351,7 +351,8 @@ void add_pipeline(List& list) {
 
 void add_memory(List& list) {
   list.add("recompute", "recompute", Effect::placement, PARTITA_FIELD(plan.recompute),
-           "Activations that the backward recomputes instead of keeping them: those of attention (selective), or all "
+           "Activations that the backward pass recomputes instead of keeping them: those of attention (selective), or "
+           "all "
            "within blocks (full)")
       .synonyms = {"recompute-granularity", "gradient-checkpointing", "activation-checkpointing"};
   JobOption& recomputed =

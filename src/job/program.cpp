@@ -154,7 +154,7 @@ PrecisionOptions precision_of(const JobConfig& config, const ProgramRequest& req
 /// InvalidArgument for a path that names no layer.
 void require_precise_layers(const JobConfig& config, const ProgramRequest& request) {
   PrecisionOptions options = precision_of(config, request);
-  // Rows of a prediction may lack labels, so that its graph has no loss, nor layers that a network has in its loss.
+  // Rows of a prediction may lack labels, so its graph has no loss, nor layers that a network has in its loss.
   const bool has_loss = request.purpose == Purpose::evaluation;
   std::erase_if(options.layers, [&](const LayerPrecision& layer) {
     return !has_loss && matches_layer(layer.layers.substr(0, layer.layers.find('/')), "loss");

@@ -50,12 +50,11 @@ NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramReq
 /// has the stages and the mode of the training and runs a batch as a whole. A prediction has neither stages nor
 /// micro-batches. Only programs of trainings are dumped. Throws InvalidArgument for a network that cannot be built, for
 /// options, annotations and plans that the network or the ranks do not allow, and for an OMP_THREAD_LIMIT below the
-/// threads; RuntimeFailure(cannot_write) if a dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot
-/// be started.
+/// threads; RuntimeFailure(cannot_write) if a dump fails, and ThreadFailures.
 Program make_program(const JobConfig& config, const ProgramRequest& request);
 /// Compiles the program of a graph, under those parts of a completed configuration that do not depend on a network.
 /// Throws what `request.forward` throws, InvalidArgument for options that the graph or the ranks do not allow and an
-/// OMP_THREAD_LIMIT below the threads, and RuntimeFailure(out_of_memory) if the compute threads cannot be started.
+/// OMP_THREAD_LIMIT below the threads, and ThreadFailures.
 Program make_program(const JobConfig& config, const GraphRequest& request);
 
 }  // namespace partita

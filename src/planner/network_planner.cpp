@@ -224,7 +224,7 @@ bool NetworkPlanner::is_placed() const {
 
 /// Returns the compute threads of each of `ranks` ranks on the cluster: its cores, but at most those of this machine,
 /// divided by the ranks of its innermost level, rounded down; at least 1, and at most the threads that a team has here.
-/// Throws InvalidArgument for bad variables of a launcher, MissingFile or InvalidFile for its rank table.
+/// Throws LauncherErrors.
 int NetworkPlanner::threads(int64_t ranks) const {
   const Place here = this_place();
   const int64_t cores = std::min<int64_t>(cluster_.cores, here.shared_cores());

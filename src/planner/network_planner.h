@@ -41,15 +41,14 @@ class NetworkPlanner {
   /// clusters, memory is measured on the compiled program, else it is estimated. Throws InvalidArgument if it needs
   /// more ranks than the cluster has, the network cannot be lowered so, or the order of the pipeline is too long
   /// (`make_sequence`). Where memory is measured, also throws InvalidArgument for a configuration of the network that a
-  /// training refuses and for bad variables of a launcher, MissingFile or InvalidFile for a launcher's rank table, and
-  /// RuntimeFailure(out_of_memory) if the compute threads cannot be started.
+  /// training refuses, LauncherErrors and ThreadFailures.
   PricedPlan priced(const Configuration& configuration);
   /// Returns the plan of a configuration that is already priced, with the names of its layers and notes, but without a
   /// lower bound. Memory is measured or estimated as by the other overload; only measuring it throws, with the same
   /// errors.
   PricedPlan priced(const PricedConfiguration& found);
   /// Searches for the fastest configuration that fits, by the memory that `priced` reports, or that of its compiled
-  /// programs if the request says so. If none fits, the result has no `best` but `least`, the one that takes the least
+  /// programs if the request says so. If none fits, the result has no `best` but `least`, the one that needs the least
   /// memory. `runner_up` also keeps the fastest one that differs from the best in data, context, tensor or pipeline and
   /// fits by its estimated memory. `any` stops at the first that fits, which need not be the fastest. Throws
   /// InvalidArgument if the pins allow no configuration, ask for searched cuts although the search is propagation, or
@@ -63,7 +62,7 @@ class NetworkPlanner {
   /// Checks the cuts of a plan file; does nothing if it has none. Throws InvalidArgument "[FILE:LINE] .." for cuts that
   /// its training would refuse. Throws InvalidArgument if the network does not have its stages or recomputed layers,
   /// for another network or a bad configuration, and for the file of a graph. Throws RuntimeFailure(cannot_write) if a
-  /// dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot be started.
+  /// dump fails, and ThreadFailures.
   void require_trainable(const PlanFile& plan) const;
   /// Prices a completed configuration with the cuts of a plan file. Repeated layers keep their own cuts, and nodes that
   /// the file does not name are cut as `cuts.others` says. Memory is found as in `priced`. Throws as the constructor

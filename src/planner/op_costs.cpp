@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-constexpr double kExposedGradients = 0.1;  // share of gradient sums after the backward
+constexpr double kExposedGradients = 0.1;  // share of gradient sums after the backward pass
 
 Graph forward_of_micro_batch(const PlanFile& plan, const NetworkPlanner& planner) {
   const TrainedNetwork& trained = planner.trained();

@@ -30,9 +30,9 @@ struct PlanRequest {
   Pins pins{};                                  // values that a search may not change
   bool idle = true;                             // whether a search may leave ranks without work
   bool runner_up = false;  // whether a search keeps the best plan with another assignment of the ranks
-  /// Whether the programs of the rank that takes most memory are compiled, and the search goes on until they fit. On
-  /// chips they are those of the largest estimate, and of others that may be larger. Needs the plugin of the cluster's
-  /// devices, not the devices. Not for the file of a graph, nor in 16 bits on processors.
+  /// Whether the programs of the rank that needs the most memory are compiled, and the search goes on until they fit.
+  /// On chips they are those of the largest estimate, and of others that may be larger. Needs the plugin of the
+  /// cluster's devices, not the devices. Not for the file of a graph, nor in 16 bits on processors.
   bool check = false;
   CollectiveMode collectives = CollectiveMode::cut;   // mode of the programs that are compiled
   AttentionMode attention = AttentionMode::composed;  // their attention

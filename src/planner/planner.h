@@ -27,13 +27,12 @@ struct PlannedJob {
   std::shared_ptr<NetworkPlanner> edited_planner{};  // planner under the cuts of an edited file; else null
 };
 
-/// Searches for the fastest configuration that fits. If nothing fits, returns the one that takes the least memory, with
+/// Searches for the fastest configuration that fits. If nothing fits, returns the one that needs the least memory, with
 /// `fits` false. For trainings in f32 or f64 on CPU clusters, memory is measured on the compiled program. Throws
 /// InvalidArgument for an unknown model or cluster, a network that cannot be built, and ranks, rows or memory out of
 /// range. Throws InvalidArgument if the pins contradict each other or allow no configuration, or if the network can be
 /// lowered under none of them. Throws MissingFile or InvalidFile for the file of a cluster or a graph. Where memory is
-/// measured, throws these three for a launcher's variables and rank table, and RuntimeFailure(out_of_memory) if the
-/// compute threads cannot be started.
+/// measured, throws these three for a launcher's variables and rank table, and ThreadFailures.
 PlannedJob plan(const PlanRequest& request);
 /// Completes and prices one configuration without a search; `fits` says whether it fits. If the request has no ranks,
 /// the configuration decides how many there are. Pins are ignored. Throws InvalidArgument if the configuration does not
@@ -45,7 +44,7 @@ PlannedJob price(const PlanRequest& request, const Configuration& configuration)
 /// that file, with the cuts of the configuration if it has none. Throws InvalidArgument for a job from the file of a
 /// graph, and for a configuration of the network that a training refuses. Searched cuts are priced again; where memory
 /// is measured, this throws MissingFile or InvalidFile for a launcher's rank table. Throws RuntimeFailure(cannot_write)
-/// if a dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot be started.
+/// if a dump fails, and ThreadFailures.
 PlanFile plan_file_of(const PlannedJob& job);
 /// Returns the job configuration with which `Model` trains under the plan, in the type of the plan if that is f32 or
 /// f64, else in the type of the network's configuration. Throws as `plan_file_of` does.
@@ -70,7 +69,7 @@ OpExplanation explain_op(const PlannedJob& job, const std::string& op, bool free
 std::string print(const OpExplanation& explanation);
 
 /// Returns the runner-up, if the job has one, and for each known template (`known_templates`) the fastest configuration
-/// that fits or, if none does, the one that takes the least memory, with `fits` false. Searches anew. A template that
+/// that fits or, if none does, the one that needs the least memory, with `fits` false. Searches anew. A template that
 /// is refused with InvalidArgument, such as one under which no configuration of these ranks is possible, is left out.
 /// Throws other errors as `plan` does.
 std::vector<PageOther> others(const PlannedJob& job);

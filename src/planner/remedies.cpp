@@ -14,8 +14,7 @@ constexpr int64_t kMaxFactor = 32;  // by which nodes or the batch change
 
 /// Whether a search finds a configuration that fits; false if the request is refused with InvalidArgument. `opened` is
 /// the cluster of the request, null to open it. Throws MissingFile or InvalidFile for the file of a cluster that is
-/// opened or of a graph, or a launcher's rank table. Where memory is measured, throws RuntimeFailure(out_of_memory) if
-/// the compute threads cannot be started.
+/// opened or of a graph, or a launcher's rank table. Where memory is measured, throws ThreadFailures.
 bool fits(const PlanRequest& request, const Cluster* opened) {
   try {
     return NetworkPlanner(request, /*cuts=*/std::nullopt, opened)

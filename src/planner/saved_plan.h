@@ -11,16 +11,14 @@ class SavedPlan {
   /// unless it is "". Throws InvalidArgument if the file is malformed, has no line for model or cluster, names an
   /// unknown one, belongs to another network, has cuts that a training would refuse, or has cuts and a configuration
   /// that cannot be priced. Throws MissingFile if the file cannot be read, and MissingFile or InvalidFile for the file
-  /// of a cluster or a graph, or a launcher's rank table. Throws RuntimeFailure(out_of_memory) if the compute threads
-  /// cannot be started.
+  /// of a cluster or a graph, or a launcher's rank table. Throws ThreadFailures.
   explicit SavedPlan(const std::string& path, const std::string& cluster = "");
 
   const PlanFile& file() const { return file_; }
   /// Prices the plan, under the cuts of the file where these can be priced (see `warning`), else under those of its
   /// configuration. Throws InvalidArgument if the network cannot be lowered so or the order of the pipeline is too
   /// long. Where memory is measured (`NetworkPlanner::priced`), also throws InvalidArgument, MissingFile or InvalidFile
-  /// for a launcher's variables and rank table, and RuntimeFailure(out_of_memory) if the compute threads cannot be
-  /// started.
+  /// for a launcher's variables and rank table, and ThreadFailures.
   PlannedJob job() const;
   /// Returns a description of the edited cuts, "8 nodes are cut differently from the configuration, net/h/0/mlp/gelu
   /// first"; "" if there are none.

@@ -22,7 +22,7 @@ struct StepInfo {
   int64_t step = 1;         // within the epoch, counted from 1
   int64_t global_step = 1;  // since the training began, counted from 1
   double loss = 0;
-  bool skipped = false;   // whether the loss or a gradient was not finite, so that nothing was updated
+  bool skipped = false;   // whether the loss or a gradient was not finite, so nothing was updated
   double loss_scale = 1;  // factor of the loss that is differentiated
   double seconds = 0;     // seconds of this step
   int64_t samples = 0;    // rows of the global batch

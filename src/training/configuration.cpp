@@ -19,8 +19,8 @@ constexpr int64_t kMaxDigestedRows = 16;  // rows of a validation
 constexpr const char* kScheduleKey = "schedule.steps";
 
 /// Returns what a training graph computes, as text. Left out is what changes when code moves (source locations), when
-/// there are other stages, or when less is kept (recomputed nodes of the backward, outputs with rows). The backward is
-/// left out, since it follows from the forward.
+/// there are other stages, or when less is kept (recomputed nodes of the backward pass, outputs with rows). The
+/// backward pass is left out, since it follows from the forward pass.
 std::string print_computed(Graph graph) {
   std::erase_if(graph.nodes, [](const Node& node) { return node.phase == Phase::backward; });
   std::erase_if(graph.outputs, [&](const Output& output) { return graph.type(output.value).rank() > 0; });

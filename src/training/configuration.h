@@ -15,10 +15,10 @@ inline constexpr const char *kConfigKey = "partita.config", *kRowsKey = "partita
                             *kValidationKey = "partita.validation";
 
 /// Returns the metadata of a training for its checkpoints: its configuration without files and console, a digest of the
-/// forward and the update of `graph` without source locations, a digest of the first batch of `rows`, the number of
-/// steps of its learning rate schedule and, unless `validation` is null, its number of rows and, unless functions make
-/// them, a digest of the first. Throws InvalidArgument if there are no rows, and what reading rows throws (InvalidFile
-/// or InvalidArgument for an id that `checked_ids` refuses, or what a function that makes rows throws).
+/// forward pass and the update of `graph` without source locations, a digest of the first batch of `rows`, the number
+/// of steps of its learning rate schedule and, unless `validation` is null, its number of rows and, unless functions
+/// make them, a digest of the first. Throws InvalidArgument if there are no rows, and what reading rows throws
+/// (InvalidFile or InvalidArgument for an id that `checked_ids` refuses, or what a function that makes rows throws).
 Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows, int64_t schedule_steps,
                            const DatasetPtr& validation = nullptr);
 
@@ -38,7 +38,7 @@ uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 void require_same_training(const JobConfig& config, const Metadata& now, const TrainingPosition& saved,
                            const std::string& path);
 
-/// Whether the metadata of a checkpoint describe its training, so that require_same_training compares it.
+/// Whether the metadata of a checkpoint describe its training, so require_same_training compares it.
 bool describes_training(const Metadata& saved);
 
 /// Whether the configuration accepts another program (`files.resume_with`), and `saved`, metadata of describe_training,

@@ -37,7 +37,7 @@ class Evaluation {
   /// the options say. Every rank gets the same result, whether or not it is finite. `progress`: called on each rank
   /// that passes it. Throws InvalidArgument if a state has another type, labels do not fit the logits, a label or an id
   /// is out of range, or OMP_THREAD_LIMIT is below the threads; RuntimeFailure(out_of_memory) without memory or
-  /// threads, RuntimeFailure if a rank is lost or has failed, and what reading the rows and `progress` throw.
+  /// threads, LostRanks, and what reading the rows and `progress` throw.
   Metrics run(const States& states, const RankOptions& options, Communicator& comm,
               const EvaluationProgress& progress = nullptr) const;
   /// Evaluates all rows with the states that this rank of a training holds. The programs must be compiled for these

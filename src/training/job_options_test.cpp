@@ -460,7 +460,7 @@ TEST_F(ObeyedOptions, APlanOfAFileIsRun) {
                         (dir_.path() / "plan.txt").string()));
 }
 
-// The states would take 4 TiB. A machine that promises any amount of memory is not asked to begin.
+// The states would need 4 TiB. A machine that promises any amount of memory is not asked to begin.
 TEST_F(ObeyedOptions, ForceBeginsWhatDoesNotFit) {
   std::ifstream overcommit("/proc/sys/vm/overcommit_memory");
   if (overcommit.get() == '1') GTEST_SKIP() << "memory is promised without limits";

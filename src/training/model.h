@@ -63,7 +63,7 @@ class Model {
   /// Compiles the program that `train` would run on `dataset`. Throws InvalidArgument if the network or the
   /// configuration does not fit the rows, the rows are fewer than a batch, options contradict each other or have no
   /// effect, or OMP_THREAD_LIMIT is below the threads; RuntimeFailure(cannot_write) if a dump fails, and
-  /// RuntimeFailure(out_of_memory) if the compute threads cannot be started.
+  /// ThreadFailures.
   Program training_program(const DatasetPtr& dataset) const;
   /// Evaluates all test rows that the configuration names, or the model's own rows, and shows the progress on a
   /// terminal. Throws as the other `eval` does, InvalidArgument if the configuration names no rows or the network does

@@ -36,8 +36,7 @@ int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) 
 
 /// Compiles an evaluation in batches of at most `max_rows` rows, whether or not it fits the memory. `training`: the
 /// program whose states it shares, or null. Throws InvalidArgument if the network or the configuration does not fit the
-/// rows, there are none, or OMP_THREAD_LIMIT is below the threads, and RuntimeFailure(out_of_memory) if the compute
-/// threads cannot be started.
+/// rows, there are none, or OMP_THREAD_LIMIT is below the threads, and ThreadFailures.
 Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const Program* training, int64_t max_rows) {
   const EvaluationOptions evaluation{.ranks = job.config.ranks.count,
                                      .max_rows = max_rows,

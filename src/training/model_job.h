@@ -32,8 +32,7 @@ struct ModelJob {
   ProgramRequest request(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   /// Compiles a program. Passes warnings of the compilation to `warn`, for a training only. Throws InvalidArgument if
   /// the network or the configuration does not fit the columns, the batch or the ranks, or OMP_THREAD_LIMIT is below
-  /// the threads; RuntimeFailure(cannot_write) if a dump fails, RuntimeFailure(out_of_memory) if the compute threads
-  /// cannot be started, and what `warn` throws.
+  /// the threads; RuntimeFailure(cannot_write) if a dump fails, ThreadFailures, and what `warn` throws.
   Program program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   /// Checks that a program of `ranks` ranks fits the available memory next to `copies` copies of the whole states. With
   /// `training`, checks that it fits, without copies, between the steps of that training, whose states it shares. With

@@ -29,15 +29,15 @@ class RankRun {
   /// `program` and `comm` outlive the object, which is for the thread that makes it. `states` has a value for every
   /// state of the program; they are copied. Collective over `comm`. Throws InvalidArgument for a state of another type
   /// and if OMP_THREAD_LIMIT is below the threads, RuntimeFailure(out_of_memory) without memory or threads, and
-  /// RuntimeFailure if a rank is lost or makes other calls.
+  /// RankFailures.
   RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
   /// Sets the states by `fill`, which is called for the parts that this rank holds, and for no others. Throws what
   /// `fill` throws, and as the constructor with whole states does.
   RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm);
   /// Runs a program that was compiled for the states of another one (CompileOptions::holder), on the same device.
   /// `holder` runs that other program on the same rank. It holds the states and outlives the object. Collective. Throws
-  /// RuntimeFailure(out_of_memory) without memory or threads, RuntimeFailure if a rank is lost or makes other calls,
-  /// and InvalidArgument if `holder` lacks a state.
+  /// RuntimeFailure(out_of_memory) without memory or threads, RankFailures, and InvalidArgument if `holder` lacks a
+  /// state.
   RankRun(const Program& program, const RankRun& holder);
 
   Executor& executor() { return *executor_; }
@@ -68,8 +68,8 @@ class RankRun {
   Batcher rows(const DatasetPtr& dataset, int64_t batch) const;
   /// Whether a stage of this rank reads rows.
   bool reads_rows() const;
-  /// Returns every state as a whole, on every rank. Collective. Throws RuntimeFailure if a rank is lost or makes other
-  /// calls, RuntimeFailure(out_of_memory) without memory.
+  /// Returns every state as a whole, on every rank. Collective. Throws RankFailures, RuntimeFailure(out_of_memory)
+  /// without memory.
   States states() const;
   /// Returns every state as a whole on rank 0, and no states on the other ranks, which send their parts. Collective.
   /// Throws as `states` does.

@@ -21,8 +21,7 @@ struct TrainedModel {
 
 /// Compiles the program of a training on `rows`. Throws InvalidArgument if the network or the configuration does not
 /// fit the rows, the rows are fewer than a batch, options contradict each other or have no effect, or OMP_THREAD_LIMIT
-/// is below the threads; RuntimeFailure(cannot_write) if a dump fails, and RuntimeFailure(out_of_memory) if the compute
-/// threads cannot be started.
+/// is below the threads; RuntimeFailure(cannot_write) if a dump fails, and ThreadFailures.
 Program training_program(const ModelJob& job, const DatasetPtr& rows);
 
 class TrainingSession {

@@ -36,8 +36,7 @@ class ZooJob {
   /// Compiles what the ranks would run, up to the stage `last`. Model compiles the same program from this configuration
   /// and these columns. Throws InvalidArgument for a network that cannot be built, for options, annotations and plans
   /// that the network or the ranks do not allow, and for an OMP_THREAD_LIMIT below the threads. Throws
-  /// RuntimeFailure(cannot_write) if a dump fails, RuntimeFailure(out_of_memory) if the compute threads cannot be
-  /// started, and as `columns` does.
+  /// RuntimeFailure(cannot_write) if a dump fails, ThreadFailures, and as `columns` does.
   Program program(Purpose purpose, Stage last = Stage::schedule) const;
 
  private:

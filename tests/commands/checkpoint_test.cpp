@@ -219,7 +219,7 @@ TEST(Checkpointing, SignalsSaveAndEnd) {
 /// The text of a file; "" where there is none.
 std::string text_in(const fs::path& path) { return fs::exists(path) ? read_text(path) : ""; }
 
-// While a training runs, no other job writes what it writes; who only reads is let in.
+// While a training runs, no other job writes what it writes; a job that only reads is let in.
 TEST(Checkpointing, ASecondJobIsRefused) {
   const TempDir folder;
   const auto in = [&](const char* name) { return (folder.path() / name).string(); };

@@ -232,7 +232,7 @@ TEST(Train, AResumedTrainingIsTheSameOrSaysWhatDiffers) {
   const std::string text = (folder.path() / "book.txt").string();
   write_text(text, std::string(56000, 'x'));  // as many windows as were generated
   EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--ranks", "2", "--threads", "1"}).exit_code, 0);
-  // What takes less memory is the same training.
+  // What needs less memory is the same training.
   EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--ranks", "2", "--zero", "3", "--zero-threshold", "0"})
                 .exit_code,
             0);

@@ -166,7 +166,8 @@ TEST_F(Accelerated, AStepThatIsNotFiniteLeavesStatesAlone) {
   run_job(job);
 }
 
-// Ids and labels that the host feeds are checked before a program takes them; kernels of a CPU check them meanwhile.
+// Ids and labels that the host feeds are checked before a program takes them; kernels of a CPU check them as they
+// compute.
 TEST_F(Accelerated, IdsAndLabelsOutOfRangeHaveTheMessagesOfTheCpu) {
   for (const auto& [input, value] : {std::pair{"label", 12}, {"label", -1}, {"tokens", 99}, {"tokens", -5}}) {
     for (const int ranks : {1, 2}) {

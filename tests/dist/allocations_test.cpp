@@ -1,6 +1,6 @@
 // Memory on a rank is the arena that its schedule says: what collectives stage lies in it, and steps allocate nothing.
 //
-// This program has a malloc of its own, which counts. Sanitizers have theirs, so that these tests are skipped there.
+// This program has a malloc of its own, which counts. Sanitizers have theirs, so these tests are skipped there.
 // What oneDNN itself takes is not counted: on some instruction sets its products pack their operands into memory that
 // it takes and gives back within a call.
 
@@ -323,7 +323,7 @@ class CountValidation : public Callback {
   int64_t steps_ = 0;
 };
 
-// Validation takes memory for its own values alone: no rank gathers states, or holds them a second time.
+// Validation needs memory for its own values alone: no rank gathers states, or holds them a second time.
 TEST(Allocations, ValidationGathersNoStates) {
   SKIP_UNLESS_COUNTED();
   const ZooModel zoo = make_model("mlp:hidden=64,layers=24");

@@ -96,7 +96,7 @@ TEST(CompilePasses, LeavingOneOutDoesIt) {
   const Program whole = program_of_passes(job, {});
   EXPECT_LT(bytes_of_states(whole), bytes_of_states(without("shard_optimizer")));
   job.zero = {};
-  job.schedule.bucket_bytes = 256;  // several buckets: the first ones start during the backward
+  job.schedule.bucket_bytes = 256;  // several buckets: the first ones start during the backward pass
   const Program replicated = program_of_passes(job, {});
   EXPECT_FALSE(replicated.schedule().buckets.empty());
   EXPECT_TRUE(without("pack_reductions").schedule().buckets.empty());

@@ -271,7 +271,7 @@ TEST(EvaluatedLosses, WhatNeedsAllRowsAtOnceIsRefused) {
   }
 }
 
-// An evaluation takes no more memory than the training that it follows, and says so.
+// An evaluation needs no more memory than the training that it follows, and says so.
 TEST(EvaluatedLosses, FitWhereTheTrainingFits) {
   const ZooModel zoo = make_model("gpt:layers=2,hidden=32,heads=4,seq=16,vocab=96");
   const DatasetPtr rows = generated_rows(zoo.columns(), 600, [](int64_t, int64_t index, std::span<const Tensor> row) {

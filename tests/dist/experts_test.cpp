@@ -135,7 +135,7 @@ std::map<Phase, std::vector<int64_t>> exchanged_bytes(const LocalGraph& local) {
   return bytes;
 }
 
-/// The other collectives of the forward, but for those of scalars.
+/// The other collectives of the forward pass, but for those of scalars.
 std::map<std::string, int> other_collectives(const LocalGraph& local) {
   std::map<std::string, int> counts;
   for (const Node& node : local.graph.nodes) {

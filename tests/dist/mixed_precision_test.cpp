@@ -270,7 +270,8 @@ TEST(MixedPrecision, WeightsTravelIn16Bits) {
               return state.kind == StateKind::parameter && program.graph.type(state.entry).rank() == 2 &&
                      program.graph.values[state.entry].name.find("wpe") == std::string::npos;
             }));
-        // Level 3 gathers each in the forward and again in the backward, unless the first layer needs no gradient.
+        // Level 3 gathers each in the forward pass and again in the backward pass, unless the first layer needs no
+        // gradient.
         EXPECT_GE(halves, level == 3 ? 2 * weights - 2 : weights - 1) << spec << " level " << level;
         EXPECT_LE(halves, level == 3 ? 2 * weights : weights) << spec << " level " << level;
       }

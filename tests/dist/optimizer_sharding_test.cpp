@@ -111,7 +111,7 @@ TEST(OptimizerSharding, DividesTheStatesOfTheOptimizer) {
   }
 }
 
-// The forward gathers every parameter, the backward those that it uses again: at most 3 P with the reduction.
+// The forward pass gathers every parameter, the backward pass those that it uses again: at most 3 P with the reduction.
 TEST(OptimizerSharding, OfParametersGathersThemTwice) {
   for (const int64_t count : {1, 2}) {
     const Program program = sharded_program(kShardedGpt, 2, {.level = 3, .threshold = 0}, count);
@@ -183,7 +183,7 @@ TEST(OptimizerSharding, DividesWhatItSays) {
 }
 
 // Gathers and scatters overlap with the computation: a parameter is gathered while the layer before it computes, a
-// gradient scattered while the backward continues, a new parameter gathered during the update of others.
+// gradient scattered while the backward pass continues, a new parameter gathered during the update of others.
 TEST(OptimizerSharding, OverlapsCommunicationWithComputation) {
   for (const auto& [level, micro_batches] : {std::pair{1, 1}, {1, 3}, {3, 1}, {3, 3}}) {
     const Program program =

@@ -119,7 +119,7 @@ TEST_F(ProcessGang, AStartThatFailsIsToldOnceAndEndsAll) {
 /// A device that remembers where it was told to be.
 class JoiningDevice final : public Device {
  public:
-  JoiningDevice(Device& inner, ProcessPlace& place) : inner_(inner), place_(place) {}
+  JoiningDevice(Device& inner, JoinedProcess& place) : inner_(inner), place_(place) {}
   const KernelCatalog& catalog() const override { return inner_.catalog(); }
   std::shared_ptr<void> allocate(int64_t bytes) override { return inner_.allocate(bytes); }
   void discard(void* begin, int64_t bytes) override { inner_.discard(begin, bytes); }
@@ -135,7 +135,7 @@ class JoiningDevice final : public Device {
   void enter_thread() override { inner_.enter_thread(); }
   void set_subnormals(SubnormalSetting setting) override { inner_.set_subnormals(setting); }
   const Accelerator* accelerator() override { return inner_.accelerator(); }
-  void join(const ProcessPlace& place) override {
+  void join(const JoinedProcess& place) override {
     place_ = place;
     values_ = place.share();
     values_->put(fmt::format("rank {}", place.rank), "here");
@@ -145,12 +145,12 @@ class JoiningDevice final : public Device {
 
  private:
   Device& inner_;
-  ProcessPlace& place_;
+  JoinedProcess& place_;
   std::shared_ptr<pjrt::KeyValueStore> values_;
 };
 
 TEST_F(ProcessGang, ProcessesLearnTheirPlacesAndShareATable) {
-  std::vector<ProcessPlace> places(2);
+  std::vector<JoinedProcess> places(2);
   on_ranks(2, [&](Communicator& world) {
     AsProcesses processes(world);
     const auto inner = make_device(all_ops(), accelerator(world.rank()), 1, CollectiveMode::whole);

@@ -154,8 +154,8 @@ TEST(Prologue, ABatchWithoutLabelsTeachesNothing) {
   }
 }
 
-// The forward receives the count from another stage only after all micro-batches. The backward recomputes it before its
-// own micro-batches.
+// The forward pass receives the count from another stage only after all micro-batches. The backward pass recomputes it
+// before its own micro-batches.
 TEST(Prologue, TheCountOfAnotherStageIsLate) {
   Job job = ignoring_job(kDroppingGpt, {});
   bool after_logits = false;

@@ -1,4 +1,4 @@
-// Recomputed results are those of the forward, to the bit, dropout included.
+// Recomputed results are those of the forward pass, to the bit, dropout included.
 
 #include <gtest/gtest.h>
 

@@ -127,7 +127,7 @@ TEST(ReduceDType, HalvesTheBytesAndKeepsTheOverlap) {
   }
 }
 
-// Sums of activations, and of gradients with which the backward goes on, keep their digits.
+// Sums of activations, and of gradients with which the backward pass goes on, keep their digits.
 TEST(ReduceDType, SumsOfActivationsKeepTheirDigits) {
   Job job = model_job("gpt:layers=2,hidden=16,heads=4,seq=12,vocab=48", {.dtype = DType::f32, .batch = 8, .steps = 1});
   job.ranks = 4;

@@ -18,7 +18,7 @@ struct StageGraph {
   const char* nodes;  // follow the inputs %x and %label, whose batch is cut
 };
 
-// Each has a loss of its rows' sums, so that no micro-batch needs another one.
+// Each has a loss of its rows' sums, so no micro-batch needs another one.
 constexpr StageGraph kStageGraphs[]{
     {"skips over stages", 4, R"(
 state %w0: f64[4,4] parameter normal(0,0.5)

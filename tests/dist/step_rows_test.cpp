@@ -57,7 +57,7 @@ std::vector<double> losses_of(Job job, bool ahead, int64_t& copied_ahead) {
       const bool was_there = rows.feed(nullptr);
       if (world.rank() == 0 && was_there) ++copied_ahead;
       rank.feed_learning_rate(0.1);
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));  // rows are read meanwhile
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));  // rows are read in that time
       const std::function<void()> next = rows.feeds_next(nullptr);
       const bool is_bad = rank.executor().try_step(next).has_value();
       if (world.rank() == 0) losses.push_back(is_bad ? -1 : rank.executor().output("loss").at(0));

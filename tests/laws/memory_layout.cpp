@@ -5,10 +5,10 @@
 namespace partita::laws {
 namespace {
 
-/// The place of an element in a memory format, worked out from its tag alone.
-class Place {
+/// Offsets of elements in a memory format, worked out from its tag alone.
+class ElementOffsets {
  public:
-  Place(const Shape& shape, const MemoryFormat& format) {
+  ElementOffsets(const Shape& shape, const MemoryFormat& format) {
     std::string tag = format.tag;
     if (format.plain()) {
       tag.clear();
@@ -47,13 +47,13 @@ class Place {
   int64_t elements_ = 1;
 };
 
-/// visit(row-major place, place in the memory format) for each element.
+/// visit(row-major index, offset in the memory format) for each element.
 template <class Visit>
-void for_elements(const Shape& shape, const Place& place, Visit&& visit) {
+void for_elements(const Shape& shape, const ElementOffsets& offsets, Visit&& visit) {
   std::vector<int64_t> index(shape.size(), 0);
   const int64_t count = elements(shape);
   for (int64_t i = 0; i < count; ++i) {
-    visit(i, place.at(index));
+    visit(i, offsets.at(index));
     for (size_t d = shape.size(); d-- > 0;) {
       if (++index[d] < shape[d]) break;
       index[d] = 0;
@@ -63,36 +63,36 @@ void for_elements(const Shape& shape, const Place& place, Visit&& visit) {
 
 }  // namespace
 
-int64_t elements_in(const Shape& shape, const MemoryFormat& format) { return Place(shape, format).elements(); }
+int64_t elements_in(const Shape& shape, const MemoryFormat& format) { return ElementOffsets(shape, format).elements(); }
 
 int64_t bytes_in(const Type& type, const MemoryFormat& format) {
   return elements_in(type.shape, format) * static_cast<int64_t>(size_of(type.dtype));
 }
 
 Memory laid_out(const Array& array, const MemoryFormat& format) {
-  const Place place(array.shape(), format);
+  const ElementOffsets offsets(array.shape(), format);
   const auto size = static_cast<int64_t>(size_of(array.type().dtype));
-  Memory memory(place.elements() * size);
+  Memory memory(offsets.elements() * size);
   auto* to = static_cast<std::byte*>(memory.data());
   const auto* from = static_cast<const std::byte*>(array.data());
-  std::memset(to, 0, place.elements() * size);
-  for_elements(array.shape(), place,
+  std::memset(to, 0, offsets.elements() * size);
+  for_elements(array.shape(), offsets,
                [&](int64_t i, int64_t at) { std::memcpy(to + at * size, from + i * size, size); });
   return memory;
 }
 
 Array read_back(Memory& memory, const Type& type, const MemoryFormat& format, std::string& wrong) {
-  const Place place(type.shape, format);
+  const ElementOffsets offsets(type.shape, format);
   const auto size = static_cast<int64_t>(size_of(type.dtype));
   Array array(type);
   auto* from = static_cast<std::byte*>(memory.data());
   auto* to = static_cast<std::byte*>(array.data());
-  for_elements(type.shape, place, [&](int64_t i, int64_t at) {
+  for_elements(type.shape, offsets, [&](int64_t i, int64_t at) {
     std::memcpy(to + i * size, from + at * size, size);
     std::memset(from + at * size, 0, size);
   });
   if (!is_float(type.dtype)) return array;
-  for (int64_t i = 0; i < place.elements() * size; ++i) {
+  for (int64_t i = 0; i < offsets.elements() * size; ++i) {
     if ((from[i] & std::byte{0x7f}) != std::byte{0}) wrong = fmt::format("padding of {} is not zero", format.tag);
   }
   return array;

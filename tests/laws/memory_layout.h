@@ -42,7 +42,7 @@ struct KernelRun {
 };
 
 /// Runs a kernel in the memory formats of `choice`, each tensor in memory of its own. `in_place` is an input, and the
-/// output that takes its memory; {-1, -1}: none.
+/// output that overwrites it; {-1, -1}: none.
 KernelRun run_laid_out(Kernel& kernel, const KernelChoice& choice, const std::vector<Array>& operands,
                        const std::vector<Type>& results, std::pair<int, int> in_place = {-1, -1});
 

@@ -14,7 +14,7 @@ std::string_view name_of(Special special);
 /// Numbers of a kind in a float type.
 std::vector<double> specials_of(DType dtype, Special special);
 /// Puts special numbers into the floats of some operands: many where each element is by itself, else one in each
-/// operand, so that sums do not depend on their order.
+/// operand, so sums do not depend on their order.
 std::vector<Array> with_specials(const OpDef& op, std::vector<Array> inputs, Special special, uint64_t seed);
 
 /// The operands with numbers below the smallest normal one, of the types that `flushes` names, replaced by zeros of

@@ -40,7 +40,7 @@ class Case(unittest.TestCase):
 
 @contextlib.contextmanager
 def printed():
-    """Captures the text that is printed meanwhile."""
+    """Captures the text that is printed in a `with` block."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         yield out
 

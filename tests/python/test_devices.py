@@ -193,7 +193,7 @@ print(library.getenv(b"TF_CPP_MIN_LOG_LEVEL").decode())
 @unittest.skipUnless(PLUGIN, "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh")
 class Logs(unittest.TestCase):
     """The plugin for CPUs logs nothing when it loads a kept program, unless a script asks for it. What it would log
-    depends on the processor, so that the level is checked, too."""
+    depends on the processor, so the level is checked, too."""
 
     def run_script(self, cache, script, **variables):
         names = ("TF_CPP_MIN_LOG_LEVEL", "PARTITA_CACHE")

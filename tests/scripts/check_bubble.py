@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks the order that ranks ran, by a trace: check_bubble.py FILE STAGES MICRO_BATCHES ORDER
 
-The sections of each rank, in the order in which a step of the trace has them, take one second for a forward, one for a
-backward and one for weights (two for a backward that makes both), and begin when the rank and what they need are ready.
-The idle part of that time is (S - 1) / (M + S - 1) for 1f1b and gpipe, and at most half of it for zero_bubble."""
+The sections of each rank, in the order in which a step of the trace has them, take one second for a forward pass, one
+for a backward pass and one for weights (two for a backward pass that makes both), and begin when the rank and what they
+need are ready. The idle part of that time is (S - 1) / (M + S - 1) for 1f1b and gpipe, and at most half of it for
+zero_bubble."""
 import json
 import re
 import sys

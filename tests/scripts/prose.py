@@ -95,7 +95,7 @@ class Words(unittest.TestCase):
         for words, wrong in (
             ("Rows behind the header.", "behind"),
             ("Axes in front\nof the last.", "in front of"),
-            ("Sent beside the backward.", "beside"),
+            ("Sent beside the message.", "beside"),
             ("A batch of so many rows.", "so many"),
             ("Two ranks at the most.", "at the most"),
             ("The most bytes of a file.", "The most"),
@@ -105,6 +105,11 @@ class Words(unittest.TestCase):
             ("The rate of a product, as that of a head.", "as that of"),
             ("Nodes that nothing cuts, as constants and broadcasts.", "as constants and broadcasts"),
             ("A numbered scope (as `net/h/3`).", "as `net/h/3`"),
+            ("A plan that takes the least memory.", "takes the least memory"),
+            ("Its program took up to 84 GiB.", "took up to 84 GiB"),
+            ("The worst set has 13.7 % on H100.", "has 13.7 %"),
+            ("Another thread may run meanwhile.", "meanwhile"),
+            ("Ranks connect. Who connects there proves it.", "Who"),
         ):
             self.assertEqual([one[1:] for one in found(doc(words))], [(3, wrong)], words)
             if not wrong.startswith("The "):  # a limit is decidable only where a comment begins with it
@@ -125,6 +130,10 @@ class Words(unittest.TestCase):
             "Sums rows, as that is faster.",
             "Programs are made ahead of time.",
             "Ranks that fall behind, and the idea behind the formula.",
+            "A step takes 3 s, and the result takes the memory of an operand.",
+            "Meanwhile another thread runs, and meanwhile it waits.",
+            "Prints. Who is late? Says who was late, and who waited.",
+            "The bytes of a forward graph, of the forward and the backward pass, and of a backward node.",
         ):
             self.assertEqual(found(doc(words)), [], words)
             self.assertEqual(found(words + "\n", "docs/a.md"), [], words)
@@ -140,9 +149,17 @@ class Words(unittest.TestCase):
             ("The backward makes them again.", "backward makes them again"),
             ("Parameters are gathered ahead.", "gathered ahead"),
             ("Throws away what came.", "what came"),
+            ("Keeps what the backward reads.", "the backward"),
+            ("Its\nforward is recomputed.", "Its forward"),
+            ("The forward pass and the backward of a stage.", "the backward"),
         ):
             self.assertIn((1, 4, wrong), found(doc(words)), words)
             self.assertIn((1, 4, wrong), found(words + "\n", "docs/a.md"), words)
+
+    def test_rule_9(self):
+        words = "Returns the sum. Throws RuntimeFailure if a rank fails, is lost or late."
+        self.assertEqual(found(doc(words)), [(1, 9, "is lost or late")])
+        self.assertEqual(found(doc("Returns the sum. Throws RankFailures.")), [])
 
     def test_other_comments_are_searched_for_words(self):
         self.assertEqual(found("void f() {\n  // Read behind the header.\n  work();\n}\n"), [(2, 3, "behind")])

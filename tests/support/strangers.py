@@ -1,7 +1,7 @@
 """Connections of strangers to the ports that processes of a job listen on: strangers.py LOG_DIR CONNECTIONS SEED
 
 Random bytes, wrong answers, half messages, lengths that are far too large. Prints how many connections were made, how
-many the job closed without more than its challenge, and how much memory its processes took meanwhile."""
+many the job closed without more than its challenge, and how much memory its processes used."""
 import concurrent.futures
 import pathlib
 import random

@@ -15,7 +15,7 @@ MODULES = ("partita", "partita.nn", "partita.train", "partita.ops", "partita.min
 HEAD = """# Python names
 
 This page lists the names of the package `partita` with their parameters. They are those of MindSpore's interface;
-[Where it differs](../guide/python.md#where-it-differs) lists the differences. The page is written by
+[Where it differs](mindspore.md) lists the differences. The page is written by
 `tools/reference/python_names.py`. `partita.ops.registry` has every op of the library by its own name besides.
 """
 

@@ -132,7 +132,7 @@ def product_work(left, result, contracted):
 
 
 def is_exact(item):
-    """Whether a product of f32 asks for all bits, so that it cannot be one of TF32."""
+    """Whether a product of f32 asks for all bits, so it cannot be one of TF32."""
     return any(value for config in item.proto[51] for value in numbers(fields(config)[1]))
 
 

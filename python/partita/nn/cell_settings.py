@@ -52,8 +52,8 @@ class CellSettings:
         return self
 
     def recompute(self, **kwargs):
-        """Makes the backward recompute results within this cell instead of keeping them. Raises ValueError for unknown
-        keys."""
+        """Makes the backward pass recompute results within this cell instead of keeping them. Raises ValueError for
+        unknown keys."""
         known = ("mp_comm_recompute", "parallel_optimizer_comm_recompute", "recompute_slice_activation")
         for name in kwargs:
             if name not in known:

@@ -48,7 +48,7 @@ class Primitive:
         return self
 
     def recompute(self, mode=True):
-        """Makes the backward recompute the result instead of keeping it."""
+        """Makes the backward pass recompute the result instead of keeping it."""
         self._prepare()
         self._recompute = bool(mode)
         return self

@@ -36,7 +36,7 @@ def _hears(callback, event):
 
 class Events:
     """Passes the events of a training of the library to callbacks of Python. Callbacks may read the parameters, whose
-    values this object holds meanwhile."""
+    values this object holds until the training ends."""
 
     keeps_values = True
 

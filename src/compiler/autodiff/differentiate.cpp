@@ -62,7 +62,7 @@ class Sweep {
     builder_.origin = node.name;
   }
 
-  /// Whether a gradient of one of `outputs` has arrived and one of `inputs` is or depends on a root, so that it needs a
+  /// Whether a gradient of one of `outputs` has arrived and one of `inputs` is or depends on a root, so it needs a
   /// gradient.
   bool is_needed(const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) const {
     return std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) { return bool(gradients_[id]); }) &&

@@ -106,8 +106,8 @@ TEST(MixedPrecisionPass, TheLossAndNamedLayersKeepTheirPrecision) {
   }
 }
 
-/// Returns, for each rounding whose result the forward uses, the scope and the op that made the value, with ops of an
-/// evaluation under the names that a training has.
+/// Returns, for each rounding whose result the forward pass uses, the scope and the op that made the value, with ops of
+/// an evaluation under the names that a training has.
 std::vector<std::string> roundings_of_forward(const Graph& graph) {
   std::vector<std::string> found;
   const auto users = graph.users();
@@ -141,7 +141,7 @@ TEST(MixedPrecisionPass, AnEvaluationRoundsAsItsTraining) {
   }
 }
 
-// Values that are kept from the forward to the backward have 16 bits.
+// Values that are kept from the forward pass to the backward pass have 16 bits.
 TEST(MixedPrecisionPass, WhatIsKeptHas16Bits) {
   for (const char* spec : {"lenet", "resnet18:width=4,size=8", "gpt:layers=2,hidden=8,heads=2,seq=6,vocab=12",
                            "llama:layers=1,hidden=8,heads=2,seq=6,vocab=12"}) {
@@ -160,7 +160,7 @@ TEST(MixedPrecisionPass, WhatIsKeptHas16Bits) {
   }
 }
 
-// A result goes on to a layer that is not recomputed. The backward keeps its rounded copy alone.
+// A result goes on to a layer that is not recomputed. The backward pass keeps its rounded copy alone.
 TEST(MixedPrecisionPass, RecomputedBlocksKeep16Bits) {
   const LayerPtr blocks =
       sequential({{"0", sequential({{"fc", dense(6)}})}, {"gelu", op_layer("gelu")}, {"fc", dense(4)}});

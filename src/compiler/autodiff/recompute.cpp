@@ -49,8 +49,8 @@ class Recomputer {
     return node.phase == Phase::forward && !node.recompute.empty() ? &node : nullptr;
   }
 
-  /// Sets `dropped_`: whether the backward recomputes a value. True for results of marked forward nodes, except for
-  /// outputs, stored states, in a group of several nodes besides conversions values that a forward node outside the
+  /// Sets `dropped_`: whether the backward pass recomputes a value. True for results of marked forward nodes, except
+  /// for outputs, stored states, in a group of several nodes besides conversions values that a forward node outside the
   /// group uses, and conversions of kept values to fewer bits.
   void find_dropped() {
     std::unordered_map<std::string, int> sizes;
@@ -77,7 +77,7 @@ class Recomputer {
   }
 
   /// Keeps the result of a conversion to fewer bits if its operand, a result of a marked node, is kept and goes only to
-  /// conversions and to forward nodes that are not recomputed: the backward would keep the operand in its place.
+  /// conversions and to forward nodes that are not recomputed: the backward pass would keep the operand in its place.
   void keep_narrowed() {
     const std::vector<std::vector<NodeId>> users = from_.users();
     for (const Node& node : from_.nodes) {
@@ -132,7 +132,7 @@ class Recomputer {
   const OpSet& ops_;
   Rewrite rewrite_;
   std::vector<Value> recomputed_;  // per value: its recomputed copy, or empty
-  std::vector<bool> dropped_;      // per value: whether the backward recomputes it
+  std::vector<bool> dropped_;      // per value: whether the backward pass recomputes it
 };
 
 }  // namespace

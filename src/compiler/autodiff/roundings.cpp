@@ -17,7 +17,7 @@ bool is_within(std::string_view scope, std::string_view layer) {
   return scope.starts_with(layer) && (scope.size() == layer.size() || scope[layer.size()] == '/');
 }
 
-/// Returns the innermost scope in which all products of the forward lie; "" if they share none or there are none.
+/// Returns the innermost scope in which all products of the forward pass lie; "" if they share none or there are none.
 std::string scope_of_products(const Graph& graph, const OpSet& ops) {
   std::optional<std::string> common;
   for (const Node& node : graph.nodes) {
@@ -157,8 +157,9 @@ bool Roundings::can_round(ValueId value) const {
   return dtype == DType::f32 || dtype == DType::f64;
 }
 
-/// Returns, per value, whether it is stored in a state, or is made by the backward and is an output of the graph or
-/// used outside of the backward, such as by an update, or by a sum or movement in the backward that makes such a value.
+/// Returns, per value, whether it is stored in a state, or is made by the backward pass and is an output of the graph
+/// or used outside of the backward pass, such as by an update, or by a sum or movement in the backward pass that makes
+/// such a value.
 std::vector<bool> Roundings::wide_values() const {
   std::vector<bool> is_wide(graph_.values.size(), false);
   for (const State& state : graph_.states) {
@@ -201,7 +202,7 @@ std::vector<bool> Roundings::following_values() const {
 
 /// Sets `is_rounded_` and `is_copied_`. A value that one node alone of the same phase and precision uses, which follows
 /// its operands, keeps its digits until that node has computed, as in a kernel that computes both. Users after the
-/// forward do not count for a value of the forward, nor do outputs of the graph.
+/// forward pass do not count for a value of the forward pass, nor do outputs of the graph.
 void Roundings::find_rounded() {
   const std::vector<bool> follows = following_values();
   const auto is_outside = [&](const Node& node) { return node.phase == Phase::update || is_loss(node.scope); };

@@ -8,12 +8,12 @@
 
 namespace partita {
 
-/// Decisions of mixed precision about the nodes and values of a graph. For a value of the forward it depends on the
-/// forward alone, so that a forward graph rounds as its training does.
+/// Decisions of mixed precision about the nodes and values of a graph. For a value of the forward pass it depends on
+/// the forward pass alone, so a forward graph rounds as its training does.
 class Roundings {
  public:
   /// `graph` has no nodes that nothing needs. The arguments must outlive the object. Throws InvalidArgument if two
-  /// paths of equally many parts give a node different precisions. If the graph has a backward, also as
+  /// paths of equally many parts give a node different precisions. If the graph has a backward pass, also as
   /// `require_layers` does, and for a path that has no effect: none of its nodes is a product or has an operand that
   /// follows from one in a layer of 16 bits.
   Roundings(const Graph& graph, const OpSet& ops, const PrecisionOptions& options);
@@ -30,7 +30,7 @@ class Roundings {
   bool can_round(ValueId value) const;
   /// Whether all users of the value get it rounded.
   bool is_rounded(ValueId value) const { return is_rounded_[value]; }
-  /// Whether the forward uses the value with all digits, and what follows the forward a rounded copy.
+  /// Whether the forward pass uses the value with all digits, and what follows the forward pass a rounded copy.
   bool is_copied(ValueId value) const { return is_copied_[value]; }
 
  private:

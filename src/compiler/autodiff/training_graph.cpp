@@ -68,8 +68,8 @@ void enter(Builder& builder, const std::string& parameter, Phase phase) {
   builder.phase = phase;
 }
 
-/// Adds the output kFinite for these gradients. Stages of a pipeline have parameters in the order of the list, so that
-/// the result goes from the last one to the first, as gradients do.
+/// Adds the output kFinite for these gradients. Stages of a pipeline have parameters in the order of the list, so the
+/// result goes from the last one to the first, as gradients do.
 void check(Builder& builder, const std::vector<Value>& gradients) {
   builder.scope = kFinite;
   builder.source = {};
@@ -111,7 +111,8 @@ void warn_of_precision(const Graph& graph, const OpSet& ops, const TrainingOptio
 
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options) {
   Graph forward;
-  // The backward and the update add about three times as many nodes as the forward; reserving avoids reallocation.
+  // The backward pass and the update add about three times as many nodes as the forward pass; reserving avoids
+  // reallocation.
   forward.nodes.reserve(4 * given.nodes.size());
   forward.values.reserve(4 * given.values.size());
   forward = given;

@@ -21,7 +21,7 @@ struct TrainingOptions {
   bool output_gradients = false;
   /// Whether to leave out all outputs but scalars.
   bool scalar_outputs = false;
-  /// Nodes that the backward recomputes, in addition to those marked in the graph.
+  /// Nodes that the backward pass recomputes, in addition to those marked in the graph.
   Recompute recompute = Recompute::none;
   PrecisionOptions precision = {};
   /// Whether an input kLossScale is a factor of the loss that is differentiated. Gradients are divided by it before
@@ -34,8 +34,8 @@ struct TrainingOptions {
 /// Input of a training graph whose loss is scaled: the factor, a scalar of the type of the loss.
 inline constexpr std::string_view kLossScale = "loss_scale";
 /// Output of a training graph that checks its gradients, a scalar: 1 if all gradients are finite, as they are before
-/// they are divided by the scale and clipped, else 0. It is made before the update, by nodes of the backward in the
-/// scope of this name and without an origin.
+/// they are divided by the scale and clipped, else 0. It is made before the update, by nodes of the backward pass in
+/// the scope of this name and without an origin.
 inline constexpr std::string_view kFinite = "finite";
 
 struct TrainingGraph {
@@ -54,8 +54,8 @@ struct TrainingGraph {
 /// `options.precision` names an unknown layer. Throws what `options.own_update` and custom gradients throw.
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options);
 
-/// Returns a training graph with the roundings of `precision` and then with what the backward recomputes, so that a
-/// recomputed node takes the roundings of its original. Throws InvalidArgument for a layer in `precision` that has no
+/// Returns a training graph with the roundings of `precision` and then with what the backward pass recomputes, so that
+/// a recomputed node takes the roundings of its original. Throws InvalidArgument for a layer in `precision` that has no
 /// node, if the precision has 16 bits.
 Graph finish_training_graph(Graph training, const OpSet& ops, const PrecisionOptions& precision);
 

@@ -18,7 +18,7 @@ struct IdCheck {
 };
 
 /// Returns the checks that the programs of a schedule need, in order; the same on all ranks. Ids that nothing writes
-/// after they were checked for the same limit are not checked again, such as in a backward.
+/// after they were checked for the same limit are not checked again, such as in a backward pass.
 std::vector<IdCheck> id_checks_of(const Segmenter& segmenter, const Schedule& schedule, const LocalGraph& local,
                                   const OpSet& ops);
 

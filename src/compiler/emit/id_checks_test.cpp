@@ -44,7 +44,7 @@ std::vector<std::string> checked_nodes(const Program& program, bool in_program) 
 
 using Names = std::vector<std::string>;
 
-// The tables have different numbers of rows. The backward takes the same ids again.
+// The tables have different numbers of rows. The backward pass takes the same ids again.
 TEST(IdChecks, EachPlaceIsCheckedOnceForALimit) {
   for (const int ranks : {1, 2}) {
     const Program of_input = program_with_ids(kOfInput, ranks), of_program = program_with_ids(kOfProgram, ranks);

@@ -11,8 +11,8 @@
 namespace partita {
 
 /// Passes what recomputed nodes of a segment take through barriers. A compiler would otherwise find that they compute
-/// what the forward computes, and keep its results. A gradient of the node that uses them first goes through the same
-/// barrier, so that nothing is recomputed before that gradient is there.
+/// what the forward pass computes, and keep its results. A gradient of the node that uses them first goes through the
+/// same barrier, so that nothing is recomputed before that gradient is there.
 class RecomputeBarriers {
  public:
   /// The arguments outlive this object. `places` are those of the schedule.

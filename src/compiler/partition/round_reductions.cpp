@@ -12,7 +12,7 @@ namespace {
 bool goes_on(const OpTraits& traits) { return traits.is_conversion || traits.moves_elements || traits.is_sum; }
 
 /// Returns, per value, whether it is used, and only by the update, by checks of gradients and as an output of the step,
-/// directly or after nodes of the backward that move, convert or add gradients.
+/// directly or after nodes of the backward pass that move, convert or add gradients.
 std::vector<bool> gradients_of_parameters(const LocalGraph& local, const OpSet& ops) {
   const Graph& graph = local.graph;
   const std::vector<bool> checks = checks_of_gradients(local);
@@ -48,7 +48,7 @@ void round_reductions(LocalGraph& local, const OpSet& ops, std::optional<DType> 
   if (!wire) return;
   Graph& graph = local.graph;
   const std::vector<bool> leads = gradients_of_parameters(local, ops);
-  std::vector<bool> is_gradient(graph.values.size(), false);  // made by the backward, perhaps moved
+  std::vector<bool> is_gradient(graph.values.size(), false);  // made by the backward pass, perhaps moved
   for (Node& node : graph.nodes) {
     if (!is_collective(node)) {
       for (const ValueId output : node.outputs) is_gradient[output] = node.phase == Phase::backward;

@@ -19,7 +19,7 @@ bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
 
 namespace {
 
-/// Whether the node gathers a state anew in each phase that uses it (kRegather), so that the whole state takes no
+/// Whether the node gathers a state anew in each phase that uses it (kRegather), so that the whole state needs no
 /// memory in between.
 bool is_regather(const Node& node) {
   return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
@@ -185,7 +185,7 @@ class SectionFinder {
     }
   }
 
-  /// Moves nodes of the backward, and those that depend on them, from `micro` to `backward`.
+  /// Moves nodes of the backward pass, and those that depend on them, from `micro` to `backward`.
   void find_backward() {
     std::vector<bool> after(local_.graph.values.size(), false);
     for (size_t n = 0; n < nodes_.size(); ++n) {

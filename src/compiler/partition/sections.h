@@ -11,7 +11,7 @@ namespace partita {
 /// once: before the first micro-batch.
 /// prologue: for each micro-batch, in a loop before the main one. joined: once, after that loop
 /// (compiler/partition/prologue.h).
-/// micro: once for each micro-batch. On a pipeline stage it is only the forward; backward and weight are the rest.
+/// micro: once for each micro-batch. On a pipeline stage it is only the forward pass; backward and weight are the rest.
 /// weight is what leads only to gradients of parameters, if it runs separately.
 /// late: once, after all micro-batches.
 /// update: once it is known that the loss is finite.
@@ -43,7 +43,7 @@ SectionSet marked_sections(const LocalGraph& local);
 /// Nodes cut over micro-batches, partial over them or joining them are `micro`. Nodes that use joined values, of this
 /// stage or another, are `late`. What a node of a micro-batch needs of all micro-batches is in the prologue instead.
 /// Other nodes run `once` if their results are used in a micro-batch or sent `once` to another stage, else `late`, so
-/// that the results do not take memory throughout. A regathered state is gathered in each micro-batch, unless a node
+/// that the results do not need memory throughout. A regathered state is gathered in each micro-batch, unless a node
 /// that runs once uses it.
 /// On a pipeline stage, nodes run for each micro-batch even if there is only one. Checks of gradients and the part of
 /// the update that leads to the verdict are late.
@@ -61,9 +61,9 @@ std::vector<bool> checks_of_gradients(const LocalGraph& local);
 
 /// Nodes in the order in which they run, section by section. Within a section they keep the order of the graph, except
 /// that a node that accumulates micro-batches directly follows the node that makes its operand. On a pipeline stage,
-/// late nodes run phase by phase, since other stages need those of the forward first. Checks of gradients run after all
-/// other nodes before the update, so that gradients can be reduced together; of the checks, those of single gradients
-/// run first.
+/// late nodes run phase by phase, since other stages need those of the forward pass first. Checks of gradients run
+/// after all other nodes before the update, so that gradients can be reduced together; of the checks, those of single
+/// gradients run first.
 struct SectionNodes {
   Section section;
   std::vector<NodeId> nodes;

@@ -11,7 +11,7 @@
 namespace partita {
 
 /// Sections that run separately for each micro-batch. one: a single section, in a program without stages. backward: the
-/// forward and the backward of a pipeline stage. weights: as `backward`, with gradients of parameters as a third
+/// forward and the backward pass of a pipeline stage. weights: as `backward`, with gradients of parameters as a third
 /// section.
 enum class MicroSections { one, backward, weights };
 template <>

@@ -65,8 +65,8 @@ class StageSplitter {
   }
 
  private:
-  /// Sets `operands_`: the operands of each node, with the forward's result in place of one that another stage
-  /// recomputes. What a stage recomputes serves its own backward only.
+  /// Sets `operands_`: the operands of each node, with the forward pass's result in place of one that another stage
+  /// recomputes. What a stage recomputes serves its own backward pass only.
   void choose_operands() {
     std::unordered_map<std::string_view, size_t> forward;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {

@@ -142,9 +142,9 @@ class StageAssigner {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) origins_.emplace(graph_.nodes[n].name, n);
   }
 
-  /// Assigns node `n` if it is of the backward or the update: to the stage of its origin or its state, to that of its
-  /// user if it only widens, else to the lowest stage of its operands. Nodes of `free_nodes`, and updates of scalars
-  /// only without a state, stay on every stage.
+  /// Assigns node `n` if it is of the backward pass or the update: to the stage of its origin or its state, to that of
+  /// its user if it only widens, else to the lowest stage of its operands. Nodes of `free_nodes`, and updates of
+  /// scalars only without a state, stay on every stage.
   void assign_later(size_t n) {
     const Node& node = graph_.nodes[n];
     if (is_free_node_[n] || node.phase == Phase::forward) return;

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMaxLevels = 64;  // maximum number of limits on passing bytes that are tried
 constexpr double kSlack = 1.1;     // factor on the most even division, allowed so that fewer bytes pass
 
-/// Contiguous pieces of the forward. A stage may begin only where a piece begins.
+/// Contiguous pieces of the forward pass. A stage may begin only where a piece begins.
 struct Pieces {
   std::vector<size_t> begins;  // index of each piece's first node in the list of nodes
   std::vector<double> sums;    // FLOPs before each piece, then those of all

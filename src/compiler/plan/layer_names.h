@@ -11,7 +11,7 @@ namespace partita {
 /// name in the network (network_names.h).
 class LayerNames {
  public:
-  /// The graph must outlive this object. Only stage marks of its nodes may change meanwhile.
+  /// The graph must outlive this object. While this exists, only stage marks of its nodes may change.
   explicit LayerNames(const Graph& graph) : graph_(graph) {}
 
   /// Returns the indices of the forward nodes that the pattern `layers` names, in ascending order. Throws

@@ -51,7 +51,7 @@ class MicroCutFinder {
   struct Value {
     Sharding over;
     bool late = false, early = false;
-    bool repeats = true;  // depends only on inputs and on what training does not change, so that loop may compute it
+    bool repeats = true;  // depends only on inputs and on what training does not change, so loop may compute it
     bool is_asked = false, clashes = false;  // by users, for a value neither cut nor partial
     DimAxes asked;
   };
@@ -119,7 +119,7 @@ class MicroCutFinder {
   }
 
   /// Makes node `n` run after all micro-batches or, if its operands are early, before them. `joins_operands`: it sums
-  /// or concatenates results of micro-batches, so that it is never cut for its users.
+  /// or concatenates results of micro-batches, so it is never cut for its users.
   void need_all(size_t n, bool joins_operands) {
     const Node& node = graph_.nodes[n];
     // A concatenation of rows holds the whole batch. It may be early only if no trained parameter would be needed to

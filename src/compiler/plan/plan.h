@@ -17,7 +17,7 @@ struct Plan {
   std::vector<Cut> cuts;                             // per node: axes per factor
   std::map<ValueId, std::vector<Axes>> results;      // values with another sharding than their nodes produce
   std::map<std::string, std::vector<Axes>> outputs;  // outputs with another sharding than their values
-  /// Indices of states that forward and backward each gather anew, so that the whole state takes memory only while it
+  /// Indices of states that forward and backward each gather anew, so that the whole state needs memory only while it
   /// is used.
   std::set<size_t> regathered;
 };

@@ -68,7 +68,7 @@ class OptimizerSharder {
                     options_.group, fmt::join(possible, ", ")));
   }
 
-  /// Whether a node of the backward makes one number of a value alone, as a check of a gradient does.
+  /// Whether a node of the backward pass makes one number of a value alone, as a check of a gradient does.
   bool checks_gradient(const Node& node) const {
     return node.phase == Phase::backward && node.inputs.size() == 1 && graph_.type(node.outputs[0]).rank() == 0;
   }
@@ -130,8 +130,8 @@ class OptimizerSharder {
     return dims;
   }
 
-  /// Returns the gradient that the backward computes for a parameter, which must be stored: the operand of its update,
-  /// or of the nodes that clip and scale it before. -1 if there is none.
+  /// Returns the gradient that the backward pass computes for a parameter, which must be stored: the operand of its
+  /// update, or of the nodes that clip and scale it before. -1 if there is none.
   ValueId gradient_of(const State& state) const {
     const Type& type = graph_.type(state.entry);
     const Node* node = &graph_.nodes[graph_.values[state.exit].producer];

@@ -24,7 +24,7 @@ struct FoldedCasts {
 /// Finds the nodes with operands that are casts from one 16-bit type, or with results that a cast to 16 bits alone
 /// uses, for which the catalog has a kernel without these casts. Of an op whose `OpTraits::halves` name operands, all
 /// these must be such casts. A kernel that gives the results of the node is asked for first. If the same kernel rounds
-/// them as well, the node makes what the casts would. A sum of parts is never used by such a cast, so that it is whole
+/// them as well, the node makes what the casts would. A sum of parts is never used by such a cast, so it is whole
 /// before it is rounded. For the same reason no kernel that rounds (`KernelChoice::rounds`) makes parts of a sum,
 /// unless it is said to.
 ///

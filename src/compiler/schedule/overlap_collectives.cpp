@@ -65,7 +65,7 @@ class Overlapper {
     return performs(node_of(instruction), Collective::reduce_scatter);
   }
 
-  /// Whether an instruction scatters a sum through memory that the kernels share, so that it cannot run next to them.
+  /// Whether an instruction scatters a sum through memory that the kernels share, so it cannot run next to them.
   bool is_staged_scatter(const Instruction& instruction) const {
     return instruction.kind == Instruction::collective && instruction.choice.scratch_bytes > 0 && scatters(instruction);
   }

@@ -132,8 +132,8 @@ class Packer {
     ready_[chosen] = std::max(ready_[chosen], reduction.ready);
   }
 
-  /// Whether both serve the same phase of a stage. Other stages wait for late results of the forward, while those of
-  /// the backward may wait for other stages.
+  /// Whether both serve the same phase of a stage. Other stages wait for late results of the forward pass, while those
+  /// of the backward pass may wait for other stages.
   bool serve_one_phase(const Instruction& a, const Instruction& b) const {
     return !local_.is_stage() || node(a).phase == node(b).phase;
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Packs all-reduces into buckets, and makes those that nothing waits for asynchronous, overlapped with the backward.
+// Packs all-reduces into buckets, and makes those that nothing waits for asynchronous, overlapped with the backward
+// pass.
 
 #include "compiler/schedule/schedule.h"
 

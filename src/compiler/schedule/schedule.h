@@ -19,7 +19,7 @@ constexpr int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAl
 struct InFlight {
   int64_t micro_to_backward = 1, micro_to_weight = 1, backward_to_weight = 1;
   /// Per input of the graph that another stage sends for each micro-batch: the number in flight if its last reader is
-  /// in the forward, the backward or the weight section.
+  /// in the forward pass, the backward pass or the weight section.
   std::vector<std::array<int64_t, 3>> inputs{};
 
   int64_t between(Section from, Section to) const;

@@ -42,8 +42,8 @@ struct Pipeline {
 StageSection stage_section(Section section);
 
 /// Returns which sections of the stages need results of which others in the same micro-batch, each pair once, in the
-/// order of `transfers`. A stage that receives gradients waits for them in its backward, even if only its weights need
-/// them. Values that are not sent, or not used, in the micro-batches do not count.
+/// order of `transfers`. A stage that receives gradients waits for them in its backward pass, even if only its weights
+/// need them. Values that are not sent, or not used, in the micro-batches do not count.
 std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers);
 
 /// Returns the FLOPs of a rank in one run of each section, in billions, in the order of Section. Each node counts one

@@ -19,8 +19,8 @@ Phase phase_of(const Instruction& instruction, const Schedule& schedule, const s
   return phase;
 }
 
-/// Returns the indices after the last instruction of the late section that serves the forward, and after the last one
-/// that serves the forward or the backward.
+/// Returns the indices after the last instruction of the late section that serves the forward pass, and after the last
+/// one that serves the forward or the backward pass.
 std::pair<size_t, size_t> late_ends(const StageProgram& stage) {
   const Schedule& schedule = stage.schedule;
   const std::vector<Phase> phases = phases_of(stage.local);

@@ -18,8 +18,8 @@ struct Run {
 
 /// Returns the runs of a group of ranks up to the verdict, in order: what runs once, lowest stage first; the prologues,
 /// each for all micro-batches and then its joined section; the slots of the sequence, or all micro-batches in order
-/// without stages; and the late section, whose forward runs from the lowest stage up, whose backward from the highest
-/// down, and whose rest from the lowest up.
+/// without stages; and the late section, whose forward pass runs from the lowest stage up, whose backward pass from the
+/// highest down, and whose rest from the lowest up.
 std::vector<Run> timeline(const Pipeline& pipeline, const std::vector<StageProgram>& stages, int group);
 
 /// Per transfer: the instruction of the sender after which it is sent; none: where its section begins.

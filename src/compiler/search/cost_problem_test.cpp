@@ -31,7 +31,7 @@ struct DrawnProblem {
   bool forbids = true;  // whether some pairs are forbidden; the first alternatives are always allowed together
 };
 
-/// Costs are whole numbers, so that sums in any order are equal. Edges may be parallel.
+/// Costs are whole numbers, so sums in any order are equal. Edges may be parallel.
 CostProblem draw_problem(const DrawnProblem& draw, uint64_t seed) {
   ProblemDice dice(seed);
   const auto costs = [&](size_t count) {

@@ -25,7 +25,7 @@ struct EliminationStep {
   size_t result = 0;  // index of its table; unused without neighbours
 };
 
-/// Order of elimination. Repeated parts of a problem share their steps, so that each is computed once.
+/// Order of elimination. Repeated parts of a problem share their steps, so each is computed once.
 class EliminationOrder {
  public:
   explicit EliminationOrder(const CostProblem& problem);

@@ -6,7 +6,7 @@
 namespace partita {
 
 struct LegalCuts {
-  bool expandable = false;  // whether the op has an expansion, so that its `expand` factors may be cut
+  bool expandable = false;  // whether the op has an expansion, so its `expand` factors may be cut
   bool uneven = true;       // whether parts may differ by one
 };
 

@@ -227,7 +227,7 @@ class AlternativesMaker {
 
   /// Adds to `alternative` the costs of an operand of node `n` that is an input, or a state that no other node uses
   /// (with those of storing it, if the node makes its new value). Of another value that only this node uses, adds its
-  /// bytes if the backward reads it.
+  /// bytes if the backward pass reads it.
   void add_entry_costs(size_t n, size_t operand, NodeAlternative& alternative) {
     const ValueId value = graph_.nodes[n].inputs[operand];
     const Type& type = graph_.type(value);

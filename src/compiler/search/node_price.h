@@ -14,7 +14,7 @@ namespace partita {
 struct NodeGradients {
   std::vector<bool> arriving;  // per result: whether its gradient arrives; empty: no gradients at all
   std::vector<bool> wanted;    // per operand: whether its gradient is needed
-  int copies = 0;              // recomputations of the node in the backward
+  int copies = 0;              // recomputations of the node in the backward pass
   bool any() const;
 };
 

@@ -17,7 +17,7 @@ struct PlanCosts {
   double byte_seconds = 0;  // per byte that a node reads or writes
   double state_share = 1;   // cost of a byte of a state that an update reads or writes, relative to `byte_seconds`
   double node_seconds = 0;  // per node started, whatever its size
-  double kept_share = 1;    // share of the bytes of values kept for the backward that counts as memory of a rank
+  double kept_share = 1;    // share of the bytes of values kept for the backward pass that counts as memory of a rank
 
   /// Returns costs whose unit is a byte that a rank receives. In the same time a rank moves ten bytes in its memory or
   /// computes a thousand floating-point operations, as is usual for ranks that share a host or a fast network.

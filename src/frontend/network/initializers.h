@@ -17,7 +17,8 @@ struct Fans {
 /// the number of elements if it has fewer than two dimensions.
 Fans fans_of(const Shape& shape);
 
-/// Initialization rules. xavier: Glorot and Bengio, 2010. he: He et al., 2015. fan_out: the variant for the backward.
+/// Initialization rules. xavier: Glorot and Bengio, 2010. he: He et al., 2015. fan_out: the variant for the backward
+/// pass.
 enum class Init { zeros, ones, xavier_uniform, xavier_normal, he_uniform, he_normal, he_normal_fan_out };
 template <>
 inline constexpr auto kNames<Init> = names("zeros", "ones", "xavier_uniform", "xavier_normal", "he_uniform",

@@ -87,7 +87,7 @@ class Context {
   /// if an input or a parameter is called "step".
   Value step();
   /// Returns a key for random numbers: a function of the seed, `scoped(name)` and the number of earlier calls with it
-  /// in this build, so that each call gets a different key.
+  /// in this build, so each call gets a different key.
   uint64_t random_key(const std::string& name);
   /// Returns the full name of a state of the layer that is being built: "layer1.0.conv1.name" inside layer1.0.conv1,
   /// `name` alone in the outermost layer.
@@ -131,9 +131,9 @@ class Layer {
   /// frozen one is frozen, too.
   void requires_grad(bool on) { requires_grad_ = on; }
   bool requires_grad() const { return requires_grad_; }
-  /// Sets whether the backward recomputes the results of this layer and of its children instead of keeping them, except
-  /// those that other layers use; a layer of a single node is recomputed even then. A recomputed layer within another
-  /// one is an InvalidArgument when the network is built.
+  /// Sets whether the backward pass recomputes the results of this layer and of its children instead of keeping them,
+  /// except those that other layers use; a layer of a single node is recomputed even then. A recomputed layer within
+  /// another one is an InvalidArgument when the network is built.
   void recompute(bool on = true) { recompute_ = on; }
   bool is_recomputed() const { return recompute_; }
   /// Sets the pipeline stage of this layer and of those of its children that have none of their own. Layers without a

@@ -41,7 +41,7 @@ struct Node {
   Phase phase = Phase::forward;
   std::string origin;  // name of the forward node of a gradient node, or ""
   std::optional<ShardingAnnotation> annotation;
-  /// Name of a recomputation group, or "" for none. The backward recomputes the results of a group's forward nodes
+  /// Name of a recomputation group, or "" for none. The backward pass recomputes the results of a group's forward nodes
   /// instead of keeping them. On a backward node it marks such a copy, of the node `origin`.
   std::string recompute;
   int stage = -1;  // pipeline stage that the user chose; -1: that of its neighbours

@@ -96,13 +96,13 @@ struct Halves {
 /// Properties of an op that other folders query instead of comparing its name. Each is optional.
 struct OpTraits {
   Halves halves = {};
-  /// Whether the result is the sum of the operands, so that the producer of an operand can accumulate into it.
+  /// Whether the result is the sum of the operands, so the producer of an operand can accumulate into it.
   bool is_sum = false;
   /// Whether the results hold every element of the operands, moved, repeated or converted, and nothing else.
   bool moves_elements = false;
   /// Whether the result is the operand with other digits: a cast or a rounding. Plans let it follow its operand.
   bool is_conversion = false;
-  /// Whether selective recomputation recomputes the results in the backward.
+  /// Whether selective recomputation recomputes the results in the backward pass.
   bool is_selected_for_recompute = false;
   /// Returns the degree of the result in a number t if operand k has degree `degrees[k]`, i.e. grows as t to that
   /// power. Returns nothing if the result has no degree. A maximum or a selection has the degree of its fastest-growing

@@ -53,7 +53,7 @@ class Rules {
   /// Returns the sharding rule of a node. Throws InternalError if the node has none.
   const ShardingRule& operator[](size_t node) const { return entry(node).rule; }
   const OpDef& op(size_t node) const { return *entry(node).op; }
-  /// Whether the op has an expansion, so that its `expand` factors may be cut. Throws InternalError if the node has no
+  /// Whether the op has an expansion, so its `expand` factors may be cut. Throws InternalError if the node has no
   /// rule.
   bool expandable(size_t node) const { return entry(node).op->expand != nullptr; }
 

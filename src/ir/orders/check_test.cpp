@@ -129,7 +129,7 @@ TEST(CheckSequence, WeightSlots) {
 
 TEST(CheckSequence, NamesTheCycle) {
   const PipelineShape shape = one_stage_each(2, 2);
-  // Stage 0 needs the gradient of micro-batch 0 before it begins micro-batch 1; stage 1 runs both forwards first.
+  // Stage 0 needs the gradient of micro-batch 0 before it begins micro-batch 1; stage 1 runs both forward passes first.
   const Sequence sequence{{0, F, 0}, {0, B, 0}, {0, F, 1}, {0, B, 1}, {1, F, 0}, {1, F, 1}, {1, B, 0}, {1, B, 1}};
   EXPECT_EQ(check_refusal(sequence, shape),
             "[sequence] the order deadlocks, got stage 0 B0 waits for stage 1 B0, which comes after stage 1 F1, which "

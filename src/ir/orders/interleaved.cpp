@@ -31,8 +31,8 @@ GroupQueues interleaved(const SectionGraph& graph) {
   if (graph.groups() == graph.stages()) return one_forward_one_backward(graph);
   ListRules rules{.keeps_priority = true, .priority = priority_of_rounds(graph)};
   for (int group = 0; group < graph.groups(); ++group) {
-    // Warm-up: until its first backward, the group runs a round of each chunk but the last, and of the last chunk as
-    // many micro-batches as start while the first one goes to the end and comes back.
+    // Warm-up: until its first backward pass, the group runs a round of each chunk but the last, and of the last chunk
+    // as many micro-batches as start while the first one goes to the end and comes back.
     const auto chunks = static_cast<int64_t>(graph.stages_of(group).size());
     const int64_t to_the_end = graph.stages() - 1 - graph.stages_of(group).back();
     rules.group_in_flight.push_back((chunks - 1) * graph.groups() + 2 * to_the_end + 1);

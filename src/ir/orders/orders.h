@@ -5,14 +5,14 @@
 
 namespace partita {
 
-/// Returns slots with all forwards before all backwards (Huang et al., "GPipe", 2019). GPipe runs backwards from the
-/// last micro-batch to the first; here every section runs from the first to the last. Counts one second per section,
-/// not the times of `graph`.
+/// Returns slots with all forward passes before all backward passes (Huang et al., "GPipe", 2019). GPipe runs backwards
+/// from the last micro-batch to the first; here every section runs from the first to the last. Counts one second per
+/// section, not the times of `graph`.
 GroupQueues gpipe(const SectionGraph& graph);
 
 /// Returns slots, by one second per section, that keep at most S - s micro-batches in flight on stage s of S, then
-/// alternate one backward with one forward (Narayanan et al., "PipeDream", 2019; with one update per step as in
-/// "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", 2021).
+/// alternate one backward pass with one forward pass (Narayanan et al., "PipeDream", 2019; with one update per step as
+/// in "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", 2021).
 GroupQueues one_forward_one_backward(const SectionGraph& graph);
 
 /// Returns slots that interleave the stages (chunks) of each group. A round, one micro-batch per group, goes through
@@ -21,7 +21,7 @@ GroupQueues one_forward_one_backward(const SectionGraph& graph);
 /// each group has one stage.
 GroupQueues interleaved(const SectionGraph& graph);
 
-/// Returns the forwards of `interleaved`, for graphs without backward.
+/// Returns the forward passes of `interleaved`, for graphs without backward.
 GroupQueues forwards_alone(const SectionGraph& graph);
 
 /// Returns the slots of ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", 2024): the gradients of weights are

@@ -133,7 +133,8 @@ TEST(Orders, CopiesOfWhatIsSentAndOfWhatStays) {
 }
 
 TEST(Orders, InterleavedMicroBatchesInFlight) {
-  // Narayanan et al. 2021: group p of P begins 2 (P - p - 1) + (V - 1) P forwards of its V chunks before it alternates.
+  // Narayanan et al. 2021: group p of P begins 2 (P - p - 1) + (V - 1) P forward passes of its V chunks before it
+  // alternates.
   const int groups = 4, chunks = 2;
   const PipelineShape shape = chunks_on(groups, groups * chunks, 16);
   const GroupQueues queues = queues_of(chained(Order::interleaved, shape), shape);
@@ -144,7 +145,8 @@ TEST(Orders, InterleavedMicroBatchesInFlight) {
   }
 }
 
-/// Returns the given number of forwards, then a backward and a forward in turn, then the other backwards.
+/// Returns the given number of forward passes, then a backward and a forward pass in turn, then the other backward
+/// passes.
 std::vector<Slot> alternating(const std::vector<Slot>& forwards, const std::vector<Slot>& backwards, size_t warm_up) {
   std::vector<Slot> queue;
   for (size_t i = 0; i < forwards.size() + warm_up; ++i) {

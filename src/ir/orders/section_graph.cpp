@@ -123,7 +123,7 @@ std::vector<std::pair<int, int>> SectionGraph::edges_of(const std::vector<Depend
     if (shape_.forward_only && dependency.to != StageSection::forward) continue;
     const int from = section(dependency.from_stage, run_in(dependency.from));
     const int to = section(dependency.to_stage, run_in(dependency.to));
-    const bool is_within = from == to && dependency.from != dependency.to;  // the weights' part of a backward
+    const bool is_within = from == to && dependency.from != dependency.to;  // the weights' part of a backward pass
     if (!is_within) edges.emplace_back(to, from);
   }
   std::sort(edges.begin(), edges.end());

@@ -41,7 +41,7 @@ class SectionGraph {
   std::span<const int> needs(int section) const { return needs_.of(section); }
   /// Returns the estimated seconds of a slot of the section.
   double seconds(int section) const { return seconds_[section]; }
-  /// Returns the same graph with one second per section; a backward that includes weights takes two.
+  /// Returns the same graph with one second per section; a backward pass that includes weights takes two.
   SectionGraph with_unit_times() const;
 
  private:

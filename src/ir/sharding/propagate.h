@@ -13,7 +13,7 @@ struct Suggestion {
 };
 
 /// Returns the cut that the suggestions make together; earlier ones win. Each dimension's axes are projected to the
-/// rule's factors. Axes that are illegal or clash with an earlier suggestion are dropped, so that operand will be
+/// rule's factors. Axes that are illegal or clash with an earlier suggestion are dropped, so operand will be
 /// resharded. `expandable`: the op has an expansion, so `expand` factors may be cut.
 Cut suggest_cut(const ShardingRule& rule, const std::vector<Suggestion>& suggestions, const Mesh& mesh,
                 bool expandable);

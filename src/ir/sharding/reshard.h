@@ -2,7 +2,7 @@
 // Finds the cheapest sequence of moves from one sharding of a value to another. Each move is a collective or a slice.
 //
 // The search is a shortest path over shardings by A* (Hart, Nilsson, Raphael, 1968). Neighbours are made on demand; the
-// states, tens of thousands on a few axes, are never listed. No intermediate value takes more bytes per rank than the
+// states, tens of thousands on a few axes, are never listed. No intermediate value needs more bytes per rank than the
 // larger end, unless there is no such path. docs/decisions/011 says how far the search goes.
 
 #include <unordered_map>

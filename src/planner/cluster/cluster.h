@@ -100,8 +100,8 @@ struct LinkLevel {
 /// Costs of attention whose scores lie in memory, for frameworks without a fused kernel. Bytes are for 16-bit numbers.
 struct ScoreCosts {
   double forward_bytes = 0, backward_bytes = 0;  // bytes that the kernels move per score
-  double kept_bytes = 0;                         // bytes kept per score, from the forward to the backward
-  int64_t kernels = 0;        // kernels of a forward; a backward has twice as many; 0: one fused kernel
+  double kept_bytes = 0;                         // bytes kept per score, from the forward pass to the backward pass
+  int64_t kernels = 0;        // kernels of a forward pass; a backward pass has twice as many; 0: one fused kernel
   int64_t group = 0;          // divisor of the number of score matrices for which a softmax is one kernel
   int64_t split_kernels = 0;  // additional kernels of a softmax if `group` does not divide that number
   bool operator==(const ScoreCosts&) const = default;
@@ -128,16 +128,17 @@ struct SoftwareCosts {
   double rank_skew = 0;          // seconds that a collective of a layer waits for each of its ranks but the first
   double transfer_overhead = 0;  // seconds of a transfer between stages, in addition to the message
   double product_overlap = 0;    // share of a layer's own collectives that its products can hide
-  bool reduces_after_backward = false;  // gradients are reduced after the backward instead of overlapped with it
+  bool reduces_after_backward = false;  // gradients are reduced after the backward pass instead of overlapped with it
   /// From level 2 of optimizer sharding on, gradients of one of several micro-batches are reduced overlapped with later
   /// computation.
   bool overlaps_micro_batches = false;
-  bool prefetches_parameters = false;  // parameters updated in parts are gathered overlapped with the next forward
-  /// Recomputation runs the whole layer, not only what the backward reads, and results read by other layers are kept.
+  bool prefetches_parameters = false;  // parameters updated in parts are gathered overlapped with the next forward pass
+  /// Recomputation runs the whole layer, not only what the backward pass reads, and results read by other layers are
+  /// kept.
   bool recomputes_whole = false;
   bool waits_for_transfers = false;  // a stage computes nothing while it receives from another stage
-  bool regathers = false;            // values gathered by a layer are gathered again in the backward instead of kept
-  bool joins_products = false;       // products with a common operand are merged; their gradients need no sums
+  bool regathers = false;       // values gathered by a layer are gathered again in the backward pass instead of kept
+  bool joins_products = false;  // products with a common operand are merged; their gradients need no sums
   /// Gradients have their own memory even with one micro-batch, and 16-bit parameters are kept next to masters, which
   /// ranks share as they do states of the optimizer. Else masters are the parameters.
   bool keeps_gradients = false;

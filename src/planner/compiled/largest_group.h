@@ -1,5 +1,5 @@
 #pragma once
-// The group of stages whose programs take the most memory, found with few compilations.
+// The group of stages whose programs need the most memory, found with few compilations.
 
 #include <functional>
 

@@ -133,8 +133,7 @@ std::string part_of_result(const TensorMap& output, int factor) {
 }
 
 /// Adds the costs of units to their rows, averaged over the copies of a row; `counts` is the number of copies of each
-/// unit. Does nothing if there are no copies. Throws InvalidArgument if the network cannot be lowered so, or the
-/// cluster has too few ranks.
+/// unit. Does nothing if there are no copies. Throws LoweringErrors.
 void add_costs(NetworkCosts& costs, const Configuration& configuration, const Precision& precision,
                const LayerGroups& groups, const std::vector<double>& counts, std::vector<LayerRow>& rows) {
   if (std::all_of(counts.begin(), counts.end(), [](double count) { return count == 0; })) return;

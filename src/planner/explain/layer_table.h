@@ -17,7 +17,7 @@ struct LayerRow {
   std::map<Collective, double> communication;  // seconds of a micro-batch, forward and backward
   double flops = 0;                            // floating-point operations of a micro-batch
   double states = 0;                           // bytes of parameters, gradients, masters and optimizer states
-  double kept = 0;                             // bytes that a micro-batch keeps for its backward
+  double kept = 0;                             // bytes that a micro-batch keeps for its backward pass
 
   std::string title() const;    // the name, and the policy if there is one
   double communicates() const;  // seconds of all communication
@@ -26,8 +26,7 @@ struct LayerRow {
 
 /// Returns the rows of all layers in the order of the network. `plan` is a plan of the folded forward graph and says
 /// how layers are cut; `stages` says which of them are recomputed. If the configuration counts recomputed layers,
-/// layers have a row for each policy that some of their copies have. Throws InvalidArgument if the network cannot be
-/// lowered so, or the cluster has too few ranks.
+/// layers have a row for each policy that some of their copies have. Throws LoweringErrors.
 std::vector<LayerRow> layer_table(NetworkCosts& costs, const Configuration& configuration,
                                   const std::vector<StageLayers>& stages, const Plan& plan, const Rules& rules,
                                   const Precision& precision);

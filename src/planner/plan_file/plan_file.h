@@ -68,10 +68,10 @@ PlanFile read_plan_file(const std::string& path);
 /// optimizer sharding, the parallel mode, sharding of blocks, and cuts. If the plan has cuts, annotations, dataset
 /// sharding and the search of `config` are dropped. The element type stays.
 JobConfig with_plan(JobConfig config, const PlanFile& plan);
-/// Returns a warning if the plan is for another type than that in which the training computes, so that its
+/// Returns a warning if the plan is for another type than that in which the training computes, so its
 /// predictions do not hold; else "".
 std::string dtype_warning(const PlanFile& plan, const TrainingConfig& training);
-/// Returns a warning if the plan is priced for other software than this library, so that its predictions of time and
+/// Returns a warning if the plan is priced for other software than this library, so its predictions of time and
 /// memory do not hold, with the command that plans for the library; else "". The software of a file without such a line
 /// is that of its cluster, if that is a preset.
 std::string software_warning(const PlanFile& plan);

@@ -42,7 +42,7 @@ double mean_group_bound(const Configuration& configuration, int64_t rounds, cons
         zero == 0 ? messages.all_reduce : messages.reduce_scatter;
     if (zero >= 2) overlapped += (count - 1) * messages.reduce_scatter;
   }
-  if (zero == 3) overlapped += (2 * count - 1) * messages.all_gather;  // without those of the first forward
+  if (zero == 3) overlapped += (2 * count - 1) * messages.all_gather;  // without those of the first forward pass
   if ((zero == 1 || zero == 2) && !software.prefetches_parameters) exposed += messages.all_gather;
   const double slowed = overlapped * (1 - 1 / software.overlap_slowdown);
   return (computed + slowed + exposed) / groups + cluster.overhead_of_step(configuration.ranks());

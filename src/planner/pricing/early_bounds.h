@@ -12,7 +12,7 @@ namespace partita {
 struct RowSeconds {
   double all = 0;
   double weights = 0;        // part of `all` that makes only gradients of parameters
-  double forward_share = 1;  // smallest share of the forward in the seconds of a layer
+  double forward_share = 1;  // smallest share of the forward pass in the seconds of a layer
 };
 
 /// Seconds in which the ranks that share the batch send the parameters of all layers once, one layer after the other.

@@ -15,8 +15,8 @@ using KeptMicroBatches = std::set<std::vector<int64_t>>;
 
 /// Returns for each of `groups` groups the numbers of micro-batches that its stages keep at a time, one entry per
 /// stage, at all moments that no other one matches or exceeds on every stage. A micro-batch passes the groups in turn:
-/// stage s is on group s modulo `groups`. A stage keeps it from the begin of its forward to the end of its backward or,
-/// in the order zero_bubble, of its weight section.
+/// stage s is on group s modulo `groups`. A stage keeps it from the begin of its forward pass to the end of its
+/// backward pass or, in the order zero_bubble, of its weight section.
 std::vector<KeptMicroBatches> kept_micro_batches(const Sequence& sequence, Order order, int64_t groups);
 
 /// A cache of `kept_micro_batches` by sequence.

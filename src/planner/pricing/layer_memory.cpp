@@ -31,7 +31,7 @@ class LayerMemoryBuilder {
  private:
   /// Returns the bytes that the software keeps for a value, by rows, including whole blocks of an image's channels, the
   /// scores of attention and masks. For the result of a gather that is gathered again, they are those of the gathered
-  /// part; 0 if the backward reads that part, too, for which it counts.
+  /// part; 0 if the backward pass reads that part, too, for which it counts.
   PerRow held_bytes(ValueId value) const {
     PerRow held;
     held.add(values_.bytes_of(value), is_image_[value] ? blocked_channels(graph_.type(value).shape[1]) : 1);
@@ -74,9 +74,10 @@ class LayerMemoryBuilder {
     }
   }
 
-  /// Sums, per unit, the bytes that are kept (`held_bytes`) for values that the forward of a micro-batch makes and the
-  /// backward reads and, if the software recomputes whole layers, those of the results of selectively recomputed nodes.
-  /// Sums the bytes of the inputs that have rows, too, and finds the largest value that is gathered again.
+  /// Sums, per unit, the bytes that are kept (`held_bytes`) for values that the forward pass of a micro-batch makes and
+  /// the backward pass reads and, if the software recomputes whole layers, those of the results of selectively
+  /// recomputed nodes. Sums the bytes of the inputs that have rows, too, and finds the largest value that is gathered
+  /// again.
   void count_kept() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (values_.phase(n) != Phase::forward || !values_.is_each_micro_batch(n)) continue;
@@ -95,8 +96,9 @@ class LayerMemoryBuilder {
     }
   }
 
-  /// Sums, per unit, the bytes of the values that earlier units make and that it or later ones use in the forward
-  /// (`boundaries_`), and of those among them that the backward reads, but only in this unit or later ones (`handed_`).
+  /// Sums, per unit, the bytes of the values that earlier units make and that it or later ones use in the forward pass
+  /// (`boundaries_`), and of those among them that the backward pass reads, but only in this unit or later ones
+  /// (`handed_`).
   void count_boundaries() {
     constexpr int kNever = std::numeric_limits<int>::max();
     std::vector<int> furthest(graph_.values.size(), -1), first_reader(graph_.values.size(), kNever);
@@ -119,8 +121,8 @@ class LayerMemoryBuilder {
     }
   }
 
-  /// Records, for each node of the forward, then of the backward of a micro-batch, the bytes that it makes and frees.
-  /// Gradients of parameters are counted separately, as elements.
+  /// Records, for each node of the forward pass, then of the backward pass of a micro-batch, the bytes that it makes
+  /// and frees. Gradients of parameters are counted separately, as elements.
   void follow() {
     std::vector<NodeId> order;
     for (const SectionNodes& section : in_sections(values_.local())) {

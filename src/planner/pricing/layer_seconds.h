@@ -21,7 +21,7 @@ class LayerSeconds {
   /// Returns the first layer of each of `stages` stages and, last, the number of layers (`assign_layers`). The
   /// reference lives as long as this object. Throws InvalidArgument if there are more stages than layers.
   const std::vector<size_t>& begins(int64_t stages, LayerSplit split);
-  /// Seconds of the forward of some contiguous layers, and of their forward and backward together.
+  /// Seconds of the forward pass of some contiguous layers, and of their forward and backward passes together.
   double forward(size_t begin, size_t end) const { return forward_[end] - forward_[begin]; }
   double all(size_t begin, size_t end) const { return all_[end] - all_[begin]; }
 

@@ -162,7 +162,7 @@ void LayerTasks::add_gradients(const Slot& slot, Collective kind, double seconds
            .kind = kind});
 }
 
-/// Adds a reduction that runs along with later computations, or after the backward if the software reduces then.
+/// Adds a reduction that runs along with later computations, or after the backward pass if the software reduces then.
 void LayerTasks::add_reduction(const Slot& slot, Collective kind, double seconds, std::optional<LayerOfStage> layer) {
   if (seconds <= 0) return;
   const int number = prices_.group_of(slot.stage);

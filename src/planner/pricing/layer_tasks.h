@@ -52,7 +52,7 @@ class LayerTasks {
     Computation last;                       // last computation
     std::vector<PendingReduction> pending;  // reductions of the last computation
     std::vector<int> reductions;
-    std::vector<int> gathers;  // gathers of updated parameters that the first forward waits for
+    std::vector<int> gathers;  // gathers of updated parameters that the first forward pass waits for
   };
   /// An item of the compute queue of a group: an entry of the order, or one of its layers.
   struct Item {
@@ -101,7 +101,7 @@ class LayerTasks {
   TaskGraph graph_;
   std::vector<LayerTask> tasks_;
   std::vector<Group> groups_;
-  std::vector<LateReduction> late_reductions_;  // reductions that begin after the backward
+  std::vector<LateReduction> late_reductions_;  // reductions that begin after the backward pass
   std::vector<Sent> sent_;                      // by slot_number of the receiver
 };
 

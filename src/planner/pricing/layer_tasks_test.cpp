@@ -144,7 +144,7 @@ struct Positions {
   bool falls = false;  // whether a message is in a queue after one that waits for a later computation
 };
 
-// A queue runs in its order, so that a message must not be after one that waits for a later computation.
+// A queue runs in its order, so a message must not be after one that waits for a later computation.
 TEST(LayerTasks, NoMessageHoldsUpOneThatCouldBeginSooner) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     RandomStep step(seed);

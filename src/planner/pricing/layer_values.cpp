@@ -98,7 +98,7 @@ Growth LayerValues::growth(const Axes& axes) const {
   return is_divided ? Growth::part : Growth::all;
 }
 
-/// Finds the values that the backward reads, and those that only the update reads.
+/// Finds the values that the backward pass reads, and those that only the update reads.
 void LayerValues::find_read() {
   std::vector<bool> in_forward(graph().values.size(), false);
   for (size_t n = 0; n < graph().nodes.size(); ++n) {

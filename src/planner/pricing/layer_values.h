@@ -97,19 +97,19 @@ class LayerValues {
   /// micro-batches.
   Growth growth(const Axes& axes) const;
   LoweredRows rows() const { return {.rows = request_.rows, .parts = row_parts_}; }
-  /// Whether a node is the copy of a forward node that the backward recomputes; false for the forward node itself.
+  /// Whether a node is the copy of a forward node that the backward pass recomputes; false for the forward node itself.
   bool is_recomputed(size_t node) const;
   /// Whether a node is a backward node whose first output is read by the update only.
   bool is_of_gradient(size_t node) const;
-  /// Whether the first output of a node is summed over micro-batches; in the backward this is a parameter's gradient.
-  /// False without micro-batches.
+  /// Whether the first output of a node is summed over micro-batches; in the backward pass this is a parameter's
+  /// gradient. False without micro-batches.
   bool leads_to_weights(size_t node) const;
   /// Whether a backward node makes this value as the gradient of a parameter (`leads_to_weights`).
   bool is_gradient_of_state(ValueId value) const;
-  /// Whether the backward reads a value.
+  /// Whether the backward pass reads a value.
   bool is_read(ValueId value) const { return is_read_[value]; }
-  /// Whether the software gathers a value again in the backward instead of keeping it: the result of an all-gather of
-  /// the forward that the backward reads.
+  /// Whether the software gathers a value again in the backward pass instead of keeping it: the result of an all-gather
+  /// of the forward pass that the backward pass reads.
   bool is_regathered(ValueId value) const;
 
  private:
@@ -126,7 +126,7 @@ class LayerValues {
   const int micro_;
   const int64_t row_parts_;  // parts into which ranks divide the rows of a micro-batch; 1: they do not
   std::vector<int> value_unit_, node_unit_;
-  std::vector<bool> is_read_;     // per value: whether the backward reads it
+  std::vector<bool> is_read_;     // per value: whether the backward pass reads it
   std::vector<bool> for_update_;  // per value: whether only the update reads it
 };
 

@@ -11,10 +11,10 @@ namespace {
 constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
 /// Groups are independent: the memory of a group depends on its own layers and on the order, which does not depend on
-/// the times of the stages (except in zero_bubble). Recomputation only lengthens the backward of a stage, by the sum
-/// over its layers. So the smallest sum in each group makes every section as short as possible, and with it every path
-/// through the sections of the order. No choice of more or of other layers has a shorter step. Overlap with messages
-/// changes which path is the longest, but not this order.
+/// the times of the stages (except in zero_bubble). Recomputation only lengthens the backward pass of a stage, by the
+/// sum over its layers. So the smallest sum in each group makes every section as short as possible, and with it every
+/// path through the sections of the order. No choice of more or of other layers has a shorter step. Overlap with
+/// messages changes which path is the longest, but not this order.
 ///
 /// In a group of equal layers, the sum and the memory depend only on the number of layers of each policy. For each
 /// number of layers that are recomputed in full, the smallest number of selective ones that fits is the best.

@@ -18,8 +18,7 @@ class RowCosts {
   /// `lowering` must outlive this object. `groups` groups of ranks that share rows work at once.
   RowCosts(NetworkLowering& lowering, const LoweringKey& key, int64_t groups)
       : lowering_(lowering), key_(key), groups_(groups) {}
-  /// Returns the seconds per row for a micro-batch of `rows`. Throws InvalidArgument if the network cannot be lowered
-  /// so, or the cluster has too few ranks.
+  /// Returns the seconds per row for a micro-batch of `rows`. Throws LoweringErrors.
   const RowSeconds& of(int64_t rows);
   /// Returns the seconds of each layer for a micro-batch of `rows`. Throws as `of` does.
   LayerSeconds& layers(int64_t rows);
@@ -53,8 +52,7 @@ class NetworkCosts {
   /// fit. Throws InvalidArgument as `stages` does, and if the order of the pipeline is too long (`make_sequence`).
   std::optional<Configuration> recomputed_to_fit(const Configuration& configuration, double memory);
   /// Returns a lower bound of the bytes of parameters and optimizer states in the largest group of stages, at the
-  /// configuration's level of optimizer sharding. Throws InvalidArgument if the network cannot be lowered so, or the
-  /// cluster has too few ranks.
+  /// configuration's level of optimizer sharding. Throws LoweringErrors.
   double min_states(const Configuration& configuration);
   /// Evicts all stages, and all layouts of stages, where the cache of either has grown too large. Then invalidates the
   /// references that `stages` returned.
@@ -63,8 +61,7 @@ class NetworkCosts {
   /// decide the lowering and its number of groups count. The reference lives as long as this object.
   RowCosts& row_costs(const Configuration& configuration);
   /// Returns the messages of all layers among the ranks that share the batch. They depend on the lowering, and on the
-  /// sizes of the configuration. Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few
-  /// ranks.
+  /// sizes of the configuration. Throws LoweringErrors.
   const LayerMessages& layer_messages(const Configuration& configuration);
   /// The part of the cluster that has work.
   const Cluster& busy_cluster(const Configuration& configuration) {
@@ -74,12 +71,12 @@ class NetworkCosts {
   /// recomputation; its own class if it is not lowered. With either class the configuration has the same price, unless
   /// it recomputes layers.
   int64_t alike_links(Configuration configuration);
-  /// Whether the layers of a configuration are already lowered, so that their costs are cheap to find.
+  /// Whether the layers of a configuration are already lowered, so their costs are cheap to find.
   bool is_lowered(const Configuration& configuration) const {
     return lowering_.is_lowered(lowering_.key_of(configuration));
   }
   /// Returns the costs of a completed configuration by other units than those of stages: ranges of nodes of the folded
-  /// graph. Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
+  /// graph. Throws LoweringErrors.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
     return lowering_.costs_of_units(configuration, std::move(units));
   }
@@ -108,7 +105,7 @@ class NetworkCosts {
   /// Number of layers of the whole network that are copies of a repeated one.
   int64_t repeated_layers() const;
   const FoldedGraph& folded() const { return lowering_.folded(); }
-  /// Share of the operations of the forward that are attention, scores that a mask hides included.
+  /// Share of the operations of the forward pass that are attention, scores that a mask hides included.
   double attention_share() { return lowering_.attention_share(); }
   /// Floating-point operations of a step on all ranks together, without recomputation. Throws InvalidArgument if the
   /// network cannot be lowered for one rank.

@@ -12,7 +12,7 @@ namespace partita {
 namespace {
 
 constexpr ptrdiff_t kSqueezedClasses = 2;  // classes of links for squeezed cuts: each level of them is searched anew
-constexpr double kMinExposed = 0.1;        // share of gradient sums: the last ones come after the backward
+constexpr double kMinExposed = 0.1;        // share of gradient sums: the last ones come after the backward pass
 
 }  // namespace
 
@@ -75,12 +75,12 @@ int64_t NetworkLowering::min_rows(const LoweringKey& key) const {
   return rows;
 }
 
-/// Returns the factor by which gradient sums count in a search of cuts: the share of their time that the backward does
-/// not hide, times `max_groups`. The share is at least kMinExposed and assumes that all ranks of the axis `tensor` cut
-/// the batch. The factor has the groups since the graph has the rows of all groups while each group computes only its
-/// own. One search serves any number of groups, so that prices do not depend on idle ranks. A search for fewer groups
-/// would cut the batch over ranks of `tensor` instead; a configuration with more ranks of `data` has such a cut, too.
-/// Throws InvalidArgument if the network cannot be lowered for one rank, or the cluster has too few ranks.
+/// Returns the factor by which gradient sums count in a search of cuts: the share of their time that the backward pass
+/// does not hide, times `max_groups`. The share is at least kMinExposed and assumes that all ranks of the axis `tensor`
+/// cut the batch. The factor has the groups since the graph has the rows of all groups while each group computes only
+/// its own. One search serves any number of groups, so that prices do not depend on idle ranks. A search for fewer
+/// groups would cut the batch over ranks of `tensor` instead; a configuration with more ranks of `data` has such a cut,
+/// too. Throws InvalidArgument if the network cannot be lowered for one rank, or the cluster has too few ranks.
 double NetworkLowering::exposed_gradients(const LoweringKey& key) {
   const double groups = max_groups(key);
   const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);

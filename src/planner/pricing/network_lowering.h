@@ -60,7 +60,7 @@ class NetworkLowering {
   /// Checks that cuts can be searched or are given. Throws InvalidArgument if not.
   void require_search() const;
 
-  /// Share of the operations of the forward that are attention, scores that a mask hides included.
+  /// Share of the operations of the forward pass that are attention, scores that a mask hides included.
   double attention_share();
 
   LoweringKey key_of(const Configuration& configuration) const;
@@ -70,7 +70,7 @@ class NetworkLowering {
   /// the same placements and shared links (`Places::fewest_alike`). The ranks of a group share the same rows. Throws
   /// InvalidArgument if there cannot be as many ranks.
   int64_t groups_of(const Configuration& configuration);
-  /// Whether layers are already lowered, so that their costs are cheap to find.
+  /// Whether layers are already lowered, so their costs are cheap to find.
   bool is_lowered(const LoweringKey& key) const {
     const auto cached = alike_.find(key);
     return layer_cache_.contains(cached == alike_.end() ? key : cached->second);
@@ -79,11 +79,10 @@ class NetworkLowering {
   /// its class of links. Throws InvalidArgument if the network cannot be cut so.
   const LoweringKey& alike(const LoweringKey& key);
   /// The costs for a micro-batch of `micro_batch` rows, while `groups` groups of ranks that share rows work at once.
-  /// The reference lives as long as this object. Throws InvalidArgument if the network cannot be lowered so, or the
-  /// cluster has too few ranks.
+  /// The reference lives as long as this object. Throws LoweringErrors.
   const LayerCosts& layer_costs(const LoweringKey& key, int64_t groups, int64_t micro_batch);
   /// Returns the costs by other units than those of stages: ranges of nodes of the folded graph. They are not cached.
-  /// Throws InvalidArgument if the network cannot be lowered so, or the cluster has too few ranks.
+  /// Throws LoweringErrors.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
   /// Rows of the smallest micro-batch with a row for each rank that may divide its rows (`NetworkCosts::min_rows`).
   int64_t min_rows(const LoweringKey& key) const;

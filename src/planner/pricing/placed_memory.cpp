@@ -7,8 +7,8 @@
 namespace partita {
 namespace {
 
-/// Classifies the values of a stage: those that a micro-batch keeps for its backward, and gradients that the update
-/// reads, including their unreduced forms.
+/// Classifies the values of a stage: those that a micro-batch keeps for its backward pass, and gradients that the
+/// update reads, including their unreduced forms.
 struct ValueKinds {
   std::vector<bool> is_kept, is_gradient;
 

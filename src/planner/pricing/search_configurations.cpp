@@ -85,7 +85,7 @@ struct Refused {
   Configuration configuration;
 };
 
-/// The configuration that takes the least memory, among those that can be lowered; none if there are none.
+/// The configuration that needs the least memory, among those that can be lowered; none if there are none.
 std::optional<Configuration> min_of(std::vector<Refused> all, NetworkCosts& costs) {
   std::stable_sort(all.begin(), all.end(), [](const Refused& a, const Refused& b) { return a.memory < b.memory; });
   std::optional<Configuration> least;
@@ -193,7 +193,7 @@ class ConfigurationSearcher {
   }
 
  private:
-  /// Whether anything may fit under squeezed cuts. Tries only the few configurations that take the least memory, and
+  /// Whether anything may fit under squeezed cuts. Tries only the few configurations that need the least memory, and
   /// keeps the least of them as a refused one. True also if none of these can be lowered.
   bool fits_squeezed() {
     SearchRequest few = request_;

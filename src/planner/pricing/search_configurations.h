@@ -28,7 +28,7 @@ struct SearchRequest {
   Pins pins{};
   bool runner_up = false;  // whether to search for the runner-up, too
   bool idle = true;        // whether ranks may be left without work
-  /// Whether to find only if something fits. Each assignment of ranks is tried in the form that takes the least memory,
+  /// Whether to find only if something fits. Each assignment of ranks is tried in the form that needs the least memory,
   /// and the search stops at the first configuration that fits.
   bool any = false;
 };
@@ -40,7 +40,7 @@ struct PricedConfiguration {
 
 struct ConfigurationSearch {
   std::optional<PricedConfiguration> best;         // fastest that fits; none: nothing fits
-  std::optional<PricedConfiguration> least;        // the one that takes the least memory; only if nothing fits
+  std::optional<PricedConfiguration> least;        // the one that needs the least memory; only if nothing fits
   std::optional<PricedConfiguration> runner_up{};  // best with another data, context, tensor or pipeline, on request
   double lower_bound_seconds = 0;                  // no searched configuration that fits takes less; 0: nothing fits
   std::string searched{};                          // the searched space (SearchedSpace::text)
@@ -56,7 +56,7 @@ struct KnownTemplate {
 std::vector<KnownTemplate> known_templates();
 
 /// Searches the configurations of SearchedSpace by branch and bound, and returns the fastest that fits or, if none
-/// does, the one that takes the least memory. A configuration whose lower bound exceeds the best step is not simulated.
+/// does, the one that needs the least memory. A configuration whose lower bound exceeds the best step is not simulated.
 /// The first bound is the time of its layers without recomputation, divided evenly among the groups of stages, at the
 /// micro-batch for which it is least. The next ones use its own micro-batch, then `StagePrices::lower_bound`. If
 /// nothing fits otherwise, searched cuts are squeezed. Throws InvalidArgument if the pins allow no configuration, or

@@ -53,8 +53,7 @@ class SearchedSpace {
   std::string text(bool squeezed) const;
 
   /// Returns a lower bound of the seconds of steps with this data, context, tensor, pipeline and cuts, for any values
-  /// of the other keys; infinite if the space has none for micro-batch or interleaving. Throws InvalidArgument if the
-  /// network cannot be lowered so, or the cluster has too few ranks.
+  /// of the other keys; infinite if the space has none for micro-batch or interleaving. Throws LoweringErrors.
   double bound_of_sizes(Configuration configuration) const;
   /// Returns a lower bound of the seconds of steps of the configuration with any layers per stage and recomputation.
   /// Throws as `bound_of_sizes` does.

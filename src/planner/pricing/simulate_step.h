@@ -43,11 +43,11 @@ struct LayerStepOptions {
 };
 
 /// Simulates a step of the stages at level `zero` of optimizer sharding, instead of that of their configuration.
-/// Gradients are reduced in buckets of a few MiB, overlapped with the backward of the last micro-batch. At level 3 the
-/// parameters of the next layer are prefetched. Values are sent between stages while both compute, unless the software
-/// waits for transfers. Overlapped communication slows computation down by the cluster's factor. If there are many
-/// micro-batches, only a few rounds are simulated; the others repeat the busiest group. Throws InvalidArgument if the
-/// order has more than kMaxStageMicroBatches stages times micro-batches.
+/// Gradients are reduced in buckets of a few MiB, overlapped with the backward pass of the last micro-batch. At level 3
+/// the parameters of the next layer are prefetched. Values are sent between stages while both compute, unless the
+/// software waits for transfers. Overlapped communication slows computation down by the cluster's factor. If there are
+/// many micro-batches, only a few rounds are simulated; the others repeat the busiest group. Throws InvalidArgument if
+/// the order has more than kMaxStageMicroBatches stages times micro-batches.
 LayerStep simulate_step(StagePrices& stages, int64_t zero, const LayerStepOptions& options = {});
 
 /// Simulates a step at level `zero` of optimizer sharding and returns its price. The breakdown is that of the group

@@ -226,7 +226,7 @@ TEST(SimulateStep, RepeatedMicroBatchesHideTheirTransfers) {
   EXPECT_LE(seconds_of(128), 8 * seconds_of(16));
 }
 
-// Reductions overlap with the backward, except for those of the first layers.
+// Reductions overlap with the backward pass, except for those of the first layers.
 TEST(SimulateStep, ReductionsOverlapTheBackward) {
   const SimulatedNetwork network(cluster_named("h100"));
   const LayerStep step = network.step("data=8");

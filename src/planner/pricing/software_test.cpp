@@ -125,7 +125,7 @@ TEST(Software, RecomputesWholeLayers) {
     };
     return of_layers(12).breakdown.compute - of_layers(8).breakdown.compute;
   };
-  // A backward takes about twice as long as a forward, so one more forward makes four thirds.
+  // A backward pass takes about twice as long as a forward pass, so one more of these makes four thirds.
   const double none = compute("megatron-lm", "none"), full = compute("megatron-lm", "full");
   EXPECT_NEAR(full / none, 4.0 / 3, 0.03);
   EXPECT_LT(compute("partita", "full") / compute("partita", "none"), 1.28);  // does not recompute the last product

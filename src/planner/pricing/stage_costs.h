@@ -56,7 +56,7 @@ class StageCosts {
   const LayerCosts& costs() const { return costs(configuration_.recompute.all); }
   const UnitCosts& stage(int64_t stage) const { return layout_->stage(stage); }
   const UnitCosts& group(int64_t group) const { return layout_->group(group); }
-  /// Returns the costs of the unrepeated layers of a stage. A kept value counts for the first layer whose backward
+  /// Returns the costs of the unrepeated layers of a stage. A kept value counts for the first layer whose backward pass
   /// reads it, not for the layer that makes it.
   UnitCosts single_costs(int64_t stage) const;
 
@@ -65,14 +65,14 @@ class StageCosts {
   const StageLayers& layers_of_stage(int64_t stage) const {
     return layers_of(group_of(stage))[static_cast<size_t>(stage / configuration_.pipeline)];
   }
-  /// Bytes that a micro-batch keeps on a stage from its forward to its last section, with several stages including the
-  /// values that cross to it.
+  /// Bytes that a micro-batch keeps on a stage from its forward pass to its last section, with several stages including
+  /// the values that cross to it.
   double kept(int64_t stage) const { return this->stage(stage).kept + boundary(stage); }
   /// Bytes that a micro-batch would keep on a stage, as by the other overload, if it had these layers with these
   /// policies.
   double kept(int64_t stage, const StageLayers& layers) const;
-  /// Bytes that the `layers` of a stage keep for a micro-batch from its forward to its backward, including those that
-  /// only the next stage reads.
+  /// Bytes that the `layers` of a stage keep for a micro-batch from its forward pass to its backward pass, including
+  /// those that only the next stage reads.
   double kept_by(const StageLayers& layers) const;
 
  private:

@@ -40,7 +40,7 @@ class StageSeconds {
   /// Empty if no ranks share the batch. Results are cached by placement and level.
   const SecondsByKind& gradients(size_t unit, int64_t group, int64_t zero) const;
   /// Whether a group computes nothing while it reduces the gradients of a micro-batch at level `zero`. With one
-  /// micro-batch reductions overlap with the backward, and below level 2 they are made once per step.
+  /// micro-batch reductions overlap with the backward pass, and below level 2 they are made once per step.
   bool waits_for_micro_batches(int64_t zero) const;
   /// Seconds of the kernels that update the parameters of `costs`; from level 1 on, only a rank's part of them. Small
   /// parameters, which stay whole in memory, take little time and count as parts, too.

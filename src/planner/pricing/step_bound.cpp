@@ -17,7 +17,7 @@ double StepBound::find(int64_t zero) const {
     if (group == 0 || !seconds_.send_alike(group - 1, group)) sent = messages(group, zero);
     const Ends ends = earliest(group, zero, before, sent);
     if (group == 0) after = ends.update;
-    // Gradients of weights, and what reduces them, may come after the last backward.
+    // Gradients of weights, and what reduces them, may come after the last backward pass.
     double weights = ends.waited;
     for (int64_t s = group; s < stages_.stages() && stages_.configuration().order == Order::zero_bubble;
          s += stages_.configuration().pipeline)
@@ -35,7 +35,7 @@ double StepBound::find(int64_t zero) const {
 /// Returns the earliest times at which a group has run its sections and finished its update, and the seconds of the
 /// update, if no section begins before the time `before`. If m seconds of messages overlap with c seconds of
 /// computation, both take at least m, and at least c + m (1 - 1 / slowdown). Messages of the last section are sent
-/// after that begins. Parameters of the first forward may be gathered before it.
+/// after that begins. Parameters of the first forward pass may be gathered before it.
 StepBound::Ends StepBound::earliest(int64_t group, int64_t zero, double before, const Messages& sent) const {
   const double first = stages_.stage(group).forward.seconds(), last = stages_.stage(group).backward.seconds();
   // Transfers are included in the micro-batches that repeat others, and in all of them if the software waits for

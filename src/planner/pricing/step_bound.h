@@ -16,8 +16,8 @@ class StepBound {
   StepBound(const StageCosts& stages, const StageSeconds& seconds) : stages_(stages), seconds_(seconds) {}
 
   /// A lower bound of the seconds of a step of these stages at level `zero`, instead of that of the configuration. A
-  /// group runs all of its sections: its first after the forward of the stages before it, its last before their
-  /// backward. Overlapped messages slow it down, and the rest of the last gradients follows.
+  /// group runs all of its sections: its first after the forward pass of the stages before it, its last before their
+  /// backward pass. Overlapped messages slow it down, and the rest of the last gradients follows.
   double seconds(int64_t zero);
 
  private:
@@ -26,9 +26,9 @@ class StepBound {
     double overlapped = 0;  // all messages of a step that overlap with computation
     double ahead = 0;       // part of `overlapped`: may also overlap with messages for which the group waits
     double last = 0;        // part of `overlapped`: gradients of its last section
-    double first = 0;       // part of `overlapped`: parameters for the first forward
-    double prefetched = 0;  // parameters updated in parts, gathered overlapped with the first forward
-    double exposed = 0;     // parameters gathered after the update, and gradients reduced after the backward
+    double first = 0;       // part of `overlapped`: parameters for the first forward pass
+    double prefetched = 0;  // parameters updated in parts, gathered overlapped with the first forward pass
+    double exposed = 0;     // parameters gathered after the update, and gradients reduced after the backward pass
     double waited = 0;      // gradients of micro-batches while nothing is computed
   };
   /// The earliest time at which a group has run its last section, the earliest finish of its update, and the seconds

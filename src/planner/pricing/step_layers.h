@@ -26,7 +26,7 @@ class StepLayers {
   /// Returns the seconds per step of the messages that a group sends in every micro-batch while it computes: reductions
   /// of gradients from level 2 of optimizer sharding on, and gathers of parameters at level 3; 0 below.
   double sending(int group) const;
-  /// Returns the seconds per step of those gathers that run along with a computation of the same section, so that the
+  /// Returns the seconds per step of those gathers that run along with a computation of the same section, so the
   /// reductions after it wait for them; 0 below level 3. These are all but one layer's, of which the simulated step
   /// takes the mean (`LayerTasks`).
   double gathering_within(int group) const;

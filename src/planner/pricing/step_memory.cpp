@@ -104,9 +104,9 @@ const std::vector<KeptMicroBatches>& StepMemory::kept_micro_batches() const {
 }
 
 /// Returns a lower bound of the peak bytes of activations in flight on a group: those held right after its first
-/// backward, when all of its stages have run their forward. If each group has one stage, it then holds at least as many
-/// micro-batches as there are stages from it to the last one. With whole rounds of interleaved stages, the group has
-/// begun the forwards that 1f1b of its last stage runs first, chunk by chunk (ir/orders/orders.h).
+/// backward pass, when all of its stages have run their forward pass. If each group has one stage, it then holds at
+/// least as many micro-batches as there are stages from it to the last one. With whole rounds of interleaved stages,
+/// the group has begun the forward passes that 1f1b of its last stage runs first, chunk by chunk (ir/orders/orders.h).
 double StepMemory::min_in_flight(int64_t group) const {
   const int64_t groups = configuration().pipeline, chunks = configuration().interleave,
                 all = seconds_.shape().micro_batches;
@@ -123,8 +123,8 @@ double StepMemory::min_in_flight(int64_t group) const {
   return bytes;
 }
 
-/// Returns the numbers of micro-batches in flight on each stage of a group at the moment when they take most memory.
-/// `kept` is the bytes of a micro-batch per stage of the group.
+/// Returns the numbers of micro-batches in flight on each stage of a group at the moment when they need the most
+/// memory. `kept` is the bytes of a micro-batch per stage of the group.
 const std::vector<int64_t>& StepMemory::fullest_moment(int64_t group, const std::vector<double>& kept) const {
   const auto bytes_of = [&](const std::vector<int64_t>& moment) {
     double bytes = 0;
@@ -148,9 +148,9 @@ double StepMemory::max_in_flight(int64_t group, const std::vector<StageLayers>& 
   return bytes;
 }
 
-/// Returns the peak bytes in the backward of all layers on one rank, while activations are released and gradients of
-/// parameters are made, plus those of the largest value that is gathered again. `bytes_of_gradients` gives the bytes of
-/// the elements made so far. Layers are followed from the last to the first. Of equal copies only the first and the
+/// Returns the peak bytes in the backward pass of all layers on one rank, while activations are released and gradients
+/// of parameters are made, plus those of the largest value that is gathered again. `bytes_of_gradients` gives the bytes
+/// of the elements made so far. Layers are followed from the last to the first. Of equal copies only the first and the
 /// last are examined, since memory is linear in between.
 double StepMemory::max_in_backward(const StageLayers& layers,
                                    const std::function<double(double)>& bytes_of_gradients) const {
@@ -177,7 +177,7 @@ double StepMemory::max_in_backward(const StageLayers& layers,
 }
 
 /// The largest workspace of a layer of a group, in addition to what is kept. Without a pipeline, later layers have
-/// released what they kept when the backward reaches the layers of a policy. With one, stages keep it for the next
+/// released what they kept when the backward pass reaches the layers of a policy. With one, stages keep it for the next
 /// micro-batches.
 double StepMemory::workspace(const std::vector<StageLayers>& layers) const {
   double most = 0;

@@ -94,7 +94,7 @@ class LayerLowering {
     lowered_.kernels_.push_back(std::move(kernel));
   }
 
-  /// Recomputes the whole forward of every layer of which something is recomputed.
+  /// Recomputes the whole forward pass of every layer of which something is recomputed.
   void recompute_layers() {
     std::vector<bool> is_recomputed(request_.folded.units.size(), false);
     const auto repeat = [&](auto& all) {

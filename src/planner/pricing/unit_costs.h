@@ -8,7 +8,7 @@
 
 namespace partita {
 
-/// The costs of a forward or backward on one rank. Communication is exposed except for the share that the software
+/// The costs of a forward or backward pass on one rank. Communication is exposed except for the share that the software
 /// overlaps.
 struct SectionCosts {
   double flops = 0;    // floating-point operations
@@ -55,7 +55,7 @@ struct UnitCosts {
 struct LayerCosts {
   std::vector<UnitCosts> units;
   std::vector<UnitBackward> backward;  // by unit
-  double gathered = 0;                 // bytes of the largest value that is gathered again in the backward
+  double gathered = 0;                 // bytes of the largest value that is gathered again in the backward pass
   double workspace = 0;                // peak bytes of a micro-batch in addition to what is kept
   double inputs = 0;                   // bytes of a micro-batch's rows
 };

@@ -75,8 +75,8 @@ std::optional<size_t> kernel_of(const Program& program, size_t stage, Section se
   return at;
 }
 
-// The computation of a section takes one second, or two if the backward includes the gradients of weights. Nothing else
-// takes time.
+// The computation of a section takes one second, or two if the backward pass includes the gradients of weights. Nothing
+// else takes time.
 TEST(SimulateProgram, WithoutCommunicationItEqualsTheSimulationOfTheOrder) {
   for (const Order order : {Order::gpipe, Order::one_forward_one_backward, Order::interleaved, Order::zero_bubble}) {
     for (const Training& training : pipelines_of(order)) {

@@ -8,9 +8,9 @@ namespace partita {
 
 /// Seconds of a transfer of a value from one stage to another, for one micro-batch.
 struct TransferPrice {
-  double send = 0;     // on the sending ranks, which compute nothing meanwhile
+  double send = 0;     // on the sending ranks, which compute nothing then
   double message = 0;  // on the links, overlapped with the computation of both stages
-  double receive = 0;  // on the receiving ranks, which compute nothing meanwhile
+  double receive = 0;  // on the receiving ranks, which compute nothing then
 };
 
 /// Seconds of each part of a step, while nothing else runs.

@@ -67,9 +67,8 @@ class CheckpointSaving {
  private:
   enum class Phase { idle, writing, committing };
   /// Copies what this rank writes. If the first rank writes everything, gathers the states on it: a collective call,
-  /// which throws RuntimeFailure if a rank fails, is lost or late, or makes another call, or
-  /// RuntimeFailure(out_of_memory) if a conversion lacks memory. Otherwise throws RuntimeFailure(non_finite) if an
-  /// element is NaN or infinite.
+  /// which throws RankFailures, or RuntimeFailure(out_of_memory) if a conversion lacks memory. Otherwise throws
+  /// RuntimeFailure(non_finite) if an element is NaN or infinite.
   void copy_share();
   const std::vector<ShardPiece>& own_pieces() const { return pieces_[static_cast<size_t>(comm_.rank())]; }
   const StageExecutor& stage_of(const std::string& name) const;
@@ -84,8 +83,7 @@ class CheckpointSaving {
   void start(std::function<void()> job);
   /// Waits for this rank's job and returns its outcome; a good one if no job was started since the last call.
   RankOutcome wait();
-  /// Gathers the digests of all ranks' files into the manifest on rank 0. A collective call. Throws RuntimeFailure if a
-  /// rank fails, is lost or late, or makes another call.
+  /// Gathers the digests of all ranks' files into the manifest on rank 0. A collective call. Throws RankFailures.
   void gather_digests();
   /// Closes the checkpoint with the outcome of all ranks. After an error keeps it for `error`, removes what was begun,
   /// and warns on rank 0 unless the training has to end. Throws RuntimeFailure, with the code of the outcome, if it has

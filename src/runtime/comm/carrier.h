@@ -67,7 +67,7 @@ class Carrier {
   /// Returns whether they are done; also true as soon as a received message turns out not to fit (`too_long`). Throws
   /// RuntimeFailure if the carrier has failed.
   virtual bool wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until) = 0;
-  /// Whether a started message is done. Other messages of its list may progress meanwhile.
+  /// Whether a started message is done. Other messages of its list may progress during the call.
   virtual bool is_done(const PendingMessage& message) const { return message.done; }
   /// Withdraws the messages that are not done. Returns false if one of them is a send, or a receive for which something
   /// has arrived: the messages of the group no longer match then.

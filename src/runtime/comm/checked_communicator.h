@@ -49,15 +49,13 @@ class CheckedCommunicator : public Communicator {
   const std::shared_ptr<FlightRecord>& record() const { return record_; }
   uint64_t id() const { return id_; }
 
-  /// Runs a collective other than split. Spans and buffers of the call last until it returns. Throws RuntimeFailure if
-  /// a rank fails, is lost or late, or makes another call.
+  /// Runs a collective other than split. Spans and buffers of the call last until it returns. Throws RankFailures.
   virtual void run(const Call& call, Timeout timeout) = 0;
   virtual void send_to(int to, const Call& call, Timeout timeout) = 0;
   virtual void post_to(int to, const Call& call) = 0;
   virtual void recv_from(int from, const Call& call, Timeout timeout) = 0;
   /// Runs a split and returns the new group's communicator. `place` is the index of this rank among the members of the
-  /// call; `id` identifies the new group. Throws RuntimeFailure if a rank fails, is lost or late, or makes another
-  /// call.
+  /// call; `id` identifies the new group. Throws RankFailures.
   virtual std::unique_ptr<Communicator> split_off(const Call& call, int place, uint64_t id, Timeout timeout) = 0;
 
  private:

@@ -17,7 +17,7 @@ struct ClockOffset {
 /// bound on the error; 0 on rank 0, which answers the others. Each rank asks it for its time and assumes that the reply
 /// was sent midway between request and response (Cristian, "Probabilistic clock synchronization", 1989). The shortest
 /// of several rounds counts. `now` returns nanoseconds of this rank's clock. A collective call over `comm`. Throws
-/// RuntimeFailure if a rank fails, is lost or late, or makes another call.
+/// RankFailures.
 ClockOffset clock_offset(Communicator& comm, const std::function<int64_t()>& now);
 
 /// Converts a time of this rank's clock, in nanoseconds, to rank 0's clock: adds the offset interpolated linearly

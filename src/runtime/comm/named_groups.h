@@ -21,8 +21,7 @@ class NamedGroups {
 
   /// Creates the group of these world ranks, in this order. A collective call over the world. Does nothing if the name
   /// already stands for the same ranks in the same order. Throws InvalidArgument if it stands for others, and if the
-  /// list is empty, repeats a rank or has one outside the world; RuntimeFailure if a rank fails, is lost or late, or
-  /// makes another call.
+  /// list is empty, repeats a rank or has one outside the world; RankFailures.
   void create(const std::string& name, std::span<const int> ranks, Timeout timeout = kDefaultTimeout);
   /// Destroys a group on this rank. Throws InvalidArgument for "world" and unknown names.
   void destroy(const std::string& name);

@@ -11,7 +11,7 @@
 namespace partita {
 
 class Accelerator;
-struct ProcessPlace;
+struct JoinedProcess;
 
 class Device {
  public:
@@ -47,7 +47,7 @@ class Device {
   virtual const Accelerator* accelerator() { return nullptr; }
   /// Makes the accelerator one of those of several processes, whose programs communicate. Does nothing once
   /// `accelerator` was called. `place` may be used until it is.
-  virtual void join(const ProcessPlace& /*place*/) {}
+  virtual void join(const JoinedProcess& /*place*/) {}
   /// Returns the name and the size of the plugin's file, "" if there is none. Throws as `find_plugin` does.
   virtual std::string plugin_text() const { return ""; }
   /// Where programs of the accelerator communicate.

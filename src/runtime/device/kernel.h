@@ -14,9 +14,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   /// Runs the kernel. Pointers are in the order of the query's operands and results, in the memory formats of the
-  /// choice. `scratch` has the bytes that the choice requested, aligned to 64. Throws InvalidArgument for a label, an
-  /// id or a slot that is out of range, RuntimeFailure(out_of_memory) if a library lacks memory, InternalError if it
-  /// fails otherwise.
+  /// choice. `scratch` has the bytes that the choice requested, aligned to 64. Throws KernelErrors, and InternalError
+  /// if a library fails otherwise.
   virtual void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) = 0;
 };
 

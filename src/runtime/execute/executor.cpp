@@ -135,9 +135,7 @@ struct Executor::Impl {
   }
 
   /// Runs a step up to and including the exchange before the update. Calls `after(run, instruction)` after each
-  /// instruction, if given. Throws InvalidArgument for a label, an id or a slot that is out of range;
-  /// RuntimeFailure(out_of_memory) if a library lacks memory; RuntimeFailure if a rank fails, is lost or late, or makes
-  /// another call; and what `after` throws.
+  /// instruction, if given. Throws KernelErrors, RankFailures, and what `after` throws.
   void run_before_update(DeviceSubnormals& threads, const std::function<void(const Run&, size_t)>& after = nullptr) {
     for (const auto& stage : own) stage->begin_step();
     if (transfers) transfers->begin_step();
@@ -274,7 +272,7 @@ struct Executor::Impl {
   }
 
   /// Position of an instruction among the instructions of all stages: lower stages first, and after them once more, in
-  /// the opposite order of the stages, for computations of the backward.
+  /// the opposite order of the stages, for computations of the backward pass.
   int64_t place_of(size_t stage, size_t instruction) const {
     const StageProgram& program = stages[stage];
     const NodeId node = program.schedule.instructions[instruction].node;

@@ -10,16 +10,15 @@ class Executor {
   /// Binds kernels to this rank's shapes. The arguments outlive the executor. All ranks of `world` construct their
   /// executors at the same time. `holder`, if given, is the executor of a program with the same stages and already has
   /// the states: it keeps the external ones in its memory, others are copied. Throws RuntimeFailure(out_of_memory)
-  /// without memory or threads; RuntimeFailure if a rank fails, is lost or late, or makes another call; InvalidArgument
-  /// if the environment allows fewer threads than `device` has or `holder` lacks a state; InternalError if `world` has
-  /// another number of ranks than the pipeline, or `holder` has other stages.
+  /// without memory or threads; RankFailures; InvalidArgument if the environment allows fewer threads than `device` has
+  /// or `holder` lacks a state; InternalError if `world` has another number of ranks than the pipeline, or `holder` has
+  /// other stages.
   Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
            Communicator& world, const Executor* holder = nullptr);
   /// Binds a program without a pipeline, as its only stage. Copies `local` and `schedule`; `device` and `world` outlive
   /// the executor. All ranks of `world` construct their executors at the same time. Throws
-  /// RuntimeFailure(out_of_memory) without memory or threads; RuntimeFailure if a rank fails, is lost or late, or makes
-  /// another call; InvalidArgument if the environment allows fewer threads than `device` has; InternalError if `world`
-  /// has another number of ranks than the mesh of `local`.
+  /// RuntimeFailure(out_of_memory) without memory or threads; RankFailures; InvalidArgument if the environment allows
+  /// fewer threads than `device` has; InternalError if `world` has another number of ranks than the mesh of `local`.
   Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device, Communicator& world);
   ~Executor();
 
@@ -53,13 +52,11 @@ class Executor {
   void set_state(std::string_view name, const Array& whole);
   /// Returns the whole value of a state on every rank, that of the lowest stage that has it. A collective call over all
   /// ranks if the state is sharded or the pipeline has several rank groups. Throws InvalidArgument if no stage has the
-  /// state; RuntimeFailure if a rank fails, is lost or late, or makes another call; RuntimeFailure(out_of_memory) if a
-  /// conversion of memory formats lacks memory.
+  /// state; RankFailures; RuntimeFailure(out_of_memory) if a conversion of memory formats lacks memory.
   Array state(std::string_view name) const;
   /// Returns the whole value of a state on rank 0 of the world; nullopt on other ranks. Rank 0 receives each part from
   /// one rank that owns it. All ranks of the world call it. Throws InvalidArgument if no stage has the state;
-  /// RuntimeFailure if a rank fails, is lost or late, or makes another call; RuntimeFailure(out_of_memory) if a
-  /// conversion of memory formats lacks memory.
+  /// RankFailures; RuntimeFailure(out_of_memory) if a conversion of memory formats lacks memory.
   std::optional<Array> state_on_first(std::string_view name) const;
   /// A dense copy of this rank's part of a state, from its lowest stage that has it, without communication. Throws
   /// InvalidArgument if none of this rank's stages has the state, RuntimeFailure(out_of_memory) if the conversion from
@@ -76,19 +73,15 @@ class Executor {
   /// Runs forward and backward, then the update if the loss (output "loss") and the gradients (output kFinite of
   /// compiler/autodiff/training_graph.h, if there is one) are finite. If they are not, nothing is updated: replays
   /// forward and backward to name the first bad node, and returns what is not finite, the same on every rank. Returns
-  /// nothing after the update. A collective call over the world. Throws RuntimeFailure if a rank fails, is lost or
-  /// late, or makes another call. Throws what kernels throw: InvalidArgument for a label, an id or a slot that is out
-  /// of range, RuntimeFailure(out_of_memory) if a library lacks memory. Throws InvalidArgument if there is no output
-  /// "loss". `meanwhile`, if given, is called at most once, when the accelerator has begun to compute; it throws
-  /// nothing.
+  /// nothing after the update. A collective call over the world. Throws RankFailures and KernelErrors. Throws
+  /// InvalidArgument if there is no output "loss". `meanwhile`, if given, is called at most once, when the accelerator
+  /// has begun to compute; it throws nothing.
   std::optional<std::string> try_step(const std::function<void()>& meanwhile = nullptr);
   /// Does what `try_step` does. Throws as it does, and RuntimeFailure(non_finite) on every rank, before anything is
   /// updated, if the loss or the gradients are not finite.
   void step(const std::function<void()>& meanwhile = nullptr);
-  /// Runs the whole graph once: the forward and, if the graph has them, the backward and the update, whether or not the
-  /// values are finite. A collective call over the world. Throws RuntimeFailure if a rank fails, is lost or late, or
-  /// makes another call. Throws what kernels throw: InvalidArgument for a label, an id or a slot that is out of range,
-  /// RuntimeFailure(out_of_memory) if a library lacks memory.
+  /// Runs the whole graph once: the forward pass and, if the graph has them, the backward pass and the update, whether
+  /// or not the values are finite. A collective call over the world. Throws RankFailures and KernelErrors.
   void run();
 
   /// A copy of this rank's part of an output, after step() or run(), from its lowest stage that has it. Scalars are

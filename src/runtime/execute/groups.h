@@ -12,7 +12,7 @@ class Groups {
  public:
   Groups(const Mesh& mesh, Communicator& world) : mesh_(mesh), world_(world) {}
   /// Creates this rank's communicator over `axes`, unless it exists. A collective call over the world: all ranks add
-  /// the same axes in the same order. Throws RuntimeFailure if a rank fails, is lost or late, or makes another call.
+  /// the same axes in the same order. Throws RankFailures.
   void add(const Axes& axes);
   /// The communicator over `axes`. Throws std::out_of_range unless it was added.
   Communicator& at(const Axes& axes) const { return *groups_.at(axes); }

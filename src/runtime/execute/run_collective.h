@@ -16,10 +16,9 @@ struct CollectiveBuffers {
 };
 
 /// Returns a function that runs the node in the micro-batch that `micro_batch` has at the time of the call; it throws
-/// RuntimeFailure if a rank fails, is lost or late, or makes another call. `rank` is this rank in the mesh. `groups`
-/// has the communicator over the node's axes. The addresses in `buffers`, `local`, `groups` and `micro_batch` outlive
-/// the function. Throws InternalError if the scratch is too small, std::out_of_range if `groups` lacks the
-/// communicator.
+/// RankFailures. `rank` is this rank in the mesh. `groups` has the communicator over the node's axes. The addresses in
+/// `buffers`, `local`, `groups` and `micro_batch` outlive the function. Throws InternalError if the scratch is too
+/// small, std::out_of_range if `groups` lacks the communicator.
 std::function<void()> bind_collective(const LocalGraph& local, NodeId node, int64_t rank,
                                       const CollectiveBuffers& buffers, const Groups& groups,
                                       const int64_t& micro_batch);

@@ -188,9 +188,8 @@ void StageBinder::add_kernel(std::vector<std::unique_ptr<Kernel>> made, const In
   for (auto& kernel : made) bound_.kernels.push_back(std::move(kernel));
 }
 
-/// Binds the reduction of a bucket, an asynchronous collective node, or the wait for either. Throws RuntimeFailure if a
-/// rank fails, is lost or late, or makes another call; RuntimeFailure(out_of_memory) if the communication thread cannot
-/// be started.
+/// Binds the reduction of a bucket, an asynchronous collective node, or the wait for either. Throws RankFailures;
+/// RuntimeFailure(out_of_memory) if the communication thread cannot be started.
 void StageBinder::bind_bucket(const Instruction& instruction) {
   const std::pair message{instruction.bucket, instruction.bucket < 0 ? instruction.node : -1};
   if (instruction.kind == Instruction::wait) return bind_wait(instruction, message);

@@ -52,8 +52,7 @@ class StageBinder {
   StageBinder(const Parts& parts, BoundStage& bound);
   /// Binds every instruction: adds its action and subnormal mode, and starts the communication thread for the first
   /// asynchronous collective. A collective call over the ranks of the stage. Throws RuntimeFailure(out_of_memory)
-  /// without memory or threads; RuntimeFailure if a rank fails, is lost or late, or makes another call; InternalError
-  /// if the device lacks a kernel.
+  /// without memory or threads; RankFailures; InternalError if the device lacks a kernel.
   void bind_all();
 
  private:

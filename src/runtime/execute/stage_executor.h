@@ -26,14 +26,12 @@ struct StatePart {
 
 class StageExecutor {
  public:
-  /// Binds kernels to this rank's shapes, or compiles the programs of an accelerator; `cuts` says where
-  /// these end. The arguments outlive the executor.
-  /// `ranks` has the ranks of the stage; all of them construct their executors at the same time. `holder`, if given,
-  /// has the states on a device of the same kind: external states are used in its memory, others are copied from it.
-  /// Throws RuntimeFailure(out_of_memory) without memory or threads; RuntimeFailure if a rank fails, is lost or late,
-  /// or makes another call; InvalidArgument if the environment allows fewer threads than `device` has or `holder` lacks
-  /// a state; InternalError unless the mesh has as many ranks as `ranks` and `holder` has the external states in the
-  /// same memory formats.
+  /// Binds kernels to this rank's shapes, or compiles the programs of an accelerator; `cuts` says where these end. The
+  /// arguments outlive the executor. `ranks` has the ranks of the stage; all of them construct their executors at the
+  /// same time. `holder`, if given, has the states on a device of the same kind: external states are used in its
+  /// memory, others are copied from it. Throws RuntimeFailure(out_of_memory) without memory or threads; RankFailures;
+  /// InvalidArgument if the environment allows fewer threads than `device` has or `holder` lacks a state; InternalError
+  /// unless the mesh has as many ranks as `ranks` and `holder` has the external states in the same memory formats.
   StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
                 Communicator& ranks, const StageExecutor* holder = nullptr, const ProgramCuts& cuts = {});
 
@@ -68,9 +66,8 @@ class StageExecutor {
   /// state or `whole` has another type, RuntimeFailure(out_of_memory) if a conversion of memory formats lacks memory.
   void set_state(std::string_view name, const Array& whole);
   /// Returns the whole value of a state, on every rank. A collective call over the stage's ranks if the state is
-  /// sharded, else without communication. Throws InvalidArgument if there is no such state; RuntimeFailure if a rank
-  /// fails, is lost or late, or makes another call; RuntimeFailure(out_of_memory) if a conversion of memory formats
-  /// lacks memory.
+  /// sharded, else without communication. Throws InvalidArgument if there is no such state; RankFailures;
+  /// RuntimeFailure(out_of_memory) if a conversion of memory formats lacks memory.
   Array state(std::string_view name);
   /// Calls `fill` once to write this rank's part of a state. Its arguments are the part's box in the whole value, the
   /// element type, and the address of a dense array for the elements. Converts them to the state's memory format
@@ -99,10 +96,8 @@ class StageExecutor {
   /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch) { buffers_.begin(micro_batch); }
   /// Runs instructions [begin, end) in order, in the current micro-batch. Those marked `last` run only in the last
-  /// micro-batch. Sets the subnormal mode of each on `threads`. Throws InvalidArgument for a label, an id or a slot
-  /// that is out of range; RuntimeFailure if a rank fails, is lost or late, or makes another call;
-  /// RuntimeFailure(out_of_memory) if a library lacks memory. An error of an asynchronous collective is thrown by an
-  /// instruction that waits.
+  /// micro-batch. Sets the subnormal mode of each on `threads`. Throws KernelErrors and RankFailures. An error of an
+  /// asynchronous collective is thrown by an instruction that waits.
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
   /// Whether each instruction runs by itself on an accelerator, so that `makes_finite` finds all results.
   void run_singly(bool singly) {
@@ -132,7 +127,7 @@ class StageExecutor {
     programs_->await({&buffer, 1}, micro_batch);
   }
   /// Whether all results of an instruction that has just run are finite, on this rank and in the current micro-batch.
-  /// True for instructions other than the computations of the forward and the backward.
+  /// True for instructions other than the computations of the forward and the backward pass.
   bool makes_finite(size_t instruction) const;
   /// Switches measuring of instructions on or off, and sets the seconds of all to 0.
   void measure(bool on);

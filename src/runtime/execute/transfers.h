@@ -10,7 +10,7 @@ namespace partita {
 
 /// Messages from one rank to another are sent in the order in which the sender's group computes the values. A received
 /// value that is not needed yet is stored in the buffer copy of its micro-batch. Functions that send or receive throw
-/// RuntimeFailure if a rank fails, is lost or late, or makes another call.
+/// RankFailures.
 class Transfers {
  public:
   /// `own` has the executor of each of this rank's stages, null for other stages. `world` has all ranks of the pipeline

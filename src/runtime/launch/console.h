@@ -11,8 +11,7 @@
 
 namespace partita {
 
-/// Returns this process's rank, as the launcher says; none if the process was started alone. Throws InvalidArgument if
-/// the variables of a launcher are invalid or inconsistent, MissingFile or InvalidFile for its rank table.
+/// Returns this process's rank, as the launcher says; none if the process was started alone. Throws LauncherErrors.
 std::optional<LaunchedRank> this_rank();
 
 /// Opens /dev/null in place of standard streams that the caller closed, so that no file that is opened later becomes

@@ -26,7 +26,7 @@ uint64_t digest_of_executable();
 
 /// Requires that all ranks have the fingerprint of rank 0. A collective call. Throws RuntimeFailure(ranks_disagree) on
 /// every rank otherwise, with the first difference of the lowest rank that differs and both values. Throws
-/// RuntimeFailure if a rank fails, is lost or late, or makes another call.
+/// RankFailures.
 void require_same_fingerprint(const LaunchFingerprint& fingerprint, Communicator& comm);
 
 }  // namespace partita

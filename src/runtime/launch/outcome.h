@@ -20,7 +20,7 @@ struct RankOutcome {
 RankOutcome outcome_of(const std::function<void()>& job);
 
 /// Returns the outcome of the lowest rank that failed, or a good one; the same on all ranks. Error texts are cut to
-/// 1024 bytes. A collective call. Throws RuntimeFailure if a rank fails, is lost or late, or makes another call.
+/// 1024 bytes. A collective call. Throws RankFailures.
 RankOutcome agreed(const RankOutcome& own, Communicator& comm);
 
 }  // namespace partita

@@ -31,14 +31,12 @@ struct Place {
 };
 
 /// Returns the rank that a launcher gave this process, the cores it may use and the thread limit of OpenMP. Throws
-/// InvalidArgument if the variables of a launcher are invalid or inconsistent, MissingFile or InvalidFile for its rank
-/// table.
+/// LauncherErrors.
 Place this_place();
 
 /// Opens the records of calls for `ranks` ranks that are threads of this process, in the folder that
 /// PARTITA_FLIGHT_RECORD names. Their elements are null if it is not set or "". Empty if this process is one of
-/// several, which have their own. Throws RuntimeFailure(cannot_write) if one cannot be written, InvalidArgument if the
-/// variables of a launcher are invalid or inconsistent, MissingFile or InvalidFile for its rank table.
+/// several, which have their own. Throws RuntimeFailure(cannot_write) if one cannot be written, and LauncherErrors.
 FlightRecords open_flight_records(int ranks);
 
 /// Returns the world of all processes that the launcher started. It is made at the first call and ends with the

@@ -8,12 +8,12 @@
 namespace partita {
 
 struct RankTable {
-  struct Place {
+  struct Device {
     int server = 0;  // index in `addresses`
     int device = 0;
   };
   std::vector<std::string> addresses;  // per server
-  std::vector<Place> ranks;            // by rank
+  std::vector<Device> ranks;           // by rank
 
   int size() const { return static_cast<int>(ranks.size()); }
   /// Returns the ranks on the server with this index in `addresses`, in ascending order; none for an unknown server.

@@ -6,13 +6,11 @@
 namespace partita {
 
 /// Prints a warning, in which control characters become "?". If a launcher started several processes, only that of rank
-/// 0 prints it. Throws InvalidArgument if the variables of a launcher are invalid or inconsistent, MissingFile or
-/// InvalidFile for its rank table.
+/// 0 prints it. Throws LauncherErrors.
 void warn(std::string_view message);
 
 /// Prints a warning that concerns only this rank. It begins with "rank R:" if a launcher started this process. Throws
-/// InvalidArgument if the variables of a launcher are invalid or inconsistent, MissingFile or InvalidFile for its rank
-/// table.
+/// LauncherErrors.
 void warn_of_rank(std::string_view message);
 
 }  // namespace partita

@@ -45,7 +45,7 @@ class FakeObjects {
     ~Inside() { is_inside() = false; }
   };
 
-  /// Recursive, since a function may tell of an event, and who is told destroys its error.
+  /// Recursive, since a function may tell of an event, and whoever is told destroys its error.
   static std::recursive_mutex& mutex() {
     static std::recursive_mutex all;
     return all;

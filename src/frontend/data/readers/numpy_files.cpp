@@ -172,9 +172,10 @@ const Element& element_of(const std::string& descr, const std::string& where) {
 }
 
 /// Destinations of elements that arrive in file order.
-class Places {
+class RowMajorIndices {
  public:
-  Places(const Shape& shape, bool column_major) : shape_(shape), at_(shape.size(), 0), strides_(strides_of(shape)) {
+  RowMajorIndices(const Shape& shape, bool column_major)
+      : shape_(shape), at_(shape.size(), 0), strides_(strides_of(shape)) {
     is_in_order_ = !column_major || shape.size() < 2;
   }
   bool is_in_order() const { return is_in_order_; }
@@ -213,7 +214,8 @@ void require_room(const Type& type, int64_t bytes, const Source& source, const s
 
 /// Reads the elements of `array` from the source in parts, in file order, and puts each at its place in row-major
 /// order. Throws InvalidFile if the file ends before, and what reading it throws.
-void read_elements(Source& source, const Element& element, Places places, const std::string& where, Array& array) {
+void read_elements(Source& source, const Element& element, RowMajorIndices indices, const std::string& where,
+                   Array& array) {
   const auto size = static_cast<int64_t>(element.bytes), count = array.type().elements();
   std::vector<uint8_t> part(static_cast<size_t>(std::min(count, kReadStep / size) * size));
   std::vector<int32_t> wide(element.widen ? part.size() / element.bytes : 0);
@@ -231,7 +233,7 @@ void read_elements(Source& source, const Element& element, Places places, const 
       from = reinterpret_cast<const uint8_t*>(wide.data());
     }
     for (int64_t i = 0; i < now; ++i)
-      std::memcpy(to + static_cast<size_t>(places.next()) * bytes, from + i * bytes, bytes);
+      std::memcpy(to + static_cast<size_t>(indices.next()) * bytes, from + i * bytes, bytes);
     done += now;
   }
 }
@@ -249,12 +251,12 @@ Array read_array(Source& source, const std::string& where) {
   const int64_t count = elements(header.shape), bytes = count * static_cast<int64_t>(element.bytes);
   require_room(type, bytes, source, where);
   Array array(type);
-  const Places places(type.shape, header.column_major);
-  if (places.is_in_order() && !element.widen) {
+  const RowMajorIndices indices(type.shape, header.column_major);
+  if (indices.is_in_order() && !element.widen) {
     const size_t got = source.read({static_cast<uint8_t*>(array.data()), static_cast<size_t>(bytes)});
     if (static_cast<int64_t>(got) < bytes) refuse_cut(where, static_cast<int64_t>(got), bytes);
   } else {
-    read_elements(source, element, places, where, array);
+    read_elements(source, element, indices, where, array);
   }
   if (element.dtype == DType::boolean) {
     auto* values = static_cast<uint8_t*>(array.data());

@@ -12,7 +12,7 @@ class FirstEpoch : public IndexView {
   std::optional<IntegerRange> integers(size_t column) const override { return source_->integers(column); }
 
  protected:
-  Place place(int64_t, int64_t index) const override { return {0, index}; }
+  SourceRow source_row(int64_t, int64_t index) const override { return {0, index}; }
 };
 
 }  // namespace

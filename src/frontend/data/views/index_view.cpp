@@ -3,7 +3,7 @@
 namespace partita {
 
 int64_t IndexView::sample(int64_t epoch, int64_t index) const {
-  const Place found = place(epoch, index);
+  const SourceRow found = source_row(epoch, index);
   return source_->sample(found.epoch, found.index);
 }
 
@@ -13,13 +13,13 @@ void IndexView::fill(int64_t epoch, std::span<const int64_t> indices, std::span<
   run.reserve(indices.size());
   for (size_t first = 0; first < indices.size(); first += run.size()) {
     run.clear();
-    Place next = place(epoch, indices[first]);
+    SourceRow next = source_row(epoch, indices[first]);
     const int64_t run_epoch = next.epoch;
     size_t end = first;
     while (next.epoch == run_epoch) {
       run.push_back(next.index);
       if (++end == indices.size()) break;
-      next = place(epoch, indices[end]);
+      next = source_row(epoch, indices[end]);
     }
     if (run.size() == indices.size()) return source_->read(run_epoch, run, out);
     source_->read(run_epoch, run, slice_rows(out, static_cast<int64_t>(first), static_cast<int64_t>(run.size())));

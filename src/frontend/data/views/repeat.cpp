@@ -17,7 +17,7 @@ class Repeat : public IndexView {
   }
 
  protected:
-  Place place(int64_t epoch, int64_t index) const override {
+  SourceRow source_row(int64_t epoch, int64_t index) const override {
     return {epoch * times_ + index / pass_size_, index % pass_size_};
   }
 

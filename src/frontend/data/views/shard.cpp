@@ -12,7 +12,7 @@ class Shard : public IndexView {
   int64_t size() const override { return source_->size() / num_shards_ + (source_->size() % num_shards_ != 0); }
 
  protected:
-  Place place(int64_t epoch, int64_t index) const override {
+  SourceRow source_row(int64_t epoch, int64_t index) const override {
     return {epoch, (num_shards_ * index + shard_id_) % source_->size()};
   }
 

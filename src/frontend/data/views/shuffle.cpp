@@ -29,7 +29,7 @@ class Shuffle : public IndexView {
   std::optional<IntegerRange> integers(size_t column) const override { return source_->integers(column); }
 
  protected:
-  Place place(int64_t epoch, int64_t index) const override {
+  SourceRow source_row(int64_t epoch, int64_t index) const override {
     return {epoch, (*order(epoch))[static_cast<size_t>(index)]};
   }
 

@@ -13,7 +13,7 @@ class Skip : public IndexView {
   int64_t size() const override { return std::max<int64_t>(source_->size() - count_, 0); }
 
  protected:
-  Place place(int64_t epoch, int64_t index) const override { return {epoch, index + count_}; }
+  SourceRow source_row(int64_t epoch, int64_t index) const override { return {epoch, index + count_}; }
 
  private:
   int64_t count_;

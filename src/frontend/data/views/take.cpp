@@ -13,7 +13,7 @@ class Take : public IndexView {
   int64_t size() const override { return std::min(count_, source_->size()); }
 
  protected:
-  Place place(int64_t epoch, int64_t index) const override { return {epoch, index}; }
+  SourceRow source_row(int64_t epoch, int64_t index) const override { return {epoch, index}; }
 
  private:
   int64_t count_;

@@ -11,7 +11,7 @@ namespace {
 
 // Both are computed as NumPy does, so that they have its last digit and its signs of zero.
 
-/// Whether a remainder of C is on the other side of 0 than b, so that the quotient is one too large.
+/// Whether a remainder of C is on the other side of 0 than b, so the quotient is one too large.
 template <class T>
 bool is_other_side(T rest, T b) {
   return rest != 0 && (rest < 0) != (b < 0);

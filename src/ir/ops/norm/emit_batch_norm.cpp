@@ -2,8 +2,8 @@
 // the kernels; what is applied to each element is f32 or f64.
 //
 // If x has 16 bits in a wider type, sums are added in f32, for which a GPU needs one pass: in one kernel XLA has no
-// room for two sums of f64 per channel. Those of the forward are sums of differences from a pivot near the mean, so
-// that they lose no more than the numbers lack.
+// room for two sums of f64 per channel. Those of the forward pass are sums of differences from a pivot near the mean,
+// so that they lose no more than the numbers lack.
 
 #include "ir/ops/emission.h"
 #include "ir/ops/norm/batch_norm.h"

@@ -133,7 +133,7 @@ std::vector<Hlo> emit_dropout(const EmitCall& call) {
   return {call.convert(y.as(call, wide), result.dtype)};
 }
 
-/// Numbers are computed in f64. Logarithms and cosines are those of the target, so that normal numbers are equal in all
+/// Numbers are computed in f64. Logarithms and cosines are those of the target, so normal numbers are equal in all
 /// bits on one kind of device only.
 std::vector<Hlo> emit_random(const EmitCall& call) {
   const auto& attrs = call.attrs.as<RandomAttrs>();

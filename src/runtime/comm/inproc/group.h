@@ -34,11 +34,10 @@ class Group : public Wakeable {
   std::span<const int> world_ranks() const { return world_ranks_; }
 
   /// Runs the collective `call` of `rank` on its thread, and returns when all ranks have done their parts. The call's
-  /// spans and buffers last until it returns. Throws RuntimeFailure if a rank fails, is lost or late, or makes another
-  /// call.
+  /// spans and buffers last until it returns. Throws RankFailures.
   void run(int rank, const Call& call, Timeout timeout);
   /// Runs a split and returns the group of the ranks in `call.members`, which all of them get. `rank` must be one of
-  /// them. Throws RuntimeFailure if a rank fails, is lost or late, or makes another call.
+  /// them. Throws RankFailures.
   std::shared_ptr<Group> split(int rank, const Call& call, Timeout timeout);
 
   void send(int rank, const Call& call, int to, Timeout timeout);

@@ -55,8 +55,8 @@ class Mailbox {
   /// Copies the message to the waiting receiver and wakes it. Returns with the lock released: `done`, or `disagreed` if
   /// the receiver's type or count differs.
   Outcome deliver(std::unique_lock<std::mutex>& lock, const Call& call);
-  /// Copies the message, unlocked, and queues it. Returns false, and queues nothing, if a receiver arrived meanwhile.
-  /// The lock is held at the return.
+  /// Copies the message, unlocked, and queues it. Returns false, and queues nothing, if a receiver arrived during the
+  /// copy. The lock is held at the return.
   bool enqueue(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome take_first(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline, const WorldState& world,

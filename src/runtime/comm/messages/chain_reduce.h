@@ -46,8 +46,7 @@ struct ChainPart {
 };
 
 /// Does the part of this rank in the reduction of `part`, within a call of `messages` (CallMessages::run). `call` gives
-/// the type and the reduction. Throws RuntimeFailure if a rank fails, is lost or late, or makes another call, and if
-/// the carrier fails.
+/// the type and the reduction. Throws RankFailures, and RuntimeFailure if the carrier fails.
 void chain_reduce(CallMessages& messages, const Call& call, const ChainPart& part, ReduceBuffers& buffers);
 
 }  // namespace partita

@@ -77,8 +77,8 @@ void MessageGroup::all_reduce(const Call& call) {
 }
 
 /// Reduces `count` elements at `data` in place on all ranks. Each rank reduces a part of them, chunk by chunk, and
-/// sends a reduced chunk to all ranks while later ones are still received. Throws RuntimeFailure if a rank fails, is
-/// lost or late, or makes another call, and if the carrier fails.
+/// sends a reduced chunk to all ranks while later ones are still received. Throws RankFailures, and RuntimeFailure if
+/// the carrier fails.
 void MessageGroup::reduce_parts(const Call& call, std::byte* data, int64_t count) {
   const int64_t item = item_bytes(call),
                 chunks = std::clamp<int64_t>(count / size_ * item / kReduceBytes, 1, kMaxChunks);

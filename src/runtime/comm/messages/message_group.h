@@ -28,8 +28,8 @@ class MessageGroup {
   MessageGroup& operator=(const MessageGroup&) = delete;
 
   /// Runs the collective `call` of this rank: any kind but send, recv and leave, for which it throws InternalError. A
-  /// split compares the members of the groups. Throws RuntimeFailure if a rank fails, is lost or late, or makes another
-  /// call, if the carrier fails, and after a failed call (peer_stalled).
+  /// split compares the members of the groups. Throws RankFailures, and RuntimeFailure if the carrier fails and after a
+  /// failed call (peer_stalled).
   void run(const Call& call, Timeout timeout);
   void send(const Call& call, int to, Timeout timeout);
   /// Copies the message and sends it in the background. Throws RuntimeFailure if the world or the carrier has failed,

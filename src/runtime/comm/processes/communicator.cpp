@@ -88,8 +88,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
 
   /// Sets up shared memory of the group's ranks [begin, begin + count), which are on this host, while other hosts do
   /// the same for theirs. A collective call over the group. Returns null on all ranks if it fails on any, as for more
-  /// than 64 ranks; they send messages then. Throws RuntimeFailure if a rank fails, is lost or late, or makes another
-  /// call.
+  /// than 64 ranks; they send messages then. Throws RankFailures.
   SharedMemory share_memory(const Gather& gather, int begin, int count) {
     const size_t bytes = SharedMemoryCommunicator::bytes(count);
     const bool fits = count <= SharedMemoryCommunicator::kMaxRanks;

@@ -39,8 +39,7 @@ class HostCollectives {
   /// KiB or more. Also true for an all_reduce of that size unless of 16-bit floats, whose bits would differ, and for
   /// such a reduce_scatter if fewer bytes pass between hosts.
   bool takes(const Call& call) const;
-  /// Runs a call for which `takes` is true. Throws RuntimeFailure if a rank fails, is lost or late, or makes another
-  /// call; `messages` then refuses further calls.
+  /// Runs a call for which `takes` is true. Throws RankFailures; `messages` then refuses further calls.
   void run(const Call& call, Timeout timeout);
 
   /// Declares to the ranks of this host that this rank makes no further call.

@@ -38,8 +38,8 @@ class SharedMemoryCommunicator final : public Wakeable {
                            const Presence* presence = nullptr, const WorldState* world = nullptr);
 
   /// Runs the collective `call` of this rank: any kind but send, recv and leave, for which it throws InternalError. A
-  /// split compares the members of the groups. Throws RuntimeFailure if a rank fails, is lost or late, or makes another
-  /// call. After a timeout every further call of any rank fails.
+  /// split compares the members of the groups. Throws RankFailures. After a timeout every further call of any rank
+  /// fails.
   void run(const Call& call, Timeout timeout);
 
   /// Declares that this rank makes no further call. Ranks that wait for one, now or later, fail with ranks_disagree.

@@ -84,7 +84,7 @@ void Connections::loop() {
       }
       const Deadline now = std::chrono::steady_clock::now();
       if (now >= next) {
-        // A process that was suspended itself has heard nobody meanwhile.
+        // A process that was itself suspended has heard nobody in that time.
         if (now - next > 4 * kAliveInterval) {
           for (const auto& link : links_) link->forgive_silence(now);
         }

@@ -56,7 +56,7 @@ Joining join(const Socket& socket, const JobKey& key, const Hello& own, Deadline
 /// Accepts connections, one step at a time, so that a silent one blocks nobody. Connections that do not prove within
 /// five seconds that they know the key are closed. If too many wait, each has half a second, and a random unproven one
 /// is closed to make room for the next. So a caller with the key gets in, at the latest when it calls again. A waiting
-/// connection takes about 128 bytes.
+/// connection needs about 128 bytes.
 class Gate {
  public:
   Gate(Socket listener, const JobKey& key, int max_waiting)

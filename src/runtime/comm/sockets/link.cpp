@@ -175,7 +175,7 @@ bool Link::send_granted(uint64_t number) {
     enqueue(std::move(*frame));
     return true;
   }
-  return outbox_.has_begun(number);  // else withdrawn meanwhile
+  return outbox_.has_begun(number);  // else it was withdrawn
 }
 
 void Link::grant(std::optional<uint64_t> request) {

@@ -269,7 +269,7 @@ TEST(Sockets, CallsByHostNameWhoWasLostAndWhoDiffers) {
         }
         const std::string text = thrown(ExitCode::peer_lost, [&] {
           call(world, kind, Reduce::sum);
-          world.barrier();  // who has all it needs of a broadcast learns it here
+          world.barrier();  // a rank that has all it needs of a broadcast learns it here
         });
         EXPECT_NE(text.find(fmt::format("of step 7: the process of rank {} ", lost)), std::string::npos) << text;
         const bool is_late = kind == Collective::broadcast && text.starts_with("[barrier] a rank was lost at call 3");

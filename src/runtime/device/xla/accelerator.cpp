@@ -110,7 +110,7 @@ Accelerator Accelerator::open(std::string_view name, int index, const OpenOption
   const auto [vendor, named] = parse_accelerator(name);
   const std::lock_guard lock(mutex);
   const bool is_whole = vendor->platform == "cpu" && options.collectives == CollectiveMode::whole;
-  const ProcessPlace place = options.process.value_or(ProcessPlace{});
+  const JoinedProcess place = options.process.value_or(JoinedProcess{});
   std::shared_ptr<Shared>& shared =
       opened[{std::string(vendor->name), is_whole, options.deterministic && has_deterministic_flag(*vendor), place.rank,
               place.count, options.process ? named : -1}];

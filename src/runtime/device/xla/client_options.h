@@ -16,7 +16,7 @@ namespace partita {
 inline constexpr int64_t kCpuDevices = 8;
 
 /// The place of a process among those whose devices run one program.
-struct ProcessPlace {
+struct JoinedProcess {
   int rank = 0, count = 1;
   int on_host = 0;  // position among those on its host: the device it takes if the name of the device has no index
   /// Makes the store that these processes share. Called once for each client, by all of them.
@@ -27,8 +27,8 @@ struct ProcessPlace {
 
 struct OpenOptions {
   CollectiveMode collectives = CollectiveMode::cut;
-  bool deterministic = false;                // whether a program gives the same bits in every run
-  std::optional<ProcessPlace> process = {};  // none: programs communicate within the process, if at all
+  bool deterministic = false;                 // whether a program gives the same bits in every run
+  std::optional<JoinedProcess> process = {};  // none: programs communicate within the process, if at all
   Warn warn = nullptr;
 };
 

@@ -23,7 +23,7 @@ class ClientOptions : public testing::Test {
   }
   const OpenOptions alone_{};
   const OpenOptions third_of_four_{.collectives = CollectiveMode::whole,
-                                   .process = ProcessPlace{.rank = 6, .count = 8, .on_host = 2}};
+                                   .process = JoinedProcess{.rank = 6, .count = 8, .on_host = 2}};
 };
 
 TEST_F(ClientOptions, AProcessAloneHasAllDevices) {

@@ -119,7 +119,7 @@ class XlaDevice final : public Device {
           {.collectives = collectives_, .deterministic = deterministic_, .process = process_, .warn = warn_});
     return &*accelerator_;
   }
-  void join(const ProcessPlace& place) override { process_ = place; }
+  void join(const JoinedProcess& place) override { process_ = place; }
   std::string plugin_text() const override {
     if (accelerator_) return "";
     const std::filesystem::path path = find_plugin(name_);
@@ -136,7 +136,7 @@ class XlaDevice final : public Device {
   const Warn warn_;
   const XlaCatalog catalog_;
   const std::unique_ptr<Device> host_;
-  std::optional<ProcessPlace> process_;
+  std::optional<JoinedProcess> process_;
   std::optional<Accelerator> accelerator_;
 };
 

@@ -15,7 +15,7 @@ namespace partita {
 /// device of its own: programs of two on one could wait for each other. A collective call. Throws InvalidArgument on
 /// all ranks if two share a device, if some of them are threads and others processes, or if the plugin does not join
 /// the devices of processes; RuntimeFailure(ranks_disagree) if processes have other kinds of devices or versions of the
-/// plugin. Throws as `Accelerator::open` does, and RuntimeFailure if a rank fails, is lost or late.
+/// plugin. Throws as `Accelerator::open` does, and LostRanks.
 void join_devices(Communicator& world, Device& device);
 
 /// The ranks of a stage, each with a device, after `join_devices`: threads of one process, or a process each. Programs
@@ -30,19 +30,18 @@ class Gang {
   /// Brings the ranks together. `ranks` outlives this object. As long as the object lives, the process ends with a
   /// message if the host waits for one result of the accelerator for longer than `patience` (exit code peer_stalled),
   /// or for five seconds more after another process has failed: what hangs in a program cannot be stopped. Throws
-  /// RuntimeFailure if a rank fails, is lost or late.
+  /// LostRanks.
   Gang(Communicator& ranks, const Accelerator& accelerator, Timeout patience = kDefaultTimeout);
 
   /// Returns the ids of the ranks' devices.
   const std::vector<int64_t>& devices() const { return devices_; }
   /// Returns a program for all devices. Of processes the first one compiles it and sends it to the others, so that all
   /// have the same kernels; if the plugin cannot save programs, each compiles it. Throws as `Accelerator::compile`
-  /// does, and RuntimeFailure if a rank fails, is lost or late.
+  /// does, and LostRanks.
   std::shared_ptr<const pjrt::Executable> compile(const std::string& text) const;
   /// Starts a program, with the arguments of this rank on its device, once all ranks have called this. The first rank
-  /// of the process calls its `launch`. What `launch` throws is thrown on this rank only; the others throw
-  /// RuntimeFailure, as they do if a rank fails, is lost or late. Before a rank leaves by an exception, it waits for
-  /// the run that uses its arguments.
+  /// of the process calls its `launch`. What `launch` throws is thrown on this rank only; the others throw LostRanks.
+  /// Before a rank leaves by an exception, it waits for the run that uses its arguments.
   pjrt::Results run(std::vector<const pjrt::Buffer*> arguments, const Launch& launch);
 
  private:

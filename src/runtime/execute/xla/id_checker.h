@@ -35,8 +35,7 @@ class IdChecker {
   void forget() { found_.clear(); }
   /// Waits for the runs whose flags were added since the last call. Throws on all ranks the InvalidArgument of the
   /// first id out of range: the first run, in it the first node, and of several ranks the lowest. A collective call
-  /// over the stage's ranks if flags were added. Throws the error of a run that failed, on its rank alone;
-  /// RuntimeFailure if a rank fails, is lost or late.
+  /// over the stage's ranks if flags were added. Throws the error of a run that failed, on its rank alone; LostRanks.
   void require();
 
  private:

@@ -66,7 +66,7 @@ class StagePrograms {
   void run_singly(bool singly);
   /// Reads what programs that ran since the last call found about ids and labels: waits for those that check some, and
   /// is then a collective call over the stage's ranks. Throws the kernel's InvalidArgument, on all of them, for an id
-  /// out of range. Throws as `finish` does, and RuntimeFailure if a rank fails, is lost or late.
+  /// out of range. Throws as `finish` does, and LostRanks.
   void require_ids();
   /// Waits for all runs, and calls `require_ids`. Throws the error of the first run that failed: what it computes is
   /// lost then.

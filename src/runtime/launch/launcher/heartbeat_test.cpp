@@ -16,7 +16,7 @@ TEST(Heartbeat, CountsTheTimeInWhichItRuns) {
   other.heard();
   EXPECT_EQ(other.silent(), 0s);
   EXPECT_TRUE(other.was_heard());
-  // This process was stopped for an hour: the other may have said much meanwhile.
+  // This process was stopped for an hour: the other may have said much in that hour.
   other.tick(now += 1h);
   EXPECT_LE(other.silent(), 1s);
 }

@@ -430,16 +430,16 @@ size_t gradient_of(const std::string& op) {
 bool maps(const std::string& op) { return !op.starts_with("moments") && op != "batch_norm_grad_sums"; }
 
 /// x, d_y, y and d_x may have 16 bits. Parts of an op hand each other sums in f64.
-HalfPlaces halves_of_batch_norm(const std::string& op) {
-  HalfPlaces places{.operands = {0, gradient_of(op)}, .results = {}};
+HalfValues halves_of_batch_norm(const std::string& op) {
+  HalfValues halves{.operands = {0, gradient_of(op)}, .results = {}};
   if (maps(op)) {
-    places.results = {0};
+    halves.results = {0};
   } else {
-    places.f64_results = {0, 1};
+    halves.f64_results = {0, 1};
   }
-  if (op == "moments_deviations") places.f64_operands = {1};
-  if (op == "batch_norm_grad_apply") places.f64_operands = {5, 6};
-  return places;
+  if (op == "moments_deviations") halves.f64_operands = {1};
+  if (op == "batch_norm_grad_apply") halves.f64_operands = {5, 6};
+  return halves;
 }
 
 NormTypes batch_norm_types_of(const KernelQuery& query) {

@@ -67,7 +67,7 @@ int threads_within(int64_t own, int64_t scratch_bytes) {
   return own == 0 ? 1 : static_cast<int>(std::min<int64_t>(omp_get_max_threads(), scratch_bytes / own));
 }
 
-std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& places) {
+std::string unsupported_by_loops(const KernelQuery& query, const HalfValues& allowed) {
   if (!has_halves(query)) {
     const Type& first = query.inputs.empty() ? query.outputs[0] : query.inputs[0];
     if (first.dtype == DType::f32 || first.dtype == DType::f64) return "";
@@ -75,8 +75,8 @@ std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& pla
   }
   const auto unsupported = [](const std::vector<Type>& types, const std::vector<size_t>& halves,
                               const std::vector<size_t>& doubles) -> std::string {
-    const auto has = [](const std::vector<size_t>& places, size_t i) {
-      return std::find(places.begin(), places.end(), i) != places.end();
+    const auto has = [](const std::vector<size_t>& indices, size_t i) {
+      return std::find(indices.begin(), indices.end(), i) != indices.end();
     };
     for (size_t i = 0; i < types.size(); ++i) {
       const DType dtype = types[i].dtype;
@@ -86,12 +86,12 @@ std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& pla
     }
     return "";
   };
-  const std::string operands = unsupported(query.inputs, places.operands, places.f64_operands);
-  return operands.empty() ? unsupported(query.outputs, places.results, places.f64_results) : operands;
+  const std::string operands = unsupported(query.inputs, allowed.operands, allowed.f64_operands);
+  return operands.empty() ? unsupported(query.outputs, allowed.results, allowed.f64_results) : operands;
 }
 
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place,
-                           const HalfPlaces& halves) {
+                           const HalfValues& halves) {
   if (const std::string reason = unsupported_by_loops(query, halves); !reason.empty()) return refuse(reason);
   std::erase_if(in_place, [&](const std::pair<int, int>& pair) {
     return query.inputs.at(static_cast<size_t>(pair.first)).dtype !=

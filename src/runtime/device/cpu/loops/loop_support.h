@@ -30,19 +30,19 @@ bool has_halves(const KernelQuery& query);
 
 /// Which operands and results of a loop in f32 may have 16 bits: the loop widens and rounds them (halves.h).
 /// `f64_operands` and `f64_results` are f64, also next to 16 bits.
-struct HalfPlaces {
+struct HalfValues {
   std::vector<size_t> operands, results;
   std::vector<size_t> f64_operands = {}, f64_results = {};
 };
 /// Returns the reason why the loops do not support a query, "" if they support it. Without 16-bit floats they refuse a
 /// first operand, or a result if there are no operands, that is neither f32 nor f64. With 16-bit floats they refuse one
-/// that `places` does not allow, and any other float that is neither f32 nor an f64 that `places` names.
-std::string unsupported_by_loops(const KernelQuery& query, const HalfPlaces& places = {});
+/// that `allowed` does not name, and any other float that is neither f32 nor an f64 that `allowed` names.
+std::string unsupported_by_loops(const KernelQuery& query, const HalfValues& allowed = {});
 /// Accepts a query that `unsupported_by_loops` does not refuse, with all operands and results dense. The choice has
 /// this kernel name and those of these (input, output) pairs, which may share a buffer, that have one type. Refuses
 /// others with a reason.
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place = {},
-                           const HalfPlaces& halves = {});
+                           const HalfValues& halves = {});
 
 /// Returns the first of the first `operands` operands whose memory format is neither plain nor "any"; `operands` if
 /// there is none.

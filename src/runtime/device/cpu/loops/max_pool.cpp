@@ -217,7 +217,7 @@ KernelChoice propose_max_pool(const KernelQuery& query) {
   KernelChoice choice{.kernel = "loops.max_pool",
                       .inputs = std::vector<MemoryFormat>(query.inputs.size()),
                       .outputs = std::vector<MemoryFormat>(query.outputs.size())};
-  // The gradient takes the memory format of its positions, which cannot be reordered.
+  // The gradient has the memory format of its positions, which cannot be reordered.
   const size_t leader = query.inputs.size() - 1;
   const Type leader_type{query.inputs[0].dtype, query.inputs[leader].shape};
   const int64_t lanes = lanes_of(leader_type, query.input_formats[leader]);

@@ -26,7 +26,7 @@ const Pointwise::Loop<T>& loop_of(const Pointwise& loops) {
   }
 }
 
-/// Whether the op maps zeros to zero, so that the padding of a memory format stays zero.
+/// Whether the op maps zeros to zero, so the padding of a memory format stays zero.
 bool keeps_zero(const Pointwise& loops) {
   const double zero = 0, *operands[2] = {&zero, &zero};
   const int64_t steps[2] = {1, 1};

@@ -49,17 +49,17 @@ void widen(Type& type) {
 }
 
 /// Operands and results that may have 16 bits: all but lse and the sums of scores.
-HalfPlaces halves_of_attention(const std::string& op) {
+HalfValues halves_of_attention(const std::string& op) {
   if (op == "attention_grad") return {.operands = {0, 1, 2, 3, 5}, .results = {0, 1, 2}};
   if (op == "attention_max") return {.operands = {0, 1}, .results = {}};
   return {.operands = {0, 1, 2}, .results = {0}};
 }
 
 KernelChoice propose_attention_onednn(const KernelQuery& query) {
-  const HalfPlaces places = halves_of_attention(query.op);
+  const HalfValues halves = halves_of_attention(query.op);
   KernelQuery wide = query;
-  for (const size_t i : places.operands) widen(wide.inputs[i]);
-  for (const size_t k : places.results) widen(wide.outputs[k]);
+  for (const size_t i : halves.operands) widen(wide.inputs[i]);
+  for (const size_t k : halves.results) widen(wide.outputs[k]);
   if (std::string reason = unsupported_by_onednn(wide); !reason.empty()) return refuse(reason);
   return {.kernel = kAttentionOnednn,
           .inputs = std::vector<MemoryFormat>(query.inputs.size()),

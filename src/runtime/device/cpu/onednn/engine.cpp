@@ -13,7 +13,7 @@ struct NamedTag {
   Tag tag;
 };
 
-// "plain" comes first, so that it names a memory format that is equal to it (one channel, one pixel).
+// "plain" comes first, so it names a memory format that is equal to it (one channel, one pixel).
 #define PARTITA_TAG(rank, name) \
   NamedTag { rank, #name, Tag::name }
 constexpr NamedTag kTags[] = {
