@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "training/callbacks.h"
-#include "training/evaluation.h"
+#include "training/metrics.h"
 
 namespace partita {
 

@@ -6,7 +6,6 @@
 
 #include "job/config.h"
 #include "training/callbacks.h"
-#include "training/evaluation.h"
 
 namespace partita {
 
