@@ -12,8 +12,8 @@
 #include "compiler/search/named_cuts.h"
 #include "planner/cluster/presets.h"
 #include "planner/cluster/software.h"
-#include "planner/pricing/job_of.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/quantities.h"
+#include "planner/pricing/search/job_of.h"
 
 namespace partita {
 namespace {

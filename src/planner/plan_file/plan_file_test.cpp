@@ -11,7 +11,7 @@
 #include "ir/ops/registry.h"
 #include "planner/cluster/presets.h"
 #include "planner/cluster/toml.h"
-#include "planner/pricing/job_of.h"
+#include "planner/pricing/search/job_of.h"
 #include "zoo/zoo.h"
 
 namespace partita {
