@@ -56,13 +56,12 @@ std::optional<Gang> gang_of(const StagePrograms::Parts& parts, CollectiveMode mo
 
 }  // namespace
 
-StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder)
+StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, DeviceValues* holder)
     : parts_(parts),
       owner_(cuts.owner),
       segmenter_(parts.schedule, parts.local, parts.ops, mode_of(parts)),
       gang_(gang_of(parts, segmenter_.mode())),
-      values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner},
-              holder == nullptr ? nullptr : &holder->values_),
+      values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner}, holder),
       inputs_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner}, values_),
       ids_({parts.local, parts.schedule, parts.ops, segmenter_, parts.buffers, parts.rank, parts.ranks, cuts.owner}),
       by_instruction_(parts.schedule.instructions.size(), -1) {
@@ -140,6 +139,38 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
                }
              });
   return loaded;
+}
+
+bool StagePrograms::takes_input(int buffer, ConstTensor given, const Box& box) {
+  if (!inputs_.takes(buffer)) return false;
+  inputs_.set(buffer, given, box);
+  return true;
+}
+
+/// Starts a segment where it begins. Its other instructions do nothing, unless all run singly.
+std::function<void()> StagePrograms::program_action(size_t i) {
+  if (!contains(i)) return nullptr;
+  return [this, i] {
+    if (starts_at(i)) run(i);
+  };
+}
+
+std::function<void()> StagePrograms::host_action(std::vector<int> read, std::vector<int> written,
+                                                 std::function<void()> action) {
+  return [this, read = std::move(read), written = std::move(written), action = std::move(action)] {
+    const int64_t micro_batch = parts_.buffers.micro_batch();
+    for (const int buffer : read) values_.on_host(buffer, micro_batch);
+    action();
+    for (const int buffer : written) values_.written(buffer, micro_batch);
+  };
+}
+
+bool StagePrograms::has_span(size_t i, Span& span) const {
+  if (!contains(i)) return true;
+  if (!starts_at(i)) return false;
+  span.last = static_cast<int32_t>(singly_ ? i : segments_[static_cast<size_t>(by_instruction_[i])].segment.end - 1);
+  span.exposed = 0;
+  return true;
 }
 
 void StagePrograms::run(size_t i) {
