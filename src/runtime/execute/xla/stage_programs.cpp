@@ -39,6 +39,15 @@ std::string memory_text(const pjrt::Executable& program) {
   }
 }
 
+/// Returns the bytes of temporaries of a program; none if the plugin does not know.
+std::optional<int64_t> temporaries_of(const pjrt::Executable& program) {
+  try {
+    return program.memory().temporaries;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 /// One rank needs no whole mode. What updates nothing, such as an evaluation, does without it if shards are uneven: the
 /// last rows of a dataset often are.
 CollectiveMode mode_of(const StagePrograms::Parts& parts) {
@@ -109,12 +118,7 @@ std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() co
   std::vector<ProgramMemory> needs;
   for (size_t i = 0; i < segments_.size(); ++i) {
     ProgramMemory& need = needs.emplace_back(ProgramMemory{.held = held[i]});
-    if (segments_[i].programs.empty()) continue;
-    try {
-      need.temporaries = segments_[i].programs[0]->memory().temporaries;
-    } catch (const Error&) {
-      need.temporaries = std::nullopt;
-    }
+    if (!segments_[i].programs.empty()) need.temporaries = temporaries_of(*segments_[i].programs[0]);
   }
   return needs;
 }
@@ -123,13 +127,12 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
   if (segment.outputs.empty()) return {.segment = std::move(segment)};  // nothing but waits
   const std::vector<std::string> texts = segmenter_.modules_of(segment, parts_.rank);
   Loaded loaded{.segment = std::move(segment)};
+  const auto &inputs = loaded.segment.inputs, &outputs = loaded.segment.outputs;
   for (const int entry : parts_.schedule.entry) {
-    const auto& outputs = loaded.segment.outputs;
-    const bool writes = std::find(outputs.begin(), outputs.end(), values_.place_of(entry)) != outputs.end();
-    loaded.writes_states = loaded.writes_states || writes;
+    if (std::find(outputs.begin(), outputs.end(), values_.place_of(entry)) != outputs.end())
+      loaded.writes_states = true;
   }
-  const std::vector<int>& inputs = loaded.segment.inputs;
-  for (const int place : loaded.segment.outputs) {
+  for (const int place : outputs) {
     if (std::find(inputs.begin(), inputs.end(), place) == inputs.end()) loaded.replaced.push_back(place);
   }
   with_place([&](const Error& error) { return description_of(loaded, error); },
@@ -139,12 +142,6 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
                }
              });
   return loaded;
-}
-
-bool StagePrograms::takes_input(int buffer, ConstTensor given, const Box& box) {
-  if (!inputs_.takes(buffer)) return false;
-  inputs_.set(buffer, given, box);
-  return true;
 }
 
 /// Starts a segment where it begins. Its other instructions do nothing, unless all run singly.
@@ -219,17 +216,15 @@ void StagePrograms::enqueue(const Loaded& loaded) {
   const int64_t micro_batch = parts_.buffers.micro_batch();
   std::vector<const pjrt::Buffer*> arguments;
   const auto describe = [&](const Error& error) { return description_of(loaded, error); };
-  for (const int place : loaded.segment.inputs) {
+  for (const int place : loaded.segment.inputs)
     arguments.push_back(&with_place(
         describe, [&]() -> const auto& { return values_.on_device(place, micro_batch); }));
-  }
   if (loaded.segment.accumulates) arguments.push_back(&flags_[micro_batch == 0 ? 1 : 0]);
   updates_ = updates_ || loaded.writes_states;
   for (const int place : loaded.replaced) values_.release(place, micro_batch);
   pjrt::Results results = start(loaded, std::move(arguments));
-  for (size_t k = 0; k < loaded.segment.outputs.size(); ++k) {
+  for (size_t k = 0; k < loaded.segment.outputs.size(); ++k)
     values_.set(loaded.segment.outputs[k], micro_batch, std::move(results.buffers[k]));
-  }
   if (!loaded.segment.checks.empty()) ids_.add(loaded.segment, std::move(results.buffers.back()));
   in_flight_.add(
       std::move(results.done), [this, &loaded](const Error& error) { return description_of(loaded, error); },

@@ -48,7 +48,7 @@ class StagePrograms : public StageValues {
   }
   DeviceValues* on_device() override { return &values_; }
   void keep_states_alone() override;
-  bool takes_input(int buffer, ConstTensor given, const Box& box) override;
+  bool takes_input(int buffer, ConstTensor given, const Box& box) override { return inputs_.set(buffer, given, box); }
   bool has_room_for_next() const override { return has_room_for_next_; }
   void set_next_input(int buffer, ConstTensor given, const Box& box) override { inputs_.set_next(buffer, given, box); }
   bool use_next_inputs() override { return inputs_.use_next(); }
