@@ -256,14 +256,12 @@ void require_stages(const Configuration& configuration, std::string_view where) 
 /// Completes the counts of recomputed layers: one for each group of stages, or none if all are 0. Throws
 /// InvalidArgument for several counts that are not one for each group.
 void complete_recomputation(Configuration& configuration, std::string_view where) {
-  std::vector<RecomputedLayers::Counts>& counts = configuration.recompute.counts;
-  if (counts.size() > 1 && counts.size() != static_cast<size_t>(configuration.pipeline)) {
+  if (!counts_each_group(configuration.recompute, configuration.pipeline)) {
     throw InvalidArgument(
         fmt::format("[{}] recompute counts layers for the wrong number of groups of stages, got {} numbers for "
                     "pipeline={}, expected 1 or {}",
-                    where, counts.size(), configuration.pipeline, configuration.pipeline));
+                    where, configuration.recompute.counts.size(), configuration.pipeline, configuration.pipeline));
   }
-  if (counts.size() == 1) counts.resize(static_cast<size_t>(configuration.pipeline), counts[0]);
   if (print(configuration.recompute) == name_of(Recompute::none)) configuration.recompute = {};
 }
 
@@ -292,6 +290,12 @@ void require_cuts(const Configuration& configuration, std::string_view where) {
 }
 
 }  // namespace
+
+bool counts_each_group(RecomputedLayers& recompute, int64_t groups) {
+  std::vector<RecomputedLayers::Counts>& counts = recompute.counts;
+  if (counts.size() == 1) counts.resize(static_cast<size_t>(groups), counts[0]);
+  return counts.empty() || counts.size() == static_cast<size_t>(groups);
+}
 
 Configuration completed(Configuration configuration, int64_t ranks, int64_t batch, std::string_view where,
                         int64_t max_ranks) {

@@ -64,6 +64,20 @@ struct Configuration {
   auto operator<=>(const Configuration&) const = default;
 };
 
+/// Returns how transformer blocks are cut under a configuration, or under another type with its fields for cuts.
+template <class Cuts>
+BlockSharding blocks_of(const Cuts& cuts) {
+  return {.tensor = cuts.tensor,
+          .sequence = cuts.sequence_parallel,
+          .context = cuts.context,
+          .searched = cuts.cuts == TensorCuts::searched,
+          .squeeze = cuts.squeeze};
+}
+
+/// Whether counts of recomputed layers are given for `groups` groups of stages, or not at all. First replaces a single
+/// entry, which stands for all groups, by one for each.
+bool counts_each_group(RecomputedLayers& recompute, int64_t groups);
+
 /// Number of micro-batches in a step of `batch` rows. `micro_batch` must not be 0.
 int64_t micro_batches(const Configuration& configuration, int64_t batch);
 

@@ -5,9 +5,7 @@ namespace partita {
 std::vector<AssignedLayer> layers_in_order(const FoldedGraph& folded, const LayerCosts& costs) {
   std::vector<AssignedLayer> layers;
   for (size_t u = 0; u < folded.units.size(); ++u) {
-    const UnitCosts& unit = costs.units[u];
-    layers.insert(layers.end(), folded.units[u].count,
-                  {u, unit.forward.seconds() + unit.backward.seconds(), folded.units[u].is_copy});
+    layers.insert(layers.end(), folded.units[u].count, {u, costs.units[u].seconds(), folded.units[u].is_copy});
   }
   return layers;
 }

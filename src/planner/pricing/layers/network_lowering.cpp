@@ -138,11 +138,7 @@ PlanOptions NetworkLowering::plan_options(const LoweringKey& key) {
   options.pipeline.stages = 1;
   if (key.tensor * key.context == 1) return options;
   options.parallel = Parallel::automatic;
-  options.blocks = {.tensor = key.tensor,
-                    .sequence = key.sequence_parallel,
-                    .context = key.context,
-                    .searched = key.cuts == TensorCuts::searched,
-                    .squeeze = key.squeeze};
+  options.blocks = blocks_of(key);
   if (key.cuts == TensorCuts::searched) {
     require_search();
     options.search = options_.search;

@@ -46,6 +46,8 @@ struct UnitCosts {
   double handed = 0;    // part of `boundary` that earlier units keep only for this and later ones
   /// Adds `times` times the costs of `other`, except for `boundary` and `handed`.
   void add(const UnitCosts& other, double times = 1);
+  /// Seconds of a micro-batch, without those of `late`.
+  double seconds() const { return forward.seconds() + backward.seconds(); }
   /// Elements that each of `ranks` ranks has if they share those of large parameters.
   double parameters_of_rank(double ranks) const { return small_parameters + (parameters - small_parameters) / ranks; }
   double optimizer_of_rank(double ranks) const { return small_optimizer + (optimizer - small_optimizer) / ranks; }

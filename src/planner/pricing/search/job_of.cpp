@@ -61,12 +61,16 @@ std::vector<std::vector<std::string>> stage_names(const Price& price, const Fold
   return name_stages(forward, assigned_stages(price, folded, forward));
 }
 
-std::vector<StageAnnotation> stage_annotations(const std::vector<std::vector<std::string>>& stages) {
-  std::vector<StageAnnotation> annotations;
+PipelineOptions pipeline_of(const Configuration& configuration, const std::vector<std::vector<std::string>>& stages) {
+  PipelineOptions options{.stages = configuration.pipeline * configuration.interleave,
+                          .order = configuration.order,
+                          .interleave = configuration.interleave};
   for (size_t stage = 0; stage < stages.size(); ++stage) {
-    for (const std::string& layers : stages[stage]) annotations.push_back({layers, static_cast<int>(stage)});
+    for (const std::string& layers : stages[stage]) {
+      options.stage_annotations.push_back({layers, static_cast<int>(stage)});
+    }
   }
-  return annotations;
+  return options;
 }
 
 JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Price& price, const FoldedGraph& folded,
@@ -81,17 +85,10 @@ JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Pri
   options.zero.level = configuration.zero;
   if (configuration.tensor * configuration.context > 1) {
     options.parallel = Parallel::automatic;
-    options.blocks = {.tensor = configuration.tensor,
-                      .sequence = configuration.sequence_parallel,
-                      .context = configuration.context,
-                      .searched = configuration.cuts == TensorCuts::searched,
-                      .squeeze = configuration.squeeze};
+    options.blocks = blocks_of(configuration);
   }
   if (configuration.pipeline == 1) return recipe;
-  options.pipeline = {.stages = configuration.pipeline * configuration.interleave,
-                      .stage_annotations = stage_annotations(stage_names(price, folded, forward)),
-                      .order = configuration.order,
-                      .interleave = configuration.interleave};
+  options.pipeline = pipeline_of(configuration, stage_names(price, folded, forward));
   return recipe;
 }
 

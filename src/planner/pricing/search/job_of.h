@@ -23,7 +23,8 @@ RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, 
 /// Returns a recomputation annotation for each prefix in `recomputed`, with its policy.
 std::vector<RecomputeAnnotation> recompute_annotations(const RecomputedNames& recomputed);
 
-/// Returns a stage annotation for each prefix of the layers' paths in `stages`, which lists them by stage.
-std::vector<StageAnnotation> stage_annotations(const std::vector<std::vector<std::string>>& stages);
+/// Returns the stages of a completed configuration, with an annotation for each prefix of the layers' paths in
+/// `stages`, which lists them by stage.
+PipelineOptions pipeline_of(const Configuration& configuration, const std::vector<std::vector<std::string>>& stages);
 
 }  // namespace partita

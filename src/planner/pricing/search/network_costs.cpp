@@ -68,10 +68,11 @@ const RowSeconds& RowCosts::of(int64_t rows) {
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const UnitCosts& unit = costs.units[u];
     const auto count = static_cast<double>(lowering_.folded().units[u].count);
-    seconds.all += count * (unit.forward.seconds() + unit.backward.seconds());
+    seconds.all += count * unit.seconds();
     seconds.weights += count * unit.backward_weights;
-    const double of_layer = unit.forward.seconds() + unit.backward.seconds();
-    if (of_layer > 0) seconds.forward_share = std::min(seconds.forward_share, unit.forward.seconds() / of_layer);
+    if (unit.seconds() > 0) {
+      seconds.forward_share = std::min(seconds.forward_share, unit.forward.seconds() / unit.seconds());
+    }
   }
   seconds.all /= static_cast<double>(rows);
   seconds.weights /= static_cast<double>(rows);

@@ -11,14 +11,6 @@ namespace {
 
 constexpr double kTie = 1e-9;  // relative difference of prices that is rounding
 
-/// Whether counts of recomputed layers are given for `groups` groups, or not at all. First replaces a single entry,
-/// which stands for all groups, by one for each.
-bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
-  std::vector<RecomputedLayers::Counts>& counts = recompute.counts;
-  if (counts.size() == 1) counts.resize(static_cast<size_t>(groups), counts[0]);
-  return counts.empty() || counts.size() == static_cast<size_t>(groups);
-}
-
 /// The sort key of configurations with equal times. The lesser is preferred: it recomputes, gathers and cuts less.
 auto simplicity(const Configuration& configuration) {
   return std::tuple(configuration.cuts, configuration.squeeze, configuration.links, configuration.recompute,
@@ -306,7 +298,7 @@ class ConfigurationSearcher {
 
   void enumerate_rows(Configuration configuration) {
     configuration.recompute = request_.pins.recompute.value_or(RecomputedLayers());
-    if (!has_number_for_each(configuration.recompute, configuration.pipeline)) return;
+    if (!counts_each_group(configuration.recompute, configuration.pipeline)) return;
     configuration.layer_split = space_.layer_splits(configuration).front();  // `assign` adds the others
     const std::vector<int64_t> levels = fitting_levels(configuration);
     for (const int64_t rows : space_.micro_batches(configuration)) {

@@ -22,7 +22,7 @@ StageSeconds::StageSeconds(const StageCosts& stages)
     : stages_(stages), configuration_(stages.configuration()), received_(find_transfers()) {
   for (int64_t s = 0; s < stages_.stages(); ++s) {
     const UnitCosts& stage = stages_.stage(s);
-    seconds_.push_back(stage.forward.seconds() + stage.backward.seconds());
+    seconds_.push_back(stage.seconds());
     const double got = transfer(s), back = s + 1 < stages_.stages() ? transfer(s + 1) : 0;
     shape_.groups.push_back(stages_.group_of(s));
     shape_.times.push_back({stage.forward.seconds() + got, stage.backward.seconds() - stage.backward_weights + back,

@@ -7,6 +7,17 @@
 
 namespace partita {
 
+namespace {
+
+/// Bytes of the micro-batches of a moment, if each stage of the group keeps `kept` bytes of one.
+double bytes_of(const std::vector<int64_t>& moment, const std::vector<double>& kept) {
+  double bytes = 0;
+  for (size_t i = 0; i < kept.size(); ++i) bytes += static_cast<double>(moment[i]) * kept[i];
+  return bytes;
+}
+
+}  // namespace
+
 void StageMemory::add(const StageMemory& other) {
   parameters += other.parameters;
   gradients += other.gradients;
@@ -126,14 +137,9 @@ double StepMemory::min_in_flight(int64_t group) const {
 /// Returns the numbers of micro-batches in flight on each stage of a group at the moment when they take most memory.
 /// `kept` is the bytes of a micro-batch per stage of the group.
 const std::vector<int64_t>& StepMemory::fullest_moment(int64_t group, const std::vector<double>& kept) const {
-  const auto bytes_of = [&](const std::vector<int64_t>& moment) {
-    double bytes = 0;
-    for (size_t i = 0; i < kept.size(); ++i) bytes += static_cast<double>(moment[i]) * kept[i];
-    return bytes;
-  };
   const KeptMicroBatches& moments = kept_micro_batches()[static_cast<size_t>(group)];
   return *std::max_element(moments.begin(), moments.end(),
-                           [&](const auto& a, const auto& b) { return bytes_of(a) < bytes_of(b); });
+                           [&](const auto& a, const auto& b) { return bytes_of(a, kept) < bytes_of(b, kept); });
 }
 
 /// Peak bytes of activations in flight on a group if its stages have these layers, one entry per stage.
@@ -142,10 +148,7 @@ double StepMemory::max_in_flight(int64_t group, const std::vector<StageLayers>& 
   for (size_t i = 0; i < layers.size(); ++i) {
     kept.push_back(stages_.kept(group + static_cast<int64_t>(i) * configuration().pipeline, layers[i]));
   }
-  const std::vector<int64_t>& moment = fullest_moment(group, kept);
-  double bytes = 0;
-  for (size_t i = 0; i < kept.size(); ++i) bytes += static_cast<double>(moment[i]) * kept[i];
-  return bytes;
+  return bytes_of(fullest_moment(group, kept), kept);
 }
 
 /// Returns the peak bytes in the backward of all layers on one rank, while activations are released and gradients of
