@@ -167,10 +167,9 @@ class LayerLowering {
   std::map<Axes, size_t> axes_;
 };
 
-LoweredLayers::LoweredLayers(const LoweringRequest& request) : LoweredLayers(request, LayerValues(request)) {}
+LoweredLayers::LoweredLayers(const LoweringRequest& request) : LoweredLayers(LayerValues(request)) {}
 
-LoweredLayers::LoweredLayers(const LoweringRequest& request, const LayerValues& values)
-    : memory_(values), rows_(values.rows()) {
+LoweredLayers::LoweredLayers(const LayerValues& values) : memory_(values), rows_(values.rows()) {
   LayerLowering(values, *this).run();
 }
 

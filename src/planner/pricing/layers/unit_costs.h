@@ -73,7 +73,7 @@ class LoweredLayers {
   LayerCosts costs(int64_t micro_batch, const Cluster& cluster, const Mesh& ranks) const;
 
  private:
-  LoweredLayers(const LoweringRequest& request, const LayerValues& values);
+  explicit LoweredLayers(const LayerValues& values);
 
   friend class LayerLowering;
   struct Kernel {
