@@ -9,7 +9,7 @@
 #include "frontend/network/build_graph.h"
 #include "ir/ops/registry.h"
 #include "planner/cluster/presets.h"
-#include "planner/pricing/search_configurations.h"
+#include "planner/pricing/search/search_configurations.h"
 #include "usage.h"
 #include "zoo/zoo.h"
 

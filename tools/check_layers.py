@@ -22,8 +22,17 @@ STOREYS = {
     "runtime": ["pjrt", "device", "comm", "trace", "execute", "launch", "checkpoint"],
     "job": [],
     "zoo": [],
-    "planner": ["cluster", "simulation", "pricing", "plan_file", "explain", "compiled"],
-    "training": [],
+    "planner": [
+        "cluster",
+        "simulation",
+        "pricing/layers",
+        "pricing/step",
+        "pricing/search",
+        "plan_file",
+        "explain",
+        "compiled",
+    ],
+    "training": ["report"],
     "calibrate": [],
     "cli": [],
 }
@@ -34,12 +43,13 @@ SOURCES = (".h", ".cpp", ".cu")
 
 def place_of(path: pathlib.PurePath) -> str | None:
     """The entry of ORDER in which a file of src stands, None if it has none."""
-    parts = path.parts
-    if len(parts) < 2 or parts[0] not in STOREYS:
+    folders = path.parts[:-1]
+    if not folders or folders[0] not in STOREYS:
         return None
-    if len(parts) == 2 or not STOREYS[parts[0]]:
-        return parts[0]
-    return f"{parts[0]}/{parts[1]}" if parts[1] in STOREYS[parts[0]] else None
+    if len(folders) == 1 or not STOREYS[folders[0]]:
+        return folders[0]
+    places = ["/".join(folders[:depth]) for depth in range(2, len(folders) + 1)]
+    return next((place for place in places if place in ORDER), None)
 
 
 def check_includes(root: pathlib.Path) -> list[str]:

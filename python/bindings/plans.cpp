@@ -2,7 +2,7 @@
 
 #include "bind.h"
 #include "planner/planner.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/quantities.h"
 #include "planner/saved_plan.h"
 
 namespace partita::python {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/plain_text.h"
-#include "training/progress.h"
+#include "training/report/progress.h"
 
 namespace partita {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/output_files.h"
 #include "planner/cluster/presets.h"
 #include "planner/planner.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/quantities.h"
 #include "runtime/checkpoint/weights.h"
 
 namespace partita {

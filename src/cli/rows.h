@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "training/metrics.h"
+#include "training/report/metrics.h"
 
 namespace partita {
 

@@ -1,6 +1,8 @@
 #include "job/program.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "compiler/plan/assign_stages.h"
 #include "compiler/plan/outputs.h"
@@ -23,45 +25,63 @@ DeviceOptions device_options(const RanksConfig& ranks) {
   return {.name = ranks.device, .threads = ranks.threads, .kernels = ranks.kernels, .attention = ranks.attention};
 }
 
-BuildOptions build_options(const JobConfig& config, const ProgramRequest& request, int64_t groups) {
-  return {.batch = request.batch,
-          .columns = request.columns,
-          .dtype = config.training.dtype,
-          .purpose = request.purpose,
-          .statistics_groups = groups,
-          .seed = config.training.seed};
-}
+/// The forward graphs of the network of a request. Each is built once.
+class Graphs {
+ public:
+  /// Both arguments outlive this object.
+  Graphs(const TrainingConfig& training, const ProgramRequest& request) : training_(training), request_(request) {}
+  Graphs(const Graphs&) = delete;
 
-Graph build(const JobConfig& config, const ProgramRequest& request, Purpose purpose) {
-  BuildOptions options = build_options(config, request, /*groups=*/1);
-  options.purpose = purpose;
-  return build_graph(request.network, all_ops(), options);
-}
+  /// Returns the graph for a purpose, for `batch` rows with `groups` groups of statistics. Throws InvalidArgument if
+  /// the network cannot be built.
+  const Graph& of(Purpose purpose, int64_t batch, int64_t groups = 1) {
+    const std::tuple key(purpose, batch, groups);
+    const auto found = built_.find(key);
+    if (found != built_.end()) return found->second;
+    return built_.emplace(key, build(request_.network, purpose, batch, groups)).first->second;
+  }
+  /// Returns the graph of a training of the request's rows. Throws as the function above.
+  const Graph& of_training(int64_t groups = 1) { return of(Purpose::training, request_.batch, groups); }
+  Graph build(const Network& network, Purpose purpose, int64_t batch, int64_t groups = 1) const {
+    return build_graph(network, all_ops(),
+                       {.batch = batch,
+                        .columns = request_.columns,
+                        .dtype = training_.dtype,
+                        .purpose = purpose,
+                        .statistics_groups = groups,
+                        .seed = training_.seed});
+  }
+
+ private:
+  const TrainingConfig& training_;
+  const ProgramRequest& request_;
+  std::map<std::tuple<Purpose, int64_t, int64_t>, Graph> built_;
+};
 
 /// Returns the stages of the training, by which an evaluation runs. They are assigned on the training graph, since some
 /// layers of a stage may exist only there. Returns none if there is one stage. Throws InvalidArgument if the network
 /// cannot be built or an annotation names a layer that does not exist.
-NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& request) {
+NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& request, Graphs& graphs) {
   if (request.training != nullptr) return named_stages(request.training->graph, request.training->assignment);
   const PipelineOptions& pipeline = config.plan.options.pipeline;
   if (pipeline.stages == 1) return {};
   if (pipeline.stages == 0 && pipeline.stage_annotations.empty()) {
-    const Graph evaluation = build(config, request, Purpose::evaluation);
+    const Graph& evaluation = graphs.of(Purpose::evaluation, request.batch);
     if (std::none_of(evaluation.nodes.begin(), evaluation.nodes.end(), [](const Node& node) { return node.stage > 0; }))
       return {};
   }
-  Graph training = build(config, request, Purpose::training);
+  Graph training = graphs.of_training();
   annotate_stages(training, pipeline.stage_annotations);
   training = remove_dead_nodes(std::move(training));
   return named_stages(training, assign_stages(training, Rules(training, all_ops()), pipeline.stages));
 }
 
-/// Checks that a given plan is for the network of the request, at the training's batch. A plan that names no network
+/// Checks that a given plan is for the network of the graphs, at the training's batch. A plan that names no network
 /// passes. Throws InvalidArgument otherwise, and if the network cannot be built.
-void require_planned_network(const JobConfig& config, const ProgramRequest& request) {
+void require_planned_network(const JobConfig& config, Graphs& graphs) {
   const GivenPlan& given = *config.plan.given;
   if (!given.network) return;
-  const NetworkFingerprint own = network_fingerprint(config, request);
+  const NetworkFingerprint own = fingerprint_of_network(graphs.of(Purpose::training, config.training.batch));
   if (own == *given.network) return;
   throw InvalidArgument(fmt::format(
       "[{}:{}] the plan is for another network, got {} nodes and {} parameters, expected {} nodes and {} parameters{}",
@@ -109,8 +129,7 @@ Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config,
   return with_outputs_to_read(std::move(plan), graph, all_ops());
 }
 
-bool has_batch_norm(const JobConfig& config, const ProgramRequest& request) {
-  const Graph graph = build_graph(request.network, all_ops(), build_options(config, request, /*groups=*/1));
+bool has_batch_norm(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),
                      [](const Node& node) { return all_ops().at(node.op).traits.batch_statistics != nullptr; });
 }
@@ -120,15 +139,16 @@ int64_t groups_of_stages(const JobConfig& config) {
   return std::max<int64_t>(1, pipeline.stages / pipeline.interleave);
 }
 
-/// Returns the number of groups of rows with their own statistics: one per rank of a stage and micro-batch, or one per
-/// micro-batch if ranks do not split the batch alone (`cuts_batch_alone`). Returns 1 if stages differ in ranks and
-/// there is no batch norm, and if there are fewer ranks than groups of stages, which `compile` refuses later. Throws
-/// InvalidArgument if stages with a batch norm have different numbers of ranks.
-int64_t statistics_groups(const JobConfig& config, const ProgramRequest& request) {
-  const int64_t groups = groups_of_stages(config), ranks = request.ranks;
+/// Returns the number of groups of rows of a training with their own statistics: 1 for global ones, one per rank of a
+/// stage and micro-batch, or one per micro-batch if ranks do not split the batch alone (`cuts_batch_alone`). Returns 1
+/// if stages differ in ranks and there is no batch norm, and if there are fewer ranks than groups of stages, which
+/// `compile` refuses later. Throws InvalidArgument if stages with a batch norm have different numbers of ranks.
+int64_t statistics_groups(const JobConfig& config, int64_t ranks, Graphs& graphs) {
+  if (config.training.batch_norm != BatchNormStatistics::local) return 1;
+  const int64_t groups = groups_of_stages(config);
   if (!cuts_batch_alone(config)) return config.plan.options.micro_batches;
   if (ranks % groups == 0) return ranks / groups * config.plan.options.micro_batches;
-  if (ranks < groups || !has_batch_norm(config, request)) return 1;
+  if (ranks < groups || !has_batch_norm(graphs.of_training())) return 1;
   throw InvalidArgument(
       fmt::format("[--batch-norm] statistics of the rows of each rank need stages of equal size, got "
                   "{} ranks for {} groups of stages, expected a multiple of {} or --batch-norm global",
@@ -152,7 +172,7 @@ PrecisionOptions precision_of(const JobConfig& config, const ProgramRequest& req
 
 /// Checks the layers of `--precision-of` for a program that is no training, by the forward graph of one. Throws
 /// InvalidArgument for a path that names no layer.
-void require_precise_layers(const JobConfig& config, const ProgramRequest& request) {
+void require_precise_layers(const JobConfig& config, const ProgramRequest& request, Graphs& graphs) {
   PrecisionOptions options = precision_of(config, request);
   // Rows of a prediction may lack labels, so its graph has no loss, nor layers that a network has in its loss.
   const bool has_loss = request.purpose == Purpose::evaluation;
@@ -163,14 +183,12 @@ void require_precise_layers(const JobConfig& config, const ProgramRequest& reque
                    [](const LayerPrecision& layer) { return layer.is_required; })) {
     return;
   }
+  if (has_loss) return require_precise_layers(graphs.of_training(), all_ops(), options);
   const Network without_loss(request.network.name(), request.network.forward(),
                              [](Context& context, Columns&, const NamedValues&) -> NamedValues {
                                return {{"loss", constant(context.builder(), 0, {context.options().dtype, {}})}};
                              });
-  BuildOptions building = build_options(config, request, /*groups=*/1);
-  building.purpose = Purpose::training;
-  require_precise_layers(build_graph(has_loss ? request.network : without_loss, all_ops(), building), all_ops(),
-                         options);
+  require_precise_layers(graphs.build(without_loss, Purpose::training, request.batch), all_ops(), options);
 }
 
 TrainingOptions training_options(const JobConfig& config, const ProgramRequest& request) {
@@ -189,45 +207,63 @@ TrainingOptions training_options(const JobConfig& config, const ProgramRequest& 
   return options;
 }
 
-}  // namespace
-
-Graph build_evaluation(const JobConfig& config, const ProgramRequest& request) {
-  return build(config, request, Purpose::evaluation);
-}
-
-NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramRequest& request) {
-  BuildOptions options = build_options(config, request, /*groups=*/1);
-  options.purpose = Purpose::training;
-  options.batch = config.training.batch;
-  return fingerprint_of_network(build_graph(request.network, all_ops(), options));
-}
-
-JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns) {
+/// Returns `config` with the number of pipeline stages set; `graph` is that of its training. Throws InvalidArgument if
+/// an annotation names a layer that does not exist.
+JobConfig with_stages(JobConfig config, Graph graph) {
   int64_t& stages = config.plan.options.pipeline.stages;
-  if (stages > 0) return config;
-  const ProgramRequest request{.network = network, .columns = columns, .batch = config.training.batch};
-  Graph graph = build_graph(network, all_ops(), build_options(config, request, /*groups=*/1));
   annotate_stages(graph, config.plan.options.pipeline.stage_annotations);
   stages = 1;
   for (const Node& node : graph.nodes) stages = std::max<int64_t>(stages, node.stage + 1);
   return config;
 }
 
+/// Returns `config` with the number of stages of its training set. An open number is that of the layers, which most
+/// often have no stages. So the graph of one stage is built, which such a training runs. Throws InvalidArgument if the
+/// network cannot be built or an annotation names a layer that does not exist.
+JobConfig with_stages(JobConfig config, const ProgramRequest& request, Graphs& graphs) {
+  int64_t& stages = config.plan.options.pipeline.stages;
+  if (stages > 0) return config;
+  stages = 1;
+  const int64_t groups = statistics_groups(config, request.ranks, graphs);
+  try {
+    graphs.of_training(groups);
+  } catch (const InvalidArgument&) {  // the fewer groups of several stages may divide the rows
+    return with_stages(std::move(config), graphs.of_training());
+  }
+  return with_stages(std::move(config), graphs.of_training(groups));
+}
+
+}  // namespace
+
+Graph build_evaluation(const JobConfig& config, const ProgramRequest& request) {
+  return Graphs(config.training, request).of(Purpose::evaluation, request.batch);
+}
+
+NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramRequest& request) {
+  return fingerprint_of_network(Graphs(config.training, request).of(Purpose::training, config.training.batch));
+}
+
+JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns) {
+  if (config.plan.options.pipeline.stages > 0) return config;
+  const ProgramRequest request{.network = network, .columns = columns, .batch = config.training.batch};
+  return with_stages(config, Graphs(config.training, request).of_training());
+}
+
 Program make_program(const JobConfig& given, const ProgramRequest& request) {
   const bool training = request.purpose == Purpose::training;
-  const JobConfig config = training ? with_stages(given, request.network, request.columns) : given;
+  Graphs graphs(given.training, request);
+  const JobConfig config = training ? with_stages(given, request, graphs) : given;
   const bool evaluation = request.purpose == Purpose::evaluation;
-  const bool local_statistics = training && config.training.batch_norm == BatchNormStatistics::local;
   CompileOptions options{.ranks = request.ranks,
                          .plan = config.plan.options,
                          .annotations = config.plan.annotations,
                          .last = request.last};
   if (!training) {
     options.precision = precision_of(config, request);
-    if (request.training == nullptr) require_precise_layers(config, request);
+    if (request.training == nullptr) require_precise_layers(config, request, graphs);
     options.plan.micro_batches = 1;
     options.plan.zero = {};
-    options.stages = evaluation ? stages_of_evaluation(config, request) : NamedStages{};
+    options.stages = evaluation ? stages_of_evaluation(config, request, graphs) : NamedStages{};
     options.holder = request.training;
     if (!evaluation) options.plan.pipeline = {.stages = 1};
   }
@@ -242,18 +278,18 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   }
   const std::optional<GivenPlan>& own = config.plan.given;
   if (own && request.purpose != Purpose::prediction && request.training == nullptr) {
-    require_planned_network(config, request);
+    require_planned_network(config, graphs);
   }
   if (training && own && own->cuts) {
     options.own_plan = [&](const Graph& graph, int64_t ranks) {
       return given_plan(*own->cuts, graph, ranks, /*evaluation=*/false);
     };
   }
-  const BuildOptions build = build_options(config, request, local_statistics ? statistics_groups(config, request) : 1);
+  const int64_t groups = training ? statistics_groups(config, request.ranks, graphs) : 1;
   const auto device = make_device(all_ops(), device_options(config.ranks));
   device->enter_thread();
   const auto forward = [&] {
-    Graph graph = request.graph != nullptr ? *request.graph : build_graph(request.network, all_ops(), build);
+    Graph graph = request.graph != nullptr ? *request.graph : graphs.of(request.purpose, request.batch, groups);
     if (training && !request.estimates) require_several_values(graph, all_ops(), config.plan.options.micro_batches);
     if (training) annotate_recomputed(graph, all_ops(), config.plan.recompute_layers);
     return graph;

@@ -7,9 +7,9 @@
 #include "planner/cluster/toml.h"
 #include "planner/compiled/largest_group.h"
 #include "planner/graph_file.h"
-#include "planner/pricing/job_of.h"
-#include "planner/pricing/placed_memory.h"
-#include "planner/pricing/price_notes.h"
+#include "planner/pricing/search/job_of.h"
+#include "planner/pricing/search/price_notes.h"
+#include "planner/pricing/step/placed_memory.h"
 #include "runtime/launch/place.h"
 #include "zoo/zoo.h"
 

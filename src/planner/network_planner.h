@@ -5,7 +5,7 @@
 #include "planner/compiled/chip_compiler.h"
 #include "planner/plan_file/plan_file.h"
 #include "planner/plan_request.h"
-#include "planner/pricing/print_price.h"
+#include "planner/pricing/search/print_price.h"
 
 namespace partita {
 

@@ -3,7 +3,7 @@
 
 #include "frontend/network/build_graph.h"
 #include "job/config.h"
-#include "planner/pricing/search_configurations.h"
+#include "planner/pricing/search/search_configurations.h"
 
 namespace partita {
 

@@ -6,7 +6,7 @@
 #include "ir/ops/registry.h"
 #include "planner/network_planner.h"
 #include "planner/op_costs.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/quantities.h"
 
 namespace partita {
 namespace {

@@ -10,7 +10,7 @@
 #include "planner/explain/page.h"
 #include "planner/plan_file/plan_file.h"
 #include "planner/plan_request.h"
-#include "planner/pricing/print_price.h"
+#include "planner/pricing/search/print_price.h"
 
 namespace partita {
 

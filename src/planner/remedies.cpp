@@ -5,7 +5,7 @@
 #include "planner/cluster/presets.h"
 #include "planner/network_planner.h"
 #include "planner/planner.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/quantities.h"
 
 namespace partita {
 namespace {

@@ -4,7 +4,7 @@
 #include "ir/ops/registry.h"
 #include "planner/explain/differences.h"
 #include "planner/network_planner.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/quantities.h"
 
 namespace partita {
 namespace {

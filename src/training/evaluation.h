@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "training/metrics.h"
 #include "training/rank_run.h"
+#include "training/report/metrics.h"
 #include "training/row_passes.h"
 
 namespace partita {

@@ -7,7 +7,7 @@
 #include "runtime/checkpoint/position.h"
 #include "runtime/checkpoint/states.h"
 #include "runtime/launch/signals.h"
-#include "training/callbacks.h"
+#include "training/report/callbacks.h"
 
 namespace partita {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/checkpoint/position.h"
-#include "training/callbacks.h"
+#include "training/report/callbacks.h"
 
 namespace partita {
 

@@ -19,7 +19,7 @@
 #include "ir/graph/builder.h"
 #include "runtime/checkpoint/manifest.h"
 #include "training/configuration.h"
-#include "training/epoch_so_far.h"
+#include "training/report/epoch_so_far.h"
 #include "training/test_training.h"
 
 namespace partita {

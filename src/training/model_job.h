@@ -9,9 +9,9 @@
 #include "frontend/data/dataset.h"
 #include "frontend/network/build_graph.h"
 #include "job/config.h"
+#include "job/rank_options.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/launch/place.h"
-#include "training/rank_options.h"
 
 namespace partita {
 

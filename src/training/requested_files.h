@@ -2,8 +2,8 @@
 // Files that callbacks request after a step.
 
 #include "runtime/checkpoint/background_writer.h"
-#include "training/callbacks.h"
 #include "training/rank_run.h"
+#include "training/report/callbacks.h"
 
 namespace partita {
 

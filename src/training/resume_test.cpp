@@ -9,8 +9,8 @@
 
 #include "frontend/data/readers/test_files.h"
 #include "runtime/checkpoint/folder.h"
-#include "training/jsonl.h"
 #include "training/model.h"
+#include "training/report/jsonl.h"
 #include "training/test_training.h"
 
 namespace partita {

@@ -6,11 +6,11 @@
 #include "runtime/checkpoint/reader.h"
 #include "runtime/launch/owner_lock.h"
 #include "runtime/launch/signals.h"
-#include "training/callbacks.h"
 #include "training/evaluation.h"
 #include "training/loss_scale.h"
 #include "training/rank_run.h"
-#include "training/trace.h"
+#include "training/report/callbacks.h"
+#include "training/report/trace.h"
 
 namespace partita {
 

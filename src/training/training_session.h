@@ -3,7 +3,7 @@
 
 #include "training/fit_options.h"
 #include "training/model_states.h"
-#include "training/reports.h"
+#include "training/report/reports.h"
 #include "training/resume_point.h"
 
 namespace partita {

@@ -94,10 +94,10 @@ TEST_F(FakeAccelerated, MicroBatchesLeaveTheirSumsAlone) {
 TEST_F(FakeAccelerated, ReplaysFindTheirValues) {
   Job job = this->job(1, 2);
   job.end = [&](const Program& program, Executor& executor, Communicator&) {
-    for (const auto& stage : executor.stages()) stage->run_singly(true);
+    for (const auto& stage : executor.stages()) stage->values().run_singly(true);
     prepare(executor, program, job);
     executor.step();
-    for (const auto& stage : executor.stages()) stage->run_singly(false);
+    for (const auto& stage : executor.stages()) stage->values().run_singly(false);
     executor.step();
   };
   run_job(job);

@@ -9,7 +9,7 @@
 #include "frontend/network/build_graph.h"
 #include "ir/ops/registry.h"
 #include "planner/cluster/presets.h"
-#include "planner/pricing/job_of.h"
+#include "planner/pricing/search/job_of.h"
 #include "support/job.h"
 #include "support/ranks.h"
 #include "zoo/zoo.h"

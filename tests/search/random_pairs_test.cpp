@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "planner/pricing/test_pricing.h"
+#include "planner/pricing/search/test_pricing.h"
 
 namespace partita {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <random>
 
-#include "planner/pricing/searched_space.h"
-#include "planner/pricing/test_pricing.h"
+#include "planner/pricing/search/searched_space.h"
+#include "planner/pricing/search/test_pricing.h"
 
 namespace partita {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/comm/reduce_kernels.h"
-#include "training/metrics.h"
+#include "training/report/metrics.h"
 
 namespace partita {
 namespace {

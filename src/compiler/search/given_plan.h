@@ -38,7 +38,7 @@ struct GivenPlan {
   std::string file;             // for messages
   int line = 0;                 // line of the description of the network
   std::string description{};    // a line for people
-  std::string configuration{};  // in the form that planner/pricing/configuration.h prints
+  std::string configuration{};  // in the form that planner/pricing/layers/configuration.h prints
   std::optional<NetworkFingerprint> network{};
   std::optional<NamedCuts> cuts{};  // none: they follow from the rest of the configuration
 };

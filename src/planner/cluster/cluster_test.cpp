@@ -4,7 +4,9 @@
 
 #include <limits>
 
+#include "base/checksum.h"
 #include "planner/cluster/presets.h"
+#include "planner/cluster/toml.h"
 #include "runtime/pjrt/targets.h"
 
 namespace partita {
@@ -126,6 +128,21 @@ TEST(Presets, Names) {
     EXPECT_EQ(cluster_named(name).ranks(), ranks);
     EXPECT_EQ(cluster_named(name + ":16").ranks(), 16 * ranks);
     EXPECT_EQ(cluster_named(name + ":16").name, name + ":16");
+  }
+}
+
+// Plans are priced by these numbers, which changes of their files must not alter unnoticed.
+TEST(Presets, KeepTheirNumbers) {
+  const std::vector<std::pair<std::string, std::string>> texts = {
+      {"v100", "2b8a5ee3984676ae6324caf676ec3473"},      {"a100-40", "2083d2f824fa89043e429844cc29fe79"},
+      {"a100-80", "e90492c9bd12428c51cf785604472284"},   {"h100", "4df3e4c8d9ff53b849e8e1aa9765640c"},
+      {"h200", "0f38d1fda22444a466958d82ccfb35ed"},      {"b200", "e7986921d008c8a82b8f1fe0ce6f3ef8"},
+      {"ascend910", "87e56e038b2654eff7b0c80cd39e67c8"}, {"v5e", "787efddb06ba24f90db786fcd569abc7"},
+      {"v5p", "5c3a039de235fd3189819b0373dd7948"},       {"v6e", "a1c3425375d40de49989d8d21775f45f"},
+      {"cpu", "ebad6d38aeee597139f7971e286350c0"},
+  };
+  for (const auto& [name, checksum] : texts) {
+    EXPECT_EQ(checksum_of_text(print(cluster_named(name))), checksum) << name;
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Predefined clusters, by name.
+// Predefined clusters, by name. Each is a cluster file in presets/, which the build embeds; another file there is
+// another preset.
 
 #include "planner/cluster/cluster.h"
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "planner/pricing/print_price.h"
+#include "planner/pricing/search/print_price.h"
 
 namespace partita {
 

@@ -5,8 +5,8 @@
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/partition.h"
 #include "ir/work/flops.h"
-#include "planner/pricing/cluster_costs.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/cluster_costs.h"
+#include "planner/pricing/layers/quantities.h"
 
 namespace partita {
 namespace {

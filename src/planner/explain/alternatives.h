@@ -2,7 +2,7 @@
 // The costs of the alternative cuts of one op.
 
 #include "compiler/search/search_cuts.h"
-#include "planner/pricing/price.h"
+#include "planner/pricing/step/price.h"
 
 namespace partita {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ir/orders/sequence.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/quantities.h"
 
 namespace partita {
 namespace {

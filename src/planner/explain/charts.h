@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/pricing/simulate_step.h"
+#include "planner/pricing/step/simulate_step.h"
 
 namespace partita {
 

@@ -6,7 +6,7 @@
 
 #include "base/listed.h"
 #include "planner/explain/common_scope.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/quantities.h"
 
 namespace partita {
 namespace {

@@ -2,7 +2,7 @@
 // The costs of groups of layers under a configuration, and how they are cut.
 
 #include "compiler/plan/plan.h"
-#include "planner/pricing/network_costs.h"
+#include "planner/pricing/search/network_costs.h"
 
 namespace partita {
 

@@ -4,7 +4,7 @@
 
 #include "planner/explain/charts.h"
 #include "planner/explain/page_style.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/quantities.h"
 
 namespace partita {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "planner/explain/alternatives.h"
 #include "planner/explain/layer_table.h"
-#include "planner/pricing/print_price.h"
-#include "planner/pricing/simulate_step.h"
+#include "planner/pricing/search/print_price.h"
+#include "planner/pricing/step/simulate_step.h"
 
 namespace partita {
 

@@ -12,8 +12,8 @@
 #include "compiler/search/named_cuts.h"
 #include "planner/cluster/presets.h"
 #include "planner/cluster/software.h"
-#include "planner/pricing/job_of.h"
-#include "planner/pricing/quantities.h"
+#include "planner/pricing/layers/quantities.h"
+#include "planner/pricing/search/job_of.h"
 
 namespace partita {
 namespace {
@@ -362,17 +362,9 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan) {
   options.parallel = plan.parallel;
   options.micro_batches = micro_batches(configuration, plan.batch);
   options.zero.level = configuration.zero;
-  options.blocks = {.tensor = configuration.tensor,
-                    .sequence = configuration.sequence_parallel,
-                    .context = configuration.context,
-                    .searched = configuration.cuts == TensorCuts::searched,
-                    .squeeze = configuration.squeeze};
+  options.blocks = blocks_of(configuration);
   if (options.blocks.searched && !plan.cuts) options.search = Search::exact;
-  options.pipeline = {
-      .stages = configuration.pipeline * configuration.interleave,
-      .stage_annotations = plan.stages.size() > 1 ? stage_annotations(plan.stages) : std::vector<StageAnnotation>(),
-      .order = configuration.order,
-      .interleave = configuration.interleave};
+  options.pipeline = pipeline_of(configuration, plan.stages.size() > 1 ? plan.stages : decltype(plan.stages)());
   return config;
 }
 

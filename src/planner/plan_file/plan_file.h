@@ -25,7 +25,7 @@
 #include "compiler/compile.h"
 #include "compiler/plan/stages.h"
 #include "job/config.h"
-#include "planner/pricing/price.h"
+#include "planner/pricing/step/price.h"
 
 namespace partita {
 

@@ -11,7 +11,7 @@
 #include "ir/ops/registry.h"
 #include "planner/cluster/presets.h"
 #include "planner/cluster/toml.h"
-#include "planner/pricing/job_of.h"
+#include "planner/pricing/search/job_of.h"
 #include "zoo/zoo.h"
 
 namespace partita {
@@ -263,7 +263,8 @@ bool is_taken(const std::string& text, const Graph& graph) {
     const PlanFile plan = parse_plan_file(text, "p.txt");
     EXPECT_EQ(print(parse_plan_file(print(plan), "p.txt")), print(plan)) << text;
     Graph annotated = graph;
-    if (plan.stages.size() > 1) annotate_stages(annotated, stage_annotations(plan.stages));
+    if (plan.stages.size() > 1)
+      annotate_stages(annotated, pipeline_of(plan.configuration, plan.stages).stage_annotations);
     if (plan.cuts && plan.cuts->mesh.ranks() <= 64) {
       const Plan made = plan_of(*plan.cuts, graph, all_ops());
       verify(made, graph, all_ops());

@@ -28,12 +28,12 @@ std::vector<StageProgram> as_stage(const LocalGraph& local, const Schedule& sche
 class Singly {
  public:
   explicit Singly(const std::vector<std::unique_ptr<StageExecutor>>& stages) : stages_(stages) {
-    for (const auto& stage : stages_) stage->run_singly(true);
+    for (const auto& stage : stages_) stage->values().run_singly(true);
   }
   Singly(const Singly&) = delete;
   Singly& operator=(const Singly&) = delete;
   ~Singly() {
-    for (const auto& stage : stages_) stage->run_singly(false);
+    for (const auto& stage : stages_) stage->values().run_singly(false);
   }
 
  private:
@@ -43,17 +43,15 @@ class Singly {
 /// Lets a stage make a call once it has started a program, while this object lives.
 class Meanwhile {
  public:
-  Meanwhile(StageExecutor& stage, const std::function<void()>& call) : programs_(call ? stage.programs() : nullptr) {
-    if (programs_ != nullptr) programs_->call_after_start(call);
+  Meanwhile(StageValues& values, const std::function<void()>& call) : values_(values) {
+    values_.call_after_start(call);
   }
   Meanwhile(const Meanwhile&) = delete;
   Meanwhile& operator=(const Meanwhile&) = delete;
-  ~Meanwhile() {
-    if (programs_ != nullptr) programs_->call_after_start(nullptr);
-  }
+  ~Meanwhile() { values_.call_after_start(nullptr); }
 
  private:
-  StagePrograms* programs_;
+  StageValues& values_;
 };
 
 Pipeline pipeline_of(int ranks) {
@@ -155,7 +153,7 @@ struct Executor::Impl {
         if (after) after(run, i);
       }
     }
-    for (const auto& stage : own) stage->require_ids();
+    for (const auto& stage : own) stage->values().require_ids();
     if (transfers) transfers->share_verdict();
   }
 
@@ -167,7 +165,7 @@ struct Executor::Impl {
       stage->begin(0);
       stage->run(stage->schedule().begin(Section::update), stage->schedule().end(Section::update), threads);
     }
-    for (const auto& stage : own) stage->finish();
+    for (const auto& stage : own) stage->values().finish();
   }
 
   static Span section_span(int stage, Section section, int64_t micro_batch) {
@@ -254,7 +252,7 @@ struct Executor::Impl {
         if (place < bad && !by_stage[static_cast<size_t>(run.stage)]->makes_finite(instruction)) bad = place;
       });
     }
-    for (const auto& stage : own) stage->finish();
+    for (const auto& stage : own) stage->values().finish();
 
     if (bad != kNone) bad = bad * world.size() + world.rank();
     world.all_reduce(&bad, 1, DType::i64, Reduce::min);
@@ -262,9 +260,7 @@ struct Executor::Impl {
   }
 
   void forget_next_inputs() {
-    for (const auto& stage : own) {
-      if (stage->programs() != nullptr) stage->programs()->inputs().forget_next();
-    }
+    for (const auto& stage : own) stage->values().forget_next_inputs();
   }
 
   int64_t instructions_of(size_t stage) const {
@@ -427,9 +423,7 @@ bool Executor::can_set_next_inputs() const {
 
 bool Executor::use_next_inputs() {
   bool uses = false;
-  for (const auto& stage : impl_->own) {
-    if (stage->programs() != nullptr) uses = stage->programs()->inputs().use_next() || uses;
-  }
+  for (const auto& stage : impl_->own) uses = stage->values().use_next_inputs() || uses;
   return uses;
 }
 
@@ -438,7 +432,7 @@ void Executor::forget_next_inputs() { impl_->forget_next_inputs(); }
 std::optional<std::string> Executor::try_step(const std::function<void()>& meanwhile) {
   const HeldSignals held;
   DeviceSubnormals threads(impl_->device);
-  const Meanwhile calling(*impl_->own.front(), meanwhile);
+  const Meanwhile calling(impl_->own.front()->values(), meanwhile);
   impl_->run_before_update(threads);
   if (std::optional<std::string> bad = impl_->find_bad(threads)) return bad;
   impl_->run_update(threads);

@@ -28,18 +28,18 @@ StageBinder::StageBinder(const Parts& parts, BoundStage& bound)
       spans_(parts.spans),
       groups_(parts.groups),
       asynchronous_(parts.asynchronous),
-      programs_(parts.programs),
+      values_(parts.values),
       bound_(bound) {}
 
 void StageBinder::bind_all() {
   for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
     const Instruction& instruction = schedule_.instructions[i];
-    if (programs_ != nullptr && programs_->contains(instruction)) {
-      bind_program(i);
+    if (auto program = values_.program_action(i)) {
+      bound_.actions.push_back(std::move(program));
     } else {
       bind(instruction);
     }
-    if (programs_ != nullptr) bound_.reads.resize(i + 1);
+    bound_.reads.resize(i + 1);
     // The element type decides how a collective reduces, whichever thread runs it (runtime/comm/reduce_kernels.h).
     const bool computes = instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;
     bound_.subnormals.push_back(computes ? subnormals_of(local_.graph, local_.graph.nodes[instruction.node])
@@ -47,37 +47,26 @@ void StageBinder::bind_all() {
   }
 }
 
-/// Starts a segment where it begins. Its other instructions do nothing, unless all run singly.
-void StageBinder::bind_program(size_t index) {
-  bound_.actions.push_back([programs = programs_, index] {
-    if (programs->starts_at(index)) programs->run(index);
-  });
-}
-
 /// The buffers of a bucket, or the operands of another instruction.
 std::vector<int> StageBinder::members_of(const Instruction& instruction) const {
   return instruction.bucket >= 0 ? schedule_.buckets[instruction.bucket].buffers : instruction.inputs;
 }
 
+/// Adds an action that reads and writes values of these buffers in the host's memory.
+void StageBinder::add(std::vector<int> read, std::vector<int> written, std::function<void()> action) {
+  bound_.reads.push_back(read);
+  bound_.actions.push_back(values_.host_action(std::move(read), std::move(written), std::move(action)));
+}
+
 /// Adds an action that reads the operands and writes the results of an instruction in the host's memory, at once.
 void StageBinder::add_on_host(const Instruction& instruction, std::function<void()> action) {
-  if (programs_ == nullptr) {
-    bound_.actions.push_back(std::move(action));
-    return;
-  }
   std::vector<int> read = members_of(instruction);
-  const std::vector<int>& written = instruction.bucket >= 0 ? read : instruction.outputs;
+  const std::vector<int> written = instruction.bucket >= 0 ? read : instruction.outputs;
   // A stack of micro-batches changes a part of its result.
   const bool is_stack =
       instruction.kind == Instruction::collective && performs(local_.graph.nodes[instruction.node], Collective::stack);
   if (is_stack) read.insert(read.end(), written.begin(), written.end());
-  bound_.reads.push_back(read);
-  bound_.actions.push_back(
-      [&values = programs_->values(), &buffers = buffers_, read, written, action = std::move(action)] {
-        for (const int buffer : read) values.on_host(buffer, buffers.micro_batch());
-        action();
-        for (const int buffer : written) values.written(buffer, buffers.micro_batch());
-      });
+  add(std::move(read), written, std::move(action));
 }
 
 void StageBinder::bind(const Instruction& instruction) {
@@ -217,30 +206,21 @@ void StageBinder::bind_bucket(const Instruction& instruction) {
 void StageBinder::bind_start(const Instruction& instruction, std::pair<int, NodeId> message,
                              std::function<void()> communicate) {
   if (!bound_.comm_thread) bound_.comm_thread = std::make_unique<CommThread>();
-  if (programs_ != nullptr) bound_.reads.push_back(members_of(instruction));
-  bound_.actions.push_back([&thread = *bound_.comm_thread, &spans = spans_, &job = bound_.messages[message],
-                            communicate = std::move(communicate), index = bound_.actions.size(), programs = programs_,
-                            &buffers = buffers_, read = members_of(instruction)] {
-    if (programs != nullptr) {
-      for (const int buffer : read) programs->values().on_host(buffer, buffers.micro_batch());
-    }
-    job = thread.start([&spans, &communicate, span = spans.of_asynchronous(index)] {
-      const Recorded recorded(spans.recorder(), span);
-      communicate();
-    });
-  });
+  add(members_of(instruction), {},
+      [&thread = *bound_.comm_thread, &spans = spans_, &job = bound_.messages[message],
+       communicate = std::move(communicate), index = bound_.actions.size()] {
+        job = thread.start([&spans, &communicate, span = spans.of_asynchronous(index)] {
+          const Recorded recorded(spans.recorder(), span);
+          communicate();
+        });
+      });
 }
 
 /// The wait for a bucket finds sums in all its buffers; that for another collective, in its second operand.
 void StageBinder::bind_wait(const Instruction& instruction, std::pair<int, NodeId> message) {
   std::vector<int> written = members_of(instruction);
   if (instruction.bucket < 0) written = {instruction.inputs[1]};
-  bound_.actions.push_back([&thread = *bound_.comm_thread, &job = bound_.messages[message], programs = programs_,
-                            &buffers = buffers_, written] {
-    thread.wait(job);
-    if (programs == nullptr) return;
-    for (const int buffer : written) programs->values().written(buffer, buffers.micro_batch());
-  });
+  add({}, std::move(written), [&thread = *bound_.comm_thread, &job = bound_.messages[message]] { thread.wait(job); });
 }
 
 }  // namespace partita

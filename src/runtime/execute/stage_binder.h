@@ -15,8 +15,8 @@
 #include "runtime/execute/run_collective.h"
 #include "runtime/execute/stage_buffers.h"
 #include "runtime/execute/stage_spans.h"
+#include "runtime/execute/stage_values.h"
 #include "runtime/execute/subnormals.h"
-#include "runtime/execute/xla/stage_programs.h"
 
 namespace partita {
 
@@ -25,7 +25,7 @@ struct BoundStage {
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<std::function<void()>> actions;         // by instruction, run on the thread that executes the schedule
   std::vector<std::optional<Subnormals>> subnormals;  // by instruction
-  /// Buffers that the host reads, by instruction; empty if there are no programs.
+  /// Buffers that the host reads, by instruction.
   std::vector<std::vector<int>> reads;
   std::map<std::pair<int, NodeId>, int64_t> messages;  // number of the communication thread's job, by bucket or node
   /// Null if no collective is asynchronous. Last: its jobs use the other members.
@@ -44,8 +44,8 @@ class StageBinder {
     int64_t rank = 0;  // in the stage's mesh
     const StageBuffers& buffers;
     const StageSpans& spans;
-    Groups &groups, &asynchronous;      // asynchronous: for the communication thread
-    StagePrograms* programs = nullptr;  // run the segments of the schedule; null: kernels run all nodes
+    Groups &groups, &asynchronous;  // asynchronous: for the communication thread
+    StageValues& values;            // runs what is a part of a program
   };
 
   /// All that `parts` refers to outlives `bound`, except `ops`, which outlives only the binder.
@@ -57,7 +57,7 @@ class StageBinder {
 
  private:
   void bind(const Instruction& instruction);
-  void bind_program(size_t index);
+  void add(std::vector<int> read, std::vector<int> written, std::function<void()> action);
   void add_on_host(const Instruction& instruction, std::function<void()> action);
   std::vector<int> members_of(const Instruction& instruction) const;
   void bind_compute(const Instruction& instruction);
@@ -79,7 +79,7 @@ class StageBinder {
   const StageBuffers& buffers_;
   const StageSpans& spans_;
   Groups &groups_, &asynchronous_;
-  StagePrograms* const programs_;
+  StageValues& values_;
   BoundStage& bound_;
 };
 

@@ -29,9 +29,11 @@ StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, 
     buffers_.take_states(holder->buffers_);
   }
   if (const Accelerator* accelerator = device.accelerator()) {
-    programs_ = std::make_unique<StagePrograms>(
+    values_ = std::make_unique<StagePrograms>(
         StagePrograms::Parts{local, schedule, ops, ranks.rank(), buffers_, *accelerator, device.collectives(), &ranks},
-        cuts, holder == nullptr ? nullptr : holder->programs_.get());
+        cuts, holder == nullptr ? nullptr : holder->values_->on_device());
+  } else {
+    values_ = std::make_unique<HostValues>(buffers_);
   }
   StageBinder({.local = local,
                .schedule = schedule,
@@ -42,7 +44,7 @@ StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, 
                .spans = spans_,
                .groups = groups_,
                .asynchronous = asynchronous_,
-               .programs = programs_.get()},
+               .values = *values_},
               bound_)
       .bind_all();
 }
@@ -53,18 +55,14 @@ void StageExecutor::run(size_t begin, size_t end, DeviceSubnormals& threads) {
     if (schedule_.instructions[i].last && !is_last) continue;
     threads.set(bound_.subnormals[i]);
     measuring_ || spans_.recorder() != nullptr ? run_measured(i) : bound_.actions[i]();
-    if (programs_ != nullptr) programs_->ran(i);
+    values_->ran(i);
   }
 }
 
 void StageExecutor::run_measured(size_t i) {
   Span span = spans_.of(i);
-  if (programs_ != nullptr && programs_->contains(schedule_.instructions[i])) {
-    if (!programs_->starts_at(i)) return bound_.actions[i]();  // a part of a program
-    span.last = static_cast<int32_t>(programs_->last_of(i));
-    span.exposed = 0;
-  }
-  if (programs_ != nullptr) programs_->await(bound_.reads[i], buffers_.micro_batch());
+  if (!values_->has_span(i, span)) return bound_.actions[i]();
+  values_->await(bound_.reads[i], buffers_.micro_batch());
   const Recorded recorded(spans_.recorder(), span);
   const auto start = std::chrono::steady_clock::now();
   bound_.actions[i]();
@@ -89,38 +87,28 @@ int64_t StageExecutor::bytes_in_use(int buffer) const {
 
 void StageExecutor::set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch) {
   const int buffer = buffers_.input_for(name, given, box, micro_batch);
-  if (programs_ != nullptr && programs_->inputs().takes(buffer)) return programs_->inputs().set(buffer, given, box);
+  if (values_->takes_input(buffer, given, box)) return;
   copy_part(given, box, place_of(buffer, micro_batch));
   written(buffer, micro_batch);
 }
 
 void StageExecutor::set_next_input(std::string_view name, ConstTensor given, const Box& box) {
   PARTITA_CHECK(can_set_next_inputs(), "'{}' of the next step for a stage that cannot keep it", name);
-  programs_->inputs().set_next(buffers_.input_for(name, given, box, 0), given, box);
-}
-
-const char* StageExecutor::value_of(int buffer, int64_t micro_batch) const {
-  return programs_ != nullptr ? programs_->values().on_host(buffer, micro_batch)
-                              : buffers_.copy_of(buffer, micro_batch);
-}
-
-void StageExecutor::written(int buffer, int64_t micro_batch) const {
-  if (programs_ != nullptr) programs_->values().written(buffer, micro_batch);
+  values_->set_next_input(buffers_.input_for(name, given, box, 0), given, box);
 }
 
 void StageExecutor::bring_states() const {
-  if (programs_ == nullptr) return;
-  for (const int entry : schedule_.entry) programs_->values().on_host(entry, 0);
+  for (const int entry : schedule_.entry) values_->on_host(entry, 0);
 }
 
 void StageExecutor::keep_states_alone() {
-  if (programs_ != nullptr) programs_->keep_states_alone();
+  values_->keep_states_alone();
   device_.discard(buffers_.at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
 }
 
 void StageExecutor::begin_step() {
   std::fill(seconds_.begin(), seconds_.end(), 0);
-  if (programs_ != nullptr) programs_->begin_step();
+  values_->begin_step();
 }
 
 void StageExecutor::set_state(std::string_view name, const Array& whole) {

@@ -11,8 +11,10 @@
 #include "runtime/execute/stage_binder.h"
 #include "runtime/execute/stage_buffers.h"
 #include "runtime/execute/stage_spans.h"
+#include "runtime/execute/stage_values.h"
 #include "runtime/execute/state_reader.h"
 #include "runtime/execute/subnormals.h"
+#include "runtime/execute/xla/stage_programs.h"
 #include "runtime/trace/recorder.h"
 
 namespace partita {
@@ -44,9 +46,9 @@ class StageExecutor {
   /// Returns the address of the copy of a buffer that belongs to a micro-batch: with n copies, copy `micro_batch`
   /// modulo n. `value_of` is for reading; it brings the value from an accelerator, waits for it, and throws the error
   /// of the program that computes it. `place_of` is for writing, after which `written` is called.
-  const char* value_of(int buffer, int64_t micro_batch) const;
+  const char* value_of(int buffer, int64_t micro_batch) const { return values_->on_host(buffer, micro_batch); }
   char* place_of(int buffer, int64_t micro_batch) const { return buffers_.copy_of(buffer, micro_batch); }
-  void written(int buffer, int64_t micro_batch) const;
+  void written(int buffer, int64_t micro_batch) const { values_->written(buffer, micro_batch); }
 
   /// Sets an input, for one micro-batch, to the elements of `given` inside `box`. The box has the shape of this rank's
   /// part and lies inside `given`. `micro_batch` is 0 for an input that micro-batches do not split. Throws
@@ -55,13 +57,13 @@ class StageExecutor {
   /// micro-batch.
   void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch);
   /// Whether inputs of the next step can be set while a step runs: on an accelerator that has memory for them.
-  bool can_set_next_inputs() const { return programs_ != nullptr && programs_->has_room_for_next(); }
+  bool can_set_next_inputs() const { return values_->has_room_for_next(); }
   /// Sets an input of the next step, which `use_next_inputs` begins. Throws as `set_input` does,
   /// RuntimeFailure(out_of_memory) if there is too little memory for two inputs, and InternalError if the stage takes
   /// none.
   void set_next_input(std::string_view name, ConstTensor given, const Box& box);
-  /// The programs of an accelerator; null if there is none.
-  StagePrograms* programs() { return programs_.get(); }
+  /// The values of the stage, and the programs that compute them on an accelerator.
+  StageValues& values() { return *values_; }
   /// Sets a state from its whole value, of which this rank keeps its part. Throws InvalidArgument if there is no such
   /// state or `whole` has another type, RuntimeFailure(out_of_memory) if a conversion of memory formats lacks memory.
   void set_state(std::string_view name, const Array& whole);
@@ -99,32 +101,17 @@ class StageExecutor {
   /// micro-batch. Sets the subnormal mode of each on `threads`. Throws KernelErrors and RankFailures. An error of an
   /// asynchronous collective is thrown by an instruction that waits.
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
-  /// Whether each instruction runs by itself on an accelerator, so that `makes_finite` finds all results.
-  void run_singly(bool singly) {
-    if (programs_ != nullptr) programs_->run_singly(singly);
-  }
-  /// Checks ids and labels that programs of an accelerator were given. Throws InvalidArgument on all ranks of the
-  /// stage, of which this is then a collective call, and the errors of programs.
-  void require_ids() {
-    if (programs_ != nullptr) programs_->require_ids();
-  }
-  /// Waits for what runs on an accelerator, and checks ids as `require_ids` does. Throws the error of the first program
-  /// that failed; what it computes is lost.
-  void finish() {
-    if (programs_ != nullptr) programs_->finish();
-  }
   /// Starts recording each instruction as a span of `stage`, but for those inside programs of an accelerator, and each
   /// program; stops if `recorder` is null. `thread` is the trace's thread for asynchronous collectives, `device` that
   /// of the accelerator.
   void record(Recorder* recorder, int stage, int thread, int device) {
     spans_.record(recorder, stage, thread);
-    if (programs_ != nullptr) programs_->record(recorder, stage, device);
+    values_->record(recorder, stage, device);
   }
   /// If spans are recorded, waits for the program that computes a buffer in a micro-batch, as a span of its own, so
   /// that this time is not a part of what reads the buffer next. Throws nothing if that program failed.
   void await_value(int buffer, int64_t micro_batch) const {
-    if (programs_ == nullptr || spans_.recorder() == nullptr) return;
-    programs_->await({&buffer, 1}, micro_batch);
+    if (spans_.recorder() != nullptr) values_->await({&buffer, 1}, micro_batch);
   }
   /// Whether all results of an instruction that has just run are finite, on this rank and in the current micro-batch.
   /// True for instructions other than the computations of the forward and the backward pass.
@@ -146,7 +133,7 @@ class StageExecutor {
   StageBuffers buffers_;
   Groups groups_, asynchronous_;  // asynchronous: for the communication thread
   StageSpans spans_;
-  std::unique_ptr<StagePrograms> programs_;  // null: the device has no accelerator
+  std::unique_ptr<StageValues> values_;
   BoundStage bound_;
   std::vector<double> seconds_;  // per instruction, when measuring
   bool measuring_ = false;

@@ -54,7 +54,8 @@ pjrt::Buffer DeviceInputs::upload(int buffer, ConstTensor given, const Box& box)
                     });
 }
 
-void DeviceInputs::set(int buffer, ConstTensor given, const Box& box) {
+bool DeviceInputs::set(int buffer, ConstTensor given, const Box& box) {
+  if (!is_kept(buffer) || host_reads(buffer)) return false;
   const int place = values_.place_of(buffer);
   values_.written(buffer, 0);  // the device needs no memory for both
   try {
@@ -63,6 +64,7 @@ void DeviceInputs::set(int buffer, ConstTensor given, const Box& box) {
     copy_part(given, box, parts_.buffers.copy_of(place, 0));
     throw;
   }
+  return true;
 }
 
 void DeviceInputs::set_next(int buffer, ConstTensor given, const Box& box) {

@@ -16,11 +16,10 @@ class DeviceInputs {
   /// All that `parts` refers to and `values`, which has the inputs of the step, outlive this object.
   DeviceInputs(const DeviceValues::Parts& parts, DeviceValues& values);
 
-  /// Whether `set` may be called for a buffer: programs alone read it.
-  bool takes(int buffer) const { return is_kept(buffer) && !host_reads(buffer); }
   /// Copies the elements of `given` inside `box`, this rank's part of an input, to the device. It stays there until it
-  /// is set again. Throws RuntimeFailure(out_of_memory) if there is too little memory.
-  void set(int buffer, ConstTensor given, const Box& box);
+  /// is set again. Returns false, and copies nothing, unless programs alone read it. Throws
+  /// RuntimeFailure(out_of_memory) if there is too little memory.
+  bool set(int buffer, ConstTensor given, const Box& box);
   /// Copies the elements of `given` inside `box` for the next step: to the device if programs read the input, and to
   /// memory of the host if that reads it. Throws as `set` does.
   void set_next(int buffer, ConstTensor given, const Box& box);

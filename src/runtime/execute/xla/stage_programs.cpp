@@ -39,6 +39,15 @@ std::string memory_text(const pjrt::Executable& program) {
   }
 }
 
+/// Returns the bytes of temporaries of a program; none if the plugin does not know.
+std::optional<int64_t> temporaries_of(const pjrt::Executable& program) {
+  try {
+    return program.memory().temporaries;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 /// One rank needs no whole mode. What updates nothing, such as an evaluation, does without it if shards are uneven: the
 /// last rows of a dataset often are.
 CollectiveMode mode_of(const StagePrograms::Parts& parts) {
@@ -56,13 +65,12 @@ std::optional<Gang> gang_of(const StagePrograms::Parts& parts, CollectiveMode mo
 
 }  // namespace
 
-StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder)
+StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, DeviceValues* holder)
     : parts_(parts),
       owner_(cuts.owner),
       segmenter_(parts.schedule, parts.local, parts.ops, mode_of(parts)),
       gang_(gang_of(parts, segmenter_.mode())),
-      values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner},
-              holder == nullptr ? nullptr : &holder->values_),
+      values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner}, holder),
       inputs_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner}, values_),
       ids_({parts.local, parts.schedule, parts.ops, segmenter_, parts.buffers, parts.rank, parts.ranks, cuts.owner}),
       by_instruction_(parts.schedule.instructions.size(), -1) {
@@ -110,12 +118,7 @@ std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() co
   std::vector<ProgramMemory> needs;
   for (size_t i = 0; i < segments_.size(); ++i) {
     ProgramMemory& need = needs.emplace_back(ProgramMemory{.held = held[i]});
-    if (segments_[i].programs.empty()) continue;
-    try {
-      need.temporaries = segments_[i].programs[0]->memory().temporaries;
-    } catch (const Error&) {
-      need.temporaries = std::nullopt;
-    }
+    if (!segments_[i].programs.empty()) need.temporaries = temporaries_of(*segments_[i].programs[0]);
   }
   return needs;
 }
@@ -124,13 +127,12 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
   if (segment.outputs.empty()) return {.segment = std::move(segment)};  // nothing but waits
   const std::vector<std::string> texts = segmenter_.modules_of(segment, parts_.rank);
   Loaded loaded{.segment = std::move(segment)};
+  const auto &inputs = loaded.segment.inputs, &outputs = loaded.segment.outputs;
   for (const int entry : parts_.schedule.entry) {
-    const auto& outputs = loaded.segment.outputs;
-    const bool writes = std::find(outputs.begin(), outputs.end(), values_.place_of(entry)) != outputs.end();
-    loaded.writes_states = loaded.writes_states || writes;
+    if (std::find(outputs.begin(), outputs.end(), values_.place_of(entry)) != outputs.end())
+      loaded.writes_states = true;
   }
-  const std::vector<int>& inputs = loaded.segment.inputs;
-  for (const int place : loaded.segment.outputs) {
+  for (const int place : outputs) {
     if (std::find(inputs.begin(), inputs.end(), place) == inputs.end()) loaded.replaced.push_back(place);
   }
   with_place([&](const Error& error) { return description_of(loaded, error); },
@@ -140,6 +142,32 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
                }
              });
   return loaded;
+}
+
+/// Starts a segment where it begins. Its other instructions do nothing, unless all run singly.
+std::function<void()> StagePrograms::program_action(size_t i) {
+  if (!contains(i)) return nullptr;
+  return [this, i] {
+    if (starts_at(i)) run(i);
+  };
+}
+
+std::function<void()> StagePrograms::host_action(std::vector<int> read, std::vector<int> written,
+                                                 std::function<void()> action) {
+  return [this, read = std::move(read), written = std::move(written), action = std::move(action)] {
+    const int64_t micro_batch = parts_.buffers.micro_batch();
+    for (const int buffer : read) values_.on_host(buffer, micro_batch);
+    action();
+    for (const int buffer : written) values_.written(buffer, micro_batch);
+  };
+}
+
+bool StagePrograms::has_span(size_t i, Span& span) const {
+  if (!contains(i)) return true;
+  if (!starts_at(i)) return false;
+  span.last = static_cast<int32_t>(singly_ ? i : segments_[static_cast<size_t>(by_instruction_[i])].segment.end - 1);
+  span.exposed = 0;
+  return true;
 }
 
 void StagePrograms::run(size_t i) {
@@ -188,17 +216,15 @@ void StagePrograms::enqueue(const Loaded& loaded) {
   const int64_t micro_batch = parts_.buffers.micro_batch();
   std::vector<const pjrt::Buffer*> arguments;
   const auto describe = [&](const Error& error) { return description_of(loaded, error); };
-  for (const int place : loaded.segment.inputs) {
+  for (const int place : loaded.segment.inputs)
     arguments.push_back(&with_place(
         describe, [&]() -> const auto& { return values_.on_device(place, micro_batch); }));
-  }
   if (loaded.segment.accumulates) arguments.push_back(&flags_[micro_batch == 0 ? 1 : 0]);
   updates_ = updates_ || loaded.writes_states;
   for (const int place : loaded.replaced) values_.release(place, micro_batch);
   pjrt::Results results = start(loaded, std::move(arguments));
-  for (size_t k = 0; k < loaded.segment.outputs.size(); ++k) {
+  for (size_t k = 0; k < loaded.segment.outputs.size(); ++k)
     values_.set(loaded.segment.outputs[k], micro_batch, std::move(results.buffers[k]));
-  }
   if (!loaded.segment.checks.empty()) ids_.add(loaded.segment, std::move(results.buffers.back()));
   in_flight_.add(
       std::move(results.done), [this, &loaded](const Error& error) { return description_of(loaded, error); },

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/emit/held_bytes.h"
+#include "runtime/execute/stage_values.h"
 #include "runtime/execute/xla/device_inputs.h"
 #include "runtime/execute/xla/device_values.h"
 #include "runtime/execute/xla/gang.h"
@@ -20,7 +21,7 @@ struct ProgramCuts {
 };
 
 /// Runs segments of a stage. For the thread that runs the schedule.
-class StagePrograms {
+class StagePrograms : public StageValues {
  public:
   struct Parts {
     const LocalGraph& local;
@@ -38,51 +39,31 @@ class StagePrograms {
   /// RuntimeFailure(out_of_memory) if the device lacks memory, or if a step needs more than it has and the plugin knows
   /// both. Throws InvalidArgument for an op that cannot be written, and in whole mode for ranks that cannot run one
   /// program. Throws InternalError if the plugin refuses a program.
-  StagePrograms(const Parts& parts, const ProgramCuts& cuts, StagePrograms* holder);
+  StagePrograms(const Parts& parts, const ProgramCuts& cuts, DeviceValues* holder);
 
-  DeviceValues& values() { return values_; }
-  DeviceInputs& inputs() { return inputs_; }
-  /// Whether inputs of a next step can wait on the device: there are no micro-batches, and there is memory for them and
-  /// a tenth of all more, as far as the plugin says.
-  bool has_room_for_next() const { return has_room_for_next_; }
-  /// Whether an instruction is a part of a program.
-  bool contains(const Instruction& instruction) const { return segmenter_.in_program(instruction); }
-  /// Whether instruction `i` begins a segment.
-  bool begins(size_t i) const { return by_instruction_[i] >= 0; }
-  /// Whether `run` starts a program for instruction `i`, and the last instruction of it.
-  bool starts_at(size_t i) const { return singly_ || begins(i); }
-  size_t last_of(size_t i) const {
-    return singly_ ? i : segments_[static_cast<size_t>(by_instruction_[i])].segment.end - 1;
-  }
-  /// Declares that instruction `i` has run: values that nobody reads after it are released.
-  void ran(size_t i);
-  /// Starts the segment that begins at instruction `i`, in the current micro-batch. While one instruction at a time is
-  /// to run, `i` may be any instruction of a segment, and only this one runs. Throws what the plugin notices at once,
-  /// and errors of earlier runs. After these, and whatever else stops a start, nothing is in flight; if an update was,
-  /// the states are lost. Throws InvalidArgument, before the segment starts, for an id or a label out of range that
-  /// the host has.
-  void run(size_t i);
-  /// Whether each instruction runs by itself, so that all results can be looked at.
-  void run_singly(bool singly);
-  /// Reads what programs that ran since the last call found about ids and labels: waits for those that check some, and
-  /// is then a collective call over the stage's ranks. Throws the kernel's InvalidArgument, on all of them, for an id
-  /// out of range. Throws as `finish` does, and LostRanks.
-  void require_ids();
-  /// Waits for all runs, and calls `require_ids`. Throws the error of the first run that failed: what it computes is
-  /// lost then.
-  void finish();
-  /// Starts recording each run as a span of `stage` on the trace's thread `thread`; stops if `recorder` is null.
-  void record(Recorder* recorder, int stage, int thread) { in_flight_.record(recorder, stage, thread); }
-  /// Waits for programs as `DeviceValues::await` does, and records when they have ended.
-  void await(std::span<const int> buffers, int64_t micro_batch) {
+  char* on_host(int buffer, int64_t micro_batch) override { return values_.on_host(buffer, micro_batch); }
+  void written(int buffer, int64_t micro_batch) override { values_.written(buffer, micro_batch); }
+  void await(std::span<const int> buffers, int64_t micro_batch) override {
     in_flight_.have_computed(values_.await(buffers, micro_batch, in_flight_.recorder()), micro_batch);
   }
-  /// Calls `call` once, when the next program has been started, unless another call replaces it before.
-  void call_after_start(std::function<void()> call) { after_start_ = std::move(call); }
-  /// Forgets all values but states, and the inputs of a next step.
-  void keep_states_alone();
-  /// Forgets ids of a step that failed.
-  void begin_step() { ids_.forget(); }
+  DeviceValues* on_device() override { return &values_; }
+  void keep_states_alone() override;
+  bool takes_input(int buffer, ConstTensor given, const Box& box) override { return inputs_.set(buffer, given, box); }
+  bool has_room_for_next() const override { return has_room_for_next_; }
+  void set_next_input(int buffer, ConstTensor given, const Box& box) override { inputs_.set_next(buffer, given, box); }
+  bool use_next_inputs() override { return inputs_.use_next(); }
+  void forget_next_inputs() override { inputs_.forget_next(); }
+  std::function<void()> program_action(size_t i) override;
+  std::function<void()> host_action(std::vector<int> read, std::vector<int> written,
+                                    std::function<void()> action) override;
+  bool has_span(size_t i, Span& span) const override;
+  void ran(size_t i) override;
+  void run_singly(bool singly) override;
+  void require_ids() override;
+  void finish() override;
+  void begin_step() override { ids_.forget(); }
+  void record(Recorder* recorder, int stage, int thread) override { in_flight_.record(recorder, stage, thread); }
+  void call_after_start(std::function<void()> call) override { after_start_ = std::move(call); }
 
  private:
   struct Loaded {
@@ -97,6 +78,16 @@ class StagePrograms {
     std::optional<int64_t> temporaries = 0;  // none: the plugin does not say
     int64_t bytes() const { return held.all() + temporaries.value_or(0); }
   };
+  /// Whether an instruction is a part of a program.
+  bool contains(size_t i) const { return segmenter_.in_program(parts_.schedule.instructions[i]); }
+  /// Whether `run` starts a program for instruction `i`: it begins a segment, or all run singly.
+  bool starts_at(size_t i) const { return singly_ || by_instruction_[i] >= 0; }
+  /// Starts the segment that begins at instruction `i`, in the current micro-batch. While one instruction at a time is
+  /// to run, `i` may be any instruction of a segment, and only this one runs. Throws what the plugin notices at once,
+  /// and errors of earlier runs. After these, and whatever else stops a start, nothing is in flight; if an update was,
+  /// the states are lost. Throws InvalidArgument, before the segment starts, for an id or a label out of range that
+  /// the host has.
+  void run(size_t i);
   void release_pending();
   Loaded load(Segment segment) const;
   void launch(const Loaded& loaded);

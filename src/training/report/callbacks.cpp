@@ -1,0 +1,134 @@
+#include "training/report/callbacks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "base/plain_text.h"
+
+namespace partita {
+namespace {
+
+/// Returns the shortest text that parses to the same value; for the value of an f32, the shortest that parses to that
+/// f32.
+std::string shortest(double value) {
+  const auto narrow = static_cast<float>(value);
+  return static_cast<double>(narrow) == value ? fmt::format("{}", narrow) : fmt::format("{}", value);
+}
+
+}  // namespace
+
+void ValidationMonitor::on_epoch_end(const EpochInfo& info) {
+  if (!info.validation) return;
+  out_ << fmt::format("epoch: {}, test loss is {:.4f}, test accuracy is {:.4f}\n", info.epoch, info.validation->loss,
+                      info.validation->accuracy());
+  out_.flush();
+}
+
+void TrainControl::set_learning_rate(double rate) {
+  if (!std::isfinite(rate) || rate < 0) {
+    throw InvalidArgument(fmt::format("[learning rate] not a learning rate, got {}, expected a number >= 0", rate));
+  }
+  learning_rate_ = rate;
+}
+
+Array TrainControl::state(const std::string& name) const {
+  if (!read_) {
+    throw InvalidArgument(
+        fmt::format("[train] this control belongs to no training, got a read of '{}', expected the control that "
+                    "on_train_begin gets",
+                    name));
+  }
+  return read_(name);
+}
+
+EarlyStopping::EarlyStopping(Options options, std::ostream& out) : options_(std::move(options)), out_(out) {
+  if (options_.patience < 0 || !(options_.min_delta >= 0)) {
+    throw InvalidArgument(
+        fmt::format("[early stopping] bad numbers, got patience {} and min_delta {}, expected both "
+                    ">= 0",
+                    options_.patience, options_.min_delta));
+  }
+}
+
+void EarlyStopping::on_train_begin(const TrainInfo& info) {
+  control_ = info.control;
+  best_ = std::numeric_limits<double>::infinity();
+  waited_ = 0;
+  const std::string loss = info.validation_loss.empty() ? info.training_loss : info.validation_loss;
+  const std::string name = options_.monitored.empty() ? "result of a function" : options_.monitored;
+  measures_ = std::string(options_.larger_is_better ? "highest " : "lowest ") +
+              (options_.monitor ? fmt::format("{}, with {}", name, loss) : loss);
+}
+
+std::string EarlyStopping::saved() const { return fmt::format("{} {}", best_, waited_); }
+
+void EarlyStopping::restore(const std::string& text) {
+  std::string_view rest = text;
+  const std::optional<double> best = parse_number<double>(next_word(rest));
+  const std::optional<int64_t> waited = parse_number<int64_t>(next_word(rest));
+  if (!best || !waited || *waited < 0) {
+    throw InvalidFile(fmt::format(
+        "[early stopping] not a state from a checkpoint, got '{}', expected a number and a count of epochs", text));
+  }
+  best_ = *best;
+  waited_ = *waited;
+}
+
+void EarlyStopping::on_epoch_end(const EpochInfo& info) {
+  const double loss = info.validation ? info.validation->loss : info.loss;
+  const double number = options_.monitor ? options_.monitor(info) : loss;
+  const double lower = options_.larger_is_better ? -number : number;
+  if (lower < best_ - options_.min_delta) {
+    best_ = lower;
+    waited_ = 0;
+  } else if (++waited_ > options_.patience) {
+    control_->stop();
+    out_ << fmt::format("epoch: {}, stopped: no better than {} for {} epochs\n", info.epoch,
+                        shortest(options_.larger_is_better ? -best_ : best_), waited_);
+  }
+}
+
+CheckpointSaver::CheckpointSaver(std::string path, int64_t every) : path_(std::move(path)), every_(every) {
+  if (every < 0) throw InvalidArgument(fmt::format("[checkpoint] bad number of steps, got {}, expected >= 0", every));
+}
+
+void CheckpointSaver::on_train_begin(const TrainInfo& info) {
+  control_ = info.control;
+  last_ = info.steps;
+  if (info.first_step >= info.steps) control_->save_checkpoint(path_);  // no step will follow
+}
+
+void CheckpointSaver::on_step_end(const StepInfo& info) {
+  const bool due = every_ > 0 && info.global_step % every_ == 0;
+  if (due || info.global_step == last_ || control_->stopped()) control_->save_checkpoint(path_);
+}
+
+void CheckpointSaver::on_epoch_end(const EpochInfo&) {
+  if (control_->stopped()) control_->save_checkpoint(path_);
+}
+
+void LossMonitor::on_train_begin(const TrainInfo& info) { last_ = and_last_ ? info.steps : 0; }
+
+void LossMonitor::on_step_end(const StepInfo& info) {
+  const bool due = every_ > 0 && info.global_step % every_ == 0;
+  if (!due && info.global_step != last_) return;
+  out_ << fmt::format("epoch: {} step: {}, loss is {}\n", info.epoch, info.step, shortest(info.loss));
+  out_.flush();
+}
+
+void TimeMonitor::on_epoch_end(const EpochInfo& info) {
+  const double milliseconds = 1e3 * info.seconds;
+  const auto steps = static_cast<double>(std::max<int64_t>(1, info.steps - info.steps_before));
+  out_ << fmt::format("epoch time: {:.3f} ms, per step time: {:.3f} ms", milliseconds, milliseconds / steps);
+  if (info.exposed_communication) {
+    out_ << fmt::format(", exposed communication: {:.3f} ms", 1e3 * *info.exposed_communication / steps);
+  }
+  out_ << '\n';
+  out_.flush();
+}
+
+}  // namespace partita
