@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number.h"
 #include "base/philox.h"
 
 namespace partita {
@@ -74,7 +75,7 @@ void make_initial_part(const Initializer& init, DType dtype, const Box& box, uin
         T* values = static_cast<T*>(to) + place;
         // Draws are independent, so any number of threads makes the same values.
 #pragma omp parallel for schedule(static) if (count > 4096)
-        for (int64_t i = 0; i < count; ++i) values[i] = static_cast<T>(draw(static_cast<uint64_t>(first + i)));
+        for (int64_t i = 0; i < count; ++i) values[i] = convert<T>(draw(static_cast<uint64_t>(first + i)));
       });
     });
   });

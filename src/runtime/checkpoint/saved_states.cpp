@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/convert_elements.h"
 #include "base/is_folder.h"
 #include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/weights.h"
