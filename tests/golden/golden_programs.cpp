@@ -10,6 +10,7 @@
 #include "runtime/device/device.h"
 #include "runtime/launch/place.h"
 #include "support/program.h"
+#include "support/texts/texts.h"
 #include "training/configuration.h"
 
 namespace partita {

@@ -8,6 +8,7 @@
 #include "golden/golden_text.h"
 #include "ir/orders/draw.h"
 #include "ir/orders/text.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {
