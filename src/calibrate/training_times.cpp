@@ -51,7 +51,7 @@ Array random_array(const Type& type, const std::string& name) {
 
 void fill(Executor& executor, const Graph& graph) {
   for (const State& state : graph.states) {
-    const std::string& name = graph.values[static_cast<size_t>(state.entry)].name;
+    const std::string& name = graph.name_of(state);
     executor.set_state(name, make_initial(state.init, graph.type(state.entry), random_key(1, name)));
   }
   for (const Input& input : graph.inputs) {

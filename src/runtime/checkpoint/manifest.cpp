@@ -353,33 +353,6 @@ void add_shard(Manifest& manifest, int rank, const std::vector<ShardPiece>& piec
   }
 }
 
-void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path) {
-  std::map<std::string_view, const ManifestTensor*> tensors;
-  for (const ManifestTensor& tensor : manifest.tensors) tensors.emplace(tensor.name, &tensor);
-  for (const State& state : graph.states) {
-    const std::string& name = graph.values[static_cast<size_t>(state.entry)].name;
-    const Type& type = graph.type(state.entry);
-    const auto found = tensors.find(name);
-    if (found == tensors.end()) {
-      throw InvalidFile(
-          fmt::format("[resume] {}: no tensor for '{}', got those of another network or optimizer, expected {}", path,
-                      name, print(type)));
-    }
-    const Type& given = found->second->type;
-    if (given.shape == type.shape && (given.dtype == type.dtype || (is_float(given.dtype) && is_float(type.dtype)))) {
-      continue;
-    }
-    throw InvalidFile(fmt::format("[resume] {}: tensor '{}' does not fit, got {}, expected {}", path, name,
-                                  print(given), print(type)));
-  }
-  StateKinds kinds;
-  for (const ManifestTensor& tensor : manifest.tensors) kinds.emplace(tensor.name, tensor.kind);
-  require_same_kinds(kinds, graph, path);
-  if (graph.states.size() == manifest.tensors.size()) return;
-  throw InvalidFile(fmt::format("[resume] {}: tensors of another network or optimizer, got {}, expected {}", path,
-                                manifest.tensors.size(), graph.states.size()));
-}
-
 std::string print_manifest(const Manifest& manifest) {
   const TrainingPosition& position = manifest.position;
   std::map<std::string, std::string> callbacks;

@@ -60,10 +60,6 @@ std::vector<ManifestTensor> tensors_of(const std::vector<HeldState>& states);
 /// tensors exist already. Does nothing if there are no pieces.
 void add_shard(Manifest& manifest, int rank, const std::vector<ShardPiece>& pieces, const ShardDigest& digest);
 
-/// Requires that the tensors are the states of `graph`, all of them and no others, in the same shapes and of the same
-/// kinds; only floats may have another type. Throws InvalidFile, naming `path`, otherwise.
-void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path);
-
 /// The manifest as JSON that ends with a checksum of itself. Throws InvalidArgument if a text in it is not UTF-8.
 std::string print_manifest(const Manifest& manifest);
 
