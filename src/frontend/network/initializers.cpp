@@ -87,4 +87,14 @@ Array make_initial(const Initializer& init, const Type& type, uint64_t key) {
   return array;
 }
 
+Array random_array(const Type& type, uint64_t key) {
+  Array array(type);
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    const auto element = static_cast<uint64_t>(i);
+    array.set(i, is_float(type.dtype) ? random_normal(key, element, 0)
+                                      : static_cast<double>(random_below(key, element, 0, 2)));
+  }
+  return array;
+}
+
 }  // namespace partita
