@@ -10,7 +10,7 @@ namespace partita {
 /// A kind of text file.
 struct TextFile {
   std::string_view where;    // begins messages: "cluster"
-  std::string_view purpose;  // what the file is expected to be: "a cluster"
+  std::string_view purpose;  // name of its contents: "a cluster"
   int64_t max_bytes = 0;
 };
 

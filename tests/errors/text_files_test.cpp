@@ -23,7 +23,7 @@ namespace partita {
 namespace {
 
 struct TextReader {
-  std::string where, purpose;  // as in messages
+  std::string where, purpose;  // parts of messages
   int64_t max_bytes;
   std::function<void(const std::string& path)> read;
 };
