@@ -108,7 +108,7 @@ void expect_blocks_of_pair() {
   Array from(Type{DTypeOf<From>::value, {kNumbers}}), to(Type{DTypeOf<To>::value, {kNumbers}});
   for (size_t i = 0; i < kNumbers; ++i) from.as<From>()[i] = numbers[i];
   for (size_t begin = 0, count = 0; begin + count <= kNumbers; begin += count, ++count) {
-    const To last{};
+    const To last = convert<To>(7);
     if (begin + count < kNumbers) to.as<To>()[begin + count] = last;
     convert_elements(DTypeOf<From>::value, from.as<From>() + begin, DTypeOf<To>::value, to.as<To>() + begin,
                      static_cast<int64_t>(count));
