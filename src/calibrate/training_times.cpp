@@ -36,7 +36,7 @@ ZooJob job_of(const TrainingCase& training) {
 /// Returns a random operand, or 0.001 for the input "learning_rate".
 Array random_input(const Type& type, const std::string& name) {
   constexpr double kLearningRate = 1e-3;
-  Array array = random_array(type, random_key(1, name));
+  Array array = random_operand(type, random_key(1, name));
   for (int64_t i = 0; name == "learning_rate" && i < type.elements(); ++i) array.set(i, kLearningRate);
   return array;
 }

@@ -38,7 +38,7 @@ void run_graph(const Graph& graph, uint64_t seed) {
   add_initial_states(given, graph, seed);
   for (const Input& input : graph.inputs) {
     const ValueInfo& value = graph.values[static_cast<size_t>(input.value)];
-    given.emplace(value.name, random_array(value.type, random_key(seed, value.name)));
+    given.emplace(value.name, random_operand(value.type, random_key(seed, value.name)));
   }
   const std::vector<Array> outputs = interpret(graph, all_ops(), given);
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -87,7 +87,7 @@ Array make_initial(const Initializer& init, const Type& type, uint64_t key) {
   return array;
 }
 
-Array random_array(const Type& type, uint64_t key) {
+Array random_operand(const Type& type, uint64_t key) {
   Array array(type);
   for (int64_t i = 0; i < type.elements(); ++i) {
     const auto element = static_cast<uint64_t>(i);

@@ -55,6 +55,6 @@ void make_initial_part(const Initializer& init, DType dtype, const Box& box, uin
 
 /// Returns random numbers, which `key` decides: normal ones of floats, and 0 or 1 of integers, which are ids of any
 /// table of two rows.
-Array random_array(const Type& type, uint64_t key);
+Array random_operand(const Type& type, uint64_t key);
 
 }  // namespace partita
