@@ -19,7 +19,7 @@ constexpr size_t kNumbers = 4096;
 /// Numbers of any sign and exponent, after those at which a conversion changes its way: bounds of the types, halves,
 /// the digits of floats, zeros, infinities and NaN.
 template <class T>
-std::vector<T> numbers_of() {
+std::vector<T> special_and_random() {
   std::vector<double> special{0.0,   -0.0, 0.5,   -0.5, 1.5, 2.5,   -1,    -1.5,
                               0.999, 255,  255.5, 256,  257, 65504, 65520, 2049};
   for (const int exponent : {23, 24, 31, 32, 53, 63, 64, 127, 128, -14, -24, -25, -126, -149, 1023}) {
@@ -104,7 +104,7 @@ void expect_exact(From from) {
 template <class From, class To>
 void expect_blocks_of_pair() {
   SCOPED_TRACE(std::string(name_of(DTypeOf<From>::value)) + " to " + std::string(name_of(DTypeOf<To>::value)));
-  const std::vector<From> numbers = numbers_of<From>();
+  const std::vector<From> numbers = special_and_random<From>();
   Array from(Type{DTypeOf<From>::value, {kNumbers}}), to(Type{DTypeOf<To>::value, {kNumbers}});
   for (size_t i = 0; i < kNumbers; ++i) from.as<From>()[i] = numbers[i];
   for (size_t begin = 0, count = 0; begin + count <= kNumbers; begin += count, ++count) {
