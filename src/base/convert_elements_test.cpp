@@ -44,7 +44,7 @@ std::vector<T> special_and_random() {
     } else {
       const uint64_t bits = random();
       T number;
-      std::memcpy(&number, &bits, sizeof number);
+      std::memcpy(static_cast<void*>(&number), &bits, sizeof number);
       numbers.push_back(number);
     }
   }
@@ -112,7 +112,9 @@ void expect_blocks_of_pair() {
     if (begin + count < kNumbers) to.as<To>()[begin + count] = last;
     convert_elements(DTypeOf<From>::value, from.as<From>() + begin, DTypeOf<To>::value, to.as<To>() + begin,
                      static_cast<int64_t>(count));
-    if (begin + count < kNumbers) ASSERT_TRUE(is_same(to.as<To>()[begin + count], last)) << count;
+    if (begin + count < kNumbers) {
+      ASSERT_TRUE(is_same(to.as<To>()[begin + count], last)) << count;
+    }
     for (size_t i = begin; i < begin + count; ++i) {
       ASSERT_TRUE(is_same(to.as<To>()[i], convert<To>(numbers[i]))) << "number " << i << " of a block of " << count;
       expect_exact<To>(static_cast<From>(numbers[i]));
