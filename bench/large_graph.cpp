@@ -92,22 +92,18 @@ void run_plan(Clock& clock, const Graph& graph, const Settings& settings, Parall
   const Mesh mesh = make_mesh(graph, settings.ranks, options);
   const Plan plan = clock.time("plan", [&] { return make_plan(graph, ops, mesh, options); });
   clock.time("verify plan", [&] { verify(plan, graph, ops); });
-  const std::string plan_text = clock.time("print plan", [&] { return print(plan, graph, ops); });
-  clock.time("parse plan", [&] { return parse_plan(plan_text, graph, ops); });
+  clock.time("print plan", [&] { return print(plan, graph, ops); });
   const ReshardedGraph resharded = clock.time("reshard", [&] { return insert_reshards(graph, ops, plan); });
   clock.time("verify resharded graph", [&] { verify(resharded, ops); });
-  const std::string resharded_text = clock.time("print resharded graph", [&] { return print(resharded, ops); });
-  clock.time("parse resharded graph", [&] { return parse_resharded_graph(resharded_text, ops); });
+  clock.time("print resharded graph", [&] { return print(resharded, ops); });
   const LocalGraph local = clock.time("partition", [&] { return partition(resharded); });
   clock.time("verify local graph", [&] { verify(local, ops); });
-  const std::string local_text = clock.time("print local graph", [&] { return print(local, ops); });
-  clock.time("parse local graph", [&] { return parse_local_graph(local_text, ops); });
+  clock.time("print local graph", [&] { return print(local, ops); });
   clock.time("print rank", [&] { return print_rank(local, ops, settings.ranks - 1); });
   const Schedule schedule = clock.time(
       "schedule", [&] { return make_schedule(local, ops, catalog, {.bucket_bytes = settings.bucket_kib << 10}); });
   clock.time("verify schedule", [&] { verify(schedule, local); });
-  const std::string schedule_text = clock.time("print schedule", [&] { return print(schedule, local); });
-  clock.time("parse schedule", [&] { return parse_schedule(schedule_text, local); });
+  clock.time("print schedule", [&] { return print(schedule, local); });
   fmt::print("  {} nodes, {} instructions, {} buckets, arena {} MiB\n", local.graph.nodes.size(),
              schedule.instructions.size(), schedule.buckets.size(), schedule.arena_bytes >> 20);
 }

@@ -4,8 +4,8 @@
 The storeys of src are listed from the lowest to the highest, each with its folders in their order. A file includes
 files of its own folder, of the folders before it in its storey, and of lower storeys. Files that stand in a storey
 itself, such as compiler/compile.h, come after its folders. So no folders include each other in a circle, and nothing
-in compiler includes runtime. Unit tests and what they share (x_test.cpp, test_x.h) may include anything. The table of
-src/README.md lists the same folders. python_layers.py checks the imports of the Python package.
+in compiler includes runtime. Unit tests and what they share (x_test.cpp, test_x.h) may include anything, also headers
+of tests. The table of src/README.md lists the same folders. python_layers.py checks the imports of the Python package.
 
 Exit code 1 and one line per violation."""
 import pathlib
@@ -67,6 +67,8 @@ def check_includes(root: pathlib.Path) -> list[str]:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
             if not match:
+                continue
+            if is_test and (root.parent / "tests" / match[1]).is_file():
                 continue
             target = place_of(pathlib.PurePath(match[1]))
             if target is None or not (root / match[1]).is_file():

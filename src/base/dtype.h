@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "base/error.h"
 
@@ -71,44 +72,29 @@ struct f16 {
   operator float() const;                          // NOLINT
 };
 
+/// The dtype of a C++ type, as `value`.
 template <class T>
 struct DTypeOf;
+template <DType kDType>
+using IsDType = std::integral_constant<DType, kDType>;
 template <>
-struct DTypeOf<double> {
-  static constexpr DType value = DType::f64;
-};
+struct DTypeOf<double> : IsDType<DType::f64> {};
 template <>
-struct DTypeOf<float> {
-  static constexpr DType value = DType::f32;
-};
+struct DTypeOf<float> : IsDType<DType::f32> {};
 template <>
-struct DTypeOf<bf16> {
-  static constexpr DType value = DType::bf16;
-};
+struct DTypeOf<bf16> : IsDType<DType::bf16> {};
 template <>
-struct DTypeOf<f16> {
-  static constexpr DType value = DType::f16;
-};
+struct DTypeOf<f16> : IsDType<DType::f16> {};
 template <>
-struct DTypeOf<int64_t> {
-  static constexpr DType value = DType::i64;
-};
+struct DTypeOf<int64_t> : IsDType<DType::i64> {};
 template <>
-struct DTypeOf<int32_t> {
-  static constexpr DType value = DType::i32;
-};
+struct DTypeOf<int32_t> : IsDType<DType::i32> {};
 template <>
-struct DTypeOf<uint8_t> {
-  static constexpr DType value = DType::u8;
-};
+struct DTypeOf<uint8_t> : IsDType<DType::u8> {};
 template <>
-struct DTypeOf<uint32_t> {
-  static constexpr DType value = DType::u32;
-};
+struct DTypeOf<uint32_t> : IsDType<DType::u32> {};
 template <>
-struct DTypeOf<bool> {
-  static constexpr DType value = DType::boolean;
-};
+struct DTypeOf<bool> : IsDType<DType::boolean> {};
 
 /// Calls `fn` with a zero of the C++ type of a float dtype. Throws InternalError for other dtypes.
 template <class Fn>

@@ -1,6 +1,8 @@
 #pragma once
 // Runs all compiler passes: times, verifies and dumps each by name, and knows which are switched off.
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <functional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the text forms of graphs, plans, schedules and catalogs line by line. Every failure names its line.
+// Reads text forms line by line, such as those of graphs and of plan files. Every failure names its line.
 
 #include <string>
 #include <string_view>
@@ -58,25 +58,11 @@ class Scanner : public Cursor {
   std::string message(std::string_view what, std::string_view got, std::string_view expected) const override;
 
  private:
-  friend class LinePart;
   bool next_line();
 
   std::string what_, file_;
   std::string_view text_;
   int line_ = 0;
-};
-
-/// Reads a piece of a scanner's current line; errors name that line. The scanner must outlive it.
-class LinePart : public Cursor {
- public:
-  LinePart(const Scanner& scanner, std::string_view piece) : Cursor(piece), scanner_(scanner) {}
-
- private:
-  std::string message(std::string_view what, std::string_view got, std::string_view expected) const override {
-    return scanner_.message(what, got, expected);
-  }
-
-  const Scanner& scanner_;
 };
 
 }  // namespace partita

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "base/number.h"
+#include "base/convert_elements.h"
 
 namespace partita {
 
@@ -85,7 +85,7 @@ void Array::set(int64_t index, double value) {
 Array cast(const Array& array, DType dtype) {
   if (array.type().dtype == dtype) return array;
   Array result(Type{dtype, array.shape()});
-  for (int64_t i = 0; i < array.type().elements(); ++i) result.set(i, array.at(i));
+  convert_elements(array.type().dtype, array.data(), dtype, result.data(), array.type().elements());
   return result;
 }
 

@@ -108,8 +108,8 @@ class Array {
   std::vector<std::byte> bytes_;
 };
 
-/// Returns the same values, taken as doubles, in another element type: `convert` clamps them to integer types and drops
-/// the fraction. An array that has the type is copied.
+/// Returns the same values in another element type, as `convert` of base/number.h makes them: integer types clamp and
+/// drop the fraction. An array that has the type is copied.
 Array cast(const Array& array, DType dtype);
 
 }  // namespace partita

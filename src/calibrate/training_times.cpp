@@ -33,30 +33,22 @@ ZooJob job_of(const TrainingCase& training) {
   return {config, Place{.cores = training.threads * training.ranks}};
 }
 
-/// Returns normal numbers for floats, 0 or 1 for integers, which are ids of any table of two rows, and 0.001 for the
-/// input "learning_rate".
-Array random_array(const Type& type, const std::string& name) {
+/// Returns a random operand, or 0.001 for the input "learning_rate".
+Array random_input(const Type& type, const std::string& name) {
   constexpr double kLearningRate = 1e-3;
-  constexpr uint64_t kIds = 2;
-  Array array(type);
-  const uint64_t key = random_key(1, name);
-  for (int64_t i = 0; i < type.elements(); ++i) {
-    const auto element = static_cast<uint64_t>(i);
-    array.set(i, name == "learning_rate" ? kLearningRate
-                 : is_float(type.dtype)  ? random_normal(key, element, 0)
-                                         : static_cast<double>(random_below(key, element, 0, kIds)));
-  }
+  Array array = random_operand(type, random_key(1, name));
+  for (int64_t i = 0; name == "learning_rate" && i < type.elements(); ++i) array.set(i, kLearningRate);
   return array;
 }
 
 void fill(Executor& executor, const Graph& graph) {
   for (const State& state : graph.states) {
-    const std::string& name = graph.values[static_cast<size_t>(state.entry)].name;
+    const std::string& name = graph.name_of(state);
     executor.set_state(name, make_initial(state.init, graph.type(state.entry), random_key(1, name)));
   }
   for (const Input& input : graph.inputs) {
     const std::string& name = graph.values[static_cast<size_t>(input.value)].name;
-    const Array array = random_array(executor.input_type(name), name);
+    const Array array = random_input(executor.input_type(name), name);
     executor.set_input(name, array.tensor());
   }
 }

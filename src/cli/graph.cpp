@@ -7,6 +7,7 @@
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
+#include "frontend/network/initializers.h"
 #include "ir/ops/registry.h"
 #include "planner/graph_file.h"
 #include "runtime/checkpoint/states.h"
@@ -24,18 +25,6 @@ struct GraphFlags {
   bool training = false, run = false;
 };
 
-/// Returns a random input of the type, which `key` decides: normal floats, or integers 0 or 1, which are ids of any
-/// table of two rows.
-Array random_input(const Type& type, uint64_t key) {
-  Array array(type);
-  for (int64_t i = 0; i < type.elements(); ++i) {
-    const auto element = static_cast<uint64_t>(i);
-    array.set(i, is_float(type.dtype) ? random_normal(key, element, 0)
-                                      : static_cast<double>(random_below(key, element, 0, 2)));
-  }
-  return array;
-}
-
 std::string print_values(const Array& array) {
   std::string text;
   const int64_t shown = std::min(array.type().elements(), kShownElements);
@@ -49,7 +38,7 @@ void run_graph(const Graph& graph, uint64_t seed) {
   add_initial_states(given, graph, seed);
   for (const Input& input : graph.inputs) {
     const ValueInfo& value = graph.values[static_cast<size_t>(input.value)];
-    given.emplace(value.name, random_input(value.type, random_key(seed, value.name)));
+    given.emplace(value.name, random_operand(value.type, random_key(seed, value.name)));
   }
   const std::vector<Array> outputs = interpret(graph, all_ops(), given);
   for (size_t i = 0; i < outputs.size(); ++i) {

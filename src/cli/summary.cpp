@@ -53,8 +53,7 @@ std::vector<LayerRow> layer_rows(const Graph& graph) {
   }
   for (const State& state : graph.states) {
     if (state.kind == StateKind::parameter) {
-      row(owner_of(graph.values[static_cast<size_t>(state.entry)].name)).parameters +=
-          graph.type(state.entry).elements();
+      row(owner_of(graph.name_of(state))).parameters += graph.type(state.entry).elements();
     }
   }
   return rows;

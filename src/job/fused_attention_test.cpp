@@ -8,6 +8,7 @@
 #include "ir/ops/registry.h"
 #include "runtime/device/xla/xla_device.h"
 #include "runtime/launch/place.h"
+#include "support/texts/texts.h"
 #include "zoo/zoo_job.h"
 
 namespace partita {

@@ -1,12 +1,7 @@
 #include "job/toml.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-
-#include "base/is_folder.h"
 #include "base/plain_numbers.h"
+#include "base/text_file.h"
 #include "base/toml_keys.h"
 #include "base/toml_kind.h"
 #include "base/toml_string.h"
@@ -14,7 +9,8 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMaxBytes = size_t{1} << 20;
+constexpr TextFile kConfiguration{
+    .where = "configuration", .purpose = "a configuration", .max_bytes = int64_t{1} << 20};
 constexpr std::string_view kHeader = "# partita job 1\n";
 
 /// Whether the text, which is a number, fits a TOML integer or float. Seeds of 64 bits may not, and are written as
@@ -125,18 +121,7 @@ std::vector<Assignment> parse_config(std::string_view text, const std::string& p
 }
 
 std::vector<Assignment> read_config(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw MissingFile(fmt::format("[configuration] cannot read {}: {}", path, std::strerror(errno)));
-  std::string text;
-  for (char c; text.size() <= kMaxBytes && file.get(c);) text += c;
-  if (file.bad() || is_folder(path)) {
-    throw MissingFile(fmt::format("[configuration] cannot read {}, expected a readable file", path));
-  }
-  if (text.size() > kMaxBytes) {
-    throw InvalidFile(fmt::format("[configuration] {}: too large, got more than {} bytes, expected a configuration",
-                                  path, kMaxBytes));
-  }
-  return parse_config(text, path);
+  return parse_config(read_text_file(path, kConfiguration), path);
 }
 
 }  // namespace partita

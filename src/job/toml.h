@@ -15,8 +15,8 @@ std::string print_computation(const JobConfig& config);
 /// InvalidFile with the line if the text is not TOML, for an unknown section or key (with the nearest one), for a key
 /// of too many parts, and for a value that is no text, number, bool or list of these.
 std::vector<Assignment> parse_config(std::string_view text, const std::string& path);
-/// Reads a file and parses it with `parse_config`. Throws MissingFile if the file cannot be read, InvalidFile if it is
-/// larger than 1 MiB, and as `parse_config` does.
+/// Reads a file and parses it with `parse_config`. Throws MissingFile if it is no regular file or cannot be read,
+/// InvalidFile if it is larger than 1 MiB, and as `parse_config` does.
 std::vector<Assignment> read_config(const std::string& path);
 
 }  // namespace partita

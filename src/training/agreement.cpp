@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace partita {
-namespace {
-
-const std::string& name_of(const Graph& graph, const State& state) {
-  return graph.values[static_cast<size_t>(state.entry)].name;
-}
-
-}  // namespace
-
 Agreement::Fields Agreement::reduced(const Fields& asked) {
   Fields all = asked;
   if (!has_failed_) rank_.comm().all_reduce(all.data(), kFields, DType::f64, Reduce::max);
@@ -47,8 +39,8 @@ Array Agreement::read(const std::string& name) {
                     name));
   }
   const std::vector<State>& states = program_.graph.states;
-  const auto state = std::find_if(states.begin(), states.end(),
-                                  [&](const State& one) { return name_of(program_.graph, one) == name; });
+  const auto state =
+      std::find_if(states.begin(), states.end(), [&](const State& one) { return program_.graph.name_of(one) == name; });
   if (state == states.end()) throw InvalidArgument(fmt::format("[train] unknown state, got '{}'", name));
   const auto number = static_cast<size_t>(state - states.begin());
   // States are numbered from 1. If callbacks of several ranks read, the largest number is gathered next.
@@ -62,7 +54,7 @@ Array Agreement::read(const std::string& name) {
 }
 
 void Agreement::gather_state(size_t number) {
-  const std::string& name = name_of(program_.graph, program_.graph.states[number]);
+  const std::string& name = program_.graph.name_of(program_.graph.states[number]);
   states_[number] = on_all_ ? rank_.executor().state(name) : rank_.executor().state_on_first(name).value_or(Array());
 }
 

@@ -19,7 +19,7 @@ constexpr int64_t kFreeBytes = int64_t{32} << 20;  // available to an evaluation
 /// with as many rows.
 std::map<std::string, Type> state_types(const Graph& graph) {
   std::map<std::string, Type> types;
-  for (const State& state : graph.states) types.emplace(graph.values[state.entry].name, graph.type(state.entry));
+  for (const State& state : graph.states) types.emplace(graph.name_of(state), graph.type(state.entry));
   return types;
 }
 

@@ -1,7 +1,6 @@
 #include "training/model_states.h"
 
 #include "base/is_folder.h"
-#include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/saved_states.h"
 #include "runtime/checkpoint/weights.h"
 #include "training/configuration.h"
@@ -69,9 +68,7 @@ void ModelStates::save_checkpoint(const ModelJob& job, const std::string& path) 
   }
   check_finite(states_, weight_names_);
   if (!job.writes_files()) return;
-  TrainingPosition position = position_;
-  add_kinds(position.metadata, kinds_);
-  write_checkpoint(path, states_, position);
+  write_checkpoint(path, states_, kinds_, position_);
 }
 
 void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bool resumes) {

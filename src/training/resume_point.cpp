@@ -3,11 +3,7 @@
 #include <filesystem>
 
 #include "base/is_folder.h"
-#include "runtime/checkpoint/folder.h"
-#include "runtime/checkpoint/kinds.h"
-#include "runtime/checkpoint/manifest.h"
-#include "runtime/checkpoint/reader.h"
-#include "runtime/checkpoint/weights.h"
+#include "runtime/checkpoint/saved_states.h"
 #include "training/configuration.h"
 #include "training/measures.h"
 #include "training/model_job.h"
@@ -49,22 +45,9 @@ std::vector<FoundCheckpoint> ResumePoint::folders(const Tell& warn) const {
 TrainingPosition ResumePoint::position(const ModelJob& job, const Graph& graph, const CheckpointReader* reader,
                                        const TrainingPosition& fresh, States& states) const {
   if (reader == nullptr && path_.empty()) return fresh;
-  const std::string& path = reader != nullptr ? reader->path() : path_;
-  TrainingPosition position;
-  if (reader != nullptr) {
-    position = reader->manifest()->position;
-    require_same_rows(position, fresh, path);
-    require_same_states(*reader->manifest(), graph, path);
-  } else {
-    WeightsFile file = read_weights_file(path);
-    if (std::optional<StateKinds> kinds = take_kinds(file.metadata)) {
-      for (const auto& [name, tensor] : file.tensors) kinds->emplace(name, StateKind::parameter);
-      require_same_kinds(*kinds, graph, path);
-    }
-    position = take_checkpoint(states, graph, file.tensors, fresh, path);
-    position.metadata = std::move(file.metadata);
-    take_from_metadata(position, path);
-  }
+  SavedStates saved = reader != nullptr ? SavedStates(*reader) : SavedStates(path_);
+  const std::string& path = saved.path();
+  TrainingPosition position = require_resumable(saved, graph, fresh);
   const std::string own_update = job.own_update ? job.own_update_name : "";
   std::vector<std::string> begun_anew;  // said after the checks, one of which may refuse the checkpoint
   position = comparable_part(std::move(position), {job.config, job.network.precisions(), own_update, fresh.metadata},
@@ -77,6 +60,13 @@ TrainingPosition ResumePoint::position(const ModelJob& job, const Graph& graph, 
                     path));
   }
   for (const std::string& message : begun_anew) job.warn(message);
+  if (reader == nullptr) {
+    for (const State& state : graph.states) {
+      Array value(graph.type(state.entry));
+      saved.read(graph.name_of(state), whole_box(value.shape()), value.type().dtype, value.data());
+      states.insert_or_assign(graph.name_of(state), std::move(value));
+    }
+  }
   position.metadata = fresh.metadata;
   position.measures = fresh.measures;
   return position;

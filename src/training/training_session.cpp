@@ -240,8 +240,7 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
                         const TrainingPosition& position) {
     TrainingPosition now = position;
     now.metadata.insert(boxes.begin(), boxes.end());
-    add_kinds(now.metadata, kinds_of(program.graph));
-    write_checkpoint(path, states, now);
+    write_checkpoint(path, states, kinds_of(program.graph), now);
   };
   try {
     run_from(run, std::move(folders));

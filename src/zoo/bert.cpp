@@ -4,6 +4,7 @@
 #include "frontend/network/functions.h"
 #include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
+#include "zoo/text_models.h"
 
 namespace partita {
 namespace {
@@ -82,17 +83,9 @@ ZooModel make_bert(ModelSizes& options) {
                           .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
                           .dropout = options.number("dropout", base.dropout, 0, 0.99),
                           .masked = options.integer("masked", usual_masked, 1, seq)};
-  JobConfig recipe{.training = {.batch = 32, .epochs = 8},
-                   .optimizer = {.kind = OptimizerKind::adamw,
-                                 .weight_decay = 0.01,
-                                 .decay_vectors = false,
-                                 .beta1 = 0.9,
-                                 .beta2 = 0.99,
-                                 .clip_norm = 1},
-                   .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
   RowFormat rows = text_format(sizes.seq, sizes.vocab);
   rows.text = {.tokens = sizes.seq, .task = TextTask::masked, .targets = sizes.masked, .mask = sizes.vocab - 1};
-  return {"bert", share(Bert(sizes)), std::move(rows), nullptr, std::move(recipe), {"tokens", "positions"}};
+  return {"bert", share(Bert(sizes)), std::move(rows), nullptr, text_recipe(8, 0.01), {"tokens", "positions"}};
 }
 
 }  // namespace partita

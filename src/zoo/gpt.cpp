@@ -5,6 +5,7 @@
 #include "frontend/network/functions.h"
 #include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
+#include "zoo/text_models.h"
 
 namespace partita {
 namespace {
@@ -50,11 +51,7 @@ class Gpt : public Layer {
 
   Value construct(Context& context, Value tokens) override {
     Builder& builder = context.builder();
-    const int64_t seq = tokens.type().rank() == 2 ? tokens.shape()[1] : 0;
-    if (seq != options_.seq) {
-      throw InvalidArgument(
-          fmt::format("[gpt] wrong tokens, got {}, expected [batch,{}]", print(tokens.type()), options_.seq));
-    }
+    require_tokens("gpt", tokens, options_.seq);
     const Initializer init = normal_initializer(0, 0.02);
     const Value table = context.parameter("wte.weight", {options_.vocab, options_.hidden}, init);
     const Value positions = context.parameter("wpe.weight", {options_.seq, options_.hidden}, init);
@@ -79,15 +76,7 @@ ZooModel make_gpt(ModelSizes& options) {
                          .seq = options.integer("seq", base.seq, 1, 1 << 20),
                          .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
                          .dropout = options.number("dropout", 0, 0, 0.99)};
-  JobConfig recipe{.training = {.batch = 32, .epochs = 1},
-                   .optimizer = {.kind = OptimizerKind::adamw,
-                                 .weight_decay = 0.1,
-                                 .decay_vectors = false,
-                                 .beta1 = 0.9,
-                                 .beta2 = 0.99,
-                                 .clip_norm = 1},
-                   .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
-  return {"gpt", share(Gpt(sizes)), text_format(sizes.seq, sizes.vocab), nullptr, std::move(recipe)};
+  return {"gpt", share(Gpt(sizes)), text_format(sizes.seq, sizes.vocab), nullptr, text_recipe(1, 0.1)};
 }
 
 }  // namespace partita

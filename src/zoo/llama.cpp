@@ -6,6 +6,7 @@
 #include "frontend/network/functions.h"
 #include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
+#include "zoo/text_models.h"
 
 namespace partita {
 namespace {
@@ -67,11 +68,7 @@ class Llama : public Layer {
   }
 
   Value construct(Context& context, Value tokens) override {
-    const int64_t seq = tokens.type().rank() == 2 ? tokens.shape()[1] : 0;
-    if (seq != options_.seq) {
-      throw InvalidArgument(
-          fmt::format("[llama] wrong tokens, got {}, expected [batch,{}]", print(tokens.type()), options_.seq));
-    }
+    require_tokens("llama", tokens, options_.seq);
     const Value table =
         context.parameter("wte.weight", {options_.vocab, options_.hidden}, normal_initializer(0, kSigma));
     Value x = context.builder().apply("embedding", {table, tokens});
@@ -109,15 +106,7 @@ ZooModel make_llama(ModelSizes& options) {
       .tied = options.integer("tied", base.tied ? 1 : 0, 0, 1) == 1,
       .rotary_base = options.number("rotary_base", base.rotary_base, 1, 1e12),
   };
-  JobConfig recipe{.training = {.batch = 32, .epochs = 1},
-                   .optimizer = {.kind = OptimizerKind::adamw,
-                                 .weight_decay = 0.1,
-                                 .decay_vectors = false,
-                                 .beta1 = 0.9,
-                                 .beta2 = 0.95,
-                                 .clip_norm = 1},
-                   .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
-  return {"llama", share(Llama(sizes)), text_format(sizes.seq, sizes.vocab), nullptr, std::move(recipe)};
+  return {"llama", share(Llama(sizes)), text_format(sizes.seq, sizes.vocab), nullptr, text_recipe(1, 0.1, 0.95)};
 }
 
 }  // namespace partita

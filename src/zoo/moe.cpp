@@ -6,6 +6,7 @@
 #include "frontend/network/functions.h"
 #include "frontend/network/layers/layers.h"
 #include "zoo/models.h"
+#include "zoo/text_models.h"
 
 namespace partita {
 namespace {
@@ -72,11 +73,7 @@ class Moe : public Layer {
   }
 
   Value construct(Context& context, Value tokens) override {
-    const int64_t seq = tokens.type().rank() == 2 ? tokens.shape()[1] : 0;
-    if (seq != options_.seq) {
-      throw InvalidArgument(
-          fmt::format("[moe] wrong tokens, got {}, expected [batch,{}]", print(tokens.type()), options_.seq));
-    }
+    require_tokens("moe", tokens, options_.seq);
     const Initializer init = normal_initializer(0, 0.02);
     const Value table = context.parameter("wte.weight", {options_.vocab, options_.hidden}, init);
     const Value positions = context.parameter("wpe.weight", {options_.seq, options_.hidden}, init);
@@ -119,16 +116,8 @@ ZooModel make_moe(ModelSizes& options) {
   const double sigma = 0.02, residual = sigma / std::sqrt(2.0 * static_cast<double>(sizes.layers));
   sizes.experts.init = normal_initializer(0, sigma);
   sizes.experts.projection_init = normal_initializer(0, residual);
-  JobConfig recipe{.training = {.batch = 32, .epochs = 1},
-                   .optimizer = {.kind = OptimizerKind::adamw,
-                                 .weight_decay = 0.1,
-                                 .decay_vectors = false,
-                                 .beta1 = 0.9,
-                                 .beta2 = 0.99,
-                                 .clip_norm = 1},
-                   .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
   const RowFormat rows = text_format(sizes.seq, sizes.vocab);
-  return {"moe", share(Moe(std::move(sizes))), rows, nullptr, std::move(recipe)};
+  return {"moe", share(Moe(std::move(sizes))), rows, nullptr, text_recipe(1, 0.1)};
 }
 
 }  // namespace partita

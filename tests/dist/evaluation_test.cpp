@@ -15,6 +15,7 @@
 #include "runtime/comm/run_ranks.h"
 #include "runtime/execute/executor.h"
 #include "support/program.h"
+#include "support/texts/texts.h"
 #include "training/model.h"
 #include "zoo/zoo.h"
 

@@ -9,6 +9,7 @@
 #include "support/job.h"
 #include "support/mixing_device.h"
 #include "support/ranks.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

@@ -9,6 +9,7 @@
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
 #include "support/mixing_device.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

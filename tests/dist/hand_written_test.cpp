@@ -5,6 +5,7 @@
 #include "compiler/partition/collectives.h"
 #include "ir/ops/registry.h"
 #include "support/interpreted.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

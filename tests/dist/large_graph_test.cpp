@@ -10,6 +10,7 @@
 #include "ir/ops/reduce/attrs.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

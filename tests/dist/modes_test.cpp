@@ -10,6 +10,7 @@
 #include "ir/sharding/strategy.h"
 #include "support/job.h"
 #include "support/ranks.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

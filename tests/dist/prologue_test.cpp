@@ -12,6 +12,7 @@
 #include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

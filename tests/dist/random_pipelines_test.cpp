@@ -15,6 +15,7 @@
 #include "support/job.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

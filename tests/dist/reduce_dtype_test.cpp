@@ -14,6 +14,7 @@
 #include "ir/ops/registry.h"
 #include "support/mixed_jobs.h"
 #include "support/ranks.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

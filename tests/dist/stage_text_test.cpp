@@ -5,6 +5,7 @@
 #include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/random_plan.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

@@ -14,6 +14,7 @@
 #include "frontend/network/build_graph.h"
 #include "ir/ops/registry.h"
 #include "support/job.h"
+#include "support/texts/texts.h"
 #include "zoo/zoo.h"
 
 namespace partita {

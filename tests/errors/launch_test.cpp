@@ -74,9 +74,9 @@ TEST(LaunchErrors, FlagsThatMakeNoSense) {
   expect_refusal({"launch", "-n", "2", "--min-ranks", "3", "--", "train"}, ExitCode::usage,
                  {"[--min-ranks] out of range, got 3, expected 0 to 2"});
   expect_refusal({"launch", "--hostfile", "/no/such", "--", "train"}, ExitCode::missing_file,
-                 {"[hostfile] cannot open /no/such"});
+                 {"[hostfile] cannot read /no/such"});
   expect_refusal({"launch", "--rank-table", "/no/such", "--", "train"}, ExitCode::missing_file,
-                 {"[rank table] cannot open /no/such"});
+                 {"[rank table] cannot read /no/such"});
   expect_refusal({"diagnose", "/no/such"}, ExitCode::missing_file, {"[diagnose] no flight records in /no/such"});
 }
 

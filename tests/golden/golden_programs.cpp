@@ -11,6 +11,7 @@
 #include "runtime/launch/place.h"
 #include "support/places.h"
 #include "support/program.h"
+#include "support/texts/texts.h"
 #include "training/configuration.h"
 
 namespace partita {

@@ -9,6 +9,7 @@
 #include "golden/golden_programs.h"
 #include "ir/graph/print.h"
 #include "ir/ops/registry.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

@@ -9,6 +9,7 @@
 #include "ir/orders/draw.h"
 #include "ir/orders/text.h"
 #include "support/places.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

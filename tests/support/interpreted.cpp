@@ -14,6 +14,7 @@
 #include "runtime/execute/interpreter.h"
 #include "runtime/execute/shard_copy.h"
 #include "support/job.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

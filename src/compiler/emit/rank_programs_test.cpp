@@ -10,6 +10,7 @@
 #include "compiler/emit/test_graph.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/xla/xla_device.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

@@ -2,27 +2,7 @@
 
 namespace partita {
 
-namespace {
-
-std::vector<Type> infer_identity(const OpCall& call) {
-  if (call.inputs.size() == 1) return call.inputs;
-  throw InvalidArgument(fmt::format("[collective] wrong number of operands, got {}, expected 1", call.inputs.size()));
-}
-
-}  // namespace
-
 std::optional<Collective> collective_of(const Node& node) { return collective_of(node.op); }
-
-OpSet with_collectives(const OpSet& ops) {
-  std::vector<OpDef> all = ops.all();
-  for (size_t i = 0; i < kNodeCollectives; ++i) {
-    OpDef& op = all.emplace_back();
-    op.name = name_of(static_cast<Collective>(i));
-    op.attrs = Attrs(CollectiveAttrs{});
-    op.infer = infer_identity;
-  }
-  return OpSet(std::move(all));
-}
 
 Axes axes_of(const Node& node, const Mesh& mesh) {
   Axes axes;

@@ -33,9 +33,6 @@ inline bool joins_micro_batches(const Node& node) {
   return kind && joins_micro_batches(*kind);
 }
 inline bool performs(const Node& node, Collective kind) { return collective_of(node) == kind; }
-/// Returns `ops` and the ops of all collectives, each with one operand and a result of the same type. A local graph
-/// uses both.
-OpSet with_collectives(const OpSet& ops);
 /// Returns the sub-axes that a collective works over; `node` must be one. Throws InvalidArgument if the mesh lacks one
 /// of them.
 Axes axes_of(const Node& node, const Mesh& mesh);

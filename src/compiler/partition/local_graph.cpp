@@ -147,11 +147,6 @@ std::string print(const LocalGraph& local, const OpSet& ops) {
   return print(local, rules, [&](NodeId node) { return print_note(local, node); });
 }
 
-LocalGraph parse_local_graph(std::string_view text, const OpSet& ops) {
-  return {parse_sharded_graph(text, ops, with_collectives(ops), "local graph",
-                              [&](const ShardedGraph& sharded) { verify(LocalGraph{sharded}, ops); })};
-}
-
 void verify(const LocalGraph& local, const OpSet& ops) {
   verify_ends(local);
   const Rules rules(local.graph, ops);

@@ -25,8 +25,6 @@ struct LocalGraph : ShardedGraph {
 /// rank's shards follow from its coordinates. On one rank, without micro-batches and stages, the text equals that of
 /// the graph that was partitioned.
 std::string print(const LocalGraph& local, const OpSet& ops);
-/// Reads the text that `print` writes. Throws InvalidArgument for other texts and for a graph that `verify` refuses.
-LocalGraph parse_local_graph(std::string_view text, const OpSet& ops);
 /// Checks shardings, partial values, states, outputs and sections, and that the op's inference yields the local types:
 /// on every coordinate of up to 64, on the extreme ones of a larger mesh. Throws InternalError otherwise, or
 /// InvalidArgument if an op refuses the shards of its operands or a collective is over an axis that the mesh lacks.

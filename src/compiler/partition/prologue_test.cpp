@@ -4,6 +4,7 @@
 
 #include "compiler/partition/sections.h"
 #include "ir/ops/registry.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

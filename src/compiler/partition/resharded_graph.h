@@ -21,8 +21,6 @@ inline bool is_reshard(const Node& node) { return node.op == kReshard; }
 /// Text of the graph with its mesh, shardings and cuts, without notes on reshards; the next pass chooses collectives.
 /// On one rank, without micro-batches and stages, the text equals that of the graph without shardings.
 std::string print(const ReshardedGraph& resharded, const OpSet& ops);
-/// Reads the text that `print` writes. Throws InvalidArgument for other texts and for a graph that `verify` refuses.
-ReshardedGraph parse_resharded_graph(std::string_view text, const OpSet& ops);
 /// Checks that shardings follow from the cuts and that each reshard is a single move. Throws InternalError otherwise.
 void verify(const ReshardedGraph& resharded, const OpSet& ops);
 

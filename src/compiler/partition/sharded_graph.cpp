@@ -1,6 +1,5 @@
 #include "compiler/partition/sharded_graph.h"
 
-#include "base/scanner.h"
 #include "ir/graph/print.h"
 #include "ir/sharding/micro.h"
 #include "ir/sharding/propagate.h"
@@ -18,40 +17,6 @@ std::string print(const ShardedGraph& sharded, const Rules& rules, const std::fu
        .sections = sharded.is_stage() ? std::string(name_of(sharded.sections)) : "",
        .type = [&](ValueId value) { return print(sharded.graph.type(value), sharded.shardings[value], sharded.mesh); },
        .note = note_of});
-}
-
-ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const OpSet& all, std::string_view kind,
-                                 const std::function<void(const ShardedGraph&)>& check) {
-  AnnotatedGraph annotated = parse_annotated(text, all);
-  ShardedGraph sharded{.graph = std::move(annotated.graph)};
-  if (!annotated.mesh.empty()) {
-    sharded.mesh = with_line("graph", annotated.mesh_line, [&] { return parse_mesh(annotated.mesh); });
-  }
-  if (!annotated.sections.empty()) {
-    sharded.sections = with_line("graph", annotated.sections_line,
-                                 [&] { return parse_name<MicroSections>("sections", annotated.sections); });
-  }
-  for (size_t v = 0; v < annotated.types.size(); ++v) {
-    const Type& type = sharded.graph.values[v].type;
-    sharded.shardings.push_back(with_line("graph", annotated.value_lines[v],
-                                          [&] { return parse_sharding(annotated.types[v], type, sharded.mesh); }));
-  }
-  const Rules rules(sharded.graph, ops);
-  for (size_t n = 0; n < annotated.cuts.size(); ++n) {
-    const Node& node = sharded.graph.nodes[n];
-    if (ops.find(node.op) == nullptr) {
-      sharded.cuts.emplace_back();
-      continue;
-    }
-    const ShardingRule& rule = rules[n];
-    sharded.cuts.push_back(with_line("graph", annotated.node_lines[n], [&] {
-      Cut cut = parse_cut(annotated.cuts[n], rule, sharded.mesh);
-      require_legal(kind, node.name, rule, cut, sharded.mesh);
-      return cut;
-    }));
-  }
-  require_consistent(kind, [&] { check(sharded); });
-  return sharded;
 }
 
 void verify_cut(const ShardedGraph& sharded, NodeId id, const Rules& rules) {

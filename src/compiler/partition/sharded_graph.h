@@ -31,12 +31,6 @@ struct ShardedGraph {
 /// followed by `note(node)`. On one rank, without micro-batches, stages and notes, the text equals that of the graph.
 std::string print(const ShardedGraph& sharded, const Rules& rules, const std::function<std::string(NodeId)>& note);
 
-/// Reads the text that `print` writes. A node whose op is in `all` but not in `ops` moves a value. `check` throws if
-/// parts of the graph do not fit together. Throws InvalidArgument for other texts and for a graph that `check` refuses;
-/// messages that concern no single line begin with `kind`.
-ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const OpSet& all, std::string_view kind,
-                                 const std::function<void(const ShardedGraph&)>& check);
-
 /// `verify_cut` throws InternalError unless the shardings of a node's operands and results follow from its cut.
 /// `verify_ends` throws InternalError unless every value has a sharding, states keep theirs, outputs are not partial,
 /// every halo is read by a node, and micro-batches are equal slices, of which states and outputs hold all.

@@ -25,9 +25,6 @@ struct Plan {
 /// Text of a plan: "partita plan 1 ...", with the names of factors, such as "node conv2d n=data". `graph` gives the
 /// names. Nodes, inputs and states that are not cut have no line.
 std::string print(const Plan& plan, const Graph& graph, const OpSet& ops);
-/// Reads a plan for `graph`. Nodes, inputs and states that are not named are not cut. Throws InvalidArgument for other
-/// texts, with the line, and for a plan that `verify` refuses.
-Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops);
 /// Checks that the plan has an entry for each node, input and state of the graph, that its cuts and shardings are
 /// legal, and that its micro-batches are (`verify_micro_batches`). Throws InvalidArgument, with the node, what was
 /// asked and what is legal, otherwise, and for an output that the graph lacks.

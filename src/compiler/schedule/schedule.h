@@ -144,17 +144,10 @@ Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCa
 /// Text of a schedule: "partita schedule 1 ..." and all that an executor needs. `in_place` and `reason` of kernels are
 /// left out, since they serve only to place buffers.
 std::string print(const Schedule& schedule, const LocalGraph& local);
-/// Reads what `print` writes, for the same local graph, and verifies it, except for what the `verify` with a catalog
-/// checks. Throws InvalidArgument for other texts, with the line if a single one is at fault, and for a schedule that
-/// the `verify` without a catalog refuses.
-Schedule parse_schedule(std::string_view text, const LocalGraph& local);
 /// Checks that buffers are in the arena and large enough, and that a value is made and reduced before it is read and
 /// still in memory then. Instructions must be in the sections of their nodes, and nothing may use the memory of a
 /// collective in flight. States must not change before the update and must be stored. Copies, collectives and states
 /// must keep their memory format, and inputs and outputs must be plain. Throws InternalError otherwise.
 void verify(const Schedule& schedule, const LocalGraph& local);
-/// Checks a schedule that was read from a text against the device of the catalog. Kernels are checked only when they
-/// are created. Throws InvalidArgument if the device lacks the memory format of a buffer or gives it another size.
-void verify(const Schedule& schedule, const LocalGraph& local, const KernelCatalog& catalog);
 
 }  // namespace partita

@@ -63,9 +63,9 @@ SendPoint last_writer(const Schedule& schedule, const std::vector<int>& roots, i
 }
 
 /// Replays the groups without data, to find deadlocks.
-class Replay {
+class GroupReplay {
  public:
-  Replay(const Pipeline& pipeline, const std::vector<StageProgram>& stages)
+  GroupReplay(const Pipeline& pipeline, const std::vector<StageProgram>& stages)
       : pipeline_(pipeline),
         stages_(stages),
         points_(send_points(pipeline, stages)),
@@ -332,7 +332,7 @@ void verify(const Pipeline& pipeline, const std::vector<StageProgram>& stages) {
     require_copies(stages[stage].schedule, local, in_flight_of(ordered, static_cast<int>(stage), local),
                    static_cast<int>(stage));
   }
-  Replay(pipeline, stages).run();
+  GroupReplay(pipeline, stages).run();
 }
 
 }  // namespace partita

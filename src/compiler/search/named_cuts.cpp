@@ -14,12 +14,6 @@
 namespace partita {
 namespace {
 
-std::string print_named_dims(const std::vector<Axes>& dims, const Mesh& mesh) {
-  std::string text;
-  for (const Axes& axes : dims) text += fmt::format("{}{{{}}}", text.empty() ? "" : " ", mesh.print(axes));
-  return text;
-}
-
 std::string print_named_sizes(const Type& type) { return fmt::format("[{}]", fmt::join(type.shape, ",")); }
 
 bool is_of_nodes(NamedKind kind) { return kind != NamedKind::input && kind != NamedKind::state; }
@@ -133,8 +127,7 @@ class NamedReader {
     const std::string sizes = print_named_sizes(type);
     const std::string_view given = rest.token();
     if (given != sizes && !any_) fail("other sizes", fmt::format("{} {}", line_->names, given), sizes);
-    std::vector<Axes> dims;
-    while (!rest.rest().empty()) dims.push_back(with_line([&] { return parse_axes(rest.token(), named_.mesh); }));
+    std::vector<Axes> dims = with_line([&] { return parse_dims(rest.take_rest(), named_.mesh); });
     if (dims.size() != type.shape.size()) {
       fail("wrong number of dimensions", line_->text, fmt::format("the axes of each of {}", sizes));
     }
@@ -247,7 +240,7 @@ class NamedWriter {
 
  private:
   void add_value(NamedKind kind, ValueId value, const std::vector<Axes>& dims) {
-    const std::string axes = print_named_dims(dims, plan_.mesh);
+    const std::string axes = print_dims(dims, plan_.mesh);
     lines_[kind].push_back(
         {"%" + graph_.values[value].name,
          fmt::format("{}{}{}", print_named_sizes(graph_.type(value)), axes.empty() ? "" : " ", axes)});
@@ -267,7 +260,7 @@ class NamedWriter {
     const bool is_forward = graph_.nodes[producer].phase == Phase::forward;
     lines_[is_forward ? NamedKind::result : NamedKind::gradient_result].push_back(
         {names_[producer], fmt::format("{}{} {}", info.output > 0 ? fmt::format("{} ", info.output) : "",
-                                       print_named_sizes(info.type), print_named_dims(dims, plan_.mesh))});
+                                       print_named_sizes(info.type), print_dims(dims, plan_.mesh))});
   }
 
   bool add_differences(const Plan& derived) {

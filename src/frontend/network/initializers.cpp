@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number.h"
 #include "base/philox.h"
 
 namespace partita {
@@ -74,7 +75,7 @@ void make_initial_part(const Initializer& init, DType dtype, const Box& box, uin
         T* values = static_cast<T*>(to) + place;
         // Draws are independent, so any number of threads makes the same values.
 #pragma omp parallel for schedule(static) if (count > 4096)
-        for (int64_t i = 0; i < count; ++i) values[i] = static_cast<T>(draw(static_cast<uint64_t>(first + i)));
+        for (int64_t i = 0; i < count; ++i) values[i] = convert<T>(draw(static_cast<uint64_t>(first + i)));
       });
     });
   });
@@ -83,6 +84,16 @@ void make_initial_part(const Initializer& init, DType dtype, const Box& box, uin
 Array make_initial(const Initializer& init, const Type& type, uint64_t key) {
   Array array(type);
   make_initial_part(init, type.dtype, whole_box(type.shape), key, array.data());
+  return array;
+}
+
+Array random_operand(const Type& type, uint64_t key) {
+  Array array(type);
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    const auto element = static_cast<uint64_t>(i);
+    array.set(i, is_float(type.dtype) ? random_normal(key, element, 0)
+                                      : static_cast<double>(random_below(key, element, 0, 2)));
+  }
   return array;
 }
 

@@ -54,4 +54,8 @@ Array make_initial(const Initializer& init, const Type& type, uint64_t key);
 /// order, in `dtype`. Throws as `make_initial` does.
 void make_initial_part(const Initializer& init, DType dtype, const Box& box, uint64_t key, void* to);
 
+/// Returns random numbers, which `key` decides: normal ones of floats, and 0 or 1 of integers, which are ids of any
+/// table of two rows.
+Array random_operand(const Type& type, uint64_t key);
+
 }  // namespace partita

@@ -137,6 +137,7 @@ struct Graph {
   ValueId output(std::string_view output_name) const;
   /// Returns the state of this name, or null. Linear in the states; for many look-ups use `states_by_name`.
   const State* find_state(std::string_view state_name) const;
+  const std::string& name_of(const State& state) const { return values[static_cast<size_t>(state.entry)].name; }
   /// Returns the index of each state by the name of its value at entry. The keys point into this graph.
   std::unordered_map<std::string_view, size_t> states_by_name() const;
   /// Returns, per value, the nodes that use it, in ascending order and each once.

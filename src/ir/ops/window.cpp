@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "base/floor_div.h"
 #include "ir/ops/support.h"
 
 namespace partita {
 namespace {
-
-/// Returns a / b, for b above 0, rounded down, also below zero.
-int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
 void require_list(std::string_view op, std::string_view name, const std::vector<int64_t>& list, size_t count,
                   int64_t least) {

@@ -190,7 +190,7 @@ TEST(CheckSequence, RandomEditsAreRefusedOrEnd) {
         case 2: sequence.insert(sequence.begin() + place, sequence[other]); break;
         case 3: sequence[place].micro_batch += static_cast<int64_t>(below(3)) - 1; break;
         case 4: sequence[place].stage += static_cast<int>(below(3)) - 1; break;
-        case 5: sequence[place].section = kSections[below(3)]; break;
+        case 5: sequence[place].section = kSlotSections[below(3)]; break;
         default: {  // earlier or later
           const size_t from = std::min(place, other), to = std::max(place, other);
           const auto middle = sequence.begin() + (below(2) == 0 ? from + 1 : to);

@@ -9,6 +9,7 @@
 #include "ir/orders/simulate.h"
 #include "ir/orders/test_orders.h"
 #include "ir/orders/text.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {
@@ -67,7 +68,7 @@ TEST(Orders, AnyTimesAndMappings) {
     for (int edge = 0; edge < 2 * stages; ++edge) {
       const int a = below(stages), b = below(stages);
       if (a >= b) continue;
-      const StageSection section = kSections[below(3)];
+      const StageSection section = kSlotSections[below(3)];
       const bool is_forward = section == StageSection::forward;
       dependencies.push_back({order[is_forward ? a : b], section, order[is_forward ? b : a], section});
     }

@@ -11,7 +11,7 @@ namespace partita {
 
 inline constexpr Order kOrders[] = {Order::gpipe, Order::one_forward_one_backward, Order::interleaved,
                                     Order::zero_bubble};
-inline constexpr StageSection kSections[] = {StageSection::forward, StageSection::backward, StageSection::weight};
+inline constexpr StageSection kSlotSections[] = {StageSection::forward, StageSection::backward, StageSection::weight};
 
 /// Returns a pipeline with stage s on group s.
 inline PipelineShape one_stage_each(int stages, int64_t micro_batches) {

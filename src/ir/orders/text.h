@@ -8,7 +8,7 @@
 // occurs n times in the brackets advances by n micro-batches each time. Everything may also be written slot by slot.
 
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "ir/orders/sequence.h"
 
@@ -18,9 +18,11 @@ namespace partita {
 /// singly.
 std::string print(const Sequence& sequence, const PipelineShape& shape);
 
-/// Parses a sequence. It is checked (check.h) and returned in a topological order, sorted by estimated start. Throws
-/// InvalidArgument for other texts, a sequence that cannot run (a slot missing or twice, in a wrong order, or groups
-/// that wait for each other), a bad shape and bad dependencies.
-Sequence parse_sequence(std::string_view text, const PipelineShape& shape, const std::vector<Dependency>& dependencies);
+/// Whether two slots are of one section of one stage.
+inline bool is_same_section(const Slot& a, const Slot& b) { return a.stage == b.stage && a.section == b.section; }
+
+/// Returns, for each slot of a block, the number of micro-batches by which its section advances from one repetition to
+/// the next: the number of slots that the section has in the block.
+std::vector<int64_t> steps_of(const Slot* block, size_t period);
 
 }  // namespace partita

@@ -9,6 +9,7 @@
 #include "ir/orders/draw.h"
 #include "ir/orders/simulate.h"
 #include "ir/orders/test_orders.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/floor_div.h"
 #include "base/op_call.h"
 
 namespace partita {
@@ -17,8 +18,6 @@ char letter(size_t index) {
   PARTITA_CHECK(index < kLetters.size(), "a rule of more than {} factors", kLetters.size());
   return kLetters[index];
 }
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 int add_factor(ShardingRule& rule, int64_t size, Cutting cutting = Cutting::free) {
   const int index = static_cast<int>(rule.factors.size());

@@ -41,13 +41,15 @@ std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh);
 /// Returns the factors that are cut: "n={dp} k={mp.0,mp.1}".
 std::string print(const Cut& cut, const ShardingRule& rule, const Mesh& mesh);
 
-/// Parse what `print` writes. `parse_axes` reads "{mp.0,mp.1}". The name of an axis stands for all its sub-axes:
-/// "{mp}". Throw InvalidArgument for other texts and unknown axes. `parse_sharding` also throws for sizes that are not
-/// those of `type`, an axis that is used twice, and more parts than elements, but ignores the element type. `parse_cut`
-/// does not check that the cut is legal.
+/// Returns the axes of each dimension: "{dp} {}".
+std::string print_dims(const std::vector<Axes>& dims, const Mesh& mesh);
+
+/// Parse what `print` and `print_dims` write. `parse_axes` reads "{mp.0,mp.1}". The name of an axis stands for all its
+/// sub-axes: "{mp}". Throw InvalidArgument for other texts and unknown axes. `parse_cut` does not check that the cut is
+/// legal.
 Axes parse_axes(std::string_view text, const Mesh& mesh);
+std::vector<Axes> parse_dims(std::string_view text, const Mesh& mesh);
 Cut parse_cut(std::string_view text, const ShardingRule& rule, const Mesh& mesh);
-Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mesh);
 
 /// Returns why a cut is not allowed, or "" if it is. Reasons: an axis used twice, more parts than elements, a `whole`
 /// factor, a compound dimension whose parts do not divide or whose minor factor is cut before its major one, an output

@@ -4,6 +4,7 @@
 
 #include "base/op_call.h"
 #include "ir/sharding/test_call.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

@@ -1,14 +1,11 @@
 #include "planner/cluster/toml.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 
-#include "base/is_folder.h"
 #include "base/plain_numbers.h"
 #include "base/plain_text.h"
+#include "base/text_file.h"
 #include "base/toml_keys.h"
 #include "base/toml_kind.h"
 #include "base/toml_string.h"
@@ -17,7 +14,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMaxClusterBytes = size_t{1} << 20;
+constexpr TextFile kClusterFile{.where = "cluster", .purpose = "a cluster", .max_bytes = int64_t{1} << 20};
 constexpr std::string_view kClusterHeader = "# partita cluster 1: bytes, seconds, bytes/s, flop/s\n";
 
 /// A number that reads back exactly: as 0.5 or 64000 from 1e-3 to below 1e6, else in engineering notation, such as 24e9
@@ -356,20 +353,6 @@ Cluster parse_cluster(std::string_view text, const std::string& path) {
   }
 }
 
-Cluster read_cluster(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw MissingFile(fmt::format("[cluster] cannot read {}: {}", path, std::strerror(errno)));
-  if (is_folder(path)) {
-    throw MissingFile(fmt::format("[cluster] cannot read {}: it is a folder, expected a file", path));
-  }
-  std::string text;
-  for (char c; text.size() <= kMaxClusterBytes && file.get(c);) text += c;
-  if (file.bad()) throw MissingFile(fmt::format("[cluster] cannot read {}: {}", path, std::strerror(errno)));
-  if (text.size() > kMaxClusterBytes) {
-    throw InvalidFile(
-        fmt::format("[cluster] {}: too large, got more than {} bytes, expected a cluster", path, kMaxClusterBytes));
-  }
-  return parse_cluster(text, path);
-}
+Cluster read_cluster(const std::string& path) { return parse_cluster(read_text_file(path, kClusterFile), path); }
 
 }  // namespace partita

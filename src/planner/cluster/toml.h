@@ -17,8 +17,8 @@ std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cl
 /// there is one, if the text is not TOML or nests too deeply, a key is unknown (with the nearest one) or missing, a
 /// value has the wrong type or is out of range, values do not fit each other, or `fitted` names no key of the file.
 Cluster parse_cluster(std::string_view text, const std::string& path);
-/// Reads, parses and verifies a cluster file. Throws MissingFile if it cannot be read or is a folder, InvalidFile if it
-/// has more than 1 MiB, and as `parse_cluster` does.
+/// Reads, parses and verifies a cluster file. Throws MissingFile if it is no regular file or cannot be read,
+/// InvalidFile if it has more than 1 MiB, and as `parse_cluster` does.
 Cluster read_cluster(const std::string& path);
 
 }  // namespace partita

@@ -1,12 +1,10 @@
 #include "planner/plan_file/plan_file.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 
 #include "base/scanner.h"
+#include "base/text_file.h"
 #include "compiler/plan/assign_stages.h"
 #include "compiler/plan/name_stages.h"
 #include "compiler/search/named_cuts.h"
@@ -20,7 +18,7 @@ namespace {
 
 constexpr std::string_view kKind = "training plan";
 constexpr std::string_view kOther = "not a training plan of this version";
-constexpr size_t kMaxPlanBytes = size_t{64} << 20;
+constexpr TextFile kPlanFile{.where = "--plan", .purpose = "a plan", .max_bytes = int64_t{64} << 20};
 constexpr int64_t kMaxPlannedBatch = int64_t{1} << 40;
 
 std::string print_fingerprint(const NetworkFingerprint& network) {
@@ -313,21 +311,7 @@ std::string print(const PlanFile& plan) {
 
 PlanFile parse_plan_file(std::string_view text, const std::string& path) { return PlanFileReader(text, path).read(); }
 
-PlanFile read_plan_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  if (file) {
-    std::vector<char> part(size_t{1} << 16);
-    while (text.size() <= kMaxPlanBytes && (file.read(part.data(), static_cast<std::streamsize>(part.size())), true)) {
-      text.append(part.data(), static_cast<size_t>(file.gcount()));
-      if (!file) break;
-    }
-  }
-  if (!file.eof() && text.size() <= kMaxPlanBytes) {
-    throw MissingFile(fmt::format("[--plan] cannot read {}: {}", path, std::strerror(errno)));
-  }
-  return parse_plan_file(text, path);
-}
+PlanFile read_plan_file(const std::string& path) { return parse_plan_file(read_text_file(path, kPlanFile), path); }
 
 namespace {
 

@@ -61,7 +61,8 @@ std::string print(const PlanFile& plan);
 /// Parses the text of a plan file; `path` is its name in messages. Throws InvalidArgument "[PATH:LINE] .." if the text
 /// is malformed, inconsistent, truncated or larger than 64 MiB.
 PlanFile parse_plan_file(std::string_view text, const std::string& path);
-/// Reads and parses a plan file. Throws MissingFile if it cannot be read or is a folder, and as `parse_plan_file` does.
+/// Reads and parses a plan file. Throws MissingFile if it is no regular file or cannot be read, InvalidFile if it
+/// is larger than 64 MiB, and as `parse_plan_file` does.
 PlanFile read_plan_file(const std::string& path);
 
 /// Returns `config` with everything that the plan decides: batch, ranks, stages, micro-batches, recomputation,

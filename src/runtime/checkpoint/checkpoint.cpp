@@ -38,10 +38,7 @@ TrainingPosition read_position(const std::map<std::string, Array>& tensors, cons
   const auto numbers = tensors.find(kPosition), rate = tensors.find(kLearningRate);
   if (numbers == tensors.end() || numbers->second.type() != Type{DType::i64, {4}} || rate == tensors.end() ||
       rate->second.type() != Type{DType::f64, {}} || numbers->second.at(0) < 0) {
-    throw InvalidFile(
-        fmt::format("[resume] {}: not a checkpoint, got no tensor '{}' with the position of the training, expected a "
-                    "file of --checkpoint",
-                    path, kPosition));
+    refuse_without_position(path);
   }
   const int64_t* all = numbers->second.as<int64_t>();
   TrainingPosition position{.step = all[0], .batch = all[1], .rows = all[2], .seed = static_cast<uint64_t>(all[3])};
@@ -50,21 +47,39 @@ TrainingPosition read_position(const std::map<std::string, Array>& tensors, cons
   return position;
 }
 
-void require_same(const char* what, uint64_t got, uint64_t expected, const std::string& path) {
-  if (got == expected) return;
-  throw InvalidFile(fmt::format("[resume] {}: a training with another {}, got {}, expected {} as in the checkpoint",
-                                path, what, got, expected));
-}
-
 }  // namespace
 
-void write_checkpoint(const std::string& path, const States& states, const TrainingPosition& position) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : states) names.push_back(name);
-  check_finite(states, names);
-  std::vector<std::pair<std::string, Array>> tensors(states.begin(), states.end());
-  for (auto& [name, array] : position_tensors(position)) tensors.emplace_back(name, std::move(array));
-  save_weights(path, tensors, metadata_of(position));
+void write_checkpoint(const std::string& path, const std::vector<SavedState>& states,
+                      const std::function<Array(const std::string& name)>& read, const TrainingPosition& position) {
+  std::vector<std::pair<std::string, Type>> types;
+  StateKinds kinds;
+  for (const SavedState& state : states) {
+    types.emplace_back(state.name, state.type);
+    kinds.emplace(state.name, state.kind);
+  }
+  Metadata metadata = metadata_of(position);
+  add_kinds(metadata, kinds);
+  const std::map<std::string, Array> numbers = position_tensors(position);
+  for (const auto& [name, array] : numbers) types.emplace_back(name, array.type());
+  save_tensors(
+      path, types,
+      [&](const std::string& name) {
+        const auto own = numbers.find(name);
+        return own != numbers.end() ? own->second : read(name);
+      },
+      metadata);
+}
+
+void write_checkpoint(const std::string& path, const States& states, const StateKinds& kinds,
+                      const TrainingPosition& position) {
+  std::vector<SavedState> saved;
+  for (const auto& [name, value] : states) {
+    check_finite(name, value);
+    const auto kind = kinds.find(name);
+    saved.push_back({name, value.type(), kind != kinds.end() ? kind->second : StateKind::parameter});
+  }
+  write_checkpoint(
+      path, saved, [&](const std::string& name) { return states.at(name); }, position);
 }
 
 std::map<std::string, Array> position_tensors(const TrainingPosition& position) {
@@ -87,36 +102,13 @@ TrainingPosition take_position(std::map<std::string, Array>& tensors, const std:
   return position;
 }
 
+void refuse_without_position(const std::string& path) {
+  throw InvalidFile(fmt::format(
+      "[resume] {}: not a checkpoint, got no tensor '{}' with the position of the training, expected a file "
+      "of --checkpoint",
+      path, kPosition));
+}
+
 bool is_checkpoint(const std::map<std::string, Array>& tensors) { return tensors.contains(kPosition); }
-
-void require_same_rows(const TrainingPosition& then, const TrainingPosition& now, const std::string& path) {
-  require_same("batch", static_cast<uint64_t>(now.batch), static_cast<uint64_t>(then.batch), path);
-  require_same("number of rows", static_cast<uint64_t>(now.rows), static_cast<uint64_t>(then.rows), path);
-  require_same("seed", now.seed, then.seed, path);
-}
-
-TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::map<std::string, Array>& tensors,
-                                 const TrainingPosition& now, const std::string& path) {
-  const TrainingPosition then = read_position(tensors, path);
-  require_same_rows(then, now, path);
-  States taken = states;
-  for (const State& state : graph.states) {
-    const std::string& name = graph.values[static_cast<size_t>(state.entry)].name;
-    const auto found = tensors.find(name);
-    if (found == tensors.end()) {
-      throw InvalidFile(
-          fmt::format("[resume] {}: no tensor for '{}', got those of another network or optimizer, expected {}", path,
-                      name, print(graph.type(state.entry))));
-    }
-    taken[name] = fitted(found->second, graph.type(state.entry), name, path);
-  }
-  const size_t expected = graph.states.size() + position_tensors(then).size();
-  if (expected != tensors.size()) {
-    throw InvalidFile(fmt::format("[resume] {}: tensors of another network or optimizer, got {}, expected {}", path,
-                                  tensors.size(), expected));
-  }
-  states = std::move(taken);
-  return then;
-}
 
 }  // namespace partita

@@ -46,7 +46,7 @@ ShardDigest unpacked_digest(const uint64_t* words, size_t pieces) {
 std::vector<HeldState> held_states(const Program& program) {
   std::vector<HeldState> states;
   for (const State& state : program.graph.states) {
-    const std::string& name = program.graph.values[static_cast<size_t>(state.entry)].name;
+    const std::string& name = program.graph.name_of(state);
     HeldState& held = states.emplace_back();
     held.name = name;
     held.type = program.graph.type(state.entry);
@@ -58,7 +58,7 @@ std::vector<HeldState> held_states(const Program& program) {
     const LocalGraph& local = program.stages[number].local;
     const RankGroup& group = program.pipeline.group_of(static_cast<int>(number));
     for (const State& state : local.graph.states) {
-      HeldState& held = states[places.at(local.graph.values[static_cast<size_t>(state.entry)].name)];
+      HeldState& held = states[places.at(local.graph.name_of(state))];
       // A state of several stages counts for the lowest.
       if (!held.holders.empty()) continue;
       for (int member = 0; member < group.count; ++member) {

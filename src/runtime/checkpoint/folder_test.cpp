@@ -238,7 +238,7 @@ TEST(CheckpointFolder, ForeignFilesAreRefused) {
   SavedFolder::write(folder / kManifestName, "{}");
   refused("does not end with its checksum");
   fs::remove(folder / kManifestName);
-  refused("cannot open");
+  refused("cannot read");
   SavedFolder::write(folder / kManifestName, kept);
   EXPECT_EQ(saved.check(3), "");
 }

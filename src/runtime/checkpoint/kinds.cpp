@@ -9,10 +9,6 @@ namespace {
 
 constexpr const char* kKinds = "partita.kinds";  // a line "KIND NAME" for each state that is not a parameter
 
-const std::string& name_of_state(const Graph& graph, const State& state) {
-  return graph.values[static_cast<size_t>(state.entry)].name;
-}
-
 }  // namespace
 
 std::optional<StateKind> parse_state_kind(std::string_view name) {
@@ -24,7 +20,7 @@ std::optional<StateKind> parse_state_kind(std::string_view name) {
 
 StateKinds kinds_of(const Graph& graph) {
   StateKinds kinds;
-  for (const State& state : graph.states) kinds.emplace(name_of_state(graph, state), state.kind);
+  for (const State& state : graph.states) kinds.emplace(graph.name_of(state), state.kind);
   return kinds;
 }
 
@@ -52,18 +48,6 @@ std::optional<StateKinds> take_kinds(Metadata& metadata) {
     at = end + 1;
   }
   return kinds;
-}
-
-void require_same_kinds(const StateKinds& kinds, const Graph& graph, const std::string& path) {
-  const auto is_other = [](const auto& one) { return one.second != StateKind::parameter; };
-  if (std::none_of(kinds.begin(), kinds.end(), is_other)) return;
-  for (const State& state : graph.states) {
-    const std::string& name = name_of_state(graph, state);
-    const auto found = kinds.find(name);
-    if (found == kinds.end() || found->second == state.kind) continue;
-    throw InvalidFile(fmt::format("[resume] {}: '{}' is a state of another kind, got {}, expected {}", path, name,
-                                  name_of(found->second), name_of(state.kind)));
-  }
 }
 
 }  // namespace partita

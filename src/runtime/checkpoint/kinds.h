@@ -14,6 +14,13 @@ namespace partita {
 /// Parses "parameter", "statistic", "optimizer" or "counter"; none for other words.
 std::optional<StateKind> parse_state_kind(std::string_view name);
 
+/// A state as a saved training describes it.
+struct SavedState {
+  std::string name;
+  Type type;
+  StateKind kind = StateKind::parameter;
+};
+
 /// Kinds of states, by the name of the state.
 using StateKinds = std::map<std::string, StateKind>;
 
@@ -23,9 +30,5 @@ void add_kinds(Metadata& metadata, const StateKinds& kinds);
 /// Removes what `add_kinds` has added from `metadata`, and returns it; none if it has not added anything, or an empty
 /// text, which older programs wrote for files without kinds.
 std::optional<StateKinds> take_kinds(Metadata& metadata);
-
-/// Requires that the states of `graph` which are in `kinds` have these kinds. If all of `kinds` are parameters, passes:
-/// the kinds of a checkpoint made from a file without them are not known. Throws InvalidFile, naming `path`, otherwise.
-void require_same_kinds(const StateKinds& kinds, const Graph& graph, const std::string& path);
 
 }  // namespace partita

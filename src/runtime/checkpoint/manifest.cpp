@@ -1,16 +1,11 @@
 #include "runtime/checkpoint/manifest.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <set>
 #include <tuple>
 
 #include "base/bounded_json.h"
-#include "base/files.h"
+#include "base/text_file.h"
 #include "runtime/checkpoint/json_text.h"
 #include "runtime/checkpoint/kinds.h"
 
@@ -26,7 +21,7 @@ constexpr const char* kFormat = "partita checkpoint";
 // adds the scale of the loss and the number of losses that are not finite.
 constexpr int64_t kVersion = 2;
 constexpr std::string_view kChecksumKey = "\"checksum\":\"", kChecksumEnd = "\"}\n";
-constexpr int64_t kMaxManifestBytes = int64_t{1} << 30;
+constexpr TextFile kManifest{.where = "checkpoint", .purpose = "a manifest", .max_bytes = int64_t{1} << 30};
 constexpr int64_t kMaxFiles = int64_t{1} << 20;  // ranks of a mesh
 constexpr int64_t kMaxTiles = int64_t{1} << 22;  // per tensor
 constexpr int64_t kMaxManifestValues = int64_t{1} << 27;
@@ -312,26 +307,6 @@ ManifestOrder order_of_body(std::string_view body, const std::string& path) {
   return order_of(fields);
 }
 
-/// Returns the text of a file of at most 1 GiB. Adds its length in bytes to `bytes_read` unless that is null. Throws
-/// MissingFile if the file cannot be opened, InvalidFile if it is not a regular file, is larger, or cannot be read.
-std::string read_text(const std::string& path, int64_t* bytes_read) {
-  const File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (!file.is_open()) {
-    throw MissingFile(fmt::format("[checkpoint] cannot open {}: {}", path, std::strerror(errno)));
-  }
-  struct stat status {};
-  if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kMaxManifestBytes) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: not a manifest, got a folder, a device or a file of {} bytes", path,
-                                  status.st_size));
-  }
-  std::string text(static_cast<size_t>(status.st_size), '\0');
-  if (!read_all(file.fd(), text.data(), text.size(), 0)) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: the manifest cannot be read", path));
-  }
-  if (bytes_read != nullptr) *bytes_read += status.st_size;
-  return text;
-}
-
 }  // namespace
 
 const ManifestTensor& Manifest::tensor(const std::string& name, const std::string& path) const {
@@ -376,33 +351,6 @@ void add_shard(Manifest& manifest, int rank, const std::vector<ShardPiece>& piec
   for (size_t i = 0; i < pieces.size(); ++i) {
     tensors.at(pieces[i].name)->pieces.push_back({file, pieces[i].box, digest.pieces[i]});
   }
-}
-
-void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path) {
-  std::map<std::string_view, const ManifestTensor*> tensors;
-  for (const ManifestTensor& tensor : manifest.tensors) tensors.emplace(tensor.name, &tensor);
-  for (const State& state : graph.states) {
-    const std::string& name = graph.values[static_cast<size_t>(state.entry)].name;
-    const Type& type = graph.type(state.entry);
-    const auto found = tensors.find(name);
-    if (found == tensors.end()) {
-      throw InvalidFile(
-          fmt::format("[resume] {}: no tensor for '{}', got those of another network or optimizer, expected {}", path,
-                      name, print(type)));
-    }
-    const Type& given = found->second->type;
-    if (given.shape == type.shape && (given.dtype == type.dtype || (is_float(given.dtype) && is_float(type.dtype)))) {
-      continue;
-    }
-    throw InvalidFile(fmt::format("[resume] {}: tensor '{}' does not fit, got {}, expected {}", path, name,
-                                  print(given), print(type)));
-  }
-  StateKinds kinds;
-  for (const ManifestTensor& tensor : manifest.tensors) kinds.emplace(tensor.name, tensor.kind);
-  require_same_kinds(kinds, graph, path);
-  if (graph.states.size() == manifest.tensors.size()) return;
-  throw InvalidFile(fmt::format("[resume] {}: tensors of another network or optimizer, got {}, expected {}", path,
-                                manifest.tensors.size(), graph.states.size()));
 }
 
 std::string print_manifest(const Manifest& manifest) {
@@ -477,12 +425,14 @@ ManifestOrder parse_manifest_order(std::string_view text, const std::string& pat
 
 Manifest read_manifest(const std::string& folder, int64_t* bytes_read) {
   const std::string path = folder + "/" + kManifestName;
-  return parse_manifest(read_text(path, bytes_read), path);
+  const std::string text = read_text_file(path, kManifest);
+  if (bytes_read != nullptr) *bytes_read += static_cast<int64_t>(text.size());
+  return parse_manifest(text, path);
 }
 
 ManifestOrder read_manifest_order(const std::string& folder) {
   const std::string path = folder + "/" + kManifestName;
-  return parse_manifest_order(read_text(path, nullptr), path);
+  return parse_manifest_order(read_text_file(path, kManifest), path);
 }
 
 }  // namespace partita

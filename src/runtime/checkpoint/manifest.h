@@ -60,10 +60,6 @@ std::vector<ManifestTensor> tensors_of(const std::vector<HeldState>& states);
 /// tensors exist already. Does nothing if there are no pieces.
 void add_shard(Manifest& manifest, int rank, const std::vector<ShardPiece>& pieces, const ShardDigest& digest);
 
-/// Requires that the tensors are the states of `graph`, all of them and no others, in the same shapes and of the same
-/// kinds; only floats may have another type. Throws InvalidFile, naming `path`, otherwise.
-void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path);
-
 /// The manifest as JSON that ends with a checksum of itself. Throws InvalidArgument if a text in it is not UTF-8.
 std::string print_manifest(const Manifest& manifest);
 
@@ -73,8 +69,8 @@ std::string print_manifest(const Manifest& manifest);
 Manifest parse_manifest(std::string_view text, const std::string& path);
 
 /// Reads the manifest of a checkpoint's folder. Adds the length of the text to `bytes_read`, if given. Throws
-/// MissingFile if it cannot be opened, InvalidFile if it is not a regular file, is larger than 1 GiB, cannot be read,
-/// or is refused by parse_manifest.
+/// MissingFile if it is no regular file or cannot be read, InvalidFile if it is larger than 1 GiB or refused by
+/// parse_manifest.
 Manifest read_manifest(const std::string& folder, int64_t* bytes_read = nullptr);
 
 /// Position of a checkpoint among those of its folder.
@@ -86,9 +82,8 @@ struct ManifestOrder {
 /// that the latter accepts. Throws InvalidFile, naming `path`, if the text is not JSON, the checksum, format or version
 /// differs, or the sequence or step is missing or bad.
 ManifestOrder parse_manifest_order(std::string_view text, const std::string& path);
-/// Reads the order of the checkpoint in `folder` from its manifest. Throws MissingFile if that cannot be opened,
-/// InvalidFile if it is not a regular file, is larger than 1 GiB, cannot be read, or is refused by
-/// parse_manifest_order.
+/// Reads the order of the checkpoint in `folder` from its manifest. Throws MissingFile if that is no regular file or
+/// cannot be read, InvalidFile if it is larger than 1 GiB or refused by parse_manifest_order.
 ManifestOrder read_manifest_order(const std::string& folder);
 
 }  // namespace partita

@@ -27,7 +27,7 @@ std::string whole_training(const TempDir& folder) {
   Array w(Type{DType::f32, {kLongRows, 3}}), m(Type{DType::f32, {3, kLongRows}}), t(Type{DType::i64, {}});
   for (int64_t i = 0; i < w.type().elements(); ++i) w.set(i, std::sin(static_cast<double>(i)));
   for (int64_t i = 0; i < m.type().elements(); ++i) m.set(i, std::cos(static_cast<double>(i)));
-  write_checkpoint(path, {{"w", w}, {"w.m", m}, {"t", t}}, {.step = 7, .batch = 1, .rows = 9});
+  write_checkpoint(path, {{"w", w}, {"w.m", m}, {"t", t}}, StateKinds{}, {.step = 7, .batch = 1, .rows = 9});
   return path;
 }
 

@@ -10,8 +10,8 @@ namespace partita {
 
 class CheckpointReader {
  public:
-  /// Opens the folder of one checkpoint. Use it from one thread at a time. Throws MissingFile if the manifest cannot be
-  /// opened, InvalidFile if it is not a regular file, is too large or damaged, or cannot be read.
+  /// Opens the folder of one checkpoint. Use it from one thread at a time. Throws MissingFile if the manifest is no
+  /// regular file or cannot be read, InvalidFile if it is too large or damaged.
   explicit CheckpointReader(const std::string& path);
   /// Takes the folder with its manifest. Opens no file yet.
   CheckpointReader(std::string path, std::shared_ptr<const Manifest> manifest);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/convert_elements.h"
 #include "base/is_folder.h"
 #include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/weights.h"
@@ -30,6 +31,12 @@ std::string difference_of(const Array& a, const Array& b) {
                      largest, element);
 }
 
+void require_same(const char* what, uint64_t got, uint64_t expected, const std::string& path) {
+  if (got == expected) return;
+  throw InvalidFile(fmt::format("[resume] {}: a training with another {}, got {}, expected {} as in the checkpoint",
+                                path, what, got, expected));
+}
+
 }  // namespace
 
 SavedStates::SavedStates(const std::string& path) : path_(path) {
@@ -42,7 +49,15 @@ SavedStates::SavedStates(const std::string& path) : path_(path) {
     if (!newest) throw MissingFile(fmt::format("[checkpoint] no complete checkpoint in {}", path));
     path_ = newest->path;
   }
-  reader_ = std::make_unique<CheckpointReader>(path_);
+  open_folder(std::make_unique<CheckpointReader>(path_));
+}
+
+SavedStates::SavedStates(const CheckpointReader& reader) : path_(reader.path()) {
+  open_folder(std::make_unique<CheckpointReader>(reader));
+}
+
+void SavedStates::open_folder(std::unique_ptr<CheckpointReader> reader) {
+  reader_ = std::move(reader);
   for (const ManifestTensor& tensor : reader_->manifest()->tensors) {
     entries_.push_back({tensor.name, tensor.type, tensor.kind});
   }
@@ -82,34 +97,58 @@ Array SavedStates::read(const std::string& name) {
   return tensors_.at(name);
 }
 
+const TrainingPosition& require_resumable(const SavedStates& saved, const Graph& graph, const TrainingPosition& now) {
+  const std::string& path = saved.path();
+  if (!saved.position()) refuse_without_position(path);
+  const TrainingPosition& then = *saved.position();
+  require_same("batch", static_cast<uint64_t>(now.batch), static_cast<uint64_t>(then.batch), path);
+  require_same("number of rows", static_cast<uint64_t>(now.rows), static_cast<uint64_t>(then.rows), path);
+  require_same("seed", now.seed, then.seed, path);
+  std::map<std::string_view, const SavedState*> tensors;
+  for (const SavedState& tensor : saved.entries()) tensors.emplace(tensor.name, &tensor);
+  const bool has_kinds = std::any_of(saved.entries().begin(), saved.entries().end(),
+                                     [](const SavedState& one) { return one.kind != StateKind::parameter; });
+  for (const State& state : graph.states) {
+    const std::string& name = graph.name_of(state);
+    const Type& type = graph.type(state.entry);
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) {
+      throw InvalidFile(
+          fmt::format("[resume] {}: no tensor for '{}', got those of another network or optimizer, expected {}", path,
+                      name, print(type)));
+    }
+    const SavedState& given = *found->second;
+    const bool is_close = given.type.dtype == type.dtype || (is_float(given.type.dtype) && is_float(type.dtype));
+    if (given.type.shape != type.shape || !is_close) {
+      throw InvalidFile(fmt::format("[resume] {}: tensor '{}' does not fit, got {}, expected {}", path, name,
+                                    print(given.type), print(type)));
+    }
+    if (has_kinds && given.kind != state.kind) {
+      throw InvalidFile(fmt::format("[resume] {}: '{}' is a state of another kind, got {}, expected {}", path, name,
+                                    name_of(given.kind), name_of(state.kind)));
+    }
+  }
+  if (graph.states.size() == tensors.size()) return then;
+  throw InvalidFile(fmt::format("[resume] {}: tensors of another network or optimizer, got {}, expected {}", path,
+                                tensors.size(), graph.states.size()));
+}
+
 void merge_states(SavedStates& states, const std::string& path, bool all) {
+  if (all) {
+    if (!states.position()) {
+      throw InvalidArgument(fmt::format("[--all] {} has no state of a training, expected a checkpoint", states.path()));
+    }
+    return write_checkpoint(
+        path, states.entries(), [&](const std::string& name) { return states.read(name); }, *states.position());
+  }
   std::vector<std::pair<std::string, Type>> types;
-  for (const auto& entry : states.entries()) {
-    if (all || is_weight(entry.kind)) types.emplace_back(entry.name, entry.type);
+  for (const SavedState& entry : states.entries()) {
+    if (is_weight(entry.kind)) types.emplace_back(entry.name, entry.type);
   }
-  if (!all) {
-    Metadata metadata = states.metadata();
-    for (const char* key : {"partita.program", "partita.rows"}) metadata.erase(key);  // keys of a training
-    save_tensors(
-        path, types, [&](const std::string& name) { return states.read(name); }, metadata);
-    return;
-  }
-  if (!states.position()) {
-    throw InvalidArgument(fmt::format("[--all] {} has no state of a training, expected a checkpoint", states.path()));
-  }
-  Metadata metadata = metadata_of(*states.position());
-  StateKinds kinds;
-  for (const auto& entry : states.entries()) kinds.emplace(entry.name, entry.kind);
-  add_kinds(metadata, kinds);
-  std::map<std::string, Array> position = position_tensors(*states.position());
-  for (const auto& [name, array] : position) types.emplace_back(name, array.type());
+  Metadata metadata = states.metadata();
+  for (const char* key : {"partita.program", "partita.rows"}) metadata.erase(key);  // keys of a training
   save_tensors(
-      path, types,
-      [&](const std::string& name) {
-        const auto own = position.find(name);
-        return own != position.end() ? own->second : states.read(name);
-      },
-      metadata);
+      path, types, [&](const std::string& name) { return states.read(name); }, metadata);
 }
 
 std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target) {

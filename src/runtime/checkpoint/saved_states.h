@@ -9,19 +9,15 @@ namespace partita {
 
 class SavedStates {
  public:
-  struct Entry {
-    std::string name;
-    Type type;
-    StateKind kind = StateKind::parameter;
-  };
-
   /// Opens the folder of a checkpoint, the newest whole checkpoint of a folder of checkpoints, or a safetensors file,
   /// all of which it reads. Throws MissingFile if the path cannot be opened or read, or the folder has no checkpoint;
   /// InvalidFile if the file or manifest is damaged or not one, or all checkpoints of the folder are.
   explicit SavedStates(const std::string& path);
+  /// Reads the checkpoint of `reader`, whose manifest it shares.
+  explicit SavedStates(const CheckpointReader& reader);
 
   const std::string& path() const { return path_; }
-  const std::vector<Entry>& entries() const { return entries_; }
+  const std::vector<SavedState>& entries() const { return entries_; }
   /// The training's position; none if there are only weights.
   const std::optional<TrainingPosition>& position() const { return position_; }
   const Metadata& metadata() const { return metadata_; }
@@ -35,15 +31,22 @@ class SavedStates {
   Array read(const std::string& name);
 
  private:
+  void open_folder(std::unique_ptr<CheckpointReader> reader);
   void open_file();
 
   std::string path_;
-  std::vector<Entry> entries_;
+  std::vector<SavedState> entries_;
   std::optional<TrainingPosition> position_;
   Metadata metadata_;
   std::unique_ptr<CheckpointReader> reader_;
   std::map<std::string, Array> tensors_;  // by name, if it is a file
 };
+
+/// Requires that `saved` is a training that one of `graph` goes on with: it has the order of rows of `now` (batch,
+/// number of rows, and seed), and its tensors are the states of `graph`, all of them and no others, in the same shapes
+/// and of the same kinds. Only floats may have another type, and the kinds of a checkpoint made from a file without
+/// them are not known. Returns its position. Throws InvalidFile, naming the path, otherwise.
+const TrainingPosition& require_resumable(const SavedStates& saved, const Graph& graph, const TrainingPosition& now);
 
 /// Writes to `path` one safetensors file with the weights (parameters and statistics), or with `all` the whole training
 /// in the form that --resume reads. Names are those of the network. Throws InvalidArgument if `all` is set and there is

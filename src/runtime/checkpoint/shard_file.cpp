@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/number.h"
+#include "base/convert_elements.h"
 #include "base/resources.h"
 #include "runtime/checkpoint/safetensors_header.h"
 
@@ -20,20 +20,6 @@ constexpr int64_t kMinParallelBytes = int64_t{1} << 20;
 int64_t size_in_bytes(DType dtype) { return static_cast<int64_t>(size_of(dtype)); }
 
 }  // namespace
-
-void convert_elements(DType from, const void* source, DType to, void* target, int64_t count) {
-  if (from == to) {
-    std::memcpy(target, source, static_cast<size_t>(count * size_in_bytes(from)));
-    return;
-  }
-  for_dtype(from, [&](auto given) {
-    const auto* values = static_cast<const decltype(given)*>(source);
-    for_dtype(to, [&](auto zero) {
-      std::transform(values, values + count, static_cast<decltype(zero)*>(target),
-                     convert<decltype(zero), decltype(given)>);
-    });
-  });
-}
 
 ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces)
     : path_(path),

@@ -69,7 +69,4 @@ class ShardFileReader {
   int64_t& bytes_read_;
 };
 
-/// Converts `count` contiguous elements to another element type: as static_cast does, by way of f32 for 16-bit floats.
-void convert_elements(DType from, const void* source, DType to, void* target, int64_t count);
-
 }  // namespace partita

@@ -10,10 +10,6 @@
 namespace partita {
 namespace {
 
-const std::string& state_name(const Graph& graph, const State& state) {
-  return graph.values[static_cast<size_t>(state.entry)].name;
-}
-
 bool is_batch_counter(const std::string& name, const Type& type) {
   return type == Type{DType::i64, {}} && name.ends_with(".num_batches_tracked");
 }
@@ -62,7 +58,7 @@ Graph states_of(const Graph& graph) {
 
 void add_initial_states(States& states, const Graph& graph, uint64_t seed) {
   for (const State& state : graph.states) {
-    const std::string& name = state_name(graph, state);
+    const std::string& name = graph.name_of(state);
     if (states.contains(name)) continue;
     states.emplace(name, make_initial(state.init, graph.type(state.entry), random_key(seed, name)));
   }
@@ -74,7 +70,7 @@ void fill_initial(const Graph& graph, uint64_t seed, const std::string& name, co
 
 void require_types(const States& states, const Graph& graph) {
   for (const State& state : graph.states) {
-    const std::string& name = state_name(graph, state);
+    const std::string& name = graph.name_of(state);
     const auto found = states.find(name);
     if (found == states.end() || found->second.type() == graph.type(state.entry)) continue;
     throw InvalidArgument(fmt::format("[assign] the value of '{}' does not fit, got {}, expected {}", name,
@@ -86,7 +82,7 @@ void require_types(const States& states, const Graph& graph) {
 std::vector<std::string> weight_names(const Graph& graph) {
   std::vector<std::string> names;
   for (const State& state : graph.states) {
-    if (is_weight(state.kind)) names.push_back(state_name(graph, state));
+    if (is_weight(state.kind)) names.push_back(graph.name_of(state));
   }
   return names;
 }
@@ -119,7 +115,7 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
   const std::vector<std::string> expected = weight_names(graph);
   for (const State& state : graph.states) {
     if (!is_weight(state.kind)) continue;
-    const std::string& name = state_name(graph, state);
+    const std::string& name = graph.name_of(state);
     const auto found = weights.find(name);
     if (found == weights.end()) {
       if (const std::string prefix = common_prefix(expected, weights); !prefix.empty()) {

@@ -10,10 +10,10 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "base/failure_code.h"
 #include "base/rank_limit.h"
+#include "base/text_file.h"
 
 namespace partita {
 namespace {
@@ -127,16 +127,13 @@ void FlightRecord::fail(ExitCode code, int lost, const std::string& text) noexce
 }
 
 FlightLog read_flight_record(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw MissingFile(fmt::format("[diagnose] cannot open {}: {}", path, std::strerror(errno)));
   const auto refuse = [&](const std::string& got, const std::string& expected) {
     throw InvalidFile(fmt::format("[diagnose] {}: not a flight record, got {}, expected {}", path, got, expected));
   };
   using File = FlightRecord::File;
-  std::vector<char> bytes(sizeof(File));
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  const auto read = static_cast<size_t>(file.gcount());
-  if (read != sizeof(File)) refuse(fmt::format("{} bytes", read), fmt::format("{}", sizeof(File)));
+  const std::string bytes =
+      read_text_file(path, {.where = "diagnose", .purpose = "a flight record", .max_bytes = sizeof(File)});
+  if (bytes.size() != sizeof(File)) refuse(fmt::format("{} bytes", bytes.size()), fmt::format("{}", sizeof(File)));
   const auto& record = *reinterpret_cast<const File*>(bytes.data());
   if (std::memcmp(record.magic, kRecordMagic, sizeof kRecordMagic) != 0) refuse("another beginning", "PFLIGHT1");
   if (record.size < 1 || record.size > kMaxJobRanks || record.rank < 0 || record.rank >= record.size) {

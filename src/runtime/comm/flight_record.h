@@ -79,7 +79,8 @@ class FlightRecord {
 /// Records by rank; empty if none are kept.
 using FlightRecords = std::vector<std::shared_ptr<FlightRecord>>;
 
-/// Reads a record file. Throws MissingFile if it cannot be opened, InvalidFile if it is not a record or is damaged.
+/// Reads a record file. Throws MissingFile if it is no regular file or cannot be read, InvalidFile if it is not
+/// a record or is damaged.
 FlightLog read_flight_record(const std::string& path);
 
 /// Describes an entry: "all_reduce f32[100] sum, call 12 of group (0,1,2), step 7", "broadcast f32[8] from member 1,

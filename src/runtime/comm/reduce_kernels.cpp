@@ -19,31 +19,14 @@ namespace {
 
 constexpr size_t kBlockBytes = 16 * 1024;
 
-/// The type in which contributions are combined.
-template <class T>
+/// The type in which contributions are combined: unsigned for integers, because signed overflow is undefined.
+template <class T, bool kIsInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>>
 struct Accumulator {
-  using type = T;
+  using type = std::conditional_t<std::is_same_v<T, bool>, uint8_t, std::conditional_t<sizeof(T) == 2, float, T>>;
 };
-template <>
-struct Accumulator<bf16> {
-  using type = float;
-};
-template <>
-struct Accumulator<f16> {
-  using type = float;
-};
-template <>
-struct Accumulator<bool> {
-  using type = uint8_t;
-};
-// Unsigned, because signed overflow is undefined.
-template <>
-struct Accumulator<int32_t> {
-  using type = uint32_t;
-};
-template <>
-struct Accumulator<int64_t> {
-  using type = uint64_t;
+template <class T>
+struct Accumulator<T, true> {
+  using type = std::make_unsigned_t<T>;
 };
 
 // The conversions of base/dtype.h without branches and calls, which would prevent vectorization.

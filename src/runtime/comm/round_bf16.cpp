@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "base/rounding.h"
+#include "base/convert_elements.h"
 
 namespace partita {
 namespace {
@@ -16,21 +16,21 @@ constexpr int64_t kBlock = 1024;  // elements
 }  // namespace
 
 void round_to_bf16(const void* values, void* rounded, int64_t count) {
-  std::array<uint32_t, kBlock> wide;
-  std::array<uint16_t, kBlock> half;
+  std::array<float, kBlock> wide;
+  std::array<bf16, kBlock> half;
   const auto* from = static_cast<const char*>(values);
   auto* to = static_cast<char*>(rounded);
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const auto length = static_cast<size_t>(std::min(kBlock, count - begin));
     std::memcpy(wide.data(), from + begin * 4, length * 4);
-    for (size_t i = 0; i < length; ++i) half[i] = bf16_bits(wide[i]);
+    convert_elements(wide.data(), half.data(), static_cast<int64_t>(length));
     std::memcpy(to + begin * 2, half.data(), length * 2);
   }
 }
 
 void widen_from_bf16(const void* rounded, void* values, int64_t count) {
-  std::array<uint32_t, kBlock> wide;
-  std::array<uint16_t, kBlock> half;
+  std::array<float, kBlock> wide;
+  std::array<bf16, kBlock> half;
   const auto* from = static_cast<const char*>(rounded);
   auto* to = static_cast<char*>(values);
   // The last block first: in place, a block is written where later ones were.
@@ -38,7 +38,7 @@ void widen_from_bf16(const void* rounded, void* values, int64_t count) {
     const int64_t begin = (end - 1) / kBlock * kBlock;
     const auto length = static_cast<size_t>(end - begin);
     std::memcpy(half.data(), from + begin * 2, length * 2);
-    for (size_t i = 0; i < length; ++i) wide[i] = static_cast<uint32_t>(half[i]) << 16;
+    convert_elements(half.data(), wide.data(), static_cast<int64_t>(length));
     std::memcpy(to + begin * 4, wide.data(), length * 4);
     end = begin;
   }

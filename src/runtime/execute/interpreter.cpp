@@ -42,7 +42,7 @@ Interpretation interpret_all(const Graph& graph, const OpSet& ops, const std::ma
   Interpretation result;
   for (const Output& output : graph.outputs) result.outputs.emplace(output.name, values[output.value]);
   for (const State& state : graph.states) {
-    result.states.emplace(graph.values[state.entry].name, values[state.exit >= 0 ? state.exit : state.entry]);
+    result.states.emplace(graph.name_of(state), values[state.exit >= 0 ? state.exit : state.entry]);
   }
   if (keep_values) {
     for (size_t v = 0; v < values.size(); ++v) result.values.emplace(graph.values[v].name, std::move(values[v]));

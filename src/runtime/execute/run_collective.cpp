@@ -4,6 +4,7 @@
 
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/exchange.h"
+#include "runtime/comm/rank_parts.h"
 #include "runtime/comm/round_bf16.h"
 #include "runtime/execute/shard_copy.h"
 
@@ -13,18 +14,16 @@ namespace {
 /// Copies the boxes of `whole` to `packed`, dense, one after another. `counts` has the elements of each box; boxes with
 /// a count of 0 are skipped.
 void pack(ConstTensor whole, const std::vector<Box>& boxes, const std::vector<int64_t>& counts, void* packed) {
-  auto* at = static_cast<char*>(packed);
+  RankParts parts(packed, counts, whole.type.dtype);
   for (size_t i = 0; i < boxes.size(); ++i) {
-    if (counts[i] > 0) copy_part(whole, boxes[i], at);
-    at += counts[i] * static_cast<int64_t>(size_of(whole.type.dtype));
+    if (const BufferPart part = parts(i); part.bytes > 0) copy_part(whole, boxes[i], part.data);
   }
 }
 
 void unpack(const void* packed, const std::vector<Box>& boxes, const std::vector<int64_t>& counts, Tensor whole) {
-  const auto* at = static_cast<const char*>(packed);
+  RankParts parts(packed, counts, whole.type.dtype);
   for (size_t i = 0; i < boxes.size(); ++i) {
-    if (counts[i] > 0) copy_back(at, boxes[i], whole);
-    at += counts[i] * static_cast<int64_t>(size_of(whole.type.dtype));
+    if (const BufferPart part = parts(i); part.bytes > 0) copy_back(part.data, boxes[i], whole);
   }
 }
 

@@ -64,7 +64,7 @@ class StageValues {
   virtual void run_singly(bool /*singly*/) {}
   /// Checks ids and labels that programs of an accelerator were given since the last call: waits for those that check
   /// some, and is then a collective call over the stage's ranks. Throws the kernel's InvalidArgument, on all of them,
-  /// for an id out of range. Throws as `finish` does, and RuntimeFailure if a rank fails, is lost or late.
+  /// for an id out of range. Throws as `finish` does, and LostRanks.
   virtual void require_ids() {}
   /// Waits for all programs, and checks ids as `require_ids` does. Throws the error of the first program that failed:
   /// what it computes is lost then.

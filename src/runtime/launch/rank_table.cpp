@@ -1,23 +1,20 @@
 #include "runtime/launch/rank_table.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/rank_limit.h"
+#include "base/text_file.h"
 
 namespace partita {
 namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxTableBytes = size_t{16} << 20;
+constexpr TextFile kRankTable{.where = "rank table", .purpose = "a rank table", .max_bytes = int64_t{16} << 20};
 
 class TableReader {
  public:
@@ -170,16 +167,6 @@ RankTable parse_rank_table(const std::string& path, const std::string& text) {
   return TableReader(path, root).read();
 }
 
-RankTable read_rank_table(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw MissingFile(fmt::format("[rank table] cannot open {}: {}", path, std::strerror(errno)));
-  std::string text(kMaxTableBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kMaxTableBytes) {
-    throw InvalidFile(fmt::format("[rank table] {}: too large, expected at most {} bytes", path, kMaxTableBytes));
-  }
-  return parse_rank_table(path, text);
-}
+RankTable read_rank_table(const std::string& path) { return parse_rank_table(path, read_text_file(path, kRankTable)); }
 
 }  // namespace partita

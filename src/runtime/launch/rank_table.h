@@ -25,8 +25,8 @@ struct RankTable {
 /// a wrong value, a rank is missing or given twice, or a count differs from what follows.
 RankTable parse_rank_table(const std::string& path, const std::string& text);
 
-/// Reads a table from a file. Throws MissingFile if the file cannot be opened; InvalidFile if it is larger than 16 MiB
-/// or not a table.
+/// Reads a table from a file. Throws MissingFile if it is no regular file or cannot be read; InvalidFile if it is
+/// larger than 16 MiB or not a table.
 RankTable read_rank_table(const std::string& path);
 
 }  // namespace partita

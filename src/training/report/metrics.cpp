@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/convert_elements.h"
+
 namespace partita {
 namespace {
 
@@ -29,10 +31,8 @@ std::vector<int64_t> row_argmax(const ConstTensor& tensor, int64_t classes) {
 
 std::vector<int64_t> ids_of(const ConstTensor& labels) {
   std::vector<int64_t> ids(static_cast<size_t>(labels.type.elements()));
-  for_integer(labels.type.dtype, [&](auto zero) {
-    const auto* data = labels.as<decltype(zero)>();
-    for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(data[i]);
-  });
+  PARTITA_CHECK(!is_float(labels.type.dtype), "ids of {}", print(labels.type));
+  convert_elements(labels.type.dtype, labels.data, DType::i64, ids.data(), labels.type.elements());
   return ids;
 }
 

@@ -3,12 +3,13 @@
 #include "compiler/autodiff/training_graph.h"
 #include "compiler/partition/partition.h"
 #include "compiler/plan/cut_micro_batches.h"
-#include "compiler/schedule/captured_catalog.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/search/make_plan.h"
 #include "fuzz/target.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
+#include "support/texts/captured_catalog.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

@@ -6,6 +6,7 @@
 #include "ir/sharding/sharding.h"
 #include "ir/sharding/strategy_parts.h"
 #include "planner/plan_file/plan_file.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {

@@ -300,21 +300,4 @@ void verify(const Schedule& schedule, const LocalGraph& local) {
   }
 }
 
-void verify(const Schedule& schedule, const LocalGraph& local, const KernelCatalog& catalog) {
-  for (const Buffer& buffer : schedule.buffers) {
-    const std::string where = "%" + local.graph.values[buffer.value].name + ":" + buffer.format.tag;
-    int64_t bytes = 0;
-    try {
-      bytes = catalog.bytes(local.largest(buffer.value), buffer.format);
-    } catch (const Error& error) {
-      throw InvalidArgument(
-          fmt::format("[schedule] the device has no such memory format, got '{}', expected one of its own: {}", where,
-                      error.what()));
-    }
-    if (buffer.bytes == bytes && buffer.format.bytes == (buffer.format.plain() ? 0 : bytes)) continue;
-    throw InvalidArgument(fmt::format("[schedule] buffer {} is made for another device, got {}/{} bytes, expected {}",
-                                      where, buffer.bytes, buffer.format.bytes, bytes));
-  }
-}
-
 }  // namespace partita

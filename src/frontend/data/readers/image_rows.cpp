@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/convert_elements.h"
 #include "frontend/data/readers/memory_rows.h"
 
 namespace partita {
@@ -13,7 +14,7 @@ DatasetPtr image_rows(const Type& image, const std::vector<uint8_t>& pixels, con
   const std::vector<Column> columns = image_columns(image);
   Array images(batch_type(columns[0].type, rows)), numbers(batch_type(columns[1].type, rows));
   std::copy(pixels.begin(), pixels.end(), images.as<uint8_t>());
-  std::copy(labels.begin(), labels.end(), numbers.as<int32_t>());
+  convert_elements(labels.data(), numbers.as<int32_t>(), rows);
   std::vector<std::pair<std::string, Array>> arrays;  // an initializer list of both would copy
   arrays.emplace_back(columns[0].name, std::move(images));
   arrays.emplace_back(columns[1].name, std::move(numbers));

@@ -1,6 +1,4 @@
-#include <algorithm>
-
-#include "base/number.h"
+#include "base/convert_elements.h"
 #include "frontend/data/transforms/image_maps.h"
 
 namespace partita {
@@ -14,13 +12,7 @@ class Cast : public ValueMap {
   bool keeps_integers() const override { return dtype_ == DType::i32 || dtype_ == DType::i64 || dtype_ == DType::f64; }
 
   void apply(const ConstTensor& in, const Tensor& out, const RowKey&) const override {
-    const int64_t count = in.type.elements();
-    for_dtype(in.type.dtype, [&](auto from) {
-      for_dtype(dtype_, [&](auto to) {
-        std::transform(in.as<decltype(from)>(), in.as<decltype(from)>() + count, out.as<decltype(to)>(),
-                       convert<decltype(to), decltype(from)>);
-      });
-    });
+    convert_elements(in.type.dtype, in.data, dtype_, out.data, in.type.elements());
   }
 
  private:

@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "base/number.h"
+#include "base/convert_elements.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/support.h"
 
@@ -113,16 +113,7 @@ std::vector<OpDef> cast_ops() {
     return {clamps ? nearest_integer(call, call.inputs[0], to) : call.convert(call.inputs[0], to)};
   };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_dtype(in[0].type.dtype, [&](auto from) {
-      for_dtype(out[0].type.dtype, [&](auto to) {
-        using From = decltype(from);
-        using To = decltype(to);
-        const From* x = in[0].as<From>();
-        To* y = out[0].as<To>();
-        const int64_t count = out[0].type.elements();
-        for (int64_t i = 0; i < count; ++i) y[i] = convert<To>(x[i]);
-      });
-    });
+    convert_elements(in[0].type.dtype, in[0].data, out[0].type.dtype, out[0].data, out[0].type.elements());
   };
   op.traits = {.moves_elements = true, .is_conversion = true, .degree = degree_of_first};
   op.samples = {{{sample_of({4, 6})}, Attrs(CastAttrs{DType::f64})},

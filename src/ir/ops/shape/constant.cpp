@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/number.h"
 #include "ir/ops/shape/attrs.h"
 #include "ir/ops/sizes.h"
 #include "ir/ops/support.h"
@@ -44,13 +45,7 @@ std::vector<OpDef> constant_ops() {
   op.kernel = [](const Attrs& attrs, Inputs, Outputs out) {
     for_dtype(out[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      T value{};
-      if constexpr (sizeof(T) == 2) {
-        value = T(static_cast<float>(attrs.as<ConstantAttrs>().value));
-      } else {
-        value = static_cast<T>(attrs.as<ConstantAttrs>().value);
-      }
-      std::fill_n(out[0].as<T>(), out[0].type.elements(), value);
+      std::fill_n(out[0].as<T>(), out[0].type.elements(), convert<T>(attrs.as<ConstantAttrs>().value));
     });
   };
   op.samples = {{{}, Attrs(ConstantAttrs{1.5, DType::f64, {4, 6}})}, {{}, Attrs(ConstantAttrs{3, DType::i64, {}})}};

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "base/number.h"
 #include "ir/ops/shape/attrs.h"
 #include "ir/ops/sizes.h"
 #include "ir/ops/support.h"
@@ -60,14 +61,7 @@ std::vector<OpDef> iota_ops() {
     for_dtype(out[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
       T* y = out[0].as<T>();
-      for (int64_t i = 0; i < out[0].type.elements(); ++i) {
-        const int64_t value = attrs.begin + i / stride % size;
-        if constexpr (sizeof(T) == 2) {
-          y[i] = T(static_cast<float>(value));
-        } else {
-          y[i] = static_cast<T>(value);
-        }
-      }
+      for (int64_t i = 0; i < out[0].type.elements(); ++i) y[i] = convert<T>(attrs.begin + i / stride % size);
     });
   };
   op.samples = {{{}, Attrs(IotaAttrs{1, 0, DType::f64, {4, 6}})}, {{}, Attrs(IotaAttrs{0, 2, DType::i64, {5}})}};

@@ -2,30 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <numeric>
 
+#include "runtime/comm/rank_parts.h"
 #include "runtime/comm/reduce_kernels.h"
 
 namespace partita {
 namespace {
-
-const std::byte* at(const void* data, int64_t index, DType dtype) {
-  return static_cast<const std::byte*>(data) + index * static_cast<int64_t>(size_of(dtype));
-}
-
-std::byte* at(void* data, int64_t index, DType dtype) {
-  return static_cast<std::byte*>(data) + index * static_cast<int64_t>(size_of(dtype));
-}
-
-/// Copies elements. Does nothing if source and target are the same, as for calls in place.
-void copy(void* target, const void* source, int64_t count, DType dtype) {
-  if (count > 0 && target != source) std::memcpy(target, source, count * size_of(dtype));
-}
-
-int64_t sum_before(std::span<const int64_t> counts, int rank) {
-  return std::accumulate(counts.begin(), counts.begin() + rank, int64_t{0});
-}
 
 /// One pointer per rank. Never allocates, since a part must not fail while its peers run theirs.
 template <class Pointer>
@@ -62,34 +44,34 @@ void all_reduce_part(Calls calls, int rank) {
 
 void all_gather_part(Calls calls, int rank) {
   const Call& call = *calls[rank];
-  int64_t offset = 0;
+  RankParts parts(call.recv, call.counts, call.dtype);
   for (size_t r = 0; r < calls.size(); ++r) {
-    copy(at(call.recv, offset, call.dtype), calls[r]->send, call.counts[r], call.dtype);
-    offset += call.counts[r];
+    const BufferPart part = parts(r);
+    copy_bytes(part.data, calls[r]->send, part.bytes);
   }
 }
 
 void reduce_scatter_part(Calls calls, int rank) {
   const Call& call = *calls[rank];
-  const int64_t offset = sum_before(call.counts, rank);
-  PointerList<const void*> sources(calls.size(), [&](size_t r) { return at(calls[r]->send, offset, call.dtype); });
+  const int64_t offset = begin_of_part(call.counts, rank) * static_cast<int64_t>(size_of(call.dtype));
+  PointerList<const void*> sources(calls.size(), [&](size_t r) { return byte_of(calls[r]->send, offset); });
   PointerList<void*> results(1, [&](size_t) { return call.recv; });
   reduce_elements(sources, results, 0, call.counts[rank], call.dtype, call.reduce);
 }
 
 void all_to_all_part(Calls calls, int rank) {
   const Call& call = *calls[rank];
-  int64_t offset = 0;
+  RankParts parts(call.recv, call.recv_counts, call.dtype);
   for (size_t r = 0; r < calls.size(); ++r) {
-    const int64_t source = sum_before(calls[r]->counts, rank);
-    copy(at(call.recv, offset, call.dtype), at(calls[r]->send, source, call.dtype), call.recv_counts[r], call.dtype);
-    offset += call.recv_counts[r];
+    const BufferPart part = parts(r);
+    const int64_t source = begin_of_part(calls[r]->counts, rank) * static_cast<int64_t>(size_of(call.dtype));
+    copy_bytes(part.data, byte_of(calls[r]->send, source), part.bytes);
   }
 }
 
 void broadcast_part(Calls calls, int rank) {
   const Call& call = *calls[rank];
-  copy(call.recv, calls[call.root]->recv, call.count, call.dtype);
+  copy_bytes(call.recv, calls[call.root]->recv, call.count * static_cast<int64_t>(size_of(call.dtype)));
 }
 
 }  // namespace

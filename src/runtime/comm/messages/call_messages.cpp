@@ -54,13 +54,15 @@ MessageLabel CallMessages::label() const {
           .root = call_->root};
 }
 
-void CallMessages::start_send(const Bytes& piece, int to, Tag tag) { start(PendingMessage::Way::send, piece, to, tag); }
+void CallMessages::start_send(const BufferPart& piece, int to, Tag tag) {
+  start(PendingMessage::Way::send, piece, to, tag);
+}
 
-void CallMessages::start_receive(const Bytes& piece, int from, Tag tag) {
+void CallMessages::start_receive(const BufferPart& piece, int from, Tag tag) {
   start(PendingMessage::Way::receive, piece, from, tag);
 }
 
-void CallMessages::start(PendingMessage::Way way, const Bytes& piece, int peer, Tag tag) {
+void CallMessages::start(PendingMessage::Way way, const BufferPart& piece, int peer, Tag tag) {
   for (int64_t done = 0; done < piece.bytes; done += Carrier::kMaxBytes) {
     carrier_.start(pending_.emplace_back(PendingMessage{.way = way,
                                                         .data = static_cast<std::byte*>(piece.data) + done,

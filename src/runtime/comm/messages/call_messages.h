@@ -11,6 +11,7 @@
 #include "runtime/comm/carrier.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/event_count.h"
+#include "runtime/comm/rank_parts.h"
 #include "runtime/comm/world_state.h"
 
 namespace partita {
@@ -23,11 +24,6 @@ inline int64_t item_bytes(const Call& call) { return static_cast<int64_t>(size_o
 class CallMessages {
  public:
   enum Tag : int { point_to_point = 1, collective = 2 };
-  /// A part of a buffer.
-  struct Bytes {
-    void* data = nullptr;
-    int64_t bytes = 0;
-  };
 
   /// The first three arguments outlive this object. `is_gone` returns whether a rank of the world has ended; false if
   /// that cannot be detected.
@@ -64,8 +60,8 @@ class CallMessages {
   void refuse() { failed_ = true; }
 
   // The functions below are called within `run`.
-  void start_send(const Bytes& piece, int to, Tag tag = collective);
-  void start_receive(const Bytes& piece, int from, Tag tag = collective);
+  void start_send(const BufferPart& piece, int to, Tag tag = collective);
+  void start_receive(const BufferPart& piece, int from, Tag tag = collective);
   /// Returns the number of messages that were started and not yet cleared.
   size_t started() const { return pending_.size(); }
   /// Whether a message is done that was started and not yet cleared; `message` is its number among these, from 0.
@@ -80,7 +76,7 @@ class CallMessages {
  private:
   void require_usable(const Call& call) const;
   void begin(const Call& call, Timeout timeout);
-  void start(PendingMessage::Way way, const Bytes& piece, int peer, Tag tag);
+  void start(PendingMessage::Way way, const BufferPart& piece, int peer, Tag tag);
   MessageLabel label() const;
   /// Checks the received messages that are done. Throws RuntimeFailure(ranks_disagree) unless they are what this rank
   /// expects.

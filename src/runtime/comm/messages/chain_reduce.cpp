@@ -11,8 +11,8 @@ void chain_reduce(CallMessages& messages, const Call& call, const ChainPart& par
   const int64_t item = item_bytes(call), per_chunk = ChainPart::kChunkBytes / item;
   const int64_t chunks = (count + per_chunk - 1) / per_chunk;
   const auto piece = [&, count = count](void* data, int64_t k) {
-    return CallMessages::Bytes{static_cast<std::byte*>(data) + k * per_chunk * item,
-                               std::min(per_chunk, count - k * per_chunk) * item};
+    return BufferPart{static_cast<std::byte*>(data) + k * per_chunk * item,
+                      std::min(per_chunk, count - k * per_chunk) * item};
   };
   // Buffers for the sum from `previous` and for the sum to `next`. The final result is received or computed in its
   // destination.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "base/error.h"
+#include "runtime/comm/rank_parts.h"
 #include "runtime/comm/reduce_kernels.h"
 
 namespace partita {
@@ -86,7 +86,7 @@ void MessageGroup::reduce_parts(const Call& call, std::byte* data, int64_t count
   const auto part = [&](int64_t r) { return r * count / size_; };
   const auto chunk = [&](int64_t r, int64_t k) { return k * (part(r + 1) - part(r)) / chunks; };
   const auto piece = [&](int r, int64_t k) {
-    return Bytes{data + (part(r) + chunk(r, k)) * item, (chunk(r, k + 1) - chunk(r, k)) * item};
+    return BufferPart{data + (part(r) + chunk(r, k)) * item, (chunk(r, k + 1) - chunk(r, k)) * item};
   };
   const auto for_others = [&](const auto& start) {
     for (int r = 0; r < size_; ++r) {
@@ -121,48 +121,30 @@ void MessageGroup::reduce_scatter(const Call& call, const void* send, void* recv
   make_room(buffers_.parts, mine * size_);
   buffers_.sources.clear();
   for (int r = 0; r < size_; ++r) buffers_.sources.push_back(buffers_.parts.data() + r * mine);
-  auto* from = const_cast<std::byte*>(static_cast<const std::byte*>(send));
+  RankParts parts(send, counts, call.dtype);
   exchange(
       [&](int r) {
-        const Bytes piece{from, counts[r] * item};
-        if (r == rank_) buffers_.sources[r] = from;
-        from += piece.bytes;
+        const BufferPart piece = parts(r);
+        if (r == rank_) buffers_.sources[r] = piece.data;
         return piece;
       },
       [&](int r) {
-        return r == rank_ ? Bytes{} : Bytes{const_cast<void*>(buffers_.sources[r]), mine};
+        return r == rank_ ? BufferPart{} : BufferPart{const_cast<void*>(buffers_.sources[r]), mine};
       });
   reduce_elements(buffers_.sources, {&recv, 1}, 0, counts[rank_], call.dtype, call.reduce);
 }
 
 void MessageGroup::all_gather(const Call& call, const void* own, void* all, std::span<const int64_t> counts) {
-  const int64_t item = item_bytes(call);
-  auto* to = static_cast<std::byte*>(all);
-  exchange(
-      [&](int) {
-        return Bytes{const_cast<void*>(own), counts[rank_] * item};
-      },
-      [&](int r) {
-        const Bytes piece{to, counts[r] * item};
-        to += piece.bytes;
-        return piece;
-      });
+  const BufferPart piece{const_cast<void*>(own), counts[rank_] * item_bytes(call)};
+  exchange([&](int) { return piece; }, RankParts(all, counts, call.dtype));
 }
 
 void MessageGroup::all_to_all(const Call& call) {
-  const int64_t item = item_bytes(call);
-  auto* from = const_cast<std::byte*>(static_cast<const std::byte*>(call.send));
-  auto* to = static_cast<std::byte*>(call.recv);
-  const auto next = [&](std::byte*& at, int64_t count) {
-    const Bytes piece{at, count * item};
-    at += piece.bytes;
-    return piece;
-  };
-  exchange([&](int r) { return next(from, call.counts[r]); }, [&](int r) { return next(to, call.recv_counts[r]); });
+  exchange(RankParts(call.send, call.counts, call.dtype), RankParts(call.recv, call.recv_counts, call.dtype));
 }
 
 void MessageGroup::broadcast(const Call& call) {
-  const Bytes all{call.recv, call.count * item_bytes(call)};
+  const BufferPart all{call.recv, call.count * item_bytes(call)};
   if (rank_ != call.root) messages_.start_receive(all, call.root);
   for (int r = 0; r < size_ && rank_ == call.root; ++r) {
     if (r != rank_) messages_.start_send(all, r);
@@ -187,9 +169,9 @@ void MessageGroup::leave() {
 
 template <class Give, class Take>
 void MessageGroup::exchange(Give give, Take take) {
-  Bytes own;
+  BufferPart own;
   for (int r = 0; r < size_; ++r) {
-    const Bytes piece = take(r);
+    const BufferPart piece = take(r);
     if (r == rank_) {
       own = piece;
     } else {
@@ -197,11 +179,11 @@ void MessageGroup::exchange(Give give, Take take) {
     }
   }
   for (int r = 0; r < size_; ++r) {
-    const Bytes piece = give(r);
+    const BufferPart piece = give(r);
     if (r != rank_) {
       messages_.start_send(piece, r);
-    } else if (own.bytes > 0 && piece.data != own.data) {
-      std::memcpy(own.data, piece.data, piece.bytes);
+    } else {
+      copy_bytes(own.data, piece.data, own.bytes);
     }
   }
   messages_.wait();

@@ -51,8 +51,6 @@ class MessageGroup {
   void leave();
 
  private:
-  using Bytes = CallMessages::Bytes;
-
   void all_reduce(const Call& call);
   void reduce_parts(const Call& call, std::byte* data, int64_t count);
   void reduce_scatter(const Call& call, const void* send, void* recv, std::span<const int64_t> counts);

@@ -4,16 +4,12 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "runtime/comm/rank_parts.h"
 
 namespace partita {
 namespace {
 
 constexpr int64_t kMinBytes = int64_t{64} << 10;  // shorter calls are faster with messages alone
-
-/// Address of a byte of a buffer. Null if the buffer is, as one without elements may be.
-std::byte* byte_of(const void* data, int64_t byte) {
-  return data == nullptr ? nullptr : static_cast<std::byte*>(const_cast<void*>(data)) + byte;
-}
 
 }  // namespace
 

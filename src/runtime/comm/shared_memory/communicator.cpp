@@ -1,26 +1,16 @@
 #include "runtime/comm/shared_memory/communicator.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/comm/rank_parts.h"
 #include "runtime/comm/reduce_kernels.h"
 
 namespace partita {
 namespace {
 
 constexpr int kMaxDirect = 2;  // largest group in which each rank combines a whole chunk and meets once
-
-/// Address of a byte of a buffer. Null if the buffer is, as one without elements may be.
-const std::byte* at(const void* data, int64_t byte) {
-  return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + byte;
-}
-std::byte* at(void* data, int64_t byte) { return data == nullptr ? nullptr : static_cast<std::byte*>(data) + byte; }
-
-void copy_bytes(void* target, const void* source, int64_t bytes) {
-  if (bytes > 0 && target != source) std::memcpy(target, source, bytes);
-}
 
 int64_t chunks_of(int64_t elements, int64_t per_chunk) {
   return std::max<int64_t>(1, (elements + per_chunk - 1) / per_chunk);
@@ -130,7 +120,7 @@ void SharedMemoryCommunicator::all_reduce(const Call& call) {
   std::vector<const void*> sources(size());
   for (int64_t k = 0; k < chunks_of(call.count, per_chunk); ++k, next_chunk()) {
     const int64_t count = rest_of(call.count, per_chunk, k);
-    std::byte* data = at(call.recv, k * per_chunk * item);
+    std::byte* data = byte_of(call.recv, k * per_chunk * item);
     copy_bytes(chunk_buffer(rank_), data, count * item);
     synchronize();
     for (int r = 0; r < size(); ++r) sources[r] = chunk_buffer(r);
@@ -156,24 +146,22 @@ void SharedMemoryCommunicator::all_gather(const Call& call) {
   const int64_t per_chunk = static_cast<int64_t>(segment_.chunk_bytes()) / item;
   for (int64_t k = 0; k < chunks_of(largest_of(call.counts), per_chunk); ++k, next_chunk()) {
     const int64_t done = k * per_chunk * item;
-    copy_bytes(chunk_buffer(rank_), at(call.send, done), rest_of(call.counts[rank_], per_chunk, k) * item);
+    copy_bytes(chunk_buffer(rank_), byte_of(call.send, done), rest_of(call.counts[rank_], per_chunk, k) * item);
     synchronize();
-    int64_t offset = done;
+    RankParts parts(byte_of(call.recv, done), call.counts, call.dtype);
     for (int r = 0; r < size(); ++r) {
-      const int64_t bytes = rest_of(call.counts[r], per_chunk, k) * item;
-      copy_bytes(at(call.recv, offset), r == rank_ ? at(call.send, done) : chunk_buffer(r), bytes);
-      offset += call.counts[r] * item;
+      copy_bytes(parts(r).data, r == rank_ ? byte_of(call.send, done) : chunk_buffer(r),
+                 rest_of(call.counts[r], per_chunk, k) * item);
     }
   }
 }
 
 void SharedMemoryCommunicator::put_parts(const Call& call, int64_t per_chunk, int64_t chunk) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
-  int64_t offset = chunk * per_chunk * item;
+  RankParts parts(byte_of(call.send, chunk * per_chunk * item), call.counts, call.dtype);
   for (int r = 0; r < size(); ++r) {
-    copy_bytes(chunk_buffer(rank_) + r * per_chunk * item, at(call.send, offset),
+    copy_bytes(chunk_buffer(rank_) + r * per_chunk * item, parts(r).data,
                rest_of(call.counts[r], per_chunk, chunk) * item);
-    offset += call.counts[r] * item;
   }
 }
 
@@ -185,7 +173,7 @@ void SharedMemoryCommunicator::reduce_scatter(const Call& call) {
     put_parts(call, per_chunk, k);
     synchronize();
     for (int r = 0; r < size(); ++r) sources[r] = chunk_buffer(r) + rank_ * per_chunk * item;
-    void* result = at(call.recv, k * per_chunk * item);
+    void* result = byte_of(call.recv, k * per_chunk * item);
     reduce_elements(sources, {&result, 1}, 0, rest_of(call.counts[rank_], per_chunk, k), call.dtype, call.reduce);
   }
 }
@@ -200,11 +188,10 @@ void SharedMemoryCommunicator::all_to_all(const Call& call) {
     for (int r = 0; r < size() && k == 0; ++r) {
       chunks = std::max(chunks, chunks_of(largest_of(announced(r).counts), per_chunk));
     }
-    int64_t offset = k * per_chunk * item;
+    RankParts parts(byte_of(call.recv, k * per_chunk * item), call.recv_counts, call.dtype);
     for (int r = 0; r < size(); ++r) {
-      copy_bytes(at(call.recv, offset), chunk_buffer(r) + rank_ * per_chunk * item,
+      copy_bytes(parts(r).data, chunk_buffer(r) + rank_ * per_chunk * item,
                  rest_of(call.recv_counts[r], per_chunk, k) * item);
-      offset += call.recv_counts[r] * item;
     }
   }
 }
@@ -213,7 +200,7 @@ void SharedMemoryCommunicator::broadcast(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(segment_.chunk_bytes()) / item;
   for (int64_t k = 0; k < chunks_of(call.count, per_chunk); ++k, next_chunk()) {
-    std::byte* data = at(call.recv, k * per_chunk * item);
+    std::byte* data = byte_of(call.recv, k * per_chunk * item);
     const int64_t bytes = rest_of(call.count, per_chunk, k) * item;
     if (rank_ == call.root) copy_bytes(chunk_buffer(rank_), data, bytes);
     synchronize();

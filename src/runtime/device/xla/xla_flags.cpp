@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "base/files.h"
 #include "base/plain_text.h"
+#include "base/text_file.h"
 
 namespace partita {
 namespace {
@@ -106,9 +105,11 @@ std::vector<std::string> words_of_flags(std::string_view text) {
 std::optional<std::string> text_of_flags(const std::string& value) {
   const size_t begin = value.find_first_not_of(kSpaces);
   if (value.empty() || (begin != std::string::npos && value[begin] == '-')) return value;
-  std::ifstream file(value);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  try {
+    return read_text_file(value, {.where = "device", .purpose = "flags", .max_bytes = int64_t{1} << 20});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 std::set<std::string, std::less<>> given_flags() {

@@ -23,7 +23,8 @@ class XlaFlagsFailure : public RuntimeFailure {
 std::vector<std::string> words_of_flags(std::string_view text);
 
 /// Returns the flags that a value of XLA_FLAGS stands for: the value itself, or the content of the file that it names;
-/// nullopt if that cannot be read. It names a file, spaces included, unless it is empty or begins, after spaces, with
+/// nullopt if that cannot be read or has more than 1 MiB. It names a file, spaces included, unless it is empty or
+/// begins, after spaces, with
 /// '-'.
 std::optional<std::string> text_of_flags(const std::string& value);
 

@@ -3,21 +3,19 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <optional>
 
 #include "base/error.h"
 #include "base/plain_text.h"
 #include "base/rank_limit.h"
+#include "base/text_file.h"
 #include "runtime/launch/rank_table.h"
 
 namespace partita {
 namespace {
 
-constexpr size_t kMaxHostfile = size_t{1} << 20;
+constexpr TextFile kHostfile{.where = "hostfile", .purpose = "a list of hosts", .max_bytes = int64_t{1} << 20};
 
 bool consists_of(std::string_view text, std::string_view others) {
   return std::all_of(text.begin(), text.end(),
@@ -163,15 +161,7 @@ std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string
 }
 
 std::vector<HostSlots> read_hostfile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw MissingFile(fmt::format("[hostfile] cannot open {}: {}", path, std::strerror(errno)));
-  std::string text(kMaxHostfile + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kMaxHostfile) {
-    throw InvalidFile(fmt::format("[hostfile] {}: too large, expected at most {} bytes", path, kMaxHostfile));
-  }
-  return parse_hostfile(path, text);
+  return parse_hostfile(path, read_text_file(path, kHostfile));
 }
 
 std::vector<HostSlots> hosts_of_rank_table(const std::string& path) {

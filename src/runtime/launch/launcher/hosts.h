@@ -23,13 +23,14 @@ std::vector<HostSlots> parse_hosts(const std::string& text);
 /// Parses a file with one host per line, in the form of mpirun: "node1 slots=8", "me@node2:8", "node3"; "#" begins a
 /// comment. Spaces around "=" and a byte order mark before the first line are allowed. A limit "max_slots=8" is
 /// accepted and ignored. Throws InvalidFile for other lines, naming them, for too many slots, and if there is no host.
-/// read_hostfile also throws InvalidFile if the file is larger than 1 MiB, MissingFile if it cannot be opened.
+/// read_hostfile also throws InvalidFile if the file is larger than 1 MiB, MissingFile if it is no regular file or
+/// cannot be read.
 std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string& text);
 std::vector<HostSlots> read_hostfile(const std::string& path);
 
 /// Returns the servers of a rank table with their numbers of ranks, in the order of the ranks. An only server is called
 /// "localhost". Throws InvalidFile if the ranks of a server are not consecutive or its address is none, the file is
-/// larger than 16 MiB or is not a rank table; MissingFile if it cannot be opened.
+/// larger than 16 MiB or is not a rank table; MissingFile if it is no regular file or cannot be read.
 std::vector<HostSlots> hosts_of_rank_table(const std::string& path);
 
 /// Returns the hosts with the first `ranks` of their slots; 0 means all of them. Hosts without a slot are left out.

@@ -18,7 +18,7 @@ LoopFn bind_cast(int64_t count) {
     auto* y = static_cast<To*>(out[0]);
 #pragma omp parallel for if (count > kSerialElements)
     for (int64_t begin = 0; begin < count; begin += kCastBlock) {
-      convert(x + begin, y + begin, std::min(kCastBlock, count - begin));
+      convert_elements(x + begin, y + begin, std::min(kCastBlock, count - begin));
     }
   };
 }

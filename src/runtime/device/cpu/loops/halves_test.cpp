@@ -27,8 +27,8 @@ void expect_single_conversions() {
   const std::vector<float> numbers = floats_around_halves();
   std::vector<Half> halves(numbers.size());
   std::vector<float> back(numbers.size());
-  convert(numbers.data(), halves.data(), static_cast<int64_t>(numbers.size()));
-  convert(halves.data(), back.data(), static_cast<int64_t>(numbers.size()));
+  convert_elements(numbers.data(), halves.data(), static_cast<int64_t>(numbers.size()));
+  convert_elements(halves.data(), back.data(), static_cast<int64_t>(numbers.size()));
   int64_t wrong = 0;
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] != numbers[i]) {
@@ -50,7 +50,7 @@ TEST(Halves, OfAnyCountStayWithinIt) {
   for (int64_t count = 0; count < 70; ++count) {
     std::vector<float> numbers(static_cast<size_t>(count), 1.5F);
     std::vector<bf16> halves(static_cast<size_t>(count) + 1, bf16(7.0F));
-    convert(numbers.data(), halves.data(), count);
+    convert_elements(numbers.data(), halves.data(), count);
     for (int64_t i = 0; i < count; ++i) EXPECT_EQ(static_cast<float>(halves[static_cast<size_t>(i)]), 1.5F);
     EXPECT_EQ(static_cast<float>(halves.back()), 7.0F);
   }

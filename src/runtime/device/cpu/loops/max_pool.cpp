@@ -44,7 +44,7 @@ const Computed<X>* widened(const X* x, Computed<X>* room) {
   if constexpr (std::is_same_v<X, Computed<X>>) {
     return x;
   } else {
-    convert(x, room, kLanes);
+    convert_elements(x, room, kLanes);
     return room;
   }
 }

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "base/floor_div.h"
 #include "runtime/device/cpu/loops/vectors.h"
 
 namespace partita {
-namespace {
-
-int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-
-}  // namespace
-
 PlaneLines::PlaneLines(Patches patches) : patches_(std::move(patches)) {
   const int64_t step = patches_.column_step;
   row_size_ = (patches_.columns + kBlock - 1) / kBlock * kBlock;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/convert_elements.h"
+
 namespace partita {
 namespace {
 
@@ -215,16 +217,11 @@ class HalfReorder final : public Kernel {
         to_(static_cast<size_t>(format_bytes({DType::f32, type.shape}, to)) / sizeof(float)) {}
 
   void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) override {
-    for_float(dtype_, [&](auto zero) {
-      using T = decltype(zero);
-      const auto* source = static_cast<const T*>(inputs[0]);
-      auto* target = static_cast<T*>(outputs[0]);
-      for (size_t i = 0; i < from_.size(); ++i) from_[i] = static_cast<float>(source[i]);
-      const void* from = from_.data();
-      void* to = to_.data();
-      reorder_->run({&from, 1}, {&to, 1}, scratch);
-      for (size_t i = 0; i < to_.size(); ++i) target[i] = T(to_[i]);
-    });
+    const void* from = from_.data();
+    void* to = to_.data();
+    convert_elements(dtype_, inputs[0], DType::f32, from_.data(), static_cast<int64_t>(from_.size()));
+    reorder_->run({&from, 1}, {&to, 1}, scratch);
+    convert_elements(DType::f32, to, dtype_, outputs[0], static_cast<int64_t>(to_.size()));
   }
 
  private:

@@ -1,6 +1,6 @@
 #include "compiler/partition/collectives.h"
 #include "compiler/schedule/fold_casts.h"
-#include "compiler/schedule/text/schedule_reader.h"
+#include "support/texts/schedule_reader.h"
 
 namespace partita {
 namespace {

@@ -12,6 +12,7 @@
 #include "frontend/network/build_graph.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
+#include "support/texts/texts.h"
 #include "zoo/zoo.h"
 
 namespace partita {

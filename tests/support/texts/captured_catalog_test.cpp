@@ -1,4 +1,4 @@
-#include "compiler/schedule/captured_catalog.h"
+#include "support/texts/captured_catalog.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/schedule/captured_catalog.h"
+#include "support/texts/captured_catalog.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -67,6 +67,19 @@ std::string answer_text(const KernelChoice& choice) {
 }
 
 bool is_dense(const MemoryFormat& format) { return format.plain() || format.any(); }
+
+/// Reads a piece of a scanner's current line; errors name that line. The scanner must outlive it.
+class LinePart : public Cursor {
+ public:
+  LinePart(const Scanner& scanner, std::string_view piece) : Cursor(piece), scanner_(scanner) {}
+
+ private:
+  std::string message(std::string_view what, std::string_view got, std::string_view expected) const override {
+    return fmt::format("[{}] {}, got '{}', expected {}", scanner_.place(), what, got, expected);
+  }
+
+  const Scanner& scanner_;
+};
 
 class CapturedCatalog final : public KernelCatalog {
  public:

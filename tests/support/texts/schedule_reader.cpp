@@ -1,4 +1,4 @@
-#include "compiler/schedule/text/schedule_reader.h"
+#include "support/texts/schedule_reader.h"
 
 namespace partita {
 

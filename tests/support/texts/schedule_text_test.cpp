@@ -15,6 +15,7 @@
 #include "runtime/device/device.h"
 #include "runtime/execute/executor.h"
 #include "runtime/execute/shard_copy.h"
+#include "support/texts/texts.h"
 #include "zoo/zoo.h"
 
 namespace partita {
