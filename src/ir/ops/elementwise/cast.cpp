@@ -1,8 +1,7 @@
 #include <bit>
 
-#include "base/number.h"
 #include "ir/ops/elementwise/attrs.h"
-#include "ir/ops/support.h"
+#include "ir/ops/kernels.h"
 
 namespace partita {
 
@@ -89,9 +88,9 @@ std::vector<OpDef> cast_ops() {
   OpDef op;
   op.name = "cast";
   op.summary = "the same values in another element type; integers clamp, NaN becomes their 0";
-  op.attrs = Attrs(CastAttrs{});
+  op.attrs = CastAttrs{};
+  op.operands = {.count = 1};
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("cast", call, 1);
     return {Type{call.attrs.as<CastAttrs>().dtype, call.inputs[0].shape}};
   };
   op.rule = [](const OpCall& call) {
@@ -103,7 +102,7 @@ std::vector<OpDef> cast_ops() {
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     if (!is_float(call.inputs[0].dtype())) return {Value()};
-    return {call.apply("cast", {call.d_outputs[0]}, Attrs(CastAttrs{call.inputs[0].dtype()}))};
+    return {call.apply("cast", {call.d_outputs[0]}, CastAttrs{call.inputs[0].dtype()})};
   };
   op.flops_per_point = 0;
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
@@ -112,22 +111,11 @@ std::vector<OpDef> cast_ops() {
     if (is_half(to)) return {rounded_once(call, call.inputs[0], to)};
     return {clamps ? nearest_integer(call, call.inputs[0], to) : call.convert(call.inputs[0], to)};
   };
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_dtype(in[0].type.dtype, [&](auto from) {
-      for_dtype(out[0].type.dtype, [&](auto to) {
-        using From = decltype(from);
-        using To = decltype(to);
-        const From* x = in[0].as<From>();
-        To* y = out[0].as<To>();
-        const int64_t count = out[0].type.elements();
-        for (int64_t i = 0; i < count; ++i) y[i] = convert<To>(x[i]);
-      });
-    });
-  };
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) { cast_elements(in[0], out[0]); };
   op.traits = {.moves_elements = true, .is_conversion = true, .degree = degree_of_first};
-  op.samples = {{{sample_of({4, 6})}, Attrs(CastAttrs{DType::f64})},
-                {{ids_of({5}, 7)}, Attrs(CastAttrs{DType::f64})},
-                {{sample_of({6})}, Attrs(CastAttrs{DType::i32})}};
+  op.samples = {{{sample_of({4, 6})}, CastAttrs{DType::f64}},
+                {{ids_of({5}, 7)}, CastAttrs{DType::f64}},
+                {{sample_of({6})}, CastAttrs{DType::i32}}};
   return {op};
 }
 

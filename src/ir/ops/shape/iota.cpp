@@ -1,8 +1,9 @@
 #include <limits>
 
+#include "ir/ops/kernels.h"
 #include "ir/ops/shape/attrs.h"
 #include "ir/ops/sizes.h"
-#include "ir/ops/support.h"
+#include "ir/sharding/box_runs.h"
 
 namespace partita {
 namespace {
@@ -27,9 +28,9 @@ std::vector<OpDef> iota_ops() {
   OpDef op;
   op.name = "iota";
   op.summary = "begin, begin + 1, ... along an axis";
-  op.attrs = Attrs(IotaAttrs{});
+  op.attrs = IotaAttrs{};
+  op.operands = {.count = 0};
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("iota", call, 0);
     const IotaAttrs& attrs = call.attrs.as<IotaAttrs>();
     const int rank = static_cast<int>(attrs.shape.size());
     if (attrs.axis < 0 || attrs.axis >= rank) {
@@ -40,13 +41,11 @@ std::vector<OpDef> iota_ops() {
     return {Type{attrs.dtype, attrs.shape}};
   };
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
-  op.localize = [](const Attrs& attrs, const Shard& shard) {
-    IotaAttrs local = attrs.as<IotaAttrs>();
-    local.begin += shard.outputs[0][local.axis].begin;
-    for (size_t d = 0; d < local.shape.size(); ++d) local.shape[d] = shard.outputs[0][d].count();
-    return Attrs(local);
-  };
-  op.grad = [](const GradCall&) { return std::vector<Value>{}; };
+  op.localize = localized<IotaAttrs>([](IotaAttrs& attrs, const Shard& shard) {
+    attrs.begin += shard.outputs[0][attrs.axis].begin;
+    attrs.shape = shape_of(shard.outputs[0]);
+  });
+  op.grad = no_gradients;
   op.flops_per_point = 0;
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
     const IotaAttrs& attrs = call.attrs.as<IotaAttrs>();
@@ -54,23 +53,12 @@ std::vector<OpDef> iota_ops() {
     const Hlo steps = call.body.add(fmt::format("stablehlo.iota dim = {} : {}", attrs.axis, hlo_type(type)), type);
     return {attrs.begin == 0 ? steps : call.body.add_same("stablehlo.add", {steps, call.splat(attrs.begin, type)})};
   };
-  op.kernel = [](const Attrs& all, Inputs, Outputs out) {
-    const IotaAttrs& attrs = all.as<IotaAttrs>();
+  op.kernel = number_kernel<IotaAttrs>([]<class T>(const IotaAttrs& attrs, Inputs, Outputs out) {
     const int64_t size = attrs.shape[attrs.axis], stride = strides_of(attrs.shape)[attrs.axis];
-    for_dtype(out[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      T* y = out[0].as<T>();
-      for (int64_t i = 0; i < out[0].type.elements(); ++i) {
-        const int64_t value = attrs.begin + i / stride % size;
-        if constexpr (sizeof(T) == 2) {
-          y[i] = T(static_cast<float>(value));
-        } else {
-          y[i] = static_cast<T>(value);
-        }
-      }
-    });
-  };
-  op.samples = {{{}, Attrs(IotaAttrs{1, 0, DType::f64, {4, 6}})}, {{}, Attrs(IotaAttrs{0, 2, DType::i64, {5}})}};
+    T* y = out[0].as<T>();
+    for (int64_t i = 0; i < out[0].type.elements(); ++i) y[i] = static_cast<T>(attrs.begin + i / stride % size);
+  });
+  op.samples = {{{}, IotaAttrs{1, 0, DType::f64, {4, 6}}}, {{}, IotaAttrs{0, 2, DType::i64, {5}}}};
   return {op};
 }
 
