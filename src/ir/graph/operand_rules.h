@@ -12,7 +12,8 @@
 
 namespace partita {
 
-/// What is checked of the operands before an op infers its types, in the order of the members. By default nothing is.
+/// Rules for the operands of an op, checked before it infers its types, in the order of the members. By default there
+/// are none.
 struct OperandRules {
   struct Rank {
     size_t operand = 0;

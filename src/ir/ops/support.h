@@ -30,8 +30,8 @@ std::function<Attrs(const Attrs&, const Shard&)> localized(const Fn& change) {
 
 /// Returns no gradient for any operand. For ops that are constant wherever they have a slope.
 std::vector<Value> no_gradients(const GradCall& call);
-/// Throws InvalidArgument if a gradient arrived at a result after the first one. `rest` names them, `uses` a use of
-/// them.
+/// Checks that no gradient arrived at a result after the first one. `rest` names those, `uses` what a use of them is a
+/// use of. Throws InvalidArgument otherwise.
 void require_first_gradient(std::string_view op, const GradCall& call, std::string_view rest, std::string_view uses);
 
 /// Returns the degree of the first operand. For OpTraits::degree.

@@ -11,7 +11,7 @@ struct RowNormAttrs {
   static constexpr auto fields() { return std::tuple{field("epsilon", &RowNormAttrs::epsilon)}; }
 };
 
-/// What a norm of the rows x[.., z] is made of: y is computed from x, gamma[z] and, with two channels, beta[z]. There
+/// The parts of a norm of the rows x[.., z]: y is computed from x, gamma[z] and, with two channels, beta[z]. There
 /// is one statistic per row, rstd, or mean and rstd, each [.., 1] in the wide type.
 struct RowNorm {
   size_t channels = 1;
