@@ -1,4 +1,4 @@
-#include "training/row_passes.h"
+#include "compiler/evaluation/row_passes.h"
 
 #include <algorithm>
 #include <numeric>
