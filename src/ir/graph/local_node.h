@@ -5,8 +5,8 @@
 
 namespace partita {
 
-/// Returns the attributes of the part of a node with these ranges of its factors. `rules` are those of the graph. Throws
-/// InternalError if the part of an operand or result is not contiguous.
+/// Returns the attributes of the part of a node with these ranges of its factors. `rules` are those of the graph.
+/// Throws InternalError if the part of an operand or result is not contiguous.
 Attrs local_attrs(const Graph& graph, NodeId node, const Rules& rules, std::vector<Range> factors);
 
 /// Checks that a node with local attributes and operands has the results of local types `expected`. `place`, in the

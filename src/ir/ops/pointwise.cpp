@@ -68,11 +68,7 @@ std::function<std::vector<Hlo>(const EmitCall&)> emission_of(const Pointwise& lo
 }
 
 OpDef pointwise_op(std::string name, std::string summary, Attrs attrs, std::function<Pointwise(const Attrs&)> bind) {
-  OpDef op;
-  op.name = name;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = std::move(summary);
-  op.attrs = std::move(attrs);
+  OpDef op = new_op(name, std::move(summary), {}, std::move(attrs), kFollowsHalves);
   const Pointwise loops = bind(op.attrs);
   op.operands = {.count = static_cast<size_t>(loops.operands), .same_dtype = true};
   if (!loops.i64) op.operands.floats = {0};

@@ -7,6 +7,21 @@
 
 namespace partita {
 
+/// The halves of an op whose first result has 16 bits if an operand has (OpTraits::halves).
+inline const Halves kFollowsHalves{.results = 1, .follow = true};
+
+/// Returns an op with these members and no function.
+inline OpDef new_op(std::string name, std::string summary, OperandRules operands, Attrs attrs = {},
+                    const Halves& halves = {}) {
+  OpDef op;
+  op.name = std::move(name);
+  op.summary = std::move(summary);
+  op.attrs = std::move(attrs);
+  op.operands = std::move(operands);
+  op.traits.halves = halves;
+  return op;
+}
+
 /// Checks that the type is not bool. Throws InvalidArgument otherwise.
 void require_number(std::string_view op, const Type& type);
 /// Checks that the operands from `first` on have exactly these types. Throws InvalidArgument otherwise.

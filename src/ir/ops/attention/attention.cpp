@@ -28,11 +28,8 @@ AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const
           .value_width = v.shape[2] / std::max<int64_t>(1, kv_heads)};
 }
 
-OpDef attention_part(const char* name, size_t operands) {
-  OpDef op;
-  op.name = name;
-  op.attrs = AttentionAttrs{};
-  op.operands = {.count = operands, .floats = {0}};
+OpDef attention_part(const char* name, const char* summary, size_t operands) {
+  OpDef op = new_op(name, summary, {.count = operands, .floats = {0}}, AttentionAttrs{});
   op.localize = localize_attention;
   return op;
 }
@@ -148,9 +145,9 @@ constexpr auto run_attention = []<class T>(const AttentionAttrs& attrs, Inputs i
 };
 
 OpDef attention_op() {
-  OpDef op = attention_part(kAttention, 3);
+  OpDef op = attention_part(
+      kAttention, "softmax(scale q k^T) v for each head, keys after the query left out when causal; also lse", 3);
   op.traits.halves = {.operands = {0, 1, 2}, .results = 1};
-  op.summary = "softmax(scale q k^T) v for each head, keys after the query left out when causal; also lse";
   op.infer = infer_attention;
   op.rule = [](const OpCall& call) {
     return attention_rule("bq(hgd),bk(hd),bk(he)->bq(hge),b(hg)q", " k:expand", call);
@@ -232,9 +229,8 @@ constexpr auto run_attention_grad = []<class T>(const AttentionAttrs& attrs, Inp
 };
 
 OpDef attention_grad_op() {
-  OpDef op = attention_part(kAttentionGrad, 6);
+  OpDef op = attention_part(kAttentionGrad, "d_q, d_k and d_v of attention from q, k, v, y, lse and d_y", 6);
   op.traits.halves = {.operands = {0, 1, 2, 3, 5}, .results = 3};
-  op.summary = "d_q, d_k and d_v of attention from q, k, v, y, lse and d_y";
   op.infer = infer_attention_grad;
   op.rule = [](const OpCall& call) {
     return attention_rule("bq(hgd),bk(hd),bk(he),bq(hge),b(hg)q,bq(hge)->bq(hgd),bk(hd),bk(he)", "", call)

@@ -47,9 +47,9 @@ constexpr auto run_attention_max = []<class T>(const AttentionAttrs& attrs, Inpu
 };
 
 OpDef attention_max_op() {
-  OpDef op = attention_part(kAttentionMax, 2);
-  op.summary =
-      "the largest of each query's scores scale q k^T, of keys up to the query when causal; else the least float";
+  OpDef op = attention_part(
+      kAttentionMax,
+      "the largest of each query's scores scale q k^T, of keys up to the query when causal; else the least float", 2);
   op.infer = infer_attention_max;
   op.rule = [](const OpCall& call) {
     const Type &q = call.inputs[0], &k = call.inputs[1];
@@ -96,8 +96,9 @@ constexpr auto run_attention_sums = []<class T>(const AttentionAttrs& attrs, Inp
 };
 
 OpDef attention_sums_op() {
-  OpDef op = attention_part(kAttentionSums, 4);
-  op.summary = "with p = exp(scale q k^T - m), of keys up to the query when causal: p v, and the sum of p over keys";
+  OpDef op = attention_part(
+      kAttentionSums,
+      "with p = exp(scale q k^T - m), of keys up to the query when causal: p v, and the sum of p over keys", 4);
   op.infer = infer_attention_sums;
   op.rule = [](const OpCall& call) { return attention_rule("bq(hgd),bk(hd),bk(he),b(hg)q->bq(hge),b(hg)q", "", call); };
   op.emit = emit_attention_sums;
@@ -141,11 +142,10 @@ constexpr auto run_attention_finish = []<class T>(Inputs in, Outputs out) {
 };
 
 OpDef attention_finish_op() {
-  OpDef op;
-  op.name = kAttentionFinish;
-  op.summary =
-      "from p v, the sums s of p and the largest scores m of attention_sums: p v / s for each head, and m + log s";
-  op.operands = {.count = 3, .floats = {0}, .same_dtype = true, .ranks = {{0, 3}}};
+  OpDef op = new_op(
+      kAttentionFinish,
+      "from p v, the sums s of p and the largest scores m of attention_sums: p v / s for each head, and m + log s",
+      {.count = 3, .floats = {0}, .same_dtype = true, .ranks = {{0, 3}}});
   op.infer = infer_attention_finish;
   op.rule = [](const OpCall& call) {
     return einsum("bq(he),bhq,bhq->bq(he),bhq | e:whole", call, {{'h', call.inputs[1].shape[1]}});

@@ -83,11 +83,8 @@ std::vector<Type> infer_relative_buckets(const OpCall& call) {
 }  // namespace
 
 std::vector<OpDef> relative_buckets_ops() {
-  OpDef op;
-  op.name = "relative_buckets";
-  op.summary = "the class of the distance of each key from each query: [queries, keys]";
-  op.attrs = RelativeBucketsAttrs{};
-  op.operands = {.count = 0};
+  OpDef op = new_op("relative_buckets", "the class of the distance of each key from each query: [queries, keys]",
+                    {.count = 0}, RelativeBucketsAttrs{});
   op.infer = infer_relative_buckets;
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
   op.localize = localized<RelativeBucketsAttrs>([](RelativeBucketsAttrs& attrs, const Shard& shard) {

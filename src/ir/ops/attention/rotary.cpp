@@ -88,12 +88,9 @@ std::vector<Hlo> emit_rotary(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> rotary_ops() {
-  OpDef op;
-  op.name = "rotary";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "x[.., s, d] with the pairs (i, i + d/2) of each head turned by the angle (begin + s) * base^(-2i/d)";
-  op.attrs = RotaryAttrs{};
-  op.operands = {.count = 1, .floats = {0}};
+  OpDef op = new_op(
+      "rotary", "x[.., s, d] with the pairs (i, i + d/2) of each head turned by the angle (begin + s) * base^(-2i/d)",
+      {.count = 1, .floats = {0}}, RotaryAttrs{}, kFollowsHalves);
   op.infer = infer_rotary;
   op.rule = [](const OpCall& call) {
     return einsum("..s(hd)->..s(hd) | d:whole", call, {{'h', call.attrs.as<RotaryAttrs>().heads}}).linear_in({0});

@@ -46,12 +46,10 @@ std::vector<Sample> conv2d_samples(Sample (*sample)(const Conv2dCase&)) {
   return samples;
 }
 
-/// Returns what the three ops share.
-OpDef conv2d_family_op(const char* name) {
-  OpDef op;
-  op.name = name;
-  op.traits.halves = {.operands = {0, 1}, .results = 1};
-  op.operands = {.count = 2, .floats = {0}, .same_dtype = true, .ranks = {{0, 4}, {1, 4}}};
+/// Returns an op with what the three share.
+OpDef conv2d_family_op(const char* name, const char* summary, const Attrs& attrs) {
+  OpDef op = new_op(name, summary, {.count = 2, .floats = {0}, .same_dtype = true, .ranks = {{0, 4}, {1, 4}}}, attrs,
+                    {.operands = {0, 1}, .results = 1});
   op.flops_per_point = 2;
   return op;
 }
@@ -103,9 +101,8 @@ constexpr auto run_conv2d = []<class T>(const Conv2dAttrs& attrs, Inputs in, Out
 };
 
 OpDef conv2d_op() {
-  OpDef op = conv2d_family_op(kConv2d);
-  op.summary = "cross-correlation of x[n, g*c, h, w] with w[g*o, c, p, q], padded with zeros";
-  op.attrs = Conv2dAttrs{};
+  OpDef op = conv2d_family_op(kConv2d, "cross-correlation of x[n, g*c, h, w] with w[g*o, c, p, q], padded with zeros",
+                              Conv2dAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const auto& attrs = call.attrs.as<Conv2dAttrs>();
     const Shape &x = call.inputs[0].shape, &weight = call.inputs[1].shape;
@@ -167,9 +164,8 @@ constexpr auto run_conv2d_grad_input = []<class T>(const Conv2dGradInputAttrs& a
 };
 
 OpDef conv2d_grad_input_op() {
-  OpDef op = conv2d_family_op(kConv2dGradInput);
-  op.summary = "gradient of conv2d with respect to x, from d_y and w";
-  op.attrs = Conv2dGradInputAttrs{};
+  OpDef op = conv2d_family_op(kConv2dGradInput, "gradient of conv2d with respect to x, from d_y and w",
+                              Conv2dGradInputAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const auto& attrs = call.attrs.as<Conv2dGradInputAttrs>();
     const Shape &d_y = call.inputs[0].shape, &weight = call.inputs[1].shape;
@@ -226,9 +222,8 @@ constexpr auto run_conv2d_grad_filter = []<class T>(const Conv2dGradFilterAttrs&
 };
 
 OpDef conv2d_grad_filter_op() {
-  OpDef op = conv2d_family_op(kConv2dGradFilter);
-  op.summary = "gradient of conv2d with respect to w, from x and d_y";
-  op.attrs = Conv2dGradFilterAttrs{};
+  OpDef op = conv2d_family_op(kConv2dGradFilter, "gradient of conv2d with respect to w, from x and d_y",
+                              Conv2dGradFilterAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const auto& attrs = call.attrs.as<Conv2dGradFilterAttrs>();
     const Shape &x = call.inputs[0].shape, &d_y = call.inputs[1].shape;

@@ -5,12 +5,8 @@
 namespace partita {
 
 std::vector<OpDef> bias_add_ops() {
-  OpDef op;
-  op.name = "bias_add";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "x + bias along one axis";
-  op.attrs = BiasAddAttrs{};
-  op.operands = {.count = 2, .floats = {0}, .same_dtype = true};
+  OpDef op = new_op("bias_add", "x + bias along one axis", {.count = 2, .floats = {0}, .same_dtype = true},
+                    BiasAddAttrs{}, kFollowsHalves);
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const int64_t axis = call.attrs.as<BiasAddAttrs>().axis;
     const Type &x = call.inputs[0], &bias = call.inputs[1];

@@ -85,11 +85,8 @@ Hlo rounded_once(const EmitCall& call, const Hlo& x, DType to) {
 }  // namespace
 
 std::vector<OpDef> cast_ops() {
-  OpDef op;
-  op.name = "cast";
-  op.summary = "the same values in another element type; integers clamp, NaN becomes their 0";
-  op.attrs = CastAttrs{};
-  op.operands = {.count = 1};
+  OpDef op = new_op("cast", "the same values in another element type; integers clamp, NaN becomes their 0",
+                    {.count = 1}, CastAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     return {Type{call.attrs.as<CastAttrs>().dtype, call.inputs[0].shape}};
   };

@@ -6,10 +6,7 @@ namespace {
 /// Returns the op of N bools whose result is fn(bools) over their broadcast.
 template <size_t N, class Fn>
 OpDef logical_op(const char* name, const char* summary, const char* hlo, Fn fn) {
-  OpDef op;
-  op.name = name;
-  op.summary = summary;
-  op.operands = {.count = N};
+  OpDef op = new_op(name, summary, {.count = N});
   op.infer = [name](const OpCall& call) {
     for (const Type& type : call.inputs) {
       if (type.dtype == DType::boolean) continue;

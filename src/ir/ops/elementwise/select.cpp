@@ -4,11 +4,7 @@
 namespace partita {
 
 std::vector<OpDef> select_ops() {
-  OpDef op;
-  op.name = "select";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "a where the condition holds, else b; broadcast";
-  op.operands = {.count = 3};
+  OpDef op = new_op("select", "a where the condition holds, else b; broadcast", {.count = 3}, {}, kFollowsHalves);
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     if (call.inputs[0].dtype != DType::boolean) {
       reject("select", "the condition is not a bool", print(call.inputs[0]), "bool", ErrorKind::type);

@@ -20,10 +20,7 @@ int64_t largest_argmax(const T* x, int64_t count) {
 }
 
 OpDef argmax_op() {
-  OpDef op;
-  op.name = "argmax";
-  op.summary = "index of the largest x[.., z]; the lowest of equal ones, or of NaNs";
-  op.operands = {.count = 1};
+  OpDef op = new_op("argmax", "index of the largest x[.., z]; the lowest of equal ones, or of NaNs", {.count = 1});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const Shape& shape = call.inputs[0].shape;
     if (shape.empty() || shape.back() == 0) {
@@ -61,11 +58,9 @@ constexpr auto run_first_equal = []<class T>(const FirstEqualAttrs& attrs, Input
 };
 
 OpDef first_equal_op() {
-  OpDef op;
-  op.name = "first_equal";
-  op.summary = "index of the first x[.., z] equal to m[.., 0] (NaN to NaN); the largest i64 when there is none";
-  op.attrs = FirstEqualAttrs{};
-  op.operands = {.count = 2, .same_dtype = true};
+  OpDef op = new_op("first_equal",
+                    "index of the first x[.., z] equal to m[.., 0] (NaN to NaN); the largest i64 when there is none",
+                    {.count = 2, .same_dtype = true}, FirstEqualAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     Shape rows = call.inputs[0].shape;
     if (!rows.empty()) rows.back() = 1;

@@ -36,12 +36,9 @@ int64_t embedding_table_rows(const OpCall& call) {
 }
 
 OpDef embedding_op() {
-  OpDef op;
-  op.name = "embedding";
+  OpDef op = new_op("embedding", "rows of table[v, z] by id",
+                    {.count = 2, .floats = {0}, .ranks = {{0, 2}}, .integers = {1, "ids"}}, EmbeddingAttrs{});
   op.traits.halves = {.operands = {0}, .results = 1};
-  op.summary = "rows of table[v, z] by id";
-  op.attrs = EmbeddingAttrs{};
-  op.operands = {.count = 2, .floats = {0}, .ranks = {{0, 2}}, .integers = {1, "ids"}};
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     if (!lies_in(call.inputs[0].shape[0], embedding_table_rows(call), call.attrs.as<EmbeddingAttrs>().begin)) {
       reject("embedding", "the rows are outside the table", call.attrs.print() + " of " + print(call.inputs[0]),
@@ -90,11 +87,8 @@ std::vector<Hlo> emit_scatter_rows(const EmitCall& call) {
 }
 
 OpDef scatter_rows_op() {
-  OpDef op;
-  op.name = "scatter_rows";
-  op.summary = "row r of the result is the sum of the rows of d_y whose id is r";
-  op.attrs = ScatterRowsAttrs{};
-  op.operands = {.count = 2, .floats = {1}};
+  OpDef op = new_op("scatter_rows", "row r of the result is the sum of the rows of d_y whose id is r",
+                    {.count = 2, .floats = {1}}, ScatterRowsAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const Type &ids = call.inputs[0], &d_y = call.inputs[1];
     Shape expected = ids.shape;

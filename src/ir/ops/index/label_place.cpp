@@ -76,12 +76,11 @@ std::vector<Hlo> emit_label_place(const EmitCall& call) {
 }
 
 OpDef label_place_op() {
-  OpDef op;
-  op.name = "label_place";
-  op.summary =
+  OpDef op = new_op(
+      "label_place",
       "number of x[.., z] before x[.., label[..]] in falling order, the first of equal ones first, and whether all x "
-      "of a row are finite; the largest i64 for a label without a column and a row with a NaN";
-  op.operands = {.count = 2};
+      "of a row are finite; the largest i64 for a label without a column and a row with a NaN",
+      {.count = 2});
   op.infer = infer_label_place;
   op.rule = [](const OpCall& call) { return einsum("..z,..->..,.. | z:whole", call); };
   op.grad = no_gradients;

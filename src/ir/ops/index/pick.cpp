@@ -33,11 +33,8 @@ void run_pick(const Attrs& attrs, Inputs in, Outputs out) {
 }
 
 OpDef pick_op() {
-  OpDef op;
-  op.name = "pick";
-  op.summary = "x[.., label[..]]; 0 for a label without a column";
-  op.attrs = PickAttrs{};
-  op.operands = {.count = 2, .floats = {0}};
+  OpDef op =
+      new_op("pick", "x[.., label[..]]; 0 for a label without a column", {.count = 2, .floats = {0}}, PickAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const Type &x = call.inputs[0], &label = call.inputs[1];
     const bool integers = label.dtype == DType::i32 || label.dtype == DType::i64;
@@ -93,11 +90,8 @@ constexpr auto run_one_hot = []<class T>(const OneHotAttrs& attrs, Inputs in, Ou
 };
 
 OpDef one_hot_op() {
-  OpDef op;
-  op.name = "one_hot";
-  op.summary = "on_value in the column of the id, off_value elsewhere and for ids without a column";
-  op.attrs = OneHotAttrs{};
-  op.operands = {.count = 1, .integers = {0, "ids"}};
+  OpDef op = new_op("one_hot", "on_value in the column of the id, off_value elsewhere and for ids without a column",
+                    {.count = 1, .integers = {0, "ids"}}, OneHotAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const OneHotAttrs& attrs = call.attrs.as<OneHotAttrs>();
     if (attrs.depth < 1 || attrs.begin < 0 || !is_float(attrs.dtype)) {

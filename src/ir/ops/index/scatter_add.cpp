@@ -48,11 +48,8 @@ constexpr auto run_scatter_add = []<class T>(const ScatterAddAttrs& attrs, Input
 }  // namespace
 
 std::vector<OpDef> scatter_add_ops() {
-  OpDef op;
-  op.name = "scatter_add";
-  op.summary = "x[v, z] plus, in row v, the sum of the rows of updates whose id is v";
-  op.attrs = ScatterAddAttrs{};
-  op.operands = {.count = 3, .floats = {0}, .ranks = {{0, 2}}, .integers = {1, "ids"}};
+  OpDef op = new_op("scatter_add", "x[v, z] plus, in row v, the sum of the rows of updates whose id is v",
+                    {.count = 3, .floats = {0}, .ranks = {{0, 2}}, .integers = {1, "ids"}}, ScatterAddAttrs{});
   op.infer = infer_scatter_add;
   op.rule = rule_scatter_add;
   op.localize = localized<ScatterAddAttrs>(localize_rows);

@@ -12,14 +12,6 @@ namespace {
 constexpr IdRule kTakeAlongIds{"take_along", "index is outside the last dimension"};
 constexpr IdRule kPutAlongIds{"put_along", "index is outside the last dimension"};
 
-/// Returns an op of floats and i32 or i64 indices of as many dimensions.
-OpDef along_op(const char* name) {
-  OpDef op;
-  op.name = name;
-  op.operands = {.count = 2, .floats = {0}, .integers = {1, "indices"}};
-  return op;
-}
-
 /// Checks that both operands have equal dimensions before the last and, if `equal_last`, an equal last one. Throws
 /// InvalidArgument otherwise.
 void require_along(std::string_view op, const OpCall& call, bool equal_last) {
@@ -82,9 +74,8 @@ void run_take_along(const Attrs& all, Inputs in, Outputs out) {
 }
 
 OpDef take_along_op() {
-  OpDef op = along_op("take_along");
-  op.summary = "x[.., indices[.., k]]";
-  op.attrs = TakeAlongAttrs{};
+  OpDef op = new_op("take_along", "x[.., indices[.., k]]", {.count = 2, .floats = {0}, .integers = {1, "indices"}},
+                    TakeAlongAttrs{});
   op.infer = infer_take_along;
   op.rule = [](const OpCall& call) { return einsum("..z,..k->..k | z:lookup", call).linear_in({0}); };
   op.localize = localized<TakeAlongAttrs>(
@@ -158,9 +149,8 @@ std::vector<Hlo> emit_put_along(const EmitCall& call) {
 }
 
 OpDef put_along_op() {
-  OpDef op = along_op("put_along");
-  op.summary = "y[.., z] is the sum of the d[.., k] whose indices[.., k] is z";
-  op.attrs = PutAlongAttrs{};
+  OpDef op = new_op("put_along", "y[.., z] is the sum of the d[.., k] whose indices[.., k] is z",
+                    {.count = 2, .floats = {0}, .integers = {1, "indices"}}, PutAlongAttrs{});
   op.infer = infer_put_along;
   op.rule = [](const OpCall& call) {
     const std::map<char, int64_t> sizes{{'z', call.attrs.as<PutAlongAttrs>().size}};

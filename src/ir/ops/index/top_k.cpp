@@ -85,13 +85,10 @@ std::vector<Hlo> emit_top_k(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> top_k_ops() {
-  OpDef op;
-  op.name = "top_k";
-  op.summary =
-      "the k largest x[.., z], falling, and their indices; NaN is largest, of equal ones the first comes "
-      "first";
-  op.attrs = TopKAttrs{};
-  op.operands = {.count = 1};
+  OpDef op = new_op("top_k",
+                    "the k largest x[.., z], falling, and their indices; NaN is largest, of equal ones the first comes "
+                    "first",
+                    {.count = 1}, TopKAttrs{});
   op.infer = infer_top_k;
   op.rule = [](const OpCall& call) { return einsum("..z->..k,..k | z:whole k:whole k:no_flops", call); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {

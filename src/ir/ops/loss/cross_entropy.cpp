@@ -23,14 +23,6 @@ namespace {
 constexpr auto kCrossEntropy = "cross_entropy";
 constexpr IdRule kCrossEntropyLabels{kCrossEntropy, kLabelOutside};
 
-/// Returns an op of logits[.., classes], labels[..] and perhaps other operands.
-OpDef logits_op(const char* name, size_t operands) {
-  OpDef op;
-  op.name = name;
-  op.operands = {.count = operands, .floats = {0}, .integers = {1, "labels"}};
-  return op;
-}
-
 /// Checks that there is a class and a label for each row of logits. Throws InvalidArgument otherwise.
 void require_logits_and_labels(std::string_view op, const OpCall& call) {
   const Type &logits = call.inputs[0], &label = call.inputs[1];
@@ -93,8 +85,9 @@ constexpr auto run_cross_entropy = []<class T>(Inputs in, Outputs out) {
 };
 
 OpDef cross_entropy_op() {
-  OpDef op = logits_op(kCrossEntropy, 2);
-  op.summary = "loss = lse - logits[label], lse = log of the sum of exp(logits); both f32 for 16-bit logits";
+  OpDef op = new_op(kCrossEntropy,
+                    "loss = lse - logits[label], lse = log of the sum of exp(logits); both f32 for 16-bit logits",
+                    {.count = 2, .floats = {0}, .integers = {1, "labels"}});
   op.infer = infer_cross_entropy;
   op.rule = [](const OpCall& call) { return einsum("..z,..->..,..1 | z:expand", call); };
   op.grad = grad_cross_entropy;
@@ -165,9 +158,8 @@ std::vector<Hlo> emit_cross_entropy_grad(const EmitCall& call) {
 }
 
 OpDef cross_entropy_grad_op() {
-  OpDef op = logits_op(kCrossEntropyGrad, 4);
-  op.summary = "(exp(logits - lse) - [class == label]) * d";
-  op.attrs = CrossEntropyGradAttrs{};
+  OpDef op = new_op(kCrossEntropyGrad, "(exp(logits - lse) - [class == label]) * d",
+                    {.count = 4, .floats = {0}, .integers = {1, "labels"}}, CrossEntropyGradAttrs{});
   op.infer = infer_cross_entropy_grad;
   op.rule = [](const OpCall& call) { return einsum("..z,..,..1,..1->..z", call).linear_in({3}); };
   op.localize = localized<CrossEntropyGradAttrs>(

@@ -140,12 +140,10 @@ std::vector<Hlo> emit_matmul(const EmitCall& call) {
 }
 
 OpDef matmul_op() {
-  OpDef op;
-  op.name = "matmul";
+  OpDef op =
+      new_op("matmul", "y[.., i, j] = sum over k of a[.., i, k] b[.., k, j]; one operand may lack the batch dimensions",
+             {.count = 2, .floats = {0}, .same_dtype = true}, MatmulAttrs{});
   op.traits.halves = {.operands = {0, 1}, .results = 1};
-  op.summary = "y[.., i, j] = sum over k of a[.., i, k] b[.., k, j]; one operand may lack the batch dimensions";
-  op.attrs = MatmulAttrs{};
-  op.operands = {.count = 2, .floats = {0}, .same_dtype = true};
   op.infer = infer_matmul;
   op.rule = rule_matmul;
   op.grad = grad_matmul;
@@ -199,11 +197,9 @@ std::vector<Hlo> emit_matmul_rows(const EmitCall& call) {
 }
 
 OpDef matmul_rows_op() {
-  OpDef op;
-  op.name = kMatmulRows;
+  OpDef op = new_op(kMatmulRows, "y[i, j] = sum over all rows of a[.., i] b[.., j]",
+                    {.count = 2, .floats = {0}, .same_dtype = true});
   op.traits.halves = {.operands = {0, 1}, .results = 1};
-  op.summary = "y[i, j] = sum over all rows of a[.., i] b[.., j]";
-  op.operands = {.count = 2, .floats = {0}, .same_dtype = true};
   op.infer = infer_matmul_rows;
   op.emit = emit_matmul_rows;
   op.rule = [](const OpCall& call) { return einsum("..i,..j->ij", call).linear_in({0}).linear_in({1}); };

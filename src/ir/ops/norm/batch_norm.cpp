@@ -44,15 +44,6 @@ void require_positive(std::string_view op, double epsilon) {
   if (!(epsilon > 0)) reject(op, "epsilon is not positive", to_text(epsilon), "above 0");
 }
 
-/// Returns an op of x with what batch normalization shares. `halves`: whether x and y may have 16 bits (OpTraits).
-OpDef norm_op(const char* name, size_t operands, bool halves = true) {
-  OpDef op;
-  op.name = name;
-  if (halves) op.traits.halves = {.results = 1, .follow = true};
-  op.operands = {.count = operands, .floats = {0}};
-  return op;
-}
-
 std::vector<Type> infer_batch_norm(const OpCall& call) {
   const auto& attrs = call.attrs.as<BatchNormAttrs>();
   require_norm_input(kBatchNorm, call, attrs.groups);
@@ -110,9 +101,9 @@ BatchStatistics statistics_of(const Type& x, int64_t groups) {
 }
 
 OpDef batch_norm_op() {
-  OpDef op = norm_op(kBatchNorm, 3);
-  op.summary = "y = (x - mean) * rstd * gamma + beta per channel, mean and rstd over each group of rows";
-  op.attrs = BatchNormAttrs{};
+  OpDef op =
+      new_op(kBatchNorm, "y = (x - mean) * rstd * gamma + beta per channel, mean and rstd over each group of rows",
+             {.count = 3, .floats = {0}}, BatchNormAttrs{}, kFollowsHalves);
   op.infer = infer_batch_norm;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,c->x,gc,gc |", call); };
   op.localize = localized<BatchNormAttrs>(
@@ -184,9 +175,8 @@ constexpr auto run_batch_norm_grad = []<class T>(Inputs in, Outputs out) {
 };
 
 OpDef batch_norm_grad_op() {
-  OpDef op = norm_op(kBatchNormGrad, 5);
-  op.summary = "d_x, d_gamma, d_beta of batch_norm from x, gamma, mean, rstd, d_y";
-  op.operands.ranks = {{2, 2}};
+  OpDef op = new_op(kBatchNormGrad, "d_x, d_gamma, d_beta of batch_norm from x, gamma, mean, rstd, d_y",
+                    {.count = 5, .floats = {0}, .ranks = {{2, 2}}}, {}, kFollowsHalves);
   op.infer = infer_batch_norm_grad;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,gc,gc,x->x,c,c |", call).linear_in({4}); };
   op.expand = expand_batch_norm_grad;
@@ -251,9 +241,9 @@ constexpr auto run_rstd = []<class T>(const BatchNormInferenceAttrs& attrs, Inpu
 };
 
 OpDef batch_norm_inference_op() {
-  OpDef op = norm_op(kBatchNormInference, 5);
-  op.summary = "(x - mean) / sqrt(variance + epsilon) * gamma + beta from x, gamma, beta, mean, variance";
-  op.attrs = BatchNormInferenceAttrs{};
+  OpDef op = new_op(kBatchNormInference,
+                    "(x - mean) / sqrt(variance + epsilon) * gamma + beta from x, gamma, beta, mean, variance",
+                    {.count = 5, .floats = {0}}, BatchNormInferenceAttrs{}, kFollowsHalves);
   op.infer = infer_batch_norm_inference;
   op.rule = rule_batch_norm_inference;
   op.grad = grad_batch_norm_inference;
@@ -288,9 +278,8 @@ std::vector<Type> infer_batch_norm_apply(const OpCall& call) {
 }
 
 OpDef batch_norm_apply_op() {
-  OpDef op = norm_op(kBatchNormApply, 5);
-  op.summary = "(x - mean) * rstd * gamma + beta from x, gamma, beta, mean, rstd";
-  op.operands.ranks = {{3, 2}};
+  OpDef op = new_op(kBatchNormApply, "(x - mean) * rstd * gamma + beta from x, gamma, beta, mean, rstd",
+                    {.count = 5, .floats = {0}, .ranks = {{3, 2}}}, {}, kFollowsHalves);
   op.infer = infer_batch_norm_apply;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,c,gc,gc->x", call).linear_in({1, 2}); };
   op.flops_per_point = 3;
@@ -316,9 +305,9 @@ std::vector<Type> infer_batch_norm_grad_sums(const OpCall& call) {
 }
 
 OpDef batch_norm_grad_sums_op() {
-  OpDef op = norm_op(kBatchNormGradSums, 4, /*halves=*/false);
-  op.summary = "f64 sums of d_y and of d_y * (x - mean) * rstd per group and channel, from x, mean, rstd, d_y";
-  op.operands.ranks = {{1, 2}};
+  OpDef op = new_op(kBatchNormGradSums,
+                    "f64 sums of d_y and of d_y * (x - mean) * rstd per group and channel, from x, mean, rstd, d_y",
+                    {.count = 4, .floats = {0}, .ranks = {{1, 2}}});
   op.infer = infer_batch_norm_grad_sums;
   op.rule = [](const OpCall& call) { return norm_rule("x,gc,gc,x->gc,gc", call).linear_in({3}); };
   op.flops_per_point = 4;
@@ -350,10 +339,10 @@ std::vector<Type> infer_batch_norm_grad_apply(const OpCall& call) {
 }
 
 OpDef batch_norm_grad_apply_op() {
-  OpDef op = norm_op(kBatchNormGradApply, 7);
-  op.summary = "gamma * rstd * (d_y - (s1 + (x - mean) * rstd * s2) / count) from x, gamma, mean, rstd, d_y, s1, s2";
-  op.attrs = BatchNormGradApplyAttrs{};
-  op.operands.ranks = {{2, 2}};
+  OpDef op =
+      new_op(kBatchNormGradApply,
+             "gamma * rstd * (d_y - (s1 + (x - mean) * rstd * s2) / count) from x, gamma, mean, rstd, d_y, s1, s2",
+             {.count = 7, .floats = {0}, .ranks = {{2, 2}}}, BatchNormGradApplyAttrs{}, kFollowsHalves);
   op.infer = infer_batch_norm_grad_apply;
   op.rule = [](const OpCall& call) {
     return norm_rule("x,c,gc,gc,x,gc,gc->x", call).linear_in({1}).linear_in({4, 5, 6});
@@ -412,11 +401,9 @@ constexpr auto run_running_statistics = []<class T>(const RunningStatisticsAttrs
 };
 
 OpDef running_statistics_op() {
-  OpDef op;
-  op.name = kRunningStatistics;
-  op.summary = "running mean and unbiased variance moved by momentum towards the mean over the groups";
-  op.attrs = RunningStatisticsAttrs{};
-  op.operands = {.count = 4, .floats = {0}, .same_dtype = true, .ranks = {{0, 1}, {2, 2}}};
+  OpDef op = new_op(
+      kRunningStatistics, "running mean and unbiased variance moved by momentum towards the mean over the groups",
+      {.count = 4, .floats = {0}, .same_dtype = true, .ranks = {{0, 1}, {2, 2}}}, RunningStatisticsAttrs{});
   op.infer = infer_running_statistics;
   op.rule = [](const OpCall& call) { return einsum("c,c,gc,gc->c,c | g:whole", call); };
   op.flops_per_point = 6;

@@ -52,8 +52,9 @@ constexpr auto run_layer_norm = []<class T>(const RowNormAttrs& attrs, Inputs in
 };
 
 OpDef layer_norm_op() {
-  OpDef op = row_norm_op("layer_norm", layer_norm_parts());
-  op.summary = "y = (x - mean) * rstd * gamma + beta over the last dimension; also mean and rstd of each row";
+  OpDef op = row_norm_op("layer_norm",
+                         "y = (x - mean) * rstd * gamma + beta over the last dimension; also mean and rstd of each row",
+                         layer_norm_parts());
   op.expand = expand_layer_norm;
   op.flops_per_point = 8;
   op.kernel = float_kernel<double, RowNormAttrs>(run_layer_norm);
@@ -102,8 +103,8 @@ constexpr auto run_layer_norm_grad = []<class T>(Inputs in, Outputs out) {
 };
 
 OpDef layer_norm_grad_op() {
-  OpDef op = row_norm_grad_op("layer_norm_grad", layer_norm_parts());
-  op.summary = "d_x, d_gamma and d_beta of layer_norm from x, gamma, mean, rstd and d_y";
+  OpDef op = row_norm_grad_op(
+      "layer_norm_grad", "d_x, d_gamma and d_beta of layer_norm from x, gamma, mean, rstd and d_y", layer_norm_parts());
   op.expand = expand_layer_norm_grad;
   op.flops_per_point = 14;
   op.kernel = float_kernel<double>(run_layer_norm_grad);

@@ -15,8 +15,7 @@ constexpr auto run_log_softmax = []<class T>(Inputs in, Outputs out) {
 };
 
 OpDef log_softmax_op() {
-  OpDef op = rows_op("log_softmax", 1);
-  op.summary = "x - log of the sum of exp(x) over the last dimension";
+  OpDef op = rows_op("log_softmax", "x - log of the sum of exp(x) over the last dimension", 1);
   op.expand = [](const ExpandCall& call) -> std::vector<Value> {
     const Shifted row = shift_row(call, call.inputs[0]);
     const Value y = call.apply("sub", {row.difference, call.apply("log", {row.sum})});
@@ -40,8 +39,7 @@ constexpr auto run_log_softmax_grad = []<class T>(Inputs in, Outputs out) {
 };
 
 OpDef log_softmax_grad_op() {
-  OpDef op = rows_op("log_softmax_grad", 2);
-  op.summary = "d_y - exp(y) * sum of d_y over the last dimension";
+  OpDef op = rows_op("log_softmax_grad", "d_y - exp(y) * sum of d_y over the last dimension", 2);
   op.expand = [](const ExpandCall& call) -> std::vector<Value> {
     const DType dtype = call.inputs[0].dtype();
     const Value y = to_dtype(call, call.inputs[0], wide_type(dtype));

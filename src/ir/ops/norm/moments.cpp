@@ -20,11 +20,8 @@ std::vector<Type> infer_moments_sum(const OpCall& call) {
 }
 
 OpDef moments_sum_op() {
-  OpDef op;
-  op.name = kMomentsSum;
-  op.summary = "f64 sums of x per group of rows and channel";
-  op.attrs = MomentsSumAttrs{};
-  op.operands = {.count = 1, .floats = {0}};
+  OpDef op = new_op(kMomentsSum, "f64 sums of x per group of rows and channel", {.count = 1, .floats = {0}},
+                    MomentsSumAttrs{});
   op.infer = infer_moments_sum;
   op.rule = [](const OpCall& call) { return norm_rule("x->gc", call).linear_in({0}); };
   op.localize = localized<MomentsSumAttrs>(
@@ -48,10 +45,9 @@ std::vector<Type> infer_moments_deviations(const OpCall& call) {
 }
 
 OpDef moments_deviations_op() {
-  OpDef op;
-  op.name = kMomentsDeviations;
-  op.summary = "f64 sums of x - near and of its square per group of rows and channel, from x, near";
-  op.operands = {.count = 2, .floats = {0}, .ranks = {{1, 2}}};
+  OpDef op =
+      new_op(kMomentsDeviations, "f64 sums of x - near and of its square per group of rows and channel, from x, near",
+             {.count = 2, .floats = {0}, .ranks = {{1, 2}}});
   op.infer = infer_moments_deviations;
   op.rule = [](const OpCall& call) { return norm_rule("x,gc->gc,gc", call); };
   op.flops_per_point = 4;
@@ -103,11 +99,8 @@ std::vector<Hlo> emit_moments_finish(const EmitCall& call) {
 }
 
 OpDef moments_finish_op() {
-  OpDef op;
-  op.name = kMomentsFinish;
-  op.summary = "mean = near + s1 / count, rstd = 1 / sqrt(s2 / count - (s1 / count)^2 + epsilon)";
-  op.attrs = MomentsFinishAttrs{};
-  op.operands = {.count = 3};
+  OpDef op = new_op(kMomentsFinish, "mean = near + s1 / count, rstd = 1 / sqrt(s2 / count - (s1 / count)^2 + epsilon)",
+                    {.count = 3}, MomentsFinishAttrs{});
   op.infer = infer_moments_finish;
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
   op.emit = emit_moments_finish;

@@ -35,8 +35,9 @@ constexpr auto run_rms_norm = []<class T>(const RowNormAttrs& attrs, Inputs in, 
 };
 
 OpDef rms_norm_op() {
-  OpDef op = row_norm_op("rms_norm", rms_norm_parts());
-  op.summary = "y = x * rstd * gamma, rstd = 1 / sqrt(mean of x^2 + epsilon) over the last dimension; also rstd";
+  OpDef op = row_norm_op(
+      "rms_norm", "y = x * rstd * gamma, rstd = 1 / sqrt(mean of x^2 + epsilon) over the last dimension; also rstd",
+      rms_norm_parts());
   op.expand = expand_rms_norm;
   op.flops_per_point = 5;
   op.kernel = float_kernel<double, RowNormAttrs>(run_rms_norm);
@@ -77,8 +78,8 @@ constexpr auto run_rms_norm_grad = []<class T>(Inputs in, Outputs out) {
 };
 
 OpDef rms_norm_grad_op() {
-  OpDef op = row_norm_grad_op("rms_norm_grad", rms_norm_parts());
-  op.summary = "d_x and d_gamma of rms_norm from x, gamma, rstd and d_y";
+  OpDef op =
+      row_norm_grad_op("rms_norm_grad", "d_x and d_gamma of rms_norm from x, gamma, rstd and d_y", rms_norm_parts());
   op.expand = expand_rms_norm_grad;
   op.flops_per_point = 10;
   op.kernel = float_kernel<double>(run_rms_norm_grad);

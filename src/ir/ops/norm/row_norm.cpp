@@ -33,19 +33,10 @@ std::string and_several(std::string text, std::string_view other, size_t count) 
   return text;
 }
 
-OpDef row_op(const std::string& name, size_t operands) {
-  OpDef op;
-  op.name = name;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.operands = {.count = operands, .floats = {0}};
-  return op;
-}
-
 }  // namespace
 
-OpDef row_norm_op(const std::string& name, const RowNorm& norm) {
-  OpDef op = row_op(name, 1 + norm.channels);
-  op.attrs = RowNormAttrs{};
+OpDef row_norm_op(const std::string& name, const char* summary, const RowNorm& norm) {
+  OpDef op = new_op(name, summary, {.count = 1 + norm.channels, .floats = {0}}, RowNormAttrs{}, kFollowsHalves);
   op.infer = [=](const OpCall& call) {
     require_row_norm(name, call, norm.channels);
     const double epsilon = call.attrs.as<RowNormAttrs>().epsilon;
@@ -75,9 +66,9 @@ OpDef row_norm_op(const std::string& name, const RowNorm& norm) {
   return op;
 }
 
-OpDef row_norm_grad_op(const std::string& name, const RowNorm& norm) {
+OpDef row_norm_grad_op(const std::string& name, const char* summary, const RowNorm& norm) {
   const size_t statistics = norm.statistics.size(), last = 2 + statistics;
-  OpDef op = row_op(name, last + 1);
+  OpDef op = new_op(name, summary, {.count = last + 1, .floats = {0}}, {}, kFollowsHalves);
   op.infer = [=](const OpCall& call) {
     require_row_norm(name, call, 1);
     const Type &x = call.inputs[0], statistic = row_statistic(x);

@@ -20,10 +20,10 @@ struct RowNorm {
 
 /// Returns the op with what row norms share: from x and the channels it computes y and the statistics. Its gradient is
 /// the op NAME_grad.
-OpDef row_norm_op(const std::string& name, const RowNorm& norm);
+OpDef row_norm_op(const std::string& name, const char* summary, const RowNorm& norm);
 /// Returns the op of the gradients: from x, gamma, the statistics and d_y it computes d_x and the gradient of each
 /// channel.
-OpDef row_norm_grad_op(const std::string& name, const RowNorm& norm);
+OpDef row_norm_grad_op(const std::string& name, const char* summary, const RowNorm& norm);
 
 /// Returns the sum over the last dimension, kept with size 1 (`sum_last`), or over all other dimensions (`sum_rows`),
 /// `x` itself if there are none.

@@ -5,10 +5,8 @@
 
 namespace partita {
 
-OpDef rows_op(const std::string& name, size_t operands) {
-  OpDef op;
-  op.name = name;
-  op.operands = {.count = operands, .floats = {0}, .same_dtype = true};
+OpDef rows_op(const std::string& name, const char* summary, size_t operands) {
+  OpDef op = new_op(name, summary, {.count = operands, .floats = {0}, .same_dtype = true});
   op.infer = [name](const OpCall& call) -> std::vector<Type> {
     const Type& first = call.inputs[0];
     for (const Type& type : call.inputs) {
@@ -61,8 +59,7 @@ constexpr auto run_softmax = []<class T>(Inputs in, Outputs out) {
 };
 
 OpDef softmax_op() {
-  OpDef op = rows_op("softmax", 1);
-  op.summary = "exp(x) / sum of exp(x) over the last dimension";
+  OpDef op = rows_op("softmax", "exp(x) / sum of exp(x) over the last dimension", 1);
   op.expand = [](const ExpandCall& call) -> std::vector<Value> {
     const Shifted row = shift_row(call, call.inputs[0]);
     return {to_dtype(call, call.apply("div", {row.exponential, row.sum}), call.inputs[0].dtype())};
@@ -85,8 +82,7 @@ constexpr auto run_softmax_grad = []<class T>(Inputs in, Outputs out) {
 };
 
 OpDef softmax_grad_op() {
-  OpDef op = rows_op("softmax_grad", 2);
-  op.summary = "y * (d_y - sum of y * d_y over the last dimension)";
+  OpDef op = rows_op("softmax_grad", "y * (d_y - sum of y * d_y over the last dimension)", 2);
   op.expand = [](const ExpandCall& call) -> std::vector<Value> {
     const DType dtype = call.inputs[0].dtype();
     const Value y = to_dtype(call, call.inputs[0], wide_type(dtype));

@@ -21,7 +21,7 @@ inline Rows rows_of(const Shape& shape) {
 /// Returns an op on rows x[.., z] with a result of their type. Its operands have one float type, at least one dimension
 /// and equal shapes. With one operand, its gradient is the op NAME_grad of the result and its gradient; with two, the
 /// op is linear in the second.
-OpDef rows_op(const std::string& name, size_t operands);
+OpDef rows_op(const std::string& name, const char* summary, size_t operands);
 
 /// Returns the largest element of a row and the sum of exp(x - largest); -infinity and 0 for an empty row. Does not
 /// overflow at finite logits.

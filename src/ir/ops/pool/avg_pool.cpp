@@ -34,8 +34,8 @@ constexpr auto run_avg_pool = []<class T>(const AvgPoolAttrs& attrs, Inputs in, 
 };
 
 OpDef avg_pool_op() {
-  OpDef op = pool_op<AvgPoolAttrs>(kAvgPool, "nchw");
-  op.summary = "mean of each window of x[n, c, h, w], with or without the padding";
+  OpDef op =
+      pool_op<AvgPoolAttrs>(kAvgPool, "mean of each window of x[n, c, h, w], with or without the padding", "nchw");
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const Type& x = call.inputs[0];
     return {{x.dtype, pooled_shape(kAvgPool, call.attrs.as<AvgPoolAttrs>(), x.shape)}};
@@ -98,8 +98,8 @@ constexpr auto run_avg_pool_grad = []<class T>(const AvgPoolGradAttrs& attrs, In
 };
 
 OpDef avg_pool_grad_op() {
-  OpDef op = pool_grad_op<AvgPoolGradAttrs>(kAvgPoolGrad, 1);
-  op.summary = "gradient of avg_pool: each d_y is shared out over its window";
+  OpDef op =
+      pool_grad_op<AvgPoolGradAttrs>(kAvgPoolGrad, "gradient of avg_pool: each d_y is shared out over its window", 1);
   op.infer = infer_avg_pool_grad;
   op.localize = [localize = op.localize](const Attrs& given, const Shard& shard) -> Attrs {
     AvgPoolGradAttrs attrs = localize(given, shard).as<AvgPoolGradAttrs>();

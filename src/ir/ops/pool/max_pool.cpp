@@ -49,8 +49,8 @@ constexpr auto run_max_pool = []<class T>(const MaxPoolAttrs& attrs, Inputs in, 
 };
 
 OpDef max_pool_op() {
-  OpDef op = pool_op<MaxPoolAttrs>(kMaxPool, "nchw,nchw");
-  op.summary = "largest element of each window of x[n, c, h, w], and its position inside the window";
+  OpDef op = pool_op<MaxPoolAttrs>(
+      kMaxPool, "largest element of each window of x[n, c, h, w], and its position inside the window", "nchw,nchw");
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const Type& x = call.inputs[0];
     const Shape shape = pooled_shape(kMaxPool, call.attrs.as<MaxPoolAttrs>(), x.shape);
@@ -103,8 +103,8 @@ constexpr auto run_max_pool_grad = []<class T>(const MaxPoolGradAttrs& attrs, In
 };
 
 OpDef max_pool_grad_op() {
-  OpDef op = pool_grad_op<MaxPoolGradAttrs>(kMaxPoolGrad, 2);
-  op.summary = "gradient of max_pool: d_y goes to the positions that it saved";
+  OpDef op =
+      pool_grad_op<MaxPoolGradAttrs>(kMaxPoolGrad, "gradient of max_pool: d_y goes to the positions that it saved", 2);
   op.infer = infer_max_pool_grad;
   op.emit = emit_max_pool_grad;
   op.kernel = float_kernel<float, MaxPoolGradAttrs>(run_max_pool_grad);

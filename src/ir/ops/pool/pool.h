@@ -54,12 +54,8 @@ inline Spans pool_spans(std::string_view op, const PoolAttrs& attrs) {
 
 /// Returns an op over x[n, c, h, w], with what poolings share: its results are `results` in the shorthand of a rule.
 template <class A>
-OpDef pool_op(const char* name, const std::string& results) {
-  OpDef op;
-  op.name = name;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.attrs = A{};
-  op.operands = {.count = 1, .floats = {0}, .ranks = {{0, 4}}};
+OpDef pool_op(const char* name, const char* summary, const std::string& results) {
+  OpDef op = new_op(name, summary, {.count = 1, .floats = {0}, .ranks = {{0, 4}}}, A{}, kFollowsHalves);
   op.rule = [=](const OpCall& call) {
     const Spans spans = pool_spans(name, call.attrs.as<A>());
     return einsum("nc[h][w]->" + results, call, {}, {spans.h.window(), spans.w.window()});
@@ -81,12 +77,8 @@ inline Shape pooled_shape(const std::string& op, const PoolAttrs& attrs, const S
 /// Returns the op of the gradient of x[n, c, h, w], with what poolings share, from `operands` tensors like the pooled
 /// one. It is linear in the first.
 template <class A>
-OpDef pool_grad_op(const char* name, size_t operands) {
-  OpDef op;
-  op.name = name;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.attrs = A{};
-  op.operands = {.count = operands, .floats = {0}, .ranks = {{0, 4}}};
+OpDef pool_grad_op(const char* name, const char* summary, size_t operands) {
+  OpDef op = new_op(name, summary, {.count = operands, .floats = {0}, .ranks = {{0, 4}}}, A{}, kFollowsHalves);
   op.rule = [=](const OpCall& call) {
     const Spans spans = pool_spans(name, call.attrs.as<A>());
     std::string text;

@@ -75,12 +75,8 @@ std::vector<int64_t> first_elements(const Shape& part, const std::vector<int64_t
 }
 
 std::vector<OpDef> dropout_ops() {
-  OpDef op;
-  op.name = "dropout";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "x / (1 - rate) where the element's random word is at least rate * 2^32, else 0";
-  op.attrs = DropoutAttrs{};
-  op.operands = {.count = 2, .floats = {0}};
+  OpDef op = new_op("dropout", "x / (1 - rate) where the element's random word is at least rate * 2^32, else 0",
+                    {.count = 2, .floats = {0}}, DropoutAttrs{}, kFollowsHalves);
   op.infer = infer_dropout;
   op.rule = [](const OpCall& call) {
     const std::vector<Type> operand{call.inputs[0]};

@@ -50,11 +50,9 @@ void fill_random(const Attrs& all, Inputs in, Outputs out) {
 }  // namespace
 
 std::vector<OpDef> random_ops() {
-  OpDef op;
-  op.name = "random";
-  op.summary = "uniform in (0, 1), normal or truncated normal numbers, functions of (key, step, element)";
-  op.attrs = RandomAttrs{};
-  op.operands = {.count = 1};
+  OpDef op =
+      new_op("random", "uniform in (0, 1), normal or truncated normal numbers, functions of (key, step, element)",
+             {.count = 1}, RandomAttrs{});
   op.infer = infer_random;
   op.rule = [](const OpCall& call) {
     const std::vector<Type> none;

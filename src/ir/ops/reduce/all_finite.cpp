@@ -28,10 +28,7 @@ std::vector<Hlo> emit_all_finite(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> all_finite_ops() {
-  OpDef op;
-  op.name = "all_finite";
-  op.summary = "1 if no element is NaN or infinite, else 0";
-  op.operands = {.count = 1, .floats = {0}};
+  OpDef op = new_op("all_finite", "1 if no element is NaN or infinite, else 0", {.count = 1, .floats = {0}});
   op.infer = [](const OpCall& call) -> std::vector<Type> { return {Type{call.inputs[0].dtype, {}}}; };
   op.rule = rule_all_finite;
   op.grad = no_gradients;

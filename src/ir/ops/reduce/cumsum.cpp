@@ -59,11 +59,7 @@ std::vector<Hlo> emit_cumsum(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> cumsum_ops() {
-  OpDef op;
-  op.name = "cumsum";
-  op.summary = "sums of the elements up to each one along an axis";
-  op.attrs = CumsumAttrs{};
-  op.operands = {.count = 1};
+  OpDef op = new_op("cumsum", "sums of the elements up to each one along an axis", {.count = 1}, CumsumAttrs{});
   op.infer = infer_cumsum;
   op.rule = [](const OpCall& call) { return whole_along(call, call.attrs.as<CumsumAttrs>().axis).linear_in({0}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {

@@ -151,11 +151,7 @@ std::vector<Hlo> emit_reduce(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> reduce_ops() {
-  OpDef op;
-  op.name = "reduce";
-  op.summary = "sum (times scale), max or min over some axes";
-  op.attrs = ReduceAttrs{};
-  op.operands = {.count = 1};
+  OpDef op = new_op("reduce", "sum (times scale), max or min over some axes", {.count = 1}, ReduceAttrs{});
   op.infer = infer_reduce;
   op.rule = rule_reduce;
   op.grad = grad_reduce;

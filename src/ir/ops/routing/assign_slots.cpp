@@ -65,13 +65,11 @@ std::vector<Hlo> emit_assign_slots(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> assign_slots_ops() {
-  OpDef op;
-  op.name = "assign_slots";
-  op.summary =
+  OpDef op = new_op(
+      "assign_slots",
       "slot of the expert ids[.., n, k]: id * capacity plus how many before have this id, those of all n for one k "
-      "before the next k; experts * capacity when the expert is full";
-  op.attrs = AssignSlotsAttrs{};
-  op.operands = {.count = 1};
+      "before the next k; experts * capacity when the expert is full",
+      {.count = 1}, AssignSlotsAttrs{});
   op.infer = infer_assign_slots;
   op.rule = [](const OpCall& call) { return einsum("..nk->..nk | n:whole k:whole", call); };
   op.grad = no_gradients;

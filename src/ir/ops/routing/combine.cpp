@@ -81,10 +81,9 @@ std::vector<Hlo> emit_combine(const EmitCall& call) {
 }
 
 OpDef combine_op() {
-  OpDef op = routing_op("combine", /*is_third_optional=*/true);
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "the sum over k of the rows y[.., slots[.., n, k]], times weights[.., n, k] if there are any";
-  op.attrs = CombineAttrs{};
+  OpDef op =
+      new_op("combine", "the sum over k of the rows y[.., slots[.., n, k]], times weights[.., n, k] if there are any",
+             {.count = 2, .optional = 1, .floats = {0}, .integers = {1, "slots"}}, CombineAttrs{}, kFollowsHalves);
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_combine_rows("combine", call);
     if (call.inputs.size() == 3) require_slot_weights("combine", call, 2, 1, call.inputs[0].dtype);
@@ -149,9 +148,8 @@ std::vector<Hlo> emit_combine_grad_weights(const EmitCall& call) {
 }
 
 OpDef combine_grad_weights_op() {
-  OpDef op = routing_op("combine_grad_weights", /*is_third_optional=*/false);
-  op.summary = "the product of the rows d[.., n] and y[.., slots[.., n, k]]: [.., n, k]";
-  op.attrs = CombineAttrs{};
+  OpDef op = new_op("combine_grad_weights", "the product of the rows d[.., n] and y[.., slots[.., n, k]]: [.., n, k]",
+                    {.count = 3, .floats = {0}, .integers = {1, "slots"}}, CombineAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_combine_rows("combine_grad_weights", call);
     require_routing("combine_grad_weights", call, 2, 1, /*same_tokens=*/true);

@@ -87,11 +87,10 @@ std::vector<Hlo> emit_dispatch(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> dispatch_ops() {
-  OpDef op = routing_op("dispatch", /*is_third_optional=*/true);
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary =
-      "row v of a group is the sum of its rows x[.., n] with slots[.., n, k] = v, times weights[.., n, k] if any";
-  op.attrs = DispatchAttrs{};
+  OpDef op = new_op(
+      "dispatch",
+      "row v of a group is the sum of its rows x[.., n] with slots[.., n, k] = v, times weights[.., n, k] if any",
+      {.count = 2, .optional = 1, .floats = {0}, .integers = {1, "slots"}}, DispatchAttrs{}, kFollowsHalves);
   op.infer = infer_dispatch;
   op.rule = rule_dispatch;
   op.localize = localized<DispatchAttrs>([](DispatchAttrs& attrs, const Shard& shard) {

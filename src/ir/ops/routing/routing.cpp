@@ -40,14 +40,6 @@ void require_slot_weights(std::string_view op, const OpCall& call, size_t weight
   }
 }
 
-OpDef routing_op(const char* name, bool is_third_optional) {
-  OpDef op;
-  op.name = name;
-  const size_t optional = is_third_optional ? 1 : 0;
-  op.operands = {.count = 3 - optional, .optional = optional, .floats = {0}, .integers = {1, "slots"}};
-  return op;
-}
-
 IdOperand slot_operand(std::string_view op, const std::function<int64_t(const OpCall&)>& total) {
   return {.operand = 1,
           .limit = [total](const OpCall& call) { return total(call) + 1; },  // the last number means no slot

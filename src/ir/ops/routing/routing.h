@@ -41,8 +41,6 @@ inline int64_t row_of_slot(std::string_view op, int64_t slot, int64_t begin, int
 /// for slots that are not among them, also those that kernels refuse.
 Hlo emitted_rows_of_slots(const EmitCall& call, const Hlo& slots, const RoutingSizes& sizes, int64_t begin);
 
-/// Returns an op of rows, slots and, maybe or always, other rows or weights.
-OpDef routing_op(const char* name, bool is_third_optional);
 /// Returns the check of slots, operand 1 of `op`. `total` returns the number of slots of the whole.
 IdOperand slot_operand(std::string_view op, const std::function<int64_t(const OpCall&)>& total);
 

@@ -6,11 +6,8 @@
 namespace partita {
 
 std::vector<OpDef> broadcast_to_ops() {
-  OpDef op;
-  op.name = "broadcast_to";
-  op.summary = "x repeated along its dimensions of size 1, and along new leading ones";
-  op.attrs = BroadcastAttrs{};
-  op.operands = {.count = 1};
+  OpDef op = new_op("broadcast_to", "x repeated along its dimensions of size 1, and along new leading ones",
+                    {.count = 1}, BroadcastAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const Shape& shape = call.attrs.as<BroadcastAttrs>().shape;
     require_shape("broadcast_to", shape);

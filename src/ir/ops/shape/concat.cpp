@@ -49,12 +49,8 @@ ShardingRule rule_concat(const OpCall& call) {
 }  // namespace
 
 std::vector<OpDef> concat_ops() {
-  OpDef op;
-  op.name = "concat";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "operands one after the other along an axis";
-  op.attrs = ConcatAttrs{};
-  op.operands = {.same_dtype = true};
+  OpDef op = new_op("concat", "operands one after the other along an axis", {.same_dtype = true}, ConcatAttrs{},
+                    kFollowsHalves);
   op.infer = infer_concat;
   op.rule = rule_concat;
   op.grad = [](const GradCall& call) {

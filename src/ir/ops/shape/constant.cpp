@@ -20,11 +20,7 @@ void require_representable(const ConstantAttrs& attrs) {
 }  // namespace
 
 std::vector<OpDef> constant_ops() {
-  OpDef op;
-  op.name = "constant";
-  op.summary = "one value everywhere";
-  op.attrs = ConstantAttrs{};
-  op.operands = {.count = 0};
+  OpDef op = new_op("constant", "one value everywhere", {.count = 0}, ConstantAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const ConstantAttrs& attrs = call.attrs.as<ConstantAttrs>();
     require_shape("constant", attrs.shape);

@@ -25,11 +25,7 @@ void require_numbers(const IotaAttrs& attrs, int64_t count) {
 }  // namespace
 
 std::vector<OpDef> iota_ops() {
-  OpDef op;
-  op.name = "iota";
-  op.summary = "begin, begin + 1, ... along an axis";
-  op.attrs = IotaAttrs{};
-  op.operands = {.count = 0};
+  OpDef op = new_op("iota", "begin, begin + 1, ... along an axis", {.count = 0}, IotaAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const IotaAttrs& attrs = call.attrs.as<IotaAttrs>();
     const int rank = static_cast<int>(attrs.shape.size());

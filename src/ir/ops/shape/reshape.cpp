@@ -6,11 +6,7 @@
 namespace partita {
 
 std::vector<OpDef> reshape_ops() {
-  OpDef op;
-  op.name = "reshape";
-  op.summary = "the same elements in another shape";
-  op.attrs = ReshapeAttrs{};
-  op.operands = {.count = 1};
+  OpDef op = new_op("reshape", "the same elements in another shape", {.count = 1}, ReshapeAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const Shape& shape = call.attrs.as<ReshapeAttrs>().shape;
     require_shape("reshape", shape);

@@ -13,12 +13,8 @@ int64_t reverse_axis(const Attrs& attrs) { return attrs.as<ReverseAttrs>().axis;
 }  // namespace
 
 std::vector<OpDef> reverse_ops() {
-  OpDef op;
-  op.name = "reverse";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "the elements in reverse order along an axis";
-  op.attrs = ReverseAttrs{};
-  op.operands = {.count = 1};
+  OpDef op =
+      new_op("reverse", "the elements in reverse order along an axis", {.count = 1}, ReverseAttrs{}, kFollowsHalves);
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_axis("reverse", call, reverse_axis(call.attrs));
     return {call.inputs[0]};

@@ -51,21 +51,10 @@ Visited visited_from(const Shape& shape, const std::vector<int64_t>& begin) {
   return visited;
 }
 
-/// Returns an op that moves a part of a tensor.
-template <class A>
-OpDef part_op(const char* name) {
-  OpDef op;
-  op.name = name;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.attrs = A{};
-  op.operands = {.count = 1};
-  op.flops_per_point = 0;
-  return op;
-}
-
 OpDef slice_op() {
-  OpDef op = part_op<SliceAttrs>("slice");
-  op.summary = "the elements from begin to end of each dimension";
+  OpDef op =
+      new_op("slice", "the elements from begin to end of each dimension", {.count = 1}, SliceAttrs{}, kFollowsHalves);
+  op.flops_per_point = 0;
   op.infer = infer_slice;
   op.rule = rule_slice;
   op.localize = localized<SliceAttrs>([](SliceAttrs& attrs, const Shard& shard) {
@@ -119,8 +108,8 @@ ShardingRule rule_pad(const OpCall& call) {
 }
 
 OpDef pad_op() {
-  OpDef op = part_op<PadAttrs>("pad");
-  op.summary = "x with zeros before and after each dimension";
+  OpDef op = new_op("pad", "x with zeros before and after each dimension", {.count = 1}, PadAttrs{}, kFollowsHalves);
+  op.flops_per_point = 0;
   op.infer = infer_pad;
   op.rule = rule_pad;
   op.grad = [](const GradCall& call) -> std::vector<Value> {

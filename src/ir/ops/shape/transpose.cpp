@@ -4,12 +4,8 @@
 namespace partita {
 
 std::vector<OpDef> transpose_ops() {
-  OpDef op;
-  op.name = "transpose";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "dimension i of the result is dimension perm[i] of x";
-  op.attrs = TransposeAttrs{};
-  op.operands = {.count = 1};
+  OpDef op = new_op("transpose", "dimension i of the result is dimension perm[i] of x", {.count = 1}, TransposeAttrs{},
+                    kFollowsHalves);
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     const std::vector<int64_t>& perm = call.attrs.as<TransposeAttrs>().perm;
     const Shape& shape = call.inputs[0].shape;
