@@ -2,8 +2,7 @@
 // bidirectional transformers for language understanding"). Rows have one segment, so there are no segment embeddings.
 
 #include "frontend/network/functions.h"
-#include "frontend/network/layers/layers.h"
-#include "zoo/models.h"
+#include "zoo/token_model.h"
 
 namespace partita {
 namespace {
@@ -29,16 +28,13 @@ class Bert : public Layer {
         embedding_norm_(layer_norm()),
         dropout_(options.dropout > 0 ? dropout(options.dropout) : nullptr),
         head_(dense(options.hidden, {.init = normal_initializer(0, kSigma)})),
-        head_norm_(layer_norm()) {
-    std::vector<LayerPtr> blocks;
-    for (int64_t i = 0; i < options.layers; ++i) {
-      blocks.push_back(transformer_block(options.heads, {.norm_first = false,
-                                                         .dropout = options.dropout,
-                                                         .init = normal_initializer(0, kSigma),
-                                                         .projection_init = normal_initializer(0, kSigma)}));
-    }
-    blocks_ = sequential(std::move(blocks));
-  }
+        head_norm_(layer_norm()),
+        blocks_(repeated(options.layers, [&](int64_t) {
+          return transformer_block(options.heads, {.norm_first = false,
+                                                   .dropout = options.dropout,
+                                                   .init = normal_initializer(0, kSigma),
+                                                   .projection_init = normal_initializer(0, kSigma)});
+        })) {}
 
   std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs) override {
     const Value tokens = inputs.at(0), positions = inputs.at(1);
@@ -82,17 +78,9 @@ ZooModel make_bert(ModelSizes& options) {
                           .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
                           .dropout = options.number("dropout", base.dropout, 0, 0.99),
                           .masked = options.integer("masked", usual_masked, 1, seq)};
-  JobConfig recipe{.training = {.batch = 32, .epochs = 8},
-                   .optimizer = {.kind = OptimizerKind::adamw,
-                                 .weight_decay = 0.01,
-                                 .decay_vectors = false,
-                                 .beta1 = 0.9,
-                                 .beta2 = 0.99,
-                                 .clip_norm = 1},
-                   .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
   RowFormat rows = text_format(sizes.seq, sizes.vocab);
   rows.text = {.tokens = sizes.seq, .task = TextTask::masked, .targets = sizes.masked, .mask = sizes.vocab - 1};
-  return {"bert", share(Bert(sizes)), std::move(rows), nullptr, std::move(recipe), {"tokens", "positions"}};
+  return {"bert", share(Bert(sizes)), std::move(rows), nullptr, token_recipe(8, 0.01), {"tokens", "positions"}};
 }
 
 }  // namespace partita

@@ -4,9 +4,8 @@
 #include <cmath>
 
 #include "frontend/network/functions.h"
-#include "frontend/network/layers/layers.h"
 #include "ir/ops/constant.h"
-#include "zoo/models.h"
+#include "zoo/token_model.h"
 
 namespace partita {
 namespace {
@@ -166,14 +165,8 @@ ZooModel make_t5(ModelSizes& options) {
                         .target = options.integer("target", base.target, 1, 1 << 20),
                         .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
                         .dropout = options.number("dropout", base.dropout, 0, 0.99)};
-  JobConfig recipe{.training = {.batch = 32, .epochs = 2},
-                   .optimizer = {.kind = OptimizerKind::adamw,
-                                 .weight_decay = 0.01,
-                                 .decay_vectors = false,
-                                 .beta1 = 0.9,
-                                 .beta2 = 0.99,
-                                 .clip_norm = 1},
-                   .schedule = {.kind = LrKind::cosine, .learning_rate = 3e-3, .warmup_steps = 100}};
+  JobConfig recipe = token_recipe(2, 0.01);
+  recipe.schedule.learning_rate = 3e-3;
   RowFormat rows = text_format(sizes.seq, sizes.vocab);
   rows.text = {.tokens = sizes.seq, .task = TextTask::continuation, .targets = sizes.target};
   return {"t5", share(T5(sizes)), std::move(rows), nullptr, std::move(recipe), {"tokens", "label"}};
